@@ -1,0 +1,163 @@
+//! What can go wrong: one error type with a kind, a place, a message and a hint.
+//!
+//! The message says what happened, the hint what to write instead. Renderers for people and for
+//! models are in `render`; nothing else turns an error into text.
+
+use crate::span::Span;
+
+/// The kinds of error. The text of a kind is stable: hosts and models match on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The reader could not make sense of the text.
+    Parse,
+    /// A form is written wrongly.
+    InvalidForm,
+    /// A form has too many or too few parts.
+    InvalidArity,
+    /// A literal map or set names the same key twice.
+    DuplicateKey,
+    /// A name is not defined.
+    UnboundVar,
+    /// A Clojure feature that PTC-Lisp leaves out.
+    Unsupported,
+    /// An argument has the wrong type.
+    Type,
+    /// An argument has the right type but a value that cannot work.
+    IllegalArgument,
+    /// Division by zero and its like.
+    Arithmetic,
+    /// A function was called with the wrong number of arguments.
+    Arity,
+    /// A value that is not a function was called.
+    NotCallable,
+    /// An index outside its collection.
+    IndexOutOfBounds,
+    /// Text that does not parse as what was asked for.
+    Format,
+    /// A binding form met a value it cannot take apart.
+    Destructure,
+    /// An exception the program threw.
+    Exception,
+    /// Any other failure of the program.
+    Runtime,
+    /// A tool that was not granted.
+    UnknownTool,
+    /// Arguments a tool cannot take.
+    InvalidToolArgs,
+    /// A tool failed.
+    Tool,
+    /// A `pmap` worker failed.
+    Pmap,
+    /// A `pcalls` worker failed.
+    Pcalls,
+    /// The program used up its fuel.
+    FuelExceeded,
+    /// The program used more memory than it was given.
+    MemoryExceeded,
+    /// The program ran out of time.
+    Timeout,
+    /// The program was cancelled from outside.
+    Cancelled,
+    /// More tool calls than allowed.
+    ToolCallLimit,
+    /// The source text is too large.
+    ProgramTooLarge,
+    /// A value or form is nested too deeply.
+    NestingTooDeep,
+    /// More printed or returned text than allowed.
+    OutputExceeded,
+}
+
+impl ErrorKind {
+    /// The stable name of the kind.
+    pub fn reason(self) -> &'static str {
+        use ErrorKind::*;
+        match self {
+            Parse => "parse_error",
+            InvalidForm => "invalid_form",
+            InvalidArity => "invalid_arity",
+            DuplicateKey => "duplicate_key",
+            UnboundVar => "unbound_var",
+            Unsupported => "unsupported_form",
+            Type => "type_error",
+            IllegalArgument => "illegal_argument",
+            Arithmetic => "arithmetic_error",
+            Arity => "arity_error",
+            NotCallable => "not_callable",
+            IndexOutOfBounds => "index_out_of_bounds",
+            Format => "format_error",
+            Destructure => "destructure_error",
+            Exception => "exception",
+            Runtime => "runtime_error",
+            UnknownTool => "unknown_tool",
+            InvalidToolArgs => "invalid_tool_args",
+            Tool => "tool_error",
+            Pmap => "pmap_error",
+            Pcalls => "pcalls_error",
+            FuelExceeded => "fuel_exceeded",
+            MemoryExceeded => "memory_exceeded",
+            Timeout => "timeout",
+            Cancelled => "cancelled",
+            ToolCallLimit => "tool_call_limit_exceeded",
+            ProgramTooLarge => "program_too_large",
+            NestingTooDeep => "nesting_too_deep",
+            OutputExceeded => "output_exceeded",
+        }
+    }
+
+    /// Whether `try` may catch it. Limits hold against the program, so it cannot catch them.
+    pub fn is_catchable(self) -> bool {
+        use ErrorKind::*;
+        !matches!(
+            self,
+            FuelExceeded | MemoryExceeded | Timeout | Cancelled | ToolCallLimit | OutputExceeded | NestingTooDeep
+        )
+    }
+}
+
+/// An error: kind, message, hint and place.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}: {message}", kind.reason())]
+pub struct Error {
+    /// What sort of error it is.
+    pub kind: ErrorKind,
+    /// What happened, one sentence without the kind.
+    pub message: String,
+    /// How to fix it, if that is known.
+    pub hint: Option<String>,
+    /// Where it happened, if that is known.
+    pub span: Option<Span>,
+    /// Other places that matter, each with a note ("the bracket was opened here").
+    pub notes: Vec<(Span, String)>,
+    /// The repaired source text, when the repair is certain.
+    pub repaired: Option<String>,
+}
+
+impl Error {
+    /// An error without place or hint.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error { kind, message: message.into(), hint: None, span: None, notes: Vec::new(), repaired: None }
+    }
+
+    /// Adds the place, unless a more precise one is already there.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Self {
+        self.span.get_or_insert(span);
+        self
+    }
+
+    /// Adds how to fix it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds another place that matters.
+    #[must_use]
+    pub fn note(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.notes.push((span, text.into()));
+        self
+    }
+}

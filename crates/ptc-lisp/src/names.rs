@@ -1,0 +1,121 @@
+//! Interned names of symbols and keywords.
+//!
+//! A name is a `u32`, so comparing and hashing one costs nothing. Names that the core library knows
+//! live in one table shared by all machines; names a program brings live in its machine's own table
+//! and go away with it, so a program that makes a million names leaks nothing.
+
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+/// An interned name: the full text of a symbol or keyword, `ns/name` if it has a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(pub(crate) u32);
+
+/// Names known to one machine.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    base: Option<Arc<Names>>,
+    base_len: u32,
+    texts: Vec<Box<str>>,
+    index: HashTable<u32>,
+    bytes: usize,
+}
+
+const HASHER: FixedState = FixedState::with_seed(0x9e37_79b9);
+
+fn hash_of(text: &str) -> u64 {
+    HASHER.hash_one(text)
+}
+
+impl Names {
+    /// A table that begins with all names of `base`, which is shared, not copied.
+    pub fn over(base: Arc<Names>) -> Self {
+        let base_len = base.len();
+        Names { base: Some(base), base_len, ..Names::default() }
+    }
+
+    fn len(&self) -> u32 {
+        self.base_len + u32::try_from(self.texts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Bytes held by the names of this table, the shared base excluded.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many names this table holds beyond its shared base.
+    pub fn own_count(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The name for `text`, made if it is new.
+    pub fn intern(&mut self, text: &str) -> Name {
+        if let Some(name) = self.find(text) {
+            return name;
+        }
+        let id = self.len();
+        self.bytes += text.len() + 32;
+        self.texts.push(text.into());
+        let (texts, base_len) = (&self.texts, self.base_len);
+        self.index.insert_unique(hash_of(text), id, |&id| hash_of(&texts[(id - base_len) as usize]));
+        Name(id)
+    }
+
+    /// The name for `text` if it has been interned.
+    pub fn find(&self, text: &str) -> Option<Name> {
+        if let Some(name) = self.base.as_ref().and_then(|base| base.find(text)) {
+            return Some(name);
+        }
+        let same = |&id: &u32| &*self.texts[(id - self.base_len) as usize] == text;
+        self.index.find(hash_of(text), same).map(|&id| Name(id))
+    }
+
+    /// The text of a name made by this table or its base.
+    pub fn text(&self, name: Name) -> &str {
+        match &self.base {
+            Some(base) if name.0 < self.base_len => base.text(name),
+            _ => &self.texts[(name.0 - self.base_len) as usize],
+        }
+    }
+
+    /// Namespace and local part of a name: `a/b` gives `(Some("a"), "b")`, `/` gives `(None, "/")`.
+    pub fn parts(&self, name: Name) -> (Option<&str>, &str) {
+        split_name(self.text(name))
+    }
+}
+
+/// Splits `ns/name` at its first slash; a leading slash belongs to the name.
+pub fn split_name(text: &str) -> (Option<&str>, &str) {
+    match text.find('/') {
+        Some(at) if at > 0 && at + 1 < text.len() => (Some(&text[..at]), &text[at + 1..]),
+        _ => (None, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_sees_its_base_and_keeps_its_own_names_apart() {
+        let mut base = Names::default();
+        let a = base.intern("a");
+        let mut names = Names::over(Arc::new(base));
+        let b = names.intern("b");
+        assert_eq!(names.intern("a"), a);
+        assert_ne!(a, b);
+        assert_eq!((names.text(a), names.text(b)), ("a", "b"));
+        assert_eq!(names.own_count(), 1);
+    }
+
+    #[test]
+    fn names_split_at_the_first_slash() {
+        assert_eq!(split_name("a/b"), (Some("a"), "b"));
+        assert_eq!(split_name("/"), (None, "/"));
+        assert_eq!(split_name("core//"), (Some("core"), "/"));
+        assert_eq!(split_name("plain"), (None, "plain"));
+    }
+}
