@@ -111,7 +111,13 @@ impl ErrorKind {
         use ErrorKind::*;
         !matches!(
             self,
-            FuelExceeded | MemoryExceeded | Timeout | Cancelled | ToolCallLimit | OutputExceeded | NestingTooDeep
+            FuelExceeded
+                | MemoryExceeded
+                | Timeout
+                | Cancelled
+                | ToolCallLimit
+                | OutputExceeded
+                | NestingTooDeep
         )
     }
 }
