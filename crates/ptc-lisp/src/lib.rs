@@ -1,9 +1,17 @@
 //! PTC-Lisp: a small Clojure for data work, run by a metered machine that never touches the outside.
 
+pub mod builtins;
+pub mod code;
 pub mod error;
+pub mod heap;
+pub mod limits;
 pub mod names;
+pub mod regex;
+pub mod signal;
 pub mod span;
 pub mod syntax;
+pub mod value;
 
 pub use error::{Error, ErrorKind};
+pub use limits::Limits;
 pub use span::{Position, Span};

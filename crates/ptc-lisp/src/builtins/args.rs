@@ -1,0 +1,89 @@
+//! Taking arguments apart, with one wording for what is wrong with them.
+//!
+//! Messages name the argument by its position; the machine puts the function's name before them.
+
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+use crate::error::{Error, ErrorKind};
+use crate::signal::{Res, type_error};
+use crate::value::{Shared, Value, VecObj};
+
+/// Takes argument `at` out of the slice.
+pub fn take(args: &mut [Value], at: usize) -> Value {
+    args.get_mut(at).map(std::mem::take).unwrap_or_default()
+}
+
+/// The error for an argument of the wrong type.
+pub fn wrong(args: &[Value], at: usize, expected: &str) -> Error {
+    let got = args.get(at).map_or("nothing", Value::type_name);
+    Error::new(ErrorKind::Type, format!("argument {} must be {expected}, got {got}", at + 1))
+}
+
+/// A string argument.
+pub fn text(args: &[Value], at: usize) -> Res<&str> {
+    args.get(at).and_then(Value::as_str).ok_or_else(|| wrong(args, at, "a string").into())
+}
+
+/// An integer argument that fits 64 bits; whole floats count.
+pub fn int(args: &[Value], at: usize) -> Res<i64> {
+    match args.get(at) {
+        Some(Value::Int(int)) => Ok(*int),
+        Some(Value::Float(float)) if float.is_finite() => Ok(*float as i64),
+        Some(Value::Big(_)) => Err(wrong(args, at, "an integer of at most 64 bits").into()),
+        _ => Err(wrong(args, at, "an integer").into()),
+    }
+}
+
+/// An index or count: an integer, negative ones clamped to zero.
+pub fn count(args: &[Value], at: usize) -> Res<usize> {
+    Ok(usize::try_from(int(args, at)?.max(0)).unwrap_or(usize::MAX))
+}
+
+/// A number argument as a float.
+pub fn float(args: &[Value], at: usize) -> Res<f64> {
+    match args.get(at) {
+        Some(Value::Int(int)) => Ok(*int as f64),
+        Some(Value::Float(float)) => Ok(*float),
+        Some(Value::Big(big)) => Ok(big.to_f64().unwrap_or(f64::INFINITY)),
+        _ => Err(wrong(args, at, "a number").into()),
+    }
+}
+
+/// An integer argument of any size.
+pub fn big(args: &[Value], at: usize) -> Res<BigInt> {
+    match args.get(at) {
+        Some(Value::Int(int)) => Ok(BigInt::from(*int)),
+        Some(Value::Big(big)) => Ok((**big).clone()),
+        _ => Err(wrong(args, at, "an integer").into()),
+    }
+}
+
+/// A vector argument.
+pub fn vector(args: &[Value], at: usize) -> Res<&Shared<VecObj>> {
+    match args.get(at) {
+        Some(Value::Vec(body)) => Ok(body),
+        _ => Err(wrong(args, at, "a vector").into()),
+    }
+}
+
+/// Fails if any argument from `from` on is not a string.
+pub fn all_text(args: &[Value], from: usize) -> Res<()> {
+    for at in from..args.len() {
+        text(args, at)?;
+    }
+    Ok(())
+}
+
+/// Raises the error for argument `at`.
+pub fn fail<T>(args: &[Value], at: usize, expected: &str) -> Res<T> {
+    Err(wrong(args, at, expected).into())
+}
+
+/// Raises a type error with a hint.
+pub fn fail_with_hint<T>(message: String, hint: &str) -> Res<T> {
+    if hint.is_empty() {
+        return type_error(message);
+    }
+    Err(Error::new(ErrorKind::Type, message).hint(hint).into())
+}

@@ -1,0 +1,5 @@
+//! Equality and order.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

@@ -1,0 +1,5 @@
+//! Making and reading exceptions.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

@@ -1,0 +1,5 @@
+//! `format` and its directives.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

@@ -1,0 +1,5 @@
+//! `java.util`: `UUID`, `Date`.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

@@ -1,0 +1,131 @@
+//! The core library: one declaration per function, and the registry made from them.
+//!
+//! A family of functions is a file with a `TABLE` of declarations. Documentation, `doc`, `apropos`,
+//! arity checks, completion and the coverage report are derived from the declarations; the examples
+//! run as tests. Functions that call other functions cannot be native: they are written in the
+//! language itself, in `core/*.clj`, and declared there by their docstrings.
+
+pub mod args;
+mod registry;
+
+mod bits;
+mod cells;
+mod comparing;
+mod exceptions;
+mod formatting;
+mod java_lang;
+mod java_time;
+mod java_util;
+mod json;
+mod maps;
+mod math;
+mod metadata;
+mod naming;
+mod numbers;
+mod parsing;
+mod predicates;
+mod prims;
+mod printing;
+mod random;
+mod regexes;
+mod seqs;
+mod sets;
+mod shapes;
+mod sorted;
+mod strings;
+mod vectors;
+
+use crate::heap::Heap;
+use crate::signal::Res;
+use crate::value::Value;
+
+pub use registry::{Entry, Registry, registry};
+
+/// A native function. Arguments may be taken out of the slice; the machine has checked their number.
+/// A native that answers [`Signal::Force`](crate::signal::Signal) or another "run again" signal must
+/// not have taken any of them before.
+pub type NativeFn = fn(&mut Heap, &mut [Value]) -> Res;
+
+/// The number of a builtin in the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BuiltinId(pub(crate) u16);
+
+/// An example for documentation and tests: source text and what it prints.
+pub type Example = (&'static str, &'static str);
+
+/// The declaration of a builtin.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// The qualified name: `clojure.string/trim`, `Math/sqrt`, `.length`.
+    pub name: &'static str,
+    /// Parameter vectors, one per arity: `[coll] [n coll]`, `[f & more]`. Empty for a constant.
+    pub params: &'static str,
+    /// What it does, in a sentence or two.
+    pub doc: &'static str,
+    /// Examples that run as tests.
+    pub examples: &'static [Example],
+    /// What runs.
+    pub run: Run,
+}
+
+/// What a builtin is made of.
+#[derive(Clone, Copy, Debug)]
+pub enum Run {
+    /// A native function.
+    Native(NativeFn),
+    /// A constant.
+    Const(fn(&mut Heap) -> Value),
+    /// A function of the core library's own source; the number is its place there.
+    Core(u32),
+}
+
+/// Declares a native function.
+pub const fn native(
+    name: &'static str,
+    params: &'static str,
+    run: NativeFn,
+    doc: &'static str,
+    examples: &'static [Example],
+) -> Builtin {
+    Builtin { name, params, doc, examples, run: Run::Native(run) }
+}
+
+/// Declares a constant.
+pub const fn constant(
+    name: &'static str,
+    value: fn(&mut Heap) -> Value,
+    doc: &'static str,
+    examples: &'static [Example],
+) -> Builtin {
+    Builtin { name, params: "", doc, examples, run: Run::Const(value) }
+}
+
+/// All families of natives.
+pub(crate) static FAMILIES: &[&[Builtin]] = &[
+    bits::TABLE,
+    cells::TABLE,
+    comparing::TABLE,
+    exceptions::TABLE,
+    formatting::TABLE,
+    java_lang::TABLE,
+    java_time::TABLE,
+    java_util::TABLE,
+    json::TABLE,
+    maps::TABLE,
+    math::TABLE,
+    metadata::TABLE,
+    naming::TABLE,
+    numbers::TABLE,
+    parsing::TABLE,
+    predicates::TABLE,
+    prims::TABLE,
+    printing::TABLE,
+    random::TABLE,
+    regexes::TABLE,
+    seqs::TABLE,
+    sets::TABLE,
+    shapes::TABLE,
+    sorted::TABLE,
+    strings::TABLE,
+    vectors::TABLE,
+];

@@ -1,0 +1,5 @@
+//! Keywords and symbols: making them, taking them apart.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

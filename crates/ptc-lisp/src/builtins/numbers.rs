@@ -1,0 +1,5 @@
+//! Arithmetic.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

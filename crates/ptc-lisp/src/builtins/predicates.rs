@@ -1,0 +1,5 @@
+//! Questions about one value.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

@@ -1,0 +1,5 @@
+//! `str`, `pr-str`, `println` and their like.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

@@ -1,0 +1,5 @@
+//! Regular expression functions.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

@@ -1,0 +1,5 @@
+//! Sets.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

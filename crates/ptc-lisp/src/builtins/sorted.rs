@@ -1,0 +1,5 @@
+//! Sorted maps and sets.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

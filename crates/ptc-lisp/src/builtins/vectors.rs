@@ -1,0 +1,5 @@
+//! Vectors and lists.
+
+use super::Builtin;
+
+pub(super) static TABLE: &[Builtin] = &[];

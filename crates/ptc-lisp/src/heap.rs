@@ -1,0 +1,321 @@
+//! What natives may touch besides their arguments: names, meters, mutable cells, printed lines, the
+//! given clock and the seeded random stream. There is no way from here to the outside world.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::names::{Name, Names};
+use crate::signal::{Res, Signal, pending};
+use crate::value::print::{Printer, Style, pr_str};
+use crate::value::{CellKind, CellObj, CellState, Items, LazyObj, LazyState, Shared, Value};
+
+/// The state that natives share with the machine.
+#[derive(Debug)]
+pub struct Heap {
+    /// Names of symbols and keywords.
+    pub names: Names,
+    /// What the program may use.
+    pub limits: Limits,
+    /// Fuel used so far.
+    pub fuel_used: u64,
+    /// Bytes allocated since the last census.
+    pub fresh_bytes: usize,
+    /// Bytes found live by the last census.
+    pub live_bytes: usize,
+    /// Milliseconds since 1970 as the host gave them; the program's only clock.
+    pub now_ms: i64,
+    /// Lines printed by the program.
+    pub prints: Vec<String>,
+    /// Text printed without a newline yet.
+    pub partial_line: String,
+    printed_bytes: usize,
+    /// Captures of `with-out-str`, innermost last.
+    pub captures: Vec<String>,
+    random: u64,
+    gensym: u64,
+    /// All lazy sequences and cells alive, so that a census can break cycles through them.
+    pub lazies: Vec<Shared<LazyObj>>,
+    /// See `lazies`.
+    pub cells: Vec<Shared<CellObj>>,
+}
+
+impl Heap {
+    /// An empty heap.
+    pub fn new(base_names: Arc<Names>, limits: Limits) -> Self {
+        Heap {
+            names: Names::over(base_names),
+            limits,
+            fuel_used: 0,
+            fresh_bytes: 0,
+            live_bytes: 0,
+            now_ms: 0,
+            prints: Vec::new(),
+            partial_line: String::new(),
+            printed_bytes: 0,
+            captures: Vec::new(),
+            random: 0x5eed,
+            gensym: 0,
+            lazies: Vec::new(),
+            cells: Vec::new(),
+        }
+    }
+
+    /// Seeds the random stream.
+    pub fn seed(&mut self, seed: u64) {
+        self.random = seed;
+    }
+
+    /// Charges fuel for `amount` units of work; natives charge one per element they touch.
+    #[inline]
+    pub fn work(&mut self, amount: usize) -> Res<()> {
+        self.fuel_used = self.fuel_used.saturating_add(amount as u64);
+        if self.fuel_used > self.limits.fuel { Err(self.out_of_fuel()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn out_of_fuel(&self) -> Box<Signal> {
+        Error::new(
+            ErrorKind::FuelExceeded,
+            format!("the program used up its {} units of fuel", self.limits.fuel),
+        )
+        .hint("check for an endless loop, or do less work per run")
+        .into()
+    }
+
+    /// Counts an allocation that is small or already bounded by what exists.
+    #[inline]
+    pub fn allocated(&mut self, bytes: usize) {
+        self.fresh_bytes = self.fresh_bytes.saturating_add(bytes);
+    }
+
+    /// Asks for `bytes` before a large allocation. Err means: let the machine count what is live and
+    /// come back, or give up.
+    pub fn reserve(&mut self, bytes: usize) -> Res<()> {
+        let wanted = self.live_bytes.saturating_add(self.fresh_bytes).saturating_add(bytes);
+        if wanted > self.limits.memory {
+            return Err(Signal::Reclaim(bytes).into());
+        }
+        self.fresh_bytes = self.fresh_bytes.saturating_add(bytes);
+        Ok(())
+    }
+
+    /// Reserves room for `count` values in a vector or list.
+    pub fn reserve_values(&mut self, count: usize) -> Res<()> {
+        self.reserve(count.saturating_mul(size_of::<Value>()))
+    }
+
+    /// All items of a sequence, realising it if need be; charges one unit of work each.
+    pub fn collect(&mut self, value: &Value) -> Res<Vec<Value>> {
+        let Some(mut items) = Items::over(value) else {
+            return Err(not_seqable(value).into());
+        };
+        if let Some(count) = items.len_hint() {
+            self.work(count)?;
+            self.reserve_values(count)?;
+        }
+        let mut out = Vec::with_capacity(items.len_hint().unwrap_or(0));
+        loop {
+            match items.next() {
+                Ok(Some(item)) => out.push(item),
+                Ok(None) => break,
+                Err(_) => return Err(Signal::Realise(value.clone()).into()),
+            }
+        }
+        self.work(out.len())?;
+        self.allocated(out.len() * size_of::<Value>());
+        Ok(out)
+    }
+
+    /// The sequence of a value: nil if it is empty. Forces one step of a lazy sequence.
+    pub fn seq(&mut self, value: &Value) -> Res {
+        match value {
+            Value::Seq(body) if !body.as_slice().is_empty() => Ok(value.clone()),
+            Value::Cons(_) | Value::Range(_) | Value::Nil => Ok(value.clone()),
+            Value::Lazy(lazy) => match lazy.realised() {
+                Some(realised) => self.seq(&realised),
+                None => Err(pending(lazy.clone())),
+            },
+            _ => {
+                let Some(items) = Items::over(value) else { return Err(not_seqable(value).into()) };
+                if !matches!(items, Items::Slice(..)) {
+                    let count = items.len_hint().unwrap_or_else(|| value.as_str().map_or(0, str::len));
+                    self.work(count)?;
+                    self.reserve_values(count.saturating_mul(2))?;
+                }
+                items.into_seq().map_err(pending)
+            }
+        }
+    }
+
+    /// Makes sure no lazy sequence hides inside `value`: call it before a deep walk.
+    #[inline]
+    pub fn realised(&self, value: &Value) -> Res<()> {
+        if value.shape().lazy && has_lazy(value) {
+            return Err(Signal::RealiseDeep(value.clone()).into());
+        }
+        Ok(())
+    }
+
+    /// The text of a value as `str` gives it.
+    pub fn display(&mut self, value: &Value) -> Res<String> {
+        self.printed(value, Style::Readable, true)
+    }
+
+    /// The readable text of a value.
+    pub fn readable(&mut self, value: &Value) -> Res<String> {
+        self.printed(value, Style::Readable, false)
+    }
+
+    /// The text of a value in a style; `top` shows a string or nil as `str` does.
+    pub fn printed(&mut self, value: &Value, style: Style, top: bool) -> Res<String> {
+        self.realised(value)?;
+        let room = self.limits.memory.saturating_sub(self.live_bytes).max(1024);
+        let mut printer = Printer::new(&self.names, style, room);
+        let done = if top { printer.display(value) } else { printer.value(value) };
+        let text = printer.finish();
+        self.work(text.len() / 8)?;
+        if done.is_err() {
+            return Err(Signal::Reclaim(text.len()).into());
+        }
+        self.allocated(text.len());
+        Ok(text)
+    }
+
+    /// A short readable text for messages: never fails, never long.
+    pub fn brief(&self, value: &Value) -> String {
+        const LONGEST: usize = 60;
+        let mut printer = Printer::new(&self.names, Style::Readable, LONGEST);
+        let cut = printer.value(value).is_err();
+        let mut text = printer.finish();
+        if cut {
+            let mut end = LONGEST.min(text.len());
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
+            text.push('…');
+        }
+        text
+    }
+
+    /// The keyword named `text`.
+    pub fn keyword(&mut self, text: &str) -> Value {
+        Value::Kw(self.intern(text))
+    }
+
+    /// The name for `text`, its memory counted.
+    pub fn intern(&mut self, text: &str) -> Name {
+        let before = self.names.bytes();
+        let name = self.names.intern(text);
+        self.fresh_bytes += self.names.bytes() - before;
+        name
+    }
+
+    /// A new mutable cell.
+    pub fn cell(&mut self, kind: CellKind, value: Value, ready: bool) -> Value {
+        let state = CellState { value, ready, validator: Value::Nil, watches: Value::Nil, meta: None };
+        let cell = Rc::new(CellObj { kind, state: state.into() });
+        self.cells.push(cell.clone());
+        self.allocated(size_of::<CellObj>() + 32);
+        Value::Cell(cell)
+    }
+
+    /// A new lazy sequence.
+    pub fn lazy(&mut self, thunk: Value) -> Value {
+        let lazy = Rc::new(LazyObj { state: LazyState::Thunk(thunk).into() });
+        self.lazies.push(lazy.clone());
+        self.allocated(size_of::<LazyObj>() + 32);
+        Value::Lazy(lazy)
+    }
+
+    /// The next number of the seeded stream (SplitMix64).
+    pub fn random_u64(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A random float in [0, 1).
+    pub fn random_f64(&mut self) -> f64 {
+        (self.random_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number that no earlier call of this machine gave.
+    pub fn gensym(&mut self) -> u64 {
+        self.gensym += 1;
+        self.gensym
+    }
+
+    /// Appends printed text; every newline ends an entry of the print list.
+    pub fn print(&mut self, text: &str) -> Res<()> {
+        self.work(1 + text.len() / 8)?;
+        if let Some(capture) = self.captures.last_mut() {
+            capture.push_str(text);
+            self.allocated(text.len());
+            return Ok(());
+        }
+        self.printed_bytes = self.printed_bytes.saturating_add(text.len());
+        if self.printed_bytes > self.limits.print_bytes {
+            let limit = self.limits.print_bytes;
+            return Err(Error::new(
+                ErrorKind::OutputExceeded,
+                format!("the program printed more than its {limit} bytes"),
+            )
+            .hint("print a summary, or return the data as the result")
+            .into());
+        }
+        let mut lines = text.split('\n');
+        self.partial_line.push_str(lines.next().unwrap_or_default());
+        for line in lines {
+            self.prints.push(std::mem::replace(&mut self.partial_line, line.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Ends a line that has no newline yet.
+    pub fn flush_prints(&mut self) {
+        if !self.partial_line.is_empty() {
+            self.prints.push(std::mem::take(&mut self.partial_line));
+        }
+    }
+
+    /// The readable text of a value without any limit, for hosts.
+    pub fn show(&self, value: &Value) -> String {
+        pr_str(value, &self.names)
+    }
+}
+
+/// The error for a value that cannot be walked.
+pub fn not_seqable(value: &Value) -> Error {
+    Error::new(ErrorKind::Type, format!("expected a collection, got {}", value.type_name()))
+}
+
+/// Whether an unrealised lazy sequence is anywhere inside. Shapes say "maybe"; this looks.
+pub fn has_lazy(value: &Value) -> bool {
+    if !value.shape().lazy {
+        return false;
+    }
+    match value {
+        Value::Map(body) => body.table.iter().any(|(key, value)| has_lazy(key) || has_lazy(value)),
+        Value::Set(body) => body.table.keys().any(has_lazy),
+        Value::Sorted(body) => body.entries.iter().any(|(key, value)| has_lazy(key) || has_lazy(value)),
+        Value::Reduced(value) => has_lazy(value),
+        Value::Fn(_) => false,
+        Value::Ex(body) => has_lazy(&body.data),
+        _ => {
+            let Some(mut items) = Items::over(value) else { return false };
+            loop {
+                match items.next() {
+                    Ok(Some(item)) if has_lazy(&item) => return true,
+                    Ok(Some(_)) => {}
+                    Ok(None) => return false,
+                    Err(_) => return true,
+                }
+            }
+        }
+    }
+}

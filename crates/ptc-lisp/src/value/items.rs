@@ -1,0 +1,158 @@
+//! Walking anything that can be walked: collections, strings, ranges, lists, realised lazy parts.
+
+use std::rc::Rc;
+
+use super::seq::{ConsObj, RangeObj, SeqObj};
+use super::text::{Text, graphemes};
+use super::{LazyObj, MapObj, SetObj, Shared, SortedObj, Value, VecObj};
+
+/// A position in a sequence. It owns what it walks over, so it can live in a register.
+#[derive(Clone, Debug)]
+pub enum Items {
+    /// Nothing left.
+    Empty,
+    /// The rest of an array.
+    Slice(Shared<VecObj>, usize),
+    /// The rest of a range.
+    Range(RangeObj),
+    /// The rest of a map, by slot.
+    Map(Shared<MapObj>, usize),
+    /// The rest of a set, by slot.
+    Set(Shared<SetObj>, usize),
+    /// The rest of a sorted collection.
+    Sorted(Shared<SortedObj>, usize),
+    /// The rest of a string, by byte.
+    Text(Text, usize),
+    /// A chain of cons cells and lazy sequences.
+    Chain(Value),
+}
+
+/// A lazy sequence that must be realised before the walk can go on.
+pub type Pending = Shared<LazyObj>;
+
+impl Items {
+    /// The items of a value, or `None` if it cannot be walked.
+    pub fn over(value: &Value) -> Option<Items> {
+        Some(match value {
+            Value::Nil => Items::Empty,
+            Value::Vec(body) => Items::Slice(body.clone(), 0),
+            Value::Seq(body) => Items::Slice(body.items.clone(), body.offset),
+            Value::Range(body) => Items::Range((**body).clone()),
+            Value::Cons(_) | Value::Lazy(_) => Items::Chain(value.clone()),
+            Value::Map(body) => Items::Map(body.clone(), 0),
+            Value::Set(body) => Items::Set(body.clone(), 0),
+            Value::Sorted(body) => Items::Sorted(body.clone(), 0),
+            Value::Str(text) => Items::Text(text.clone(), 0),
+            _ => return None,
+        })
+    }
+
+    /// The next item. The error is the lazy sequence the walk waits for; after it is realised the
+    /// same call goes on.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Value>, Pending> {
+        match self {
+            Items::Slice(body, at) => {
+                let item = body.items.get(*at).cloned();
+                *at += 1;
+                Ok(item)
+            }
+            Items::Chain(_) => self.next_in_chain(),
+            _ => Ok(self.next_counted()),
+        }
+    }
+
+    fn next_counted(&mut self) -> Option<Value> {
+        match self {
+            Items::Range(range) => {
+                if range.count == 0 {
+                    return None;
+                }
+                let item = Value::Int(range.start);
+                range.start = range.start.wrapping_add(range.step);
+                range.count -= 1;
+                Some(item)
+            }
+            Items::Map(body, at) => {
+                let ((key, value), next) = body.table.slot_from(*at)?;
+                *at = next;
+                Some(Value::entry(key.clone(), value.clone()))
+            }
+            Items::Set(body, at) => {
+                let ((key, ()), next) = body.table.slot_from(*at)?;
+                *at = next;
+                Some(key.clone())
+            }
+            Items::Sorted(body, at) => {
+                let (key, value) = body.entries.get(*at)?;
+                *at += 1;
+                Some(if body.is_set { key.clone() } else { Value::entry(key.clone(), value.clone()) })
+            }
+            Items::Text(text, at) => {
+                let first = graphemes(text.as_str().get(*at..)?).next()?;
+                *at += first.len();
+                Some(Value::str(first))
+            }
+            Items::Empty | Items::Slice(..) | Items::Chain(_) => None,
+        }
+    }
+
+    fn next_in_chain(&mut self) -> Result<Option<Value>, Pending> {
+        loop {
+            let Items::Chain(value) = self else { return self.next() };
+            match value {
+                Value::Cons(cell) => {
+                    let item = cell.first.clone();
+                    let rest = cell.rest.clone();
+                    *self = Items::over(&rest).unwrap_or(Items::Empty);
+                    return Ok(Some(item));
+                }
+                Value::Lazy(lazy) => match lazy.realised() {
+                    Some(realised) => *self = Items::over(&realised).unwrap_or(Items::Empty),
+                    None => return Err(lazy.clone()),
+                },
+                _ => *self = Items::Empty,
+            }
+        }
+    }
+
+    /// How many items are left, if that is known without walking.
+    pub fn len_hint(&self) -> Option<usize> {
+        Some(match self {
+            Items::Empty => 0,
+            Items::Slice(body, at) => body.items.len().saturating_sub(*at),
+            Items::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
+            Items::Map(body, 0) => body.table.len(),
+            Items::Set(body, 0) => body.table.len(),
+            Items::Sorted(body, at) => body.entries.len().saturating_sub(*at),
+            _ => return None,
+        })
+    }
+
+    /// What is left as a sequence, nil if nothing is. Copies only what has no sequence form yet.
+    pub fn into_seq(mut self) -> Result<Value, Pending> {
+        match self {
+            Items::Slice(items, offset) if offset < items.items.len() => {
+                return Ok(Value::Seq(Rc::new(SeqObj { items, offset, list: false, meta: None })));
+            }
+            Items::Range(range) if range.count > 0 => return Ok(Value::Range(Rc::new(range))),
+            Items::Chain(value @ Value::Cons(_)) => return Ok(value),
+            _ => {}
+        }
+        let mut items = Vec::with_capacity(self.len_hint().unwrap_or(0));
+        let mut chain = None;
+        while let Some(item) = self.next()? {
+            items.push(item);
+            // A chain stays a chain: hand out one cell and leave the rest as it is.
+            if let Items::Chain(rest) = &self {
+                chain = Some(rest.clone());
+                break;
+            }
+        }
+        Ok(match chain {
+            Some(rest) => items.into_iter().rev().fold(rest, |rest, item| ConsObj::cell(item, rest, false)),
+            None if items.is_empty() => Value::Nil,
+            None => Value::seq(items),
+        })
+    }
+}

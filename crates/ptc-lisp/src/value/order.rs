@@ -1,0 +1,90 @@
+//! `compare`: the order of values that have one.
+
+use std::cmp::Ordering;
+
+use num_traits::ToPrimitive;
+
+use super::Value;
+use crate::error::{Error, ErrorKind};
+use crate::names::{Name, Names};
+
+/// Compares two values: nil first, then false before true, numbers by value, strings by UTF-16 unit
+/// as Java does, keywords and symbols by namespace and name, vectors by length and then elements,
+/// dates by time. Other pairs have no order.
+pub fn compare(a: &Value, b: &Value, names: &Names) -> Result<Ordering, Error> {
+    Ok(match (a, b) {
+        (Value::Nil, Value::Nil) => Ordering::Equal,
+        (Value::Nil, _) => Ordering::Less,
+        (_, Value::Nil) => Ordering::Greater,
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Str(a), Value::Str(b)) => compare_text(a.as_bytes(), b.as_bytes()),
+        (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => compare_names(*a, *b, names),
+        (Value::Var(a), Value::Var(b)) | (Value::Type(a), Value::Type(b)) => compare_names(*a, *b, names),
+        (Value::Vec(a), Value::Vec(b)) => {
+            for (x, y) in a.items.iter().zip(&b.items).take_while(|_| a.items.len() == b.items.len()) {
+                let order = compare(x, y, names)?;
+                if order.is_ne() {
+                    return Ok(order);
+                }
+            }
+            a.items.len().cmp(&b.items.len())
+        }
+        (Value::Time(x), Value::Time(y)) => x.compare(y).ok_or_else(|| incomparable(a, b))?,
+        _ => compare_numbers(a, b).ok_or_else(|| incomparable(a, b))?,
+    })
+}
+
+/// Compares two numbers; `None` if one is not a number or is NaN.
+pub fn compare_numbers(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b),
+        (Value::Int(a), Value::Float(b)) => int_with_float(*a, *b),
+        (Value::Float(a), Value::Int(b)) => int_with_float(*b, *a).map(Ordering::reverse),
+        (Value::Big(a), Value::Big(b)) => Some(a.cmp(b)),
+        (Value::Big(a), Value::Int(_)) => {
+            Some(if a.sign() == num_bigint::Sign::Minus { Ordering::Less } else { Ordering::Greater })
+        }
+        (Value::Int(_), Value::Big(_)) => compare_numbers(b, a).map(Ordering::reverse),
+        (Value::Big(a), Value::Float(b)) => a.to_f64()?.partial_cmp(b),
+        (Value::Float(a), Value::Big(b)) => a.partial_cmp(&b.to_f64()?),
+        _ => None,
+    }
+}
+
+/// Beyond 2^53 the float is the coarser of the two, so the comparison is made among integers.
+fn int_with_float(int: i64, float: f64) -> Option<Ordering> {
+    const EXACT: i64 = 1 << 53;
+    if (-EXACT..=EXACT).contains(&int) || !float.is_finite() {
+        return (int as f64).partial_cmp(&float);
+    }
+    let whole = float.trunc();
+    let order = i128::from(int).cmp(&(whole as i128));
+    Some(order.then_with(|| whole.partial_cmp(&float).unwrap_or(Ordering::Equal)))
+}
+
+fn compare_text(a: &[u8], b: &[u8]) -> Ordering {
+    // UTF-8 byte order differs from UTF-16 order only between U+E000–U+FFFF and the planes above.
+    let order = a.cmp(b);
+    if order.is_eq() || !(a.iter().any(|&byte| byte >= 0xEE) && b.iter().any(|&byte| byte >= 0xEE)) {
+        return order;
+    }
+    let utf16 = |bytes| String::from_utf8_lossy(bytes).encode_utf16().collect::<Vec<u16>>();
+    utf16(a).cmp(&utf16(b))
+}
+
+/// Names without a namespace come first, as in Clojure.
+pub fn compare_names(a: Name, b: Name, names: &Names) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
+    names.parts(a).cmp(&names.parts(b))
+}
+
+fn incomparable(a: &Value, b: &Value) -> Error {
+    let nan = |value: &Value| matches!(value, Value::Float(float) if float.is_nan());
+    let describe = |value: &Value| if nan(value) { "NaN" } else { value.type_name() };
+    Error::new(ErrorKind::Type, format!("cannot compare {} with {}", describe(a), describe(b)))
+        .hint("compare values of one type: numbers, strings, keywords, vectors or dates")
+}

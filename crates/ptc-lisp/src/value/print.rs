@@ -1,0 +1,297 @@
+//! Values as text: `pr-str` (readable), `str` and `print` (for people).
+
+use std::fmt::Write;
+
+use super::{CellKind, Items, Value};
+use crate::names::Names;
+
+/// Strings inside collections: quoted, or as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Quoted, so that the reader gives the value back.
+    Readable,
+    /// As they are (`print`, `println`).
+    Plain,
+}
+
+/// The text became longer than allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+/// Writes values to a string of bounded length.
+pub struct Printer<'a> {
+    names: &'a Names,
+    style: Style,
+    limit: usize,
+    out: String,
+}
+
+/// The readable text of a value, cut off nowhere.
+pub fn pr_str(value: &Value, names: &Names) -> String {
+    let mut printer = Printer::new(names, Style::Readable, usize::MAX);
+    // The limit cannot be reached.
+    let _ = printer.value(value);
+    printer.finish()
+}
+
+impl<'a> Printer<'a> {
+    /// A printer that stops once `limit` bytes are exceeded.
+    pub fn new(names: &'a Names, style: Style, limit: usize) -> Self {
+        Printer { names, style, limit, out: String::new() }
+    }
+
+    /// What was written.
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    /// Appends text as it is.
+    pub fn text(&mut self, text: &str) -> Result<(), TooLong> {
+        self.out.push_str(text);
+        if self.out.len() > self.limit { Err(TooLong) } else { Ok(()) }
+    }
+
+    /// Appends a value as `str` shows it: nil as nothing, strings as they are, infinities by name.
+    pub fn display(&mut self, value: &Value) -> Result<(), TooLong> {
+        match value {
+            Value::Nil => Ok(()),
+            Value::Str(text) => self.text(text.as_str()),
+            Value::Float(float) => self.text(&float_text(*float, ["NaN", "Infinity", "-Infinity"])),
+            Value::Regex(body) => self.text(&body.source),
+            Value::Time(time) => self.text(&time.to_string()),
+            Value::Ex(ex) => self.text(&format!("{}: {}", ex.class, ex.error.message)),
+            Value::Type(name) => self.text(&format!("class {}", self.names.text(*name))),
+            _ => self.value(value),
+        }
+    }
+
+    /// Appends a value in this printer's style.
+    pub fn value(&mut self, value: &Value) -> Result<(), TooLong> {
+        match value {
+            Value::Unbound => self.text("#<unbound>"),
+            Value::Nil => self.text("nil"),
+            Value::Bool(true) => self.text("true"),
+            Value::Bool(false) => self.text("false"),
+            Value::Int(int) => {
+                let _ = write!(self.out, "{int}");
+                self.text("")
+            }
+            Value::Float(float) => self.text(&float_text(*float, ["##NaN", "##Inf", "##-Inf"])),
+            Value::Big(int) => self.text(&int.to_string()),
+            Value::Kw(name) => {
+                self.out.push(':');
+                self.text(self.names.text(*name))
+            }
+            Value::Sym(name) | Value::Type(name) => self.text(self.names.text(*name)),
+            Value::Str(text) => match self.style {
+                Style::Readable => self.quoted(text.as_str()),
+                Style::Plain => self.text(text.as_str()),
+            },
+            Value::Vec(body) => self.sequence("[", body.items.iter(), "]"),
+            Value::Seq(body) => self.sequence("(", body.as_slice().iter(), ")"),
+            Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => self.walked(value),
+            Value::Map(body) => {
+                if let Some(record) = body.record {
+                    self.out.push_str("#user.");
+                    self.text(self.names.text(record))?;
+                }
+                self.entries(body.table.iter())
+            }
+            Value::Set(body) => self.sequence("#{", body.table.keys(), "}"),
+            Value::Sorted(body) if body.is_set => {
+                self.sequence("#{", body.entries.iter().map(|(key, _)| key), "}")
+            }
+            Value::Sorted(body) => self.entries(body.entries.iter().map(|(key, value)| (key, value))),
+            Value::Regex(body) => {
+                self.out.push_str("#\"");
+                self.out.push_str(&body.source);
+                self.text("\"")
+            }
+            Value::Time(time) => match self.style {
+                Style::Readable => self.text(&time.readable()),
+                Style::Plain => self.text(&time.to_string()),
+            },
+            _ => self.opaque(value),
+        }
+    }
+
+    /// Values that have no literal form.
+    fn opaque(&mut self, value: &Value) -> Result<(), TooLong> {
+        match value {
+            Value::Fn(body) => match body.unit.function_name(body.func) {
+                Some(name) => self.text(&format!("#<fn {name}>")),
+                None => self.text("#<fn>"),
+            },
+            Value::Builtin(_) => self.text("#<builtin>"),
+            Value::Tool(name) => self.text(&format!("#<tool {}>", self.names.text(*name))),
+            Value::Var(name) => self.text(&format!("#'{}", self.names.text(*name))),
+            Value::Cell(cell) => {
+                let kind = match cell.kind {
+                    CellKind::Atom => "#<atom ",
+                    CellKind::Volatile => "#<volatile ",
+                    CellKind::Delay => "#<delay ",
+                    CellKind::Promise => "#<promise ",
+                };
+                self.text(kind)?;
+                let state = cell.state.borrow();
+                match (&state.value, state.ready) {
+                    // A cell may hold itself, so what it holds is shown only if it is simple.
+                    (value, true) if value.shape().depth <= 8 && !value.shape().lazy => {
+                        let value = value.clone();
+                        drop(state);
+                        self.simple(&value)?;
+                    }
+                    (_, true) => self.text("…")?,
+                    (_, false) => self.text("pending")?,
+                }
+                self.text(">")
+            }
+            Value::Ex(ex) => {
+                self.text("#error {:message ")?;
+                self.quoted(&ex.error.message)?;
+                if !ex.data.is_nil() {
+                    self.text(", :data ")?;
+                    self.value(&ex.data)?;
+                }
+                self.text("}")
+            }
+            Value::Reduced(value) => {
+                self.text("#<reduced ")?;
+                self.value(value)?;
+                self.text(">")
+            }
+            _ => self.text("#<iterator>"),
+        }
+    }
+
+    /// The contents of a cell, without following further cells.
+    fn simple(&mut self, value: &Value) -> Result<(), TooLong> {
+        if matches!(value, Value::Cell(_)) || holds_cell(value) {
+            self.text("…")
+        } else {
+            self.value(value)
+        }
+    }
+
+    fn quoted(&mut self, text: &str) -> Result<(), TooLong> {
+        self.out.push('"');
+        for c in text.chars() {
+            match c {
+                '"' => self.out.push_str("\\\""),
+                '\\' => self.out.push_str("\\\\"),
+                '\n' => self.out.push_str("\\n"),
+                '\t' => self.out.push_str("\\t"),
+                '\r' => self.out.push_str("\\r"),
+                '\u{8}' => self.out.push_str("\\b"),
+                '\u{c}' => self.out.push_str("\\f"),
+                _ => self.out.push(c),
+            }
+        }
+        self.text("\"")
+    }
+
+    fn sequence<'v>(
+        &mut self,
+        open: &str,
+        items: impl Iterator<Item = &'v Value>,
+        close: &str,
+    ) -> Result<(), TooLong> {
+        self.text(open)?;
+        for (at, item) in items.enumerate() {
+            if at > 0 {
+                self.out.push(' ');
+            }
+            self.value(item)?;
+        }
+        self.text(close)
+    }
+
+    /// Ranges, cons cells and lazy sequences; an unrealised tail shows as `...`.
+    fn walked(&mut self, value: &Value) -> Result<(), TooLong> {
+        let mut items = Items::over(value).unwrap_or(Items::Empty);
+        let mut separator = "(";
+        loop {
+            match items.next() {
+                Ok(Some(item)) => {
+                    self.text(separator)?;
+                    self.value(&item)?;
+                }
+                Ok(None) if separator == "(" => return self.text("()"),
+                Ok(None) => return self.text(")"),
+                Err(_) => {
+                    self.text(separator)?;
+                    return self.text("...)");
+                }
+            }
+            separator = " ";
+        }
+    }
+
+    fn entries<'v>(&mut self, entries: impl Iterator<Item = (&'v Value, &'v Value)>) -> Result<(), TooLong> {
+        self.text("{")?;
+        for (at, (key, value)) in entries.enumerate() {
+            if at > 0 {
+                self.out.push_str(", ");
+            }
+            self.value(key)?;
+            self.out.push(' ');
+            self.value(value)?;
+        }
+        self.text("}")
+    }
+}
+
+fn holds_cell(value: &Value) -> bool {
+    match value {
+        Value::Vec(body) => body.items.iter().any(|item| matches!(item, Value::Cell(_)) || holds_cell(item)),
+        Value::Map(body) => {
+            body.table.values().any(|item| matches!(item, Value::Cell(_)) || holds_cell(item))
+        }
+        Value::Cell(_) | Value::Fn(_) | Value::Cons(_) | Value::Lazy(_) | Value::Seq(_) => true,
+        _ => false,
+    }
+}
+
+/// A float as Java writes it: the shortest digits that read back, with an exponent outside
+/// 0.001–10,000,000. `special` names NaN and the infinities.
+pub fn float_text(float: f64, special: [&str; 3]) -> String {
+    if float.is_nan() {
+        return special[0].to_owned();
+    }
+    if float.is_infinite() {
+        return special[if float > 0.0 { 1 } else { 2 }].to_owned();
+    }
+    let size = float.abs();
+    if size == 0.0 || (1e-3..1e7).contains(&size) {
+        return format!("{float:?}");
+    }
+    let text = format!("{float:e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) if digits.contains('.') => format!("{digits}E{exponent}"),
+        Some((digits, exponent)) => format!("{digits}.0E{exponent}"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::float_text;
+
+    #[test]
+    fn floats_print_as_java_prints_them() {
+        let cases = [
+            (1.0, "1.0"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (1e7, "1.0E7"),
+            (1234567.0, "1234567.0"),
+            (1.5e300, "1.5E300"),
+            (0.001, "0.001"),
+            (0.0001, "1.0E-4"),
+            (-0.0, "-0.0"),
+            (f64::INFINITY, "Inf"),
+        ];
+        for (float, text) in cases {
+            assert_eq!(float_text(float, ["NaN", "Inf", "-Inf"]), text);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The bodies of sequences: tails of arrays, cons cells, ranges and lazy sequences.
+
+use std::cell::{Cell, RefCell};
+use std::mem::take;
+use std::rc::Rc;
+
+use super::{Meta, Shape, Shared, Value, VecObj};
+
+/// A list or realised sequence: the part of a shared array from `offset` on. Taking the rest of it
+/// copies nothing.
+#[derive(Clone, Debug)]
+pub struct SeqObj {
+    /// The array.
+    pub items: Shared<VecObj>,
+    /// Where the sequence begins in it.
+    pub offset: usize,
+    /// Whether `list?` says so.
+    pub list: bool,
+    /// Metadata.
+    pub meta: Meta,
+}
+
+impl SeqObj {
+    /// A sequence over all of `items`.
+    pub fn over(items: Vec<Value>, list: bool) -> Value {
+        let shape = Shape::of(&items);
+        let items = Rc::new(VecObj { items, entry: false, shape, meta: None });
+        Value::Seq(Rc::new(SeqObj { items, offset: 0, list, meta: None }))
+    }
+
+    /// The elements.
+    pub fn as_slice(&self) -> &[Value] {
+        self.items.items.get(self.offset..).unwrap_or_default()
+    }
+}
+
+/// An element before another sequence. The rest is nil or any sequence; its length does not count
+/// as nesting, so walks go along it in a loop.
+#[derive(Debug)]
+pub struct ConsObj {
+    /// The element.
+    pub first: Value,
+    /// What follows.
+    pub rest: Value,
+    /// Whether `list?` says so.
+    pub list: bool,
+    /// See [`Shape`].
+    pub shape: Shape,
+    /// Metadata.
+    pub meta: Meta,
+}
+
+impl ConsObj {
+    /// `first` before `rest`, which must be nil or a sequence.
+    pub fn cell(first: Value, rest: Value, list: bool) -> Value {
+        let mut shape = rest.shape();
+        shape.depth = shape.depth.max(1);
+        shape.include(&first);
+        Value::Cons(Rc::new(ConsObj { first, rest, list, shape, meta: None }))
+    }
+
+    /// A shallow copy.
+    pub fn copy(&self) -> ConsObj {
+        ConsObj {
+            first: self.first.clone(),
+            rest: self.rest.clone(),
+            list: self.list,
+            shape: self.shape,
+            meta: self.meta.clone(),
+        }
+    }
+}
+
+/// `count` integers from `start` at distance `step`.
+#[derive(Clone, Debug)]
+pub struct RangeObj {
+    /// The first.
+    pub start: i64,
+    /// The distance, not zero.
+    pub step: i64,
+    /// How many; at least one.
+    pub count: u64,
+}
+
+impl RangeObj {
+    /// The integer at `index`.
+    pub fn at(&self, index: u64) -> i64 {
+        // The constructor saw to it that the last element fits, so every element does.
+        self.start.wrapping_add((index as i64).wrapping_mul(self.step))
+    }
+
+    /// A range as a value; the empty one is the empty list.
+    pub fn value(start: i64, step: i64, count: u64) -> Value {
+        if count == 0 {
+            return Value::seq(Vec::new());
+        }
+        Value::Range(Rc::new(RangeObj { start, step, count }))
+    }
+}
+
+/// A lazy sequence: a thunk until somebody looks, then what the thunk gave.
+#[derive(Debug)]
+pub struct LazyObj {
+    /// Where it stands.
+    pub state: RefCell<LazyState>,
+}
+
+/// Where a lazy sequence stands.
+#[derive(Debug, Default)]
+pub enum LazyState {
+    /// A function without parameters that gives the sequence.
+    Thunk(Value),
+    /// The thunk is running; looking now is an endless recursion.
+    #[default]
+    Running,
+    /// The realised front: nil, or a sequence that is not itself lazy.
+    Done(Value),
+}
+
+impl LazyObj {
+    /// What it realised to, if it did.
+    pub fn realised(&self) -> Option<Value> {
+        match &*self.state.borrow() {
+            LazyState::Done(value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    /// See [`Shape`]; an unrealised sequence counts as lazy.
+    pub fn shape(&self) -> Shape {
+        match &*self.state.borrow() {
+            LazyState::Done(value) => {
+                let shape = value.shape();
+                Shape { depth: shape.depth.max(1), lazy: shape.lazy }
+            }
+            _ => Shape { depth: 1, lazy: true },
+        }
+    }
+}
+
+impl Drop for ConsObj {
+    /// Goes along the tail in a loop: a list of a million cells must not recurse a million deep.
+    fn drop(&mut self) {
+        let mut tail = take(&mut self.rest);
+        loop {
+            tail = match &mut tail {
+                Value::Cons(next) => match Rc::get_mut(next) {
+                    Some(next) => take(&mut next.rest),
+                    None => break,
+                },
+                Value::Lazy(next) => match Rc::get_mut(next) {
+                    Some(next) => match take(next.state.get_mut()) {
+                        LazyState::Done(value) => value,
+                        LazyState::Thunk(thunk) => {
+                            drop_later(thunk);
+                            break;
+                        }
+                        LazyState::Running => break,
+                    },
+                    None => break,
+                },
+                _ => break,
+            };
+        }
+    }
+}
+
+impl Drop for LazyObj {
+    fn drop(&mut self) {
+        match take(self.state.get_mut()) {
+            LazyState::Thunk(value) | LazyState::Done(value) => drop_later(value),
+            LazyState::Running => {}
+        }
+    }
+}
+
+thread_local! {
+    static DROP_DEPTH: Cell<u32> = const { Cell::new(0) };
+    static DROP_QUEUE: RefCell<Vec<Value>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Drops a value that hangs behind a lazy sequence or a mutable cell. Depth is not bounded there, so
+/// beyond a few levels the value waits in a queue that the outermost drop empties.
+pub fn drop_later(value: Value) {
+    const NATIVE_LEVELS: u32 = 32;
+    if value.is_scalar() {
+        return;
+    }
+    let depth = DROP_DEPTH.get();
+    if depth >= NATIVE_LEVELS {
+        DROP_QUEUE.with_borrow_mut(|queue| queue.push(value));
+        return;
+    }
+    DROP_DEPTH.set(depth + 1);
+    drop(value);
+    if depth == 0 {
+        while let Some(value) = DROP_QUEUE.with_borrow_mut(Vec::pop) {
+            drop(value);
+        }
+    }
+    DROP_DEPTH.set(depth);
+}
+
+impl Drop for super::CellState {
+    fn drop(&mut self) {
+        drop_later(take(&mut self.value));
+    }
+}

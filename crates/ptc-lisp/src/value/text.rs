@@ -1,0 +1,135 @@
+//! Strings: up to 14 bytes inline, longer ones shared.
+//!
+//! Index functions count grapheme clusters, what a reader of the text would call characters. ASCII
+//! text, by far the most common, never pays for that.
+
+use std::rc::Rc;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// A string value.
+#[derive(Clone, Debug)]
+pub enum Text {
+    /// Up to [`Short::CAPACITY`] bytes, held in place.
+    Short(Short),
+    /// Any length.
+    Long(Rc<String>),
+}
+
+/// A short string.
+#[derive(Clone, Copy, Debug)]
+pub struct Short {
+    len: u8,
+    bytes: [u8; Short::CAPACITY],
+}
+
+impl Short {
+    /// The longest text that is held in place.
+    pub const CAPACITY: usize = 14;
+}
+
+impl Text {
+    /// A copy of `text`.
+    pub fn new(text: &str) -> Self {
+        Self::short(text).unwrap_or_else(|| Text::Long(Rc::new(text.to_owned())))
+    }
+
+    /// Takes over a buffer.
+    pub fn from_string(text: String) -> Self {
+        Self::short(&text).unwrap_or_else(|| Text::Long(Rc::new(text)))
+    }
+
+    fn short(text: &str) -> Option<Self> {
+        let mut bytes = [0; Short::CAPACITY];
+        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        let len = u8::try_from(text.len()).ok()?;
+        Some(Text::Short(Short { len, bytes }))
+    }
+
+    /// The bytes, which are UTF-8.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Text::Short(short) => &short.bytes[..usize::from(short.len)],
+            Text::Long(text) => text.as_bytes(),
+        }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Text::Short(short) => {
+                std::str::from_utf8(&short.bytes[..usize::from(short.len)]).unwrap_or_default()
+            }
+            Text::Long(text) => text,
+        }
+    }
+
+    /// Its length in bytes.
+    pub fn byte_len(&self) -> usize {
+        self.as_bytes().len()
+    }
+
+    /// The buffer for appending: taken over if this is the only owner, copied otherwise.
+    pub fn into_string(self) -> String {
+        match self {
+            Text::Short(_) => self.as_str().to_owned(),
+            Text::Long(text) => Rc::try_unwrap(text).unwrap_or_else(|shared| (*shared).clone()),
+        }
+    }
+}
+
+/// The characters of a string as a reader counts them.
+pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let (ascii, other) = if is_simple(text) { (text, "") } else { ("", text) };
+    let ascii = (0..ascii.len()).map(move |at| &ascii[at..=at]);
+    ascii.chain(other.graphemes(true))
+}
+
+/// Whether every byte is a character of its own: ASCII without CR LF pairs.
+fn is_simple(text: &str) -> bool {
+    text.is_ascii() && !text.contains('\r')
+}
+
+/// How many characters `text` has.
+pub fn char_count(text: &str) -> usize {
+    if is_simple(text) { text.len() } else { text.graphemes(true).count() }
+}
+
+/// The byte offset of character `index`; the end of the text when it has fewer.
+pub fn byte_offset(text: &str, index: usize) -> usize {
+    if is_simple(text) {
+        return index.min(text.len());
+    }
+    text.grapheme_indices(true).nth(index).map_or(text.len(), |(offset, _)| offset)
+}
+
+/// How many characters come before byte `offset`.
+pub fn char_index(text: &str, offset: usize) -> usize {
+    char_count(text.get(..offset).unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_and_long_texts_read_back() {
+        for text in ["", "a", "fourteen bytes", "more than fourteen bytes", "žluťoučký kůň"] {
+            assert_eq!(Text::new(text).as_str(), text);
+            assert_eq!(Text::from_string(text.to_owned()).into_string(), text);
+        }
+    }
+
+    #[test]
+    fn characters_are_grapheme_clusters() {
+        for (text, count) in [("abc", 3), ("e\u{301}x", 2), ("👩‍👩‍👧", 1), ("a\r\nb", 3), ("", 0)]
+        {
+            assert_eq!(char_count(text), count, "{text:?}");
+            assert_eq!(graphemes(text).count(), count, "{text:?}");
+        }
+        assert_eq!(byte_offset("ežx", 2), 3);
+        assert_eq!(byte_offset("abc", 9), 3);
+        assert_eq!(char_index("ežx", 3), 2);
+    }
+}
