@@ -6,6 +6,7 @@ pub mod error;
 pub mod heap;
 pub mod limits;
 pub mod names;
+pub mod reader;
 pub mod regex;
 pub mod signal;
 pub mod span;

@@ -1,0 +1,69 @@
+//! The reader: program text to forms with their places.
+//!
+//! It reads Clojure's data syntax. Open forms wait on an explicit stack (`build`), so hostile nesting
+//! costs memory up to a bound and never native stack. Time is linear in the length of the text, which
+//! makes `source.len()` the fair charge for reading.
+//!
+//! | file | what it knows |
+//! |---|---|
+//! | `cursor` | where tokens begin and end |
+//! | `number`, `text`, `name` | what one token means |
+//! | `build` | how forms nest |
+//! | `fault` | what each mistake is called, and how to fix it |
+
+mod build;
+mod cursor;
+mod fault;
+mod name;
+mod number;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::Error;
+use crate::syntax::Form;
+
+/// Bounds on what the reader accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadLimits {
+    /// Longest source text in bytes.
+    pub max_bytes: usize,
+    /// Deepest nesting. Whoever walks or drops the tree may recurse this deep on the native stack.
+    pub max_depth: usize,
+    /// Most digits in one number.
+    pub max_digits: usize,
+    /// Most forms in all, counting those inside others and those the text discards.
+    pub max_forms: usize,
+}
+
+impl Default for ReadLimits {
+    fn default() -> Self {
+        ReadLimits { max_bytes: 1_000_000, max_depth: 256, max_digits: 10_000, max_forms: 1_000_000 }
+    }
+}
+
+/// All forms of `source`.
+///
+/// ```
+/// use ptc_lisp::reader::{ReadLimits, read_all};
+///
+/// let forms = read_all("(def x 1) ; one\n[x x]", &ReadLimits::default()).unwrap();
+/// assert_eq!(forms.len(), 2);
+/// ```
+pub fn read_all(source: &str, limits: &ReadLimits) -> Result<Vec<Form>, Error> {
+    build::read(source, limits, usize::MAX).map(|(forms, _)| forms).map_err(|failure| failure.error)
+}
+
+/// The first form of `source` and the byte offset just after it; `None` if there is no form.
+/// What follows the form is not looked at.
+pub fn read_one(source: &str, limits: &ReadLimits) -> Result<Option<(Form, usize)>, Error> {
+    let (mut forms, after) = build::read(source, limits, 1).map_err(|failure| failure.error)?;
+    Ok(forms.pop().map(|form| (form, after)))
+}
+
+/// Whether more text could still make `source` readable: a delimiter, a string or a regex is open, or
+/// a prefix such as `'` waits for its form. Text with any other mistake is not incomplete, but wrong.
+pub fn is_incomplete(source: &str) -> bool {
+    build::read(source, &ReadLimits::default(), usize::MAX).is_err_and(|failure| failure.incomplete)
+}

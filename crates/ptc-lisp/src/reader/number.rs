@@ -1,0 +1,131 @@
+//! Numbers: what the text of a numeric token means.
+//!
+//! Ratios have no type of their own: an exact one reads as an integer, any other as the nearest float.
+
+use num_bigint::{BigInt, Sign};
+use num_integer::Integer;
+use num_traits::{ToPrimitive, Zero};
+
+use super::fault::NumberFault;
+use crate::syntax::FormKind;
+
+/// Whether a token that begins like this is meant as a number.
+pub(super) fn looks_numeric(token: &str) -> bool {
+    let digits = token.strip_prefix(['+', '-']).unwrap_or(token);
+    digits.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The number that `token` writes.
+pub(super) fn parse(token: &str, max_digits: usize) -> Result<FormKind, NumberFault> {
+    if token.len() > max_digits && token.bytes().filter(u8::is_ascii_alphanumeric).count() > max_digits {
+        return Err(NumberFault::TooLong);
+    }
+    let (negative, digits) = match token.as_bytes().first() {
+        Some(b'-') => (true, &token[1..]),
+        Some(b'+') => (false, &token[1..]),
+        _ => (false, token),
+    };
+    let number = Unsigned { digits, negative };
+    if let Some((numerator, denominator)) = digits.split_once('/') {
+        return number.ratio(numerator, denominator);
+    }
+    if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        return number.integer(hex.strip_suffix('N').unwrap_or(hex), 16);
+    }
+    if let Some((radix, digits)) = digits.split_once(['r', 'R']).filter(|(radix, _)| all_digits(radix)) {
+        let radix = radix.parse().ok().filter(|radix| (2..=36).contains(radix));
+        return number.integer(digits, radix.ok_or(NumberFault::Radix)?);
+    }
+    let whole = digits.strip_suffix('N').unwrap_or(digits);
+    if !all_digits(whole) {
+        return number.float();
+    }
+    match whole.strip_prefix('0') {
+        Some(octal) if !octal.is_empty() => {
+            number.integer(octal, 8).map_err(|_| NumberFault::Octal(whole.trim_start_matches('0').to_owned()))
+        }
+        _ => number.integer(whole, 10),
+    }
+}
+
+fn all_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// A numeric token without its sign, and the sign.
+struct Unsigned<'a> {
+    digits: &'a str,
+    negative: bool,
+}
+
+impl Unsigned<'_> {
+    fn integer(&self, digits: &str, radix: u32) -> Result<FormKind, NumberFault> {
+        if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+            return Err(NumberFault::Malformed);
+        }
+        let small = i64::from_str_radix(digits, radix).map(|n| if self.negative { -n } else { n });
+        if let Ok(small) = small {
+            return Ok(FormKind::Int(small));
+        }
+        let big = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or(NumberFault::Malformed)?;
+        Ok(integer_form(if self.negative { -big } else { big }))
+    }
+
+    /// `1.5`, `5.`, `1e9`, `2M`.
+    fn float(&self) -> Result<FormKind, NumberFault> {
+        let text = self.digits.strip_suffix('M').unwrap_or(self.digits);
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let fraction_fits = fraction.is_empty() || all_digits(fraction);
+        if !all_digits(whole) || !fraction_fits || !all_digits(exponent) {
+            return Err(NumberFault::Malformed);
+        }
+        let value: f64 = text.parse().map_err(|_| NumberFault::Malformed)?;
+        finite(if self.negative { -value } else { value })
+    }
+
+    fn ratio(&self, numerator: &str, denominator: &str) -> Result<FormKind, NumberFault> {
+        if !all_digits(numerator) || !all_digits(denominator) {
+            return Err(NumberFault::Malformed);
+        }
+        let big = |digits: &str| BigInt::parse_bytes(digits.as_bytes(), 10).ok_or(NumberFault::Malformed);
+        let (numerator, denominator) = (big(numerator)?, big(denominator)?);
+        if denominator.is_zero() {
+            return Err(NumberFault::ZeroDenominator);
+        }
+        let (quotient, remainder) = numerator.div_rem(&denominator);
+        if remainder.is_zero() {
+            return Ok(integer_form(if self.negative { -quotient } else { quotient }));
+        }
+        let value = nearest_float(&numerator, &denominator);
+        finite(if self.negative { -value } else { value })
+    }
+}
+
+fn integer_form(value: BigInt) -> FormKind {
+    value.to_i64().map_or_else(|| FormKind::BigInt(value), FormKind::Int)
+}
+
+fn finite(value: f64) -> Result<FormKind, NumberFault> {
+    if value.is_finite() { Ok(FormKind::Float(value)) } else { Err(NumberFault::OutOfRange) }
+}
+
+/// The float nearest to a positive ratio of any size: divides with some bits more than a float holds,
+/// and lets a last bit stand for the remainder so that rounding goes the right way.
+fn nearest_float(numerator: &BigInt, denominator: &BigInt) -> f64 {
+    let bits = |n: &BigInt| i64::try_from(n.bits()).unwrap_or(i64::MAX);
+    let shift = (66 + bits(denominator) - bits(numerator)).max(0);
+    let (quotient, remainder) = (numerator << shift).div_rem(denominator);
+    let sticky = BigInt::from(u8::from(remainder.sign() != Sign::NoSign));
+    let mantissa = BigInt::to_f64(&((quotient << 1u32) + sticky)).unwrap_or(f64::INFINITY);
+    let exponent = i32::try_from(-shift - 1).unwrap_or(i32::MIN);
+    // Two steps, because the power alone may be too small for a float although the product is not.
+    mantissa * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2)
+}
+
+/// Whether `token` is a number without the digit before its point, such as `.5`.
+pub(super) fn lacks_zero(token: &str) -> bool {
+    let digits = token.strip_prefix(['+', '-']).unwrap_or(token);
+    digits.strip_prefix('.').is_some_and(all_digits)
+}
