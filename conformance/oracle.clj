@@ -1,7 +1,7 @@
 ;; Evaluates the programs of an EDN file, each in a fresh namespace, and prints one EDN answer per line:
 ;; [id :ok "printed value"] or [id :error "ExceptionClass" "message"]. Called by oracle.py.
 
-(require '[clojure.string] '[clojure.set] '[clojure.walk] '[clojure.edn] '[clojure.math] '[clojure.java.io :as io])
+(require '[clojure.string] '[clojure.set] '[clojure.walk] '[clojure.edn] '[clojure.math])
 
 (def aliases
   '{str clojure.string, string clojure.string, set clojure.set, walk clojure.walk, edn clojure.edn,
@@ -28,12 +28,20 @@
 (defn root-cause [^Throwable e]
   (if (and (instance? clojure.lang.Compiler$CompilerException e) (.getCause e)) (recur (.getCause e)) e))
 
+;; Like load-string, but reader conditionals are allowed.
+(defn run-program [src]
+  (let [reader (java.io.PushbackReader. (java.io.StringReader. src))
+        end (Object.)]
+    (loop [value nil]
+      (let [form (read {:read-cond :allow :eof end} reader)]
+        (if (identical? form end) value (recur (eval form)))))))
+
 (defn answer [n {:keys [id src data]}]
   (let [space (fresh-namespace n)]
     (bind-data data)
     (try
       (binding [*ns* space, *out* (java.io.StringWriter.), *print-length* 10000]
-        [id :ok (pr-str (load-string src))])
+        [id :ok (pr-str (run-program src))])
       (catch Throwable e
         (let [e (root-cause e)]
           [id :error (.getSimpleName (class e)) (str (.getMessage e))]))
