@@ -1,5 +1,6 @@
 //! PTC-Lisp: a small Clojure for data work, run by a metered machine that never touches the outside.
 
+pub mod arith;
 pub mod builtins;
 pub mod code;
 pub mod error;

@@ -1,0 +1,425 @@
+//! Arithmetic on values, shared by the machine's instructions and the natives.
+//!
+//! Integers never overflow: a result that does not fit 64 bits becomes a big integer, and a big result
+//! that fits becomes small again. An operation with a float gives a float. `/` on integers gives an
+//! integer when it divides evenly and a float otherwise. The paths for two small integers and two floats
+//! are inlined; all else is out of line.
+//!
+//! Results of more than [`MAX_BITS`] bits are refused before they are computed, so no single operation
+//! takes long. Operations on big integers cost more than one unit of fuel: [`product_cost`] and
+//! [`quotient_cost`] say how much, and are zero for all other numbers.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use num_bigint::{BigInt, Sign};
+use num_integer::Integer;
+use num_traits::{Signed, ToPrimitive, Zero};
+
+use crate::error::{Error, ErrorKind};
+use crate::signal::{Res, Signal, raise};
+use crate::value::Value;
+use crate::value::order::compare_numbers;
+
+/// The longest integer in bits; about 300,000 decimal digits.
+pub const MAX_BITS: u64 = 1_000_000;
+
+/// `a + b`
+#[inline]
+pub fn add(a: &Value, b: &Value) -> Res {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_add(*y) {
+            Some(sum) => Ok(Value::Int(sum)),
+            None => add_slow(a, b),
+        },
+        (Value::Float(x), Value::Float(y)) => Ok(Value::Float(x + y)),
+        _ => add_slow(a, b),
+    }
+}
+
+/// `a - b`
+#[inline]
+pub fn sub(a: &Value, b: &Value) -> Res {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_sub(*y) {
+            Some(difference) => Ok(Value::Int(difference)),
+            None => sub_slow(a, b),
+        },
+        (Value::Float(x), Value::Float(y)) => Ok(Value::Float(x - y)),
+        _ => sub_slow(a, b),
+    }
+}
+
+/// `a * b`
+#[inline]
+pub fn mul(a: &Value, b: &Value) -> Res {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_mul(*y) {
+            Some(product) => Ok(Value::Int(product)),
+            None => mul_slow(a, b),
+        },
+        (Value::Float(x), Value::Float(y)) => Ok(Value::Float(x * y)),
+        _ => mul_slow(a, b),
+    }
+}
+
+/// `a / b`: an integer if both are and it divides evenly, a float otherwise. Dividing by the integer
+/// zero raises when `a` is an integer too.
+#[inline]
+pub fn div(a: &Value, b: &Value) -> Res {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match (x.checked_rem(*y), x.checked_div(*y)) {
+            (Some(0), Some(quotient)) => Ok(Value::Int(quotient)),
+            _ => div_slow(a, b),
+        },
+        (Value::Float(x), Value::Float(y)) => Ok(Value::Float(x / y)),
+        _ => div_slow(a, b),
+    }
+}
+
+/// `a / b` without its fraction.
+#[inline]
+pub fn quot(a: &Value, b: &Value) -> Res {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_div(*y) {
+            Some(quotient) => Ok(Value::Int(quotient)),
+            None => quot_slow(a, b),
+        },
+        _ => quot_slow(a, b),
+    }
+}
+
+/// What is left of `a` after [`quot`]; it has the sign of `a`.
+#[inline]
+pub fn rem(a: &Value, b: &Value) -> Res {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_rem(*y) {
+            Some(rest) => Ok(Value::Int(rest)),
+            None => rem_slow(a, b),
+        },
+        _ => rem_slow(a, b),
+    }
+}
+
+/// What is left of `a` after division rounded down; it has the sign of `b`.
+#[inline]
+pub fn modulo(a: &Value, b: &Value) -> Res {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_rem(*y) {
+            Some(rest) if rest != 0 && (rest < 0) != (*y < 0) => Ok(Value::Int(rest + y)),
+            Some(rest) => Ok(Value::Int(rest)),
+            None => modulo_slow(a, b),
+        },
+        _ => modulo_slow(a, b),
+    }
+}
+
+/// `-a`
+#[inline]
+pub fn negate(a: &Value) -> Res {
+    match a {
+        Value::Float(x) => Ok(Value::Float(-x)),
+        Value::Int(x) if *x != i64::MIN => Ok(Value::Int(-x)),
+        _ => sub_slow(&Value::Int(0), a),
+    }
+}
+
+/// `a + 1`
+#[inline]
+pub fn inc(a: &Value) -> Res {
+    match a {
+        Value::Int(x) if *x != i64::MAX => Ok(Value::Int(x + 1)),
+        _ => add(a, &Value::Int(1)),
+    }
+}
+
+/// `a - 1`
+#[inline]
+pub fn dec(a: &Value) -> Res {
+    match a {
+        Value::Int(x) if *x != i64::MIN => Ok(Value::Int(x - 1)),
+        _ => sub(a, &Value::Int(1)),
+    }
+}
+
+/// `a < b`; false if one of them is NaN.
+#[inline]
+pub fn less(a: &Value, b: &Value) -> Res<bool> {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => Ok(x < y),
+        (Value::Float(x), Value::Float(y)) => Ok(x < y),
+        _ => Ok(order(a, b)? == Some(Ordering::Less)),
+    }
+}
+
+/// `a <= b`; false if one of them is NaN.
+#[inline]
+pub fn less_eq(a: &Value, b: &Value) -> Res<bool> {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => Ok(x <= y),
+        (Value::Float(x), Value::Float(y)) => Ok(x <= y),
+        _ => Ok(matches!(order(a, b)?, Some(Ordering::Less | Ordering::Equal))),
+    }
+}
+
+#[cold]
+fn order(a: &Value, b: &Value) -> Res<Option<Ordering>> {
+    check_number(a)?;
+    check_number(b)?;
+    Ok(compare_numbers(a, b))
+}
+
+/// Two numbers brought to one type.
+enum Pair<'a> {
+    Floats(f64, f64),
+    Ints(Cow<'a, BigInt>, Cow<'a, BigInt>),
+}
+
+impl<'a> Pair<'a> {
+    fn of(a: &'a Value, b: &'a Value) -> Res<Pair<'a>> {
+        if let (Some(a), Some(b)) = (as_big(a), as_big(b)) {
+            return Ok(Pair::Ints(a, b));
+        }
+        Ok(Pair::Floats(to_f64(a)?, to_f64(b)?))
+    }
+}
+
+fn as_big(value: &Value) -> Option<Cow<'_, BigInt>> {
+    match value {
+        Value::Int(int) => Some(Cow::Owned(BigInt::from(*int))),
+        Value::Big(big) => Some(Cow::Borrowed(big)),
+        _ => None,
+    }
+}
+
+/// A number as a float; integers beyond its range become infinite.
+pub fn to_f64(value: &Value) -> Res<f64> {
+    match value {
+        Value::Int(int) => Ok(*int as f64),
+        Value::Float(float) => Ok(*float),
+        Value::Big(big) => Ok(big_to_f64(big)),
+        _ => Err(not_a_number(value)),
+    }
+}
+
+fn big_to_f64(big: &BigInt) -> f64 {
+    big.to_f64().unwrap_or(if big.is_negative() { f64::NEG_INFINITY } else { f64::INFINITY })
+}
+
+/// Raises unless the value is a number.
+#[inline]
+pub fn check_number(value: &Value) -> Res<()> {
+    match value {
+        Value::Int(_) | Value::Float(_) | Value::Big(_) => Ok(()),
+        _ => Err(not_a_number(value)),
+    }
+}
+
+#[cold]
+fn add_slow(a: &Value, b: &Value) -> Res {
+    Ok(match Pair::of(a, b)? {
+        Pair::Floats(a, b) => Value::Float(a + b),
+        Pair::Ints(a, b) => sized(&*a + &*b)?,
+    })
+}
+
+#[cold]
+fn sub_slow(a: &Value, b: &Value) -> Res {
+    Ok(match Pair::of(a, b)? {
+        Pair::Floats(a, b) => Value::Float(a - b),
+        Pair::Ints(a, b) => sized(&*a - &*b)?,
+    })
+}
+
+#[cold]
+fn mul_slow(a: &Value, b: &Value) -> Res {
+    Ok(match Pair::of(a, b)? {
+        Pair::Floats(a, b) => Value::Float(a * b),
+        Pair::Ints(a, b) => {
+            check_bits(a.bits() + b.bits())?;
+            Value::big(&*a * &*b)
+        }
+    })
+}
+
+#[cold]
+fn div_slow(a: &Value, b: &Value) -> Res {
+    match Pair::of(a, b)? {
+        Pair::Floats(a, b) => Ok(Value::Float(a / b)),
+        Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
+        Pair::Ints(a, b) => {
+            let (quotient, rest) = a.div_rem(&b);
+            Ok(if rest.is_zero() { Value::big(quotient) } else { Value::Float(ratio_to_f64(&a, &b)) })
+        }
+    }
+}
+
+#[cold]
+fn quot_slow(a: &Value, b: &Value) -> Res {
+    match Pair::of(a, b)? {
+        Pair::Floats(a, b) => Ok(Value::Float(whole_quotient(a, b)?)),
+        Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
+        Pair::Ints(a, b) => Ok(Value::big(&*a / &*b)),
+    }
+}
+
+#[cold]
+fn rem_slow(a: &Value, b: &Value) -> Res {
+    match Pair::of(a, b)? {
+        Pair::Floats(a, b) => Ok(Value::Float(float_rem(a, b)?)),
+        Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
+        Pair::Ints(a, b) => Ok(Value::big(&*a % &*b)),
+    }
+}
+
+#[cold]
+fn modulo_slow(a: &Value, b: &Value) -> Res {
+    match Pair::of(a, b)? {
+        Pair::Floats(a, b) => {
+            let rest = float_rem(a, b)?;
+            let same_side = rest == 0.0 || (a > 0.0) == (b > 0.0);
+            Ok(Value::Float(if same_side { rest } else { rest + b }))
+        }
+        Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
+        Pair::Ints(a, b) => Ok(Value::big(a.mod_floor(&b))),
+    }
+}
+
+/// The quotient of two floats without its fraction. Like Clojure's, it is refused if it is not finite.
+fn whole_quotient(a: f64, b: f64) -> Res<f64> {
+    if b == 0.0 {
+        return zero_divisor();
+    }
+    let quotient = a / b;
+    if quotient.is_finite() {
+        Ok(quotient.trunc())
+    } else {
+        raise(ErrorKind::Arithmetic, "the quotient is infinite or not a number")
+    }
+}
+
+/// Clojure's formula rather than an exact remainder, so that the last digits agree with it.
+fn float_rem(a: f64, b: f64) -> Res<f64> {
+    Ok(a - whole_quotient(a, b)? * b)
+}
+
+/// The float nearest to `a / b`, also where one of them is beyond the range of floats.
+fn ratio_to_f64(a: &BigInt, b: &BigInt) -> f64 {
+    /// Bits of the scaled quotient: enough that one sticky bit decides every rounding.
+    const PRECISION: i64 = 66;
+    /// Beyond this the result is certainly zero or infinite.
+    const RANGE: i64 = 1200;
+    let negative = a.is_negative() != b.is_negative();
+    let signed = |size: f64| if negative { -size } else { size };
+    let length = |int: &BigInt| i64::try_from(int.bits()).unwrap_or(i64::MAX);
+    let scale = length(a) - length(b);
+    if scale > RANGE {
+        return signed(f64::INFINITY);
+    }
+    if scale < -RANGE {
+        return signed(0.0);
+    }
+    let shift = PRECISION - scale;
+    let (up, down) = (shift.max(0).unsigned_abs(), shift.min(0).unsigned_abs());
+    let (mut quotient, rest) = (a.magnitude() << up).div_rem(&(b.magnitude() << down));
+    if !rest.is_zero() {
+        quotient.set_bit(0, true);
+    }
+    // Two steps, because the power of two alone may be out of range.
+    let exponent = i32::try_from(-shift).unwrap_or(0);
+    let half = exponent / 2;
+    let size = quotient.to_f64().unwrap_or(f64::INFINITY) * 2f64.powi(half) * 2f64.powi(exponent - half);
+    signed(size)
+}
+
+/// An integer as a value, unless it is too long.
+pub fn sized(int: BigInt) -> Res {
+    check_bits(int.bits())?;
+    Ok(Value::big(int))
+}
+
+/// Raises if an integer of `bits` bits is too long.
+#[inline]
+pub fn check_bits(bits: u64) -> Res<()> {
+    if bits > MAX_BITS { Err(too_long(bits)) } else { Ok(()) }
+}
+
+#[cold]
+fn too_long(bits: u64) -> Box<Signal> {
+    Error::new(
+        ErrorKind::MemoryExceeded,
+        format!("the result would be an integer of about {bits} bits; the limit is {MAX_BITS}"),
+    )
+    .hint("use floats, or reduce the numbers on the way, for example with mod")
+    .into()
+}
+
+/// Raises the error for a divisor of zero.
+#[cold]
+pub fn zero_divisor<T>() -> Res<T> {
+    raise(ErrorKind::Arithmetic, "division by zero")
+}
+
+/// The error for an operand that is not a number, with the likely fix.
+#[cold]
+pub fn not_a_number(value: &Value) -> Box<Signal> {
+    const SHOWN: usize = 24;
+    let mut message = format!("expected a number, got {}", value.type_name());
+    if let Some(text) = value.as_str()
+        && text.len() <= SHOWN
+    {
+        message.push_str(&format!(" {text:?}"));
+    }
+    let error = Error::new(ErrorKind::Type, message);
+    let hint = match value {
+        Value::Nil => "a value is missing: check the key or path, or give a default such as (or x 0)",
+        Value::Str(_) => "turn text into a number first with parse-long or parse-double",
+        Value::Fn(_) | Value::Builtin(_) => "call the function: write its name after an opening parenthesis",
+        _ if value.is_sequential() || matches!(value, Value::Set(_)) => {
+            "use (reduce + coll) for the elements of a collection"
+        }
+        _ => return error.into(),
+    };
+    error.hint(hint).into()
+}
+
+/// How many 64-bit words a big integer has; zero for all other values.
+#[inline]
+pub fn words(value: &Value) -> usize {
+    match value {
+        Value::Big(big) => usize::try_from(big.bits() / 64 + 1).unwrap_or(usize::MAX),
+        _ => 0,
+    }
+}
+
+/// Fuel for a sum, difference, product or comparison beyond the first unit.
+#[inline]
+pub fn product_cost(a: &Value, b: &Value) -> usize {
+    match (words(a), words(b)) {
+        (0, 0) => 0,
+        (a, b) => (a + b).saturating_mul(a.min(b).isqrt().max(1)),
+    }
+}
+
+/// Fuel for a quotient or remainder beyond the first unit: long division is quadratic.
+#[inline]
+pub fn quotient_cost(a: &Value, b: &Value) -> usize {
+    match (words(a), words(b)) {
+        (0, 0) => 0,
+        (a, b) => a + a.saturating_sub(b).saturating_mul(b),
+    }
+}
+
+/// The sign of a number: negative, zero (and NaN) or positive.
+pub fn sign(value: &Value) -> Res<Ordering> {
+    match value {
+        Value::Int(int) => Ok(int.cmp(&0)),
+        Value::Float(float) => Ok(float.partial_cmp(&0.0).unwrap_or(Ordering::Equal)),
+        Value::Big(big) => Ok(if big.sign() == Sign::Minus { Ordering::Less } else { Ordering::Greater }),
+        _ => Err(not_a_number(value)),
+    }
+}
+
+#[cfg(test)]
+#[path = "arith_tests.rs"]
+mod tests;
