@@ -5,6 +5,7 @@
     ; ptc-only                        vocabulary that real Clojure does not have
     ; divergence: D03                 real Clojure answers otherwise; the row of DIVERGENCES.md says why
     ;data orders [{"id": 1}]          JSON that the program reads as data/orders
+    ;;data orders [{"id": 1}]         the same for every case below in the file
     (+ 1 2)
     ;=> 3
 
@@ -45,12 +46,16 @@ def load(path):
 
 def split(lines, stem):
     """Cuts the lines of a file into cases."""
-    case, body, at = None, [], 0
+    case, body, at, shared = None, [], 0, {}
     while at < len(lines):
         line = lines[at]
         at += 1
         if case is None:
-            case, body = Case(name=f"{stem}:{at}", src="", line=at), []
+            case, body = Case(name=f"{stem}:{at}", src="", line=at, data=dict(shared)), []
+        if line.startswith(";;data "):
+            shared.update(data_line(line))
+            case.data.update(shared)
+            continue
         found = EXPECTATION.match(line)
         if found:
             body.append(found["code"])
@@ -79,11 +84,16 @@ def directive(case, line):
     elif line.startswith("; divergence: "):
         case.divergence = line[14:].strip()
     elif line.startswith(";data "):
-        _, name, text = line.split(" ", 2)
-        case.data[name] = json.loads(text)
+        case.data.update(data_line(line))
     else:
         return False
     return True
+
+
+def data_line(line):
+    """The name and value of a `;data` line."""
+    _, name, text = line.split(" ", 2)
+    return {name: json.loads(text)}
 
 
 def finish(case, body, mark, text):
