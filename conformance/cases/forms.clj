@@ -22,7 +22,8 @@
 (defn f [n] (if (zero? n) :done (recur (dec n)))) (f 100)  ;=> :done
 (defn f [x & more] (if (seq more) (recur (+ x (first more)) (rest more)) x)) (f 1 2 3)  ;=> 6
 (defn fact [n] (if (<= n 1) 1 (*' n (fact (dec n))))) (fact 25)  ;=> 15511210043330985984000000N
-(defn ev? [n] (if (zero? n) true (od? (dec n)))) (defn od? [n] (if (zero? n) false (ev? (dec n)))) (ev? 10)  ;=!
+; divergence: D48
+(defn ev? [n] (if (zero? n) true (od? (dec n)))) (defn od? [n] (if (zero? n) false (ev? (dec n)))) (ev? 10)  ;=> true
 (declare od?) (defn ev? [n] (if (zero? n) true (od? (dec n)))) (defn od? [n] (if (zero? n) false (ev? (dec n)))) (ev? 10)  ;=> true
 ((fn [x] x) 1)  ;=> 1
 ((fn self [n] (if (pos? n) (self (dec n)) :end)) 5)  ;=> :end

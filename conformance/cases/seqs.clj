@@ -211,7 +211,8 @@
 (get [1 2] 5)  ;=> nil
 ([10 20 30] 1)  ;=> 20
 ([10 20] 5)  ;=!
-(contains? [10 20] 1)  ;=> true
+; divergence: D21
+(contains? [10 20] 1)  ;=> false
 (contains? [10 20] 5)  ;=> false
 (.indexOf [1 2 3] 2)  ;=> 1
 (.indexOf '(1 2 3) 9)  ;=> -1

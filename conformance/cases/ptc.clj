@@ -1,0 +1,154 @@
+;;; Vocabulary and behaviour that only PTC-Lisp has: aggregators, flexible keys, signals, JSON.
+
+; ptc-only
+(sum [1 2 3])  ;=> 6
+; ptc-only
+(sum [])  ;=> 0
+; ptc-only
+(sum nil)  ;=> 0
+; ptc-only
+(sum [1.5 2 nil])  ;=> 3.5
+; ptc-only
+(avg [1 2 3 4])  ;=> 2.5
+; ptc-only
+(avg [])  ;=> nil
+; ptc-only
+(avg [1 nil 3])  ;=> 2.0
+; ptc-only
+(sum-by :n [{:n 1} {:n 2} {}])  ;=> 3
+; ptc-only
+(sum-by "n" [{"n" 1} {:n 2}])  ;=> 3
+; ptc-only
+(sum-by count ["a" "bb"])  ;=> 3
+; ptc-only
+(sum-by [:a :b] [{:a {:b 1}} {:a {:b 5}}])  ;=> 6
+; ptc-only
+(avg-by :n [{:n 1} {:n 4}])  ;=> 2.5
+; ptc-only
+(avg-by :n [])  ;=> nil
+; ptc-only
+(min-by :n [{:n 2} {:n 1}])  ;=> {:n 1}
+; ptc-only
+(max-by :n [{:n 2} {:n 9} {:n nil}])  ;=> {:n 9}
+; ptc-only
+(max-by :n [])  ;=> nil
+; ptc-only
+(distinct-by :k [{:k 1 :v 1} {:k 1 :v 2} {:k 2 :v 3}])  ;=> [{:k 1 :v 1} {:k 2 :v 3}]
+; ptc-only
+(zip [1 2 3] [:a :b])  ;=> [[1 :a] [2 :b]]
+; ptc-only
+(combinations [1 2 3] 2)  ;=> [[1 2] [1 3] [2 3]]
+; ptc-only
+(entries {:b 1 :a 2})  ;=> [[:a 2] [:b 1]]
+; ptc-only
+[(floor 1.7) (ceil 1.2) (round 1.5) (trunc -1.7)]  ;=> [1 2 2 -1]
+; ptc-only
+[(sqrt 16) (pow 2 8)]  ;=> [4.0 256.0]
+; ptc-only
+(re-split #"," "a,b,,")  ;=> ["a" "b" "" ""]
+; ptc-only
+(extract "id=(\\d+)" "id=42;")  ;=> "42"
+; ptc-only
+(extract "id=(\\d+)" "none")  ;=> nil
+; ptc-only
+(extract #"(a)(b)" "ab" 2)  ;=> "b"
+; ptc-only
+(extract-int "n=(\\d+)" "n=7")  ;=> 7
+; ptc-only
+(extract-int "n=(\\d+)" "x" 1 0)  ;=> 0
+; ptc-only
+[(upcase "abc") (downcase "ABC")]  ;=> ["ABC" "abc"]
+; ptc-only
+(parse-int "42")  ;=> 42
+; ptc-only
+(regex? #"a")  ;=> true
+; ptc-only
+[(type 1) (type "a") (type :k) (type [1]) (type {}) (type nil) (type inc)]  ;=> [:number :string :keyword :vector :map nil :function]
+; ptc-only
+(json/parse-string "{\"a\": [1, 2.5, null, true]}")  ;=> {"a" [1 2.5 nil true]}
+; ptc-only
+(json/parse-string "not json")  ;=> nil
+; ptc-only
+(:a (json/parse-string "{\"a\": 5}"))  ;=> 5
+; ptc-only
+(json/generate-string {"a" [1 2.5 nil true]})  ;=> "{\"a\":[1,2.5,null,true]}"
+; ptc-only
+(json/parse-lines "{\"a\":1}\n\n[2]")  ;=> [{"a" 1} [2]]
+; ptc-only
+(:name {"name" 1})  ;=> 1
+; ptc-only
+(get {"first_name" 1} :first-name)  ;=> 1
+; ptc-only
+({"a" 1} :a)  ;=> 1
+; ptc-only
+(get-in {"u" {"n" 5}} [:u :n])  ;=> 5
+; ptc-only
+(let [{:keys [a]} {"a" 1}] a)  ;=> 1
+; ptc-only
+(map :id [{"id" 1} {:id 2}])  ;=> [1 2]
+; ptc-only
+(contains? {"a" 1} :a)  ;=> true
+; ptc-only
+(select-keys {"a" 1 "b" 2} [:a])  ;=> {:a 1}
+; ptc-only
+(assoc {"a" 1} :a 2)  ;=> {"a" 1 :a 2}
+; ptc-only
+(sort-by :k [{"k" 2} {:k 1}])  ;=> [{:k 1} {"k" 2}]
+; ptc-only
+(group-by :k [{"k" 1} {:k 1}])  ;=> {1 [{"k" 1} {:k 1}]}
+; ptc-only
+(contains? ["a" "b"] "b")  ;=> true
+; ptc-only
+(= 1 1.0)  ;=> true
+; ptc-only
+(= \a "a")  ;=> true
+; ptc-only
+(/ 7 2)  ;=> 3.5
+; ptc-only
+(/ 6 3)  ;=> 2
+; ptc-only
+(* 99999999999 99999999999)  ;=> 9999999999800000000001
+; ptc-only
+[(pos? nil) (zero? "0") (even? 4.0)]  ;=> [false false true]
+; ptc-only
+[(parse-long nil) (parse-double :x)]  ;=> [nil nil]
+; ptc-only
+(or not-yet-defined 5)  ;=> 5
+; ptc-only
+(defn a [n] (if (pos? n) (b (dec n)) :a)) (defn b [n] (if (pos? n) (a (dec n)) :b)) (a 3)  ;=> :b
+; ptc-only
+(for [x [1 2]] (inc x) (dec x))  ;=> [0 1]
+; ptc-only
+(return 5)  ;=> 5
+; ptc-only
+(do (return :early) :late)  ;=> :early
+; ptc-only
+(map (fn [x] (if (= x 2) (return x) x)) [1 2 3])  ;=> 2
+; ptc-only
+(try (return 1) (catch Exception e 2))  ;=> 1
+; ptc-only
+(fail "no data")  ;=! no data
+; ptc-only
+(budget/remaining)  ;=> {}
+; ptc-only
+data/missing  ;=> nil
+; ptc-only
+(count "e\u0301a")  ;=> 2
+; ptc-only
+(pr-str {:a 1 :b [2 "x"]})  ;=> "{:a 1 :b [2 \"x\"]}"
+; ptc-only
+(keys (zipmap [:z :y :x :w :v :u :t :s :r :q] (range)))  ;=> [:z :y :x :w :v :u :t :s :r :q]
+; ptc-only
+(describe [1 2 3])  ;=> {:count 3 :item_types {"integer" 3} :scanned 3 :type "vector"}
+; ptc-only
+(tool/nope {:a 1})  ;=! unknown_tool
+; ptc-only
+(defmacro m [x] x)  ;=! unsupported_form
+; ptc-only
+(foo 1) (bar 2)  ;=! bar
+; ptc-only
+(slurp "x.txt")  ;=!
+; ptc-only
+(map inc [1 2] 3)  ;=!
+; ptc-only
+(strr "x")  ;=! str
