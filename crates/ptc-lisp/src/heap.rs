@@ -291,7 +291,13 @@ impl Heap {
 
 /// The error for a value that cannot be walked.
 pub fn not_seqable(value: &Value) -> Error {
-    Error::new(ErrorKind::Type, format!("expected a collection, got {}", value.type_name()))
+    let error = Error::new(ErrorKind::Type, format!("expected a collection, got {}", value.type_name()));
+    match value {
+        Value::Fn(_) | Value::Builtin(_) => {
+            error.hint("the arguments look swapped: the function comes first, the collection last")
+        }
+        _ => error,
+    }
 }
 
 /// Whether an unrealised lazy sequence is anywhere inside. Shapes say "maybe"; this looks.

@@ -1,5 +1,679 @@
-//! Maps: reading with flexible keys, writing with exact ones.
+//! Maps: reading, adding, removing and merging entries.
+//!
+//! A map with one owner is changed in place. Reading goes through [`lookup`], writing is exact.
 
-use super::Builtin;
+use std::rc::Rc;
 
-pub(super) static TABLE: &[Builtin] = &[];
+use super::access::out_of_bounds;
+use super::vectors::{BODY, charge_copy, conj, take_from};
+use super::{Builtin, args, lookup, native, sorted};
+use crate::error::{Error, ErrorKind};
+use crate::heap::{Heap, not_seqable};
+use crate::signal::{Res, raise};
+use crate::value::equal::same_key;
+use crate::value::order::compare;
+use crate::value::text::char_count;
+use crate::value::{MapObj, Shared, Table, Value, VecObj};
+
+pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "clojure.core/get",
+        "[coll key] [coll key not-found]",
+        get,
+        "The value of a key, the item at an index, or the member of a set; nil or not-found if missing. \
+         A keyword also finds a string key and the other way round.",
+        &[("(get {:a 1} :a)", "1"), ("(get {\"a\" 1} :a)", "1"), ("(get [7 8] 5 :none)", ":none")],
+    ),
+    native(
+        "clojure.core/get-in",
+        "[coll path] [coll path not-found]",
+        get_in,
+        "The value at the end of a path of keys; nil or not-found if a step is missing.",
+        &[("(get-in {:a {:b 2}} [:a :b])", "2"), ("(get-in {} [:a :b] 0)", "0")],
+    ),
+    native(
+        "clojure.core/contains?",
+        "[coll key]",
+        contains,
+        "Whether a map has a key, a set a member, or a vector an item.",
+        &[("(contains? {:a nil} :a)", "true"), ("(contains? #{1 2} 3)", "false")],
+    ),
+    native(
+        "clojure.core/find",
+        "[coll key]",
+        find,
+        "The entry of a key as [key value]; nil if it is missing.",
+        &[("(find {:a 1} :a)", "[:a 1]"), ("(find {:a 1} :b)", "nil")],
+    ),
+    native("clojure.core/key", "[entry]", key, "The key of a map entry.", &[("(key (first {:a 1}))", ":a")]),
+    native("clojure.core/val", "[entry]", val, "The value of a map entry.", &[("(val (first {:a 1}))", "1")]),
+    native(
+        "clojure.core/keys",
+        "[map]",
+        keys,
+        "The keys of a map in its order; nil if it is empty.",
+        &[("(keys {:a 1 :b 2})", "(:a :b)")],
+    ),
+    native(
+        "clojure.core/vals",
+        "[map]",
+        vals,
+        "The values of a map in its order; nil if it is empty.",
+        &[("(vals {:a 1 :b 2})", "(1 2)")],
+    ),
+    native(
+        "ptc/entries",
+        "[map]",
+        entries,
+        "The entries of a map as a vector of [key value], sorted by key.",
+        &[("(entries {:b 1 :a 2})", "[[:a 2] [:b 1]]")],
+    ),
+    native(
+        "clojure.core/assoc",
+        "[coll key value & kvs]",
+        assoc,
+        "A map with keys set to values, or a vector with items replaced; the index after the last appends.",
+        &[("(assoc {:a 1} :b 2)", "{:a 1, :b 2}"), ("(assoc [1 2] 0 9)", "[9 2]")],
+    ),
+    native(
+        "clojure.core/assoc!",
+        "[coll key value & kvs]",
+        assoc,
+        "Same as assoc; values with one owner are changed in place anyway.",
+        &[("(persistent! (assoc! (transient {}) :a 1))", "{:a 1}")],
+    ),
+    native(
+        "clojure.core/assoc-in",
+        "[coll path value]",
+        assoc_in,
+        "Sets the value at the end of a path of keys; missing steps become maps.",
+        &[("(assoc-in {:a {:b 1}} [:a :c] 2)", "{:a {:b 1, :c 2}}")],
+    ),
+    native(
+        "clojure.core/dissoc",
+        "[map & keys]",
+        dissoc,
+        "A map without some keys.",
+        &[("(dissoc {:a 1 :b 2} :a)", "{:b 2}")],
+    ),
+    native(
+        "clojure.core/dissoc!",
+        "[map & keys]",
+        dissoc,
+        "Same as dissoc.",
+        &[("(persistent! (dissoc! (transient {:a 1}) :a))", "{}")],
+    ),
+    native(
+        "clojure.core/merge",
+        "[& maps]",
+        merge,
+        "One map of all entries; later maps win, nil counts as empty.",
+        &[("(merge {:a 1} {:a 2 :b 3})", "{:a 2, :b 3}"), ("(merge)", "nil")],
+    ),
+    native(
+        "clojure.core/select-keys",
+        "[map keys]",
+        select_keys,
+        "A map of only the given keys, as far as they are there.",
+        &[("(select-keys {:a 1 :b 2} [:a :z])", "{:a 1}")],
+    ),
+    native(
+        "clojure.core/zipmap",
+        "[keys vals]",
+        zipmap,
+        "A map of keys to values, pair by pair, until one runs out.",
+        &[("(zipmap [:a :b] [1 2])", "{:a 1, :b 2}")],
+    ),
+    native(
+        "clojure.core/hash-map",
+        "[& kvs]",
+        hash_map,
+        "A map of alternating keys and values.",
+        &[("(hash-map :a 1)", "{:a 1}")],
+    ),
+    native(
+        "clojure.core/array-map",
+        "[& kvs]",
+        hash_map,
+        "A map of alternating keys and values, in that order.",
+        &[("(array-map :b 1 :a 2)", "{:b 1, :a 2}")],
+    ),
+    native(
+        "clojure.lang.MapEntry/create",
+        "[key value]",
+        map_entry,
+        "A map entry of a key and a value.",
+        &[("(clojure.lang.MapEntry/create :a 1)", "[:a 1]")],
+    ),
+    native(
+        "clojure.core/transient",
+        "[coll]",
+        transient,
+        "The collection itself: values with one owner are changed in place anyway.",
+        &[("(persistent! (transient [1]))", "[1]")],
+    ),
+    native(
+        "clojure.core/persistent!",
+        "[coll]",
+        transient,
+        "The collection itself, see transient.",
+        &[("(persistent! (conj! (transient #{}) 1))", "#{1}")],
+    ),
+    native("prim/get-exact", "[coll key default]", get_exact, "The value of exactly this key.", &[]),
+    native("prim/index-vals", "[keys vals]", zipmap, "Same as zipmap.", &[]),
+];
+
+/// Bytes counted for one more entry.
+pub(super) const ENTRY: usize = 64;
+
+fn get(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let default = args.get(2).cloned().unwrap_or_default();
+    if let (Value::Map(body), Value::Vec(path)) = (&args[0], &args[1]) {
+        heap.realised(&args[1])?;
+        return match body.table.get(&args[1]) {
+            Some(value) => Ok(value.clone()),
+            None => lookup::get_in(heap, &args[0], &path.items, &default),
+        };
+    }
+    if let Some(error) = lookup::swapped("get", args) {
+        return Err(error.into());
+    }
+    lookup::get_or(heap, &args[0], &args[1], &default)
+}
+
+fn get_exact(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if let Value::Sorted(body) = &args[0]
+        && sorted::has_function(body)
+    {
+        return Err(sorted::call("ptc.impl/sorted-get", take_from(args, 0)));
+    }
+    Ok(lookup::find_exact(heap, &args[0], &args[1])?.unwrap_or_else(|| args::take(args, 2)))
+}
+
+fn get_in(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let path = heap.collect(&args[1])?;
+    let default = args.get(2).cloned().unwrap_or_default();
+    lookup::get_in(heap, &args[0], &path, &default)
+}
+
+fn contains(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[1])?;
+    let key = &args[1];
+    Ok(Value::Bool(match &args[0] {
+        Value::Nil => false,
+        Value::Map(body) => lookup::map_has(body, key, &heap.names),
+        Value::Set(body) => body.table.contains(key),
+        Value::Sorted(body) if sorted::has_function(body) => {
+            return Err(sorted::call("ptc.impl/sorted-contains", take_from(args, 0)));
+        }
+        Value::Sorted(_) => lookup::in_sorted(heap, &args[0], key)?.is_some(),
+        Value::Vec(body) if body.entry => lookup::index(key).is_some_and(|at| at < 2),
+        Value::Vec(body) => {
+            heap.work(body.items.len())?;
+            heap.realised(&args[0])?;
+            body.items.iter().any(|item| same_key(item, key))
+        }
+        Value::Str(text) if matches!(key, Value::Int(_)) => {
+            lookup::index(key).is_some_and(|at| at < char_count(text.as_str()))
+        }
+        Value::Str(_) => {
+            let error = args::wrong(args, 0, "a map, set or vector");
+            return Err(error.hint("use (clojure.string/includes? text part) for text").into());
+        }
+        Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => {
+            let error = args::wrong(args, 0, "a map, set or vector");
+            return Err(error.hint("use (some #{x} coll) to search a sequence").into());
+        }
+        _ => return args::fail(args, 0, "a map, set or vector"),
+    }))
+}
+
+fn find(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.allocated(BODY);
+    heap.realised(&args[1])?;
+    let found = match &args[0] {
+        Value::Nil => return Ok(Value::Nil),
+        Value::Map(body) => {
+            if let Some((key, value)) = body.table.get_entry(&args[1]) {
+                return Ok(Value::entry(key.clone(), value.clone()));
+            }
+            lookup::find(heap, &args[0], &args[1])?
+        }
+        Value::Vec(_) => lookup::find(heap, &args[0], &args[1])?,
+        Value::Sorted(body) if !body.is_set => {
+            if sorted::has_function(body) {
+                return Err(sorted::call("ptc.impl/sorted-find", take_from(args, 0)));
+            }
+            lookup::find(heap, &args[0], &args[1])?
+        }
+        _ => return args::fail(args, 0, "a map or vector"),
+    };
+    Ok(found.map_or(Value::Nil, |value| Value::entry(args::take(args, 1), value)))
+}
+
+fn entry_part(args: &[Value], at: usize, part: &str) -> Res {
+    match &args[0] {
+        Value::Vec(body) if body.entry => Ok(body.items[at].clone()),
+        Value::Vec(body) if body.items.len() == 2 => {
+            let error = args::wrong(args, 0, "a map entry");
+            Err(error.hint(format!("use ({part} pair) for a vector of two")).into())
+        }
+        _ => args::fail(args, 0, "a map entry"),
+    }
+}
+
+fn key(_: &mut Heap, args: &mut [Value]) -> Res {
+    entry_part(args, 0, "first")
+}
+
+fn val(_: &mut Heap, args: &mut [Value]) -> Res {
+    entry_part(args, 1, "second")
+}
+
+fn keys(heap: &mut Heap, args: &mut [Value]) -> Res {
+    parts(heap, &args[0], 0)
+}
+
+fn vals(heap: &mut Heap, args: &mut [Value]) -> Res {
+    parts(heap, &args[0], 1)
+}
+
+/// The keys or values of a map, or of a sequence of map entries.
+fn parts(heap: &mut Heap, value: &Value, at: usize) -> Res {
+    let count = match value {
+        Value::Map(body) => body.table.len(),
+        Value::Sorted(body) => body.entries.len(),
+        _ => 0,
+    };
+    heap.work(count)?;
+    heap.reserve_values(count)?;
+    let items: Vec<Value> = match value {
+        Value::Map(body) if at == 0 => body.table.keys().cloned().collect(),
+        Value::Map(body) => body.table.values().cloned().collect(),
+        Value::Sorted(body) if !body.is_set => {
+            body.entries.iter().map(|(key, value)| if at == 0 { key } else { value }).cloned().collect()
+        }
+        _ => heap.collect(value)?.iter().map(|item| part_of_entry(item, at)).collect::<Res<_>>()?,
+    };
+    Ok(if items.is_empty() { Value::Nil } else { Value::seq(items) })
+}
+
+fn part_of_entry(item: &Value, at: usize) -> Res {
+    match item {
+        Value::Vec(body) if body.entry => Ok(body.items[at].clone()),
+        _ => {
+            let error =
+                Error::new(ErrorKind::Type, format!("expected a map, got items of {}", item.type_name()));
+            Err(error
+                .hint("for pairs that are not map entries use (map first pairs) or (into {} pairs)")
+                .into())
+        }
+    }
+}
+
+fn entries(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if !matches!(&args[0], Value::Map(_)) && !matches!(&args[0], Value::Sorted(body) if !body.is_set) {
+        return args::fail(args, 0, "a map");
+    }
+    let mut items = heap.collect(&args[0])?;
+    heap.allocated(items.len() * BODY);
+    if matches!(args[0], Value::Map(_)) {
+        let names = &heap.names;
+        let first = |entry: &Value| match entry {
+            Value::Vec(body) => body.items.first().cloned().unwrap_or_default(),
+            _ => Value::Nil,
+        };
+        items.sort_by(|a, b| {
+            let (a, b) = (first(a), first(b));
+            let by_kind = rank(&a).cmp(&rank(&b));
+            by_kind.then_with(|| compare(&a, &b, names).unwrap_or(std::cmp::Ordering::Equal))
+        });
+    }
+    Ok(Value::vector(items))
+}
+
+/// Keys of different kinds have no order of their own; this gives them one.
+fn rank(key: &Value) -> u8 {
+    match key {
+        Value::Nil => 0,
+        Value::Bool(_) => 1,
+        Value::Int(_) | Value::Big(_) | Value::Float(_) => 2,
+        Value::Kw(_) => 3,
+        Value::Sym(_) => 4,
+        Value::Str(_) => 5,
+        _ => 6,
+    }
+}
+
+fn assoc(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args.len() % 2 == 0 {
+        let hint = "write (assoc coll key value …): every key needs a value";
+        let error = Error::new(ErrorKind::IllegalArgument, "the last key has no value");
+        return Err(error.hint(hint).into());
+    }
+    heap.work(args.len() / 2)?;
+    for at in (1..args.len()).step_by(2) {
+        heap.realised(&args[at])?;
+    }
+    match &args[0] {
+        Value::Nil => {
+            heap.allocated(BODY + args.len() * ENTRY);
+            Ok(Value::map(pairs(take_from(args, 1)).collect()))
+        }
+        Value::Map(_) => assoc_map(heap, args),
+        Value::Vec(_) => assoc_vector(heap, args),
+        Value::Sorted(body) if !body.is_set => sorted::assoc(heap, args),
+        _ => args::fail(args, 0, "a map, vector or nil"),
+    }
+}
+
+/// The items two by two.
+pub(super) fn pairs(items: Vec<Value>) -> impl Iterator<Item = (Value, Value)> {
+    let mut items = items.into_iter();
+    std::iter::from_fn(move || Some((items.next()?, items.next()?)))
+}
+
+fn assoc_map(heap: &mut Heap, args: &mut [Value]) -> Res {
+    charge_copy(heap, &args[0])?;
+    heap.allocated(args.len() / 2 * ENTRY);
+    let Value::Map(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
+    let map = Rc::make_mut(&mut body);
+    for at in (1..args.len()).step_by(2) {
+        let key = args::take(args, at);
+        insert(map, key, args::take(args, at + 1));
+    }
+    Ok(Value::Map(body))
+}
+
+fn insert_all(heap: &mut Heap, args: &mut [Value], new: Vec<(Value, Value)>) -> Res {
+    charge_copy(heap, &args[0])?;
+    heap.allocated(new.len() * ENTRY);
+    let Value::Map(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
+    let map = Rc::make_mut(&mut body);
+    for (key, value) in new {
+        insert(map, key, value);
+    }
+    Ok(Value::Map(body))
+}
+
+/// Sets a key, keeping the shape right.
+pub(super) fn insert(map: &mut MapObj, key: Value, value: Value) {
+    map.shape.include(&key);
+    map.shape.include(&value);
+    map.table.insert(key, value);
+}
+
+fn assoc_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
+    charge_copy(heap, &args[0])?;
+    let Value::Vec(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
+    for (key, value) in pairs(take_from(args, 1)) {
+        heap.allocated(2 * size_of::<Value>());
+        set_item(&mut body, &key, value)?;
+    }
+    Ok(Value::Vec(body))
+}
+
+/// Replaces the item of a vector, or appends at the index after the last.
+fn set_item(body: &mut Shared<VecObj>, key: &Value, value: Value) -> Res<()> {
+    let Value::Int(index) = key else {
+        let error = format!("the index of a vector must be an integer, got {}", key.type_name());
+        return raise(ErrorKind::IllegalArgument, error);
+    };
+    let count = body.items.len();
+    match usize::try_from(*index) {
+        Ok(at) if at <= count => {
+            let inner = Rc::make_mut(body);
+            inner.entry = false;
+            inner.shape.include(&value);
+            match inner.items.get_mut(at) {
+                Some(slot) => *slot = value,
+                None => inner.items.push(value),
+            }
+            Ok(())
+        }
+        _ => Err(out_of_bounds(*index, &Value::Vec(body.clone())).into()),
+    }
+}
+
+/// `assoc-in`: goes down taking each step out of its slot, so that what has one owner keeps it, and
+/// comes back up putting the pieces together.
+fn assoc_in(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let mut path = heap.collect(&args[1])?;
+    for key in &path {
+        heap.realised(key)?;
+    }
+    if path.is_empty() {
+        path.push(Value::Nil);
+    }
+    if crosses_function_order(heap, &args[0], &path)? {
+        return Err(sorted::call("ptc.impl/assoc-in", take_from(args, 0)));
+    }
+    charge_path(heap, &args[0], &path)?;
+    let mut here = args::take(args, 0);
+    let last = path.pop().unwrap_or_default();
+    let mut above = Vec::with_capacity(path.len());
+    for key in path {
+        let next = step_into(heap, &mut here, &key)?;
+        above.push((std::mem::replace(&mut here, next), key));
+    }
+    here = put(heap, here, last, args::take(args, 2))?;
+    while let Some((container, key)) = above.pop() {
+        here = put(heap, container, key, here)?;
+    }
+    Ok(here)
+}
+
+/// Whether a collection with a comparator of its own lies on the path.
+fn crosses_function_order(heap: &mut Heap, coll: &Value, path: &[Value]) -> Res<bool> {
+    let mut here = coll.clone();
+    for key in path {
+        if matches!(&here, Value::Sorted(body) if sorted::has_function(body)) {
+            return Ok(true);
+        }
+        here = lookup::find(heap, &here, key)?.unwrap_or_default();
+    }
+    Ok(false)
+}
+
+/// Charges for all copies that a change along the path will make.
+fn charge_path(heap: &mut Heap, coll: &Value, path: &[Value]) -> Res<()> {
+    charge_copy(heap, coll)?;
+    let mut here = coll.clone();
+    for key in path {
+        heap.work(1)?;
+        heap.allocated(BODY + ENTRY);
+        here = lookup::find(heap, &here, key)?.unwrap_or_default();
+        // The handle in `here` is one owner, its slot the other.
+        if let Value::Map(body) = &here
+            && Rc::strong_count(body) > 2
+        {
+            heap.reserve(body.table.bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn step_into(heap: &mut Heap, here: &mut Value, key: &Value) -> Res {
+    if let Some(value) = lookup::take_slot(heap, here, key)? {
+        return Ok(value);
+    }
+    Ok(lookup::find(heap, here, key)?.unwrap_or_default())
+}
+
+fn put(heap: &mut Heap, container: Value, key: Value, value: Value) -> Res {
+    match container {
+        Value::Nil => Ok(Value::map_of([(key, value)])),
+        Value::Map(mut body) => {
+            insert(Rc::make_mut(&mut body), key, value);
+            Ok(Value::Map(body))
+        }
+        Value::Vec(mut body) => {
+            set_item(&mut body, &key, value)?;
+            Ok(Value::Vec(body))
+        }
+        other => assoc(heap, &mut [other, key, value]),
+    }
+}
+
+fn dissoc(heap: &mut Heap, args: &mut [Value]) -> Res {
+    for key in &args[1..] {
+        heap.realised(key)?;
+    }
+    heap.work(args.len())?;
+    match &args[0] {
+        Value::Nil => Ok(Value::Nil),
+        Value::Map(body) => {
+            if !args[1..].iter().any(|key| body.table.contains(key)) {
+                return Ok(args::take(args, 0));
+            }
+            charge_copy(heap, &args[0])?;
+            let Value::Map(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
+            let map = Rc::make_mut(&mut body);
+            for key in &args[1..] {
+                map.table.remove(key);
+            }
+            // A record without one of its fields is a plain map.
+            map.record = None;
+            Ok(Value::Map(body))
+        }
+        Value::Sorted(body) if !body.is_set => sorted::remove(heap, args),
+        Value::Vec(_) => {
+            let error = args::wrong(args, 0, "a map");
+            Err(error.hint("to drop an item of a vector use subvec or filterv").into())
+        }
+        Value::Set(_) | Value::Sorted(_) => {
+            Err(args::wrong(args, 0, "a map").hint("use disj for sets").into())
+        }
+        _ => args::fail(args, 0, "a map or nil"),
+    }
+}
+
+/// `conj` to a map: entries, maps and nil.
+pub(super) fn conj_map(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let mut new = Vec::with_capacity(args.len());
+    for item in &args[1..] {
+        entries_of(heap, item, &mut new)?;
+    }
+    for (key, _) in &new {
+        heap.realised(key)?;
+    }
+    insert_all(heap, args, new)
+}
+
+/// The entries that `conj` adds to a map for one item.
+pub(super) fn entries_of(heap: &mut Heap, item: &Value, out: &mut Vec<(Value, Value)>) -> Res<()> {
+    let cloned = |(key, value): (&Value, &Value)| (key.clone(), value.clone());
+    match item {
+        Value::Nil => {}
+        Value::Vec(body) if body.items.len() == 2 => out.push((body.items[0].clone(), body.items[1].clone())),
+        Value::Map(body) => {
+            heap.work(body.table.len())?;
+            heap.reserve(body.table.len() * 2 * size_of::<Value>())?;
+            out.extend(body.table.iter().map(cloned));
+        }
+        Value::Sorted(body) if !body.is_set => {
+            heap.work(body.entries.len())?;
+            out.extend(body.entries.iter().cloned());
+        }
+        Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) => {
+            for entry in heap.collect(item)? {
+                out.push((part_of_entry(&entry, 0)?, part_of_entry(&entry, 1)?));
+            }
+        }
+        _ => {
+            let what = match item {
+                Value::Vec(body) => format!("a vector of {} items", body.items.len()),
+                _ => heap.brief(item),
+            };
+            let error =
+                Error::new(ErrorKind::Type, format!("expected a [key value] entry or a map, got {what}"));
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+fn merge(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if !args.iter().any(Value::truthy) {
+        return Ok(Value::Nil);
+    }
+    if !args[0].truthy() {
+        args[0] = Value::map(Table::default());
+    }
+    if let Some(at) = args.iter().position(|arg| !is_mergeable(arg)) {
+        let error = args::wrong(args, at, "a map, an entry or nil");
+        return Err(error.hint("for a sequence of maps use (apply merge maps) or (into {} maps)").into());
+    }
+    conj(heap, args)
+}
+
+fn is_mergeable(value: &Value) -> bool {
+    matches!(value, Value::Nil | Value::Map(_) | Value::Vec(_) | Value::Set(_) | Value::Sorted(_))
+}
+
+fn select_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let keys = heap.collect(&args[1])?;
+    let mut table = Table::default();
+    for key in keys {
+        heap.realised(&key)?;
+        heap.allocated(ENTRY);
+        if let Some(value) = find_anywhere(heap, &args[0], &key)? {
+            table.insert(key, value);
+        }
+    }
+    let meta = args[0].meta();
+    Ok(Value::map(table).with_meta(meta).unwrap_or_default())
+}
+
+/// Like [`lookup::find`], but compares keys directly where the collection has its own comparator.
+pub(super) fn find_anywhere(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Value>> {
+    match coll {
+        Value::Nil | Value::Map(_) | Value::Vec(_) => lookup::find(heap, coll, key),
+        Value::Sorted(body) if sorted::has_function(body) => {
+            heap.work(body.entries.len())?;
+            Ok(body.entries.iter().find(|(other, _)| same_key(other, key)).map(|(_, value)| value.clone()))
+        }
+        Value::Sorted(body) if !body.is_set => lookup::find(heap, coll, key),
+        _ => Err(Error::new(ErrorKind::Type, format!("expected a map, got {}", coll.type_name())).into()),
+    }
+}
+
+fn zipmap(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let [keys, vals] = [&args[0], &args[1]].map(crate::value::Items::over);
+    let Some(mut keys) = keys else { return Err(not_seqable(&args[0]).into()) };
+    let Some(mut vals) = vals else { return Err(not_seqable(&args[1]).into()) };
+    let mut table = Table::default();
+    while let Some(key) = super::access::step(&mut keys)? {
+        let Some(value) = super::access::step(&mut vals)? else { break };
+        heap.realised(&key)?;
+        heap.work(1)?;
+        heap.allocated(ENTRY);
+        table.insert(key, value);
+    }
+    Ok(Value::map(table))
+}
+
+fn hash_map(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args.len() % 2 == 1 {
+        return raise(ErrorKind::IllegalArgument, "the last key has no value: keys and values come in pairs");
+    }
+    for at in (0..args.len()).step_by(2) {
+        heap.realised(&args[at])?;
+    }
+    heap.work(args.len())?;
+    heap.allocated(BODY + args.len() * ENTRY / 2);
+    Ok(Value::map(pairs(take_from(args, 0)).collect()))
+}
+
+fn map_entry(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.allocated(BODY);
+    let value = args::take(args, 1);
+    Ok(Value::entry(args::take(args, 0), value))
+}
+
+fn transient(_: &mut Heap, args: &mut [Value]) -> Res {
+    match &args[0] {
+        Value::Vec(_) | Value::Map(_) | Value::Set(_) => Ok(args::take(args, 0)),
+        _ => args::fail(args, 0, "a vector, map or set"),
+    }
+}

@@ -5,18 +5,20 @@
 //! run as tests. Functions that call other functions cannot be native: they are written in the
 //! language itself, in `core/*.clj`, and declared there by their docstrings.
 
+mod access;
 pub mod args;
 mod registry;
 
 mod bits;
 mod cells;
 mod comparing;
-mod exceptions;
+pub(crate) mod exceptions;
 mod formatting;
 mod java_lang;
 mod java_time;
 mod java_util;
 mod json;
+pub(crate) mod lookup;
 mod maps;
 mod math;
 mod metadata;
@@ -33,6 +35,8 @@ mod sets;
 mod shapes;
 mod sorted;
 mod strings;
+#[cfg(test)]
+mod testing;
 mod vectors;
 
 use crate::heap::Heap;
@@ -102,6 +106,7 @@ pub const fn constant(
 
 /// All families of natives.
 pub(crate) static FAMILIES: &[&[Builtin]] = &[
+    access::TABLE,
     bits::TABLE,
     cells::TABLE,
     comparing::TABLE,

@@ -1,5 +1,93 @@
-//! Primitives that only the core library's own source may use.
+//! Primitives of the core library's own source: walks, laziness and requests to the machine.
+//!
+//! They live in the namespace `prim`, which programs cannot name. Primitives that belong to one family
+//! (eager sequence functions, cells, records) are declared with that family.
 
-use super::Builtin;
+use std::cell::RefCell;
+use std::rc::Rc;
 
-pub(super) static TABLE: &[Builtin] = &[];
+use super::access::items;
+use super::{Builtin, args, native};
+use crate::error::ErrorKind;
+use crate::heap::Heap;
+use crate::signal::{Res, Signal, illegal, pending};
+use crate::value::Value;
+
+pub(super) static TABLE: &[Builtin] = &[
+    native("prim/lazy?", "[coll]", is_lazy, "Whether the spine of a sequence has an unrealised part.", &[]),
+    native("prim/lazy", "[thunk]", lazy, "A lazy sequence of what the function will give.", &[]),
+    native("prim/iter", "[coll]", iter, "A walk over a collection.", &[]),
+    native("prim/next", "[iter]", next, "The next item of a walk, or the end marker.", &[]),
+    native("prim/end?", "[x]", is_end, "Whether a walk gave the end marker.", &[]),
+    native("prim/apply", "[f args]", apply, "Calls a function with all items of a sequence.", &[]),
+    native(
+        "prim/parallel",
+        "[thunks kind]",
+        parallel,
+        "Runs functions side by side; the kind, :pmap or :pcalls, names the error of a failing one.",
+        &[],
+    ),
+    native("prim/return", "[value]", finish, "Ends the program with a value.", &[]),
+    native("prim/fail", "[value]", fail, "Ends the program as a declared failure.", &[]),
+];
+
+fn is_lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let mut here = args[0].clone();
+    let mut steps = 0usize;
+    let found = loop {
+        steps += 1;
+        here = match &here {
+            Value::Cons(cell) if cell.shape.lazy => cell.rest.clone(),
+            Value::Lazy(lazy) => match lazy.realised() {
+                Some(realised) => realised,
+                None => break true,
+            },
+            _ => break false,
+        };
+    };
+    heap.work(steps / 8)?;
+    Ok(Value::Bool(found))
+}
+
+fn lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let thunk = args::take(args, 0);
+    Ok(heap.lazy(thunk))
+}
+
+fn iter(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let items = items(&args[0])?;
+    heap.allocated(size_of_val(&items) + 32);
+    args[0] = Value::Nil;
+    Ok(Value::Iter(Rc::new(RefCell::new(items))))
+}
+
+fn next(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let Value::Iter(items) = &args[0] else { return illegal("expected an iterator") };
+    heap.work(1)?;
+    let item = items.borrow_mut().next().map_err(pending)?;
+    Ok(item.unwrap_or(Value::Unbound))
+}
+
+fn is_end(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(Value::Bool(matches!(args[0], Value::Unbound)))
+}
+
+fn apply(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let items = heap.collect(&args[1])?;
+    Err(Signal::Call(args::take(args, 0), items).into())
+}
+
+fn parallel(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let thunks = heap.collect(&args[0])?;
+    let Value::Kw(kind) = args[1] else { return illegal("expected :pmap or :pcalls") };
+    let kind = if heap.names.text(kind) == "pcalls" { ErrorKind::Pcalls } else { ErrorKind::Pmap };
+    Err(Signal::Parallel(thunks, kind).into())
+}
+
+fn finish(_: &mut Heap, args: &mut [Value]) -> Res {
+    Err(Signal::Return(args::take(args, 0)).into())
+}
+
+fn fail(_: &mut Heap, args: &mut [Value]) -> Res {
+    Err(Signal::Fail(args::take(args, 0)).into())
+}

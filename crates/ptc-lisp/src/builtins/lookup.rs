@@ -1,0 +1,174 @@
+//! Reading by key: the one lookup behind `get`, keyword calls, map calls and destructuring.
+//!
+//! Reading is forgiving, because data from tools has string keys and programs write keywords: the
+//! exact key is tried first, then the keyword or string of the same text, then the string with
+//! underscores for hyphens. Writing is always exact.
+
+use std::rc::Rc;
+
+use super::sorted;
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::names::Names;
+use crate::signal::Res;
+use crate::value::text::graphemes;
+use crate::value::{MapObj, Table, Value};
+
+/// The value of `key` in `coll`, or `default`. What cannot be looked into holds nothing.
+#[inline]
+pub(crate) fn get_or(heap: &mut Heap, coll: &Value, key: &Value, default: &Value) -> Res {
+    if let (Value::Map(body), Value::Kw(_)) = (coll, key) {
+        return Ok(in_table(&body.table, key, &heap.names).unwrap_or(default).clone());
+    }
+    if let Value::Sorted(body) = coll
+        && sorted::has_function(body)
+    {
+        return Err(sorted::call("ptc.impl/sorted-get", vec![coll.clone(), key.clone(), default.clone()]));
+    }
+    Ok(find(heap, coll, key)?.unwrap_or_else(|| default.clone()))
+}
+
+/// The value of `key` in `coll`, if there is one; for collections with a comparator of their own the
+/// machine is asked to call the core library.
+pub(crate) fn find(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Value>> {
+    Ok(match coll {
+        Value::Map(body) => {
+            heap.realised(key)?;
+            in_table(&body.table, key, &heap.names).cloned()
+        }
+        Value::Vec(body) => index(key).and_then(|at| body.items.get(at).cloned()),
+        Value::Set(body) => {
+            heap.realised(key)?;
+            body.table.get_entry(key).map(|(member, ())| member.clone())
+        }
+        Value::Sorted(body) => {
+            if sorted::has_function(body) {
+                let call = vec![coll.clone(), key.clone(), Value::Nil];
+                return Err(sorted::call("ptc.impl/sorted-get", call));
+            }
+            let found = in_sorted(heap, coll, key)?;
+            found.map(|(key, value)| if body.is_set { key } else { value })
+        }
+        Value::Str(text) => {
+            let Some(at) = index(key) else { return Ok(None) };
+            heap.work(at / 8)?;
+            graphemes(text.as_str()).nth(at).map(Value::str)
+        }
+        _ => None,
+    })
+}
+
+/// The entry of `key` in a sorted collection without a comparator of its own, read flexibly.
+pub(super) fn in_sorted(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<(Value, Value)>> {
+    let Value::Sorted(body) = coll else { return Ok(None) };
+    heap.realised(key)?;
+    heap.work(4)?;
+    if let Some(entry) = sorted::entry(body, key, &heap.names) {
+        return Ok(Some(entry.clone()));
+    }
+    for other in counterparts(key, &heap.names).into_iter().flatten() {
+        if let Some(entry) = sorted::entry(body, &other, &heap.names) {
+            return Ok(Some(entry.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// The value of `key` in a table, read flexibly.
+#[inline]
+pub(crate) fn in_table<'t, V>(table: &'t Table<V>, key: &Value, names: &Names) -> Option<&'t V> {
+    if let Some(value) = table.get(key) {
+        return Some(value);
+    }
+    if table.is_empty() || !matches!(key, Value::Kw(_) | Value::Str(_)) {
+        return None;
+    }
+    counterparts(key, names).iter().flatten().find_map(|other| table.get(other))
+}
+
+/// Other spellings of a key: keyword for string and string for keyword, then underscores.
+fn counterparts(key: &Value, names: &Names) -> [Option<Value>; 2] {
+    match key {
+        Value::Kw(name) => {
+            let text = names.text(*name);
+            [Some(Value::str(text)), underscored(text)]
+        }
+        Value::Str(text) => [names.find(text.as_str()).map(Value::Kw), underscored(text.as_str())],
+        _ => [None, None],
+    }
+}
+
+fn underscored(text: &str) -> Option<Value> {
+    text.contains('-').then(|| Value::string(text.replace('-', "_")))
+}
+
+/// The exact value of `key` in a map, vector or nil: what `update` reads.
+pub(crate) fn find_exact(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Value>> {
+    heap.realised(key)?;
+    Ok(match coll {
+        Value::Map(body) => body.table.get(key).cloned(),
+        Value::Sorted(body) if !sorted::has_function(body) => {
+            sorted::entry(body, key, &heap.names).map(|(_, value)| value.clone())
+        }
+        _ => return find(heap, coll, key),
+    })
+}
+
+/// Takes the value of `key` out of `coll` and leaves nil there, if `coll` has one owner; else it is a
+/// plain exact read. Whoever calls this puts a value back at once.
+pub(crate) fn take_slot(heap: &mut Heap, coll: &mut Value, key: &Value) -> Res<Option<Value>> {
+    heap.realised(key)?;
+    let slot = match coll {
+        Value::Map(body) => Rc::get_mut(body).and_then(|body| body.table.get_mut(key)),
+        Value::Vec(body) => {
+            Rc::get_mut(body).and_then(|body| index(key).and_then(|at| body.items.get_mut(at)))
+        }
+        _ => None,
+    };
+    match slot {
+        Some(slot) => Ok(Some(std::mem::take(slot))),
+        None => find_exact(heap, coll, key),
+    }
+}
+
+/// A position in a vector or string, if `key` is one.
+pub(super) fn index(key: &Value) -> Option<usize> {
+    match key {
+        Value::Int(at) => usize::try_from(*at).ok(),
+        _ => None,
+    }
+}
+
+/// The value at the end of `path`, or `default` as soon as a step finds nothing.
+pub(super) fn get_in(heap: &mut Heap, coll: &Value, path: &[Value], default: &Value) -> Res {
+    let mut found = coll.clone();
+    for (at, key) in path.iter().enumerate() {
+        heap.work(1)?;
+        if matches!(&found, Value::Sorted(body) if sorted::has_function(body)) {
+            let rest = Value::vector(path[at..].to_vec());
+            return Err(sorted::call("ptc.impl/get-in", vec![found, rest, default.clone()]));
+        }
+        match find(heap, &found, key)? {
+            Some(next) => found = next,
+            None => return Ok(default.clone()),
+        }
+    }
+    Ok(found)
+}
+
+/// The error for `(get :key map)` and its like: the collection comes first.
+pub(super) fn swapped(name: &str, args: &[Value]) -> Option<Error> {
+    let [first, second, ..] = args else { return None };
+    let looks_like_key = matches!(first, Value::Kw(_) | Value::Int(_) | Value::Sym(_));
+    let looks_like_map = matches!(second, Value::Map(_) | Value::Sorted(_) | Value::Vec(_) | Value::Set(_));
+    (looks_like_key && looks_like_map).then(|| {
+        let (first, second) = (first.type_name(), second.type_name());
+        Error::new(ErrorKind::Type, format!("expected the collection first, got {first} and {second}"))
+            .hint(format!("the arguments look swapped: write ({name} coll key)"))
+    })
+}
+
+/// Whether a map holds `key`, read flexibly.
+pub(super) fn map_has(body: &MapObj, key: &Value, names: &Names) -> bool {
+    in_table(&body.table, key, names).is_some()
+}
