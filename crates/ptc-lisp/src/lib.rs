@@ -3,6 +3,7 @@
 pub mod arith;
 pub mod builtins;
 pub mod code;
+pub mod edn;
 pub mod error;
 pub mod heap;
 pub mod limits;

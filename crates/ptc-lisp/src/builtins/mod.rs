@@ -37,6 +37,8 @@ mod sorted;
 mod strings;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod trial;
 mod vectors;
 
 use crate::heap::Heap;

@@ -1,5 +1,202 @@
-//! `parse-long`, `parse-double`, `edn/read-string` and their like.
+//! Text to values: `parse-long` and its like, `char`, `read-string`.
+//!
+//! The functions that the reference language has answer nil for anything that is not a string, so that a
+//! missing field needs no check; the others raise as Clojure does.
 
-use super::Builtin;
+use super::{Builtin, args, native};
+use crate::edn;
+use crate::error::ErrorKind;
+use crate::heap::Heap;
+use crate::reader::{ReadLimits, read_one};
+use crate::signal::{Res, illegal, raise};
+use crate::value::{Time, Value};
 
-pub(super) static TABLE: &[Builtin] = &[];
+pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "clojure.core/parse-long",
+        "[s]",
+        parse_long,
+        "The integer that s spells; nil if it spells none.",
+        &[(r#"(parse-long "42")"#, "42"), (r#"(parse-long "4.2")"#, "nil")],
+    ),
+    native(
+        "ptc/parse-int",
+        "[s]",
+        parse_long,
+        "The integer that s spells; nil if it spells none.",
+        &[(r#"(parse-int "-7")"#, "-7")],
+    ),
+    native(
+        "clojure.core/parse-double",
+        "[s]",
+        parse_double,
+        "The float that s spells; nil if it spells none.",
+        &[(r#"(parse-double "1e3")"#, "1000.0"), (r#"(parse-double "x")"#, "nil")],
+    ),
+    native(
+        "clojure.core/parse-boolean",
+        "[s]",
+        parse_boolean,
+        "true for \"true\", false for \"false\", else nil.",
+        &[(r#"(parse-boolean "true")"#, "true"), (r#"(parse-boolean "yes")"#, "nil")],
+    ),
+    native(
+        "clojure.core/parse-uuid",
+        "[s]",
+        parse_uuid,
+        "The UUID that s spells; nil if it spells none.",
+        &[(
+            r#"(parse-uuid "b6883c0a-0342-4007-9966-bc2dfa6b109e")"#,
+            r##"#uuid "b6883c0a-0342-4007-9966-bc2dfa6b109e""##,
+        )],
+    ),
+    native(
+        "clojure.core/char",
+        "[n]",
+        char,
+        "The character with code n, as a one-character string.",
+        &[("(char 97)", r#""a""#)],
+    ),
+    native(
+        "clojure.core/read-string",
+        "[s]",
+        read_string,
+        "The first form in s as data; nothing is evaluated.",
+        &[(r#"(read-string "[1 :a (+ 1 2)]")"#, "[1 :a (+ 1 2)]")],
+    ),
+    native(
+        "clojure.edn/read-string",
+        "[s] [opts s]",
+        edn_read_string,
+        "The first EDN value in s; nil, or the :eof of opts, if there is none.",
+        &[
+            (r##"(clojure.edn/read-string "{:a [1 #{2}]}")"##, "{:a [1 #{2}]}"),
+            (r#"(clojure.edn/read-string {:eof :end} "")"#, ":end"),
+        ],
+    ),
+];
+
+fn parse_long(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(args[0].as_str().and_then(long).map_or(Value::Nil, Value::Int))
+}
+
+/// An integer of 64 bits: digits with an optional sign.
+pub(super) fn long(text: &str) -> Option<i64> {
+    text.parse().ok()
+}
+
+fn parse_double(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(args[0].as_str().and_then(double).map_or(Value::Nil, Value::Float))
+}
+
+/// A float as Java reads it: spaces around it, a point at either end, a type letter and hexadecimal
+/// floats are all right.
+pub(super) fn double(text: &str) -> Option<f64> {
+    let text = text.trim_matches(|c| c <= ' ');
+    let (negative, size) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let size = match size {
+        "NaN" => f64::NAN,
+        "Infinity" => f64::INFINITY,
+        _ if size.starts_with("0x") || size.starts_with("0X") => hex_float(&size[2..])?,
+        _ => {
+            let size = size.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(size);
+            if !size.starts_with(|c: char| c.is_ascii_digit() || c == '.') || size.contains(['n', 'N']) {
+                return None;
+            }
+            size.parse().ok()?
+        }
+    };
+    Some(if negative { -size } else { size })
+}
+
+/// `1.8p3`: hexadecimal digits, and a power of two that must be there.
+fn hex_float(text: &str) -> Option<f64> {
+    let text = text.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(text);
+    let (digits, power) = text.split_once(['p', 'P'])?;
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.len() + part.len() == 0 || power.is_empty() {
+        return None;
+    }
+    let mut value = 0.0f64;
+    for digit in whole.chars().chain(part.chars()) {
+        value = value * 16.0 + f64::from(digit.to_digit(16)?);
+    }
+    let power: i32 = power.parse().ok()?;
+    let shift = i32::try_from(part.len()).ok()?.checked_mul(4)?;
+    Some(value * 2f64.powi(power.saturating_sub(shift)))
+}
+
+fn parse_boolean(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(match args[0].as_str() {
+        Some("true") => Value::Bool(true),
+        Some("false") => Value::Bool(false),
+        _ => Value::Nil,
+    })
+}
+
+fn parse_uuid(_: &mut Heap, args: &mut [Value]) -> Res {
+    let text = args::text(args, 0)?;
+    Ok(edn::uuid(text).map_or(Value::Nil, |uuid| Value::time(Time::Uuid(uuid))))
+}
+
+fn char(_: &mut Heap, args: &mut [Value]) -> Res {
+    match &args[0] {
+        Value::Str(text) if crate::value::text::char_count(text.as_str()) == 1 => Ok(args[0].clone()),
+        Value::Int(_) | Value::Float(_) => {
+            let code = args::int(args, 0)?;
+            let found = u16::try_from(code).ok().and_then(|code| char::from_u32(u32::from(code)));
+            match found {
+                Some(c) => Ok(Value::str(c.encode_utf8(&mut [0; 4]))),
+                None => illegal(format!("{code} is not the code of a character (0 to 65535)")),
+            }
+        }
+        _ => args::fail(args, 0, "an integer or a one-character string"),
+    }
+}
+
+fn read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
+    match read(heap, args, 0)? {
+        Some(value) => Ok(value),
+        None => raise(ErrorKind::Format, "the text ends before a form was read"),
+    }
+}
+
+fn edn_read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let [options, _] = args else {
+        if args[0].is_nil() {
+            return Ok(Value::Nil);
+        }
+        return Ok(read(heap, args, 0)?.unwrap_or(Value::Nil));
+    };
+    let (readers, default) = (heap.keyword("readers"), heap.keyword("default"));
+    let eof = heap.keyword("eof");
+    let Value::Map(options) = options else {
+        return args::fail(args, 0, "a map of options");
+    };
+    if options.table.contains(&readers) || options.table.contains(&default) {
+        return illegal("reader functions are not supported; #inst and #uuid are read without them");
+    }
+    let at_end = options.table.get(&eof).cloned();
+    match (read(heap, args, 1)?, at_end) {
+        (Some(value), _) | (None, Some(value)) => Ok(value),
+        (None, None) => raise(ErrorKind::Format, "the text ends before a value was read"),
+    }
+}
+
+fn read(heap: &mut Heap, args: &[Value], at: usize) -> Res<Option<Value>> {
+    let source = args::text(args, at)?;
+    heap.work(1 + source.len())?;
+    heap.reserve(source.len().saturating_mul(4))?;
+    let limits = ReadLimits { max_bytes: usize::MAX, ..ReadLimits::default() };
+    // The place is one in the text that was read, not one in the program.
+    let unplaced = |mut error: crate::error::Error| {
+        error.span = None;
+        error
+    };
+    let Some((form, _)) = read_one(source, &limits).map_err(unplaced)? else { return Ok(None) };
+    Ok(Some(edn::value_of(&form, heap).map_err(unplaced)?))
+}

@@ -1,0 +1,216 @@
+//! Strings: `clojure.string` and the string functions of `clojure.core`.
+//!
+//! Positions count characters as a reader of the text counts them (grapheme clusters); ASCII text never
+//! pays for that. Whatever gives back its argument unchanged shares it instead of copying.
+
+mod cases;
+mod joining;
+mod search;
+#[cfg(test)]
+mod tests;
+mod trimming;
+
+use std::borrow::Cow;
+
+use super::{Builtin, args, native};
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::signal::Res;
+use crate::value::Value;
+
+pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "clojure.core/str",
+        "[& xs]",
+        joining::str,
+        "Joins the texts of its arguments; nil is the empty text.",
+        &[(r#"(str "a" 1 :b nil [1 "x"])"#, r#""a1:b[1 \"x\"]""#), ("(str)", r#""""#)],
+    ),
+    native(
+        "clojure.core/subs",
+        "[s start] [s start end]",
+        search::subs,
+        "The part of s from position start up to, not including, end.",
+        &[(r#"(subs "hello" 1)"#, r#""ello""#), (r#"(subs "hello" 1 3)"#, r#""el""#)],
+    ),
+    native(
+        "clojure.string/join",
+        "[coll] [separator coll]",
+        joining::join,
+        "Joins the texts of the items of coll, with separator between them.",
+        &[
+            (r#"(clojure.string/join ", " [1 2 3])"#, r#""1, 2, 3""#),
+            (r#"(clojure.string/join "ab")"#, r#""ab""#),
+        ],
+    ),
+    native(
+        "clojure.string/escape",
+        "[s cmap]",
+        joining::escape,
+        "Replaces each character of s that is a key of cmap by its text there.",
+        &[(r#"(clojure.string/escape "a<b" {"<" "&lt;"})"#, r#""a&lt;b""#)],
+    ),
+    native(
+        "clojure.string/upper-case",
+        "[s]",
+        cases::upper_case,
+        "s in upper case.",
+        &[(r#"(clojure.string/upper-case "aßc")"#, r#""ASSC""#)],
+    ),
+    native(
+        "clojure.string/lower-case",
+        "[s]",
+        cases::lower_case,
+        "s in lower case.",
+        &[(r#"(clojure.string/lower-case "aBC")"#, r#""abc""#)],
+    ),
+    native("ptc/upcase", "[s]", cases::upper_case, "s in upper case.", &[(r#"(upcase "ab")"#, r#""AB""#)]),
+    native(
+        "ptc/downcase",
+        "[s]",
+        cases::lower_case,
+        "s in lower case.",
+        &[(r#"(downcase "AB")"#, r#""ab""#)],
+    ),
+    native(
+        "clojure.string/capitalize",
+        "[s]",
+        cases::capitalize,
+        "s with its first character in upper case and the rest in lower case.",
+        &[(r#"(clojure.string/capitalize "hELLO wORLD")"#, r#""Hello world""#)],
+    ),
+    native(
+        "clojure.string/reverse",
+        "[s]",
+        cases::reverse,
+        "The characters of s in reverse order.",
+        &[(r#"(clojure.string/reverse "abc")"#, r#""cba""#)],
+    ),
+    native(
+        "clojure.string/trim",
+        "[s]",
+        trimming::trim,
+        "s without white space at both ends.",
+        &[(r#"(clojure.string/trim "  a b\n")"#, r#""a b""#)],
+    ),
+    native(
+        "clojure.string/triml",
+        "[s]",
+        trimming::triml,
+        "s without white space at its start.",
+        &[(r#"(clojure.string/triml "  a ")"#, r#""a ""#)],
+    ),
+    native(
+        "clojure.string/trimr",
+        "[s]",
+        trimming::trimr,
+        "s without white space at its end.",
+        &[(r#"(clojure.string/trimr " a  ")"#, r#"" a""#)],
+    ),
+    native(
+        "clojure.string/trim-newline",
+        "[s]",
+        trimming::trim_newline,
+        "s without newlines and carriage returns at its end.",
+        &[(r#"(clojure.string/trim-newline "a\r\n")"#, r#""a""#)],
+    ),
+    native(
+        "clojure.string/blank?",
+        "[s]",
+        trimming::is_blank,
+        "Whether s is nil, empty or only white space.",
+        &[(r#"(clojure.string/blank? " \n")"#, "true"), (r#"(clojure.string/blank? "a")"#, "false")],
+    ),
+    native(
+        "clojure.string/starts-with?",
+        "[s prefix]",
+        search::starts_with,
+        "Whether s starts with prefix.",
+        &[(r#"(clojure.string/starts-with? "hello" "he")"#, "true")],
+    ),
+    native(
+        "clojure.string/ends-with?",
+        "[s suffix]",
+        search::ends_with,
+        "Whether s ends with suffix.",
+        &[(r#"(clojure.string/ends-with? "hello" "lo")"#, "true")],
+    ),
+    native(
+        "clojure.string/includes?",
+        "[s part]",
+        search::includes,
+        "Whether part occurs in s.",
+        &[(r#"(clojure.string/includes? "hello" "ell")"#, "true")],
+    ),
+    native(
+        "clojure.string/index-of",
+        "[s part] [s part from]",
+        search::index_of,
+        "The position of the first part in s, looking from position from on; nil if there is none.",
+        &[
+            (r#"(clojure.string/index-of "hello" "l")"#, "2"),
+            (r#"(clojure.string/index-of "hello" "z")"#, "nil"),
+        ],
+    ),
+    native(
+        "clojure.string/last-index-of",
+        "[s part] [s part from]",
+        search::last_index_of,
+        "The position of the last part in s, looking backwards from position from; nil if there is none.",
+        &[(r#"(clojure.string/last-index-of "hello" "l")"#, "3")],
+    ),
+    native(
+        "clojure.string/split-lines",
+        "[s]",
+        search::split_lines,
+        "The lines of s, without empty ones at the end.",
+        &[(r#"(clojure.string/split-lines "a\nb\r\n")"#, r#"["a" "b"]"#)],
+    ),
+];
+
+/// The text of argument `at` for functions that also take names: a string, keyword or symbol.
+fn named<'a>(heap: &Heap, args: &'a [Value], at: usize) -> Res<Cow<'a, str>> {
+    match args.get(at) {
+        Some(Value::Str(text)) => Ok(Cow::Borrowed(text.as_str())),
+        Some(Value::Kw(name)) => Ok(Cow::Owned(format!(":{}", heap.names.text(*name)))),
+        Some(Value::Sym(name)) => Ok(Cow::Owned(heap.names.text(*name).to_owned())),
+        _ => Err(not_text(args, at).into()),
+    }
+}
+
+/// The error for an argument that is not text. Collections are most often met through swapped
+/// arguments or a missing `map`, so the hint speaks of those.
+fn not_text(args: &[Value], at: usize) -> Error {
+    let error = args::wrong(args, at, "a string");
+    match args.get(at) {
+        Some(Value::Nil) => error.hint("handle nil first: (or s \"\") or (when s …)"),
+        Some(Value::Int(_) | Value::Float(_) | Value::Big(_)) => error.hint("make it text with (str x)"),
+        Some(Value::Regex(_)) => error.hint("the text comes first, then the pattern"),
+        Some(value) if value.shape().depth > 0 => {
+            error.hint("use (map f coll) to work on each string, or (str x) for the text of the whole")
+        }
+        _ => error,
+    }
+}
+
+/// Charges for reading `bytes` of text.
+fn read(heap: &mut Heap, bytes: usize) -> Res<()> {
+    heap.work(1 + bytes / 8)
+}
+
+/// Charges for reading and writing `bytes` of text, before the result is made.
+fn write(heap: &mut Heap, bytes: usize) -> Res<()> {
+    heap.work(1 + bytes / 8)?;
+    heap.reserve(string_bytes(bytes))
+}
+
+/// What a string of `len` bytes takes beyond its value.
+fn string_bytes(len: usize) -> usize {
+    const HEADER: usize = 40;
+    if len <= crate::value::text::Short::CAPACITY { 0 } else { len + HEADER }
+}
+
+/// The error for a position outside the text.
+fn out_of_range(message: String, hint: &str) -> Error {
+    Error::new(ErrorKind::IndexOutOfBounds, message).hint(hint)
+}
