@@ -3,8 +3,8 @@
 //! What the reader knows as code (`'x`, `@x`) becomes the list that Clojure's reader would give; what
 //! cannot be data is refused. The reader bounds the nesting, so this module may recurse.
 
-use jiff::Timestamp;
 use jiff::civil::{Date, Time as Clock};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -149,7 +149,7 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     let clock = Clock::new(small(hour, 0)?, small(minute, 0)?, small(second, 0)?, nanos.unwrap_or(0)).ok()?;
     let seconds = offset_seconds(rest)?;
     let local = date.to_datetime(clock).to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Timestamp::new(local.timestamp().as_second() - i64::from(seconds), nanos.unwrap_or(0)).ok()
+    local.timestamp().checked_sub(SignedDuration::from_secs(seconds.into())).ok()
 }
 
 /// Takes `prefix` and exactly `count` digits off the front; leaves the text alone if they are not there.
