@@ -12,6 +12,7 @@ mod registry;
 mod bits;
 mod cells;
 mod comparing;
+mod eager;
 pub(crate) mod exceptions;
 mod formatting;
 mod java_lang;
@@ -34,6 +35,7 @@ mod seqs;
 mod sets;
 mod shapes;
 mod sorted;
+mod sorting;
 mod strings;
 #[cfg(test)]
 mod testing;
@@ -112,6 +114,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     bits::TABLE,
     cells::TABLE,
     comparing::TABLE,
+    eager::TABLE,
     exceptions::TABLE,
     formatting::TABLE,
     java_lang::TABLE,
@@ -133,6 +136,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     sets::TABLE,
     shapes::TABLE,
     sorted::TABLE,
+    sorting::TABLE,
     strings::TABLE,
     vectors::TABLE,
 ];

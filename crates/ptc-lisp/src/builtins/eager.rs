@@ -1,0 +1,253 @@
+//! Sequence functions over realised collections, as primitives.
+//!
+//! The public functions have transducer arities and must stay lazy over lazy sources, so they are
+//! written in the core library; it comes here when everything is realised anyway.
+
+use super::access::{empty_seq, items, step, tail};
+use super::vectors::{BODY, conj};
+use super::{Builtin, args, native};
+use crate::heap::Heap;
+use crate::signal::{Res, Signal, illegal};
+use crate::value::equal::same_key;
+use crate::value::{RangeObj, Table, Value};
+
+pub(super) static TABLE: &[Builtin] = &[
+    native("prim/vec-of", "[coll]", vec_of, "All items as a vector.", &[]),
+    native("prim/take", "[n coll]", take, "The first n items.", &[]),
+    native("prim/drop", "[n coll]", drop_items, "All items but the first n.", &[]),
+    native("prim/take-last", "[n coll]", take_last, "The last n items; nil if there are none.", &[]),
+    native("prim/drop-last", "[n coll]", drop_last, "All items but the last n.", &[]),
+    native("prim/concat", "[colls]", concat, "The items of all collections in a vector.", &[]),
+    native("prim/into", "[to from]", into, "Adds all items of a collection to another.", &[]),
+    native(
+        "prim/partition",
+        "[n step pad has-pad coll]",
+        partition,
+        "Groups of n items at distance step; a short last group is filled from pad or left out.",
+        &[],
+    ),
+    native("prim/partition-all", "[n step coll]", partition_all, "Groups of up to n items.", &[]),
+    native("prim/interleave", "[colls]", interleave, "One item of each collection in turn.", &[]),
+    native("prim/interpose", "[sep coll]", interpose, "The items with a separator between them.", &[]),
+    native("prim/distinct", "[coll]", distinct, "Every different item once.", &[]),
+    native("prim/dedupe", "[coll]", dedupe, "The items without repetitions side by side.", &[]),
+    native("prim/take-nth", "[n coll]", take_nth, "Every nth item.", &[]),
+    native("prim/repeat", "[n x]", repeat, "The same value n times.", &[]),
+    native("prim/group", "[keys items]", group, "A map from key to the vector of its items.", &[]),
+];
+
+fn seq_of(heap: &mut Heap, items: Vec<Value>) -> Res {
+    heap.allocated(BODY);
+    Ok(Value::seq(items))
+}
+
+fn vec_of(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let items = heap.collect(&args[0])?;
+    heap.allocated(BODY);
+    Ok(Value::vector(items))
+}
+
+/// The first `n` items of anything that can be walked.
+fn first_items(heap: &mut Heap, coll: &Value, n: usize) -> Res<Vec<Value>> {
+    let mut walk = items(coll)?;
+    let count = walk.len_hint().unwrap_or(0).min(n);
+    heap.reserve_values(count)?;
+    let mut out = Vec::with_capacity(count);
+    while out.len() < n {
+        match step(&mut walk)? {
+            Some(item) => out.push(item),
+            None => break,
+        }
+    }
+    heap.work(out.len())?;
+    heap.allocated(out.len().saturating_sub(count) * size_of::<Value>());
+    Ok(out)
+}
+
+fn take(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let n = args::count(args, 0)?;
+    match &args[1] {
+        Value::Vec(body) if n >= body.items.len() => Ok(tail(body, 0, false)),
+        Value::Seq(body) if n >= body.as_slice().len() => Ok(tail(&body.items, body.offset, false)),
+        Value::Range(range) => Ok(RangeObj::value(range.start, range.step, range.count.min(n as u64))),
+        coll => {
+            let items = first_items(heap, coll, n)?;
+            seq_of(heap, items)
+        }
+    }
+}
+
+fn drop_items(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let n = args::count(args, 0)?;
+    heap.allocated(BODY);
+    match &args[1] {
+        Value::Vec(body) => Ok(tail(body, n, false)),
+        Value::Seq(body) => Ok(tail(&body.items, body.offset.saturating_add(n), false)),
+        Value::Range(range) => {
+            let skip = range.count.min(n as u64);
+            Ok(RangeObj::value(range.at(skip), range.step, range.count - skip))
+        }
+        coll => {
+            let mut walk = items(coll)?;
+            for _ in 0..n {
+                heap.work(1)?;
+                if step(&mut walk)?.is_none() {
+                    return Ok(empty_seq());
+                }
+            }
+            let left = walk.into_seq().map_err(crate::signal::pending)?;
+            Ok(if left.is_nil() { empty_seq() } else { left })
+        }
+    }
+}
+
+fn take_last(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let n = args::count(args, 0)?;
+    let mut items = heap.collect(&args[1])?;
+    let items = items.split_off(items.len().saturating_sub(n));
+    if items.is_empty() { Ok(Value::Nil) } else { seq_of(heap, items) }
+}
+
+fn drop_last(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let n = args::count(args, 0)?;
+    let mut items = heap.collect(&args[1])?;
+    items.truncate(items.len().saturating_sub(n));
+    seq_of(heap, items)
+}
+
+fn concat(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let colls = heap.collect(&args[0])?;
+    let mut out = Vec::new();
+    for coll in &colls {
+        let mut part = heap.collect(coll)?;
+        if out.is_empty() {
+            out = part;
+        } else {
+            out.append(&mut part);
+        }
+    }
+    seq_of(heap, out)
+}
+
+fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let mut all = heap.collect(&args[1])?;
+    all.insert(0, args::take(args, 0));
+    let done = conj(heap, &mut all);
+    // The machine may ask again, so the target must be back in its place.
+    if matches!(&done, Err(signal) if !matches!(**signal, Signal::Raise(_) | Signal::Call(..))) {
+        args[0] = std::mem::take(&mut all[0]);
+    }
+    done
+}
+
+fn size(args: &[Value], at: usize) -> Res<usize> {
+    match args::int(args, at)? {
+        n if n > 0 => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
+        n => illegal(format!("argument {} must be a positive integer, got {n}", at + 1)),
+    }
+}
+
+/// Groups of up to `n` items, one beginning every `step` items.
+fn groups(heap: &mut Heap, all: &[Value], n: usize, step: usize) -> Res<Vec<Vec<Value>>> {
+    let count = all.len().div_ceil(step);
+    heap.reserve(count.saturating_mul(n.min(all.len()) * size_of::<Value>() + BODY))?;
+    let group = |start: usize| all[start..start.saturating_add(n).min(all.len())].to_vec();
+    let groups: Vec<Vec<Value>> = (0..all.len()).step_by(step).map(group).collect();
+    heap.work(groups.iter().map(Vec::len).sum())?;
+    Ok(groups)
+}
+
+fn partition(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let (n, step) = (size(args, 0)?, size(args, 1)?);
+    let all = heap.collect(&args[4])?;
+    let pad = if args[3].truthy() { Some(heap.collect(&args[2])?) } else { None };
+    let mut out = Vec::new();
+    for mut group in groups(heap, &all, n, step)? {
+        let missing = n - group.len();
+        if missing > 0 {
+            if let Some(pad) = pad {
+                group.extend(pad.into_iter().take(missing));
+                out.push(Value::seq(group));
+            }
+            break;
+        }
+        out.push(Value::seq(group));
+    }
+    seq_of(heap, out)
+}
+
+fn partition_all(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let (n, step) = (size(args, 0)?, size(args, 1)?);
+    let all = heap.collect(&args[2])?;
+    let groups = groups(heap, &all, n, step)?.into_iter().map(Value::seq).collect();
+    seq_of(heap, groups)
+}
+
+fn interleave(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let colls = heap.collect(&args[0])?;
+    let parts = colls.iter().map(|coll| heap.collect(coll)).collect::<Res<Vec<_>>>()?;
+    let rounds = parts.iter().map(Vec::len).min().unwrap_or(0);
+    heap.reserve_values(rounds * parts.len())?;
+    let out = (0..rounds).flat_map(|at| parts.iter().map(move |part| part[at].clone())).collect();
+    seq_of(heap, out)
+}
+
+fn interpose(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let items = heap.collect(&args[1])?;
+    heap.reserve_values(items.len() * 2)?;
+    let mut out = Vec::with_capacity(items.len() * 2);
+    for item in items {
+        if !out.is_empty() {
+            out.push(args[0].clone());
+        }
+        out.push(item);
+    }
+    seq_of(heap, out)
+}
+
+fn distinct(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[0])?;
+    let items = heap.collect(&args[0])?;
+    heap.reserve(items.len() * 48)?;
+    let seen: Table<()> = items.into_iter().map(|item| (item, ())).collect();
+    let out = seen.into_iter().map(|(item, ())| item).collect();
+    seq_of(heap, out)
+}
+
+fn dedupe(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[0])?;
+    let mut items = heap.collect(&args[0])?;
+    items.dedup_by(|item, before| same_key(before, item));
+    seq_of(heap, items)
+}
+
+fn take_nth(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let n = size(args, 0)?;
+    let items = heap.collect(&args[1])?.into_iter().step_by(n).collect();
+    seq_of(heap, items)
+}
+
+fn repeat(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let n = args::count(args, 0)?;
+    heap.work(n)?;
+    heap.reserve_values(n)?;
+    seq_of(heap, vec![args::take(args, 1); n])
+}
+
+fn group(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[0])?;
+    let keys = heap.collect(&args[0])?;
+    let items = heap.collect(&args[1])?;
+    heap.allocated(keys.len() * 48);
+    let mut table: Table<Vec<Value>> = Table::default();
+    for (key, item) in keys.into_iter().zip(items) {
+        match table.get_mut(&key) {
+            Some(group) => group.push(item),
+            None => {
+                heap.allocated(BODY + 64);
+                table.insert(key, vec![item]);
+            }
+        }
+    }
+    Ok(Value::map_of(table.into_iter().map(|(key, group)| (key, Value::vector(group)))))
+}

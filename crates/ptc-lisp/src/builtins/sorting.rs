@@ -1,0 +1,191 @@
+//! Sorting by the natural order, as primitives of `sort` and `sort-by`.
+//!
+//! The sort is stable, and a pair without an order is an error, not a panic: the standard library's
+//! sort may panic on comparators that contradict themselves, so mixed items go through a merge sort.
+
+use std::cmp::Ordering;
+
+use super::{Builtin, native, registry};
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::names::Names;
+use crate::signal::Res;
+use crate::value::Value;
+use crate::value::order::{compare, compare_numbers};
+
+pub(super) static TABLE: &[Builtin] = &[
+    native("prim/sort", "[coll]", sort, "The items in natural order.", &[]),
+    native(
+        "prim/sort-known",
+        "[cmp coll]",
+        sort_known,
+        "The items sorted by a comparator that is built in (< > <= >= compare); nil for others.",
+        &[],
+    ),
+    native("prim/sort-by-keys", "[keys items]", sort_by_keys, "Items in the order of their keys.", &[]),
+    native(
+        "prim/sort-by-keys-known",
+        "[cmp keys items]",
+        sort_by_keys_known,
+        "Items in the order that a built-in comparator gives their keys; nil for other comparators.",
+        &[],
+    ),
+];
+
+/// A comparator that natives know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// `compare`
+    Natural,
+    /// `<` and `<=`
+    Less,
+    /// `>` and `>=`
+    Greater,
+}
+
+/// Recognises a comparator of the core library.
+pub(super) fn known(comparator: &Value) -> Option<Known> {
+    let Value::Builtin(id) = comparator else { return None };
+    match registry().get(*id).decl.name {
+        "clojure.core/compare" => Some(Known::Natural),
+        "clojure.core/<" | "clojure.core/<=" => Some(Known::Less),
+        "clojure.core/>" | "clojure.core/>=" => Some(Known::Greater),
+        _ => None,
+    }
+}
+
+impl Known {
+    fn order(self, a: &Value, b: &Value, names: &Names) -> Result<Ordering, Error> {
+        match self {
+            Known::Natural => compare(a, b, names),
+            Known::Less => by_number(a, b),
+            Known::Greater => by_number(b, a),
+        }
+    }
+}
+
+/// Like `<`: only numbers have an order, and NaN stands beside every number.
+fn by_number(a: &Value, b: &Value) -> Result<Ordering, Error> {
+    for value in [a, b] {
+        if !matches!(value, Value::Int(_) | Value::Float(_) | Value::Big(_)) {
+            let error = Error::new(ErrorKind::Type, format!("expected numbers, got {}", value.type_name()));
+            return Err(error.hint("sort other values without a comparator, or with compare"));
+        }
+    }
+    Ok(compare_numbers(a, b).unwrap_or(Ordering::Equal))
+}
+
+fn sort(heap: &mut Heap, args: &mut [Value]) -> Res {
+    sorted(heap, &args[0], Known::Natural)
+}
+
+fn sort_known(heap: &mut Heap, args: &mut [Value]) -> Res {
+    match known(&args[0]) {
+        Some(order) => sorted(heap, &args[1], order),
+        None => Ok(Value::Nil),
+    }
+}
+
+fn sorted(heap: &mut Heap, coll: &Value, order: Known) -> Res {
+    heap.realised(coll)?;
+    let items = heap.collect(coll)?;
+    charge(heap, items.len())?;
+    let items = if items.iter().all(|item| matches!(item, Value::Int(_))) {
+        sort_ints(items, order)
+    } else {
+        let names = &heap.names;
+        merge_sort(items, |a, b| order.order(a, b, names))?
+    };
+    heap.allocated(96);
+    Ok(Value::seq(items))
+}
+
+fn charge(heap: &mut Heap, count: usize) -> Res<()> {
+    let levels = usize::BITS - count.leading_zeros();
+    heap.work(count.saturating_mul(levels as usize) / 4)
+}
+
+fn sort_ints(mut items: Vec<Value>, order: Known) -> Vec<Value> {
+    let int = |value: &Value| if let Value::Int(int) = value { *int } else { 0 };
+    match order {
+        Known::Greater => items.sort_by_key(|item| std::cmp::Reverse(int(item))),
+        _ => items.sort_by_key(int),
+    }
+    items
+}
+
+fn sort_by_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
+    by_keys(heap, &args[0], &args[1], Known::Natural)
+}
+
+fn sort_by_keys_known(heap: &mut Heap, args: &mut [Value]) -> Res {
+    match known(&args[0]) {
+        Some(order) => by_keys(heap, &args[1], &args[2], order),
+        None => Ok(Value::Nil),
+    }
+}
+
+fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: Known) -> Res {
+    heap.realised(keys)?;
+    let keys = heap.collect(keys)?;
+    let items = heap.collect(items)?;
+    charge(heap, items.len())?;
+    heap.reserve_values(items.len() * 4)?;
+    let names = &heap.names;
+    let pairs: Vec<(Value, Value)> = keys.into_iter().zip(items).collect();
+    let sorted = merge_sort(pairs, |a, b| order.order(&a.0, &b.0, names))?;
+    Ok(Value::seq(sorted.into_iter().map(|(_, item)| item).collect()))
+}
+
+/// A stable merge sort that ends at the first pair without an order.
+pub(super) fn merge_sort<T: Default>(
+    mut items: Vec<T>,
+    order: impl Fn(&T, &T) -> Result<Ordering, Error>,
+) -> Result<Vec<T>, Error> {
+    let count = items.len();
+    let mut width = 1;
+    while width < count {
+        let mut merged = Vec::with_capacity(count);
+        for start in (0..count).step_by(2 * width) {
+            let middle = (start + width).min(count);
+            let end = (start + 2 * width).min(count);
+            let (mut left, mut right) = (start, middle);
+            while left < middle && right < end {
+                let from = if order(&items[right], &items[left])?.is_lt() { &mut right } else { &mut left };
+                merged.push(std::mem::take(&mut items[*from]));
+                *from += 1;
+            }
+            merged.extend(items[left..middle].iter_mut().map(std::mem::take));
+            merged.extend(items[right..end].iter_mut().map(std::mem::take));
+        }
+        items = merged;
+        width *= 2;
+    }
+    Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{answer, heap, ints};
+    use super::*;
+
+    #[test]
+    fn the_natural_order_is_stable_and_says_what_has_none() {
+        let heap = &mut heap();
+        let mixed = Value::vector(vec![Value::Float(2.5), Value::Nil, Value::Int(1), Value::Int(3)]);
+        assert_eq!(answer(heap, "prim/sort", [mixed]), "(nil 1 2.5 3)");
+        let keys = ints([2, 1, 2, 1]);
+        let items = Value::vector(["a", "b", "c", "d"].map(Value::str).to_vec());
+        assert_eq!(answer(heap, "prim/sort-by-keys", [keys, items]), "(\"b\" \"d\" \"a\" \"c\")");
+        let no_order = Value::vector(vec![Value::Int(1), Value::str("a")]);
+        assert_eq!(answer(heap, "prim/sort", [no_order]), "type_error");
+    }
+
+    #[test]
+    fn a_contradicting_order_ends_without_a_panic() {
+        let order =
+            |a: &i64, b: &i64| Ok(if (a * 7 + b * 13) % 3 == 0 { Ordering::Less } else { Ordering::Greater });
+        let sorted = merge_sort((0..1000).collect(), order).expect("every pair has an answer");
+        assert_eq!(sorted.iter().sum::<i64>(), 499_500);
+    }
+}
