@@ -197,6 +197,9 @@ fn nthrest(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn nthnext(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args[0].is_nil() {
+        return Ok(Value::Nil);
+    }
     let rest = drop_n(heap, args)?;
     heap.seq(&rest)
 }
