@@ -1,21 +1,21 @@
-;; Help for the rest of the core library: key functions and exact lookup.
+;; Key arguments: what `sort-by`, `group-by`, `sum-by` and their kin accept besides functions.
 
 (ns ptc.impl)
 
 (defn key-fn
   "The function that a key argument stands for: a string or a path vector looks up, anything else is
   called as it is."
-  {:examples [["(sort-by [:a :b] [{:a {:b 2}} {:a {:b 1}}])" "({:a {:b 1}} {:a {:b 2}})"]]}
+  {:examples [["(sort-by [:a :b] [{:a {:b 2}} {:a {:b 1}}])" "({:a {:b 1}} {:a {:b 2}})"]
+              ["(group-by \"k\" [{\"k\" 1} {:k 1}])" "{1 [{\"k\" 1} {:k 1}]}"]]}
   [f]
   (cond
-    (fn? f) f
-    (keyword? f) f
     (string? f) (fn [x] (get x f))
-    (vector? f) (fn [x] (get-in x f))
+    (vector? f) (fn [x] (clojure.core/get-in x f))
     :else f))
 
-(defn get-exact
-  "The value at exactly this key, without the other spellings that get tries."
-  {:examples [["(update {\"a\" 1} :a identity)" "{\"a\" 1, :a nil}"]]}
-  [m k]
-  (take-slot! m k))
+(defn no-match
+  "Raises the error of a case or condp without a clause for its value."
+  {:examples [["(try (case 3 1 :a) (catch IllegalArgumentException e :none))" ":none"]]}
+  [form value]
+  (throw (IllegalArgumentException.
+          (str "no matching clause in " form " for " (pr-str value) "; add a default at the end"))))

@@ -14,20 +14,6 @@
    (let [y (f x)]
      (cons y (iterate-after f y)))))
 
-(defn range
-  "Numbers from start (0 if not given) up to but not including end, step apart; without arguments
-  all natural numbers, lazily."
-  {:examples [["(range 4)" "(0 1 2 3)"]
-              ["(range 1 10 3)" "(1 4 7)"]
-              ["(take 2 (range))" "(0 1)"]]}
-  ([] (iterate inc 0))
-  ([end] (prim/range 0 end 1))
-  ([start end] (prim/range start end 1))
-  ([start end step]
-   (if (zero? step)
-     (repeat start)
-     (prim/range start end step))))
-
 (defn cycle
   "The elements of coll over and over, without end."
   {:examples [["(take 5 (cycle [1 2]))" "(1 2 1 2 1)"]]}
@@ -302,14 +288,6 @@
                              (if (branch? node) (cons (children node) outer) outer))))
          (recur (rest level)))))))
 
-(defn bounded-count
-  "The number of elements of coll, counting a lazy sequence only up to n."
-  {:examples [["(bounded-count 5 (iterate inc 1))" "5"] ["(bounded-count 2 [1 2 3])" "3"]]}
-  [n coll]
-  (if (prim/lazy? coll)
-    (reduce* [seen 0 x (take n coll)] (inc seen))
-    (count coll)))
-
 (defn iteration
   "A sequence of pages: step is called with a token (:initk at first) and gives a page; :somef says
   whether there is one, :vf takes its value, :kf the token for the next call, nil to end."
@@ -326,3 +304,30 @@
          (cons (vf page)
                (when (some? more)
                  (iteration-from step somef vf kf more))))))))
+
+(ns ptc.impl)
+
+(defn range-from
+  "The endless sequence of numbers from start on, step apart."
+  {:examples [["(take 2 (range))" "(0 1)"] ["(take 2 (range 1 ##Inf 2))" "(1 3)"]]}
+  [start step]
+  (lazy-seq (cons start (range-from (+ start step) step))))
+
+(defn for
+  "What a for form expands to: step adds the values for one element of coll to a vector."
+  {:examples [["(for [x [1 2] y [:a :b]] [x y])" "([1 :a] [1 :b] [2 :a] [2 :b])"]
+              ["(take 2 (for [x (range) :when (odd? x)] x))" "(1 3)"]]}
+  [step coll]
+  (if (prim/lazy? coll)
+    (for-lazy step coll)
+    (prim/as-seq (reduce* [out [] x coll] (step out x)))))
+
+(defn- for-lazy [step coll]
+  (lazy-seq
+   (loop [s (seq coll)]
+     (when s
+       (let [out (step [] (first s))]
+         (cond
+           (reduced? out) (seq @out)
+           (zero? (count out)) (recur (next s))
+           :else (concat out (for-lazy step (rest s)))))))))

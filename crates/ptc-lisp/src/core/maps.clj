@@ -81,10 +81,10 @@
        (reduce* [out out e more]
          (let [k (key e)
                v (val e)]
-           (if (prim/has? out k)
+           (if (identical? :ptc.impl/none (prim/get-exact out k :ptc.impl/none))
+             (assoc out k v)
              (let [old (take-slot! out k)]
-               (assoc out k (f old v)))
-             (assoc out k v))))))))
+               (assoc out k (f old v))))))))))
 
 (defn group-by
   "A map from (f x) to the vector of the elements x of coll that have it, in order. A string or a

@@ -111,28 +111,6 @@
   (reduce* [ignored nil x coll] (proc x))
   nil)
 
-(defn dorun
-  "Realises a lazy sequence (or its first n elements) for the effects; gives nil."
-  {:examples [["(dorun (map identity [1 2]))" "nil"]]}
-  ([coll]
-   (reduce* [ignored nil x coll] nil)
-   nil)
-  ([n coll]
-   (reduce* [left n x coll]
-     (if (pos? left) (dec left) (reduced nil)))
-   nil))
-
-(defn doall
-  "Realises a lazy sequence (or its first n elements) and gives it back."
-  {:examples [["(doall (map inc [1 2]))" "(2 3)"]
-              ["(first (doall 3 (iterate inc 1)))" "1"]]}
-  ([coll]
-   (if (prim/lazy? coll) (dorun coll))
-   coll)
-  ([n coll]
-   (dorun n coll)
-   coll))
-
 (defn max-key
   "The argument for which (k x) is greatest; the last of equals."
   {:examples [["(max-key count \"a\" \"bbb\" \"cc\")" "\"bbb\""]]}

@@ -16,13 +16,13 @@
    (if (and (prim/plain-atom? a) (plain-key? x) (plain-map? (prim/cell-get a)))
      (cond
        (identical? f assoc) (put-atom a (assoc (prim/cell-take a) x y))
-       (identical? f update) (let [value (y (ptc.impl/get-exact (prim/cell-get a) x))]
+       (identical? f update) (let [value (y (prim/get-exact (prim/cell-get a) x nil))]
                                (put-atom a (assoc (prim/cell-take a) x value)))
        :else (set-atom a (f (prim/cell-get a) x y)))
      (set-atom a (f (prim/cell-get a) x y))))
   ([a f x y & args]
    (if (and (identical? f update) (prim/plain-atom? a) (plain-key? x) (plain-map? (prim/cell-get a)))
-     (let [value (prim/apply y (cons (ptc.impl/get-exact (prim/cell-get a) x) args))]
+     (let [value (prim/apply y (cons (prim/get-exact (prim/cell-get a) x nil) args))]
        (put-atom a (assoc (prim/cell-take a) x value)))
      (set-atom a (prim/apply f (cons (prim/cell-get a) (cons x (cons y args))))))))
 

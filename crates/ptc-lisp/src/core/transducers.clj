@@ -22,16 +22,22 @@
   ([] [])
   ([to] to)
   ([to from]
-   (reduce* [out to x from] (conj out x)))
+   (if (prim/lazy? from)
+     (reduce* [out to x from] (conj out x))
+     (prim/into to from)))
   ([to xform from]
    (let [rf (xform conj)]
      (rf (reduce* [out to x from] (rf out x))))))
 
-;; The reducing function that collects into a vector.
-(defn- collecting
-  ([] [])
-  ([out] out)
-  ([out x] (prim/push out x)))
+;; A reducing function that adds to the vector in a cell; its own result says nothing, because a
+;; transducer may change that (halt-when does).
+(defn- adding-to [cell]
+  (fn
+    ([] nil)
+    ([acc] acc)
+    ([acc x]
+     (prim/cell-set cell (prim/push (prim/cell-take cell) x))
+     acc)))
 
 (defn sequence
   "The elements of coll, as transformed by xform, as a sequence; never nil."
@@ -41,9 +47,12 @@
   ([coll]
    (if (seq? coll) coll (or (seq coll) ())))
   ([xform coll]
-   (if (prim/lazy? coll)
-     (sequence-lazy (xform collecting) (prim/iter coll))
-     (prim/as-seq (transduce xform collecting [] coll))))
+   (let [cell (volatile! [])
+         rf (xform (adding-to cell))]
+     (if (prim/lazy? coll)
+       (sequence-lazy rf cell (prim/iter coll))
+       (do (rf (reduce* [acc nil x coll] (rf acc x)))
+           (prim/as-seq (prim/cell-take cell))))))
   ([xform coll & colls]
    (let [rows (apply map vector coll colls)
          spread (fn [rf]
@@ -55,17 +64,18 @@
      (sequence spread rows))))
 
 ;; Feeds items to rf until one gives output, hands that out and waits with the rest.
-(defn- sequence-lazy [rf walk]
+(defn- sequence-lazy [rf cell walk]
   (lazy-seq
    (loop []
-     (let [x (prim/next walk)]
-       (if (prim/end? x)
-         (seq (rf []))
-         (let [out (rf [] x)]
-           (cond
-             (reduced? out) (seq (rf @out))
-             (zero? (count out)) (recur)
-             :else (concat-lazy out (sequence-lazy rf walk)))))))))
+     (let [x (prim/next walk)
+           done? (or (prim/end? x) (reduced? (rf nil x)))]
+       (if done? (rf nil))
+       (let [out @cell]
+         (cond
+           done? (seq out)
+           (zero? (count out)) (recur)
+           :else (do (vreset! cell [])
+                     (concat-lazy out (sequence-lazy rf cell walk)))))))))
 
 (defn eduction
   "The elements of coll as transformed by the xforms, applied from left to right."

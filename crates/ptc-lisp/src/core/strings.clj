@@ -1,0 +1,27 @@
+;; Text functions that call a function: the natives of clojure.string hand those calls over to here.
+
+(ns ptc.impl)
+
+(defn replace-by
+  "The text with the matches of a pattern (at most limit of them, all if nil) replaced by what f
+  gives for each match."
+  {:examples [["(clojure.string/replace \"a1b2\" #\"\\d\" (fn [m] (str \"<\" m \">\")))" "\"a<1>b<2>\""]
+              ["(clojure.string/replace-first \"a1b2\" #\"([a-z])(\\d)\" (fn [[m x n]] (str n x)))" "\"1ab2\""]]}
+  [s pattern f limit]
+  (let [pieces (prim/re-pieces pattern s limit)
+        n (count pieces)]
+    (loop [i 0 out []]
+      (if (< i n)
+        (let [piece (nth pieces i)]
+          (recur (inc i) (prim/push out (if (odd? i) (f piece) piece))))
+        (clojure.string/join out)))))
+
+(defn escape-by
+  "The text with each character c replaced by (f c) where that is not nil."
+  {:examples [["(clojure.string/escape \"a<b\" {\"<\" \"&lt;\"})" "\"a&lt;b\""]
+              ["(clojure.string/escape \"ab\" (fn [c] (when (= c \"a\") \"x\")))" "\"xb\""]]}
+  [s f]
+  (clojure.string/join
+   (reduce* [out [] c s]
+     (let [value (f c)]
+       (prim/push out (if (nil? value) c value))))))
