@@ -325,11 +325,8 @@ fn ratio_to_f64(a: &BigInt, b: &BigInt) -> f64 {
     if !rest.is_zero() {
         quotient.set_bit(0, true);
     }
-    // Two steps, because the power of two alone may be out of range.
     let exponent = i32::try_from(-shift).unwrap_or(0);
-    let half = exponent / 2;
-    let size = quotient.to_f64().unwrap_or(f64::INFINITY) * 2f64.powi(half) * 2f64.powi(exponent - half);
-    signed(size)
+    signed(libm::ldexp(quotient.to_f64().unwrap_or(f64::INFINITY), exponent))
 }
 
 /// An integer as a value, unless it is too long.

@@ -74,6 +74,11 @@ impl Heap {
         if self.fuel_used > self.limits.fuel { Err(self.out_of_fuel()) } else { Ok(()) }
     }
 
+    /// How much fuel is left, for walks that stop by themselves.
+    pub fn fuel_left(&self) -> u64 {
+        self.limits.fuel.saturating_sub(self.fuel_used)
+    }
+
     #[cold]
     fn out_of_fuel(&self) -> Box<Signal> {
         Error::new(

@@ -10,6 +10,7 @@ pub mod args;
 mod registry;
 
 mod bits;
+mod casts;
 mod cells;
 mod comparing;
 mod eager;
@@ -112,6 +113,7 @@ pub const fn constant(
 pub(crate) static FAMILIES: &[&[Builtin]] = &[
     access::TABLE,
     bits::TABLE,
+    casts::TABLE,
     cells::TABLE,
     comparing::TABLE,
     eager::TABLE,

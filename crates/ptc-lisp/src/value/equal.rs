@@ -9,11 +9,16 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 use num_traits::ToPrimitive;
 
-use super::{Items, MapObj, SortedObj, Value};
+use super::{Items, MapObj, Meter, SortedObj, Value};
 
 /// `=`: structural, numbers by value.
 pub fn equals(a: &Value, b: &Value) -> bool {
-    same(a, b, false)
+    equals_within(a, b, &mut Meter::unlimited())
+}
+
+/// `=` as far as the meter goes; the answer means nothing once the meter is used up.
+pub fn equals_within(a: &Value, b: &Value, meter: &mut Meter) -> bool {
+    same(a, b, false, meter)
 }
 
 /// Whether two values are the same key: structural, numbers by type and value.
@@ -22,11 +27,29 @@ pub fn same_key(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Kw(a), Value::Kw(b)) => a == b,
         (Value::Int(a), Value::Int(b)) => a == b,
-        _ => same(a, b, true),
+        (Value::Str(a), Value::Str(b)) => a.as_bytes() == b.as_bytes(),
+        _ => same(a, b, true, &mut Meter::unlimited()),
     }
 }
 
-fn same(a: &Value, b: &Value, strict: bool) -> bool {
+fn same(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
+    if !meter.step(1) {
+        return false;
+    }
+    let pair = meter.pair(a, b);
+    if pair.is_some_and(|pair| meter.is_known(pair)) {
+        return true;
+    }
+    let same = same_parts(a, b, strict, meter);
+    if let Some(pair) = pair
+        && same
+    {
+        meter.remember(pair);
+    }
+    same
+}
+
+fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
     match (a, b) {
         (Value::Nil, Value::Nil) | (Value::Unbound, Value::Unbound) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
@@ -40,23 +63,24 @@ fn same(a: &Value, b: &Value, strict: bool) -> bool {
             !strict && big.to_f64() == Some(*float)
         }
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => a == b,
-        (Value::Str(a), Value::Str(b)) => a.as_bytes() == b.as_bytes(),
+        (Value::Str(a), Value::Str(b)) => meter.step(a.byte_len() / 8) && a.as_bytes() == b.as_bytes(),
         (Value::Map(a), Value::Map(b)) => {
-            Rc::ptr_eq(a, b) || (a.record == b.record && same_maps(a, b, strict))
+            Rc::ptr_eq(a, b) || (a.record == b.record && same_maps(a, b, strict, meter))
         }
         (Value::Map(map), Value::Sorted(sorted)) | (Value::Sorted(sorted), Value::Map(map)) => {
-            !sorted.is_set && map.record.is_none() && same_sorted_map(sorted, map, strict)
+            !sorted.is_set && map.record.is_none() && same_sorted_map(sorted, map, strict, meter)
         }
         (Value::Set(a), Value::Set(b)) => {
             Rc::ptr_eq(a, b)
-                || (a.table.len() == b.table.len() && a.table.keys().all(|key| b.table.contains(key)))
+                || (a.table.len() == b.table.len()
+                    && a.table.keys().all(|key| meter.step(1) && b.table.contains(key)))
         }
         (Value::Set(set), Value::Sorted(sorted)) | (Value::Sorted(sorted), Value::Set(set)) => {
             sorted.is_set
                 && set.table.len() == sorted.entries.len()
-                && sorted.entries.iter().all(|(key, _)| set.table.contains(key))
+                && sorted.entries.iter().all(|(key, _)| meter.step(1) && set.table.contains(key))
         }
-        (Value::Sorted(a), Value::Sorted(b)) => a.is_set == b.is_set && same_sorted(a, b, strict),
+        (Value::Sorted(a), Value::Sorted(b)) => a.is_set == b.is_set && same_sorted(a, b, strict, meter),
         (Value::Builtin(a), Value::Builtin(b)) => a == b,
         (Value::Tool(a), Value::Tool(b))
         | (Value::Var(a), Value::Var(b))
@@ -66,8 +90,8 @@ fn same(a: &Value, b: &Value, strict: bool) -> bool {
         (Value::Ex(a), Value::Ex(b)) => Rc::ptr_eq(a, b),
         (Value::Regex(a), Value::Regex(b)) => a.source == b.source,
         (Value::Time(a), Value::Time(b)) => a == b,
-        (Value::Reduced(a), Value::Reduced(b)) => same(a, b, strict),
-        _ => a.is_sequential() && b.is_sequential() && same_items(a, b, strict),
+        (Value::Reduced(a), Value::Reduced(b)) => same(a, b, strict, meter),
+        _ => a.is_sequential() && b.is_sequential() && same_items(a, b, strict, meter),
     }
 }
 
@@ -75,35 +99,40 @@ fn int_equals_float(int: i64, float: f64) -> bool {
     float == int as f64 && float.to_i128() == Some(i128::from(int))
 }
 
-fn same_maps(a: &MapObj, b: &MapObj, strict: bool) -> bool {
+fn same_maps(a: &MapObj, b: &MapObj, strict: bool, meter: &mut Meter) -> bool {
     a.table.len() == b.table.len()
-        && a.table.iter().all(|(key, x)| b.table.get(key).is_some_and(|y| same(x, y, strict)))
+        && a.table.iter().all(|(key, x)| b.table.get(key).is_some_and(|y| same(x, y, strict, meter)))
 }
 
-fn same_sorted_map(sorted: &SortedObj, map: &MapObj, strict: bool) -> bool {
+fn same_sorted_map(sorted: &SortedObj, map: &MapObj, strict: bool, meter: &mut Meter) -> bool {
     sorted.entries.len() == map.table.len()
-        && sorted.entries.iter().all(|(key, x)| map.table.get(key).is_some_and(|y| same(x, y, strict)))
+        && sorted.entries.iter().all(|(key, x)| map.table.get(key).is_some_and(|y| same(x, y, strict, meter)))
 }
 
-fn same_sorted(a: &SortedObj, b: &SortedObj, strict: bool) -> bool {
-    a.entries.len() == b.entries.len()
-        && a.entries
-            .iter()
-            .all(|(key, x)| b.entries.iter().any(|(other, y)| same(key, other, true) && same(x, y, strict)))
+/// Two sorted collections mostly have the same order, so the same position is tried before a search.
+fn same_sorted(a: &SortedObj, b: &SortedObj, strict: bool, meter: &mut Meter) -> bool {
+    if a.entries.len() != b.entries.len() {
+        return false;
+    }
+    a.entries.iter().zip(&b.entries).all(|((key, x), across)| {
+        let mut candidates = std::iter::once(across).chain(&b.entries);
+        let found = candidates.find(|(other, _)| !meter.step(1) || same_key(key, other));
+        found.is_some_and(|(_, y)| same(x, y, strict, meter))
+    })
 }
 
 /// Element by element. Lazy sequences inside must be realised; what is not counts as the end.
-fn same_items(a: &Value, b: &Value, strict: bool) -> bool {
+fn same_items(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
     if let (Value::Vec(a), Value::Vec(b)) = (a, b) {
         return Rc::ptr_eq(a, b)
             || (a.items.len() == b.items.len()
-                && a.items.iter().zip(&b.items).all(|(x, y)| same(x, y, strict)));
+                && a.items.iter().zip(&b.items).all(|(x, y)| same(x, y, strict, meter)));
     }
     let (Some(mut a), Some(mut b)) = (Items::over(a), Items::over(b)) else { return false };
     loop {
         match (a.next().ok().flatten(), b.next().ok().flatten()) {
             (None, None) => return true,
-            (Some(x), Some(y)) if same(&x, &y, strict) => {}
+            (Some(x), Some(y)) if same(&x, &y, strict, meter) => {}
             _ => return false,
         }
     }
@@ -116,10 +145,20 @@ impl Value {
     }
 }
 
+/// How many parts of a key take part in its hash at most: equality decides in the end.
+pub const HASHED_PARTS: usize = 1024;
+
+/// Elements of a sequence beyond this do not take part in its hash.
+const HASHED_ITEMS: usize = 64;
+
 /// Feeds a key to a hasher; keys that are [`same_key`] feed the same.
 pub fn hash_key(key: &Value, state: &mut impl Hasher) {
-    /// Elements of a sequence beyond this do not take part: equality decides in the end.
-    const SEQUENCE_PART: usize = 64;
+    hash_parts(key, HASHED_PARTS, state);
+}
+
+/// Feeds up to about `room` parts of a key. Every child of a container gets an equal share of the room,
+/// whatever the order of children, so shared parts cannot make a hash take long.
+fn hash_parts(key: &Value, room: usize, state: &mut impl Hasher) {
     match key {
         Value::Unbound | Value::Nil => state.write_u8(0),
         Value::Bool(value) => value.hash(state),
@@ -134,51 +173,79 @@ pub fn hash_key(key: &Value, state: &mut impl Hasher) {
         Value::Str(text) => state.write(text.as_bytes()),
         Value::Big(value) => value.hash(state),
         Value::Builtin(id) => id.hash(state),
-        Value::Map(body) => {
-            let entries = body.table.iter().map(|(key, value)| entry_hash(key, value));
-            state.write_u64(entries.fold(2, u64::wrapping_add));
-        }
+        Value::Map(body) => hash_entries(body.table.len(), body.table.iter(), room, state),
         Value::Sorted(body) if !body.is_set => {
-            let entries = body.entries.iter().map(|(key, value)| entry_hash(key, value));
-            state.write_u64(entries.fold(2, u64::wrapping_add));
+            let entries = body.entries.iter().map(|(key, value)| (key, value));
+            hash_entries(body.entries.len(), entries, room, state);
         }
-        Value::Set(body) => state.write_u64(body.table.keys().map(one_hash).fold(3, u64::wrapping_add)),
+        Value::Set(body) => hash_members(body.table.len(), body.table.keys(), room, state),
         Value::Sorted(body) => {
-            let members = body.entries.iter().map(|(key, _)| one_hash(key));
-            state.write_u64(members.fold(3, u64::wrapping_add));
+            hash_members(body.entries.len(), body.entries.iter().map(|(key, _)| key), room, state);
         }
         Value::Regex(body) => body.source.hash(state),
         Value::Time(body) => body.hash(state),
         Value::Fn(body) => state.write_usize(Rc::as_ptr(body) as usize),
         Value::Cell(body) => state.write_usize(Rc::as_ptr(body) as usize),
         Value::Ex(body) => state.write_usize(Rc::as_ptr(body) as usize),
-        Value::Reduced(body) => hash_key(body, state),
+        Value::Reduced(body) => hash_parts(body, room / 2, state),
         Value::Iter(_) => {}
         Value::Vec(_) | Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => {
             state.write_u8(4);
-            let Some(mut items) = Items::over(key) else { return };
-            for _ in 0..SEQUENCE_PART {
-                let Ok(Some(item)) = items.next() else { return };
-                hash_key(&item, state);
-            }
+            hash_items(key, room, state);
         }
     }
 }
 
-fn one_hash(key: &Value) -> u64 {
-    let mut hasher = FixedState::with_seed(7).build_hasher();
-    hash_key(key, &mut hasher);
-    hasher.finish()
+fn hash_items(sequence: &Value, room: usize, state: &mut impl Hasher) {
+    if let Value::Vec(body) = sequence {
+        let items = &body.items[..body.items.len().min(HASHED_ITEMS)];
+        if items.len() <= room {
+            items.iter().for_each(|item| hash_parts(item, room / items.len(), state));
+        }
+        return;
+    }
+    let mut walk = Items::over(sequence).unwrap_or(Items::Empty);
+    let items: Vec<Value> = std::iter::from_fn(|| walk.next().ok().flatten()).take(HASHED_ITEMS).collect();
+    if items.len() <= room {
+        items.iter().for_each(|item| hash_parts(item, room / items.len(), state));
+    }
 }
 
-fn entry_hash(key: &Value, value: &Value) -> u64 {
-    let mut hasher = FixedState::with_seed(11).build_hasher();
-    hash_key(key, &mut hasher);
-    hash_key(value, &mut hasher);
+fn hash_entries<'a>(
+    count: usize,
+    entries: impl Iterator<Item = (&'a Value, &'a Value)>,
+    room: usize,
+    state: &mut impl Hasher,
+) {
+    state.write_usize(count);
+    if count * 2 <= room {
+        let part = room / (count * 2).max(1);
+        let hashes = entries.map(|(key, value)| parts_hash(&[key, value], part));
+        state.write_u64(hashes.fold(2, u64::wrapping_add));
+    }
+}
+
+fn hash_members<'a>(
+    count: usize,
+    members: impl Iterator<Item = &'a Value>,
+    room: usize,
+    state: &mut impl Hasher,
+) {
+    state.write_usize(count);
+    if count <= room {
+        let part = room / count.max(1);
+        let hashes = members.map(|member| parts_hash(&[member], part));
+        state.write_u64(hashes.fold(3, u64::wrapping_add));
+    }
+}
+
+fn parts_hash(parts: &[&Value], room: usize) -> u64 {
+    let mut hasher = FixedState::with_seed(7).build_hasher();
+    parts.iter().for_each(|part| hash_parts(part, room, &mut hasher));
     hasher.finish()
 }
 
 /// A hash for programs (`hash`): the same in every process.
 pub fn stable_hash(value: &Value) -> i64 {
-    i64::from((one_hash(value) >> 16) as i32)
+    i64::from((parts_hash(&[value], HASHED_PARTS) >> 16) as i32)
 }

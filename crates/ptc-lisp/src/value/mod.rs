@@ -8,6 +8,7 @@
 
 pub mod equal;
 pub mod items;
+pub mod meter;
 pub mod order;
 pub mod print;
 pub mod seq;
@@ -25,6 +26,7 @@ use crate::code::Linked;
 use crate::error::Error;
 use crate::names::Name;
 pub use items::Items;
+pub use meter::Meter;
 pub use seq::{ConsObj, LazyObj, LazyState, RangeObj, SeqObj};
 pub use table::Table;
 pub use text::Text;

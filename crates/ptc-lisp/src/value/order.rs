@@ -1,10 +1,11 @@
 //! `compare`: the order of values that have one.
 
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use num_traits::ToPrimitive;
 
-use super::Value;
+use super::{Meter, Value};
 use crate::error::{Error, ErrorKind};
 use crate::names::{Name, Names};
 
@@ -12,27 +13,55 @@ use crate::names::{Name, Names};
 /// as Java does, keywords and symbols by namespace and name, vectors by length and then elements,
 /// dates by time. Other pairs have no order.
 pub fn compare(a: &Value, b: &Value, names: &Names) -> Result<Ordering, Error> {
+    compare_within(a, b, names, &mut Meter::unlimited())
+}
+
+/// [`compare`] as far as the meter goes; the answer means nothing once the meter is used up.
+pub fn compare_within(a: &Value, b: &Value, names: &Names, meter: &mut Meter) -> Result<Ordering, Error> {
+    if !meter.step(1) {
+        return Ok(Ordering::Equal);
+    }
     Ok(match (a, b) {
         (Value::Nil, Value::Nil) => Ordering::Equal,
         (Value::Nil, _) => Ordering::Less,
         (_, Value::Nil) => Ordering::Greater,
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
-        (Value::Str(a), Value::Str(b)) => compare_text(a.as_bytes(), b.as_bytes()),
+        (Value::Str(a), Value::Str(b)) => {
+            meter.step(a.byte_len().min(b.byte_len()) / 8);
+            compare_text(a.as_bytes(), b.as_bytes())
+        }
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => compare_names(*a, *b, names),
         (Value::Var(a), Value::Var(b)) | (Value::Type(a), Value::Type(b)) => compare_names(*a, *b, names),
-        (Value::Vec(a), Value::Vec(b)) => {
-            for (x, y) in a.items.iter().zip(&b.items).take_while(|_| a.items.len() == b.items.len()) {
-                let order = compare(x, y, names)?;
-                if order.is_ne() {
-                    return Ok(order);
-                }
+        (Value::Vec(x), Value::Vec(y)) => {
+            let pair = meter.pair(a, b);
+            if Rc::ptr_eq(x, y) || pair.is_some_and(|pair| meter.is_known(pair)) {
+                return Ok(Ordering::Equal);
             }
-            a.items.len().cmp(&b.items.len())
+            let order = compare_vectors(&x.items, &y.items, names, meter)?;
+            if let Some(pair) = pair
+                && order.is_eq()
+            {
+                meter.remember(pair);
+            }
+            order
         }
         (Value::Time(x), Value::Time(y)) => x.compare(y).ok_or_else(|| incomparable(a, b))?,
         _ => compare_numbers(a, b).ok_or_else(|| incomparable(a, b))?,
     })
+}
+
+fn compare_vectors(a: &[Value], b: &[Value], names: &Names, meter: &mut Meter) -> Result<Ordering, Error> {
+    if a.len() != b.len() {
+        return Ok(a.len().cmp(&b.len()));
+    }
+    for (x, y) in a.iter().zip(b) {
+        let order = compare_within(x, y, names, meter)?;
+        if order.is_ne() {
+            return Ok(order);
+        }
+    }
+    Ok(Ordering::Equal)
 }
 
 /// Compares two numbers; `None` if one is not a number or is NaN.

@@ -1,0 +1,85 @@
+//! Counting what a walk over values looks at.
+//!
+//! Equality and order look at every part of two values, and parts may be shared: forty vectors that each
+//! hold the next one twice are a tree of 2^40 leaves. So a walk counts its steps against a limit, and a
+//! long one remembers which shared parts it has found equal, which makes it as long as the values are
+//! large in memory.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+
+use super::{Shared, Value};
+
+/// The steps of one walk over a pair of values.
+#[derive(Debug)]
+pub struct Meter {
+    limit: u64,
+    used: u64,
+    equal: HashSet<Pair, FixedState>,
+}
+
+/// The addresses of two containers that stay alive during the walk.
+pub(super) type Pair = (usize, usize);
+
+/// Walks shorter than this remember nothing.
+const LONG: u64 = 4096;
+
+impl Meter {
+    /// A meter that ends the walk after `limit` steps.
+    pub fn new(limit: u64) -> Meter {
+        Meter { limit, used: 0, equal: HashSet::with_hasher(FixedState::with_seed(3)) }
+    }
+
+    /// A meter for walks nobody pays for.
+    pub fn unlimited() -> Meter {
+        Meter::new(u64::MAX)
+    }
+
+    /// Counts `steps`; false once there are more than allowed.
+    #[inline]
+    pub fn step(&mut self, steps: usize) -> bool {
+        self.used = self.used.saturating_add(steps as u64);
+        self.used <= self.limit
+    }
+
+    /// The steps so far; more than the limit if the walk was cut short.
+    pub fn used(&self) -> usize {
+        usize::try_from(self.used).unwrap_or(usize::MAX)
+    }
+
+    /// The pair to remember, once the walk has become long enough to bother.
+    #[inline]
+    pub(super) fn pair(&self, a: &Value, b: &Value) -> Option<Pair> {
+        if self.used < LONG {
+            return None;
+        }
+        Some((address(a)?, address(b)?))
+    }
+
+    /// Whether the pair was found equal before.
+    pub(super) fn is_known(&self, pair: Pair) -> bool {
+        self.equal.contains(&pair)
+    }
+
+    /// Notes that the pair is equal.
+    pub(super) fn remember(&mut self, pair: Pair) {
+        self.equal.insert(pair);
+    }
+}
+
+fn address(value: &Value) -> Option<usize> {
+    fn of<T>(body: &Shared<T>) -> Option<usize> {
+        Some(Shared::as_ptr(body).addr())
+    }
+    match value {
+        Value::Vec(body) => of(body),
+        Value::Seq(body) => of(body),
+        Value::Cons(body) => of(body),
+        Value::Lazy(body) => of(body),
+        Value::Map(body) => of(body),
+        Value::Set(body) => of(body),
+        Value::Sorted(body) => of(body),
+        Value::Reduced(body) => of(body),
+        _ => None,
+    }
+}
