@@ -1,0 +1,210 @@
+//! What validation and coercion report: issues with paths, and the modes that decide what they lead to.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+
+use crate::firewall::is_firewalled;
+use crate::keys;
+
+/// How strictly a contract is enforced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Check and fail on errors; undeclared fields are fine.
+    #[default]
+    Enabled,
+    /// Check, but report errors as warnings and go on.
+    WarnOnly,
+    /// Do not check.
+    Disabled,
+    /// Check and fail on errors; undeclared fields are errors too.
+    Strict,
+}
+
+impl Mode {
+    /// Every mode with the name it has in options.
+    pub const ALL: [(Mode, &'static str); 4] = [
+        (Mode::Enabled, "enabled"),
+        (Mode::WarnOnly, "warn_only"),
+        (Mode::Disabled, "disabled"),
+        (Mode::Strict, "strict"),
+    ];
+
+    /// The mode of this name.
+    pub fn from_name(name: &str) -> Option<Mode> {
+        Mode::ALL.iter().find(|(_, known)| keys::same(known, name)).map(|(mode, _)| *mode)
+    }
+
+    /// The name the mode has in options.
+    pub fn name(self) -> &'static str {
+        Mode::ALL.iter().find(|(mode, _)| *mode == self).map_or("enabled", |(_, name)| name)
+    }
+
+    /// Whether every tool must have a signature and the context must satisfy the parameters.
+    pub fn requires_signatures(self) -> bool {
+        self == Mode::Strict
+    }
+
+    /// Runs `check` (told whether undeclared fields are errors) and sorts its findings by this mode.
+    pub(crate) fn decide(self, check: impl FnOnce(bool) -> Vec<Issue>) -> Result<Vec<Issue>, Rejection> {
+        if self == Mode::Disabled {
+            return Ok(Vec::new());
+        }
+        let errors = check(self == Mode::Strict);
+        match self {
+            _ if errors.is_empty() => Ok(errors),
+            Mode::WarnOnly => Ok(errors),
+            _ => Err(Rejection { errors, warnings: Vec::new() }),
+        }
+    }
+}
+
+/// One step into a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Segment {
+    /// Into a field of a map.
+    Field(String),
+    /// Into an item of a list, from 0.
+    Index(usize),
+}
+
+/// Where in a value something is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path(pub Vec<Segment>);
+
+impl Path {
+    /// Whether the path runs through a firewalled field, so that nothing of the value may be shown.
+    pub fn is_firewalled(&self) -> bool {
+        self.0.iter().any(|segment| matches!(segment, Segment::Field(name) if is_firewalled(name)))
+    }
+
+    /// The path with hyphens in its names, as a model writes them.
+    pub fn kebab(&self) -> Path {
+        let spell = |segment: &Segment| match segment {
+            Segment::Field(name) => Segment::Field(keys::kebab(name)),
+            index => index.clone(),
+        };
+        Path(self.0.iter().map(spell).collect())
+    }
+
+    /// The path with dots only: `results.0.id`.
+    pub fn dotted(&self) -> String {
+        let parts: Vec<String> = self.0.iter().map(Segment::to_string).collect();
+        parts.join(".")
+    }
+}
+
+impl Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Segment::Field(name) => f.write_str(name),
+            Segment::Index(index) => write!(f, "{index}"),
+        }
+    }
+}
+
+impl Display for Path {
+    /// `results[0].customer.id`; the empty path is `root`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("root");
+        }
+        for (position, segment) in self.0.iter().enumerate() {
+            match segment {
+                Segment::Index(index) => write!(f, "[{index}]")?,
+                Segment::Field(name) if position == 0 => f.write_str(name)?,
+                Segment::Field(name) => write!(f, ".{name}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A step on the way down a value, borrowed so that valid values cost no allocation.
+#[derive(Clone)]
+pub(crate) enum Step<'a> {
+    Field(Cow<'a, str>),
+    Index(usize),
+}
+
+impl<'a> Step<'a> {
+    pub(crate) fn field(name: &'a str) -> Step<'a> {
+        Step::Field(Cow::Borrowed(name))
+    }
+}
+
+/// Where a walk over a value currently is.
+#[derive(Clone, Default)]
+pub(crate) struct Trail<'a>(Vec<Step<'a>>);
+
+impl<'a> Trail<'a> {
+    pub(crate) fn push(&mut self, step: Step<'a>) {
+        self.0.push(step);
+    }
+
+    pub(crate) fn pop(&mut self) {
+        self.0.pop();
+    }
+
+    /// An issue at this place; `word` is told whether the value must not be shown.
+    pub(crate) fn issue(&self, word: impl FnOnce(bool) -> String) -> Issue {
+        let owned = |step: &Step<'_>| match step {
+            Step::Field(name) => Segment::Field(name.clone().into_owned()),
+            Step::Index(index) => Segment::Index(*index),
+        };
+        let path = Path(self.0.iter().map(owned).collect());
+        let message = word(path.is_firewalled());
+        Issue { path, message }
+    }
+}
+
+/// Something to say about one place in a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issue {
+    /// Where it is.
+    pub path: Path,
+    /// What it is.
+    pub message: String,
+}
+
+impl Display for Issue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+/// A value that breaks its contract: all errors, and what was converted on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rejection {
+    /// Every error found.
+    pub errors: Vec<Issue>,
+    /// Conversions and dropped fields.
+    pub warnings: Vec<Issue>,
+}
+
+impl Rejection {
+    /// The lists under a heading of the caller's, `Tool validation` for the arguments of tools.
+    pub fn feedback(&self, heading: &str) -> String {
+        let mut text = String::new();
+        for (kind, issues) in [("errors", &self.errors), ("warnings", &self.warnings)] {
+            if issues.is_empty() {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&format!("{heading} {kind}:"));
+            for issue in issues {
+                text.push_str(&format!("\n- {issue}"));
+            }
+        }
+        text
+    }
+}
+
+impl Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.feedback("Validation"))
+    }
+}
+
+impl std::error::Error for Rejection {}
