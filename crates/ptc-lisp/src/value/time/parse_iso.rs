@@ -56,7 +56,7 @@ impl Time {
                 found.map(Time::Period)
             }
             Kind::ZoneId => Zone::parse(text).map(Time::Zone),
-            Kind::Uuid => parse_uuid(text).map(Time::Uuid).ok_or_else(|| unreadable(text, kind, "")),
+            Kind::Uuid => crate::edn::uuid(text).map(Time::Uuid).ok_or_else(|| unreadable(text, kind, "")),
             _ => Formatter::iso_for(kind).parse(text)?.to_kind(kind),
         }
     }
@@ -141,14 +141,4 @@ fn parse_period(text: &str) -> Option<Result<Period, Error>> {
     let days = weeks.checked_mul(7)?.checked_add(days)?;
     let make = || Ok(Period { years: int_part(years)?, months: int_part(months)?, days: int_part(days)? });
     Some(make())
-}
-
-/// Reads `8-4-4-4-12` hexadecimal digits; Java accepts shorter groups too, which hides typing errors.
-fn parse_uuid(text: &str) -> Option<u128> {
-    let groups: Vec<&str> = text.split('-').collect();
-    let fits =
-        groups.len() == 5 && groups.iter().zip([8, 4, 4, 4, 12]).all(|(group, size)| group.len() == size);
-    let hex: String = groups.concat();
-    (fits && hex.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(())?;
-    u128::from_str_radix(&hex, 16).ok()
 }
