@@ -186,12 +186,12 @@
   [f]
   (let [memory (atom {})]
     (fn [& args]
-      (let [known (find (prim/cell-get memory) args)]
-        (if known
-          (val known)
+      (let [known (prim/get-exact (prim/cell-get memory) args :ptc.impl/none)]
+        (if (identical? known :ptc.impl/none)
           (let [value (prim/apply f args)]
             (prim/cell-set memory (assoc (prim/cell-take memory) args value))
-            value))))))
+            value)
+          known)))))
 
 (defn trampoline
   "Calls f with args, then what it gives as long as that is a function, and gives the first result

@@ -12,26 +12,37 @@
 (defn- related [h relation tag]
   (prim/get-exact (get h relation) tag nil))
 
-(defn- global-relation [relation tag]
-  (related @(prim/global-hierarchy) relation tag))
+;; What a relation of the hierarchy says of tag, and of the supertypes of tag if it is a type.
+(defn- upwards [h relation tag]
+  (let [own (related h relation tag)]
+    (if (class? tag)
+      (not-empty (reduce* [out (or own #{}) type (prim/supertypes tag)]
+                   (into (conj out type) (related h relation type))))
+      own)))
 
 (defn parents
   "The set of what tag derives from directly, or nil."
   {:examples [["(parents (derive (make-hierarchy) :cat :animal) :cat)" "#{:animal}"]]}
-  ([tag] (global-relation :parents tag))
-  ([h tag] (related h :parents tag)))
+  ([tag] (parents @(prim/global-hierarchy) tag))
+  ([h tag]
+   (if (class? tag)
+     (not-empty (into (or (related h :parents tag) #{}) (prim/supertypes tag)))
+     (related h :parents tag))))
 
 (defn ancestors
   "The set of what tag derives from, directly or not, or nil."
   {:examples [["(ancestors (derive (make-hierarchy) :cat :animal) :cat)" "#{:animal}"]]}
-  ([tag] (global-relation :ancestors tag))
-  ([h tag] (related h :ancestors tag)))
+  ([tag] (ancestors @(prim/global-hierarchy) tag))
+  ([h tag] (upwards h :ancestors tag)))
 
 (defn descendants
   "The set of what derives from tag, directly or not, or nil."
   {:examples [["(descendants (derive (make-hierarchy) :cat :animal) :animal)" "#{:cat}"]]}
-  ([tag] (global-relation :descendants tag))
-  ([h tag] (related h :descendants tag)))
+  ([tag] (descendants @(prim/global-hierarchy) tag))
+  ([h tag]
+   (if (class? tag)
+     (throw (UnsupportedOperationException. "a type does not know its subtypes")))
+   (related h :descendants tag)))
 
 (defn isa?
   "Whether child is parent or derives from it; vectors are compared element by element."
@@ -43,40 +54,49 @@
    (cond
      (= child parent) true
      (contains? (or (related h :ancestors child) #{}) parent) true
-     (class? child) (type-isa? h child parent)
+     (class? child) (contains? (or (upwards h :ancestors child) #{}) parent)
      (and (vector? child) (vector? parent) (= (count child) (count parent)))
      (every? true? (mapv (fn [c p] (isa? h c p)) child parent))
      :else false)))
-
-;; A type is everything its supertypes are, and what those derive from.
-(defn- type-isa? [h child parent]
-  (boolean
-   (some (fn [type]
-           (or (= type parent)
-               (contains? (or (related h :ancestors type) #{}) parent)))
-         (prim/supertypes child))))
 
 (defn derive
   "Makes tag a child of parent: in the hierarchy h, which is given back changed, or in the program's
   own one, giving nil."
   {:examples [["(parents (derive (make-hierarchy) :cat :animal) :cat)" "#{:animal}"]]}
   ([tag parent]
+   (check-tags tag parent)
+   (if-not (and (namespace parent) (or (class? tag) (namespace tag)))
+     (throw (IllegalArgumentException.
+             "the program's own hierarchy takes names with a namespace only, such as :my/tag")))
    (swap! (prim/global-hierarchy) derive tag parent)
    nil)
   ([h tag parent]
+   (check-hierarchy h)
+   (check-tags tag parent)
    (cond
-     (contains? (or (parents h tag) #{}) parent) h
-     (= tag parent)
-     (throw (IllegalArgumentException. (str (pr-str tag) " cannot derive from itself")))
+     (contains? (or (related h :parents tag) #{}) parent) h
      (contains? (or (ancestors h tag) #{}) parent)
      (throw (ex-info (str (pr-str tag) " already has " (pr-str parent) " as an ancestor") {}))
      (contains? (or (ancestors h parent) #{}) tag)
      (throw (ex-info (str "cyclic derivation: " (pr-str parent) " has " (pr-str tag) " as an ancestor") {}))
      :else (link h tag parent))))
 
+(defn- check-tags [tag parent]
+  (cond
+    (= tag parent)
+    (throw (IllegalArgumentException. (str (pr-str tag) " cannot derive from itself")))
+    (not (or (class? tag) (ident? tag)))
+    (throw (IllegalArgumentException. (str "the child must be a keyword, symbol or type, got " (pr-str tag))))
+    (not (ident? parent))
+    (throw (IllegalArgumentException. (str "the parent must be a keyword or symbol, got " (pr-str parent))))))
+
+(defn- check-hierarchy [h]
+  (if-not (and (map? h) (:parents h) (:ancestors h) (:descendants h))
+    (throw (IllegalArgumentException. "expected a hierarchy made with make-hierarchy"))))
+
 (defn- link [h tag parent]
-  (let [up (conj (or (ancestors h parent) #{}) parent)
-        down (conj (or (descendants h tag) #{}) tag)]
+  (let [up (conj (or (related h :ancestors parent) #{}) parent)
+        down (conj (or (related h :descendants tag) #{}) tag)]
     {:parents (update (:parents h) tag (fnil conj #{}) parent)
      :ancestors (add-all (:ancestors h) down up)
      :descendants (add-all (:descendants h) up down)}))
@@ -92,7 +112,8 @@
    (swap! (prim/global-hierarchy) underive tag parent)
    nil)
   ([h tag parent]
-   (if (contains? (or (parents h tag) #{}) parent)
+   (check-hierarchy h)
+   (if (contains? (or (related h :parents tag) #{}) parent)
      (reduce* [out (make-hierarchy) e (:parents h)]
        (let [child (key e)]
          (reduce* [out out p (val e)]

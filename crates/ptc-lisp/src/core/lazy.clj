@@ -18,9 +18,9 @@
   "The elements of coll over and over, without end."
   {:examples [["(take 5 (cycle [1 2]))" "(1 2 1 2 1)"]]}
   [coll]
-  (lazy-seq
-   (when-let [s (seq coll)]
-     (cycle-from s s))))
+  (if-let [s (seq coll)]
+    (cycle-from s s)
+    ()))
 
 (defn- cycle-from [s all]
   (lazy-seq

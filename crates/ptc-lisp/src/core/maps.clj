@@ -95,3 +95,14 @@
   (let [f (ptc.impl/key-fn f)
         items (prim/vec-of coll)]
     (prim/group (reduce* [ks [] x items] (prim/push ks (f x))) items)))
+
+(defn replace
+  "The elements of coll, those that are keys of smap replaced by their values; a vector stays a
+  vector. Without a collection, a transducer. With three arguments, clojure.string/replace."
+  {:examples [["(replace {1 :one} [1 2])" "[:one 2]"]
+              ["(replace \"aXbX\" \"X\" \"-\")" "\"a-b-\""]]}
+  ([smap] (map (fn [x] (prim/get-exact smap x x))))
+  ([smap coll]
+   (let [f (fn [x] (prim/get-exact smap x x))]
+     (if (vector? coll) (mapv f coll) (map f coll))))
+  ([s match replacement] (clojure.string/replace s match replacement)))

@@ -11,7 +11,7 @@
               ["(sort (fn [a b] (compare (count a) (count b))) [\"ccc\" \"a\" \"bb\"])" "(\"a\" \"bb\" \"ccc\")"]]}
   ([coll] (prim/sort coll))
   ([comp coll]
-   (check-comparator comp coll)
+   (check-comparator comp coll false)
    (if (nil? comp)
      (prim/sort coll)
      (or (prim/sort-known comp coll)
@@ -28,26 +28,24 @@
          items (prim/vec-of coll)]
      (prim/sort-by-keys (mapv f items) items)))
   ([keyfn comp coll]
-   (check-comparator comp coll)
+   (check-comparator comp coll true)
    (let [f (ptc.impl/key-fn keyfn)
          items (prim/vec-of coll)
          ks (mapv f items)]
-     (if (nil? comp)
-       (prim/sort-by-keys ks items)
-       (or (prim/sort-by-keys-known comp ks items)
-           (prim/as-seq
-            (mapv peek
-                  (merge-sort (fn [b a] (before? (comp (nth b 0) (nth a 0))))
-                              (mapv vector ks items)))))))))
+     (or (prim/sort-by-keys-known comp ks items)
+         (prim/as-seq
+          (mapv peek
+                (merge-sort (fn [b a] (before? (comp (nth b 0) (nth a 0))))
+                            (mapv vector ks items))))))))
 
-(defn- check-comparator [comp coll]
+(defn- check-comparator [comp coll by-key?]
   (cond
     (and (fn? coll) (coll? comp))
     (throw (IllegalArgumentException.
             "the comparator comes before the collection; the last two arguments seem to be swapped"))
-    (keyword? comp)
+    (or (keyword? comp) (and (nil? comp) by-key?))
     (throw (IllegalArgumentException.
-            (str "the comparator must be a function of two arguments, got " comp
+            (str "the comparator must be a function of two arguments, got " (pr-str comp)
                  "; use > or (fn [a b] (compare b a)) for descending order")))))
 
 ;; Whether a comparator's answer means: its first argument comes before its second.
