@@ -168,6 +168,8 @@ class Reader:
         if opener == "[":
             return host_object(tag, self.bracketed())
         value = self.form()
+        if tag == "inst" and value[0] == "str":
+            return ("str", value[1].replace(".000", "").replace("-00:00", "Z"))
         return value if value[0] in ("str", "map") else ("tag", tag, value)
 
     def bracketed(self):

@@ -109,7 +109,6 @@
 (.contains #{1} 1)  ;=> true
 (not-empty {})  ;=> nil
 (let [{:keys [a] :as m} (hash-map :a 1)] [a m])  ;=> [1 {:a 1}]
-(transient [1])  ;=> #<transient>
 (persistent! (conj! (transient [1]) 2))  ;=> [1 2]
 (persistent! (assoc! (transient {}) :a 1))  ;=> {:a 1}
 (persistent! (reduce (fn [m x] (assoc! m x (* x x))) (transient {}) [1 2]))  ;=> {1 1, 2 4}

@@ -135,7 +135,7 @@ data/missing  ;=> nil
 ; ptc-only
 (count "e\u0301a")  ;=> 2
 ; ptc-only
-(pr-str {:a 1 :b [2 "x"]})  ;=> "{:a 1 :b [2 \"x\"]}"
+(pr-str {:a [1 "x"]})  ;=> "{:a [1 \"x\"]}"
 ; ptc-only
 (keys (zipmap [:z :y :x :w :v :u :t :s :r :q] (range)))  ;=> [:z :y :x :w :v :u :t :s :r :q]
 ; ptc-only

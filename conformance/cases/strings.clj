@@ -9,7 +9,8 @@
 (str '(1 "a"))  ;=> "(1 \"a\")"
 (str [1 [2 {:k "v"}]])  ;=> "[1 [2 {:k \"v\"}]]"
 (pr-str "a" 1 :k nil)  ;=> "\"a\" 1 :k nil"
-(pr-str [1 "a\nb" \c])  ;=> "[1 \"a\\nb\" \\c]"
+; divergence: D01
+(pr-str [1 "a\nb" \c])  ;=> "[1 \"a\\nb\" \"c\"]"
 (pr-str '(1 2))  ;=> "(1 2)"
 (pr-str {:a {:b "c"}})  ;=> "{:a {:b \"c\"}}"
 (prn-str 1 "a")  ;=> "1 \"a\"\n"
