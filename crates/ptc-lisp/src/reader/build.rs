@@ -5,9 +5,9 @@
 //! complete form itself.
 
 use super::ReadLimits;
-use super::cursor::Cursor;
-use super::fault::{self, Failure, NameFault, Opener};
-use super::{name, number, text};
+use super::fault::{self, Failure, Opener};
+use super::lex::{Lexer, Prefix, Shape, Token};
+use super::name;
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 
@@ -16,54 +16,28 @@ pub(super) fn read(source: &str, limits: &ReadLimits, wanted: usize) -> Result<(
     if source.len() > limits.max_bytes {
         return Err(fault::too_many_bytes(source.len(), limits));
     }
-    let mut builder = Builder {
-        cursor: Cursor::new(source),
-        limits,
-        stack: Vec::new(),
-        done: Vec::new(),
-        forms_left: limits.max_forms,
-        short_fn: None,
-    };
-    while builder.done.len() < wanted && builder.step()? {}
-    Ok((builder.done, builder.cursor.at()))
+    let mut lexer = Lexer::new(source, limits);
+    let mut builder =
+        Builder { source, limits, stack: Vec::new(), done: Vec::new(), forms: 0, short_fn: None };
+    while builder.done.len() < wanted {
+        let Some((token, span)) = lexer.next()? else {
+            builder.check_end()?;
+            break;
+        };
+        builder.take(token, span)?;
+    }
+    Ok((builder.done, lexer.at()))
 }
 
-/// What an unfinished form will be.
+/// What an unfinished form waits for.
 #[derive(Debug)]
 enum Role {
-    List,
-    Vector,
-    Map,
-    /// `#:ns{`
-    NamespacedMap(String),
-    Set,
-    ShortFn,
-    /// `#?(` and `#?@(`
-    Conditional {
-        splice: bool,
-    },
-    Quote,
-    Deref,
-    Var,
-    Discard,
-    /// `^`, its metadata not yet read.
-    Meta,
-    /// `^` with its metadata in `items`, waiting for the form it belongs to.
+    /// More forms or the closing delimiter.
+    Collection(Shape),
+    /// The form that a prefix belongs to.
+    Prefix(Prefix),
+    /// The form that the metadata in `items` belongs to.
     MetaTarget,
-    Tag(String),
-}
-
-impl Role {
-    /// The closing delimiter; prefixes have none.
-    fn closer(&self) -> Option<char> {
-        match self {
-            Role::List | Role::ShortFn | Role::Conditional { .. } => Some(')'),
-            Role::Vector => Some(']'),
-            Role::Map | Role::NamespacedMap(_) | Role::Set => Some('}'),
-            Role::Quote | Role::Deref | Role::Var | Role::Discard => None,
-            Role::Meta | Role::MetaTarget | Role::Tag(_) => None,
-        }
-    }
 }
 
 /// A form that is not finished.
@@ -75,217 +49,96 @@ struct Frame {
     items: Vec<Form>,
 }
 
+impl Frame {
+    /// The closing delimiter; prefixes have none.
+    fn closer(&self) -> Option<char> {
+        match &self.role {
+            Role::Collection(shape) => Some(shape.closer()),
+            Role::Prefix(_) | Role::MetaTarget => None,
+        }
+    }
+}
+
 struct Builder<'a> {
-    cursor: Cursor<'a>,
+    source: &'a str,
     limits: &'a ReadLimits,
     stack: Vec<Frame>,
     /// Finished top-level forms.
     done: Vec<Form>,
-    forms_left: usize,
+    /// How many forms were finished, at any depth.
+    forms: usize,
     /// Where the `#()` we are in begins.
     short_fn: Option<Span>,
 }
 
 impl Builder<'_> {
-    /// Reads one token; false at the end of the text.
-    fn step(&mut self) -> Result<bool, Failure> {
-        self.cursor.skip_blank();
-        let start = self.cursor.at();
-        let Some(first) = self.cursor.bump() else {
-            return self.end().map(|()| false);
-        };
-        match first {
-            '(' => self.open(Role::List, start)?,
-            '[' => self.open(Role::Vector, start)?,
-            '{' => self.open(Role::Map, start)?,
-            ')' | ']' | '}' => self.close(first, start)?,
-            '"' => {
-                let text = text::string(&mut self.cursor, start)?;
-                self.atom(FormKind::Str(text), start)?;
-            }
-            '\\' => {
-                let text = text::character(&mut self.cursor, start)?;
-                self.atom(FormKind::Str(text), start)?;
-            }
-            '\'' => self.open(Role::Quote, start)?,
-            '@' => self.open(Role::Deref, start)?,
-            '^' => self.open(Role::Meta, start)?,
-            '`' | '~' => return Err(self.refuse_syntax_quote(first, start)),
-            '#' => self.dispatch(start)?,
-            ':' => {
-                let token = self.cursor.token();
-                let keyword = name::keyword(token).map_err(|fault| self.bad_name(fault, start))?;
-                self.atom(keyword, start)?;
-            }
-            _ => self.word(start)?,
+    fn take(&mut self, token: Token, span: Span) -> Result<(), Failure> {
+        match token {
+            Token::Open(shape) => self.open(Role::Collection(shape), span),
+            Token::Prefix(prefix) => self.open(Role::Prefix(prefix), span),
+            Token::Close(closer) => self.close(closer, span),
+            Token::Atom(kind) => self.complete(Form::new(kind, span)),
         }
-        Ok(true)
     }
 
-    /// A number, a symbol, or `nil`, `true`, `false`; its first character is already read.
-    fn word(&mut self, start: usize) -> Result<(), Failure> {
-        self.cursor.token();
-        let token = &self.cursor.source()[start..self.cursor.at()];
-        let kind = if number::looks_numeric(token) {
-            number::parse(token, self.limits.max_digits)
-                .map_err(|fault| fault::bad_number(&fault, token, self.since(start), self.limits))?
-        } else if number::lacks_zero(token) {
-            return Err(fault::missing_zero(token, self.since(start)));
-        } else if token.starts_with(['“', '”', '„', '‘', '’']) {
-            return Err(self.bad_name(NameFault::TypographicQuote, start));
-        } else {
-            name::symbol(token).map_err(|fault| self.bad_name(fault, start))?
-        };
-        self.atom(kind, start)
-    }
-
-    /// What `#` begins; the `#` is already read.
-    fn dispatch(&mut self, start: usize) -> Result<(), Failure> {
-        let next = self.cursor.peek();
-        let role = match next {
-            Some('{') => Role::Set,
-            Some('_') => Role::Discard,
-            Some('\'') => Role::Var,
-            Some('^') => Role::Meta,
-            Some('(') => Role::ShortFn,
-            Some(c) if c.is_alphabetic() => Role::Tag(self.cursor.token().to_owned()),
-            Some('"') => {
-                self.cursor.bump();
-                let text = text::regex(&mut self.cursor, start)?;
-                return self.atom(FormKind::Regex(text), start);
-            }
-            Some('!') => {
-                self.cursor.skip_line();
-                return Ok(());
-            }
-            Some('#') => return self.symbolic(start),
-            Some('?') => return self.conditional(start),
-            Some(':') => return self.namespaced_map(start),
-            Some('=') => return Err(fault::read_eval(Span::new(start, start + 2))),
-            _ => {
-                let width = 1 + next.map_or(0, char::len_utf8);
-                return Err(fault::unknown_dispatch(next, Span::new(start, start + width)));
-            }
-        };
-        if !matches!(role, Role::Tag(_)) {
-            self.cursor.bump();
-        }
-        if let (Role::ShortFn, Some(outer)) = (&role, self.short_fn) {
-            return Err(fault::nested_short_fn(self.since(start), outer));
-        }
-        self.open(role, start)
-    }
-
-    /// `##Inf` and its like; the first `#` is already read.
-    fn symbolic(&mut self, start: usize) -> Result<(), Failure> {
-        let value = match self.cursor.token() {
-            "#Inf" => f64::INFINITY,
-            "#-Inf" => f64::NEG_INFINITY,
-            "#NaN" => f64::NAN,
-            token => {
-                let at_end = token == "#" && self.cursor.peek().is_none();
-                return Err(fault::unknown_symbolic(self.since(start), at_end));
-            }
-        };
-        self.atom(FormKind::Float(value), start)
-    }
-
-    /// `#?(` and `#?@(`; the `#` is already read.
-    fn conditional(&mut self, start: usize) -> Result<(), Failure> {
-        self.cursor.bump();
-        let splice = self.cursor.eat('@');
-        self.cursor.skip_blank();
-        if !self.cursor.eat('(') {
-            let incomplete = self.cursor.peek().is_none();
-            let error = fault::conditional_without_list(self.since(start)).error;
-            return Err(Failure { error, incomplete });
-        }
-        self.open(Role::Conditional { splice }, start)
-    }
-
-    /// `#:ns{` and `#::{`; the `#` is already read.
-    fn namespaced_map(&mut self, start: usize) -> Result<(), Failure> {
-        self.cursor.bump();
-        let namespace =
-            name::map_namespace(self.cursor.token()).map_err(|fault| self.bad_name(fault, start))?;
-        let prefix = self.since(start);
-        self.cursor.skip_blank();
-        if !self.cursor.eat('{') {
-            let written = &self.cursor.source()[start..prefix.end as usize];
-            return Err(fault::dangling_prefix(written, prefix, self.cursor.peek().is_none()));
-        }
-        self.open(Role::NamespacedMap(namespace), start)
-    }
-
-    fn refuse_syntax_quote(&mut self, first: char, start: usize) -> Failure {
-        if first == '`' && self.cursor.rest().starts_with("``") {
-            return fault::markdown_fence(Span::new(start, start + 3));
-        }
-        if first == '~' {
-            self.cursor.eat('@');
-        }
-        fault::syntax_quote(&self.cursor.source()[start..self.cursor.at()], self.since(start))
-    }
-
-    fn bad_name(&self, fault: NameFault, start: usize) -> Failure {
-        fault::bad_name(fault, &self.cursor.source()[start..self.cursor.at()], self.since(start))
-    }
-
-    fn since(&self, start: usize) -> Span {
-        Span::new(start, self.cursor.at())
-    }
-
-    fn open(&mut self, role: Role, start: usize) -> Result<(), Failure> {
-        let opening = self.since(start);
+    fn open(&mut self, role: Role, opening: Span) -> Result<(), Failure> {
         if self.stack.len() >= self.limits.max_depth {
             return Err(fault::too_deep(opening, self.limits));
         }
-        if matches!(role, Role::ShortFn) {
-            self.short_fn = Some(opening);
+        if let Role::Collection(Shape::ShortFn) = role
+            && let Some(outer) = self.short_fn.replace(opening)
+        {
+            return Err(fault::nested_short_fn(opening, outer));
         }
         self.stack.push(Frame { role, opening, items: Vec::new() });
         Ok(())
     }
 
-    fn close(&mut self, found: char, start: usize) -> Result<(), Failure> {
-        let span = self.since(start);
+    fn close(&mut self, found: char, span: Span) -> Result<(), Failure> {
         let Some(frame) = self.stack.pop() else {
             return Err(fault::surplus(found, span));
         };
-        match frame.role.closer() {
-            None => Err(self.dangling(&frame, false)),
-            Some(closer) if closer != found => {
-                let opener = Opener { span: frame.opening, closer };
-                Err(fault::mismatched(self.cursor.source(), found, span, &opener))
+        match frame.role {
+            Role::Collection(shape) if shape.closer() == found => {
+                self.collection(shape, frame.items, frame.opening, span)
             }
-            Some(_) => self.collection(frame, span),
+            Role::Collection(shape) => {
+                let opener = Opener { span: frame.opening, closer: shape.closer() };
+                Err(fault::mismatched(self.source, found, span, &opener))
+            }
+            Role::Prefix(_) | Role::MetaTarget => Err(self.dangling(frame.opening, false)),
         }
     }
 
     /// Makes the form of a closed collection.
-    fn collection(&mut self, frame: Frame, closing: Span) -> Result<(), Failure> {
-        let Frame { role, opening, mut items } = frame;
+    fn collection(
+        &mut self,
+        shape: Shape,
+        mut items: Vec<Form>,
+        opening: Span,
+        closing: Span,
+    ) -> Result<(), Failure> {
         let span = opening.to(closing);
-        let kind = match role {
-            Role::Vector => FormKind::Vector(items),
-            Role::Set => FormKind::Set(items),
-            Role::ShortFn => {
+        let kind = match shape {
+            Shape::List => FormKind::List(items),
+            Shape::Vector => FormKind::Vector(items),
+            Shape::Set => FormKind::Set(items),
+            Shape::ShortFn => {
                 self.short_fn = None;
                 FormKind::ShortFn(items)
             }
-            Role::Map => {
+            Shape::Map => {
                 self.check_pairs(&items, opening)?;
                 FormKind::Map(items)
             }
-            Role::NamespacedMap(namespace) => {
+            Shape::NamespacedMap(namespace) => {
                 self.check_pairs(&items, opening)?;
                 for key in items.iter_mut().step_by(2) {
                     name::qualify_key(key, &namespace);
                 }
                 FormKind::Map(items)
             }
-            Role::Conditional { splice } => return self.choose(items, splice, span),
-            _ => FormKind::List(items),
+            Shape::Conditional { splice } => return self.choose(items, splice, span),
         };
         self.complete(Form::new(kind, span))
     }
@@ -295,7 +148,7 @@ impl Builder<'_> {
             return Ok(());
         }
         let (index, is_key) = lonely(items);
-        Err(fault::odd_map(self.cursor.source(), opening, items.len(), items[index].span, is_key))
+        Err(fault::odd_map(self.source, opening, items.len(), items[index].span, is_key))
     }
 
     /// Picks the branch of a reader conditional: the first that is for `:clj` or for everyone.
@@ -310,7 +163,7 @@ impl Builder<'_> {
                 chosen = Some(form);
             }
         }
-        if splice && self.stack.iter().all(|frame| frame.role.closer().is_none()) {
+        if splice && self.stack.iter().all(|frame| frame.closer().is_none()) {
             return Err(fault::bad_splice(span));
         }
         let Some(form) = chosen else { return Ok(()) };
@@ -325,40 +178,40 @@ impl Builder<'_> {
         }
     }
 
-    fn atom(&mut self, kind: FormKind, start: usize) -> Result<(), Failure> {
-        let form = Form::new(kind, self.since(start));
-        self.complete(form)
-    }
-
     /// Hands a finished form to the frame on top of the stack, or to the result.
     fn complete(&mut self, mut form: Form) -> Result<(), Failure> {
-        loop {
-            self.forms_left = self
-                .forms_left
-                .checked_sub(1)
-                .ok_or_else(|| fault::too_many_forms(form.span, self.limits))?;
-            let Some(frame) = self.stack.last_mut() else {
-                self.done.push(form);
-                return Ok(());
-            };
-            if frame.role.closer().is_some() {
-                frame.items.push(form);
-                return Ok(());
-            }
-            let Some(frame) = self.stack.pop() else { return Ok(()) };
-            match self.fill(frame, form)? {
-                Some(filled) => form = filled,
-                None => return Ok(()),
-            }
+        self.count(form.span)?;
+        while let Some(frame) = self.stack.pop_if(|frame| frame.closer().is_none()) {
+            let Some(filled) = self.fill(frame, form)? else { return Ok(()) };
+            self.count(filled.span)?;
+            form = filled;
         }
+        match self.stack.last_mut() {
+            Some(frame) => frame.items.push(form),
+            None => self.done.push(form),
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, span: Span) -> Result<(), Failure> {
+        self.forms += 1;
+        if self.forms > self.limits.max_forms {
+            return Err(fault::too_many_forms(span, self.limits));
+        }
+        Ok(())
     }
 
     /// Gives a prefix the form it waited for; `None` if there is nothing to hand on.
     fn fill(&mut self, mut frame: Frame, mut form: Form) -> Result<Option<Form>, Failure> {
         let span = frame.opening.to(form.span);
-        let kind = match frame.role {
-            Role::Discard => return Ok(None),
-            Role::Meta => {
+        let Role::Prefix(prefix) = frame.role else {
+            frame.items.append(&mut form.meta);
+            form.meta = frame.items;
+            return Ok(Some(form));
+        };
+        let kind = match prefix {
+            Prefix::Discard => return Ok(None),
+            Prefix::Meta => {
                 use FormKind::{Keyword, Map, Str, Symbol};
                 if !matches!(form.kind, Keyword(_) | Symbol(_) | Str(_) | Map(_)) {
                     return Err(fault::bad_meta(form.span));
@@ -366,37 +219,32 @@ impl Builder<'_> {
                 self.stack.push(Frame { role: Role::MetaTarget, opening: frame.opening, items: vec![form] });
                 return Ok(None);
             }
-            Role::MetaTarget => {
-                frame.items.append(&mut form.meta);
-                form.meta = frame.items;
-                return Ok(Some(form));
-            }
-            Role::Var if form.as_symbol().is_none() => return Err(fault::var_needs_symbol(span)),
-            Role::Var => FormKind::Var(Box::new(form)),
-            Role::Deref => FormKind::Deref(Box::new(form)),
-            Role::Tag(tag) => FormKind::Tagged(tag, Box::new(form)),
-            _ => FormKind::Quote(Box::new(form)),
+            Prefix::Var if form.as_symbol().is_none() => return Err(fault::var_needs_symbol(span)),
+            Prefix::Var => FormKind::Var(Box::new(form)),
+            Prefix::Deref => FormKind::Deref(Box::new(form)),
+            Prefix::Quote => FormKind::Quote(Box::new(form)),
+            Prefix::Tag(tag) => FormKind::Tagged(tag, Box::new(form)),
         };
         Ok(Some(Form::new(kind, span)))
     }
 
     /// Checks at the end of the text that nothing is unfinished.
-    fn end(&mut self) -> Result<(), Failure> {
+    fn check_end(&self) -> Result<(), Failure> {
         let Some(last) = self.stack.last() else { return Ok(()) };
-        if last.role.closer().is_none() {
-            return Err(self.dangling(last, true));
+        if last.closer().is_none() {
+            return Err(self.dangling(last.opening, true));
         }
         let open: Vec<Opener> = self
             .stack
             .iter()
-            .filter_map(|frame| Some(Opener { span: frame.opening, closer: frame.role.closer()? }))
+            .filter_map(|frame| Some(Opener { span: frame.opening, closer: frame.closer()? }))
             .collect();
-        Err(fault::unclosed(self.cursor.source(), &open))
+        Err(fault::unclosed(self.source, &open))
     }
 
-    fn dangling(&self, frame: &Frame, at_end: bool) -> Failure {
-        let Span { start, end } = frame.opening;
-        fault::dangling_prefix(&self.cursor.source()[start as usize..end as usize], frame.opening, at_end)
+    fn dangling(&self, opening: Span, at_end: bool) -> Failure {
+        let written = &self.source[opening.start as usize..opening.end as usize];
+        fault::dangling_prefix(written, opening, at_end)
     }
 }
 

@@ -11,11 +11,20 @@ pub(super) struct Failure {
     pub(super) error: Error,
     /// Whether the text merely ended too early.
     pub(super) incomplete: bool,
+    /// Whether delimiters do not fit each other.
+    pub(super) unbalanced: bool,
+}
+
+impl Failure {
+    fn unbalanced(mut self) -> Self {
+        self.unbalanced = true;
+        self
+    }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Failure { error, incomplete: false }
+        Failure { error, incomplete: false, unbalanced: false }
     }
 }
 
@@ -24,7 +33,7 @@ fn parse(span: Span, message: impl Into<String>) -> Error {
 }
 
 fn incomplete(error: Error) -> Failure {
-    Failure { error, incomplete: true }
+    Failure { error, incomplete: true, unbalanced: false }
 }
 
 fn place(source: &str, offset: u32) -> String {
@@ -62,33 +71,29 @@ pub(super) fn unclosed(source: &str, open: &[Opener]) -> Failure {
     for opener in open.iter().rev().take(SHOWN) {
         error = error.note(opener.span, format!("opened here, needs `{}`", opener.closer));
     }
-    incomplete(error)
+    incomplete(error).unbalanced()
 }
 
 /// `found` stands where the innermost opener needs another closer.
 pub(super) fn mismatched(source: &str, found: char, span: Span, opener: &Opener) -> Failure {
-    let text = &source[opener.span.start as usize..opener.span.end as usize];
-    parse(
-        span,
-        format!(
-            "expected `{}` to close the `{text}` of {}, found `{found}`",
-            opener.closer,
-            place(source, opener.span.start)
-        ),
-    )
-    .hint(format!(
-        "close it with `{}` first, or write `{}` in place of `{found}`",
-        opener.closer, opener.closer
-    ))
-    .note(opener.span, format!("opened here, needs `{}`", opener.closer))
-    .into()
+    let Opener { span: opening, closer } = *opener;
+    let text = &source[opening.start as usize..opening.end as usize];
+    let message = format!(
+        "expected `{closer}` to close the `{text}` of {}, found `{found}`",
+        place(source, opening.start)
+    );
+    let error = parse(span, message)
+        .hint(format!("close it with `{closer}` first, or write `{closer}` in place of `{found}`"))
+        .note(opening, format!("opened here, needs `{closer}`"));
+    Failure::from(error).unbalanced()
 }
 
 /// A closer with nothing open.
 pub(super) fn surplus(found: char, span: Span) -> Failure {
-    parse(span, format!("this `{found}` closes nothing: every delimiter before it is already closed"))
-        .hint(format!("remove the `{found}`, or add its opening delimiter before it"))
-        .into()
+    let error =
+        parse(span, format!("this `{found}` closes nothing: every delimiter before it is already closed"))
+            .hint(format!("remove the `{found}`, or add its opening delimiter before it"));
+    Failure::from(error).unbalanced()
 }
 
 /// A string or regex without its closing quote.
@@ -107,7 +112,7 @@ pub(super) fn unclosed_text(what: &str, opening: Span, source: &str) -> Failure 
 pub(super) fn dangling_prefix(prefix: &str, span: Span, at_end: bool) -> Failure {
     let error = parse(span, format!("`{prefix}` has no form after it"))
         .hint(format!("write the form that `{prefix}` belongs to, or remove it"));
-    Failure { error, incomplete: at_end }
+    Failure { error, incomplete: at_end, unbalanced: false }
 }
 
 // ---- collections and prefixes ----
@@ -153,10 +158,10 @@ pub(super) fn bad_meta(span: Span) -> Failure {
 }
 
 /// `#?` without its list.
-pub(super) fn conditional_without_list(span: Span) -> Failure {
-    parse(span, "a reader conditional needs a list")
-        .hint("write `#?(:clj form :default form)`, or just the form itself")
-        .into()
+pub(super) fn conditional_without_list(span: Span, at_end: bool) -> Failure {
+    let error = parse(span, "a reader conditional needs a list")
+        .hint("write `#?(:clj form :default form)`, or just the form itself");
+    Failure { error, incomplete: at_end, unbalanced: false }
 }
 
 /// A reader conditional whose list is not feature/form pairs.
@@ -220,7 +225,7 @@ pub(super) fn unknown_dispatch(next: Option<char>, span: Span) -> Failure {
 pub(super) fn unknown_symbolic(span: Span, at_end: bool) -> Failure {
     let error = parse(span, "`##` must be followed by `Inf`, `-Inf` or `NaN`")
         .hint("write `##Inf`, `##-Inf` or `##NaN`");
-    Failure { error, incomplete: at_end }
+    Failure { error, incomplete: at_end, unbalanced: false }
 }
 
 // ---- text ----

@@ -6,16 +6,20 @@
 //!
 //! | file | what it knows |
 //! |---|---|
-//! | `cursor` | where tokens begin and end |
-//! | `number`, `text`, `name` | what one token means |
+//! | `cursor` | where tokens end |
+//! | `lex` | what a token begins with |
+//! | `number`, `text`, `name` | what the text of a token means |
 //! | `build` | how forms nest |
+//! | `repair` | what indentation says about delimiters that do not match |
 //! | `fault` | what each mistake is called, and how to fix it |
 
 mod build;
 mod cursor;
 mod fault;
+mod lex;
 mod name;
 mod number;
+mod repair;
 mod text;
 
 #[cfg(test)]
@@ -43,7 +47,8 @@ impl Default for ReadLimits {
     }
 }
 
-/// All forms of `source`.
+/// All forms of `source`. An error about delimiters carries the repaired text when indentation leaves
+/// no doubt about what was meant.
 ///
 /// ```
 /// use ptc_lisp::reader::{ReadLimits, read_all};
@@ -52,7 +57,10 @@ impl Default for ReadLimits {
 /// assert_eq!(forms.len(), 2);
 /// ```
 pub fn read_all(source: &str, limits: &ReadLimits) -> Result<Vec<Form>, Error> {
-    build::read(source, limits, usize::MAX).map(|(forms, _)| forms).map_err(|failure| failure.error)
+    match build::read(source, limits, usize::MAX) {
+        Ok((forms, _)) => Ok(forms),
+        Err(failure) => Err(repair::explain(failure, source, limits)),
+    }
 }
 
 /// The first form of `source` and the byte offset just after it; `None` if there is no form.

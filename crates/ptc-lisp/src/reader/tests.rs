@@ -2,6 +2,7 @@
 
 mod errors;
 mod properties;
+mod repair;
 mod trees;
 
 use super::ReadLimits;
