@@ -12,10 +12,3 @@
     (string? f) (fn [x] (get x f))
     (vector? f) (fn [x] (clojure.core/get-in x f))
     :else f))
-
-(defn no-match
-  "Raises the error of a case or condp without a clause for its value."
-  {:examples [["(try (case 3 1 :a) (catch IllegalArgumentException e :none))" ":none"]]}
-  [form value]
-  (throw (IllegalArgumentException.
-          (str "no matching clause in " form " for " (pr-str value) "; add a default at the end"))))

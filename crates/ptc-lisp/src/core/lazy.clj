@@ -312,22 +312,3 @@
   {:examples [["(take 2 (range))" "(0 1)"] ["(take 2 (range 1 ##Inf 2))" "(1 3)"]]}
   [start step]
   (lazy-seq (cons start (range-from (+ start step) step))))
-
-(defn for
-  "What a for form expands to: step adds the values for one element of coll to a vector."
-  {:examples [["(for [x [1 2] y [:a :b]] [x y])" "([1 :a] [1 :b] [2 :a] [2 :b])"]
-              ["(take 2 (for [x (range) :when (odd? x)] x))" "(1 3)"]]}
-  [step coll]
-  (if (prim/lazy? coll)
-    (for-lazy step coll)
-    (prim/as-seq (reduce* [out [] x coll] (step out x)))))
-
-(defn- for-lazy [step coll]
-  (lazy-seq
-   (loop [s (seq coll)]
-     (when s
-       (let [out (step [] (first s))]
-         (cond
-           (reduced? out) (seq @out)
-           (zero? (count out)) (recur (next s))
-           :else (concat out (for-lazy step (rest s)))))))))
