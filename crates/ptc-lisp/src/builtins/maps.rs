@@ -139,11 +139,18 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(array-map :b 1 :a 2)", "{:b 1, :a 2}")],
     ),
     native(
-        "clojure.lang.MapEntry/create",
+        "MapEntry/create",
         "[key value]",
         map_entry,
         "A map entry of a key and a value.",
         &[("(clojure.lang.MapEntry/create :a 1)", "[:a 1]")],
+    ),
+    native(
+        "MapEntry.",
+        "[key value]",
+        map_entry,
+        "A map entry of a key and a value.",
+        &[("(key (MapEntry. :a 1))", ":a")],
     ),
     native(
         "clojure.core/transient",
@@ -160,6 +167,7 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(persistent! (conj! (transient #{}) 1))", "#{1}")],
     ),
     native("prim/get-exact", "[coll key default]", get_exact, "The value of exactly this key.", &[]),
+    native("prim/has?", "[coll key]", has_exact, "Whether exactly this key is there.", &[]),
     native("prim/index-vals", "[keys vals]", zipmap, "Same as zipmap.", &[]),
 ];
 
@@ -188,6 +196,14 @@ fn get_exact(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Err(sorted::call("ptc.impl/sorted-get", take_from(args, 0)));
     }
     Ok(lookup::find_exact(heap, &args[0], &args[1])?.unwrap_or_else(|| args::take(args, 2)))
+}
+
+fn has_exact(heap: &mut Heap, args: &mut [Value]) -> Res {
+    match &args[0] {
+        Value::Set(_) => contains(heap, args),
+        Value::Sorted(body) if sorted::has_function(body) => contains(heap, args),
+        _ => Ok(Value::Bool(lookup::find_exact(heap, &args[0], &args[1])?.is_some())),
+    }
 }
 
 fn get_in(heap: &mut Heap, args: &mut [Value]) -> Res {

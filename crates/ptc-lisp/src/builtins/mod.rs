@@ -12,6 +12,7 @@ mod registry;
 mod bits;
 mod casts;
 mod cells;
+mod classes;
 mod comparing;
 mod eager;
 pub(crate) mod exceptions;
@@ -117,6 +118,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     cells::TABLE,
     comparing::TABLE,
     eager::TABLE,
+    exceptions::CONSTRUCTORS,
     exceptions::TABLE,
     formatting::TABLE,
     java_lang::TABLE,
