@@ -271,6 +271,8 @@ pub(super) enum NameFault {
     InnerColons,
     /// `/a`, `a/`
     Slash,
+    /// `a/2`
+    Division,
     /// A control character.
     Control(char),
     /// “ and its like.
@@ -297,6 +299,10 @@ pub(super) fn bad_name(fault: NameFault, written: &str, span: Span) -> Failure {
         NameFault::Slash => (
             format!("`{shown}` is not a name: `/` must stand between a namespace and a name"),
             "write `namespace/name`, or put spaces around `/` to divide".to_owned(),
+        ),
+        NameFault::Division => (
+            format!("`{shown}` is not a name: what follows `/` begins with a digit"),
+            "write division as `(/ a 2)`".to_owned(),
         ),
         NameFault::Control(c) => (
             format!("the control character U+{:04X} cannot be part of a name", u32::from(c)),
@@ -394,7 +400,7 @@ pub(super) fn too_deep(span: Span, limits: &ReadLimits) -> Failure {
 }
 
 /// At most 40 characters of `text`, on one line.
-fn abbreviate(text: &str) -> String {
+pub(super) fn abbreviate(text: &str) -> String {
     const SHOWN: usize = 40;
     let line = text.lines().next().unwrap_or("");
     match line.char_indices().nth(SHOWN) {

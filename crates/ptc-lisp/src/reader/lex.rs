@@ -1,7 +1,7 @@
 //! Tokens: what stands at one place of the text, whatever is around it.
 
 use super::ReadLimits;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, ends_token};
 use super::fault::{self, Failure, NameFault};
 use super::{name, number, text};
 use crate::span::Span;
@@ -110,9 +110,13 @@ impl<'a> Lexer<'a> {
 
     /// A number, a symbol, or `nil`, `true`, `false`; its first character is already read.
     fn word(&mut self, start: usize) -> Result<FormKind, Failure> {
-        self.cursor.token();
+        let next = self.cursor.peek();
+        let is_number = number::looks_numeric(self.written(start), next);
+        // `'`, `#` and `%` may be part of a name, but not of a number.
+        let ends = |c| ends_token(c) || (is_number && matches!(c, '\'' | '#' | '%'));
+        self.cursor.take_while(|c| !ends(c));
         let token = self.written(start);
-        if number::looks_numeric(token) {
+        if is_number {
             number::parse(token, self.limits.max_digits)
                 .map_err(|fault| fault::bad_number(&fault, token, self.since(start), self.limits))
         } else if number::lacks_zero(token) {

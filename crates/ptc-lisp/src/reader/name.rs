@@ -12,8 +12,15 @@ pub(super) fn symbol(token: &str) -> Result<FormKind, NameFault> {
         "nil" => Ok(FormKind::Nil),
         "true" => Ok(FormKind::Bool(true)),
         "false" => Ok(FormKind::Bool(false)),
+        _ if is_division(token) => Err(NameFault::Division),
         _ => check(token).map(|()| FormKind::Symbol(token.to_owned())),
     }
+}
+
+/// Whether a symbol has a digit after its slash, as in `total/2`: no name, but division as written in
+/// other languages.
+fn is_division(token: &str) -> bool {
+    token.rsplit_once('/').is_some_and(|(_, name)| name.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The keyword written by `token`, which comes without its first colon.
@@ -68,8 +75,9 @@ fn check(name: &str) -> Result<(), NameFault> {
     if name.contains("::") || name.starts_with(':') {
         return Err(NameFault::InnerColons);
     }
-    let slash_is_name = name == "/" || (name.ends_with("//") && name.len() > 2);
-    if !slash_is_name && (name.starts_with('/') || name.ends_with('/')) {
+    let starts_wrong = name.starts_with('/') && name != "/";
+    let ends_wrong = name.ends_with('/') && name != "/" && !name.ends_with("//");
+    if starts_wrong || ends_wrong {
         return Err(NameFault::Slash);
     }
     name.chars().find(|c| c.is_control()).map_or(Ok(()), |c| Err(NameFault::Control(c)))

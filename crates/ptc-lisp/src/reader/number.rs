@@ -9,10 +9,10 @@ use num_traits::{ToPrimitive, Zero};
 use super::fault::NumberFault;
 use crate::syntax::FormKind;
 
-/// Whether a token that begins like this is meant as a number.
-pub(super) fn looks_numeric(token: &str) -> bool {
-    let digits = token.strip_prefix(['+', '-']).unwrap_or(token);
-    digits.starts_with(|c: char| c.is_ascii_digit())
+/// Whether a token that begins with `first`, followed by `next`, is meant as a number.
+pub(super) fn looks_numeric(first: &str, next: Option<char>) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    first.starts_with(is_digit) || (matches!(first, "+" | "-") && next.is_some_and(is_digit))
 }
 
 /// The number that `token` writes.

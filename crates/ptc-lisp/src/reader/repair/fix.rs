@@ -1,24 +1,25 @@
 //! A change of the text that balances it, and how to tell people about it.
 
 use super::outline::Mark;
+use crate::reader::fault::abbreviate;
 use crate::span::{Position, Span};
 
 /// A change of the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fix {
     /// Places and what to write there instead, in order; never empty.
-    pub(super) edits: Vec<(Span, String)>,
+    edits: Vec<(Span, String)>,
     /// Whether nothing else could be meant.
     pub(super) certain: bool,
     /// Whether it stands at the end of its chunk.
     pub(super) ends_chunk: bool,
-    /// Whether it comes right after another closer.
-    pub(super) after_closer: bool,
+    /// How many closers the text already has at the place.
+    found: usize,
 }
 
 impl Fix {
     fn new(edits: Vec<(Span, String)>) -> Self {
-        Fix { edits, certain: true, ends_chunk: false, after_closer: false }
+        Fix { edits, certain: true, ends_chunk: false, found: 0 }
     }
 
     /// Writes `text` in place of `span`.
@@ -48,12 +49,18 @@ impl Fix {
         } else {
             return None;
         };
-        Some(Fix { after_closer: prefix > 0 || suffix > 0, ..Fix::new(edits) })
+        Some(Fix { found: closers.len(), ..Fix::new(edits) })
     }
 
     /// Whether it only adds delimiters.
     pub(super) fn inserts(&self) -> bool {
         self.edits.iter().all(|(span, _)| span.start == span.end)
+    }
+
+    /// Whether a text that ends here looks cut off rather than miscounted: more closers are missing than
+    /// are there.
+    pub(super) fn looks_cut_off(&self) -> bool {
+        self.found < self.written().len()
     }
 
     /// Whether it only removes delimiters.
@@ -87,9 +94,10 @@ impl Fix {
     pub(super) fn advice(&self, source: &str) -> String {
         let span = self.span();
         let Position { line, column } = Position::of(source, span.start);
-        let written = self.written();
+        let written = abbreviate(&self.written());
         let replaced: String =
             self.edits.iter().map(|(span, _)| &source[span.start as usize..span.end as usize]).collect();
+        let replaced = abbreviate(&replaced);
         if self.inserts() {
             let rest = source[span.end as usize..].lines().next().unwrap_or("").trim_start();
             return match rest.chars().next().filter(|c| *c != ';') {
@@ -105,7 +113,7 @@ impl Fix {
 
     /// What to say at the place of the change.
     pub(super) fn remark(&self) -> String {
-        let written = self.written();
+        let written = abbreviate(&self.written());
         if self.inserts() {
             format!("`{written}` is missing here")
         } else if self.deletes() {

@@ -58,8 +58,7 @@ fn find(source: &str, limits: &ReadLimits) -> Option<Fix> {
         let one_line = !has_lines(chunk);
         let is_last = index + 1 == chunks.len();
         if one_line || is_last {
-            // A text that stops right after a word may be cut off rather than miscounted.
-            fix.certain &= fix.after_closer;
+            fix.certain &= !fix.looks_cut_off();
         }
         if one_line && !is_last {
             // The next line could be the rest of this form, if the author does not indent.
@@ -200,8 +199,9 @@ impl<'a> Walk<'a> {
                 let fix = match self.inline {
                     Inline::Replace => Fix::replace(mark.span, top.closer),
                     Inline::InsertBefore if self.open.pop()?.closer == found => {
-                        let certain = top.is_plausible() && !top.could_be_shorter();
-                        Fix { certain, ..Fix::insert(mark.span.start, top.closer) }
+                        let mut fix = Fix::insert(mark.span.start, top.closer);
+                        fix.certain = top.is_plausible() && !top.could_be_shorter();
+                        fix
                     }
                     Inline::InsertBefore => return None,
                 };

@@ -122,6 +122,8 @@ fn names() {
             ("/a", "1:1", "`/` must stand between"),
             (":a/", "1:1", "`/` must stand between"),
             ("//", "1:1", "`/` must stand between"),
+            ("///", "1:1", "`/` must stand between"),
+            ("(* total/2 3)", "1:4", "`total/2` is not a name: what follows `/` begins with a digit"),
             ("a\u{0}b", "1:1", "control character U+0000"),
             ("“hello”", "1:1", "begins with a typographic quote"),
         ],

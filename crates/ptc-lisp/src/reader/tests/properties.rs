@@ -20,6 +20,9 @@ fn check(source: &str) {
             let span = error.span.expect("a short text fails at a place");
             assert!(span.start <= span.end && span.end as usize <= source.len());
             assert!(error.hint.is_some(), "every error says how to fix it: {error:?}");
+            if let Some(repaired) = &error.repaired {
+                assert!(read(repaired).is_ok(), "a repaired text reads: {repaired:?}");
+            }
             for (span, _) in &error.notes {
                 assert!(source.get(span.start as usize..span.end as usize).is_some());
             }
@@ -38,6 +41,11 @@ proptest! {
     #[test]
     fn texts_full_of_delimiters(source in "[()\\[\\]{}#\"\\\\'^@_?:;~` \n\ta1./é%-]{0,60}") {
         check(&source);
+    }
+
+    #[test]
+    fn texts_of_lines(lines in prop::collection::vec("[ ]{0,4}[(\\[{]?[a-c ]{0,4}[)\\]}]{0,3}", 0..8)) {
+        check(&lines.join("\n"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ const CERTAIN: &[(&str, &str, &str)] = &[
     ("(map inc [1 2))", "(map inc [1 2])", "write `]` in place of the `)` at line 1, column 14"),
     ("[(a b])", "[(a b)]", "write `)]` in place of the `])` at line 1, column 6"),
     ("(f {:a (g 1)} ; why\n", "(f {:a (g 1)}) ; why\n", "add `)` at the end of line 1"),
-    ("(f {:a (g 1)", "(f {:a (g 1)})", "add `})` at the end of line 1"),
+    ("(f {:a (g (h 1))", "(f {:a (g (h 1))})", "add `})` at the end of line 1"),
     // A wrong closer inside a line.
     ("(f [1 2) 3)", "(f [1 2] 3)", "write `]` in place of the `)` at line 1, column 8"),
     ("(f [1 (g 2] 3)", "(f [1 (g 2)] 3)", "add `)` before the `]` at line 1, column 11"),
@@ -78,6 +78,7 @@ const DOUBTFUL: &[&str] = &[
     "(tool/delete {:ids [1 2 3",
     "(let [x 1]",
     "(f\n  (g",
+    "(f {:a (g 1)",
     // Perhaps a closer is missing inside the line.
     "(map inc [1 2)",
     "(f (g 1 2)",
@@ -151,4 +152,12 @@ fn a_repair_restores_the_program() {
         }
     }
     assert!(restored * 10 >= broken * 7, "{restored} of {broken} repaired");
+}
+
+#[test]
+fn advice_stays_short() {
+    let source = format!("(f{}", ")".repeat(1000));
+    let error = read(&source).expect_err("too many closers");
+    assert_eq!(error.repaired.as_deref(), Some("(f)"));
+    assert!(error.hint.is_some_and(|hint| hint.len() < 200));
 }
