@@ -224,11 +224,10 @@ impl<'d> Import<'d> {
                     names.iter().filter_map(Value::as_str).map(|n| self.typed(n, map)).collect();
                 Type::union(types)
             }
-            // Strictly, a schema without `type` says nothing about other kinds of values; nobody means that.
             _ if map.contains_key("properties") || map.contains_key("additionalProperties") => {
-                self.typed("object", map)
+                self.implied("object", map)
             }
-            _ if map.contains_key("items") || map.contains_key("prefixItems") => self.typed("array", map),
+            _ if map.contains_key("items") || map.contains_key("prefixItems") => self.implied("array", map),
             _ => {
                 let narrow = ["required", "minimum", "maximum", "minLength", "maxLength"];
                 for keyword in narrow.iter().filter(|k| map.contains_key(**k)) {
@@ -237,6 +236,13 @@ impl<'d> Import<'d> {
                 Type::Any
             }
         }
+    }
+
+    /// A schema without `type` whose keywords only make sense for one. Strictly it accepts all other kinds of
+    /// values too, but nobody means that.
+    fn implied(&mut self, name: &str, map: &'d Map<String, Value>) -> Type {
+        self.note(format!("no `type` is given, read as {name}"));
+        self.typed(name, map)
     }
 
     fn typed(&mut self, name: &str, map: &'d Map<String, Value>) -> Type {
