@@ -33,6 +33,7 @@ mod prims;
 mod printing;
 mod random;
 mod regexes;
+mod relations;
 mod seqs;
 mod sets;
 mod shapes;
@@ -136,6 +137,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     printing::TABLE,
     random::TABLE,
     regexes::TABLE,
+    relations::TABLE,
     seqs::TABLE,
     sets::TABLE,
     shapes::TABLE,

@@ -1,4 +1,4 @@
-//! Sets and relations.
+//! Sets and their operations.
 
 use std::rc::Rc;
 
@@ -36,6 +36,41 @@ pub(super) static TABLE: &[Builtin] = &[
         disj,
         "Same as disj.",
         &[("(persistent! (disj! (transient #{1 2}) 1))", "#{2}")],
+    ),
+    native(
+        "clojure.set/union",
+        "[& sets]",
+        union,
+        "The members of any of the sets.",
+        &[("(clojure.set/union #{1 2} #{2 3})", "#{1 2 3}")],
+    ),
+    native(
+        "clojure.set/intersection",
+        "[set & sets]",
+        intersection,
+        "The members that all sets have.",
+        &[("(clojure.set/intersection #{1 2} #{2 3})", "#{2}")],
+    ),
+    native(
+        "clojure.set/difference",
+        "[set & sets]",
+        difference,
+        "The members of the first set that no other has.",
+        &[("(clojure.set/difference #{1 2 3} #{2})", "#{1 3}")],
+    ),
+    native(
+        "clojure.set/subset?",
+        "[a b]",
+        is_subset,
+        "Whether all members of a are in b.",
+        &[("(clojure.set/subset? #{1} #{1 2})", "true")],
+    ),
+    native(
+        "clojure.set/superset?",
+        "[a b]",
+        is_superset,
+        "Whether all members of b are in a.",
+        &[("(clojure.set/superset? #{1 2} #{1})", "true")],
     ),
 ];
 
@@ -107,5 +142,123 @@ fn disj(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
         Value::Sorted(body) if body.is_set => sorted::remove(heap, args),
         _ => args::fail(args, 0, "a set or nil"),
+    }
+}
+
+/// The members of any collection, to look things up in; a set is borrowed, anything else collected.
+fn members(heap: &mut Heap, value: &Value) -> Res<Rc<SetObj>> {
+    if let Value::Set(body) = value {
+        return Ok(body.clone());
+    }
+    heap.realised(value)?;
+    let items = heap.collect(value)?;
+    heap.reserve(items.len() * MEMBER)?;
+    match Value::set_of(items) {
+        Value::Set(body) => Ok(body),
+        _ => args::fail(std::slice::from_ref(value), 0, "a set"),
+    }
+}
+
+fn union(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args.is_empty() {
+        return Ok(Value::set(Table::default()));
+    }
+    let Some(first) = args.iter().position(|arg| !arg.is_nil()) else { return Ok(Value::Nil) };
+    let mut all = vec![Value::Nil];
+    for other in &args[first + 1..] {
+        heap.realised(other)?;
+        all.extend(heap.collect(other)?);
+    }
+    heap.reserve(all.len() * MEMBER)?;
+    if !matches!(args[first], Value::Set(_) | Value::Sorted(_)) {
+        heap.realised(&args[first])?;
+        let set = heap.collect(&args[first])?;
+        args[first] = Value::set_of(set);
+    }
+    all[0] = args::take(args, first);
+    let done = super::vectors::conj(heap, &mut all);
+    if done.is_err() {
+        args[first] = std::mem::take(&mut all[0]);
+    }
+    done
+}
+
+/// The first set with only the members that pass.
+fn keep(heap: &mut Heap, args: &mut [Value], pass: impl Fn(&Value) -> bool) -> Res {
+    if let Value::Sorted(body) = &args[0]
+        && body.is_set
+    {
+        heap.work(body.entries.len())?;
+        let entries = body.entries.iter().filter(|(member, _)| pass(member)).cloned().collect();
+        return Ok(Value::sorted(entries, body.ordering.clone(), true));
+    }
+    let members = members(heap, &args[0])?;
+    heap.work(members.table.len())?;
+    heap.reserve(members.table.len() * MEMBER)?;
+    Ok(Value::set_of(members.table.keys().filter(|member| pass(member)).cloned()))
+}
+
+fn intersection(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args.iter().any(Value::is_nil) {
+        return Ok(Value::Nil);
+    }
+    if args.len() == 1 {
+        return Ok(args::take(args, 0));
+    }
+    let others = args[1..].iter().map(|other| members(heap, other)).collect::<Res<Vec<_>>>()?;
+    keep(heap, args, |member| others.iter().all(|other| other.table.contains(member)))
+}
+
+fn difference(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args.len() == 1 || args[0].is_nil() {
+        return Ok(args::take(args, 0));
+    }
+    let others = args[1..].iter().map(|other| members(heap, other)).collect::<Res<Vec<_>>>()?;
+    keep(heap, args, |member| !others.iter().any(|other| other.table.contains(member)))
+}
+
+fn all_in(heap: &mut Heap, inner: &Value, outer: &Value) -> Res {
+    let (inner, outer) = (members(heap, inner)?, members(heap, outer)?);
+    heap.work(inner.table.len())?;
+    let inside = inner.table.len() <= outer.table.len()
+        && inner.table.keys().all(|member| outer.table.contains(member));
+    Ok(Value::Bool(inside))
+}
+
+fn is_subset(heap: &mut Heap, args: &mut [Value]) -> Res {
+    all_in(heap, &args[0], &args[1])
+}
+
+fn is_superset(heap: &mut Heap, args: &mut [Value]) -> Res {
+    all_in(heap, &args[1], &args[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{answer, heap, ints};
+    use super::*;
+
+    fn set_of(members: impl IntoIterator<Item = i64>) -> Value {
+        Value::set_of(members.into_iter().map(Value::Int))
+    }
+
+    #[test]
+    fn set_operations_take_nil_and_other_collections() {
+        let heap = &mut heap();
+        let cases = [
+            ("union", vec![set_of([1]), Value::Nil, ints([2])], "#{1 2}"),
+            ("union", vec![Value::Nil, set_of([1])], "#{1}"),
+            ("union", vec![], "#{}"),
+            ("intersection", vec![set_of([1, 2, 3]), set_of([2, 3]), set_of([3])], "#{3}"),
+            ("intersection", vec![Value::Nil, set_of([1])], "nil"),
+            ("difference", vec![set_of([1, 2]), ints([2])], "#{1}"),
+            ("difference", vec![set_of([1]), Value::Nil], "#{1}"),
+            ("subset?", vec![Value::Nil, set_of([1])], "true"),
+            ("superset?", vec![set_of([1, 2]), set_of([3])], "false"),
+            ("union", vec![set_of([1]), Value::Int(5)], "type_error"),
+        ];
+        for (name, args, expected) in cases {
+            assert_eq!(answer(heap, &format!("clojure.set/{name}"), args), expected, "{name}");
+        }
     }
 }

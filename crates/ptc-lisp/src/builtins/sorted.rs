@@ -8,7 +8,8 @@ use std::cmp;
 use std::rc::Rc;
 
 use super::maps::{ENTRY, entries_of, pairs};
-use super::vectors::{charge_copy, take_from};
+use super::sorting::{Known, known};
+use super::vectors::{BODY, charge_copy, take_from};
 use super::{Builtin, args, native, registry};
 use crate::ErrorKind;
 use crate::error::Error;
@@ -33,6 +34,11 @@ pub(super) static TABLE: &[Builtin] = &[
         "A set of the arguments, kept in order.",
         &[("(sorted-set 3 1 2)", "#{1 2 3}")],
     ),
+    native("prim/sorted-entries", "[s]", entries, "The entries of a sorted collection as a vector.", &[]),
+    native("prim/sorted-comparator", "[s]", comparator, "The comparator of a sorted collection.", &[]),
+    native("prim/sorted-from", "[entries cmp set?]", from, "A sorted collection of ordered entries.", &[]),
+    native("prim/sorted-by?", "[s]", is_by, "Whether only its comparator can search a collection.", &[]),
+    native("prim/sorted-set?", "[s]", is_set, "Whether a sorted collection is a set.", &[]),
 ];
 
 /// Whether only the core library can search it.
@@ -156,22 +162,92 @@ pub(super) fn remove(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(Value::Sorted(body))
 }
 
+fn need(args: &[Value]) -> Res<&Rc<SortedObj>> {
+    match &args[0] {
+        Value::Sorted(body) => Ok(body),
+        _ => args::fail(args, 0, "a sorted map or set"),
+    }
+}
+
+fn entries(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let count = need(args)?.entries.len();
+    heap.work(count)?;
+    heap.reserve(count * BODY)?;
+    let entries = need(args)?.entries.iter().map(|(key, value)| Value::entry(key.clone(), value.clone()));
+    Ok(Value::vector(entries.collect()))
+}
+
+fn comparator(_: &mut Heap, args: &mut [Value]) -> Res {
+    let name = match &need(args)?.ordering {
+        Ordering::By(function) => return Ok(function.clone()),
+        Ordering::Natural => "clojure.core/compare",
+        Ordering::Reverse => "clojure.core/>",
+    };
+    Ok(registry().qualified(name).map_or(Value::Nil, Value::Builtin))
+}
+
+fn from(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let ordering = match known(&args[1]) {
+        Some(Known::Natural | Known::Less) => Ordering::Natural,
+        Some(Known::Greater) => Ordering::Reverse,
+        None => Ordering::By(args[1].clone()),
+    };
+    let mut entries = Vec::new();
+    for entry in heap.collect(&args[0])? {
+        let Value::Vec(body) = &entry else { return illegal("expected entries") };
+        let [key, value] = &*body.items else { return illegal("expected entries") };
+        entries.push((key.clone(), value.clone()));
+    }
+    heap.allocated(BODY + entries.len() * ENTRY);
+    Ok(Value::sorted(entries, ordering, args[2].truthy()))
+}
+
+fn is_by(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(Value::Bool(matches!(&args[0], Value::Sorted(body) if has_function(body))))
+}
+
+fn is_set(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(Value::Bool(matches!(&args[0], Value::Sorted(body) if body.is_set)))
+}
+
 fn sorted_map(heap: &mut Heap, args: &mut [Value]) -> Res {
     if args.len() % 2 == 1 {
         return raise(ErrorKind::IllegalArgument, "the last key has no value: keys and values come in pairs");
     }
-    build(heap, pairs(args.to_vec()).collect(), Ordering::Natural, false)
+    build(heap, pairs(args.to_vec()).collect(), false)
 }
 
 fn sorted_set(heap: &mut Heap, args: &mut [Value]) -> Res {
-    build(heap, args.iter().map(|item| (item.clone(), Value::Nil)).collect(), Ordering::Natural, true)
+    build(heap, args.iter().map(|item| (item.clone(), Value::Nil)).collect(), true)
 }
 
-/// A sorted collection of entries in any order, by a native ordering.
-pub(super) fn build(heap: &mut Heap, entries: Vec<(Value, Value)>, ordering: Ordering, is_set: bool) -> Res {
-    if matches!(ordering, Ordering::By(_)) {
-        return illegal("a comparator function must be applied by the core library");
+/// A sorted collection of entries in any order, by the natural one.
+fn build(heap: &mut Heap, entries: Vec<(Value, Value)>, is_set: bool) -> Res {
+    let mut empty = [Value::sorted(Vec::new(), Ordering::Natural, is_set)];
+    insert_all(heap, &mut empty, entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{answer, call as run, heap};
+    use super::*;
+
+    #[test]
+    fn sorted_collections_keep_their_order_and_refuse_what_has_none() {
+        let heap = &mut heap();
+        let ints = |ints: &[i64]| ints.iter().copied().map(Value::Int).collect::<Vec<_>>();
+        let set = run(heap, "clojure.core/sorted-set", ints(&[3, 1, 2, 3])).map_err(|_| ()).expect("a set");
+        assert_eq!(heap.show(&set), "#{1 2 3}");
+        assert_eq!(answer(heap, "clojure.core/conj", [set.clone(), Value::Int(0)]), "#{0 1 2 3}");
+        assert_eq!(answer(heap, "clojure.core/disj", [set.clone(), Value::Int(2)]), "#{1 3}");
+        assert_eq!(answer(heap, "clojure.core/get", [set.clone(), Value::Int(2)]), "2");
+        assert_eq!(answer(heap, "clojure.core/contains?", [set.clone(), Value::str("a")]), "false");
+        assert_eq!(answer(heap, "clojure.core/conj", [set.clone(), Value::str("a")]), "type_error");
+        let key = heap.keyword("k");
+        let map = run(heap, "clojure.core/sorted-map", [key.clone(), Value::Int(1)])
+            .map_err(|_| ())
+            .expect("a map");
+        assert_eq!(answer(heap, "clojure.core/get", [map.clone(), Value::str("k")]), "1");
+        assert_eq!(answer(heap, "clojure.core/dissoc", [map, key]), "{}");
     }
-    let mut all = [Value::sorted(Vec::new(), ordering, is_set)];
-    insert_all(heap, &mut all, entries)
 }
