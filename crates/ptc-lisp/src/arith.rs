@@ -6,8 +6,8 @@
 //! are inlined; all else is out of line.
 //!
 //! Results of more than [`MAX_BITS`] bits are refused before they are computed, so no single operation
-//! takes long. Operations on big integers cost more than one unit of fuel: [`product_cost`] and
-//! [`quotient_cost`] say how much, and are zero for all other numbers.
+//! takes long. Operations on big integers cost more than one unit of fuel: [`sum_cost`],
+//! [`product_cost`] and [`quotient_cost`] say how much, and are zero for all other numbers.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,6 +17,7 @@ use num_integer::Integer;
 use num_traits::{Signed, ToPrimitive, Zero};
 
 use crate::error::{Error, ErrorKind};
+use crate::float;
 use crate::signal::{Res, Signal, raise};
 use crate::value::Value;
 use crate::value::order::compare_numbers;
@@ -292,7 +293,8 @@ fn whole_quotient(a: f64, b: f64) -> Res<f64> {
     }
     let quotient = a / b;
     if quotient.is_finite() {
-        Ok(quotient.trunc())
+        // Adding zero turns -0.0 into 0.0, which is what Clojure's way through an integer gives.
+        Ok(quotient.trunc() + 0.0)
     } else {
         raise(ErrorKind::Arithmetic, "the quotient is infinite or not a number")
     }
@@ -325,8 +327,7 @@ fn ratio_to_f64(a: &BigInt, b: &BigInt) -> f64 {
     if !rest.is_zero() {
         quotient.set_bit(0, true);
     }
-    let exponent = i32::try_from(-shift).unwrap_or(0);
-    signed(libm::ldexp(quotient.to_f64().unwrap_or(f64::INFINITY), exponent))
+    signed(float::scale(quotient.to_f64().unwrap_or(f64::INFINITY), -shift))
 }
 
 /// An integer as a value, unless it is too long.
@@ -389,7 +390,13 @@ pub fn words(value: &Value) -> usize {
     }
 }
 
-/// Fuel for a sum, difference, product or comparison beyond the first unit.
+/// Fuel for a sum, difference or comparison beyond the first unit.
+#[inline]
+pub fn sum_cost(a: &Value, b: &Value) -> usize {
+    (words(a) + words(b)) / 4
+}
+
+/// Fuel for a product beyond the first unit.
 #[inline]
 pub fn product_cost(a: &Value, b: &Value) -> usize {
     match (words(a), words(b)) {
@@ -403,7 +410,7 @@ pub fn product_cost(a: &Value, b: &Value) -> usize {
 pub fn quotient_cost(a: &Value, b: &Value) -> usize {
     match (words(a), words(b)) {
         (0, 0) => 0,
-        (a, b) => a + a.saturating_sub(b).saturating_mul(b),
+        (a, b) => a + b + a.saturating_sub(b).saturating_mul(b) / 16,
     }
 }
 

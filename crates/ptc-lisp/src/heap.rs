@@ -177,10 +177,11 @@ impl Heap {
     pub fn printed(&mut self, value: &Value, style: Style, top: bool) -> Res<String> {
         self.realised(value)?;
         let room = self.limits.memory.saturating_sub(self.live_bytes).max(1024);
-        let mut printer = Printer::new(&self.names, style, room);
+        let mut printer = Printer::new(&self.names, style, room).with_fuel(self.fuel_left());
         let done = if top { printer.display(value) } else { printer.value(value) };
+        let work = printer.work();
         let text = printer.finish();
-        self.work(text.len() / 8)?;
+        self.work(work.saturating_add(text.len() / 8))?;
         if done.is_err() {
             return Err(Signal::Reclaim(text.len()).into());
         }

@@ -5,6 +5,7 @@ pub mod builtins;
 pub mod code;
 pub mod edn;
 pub mod error;
+pub mod float;
 pub mod heap;
 pub mod limits;
 pub mod names;

@@ -74,21 +74,21 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "clojure.core/long",
         "[x]",
-        |_, args| Ok(Value::Int(within(args, i64::MIN, i64::MAX)?)),
+        |_, args| Ok(Value::Int(within(args, 0, i64::MIN, i64::MAX)?)),
         "A number without its fraction, checked to fit 64 bits.",
         &[("(long 3.9)", "3"), ("(long 1e10)", "10000000000")],
     ),
     native(
         "clojure.core/short",
         "[x]",
-        |_, args| Ok(Value::Int(within(args, i16::MIN.into(), i16::MAX.into())?)),
+        |_, args| Ok(Value::Int(within(args, 0, i16::MIN.into(), i16::MAX.into())?)),
         "A number without its fraction, checked to fit 16 bits.",
         &[("(short 12.5)", "12")],
     ),
     native(
         "clojure.core/byte",
         "[x]",
-        |_, args| Ok(Value::Int(within(args, i8::MIN.into(), i8::MAX.into())?)),
+        |_, args| Ok(Value::Int(within(args, 0, i8::MIN.into(), i8::MAX.into())?)),
         "A number without its fraction, checked to fit 8 bits.",
         &[("(byte 12.5)", "12")],
     ),
@@ -257,21 +257,21 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "clojure.core/unchecked-byte",
         "[x]",
-        |_, args| Ok(Value::Int((low_bits(args)? as i8).into())),
+        |_, args| Ok(Value::Int((low_word(args)? as i8).into())),
         "The low 8 bits of a number as a signed integer.",
         &[("(unchecked-byte 200)", "-56")],
     ),
     native(
         "clojure.core/unchecked-short",
         "[x]",
-        |_, args| Ok(Value::Int((low_bits(args)? as i16).into())),
+        |_, args| Ok(Value::Int((low_word(args)? as i16).into())),
         "The low 16 bits of a number as a signed integer.",
         &[("(unchecked-short 40000)", "-25536")],
     ),
     native(
         "clojure.core/unchecked-int",
         "[x]",
-        |_, args| Ok(Value::Int((low_bits(args)? as i32).into())),
+        |_, args| Ok(Value::Int(low_word(args)?.into())),
         "The low 32 bits of a number as a signed integer.",
         &[("(unchecked-int 4294967295)", "-1")],
     ),
@@ -298,35 +298,35 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
 ];
 
-fn out_of_range<T>(shown: String, low: impl Into<i128>, high: impl Into<i128>) -> Res<T> {
-    let (low, high) = (low.into(), high.into());
+fn out_of_range<T>(at: usize, shown: &str, low: i64, high: i64) -> Res<T> {
     Err(Error::new(
         ErrorKind::IllegalArgument,
-        format!("argument 1 must be from {low} to {high}, got {shown}"),
+        format!("argument {} must be from {low} to {high}, got {shown}", at + 1),
     )
     .hint("use trunc or bigint for an integer of any size")
     .into())
 }
 
-/// The argument without its fraction, if it is in range. NaN counts as 0, as on the JVM.
-fn within(args: &[Value], low: i64, high: i64) -> Res<i64> {
-    match &args[0] {
+/// An argument without its fraction, if it is in range. NaN counts as 0, as on the JVM.
+pub(super) fn within(args: &[Value], at: usize, low: i64, high: i64) -> Res<i64> {
+    /// 2^63: the range of 64 bits ends before it, but the nearest float is this one.
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    match &args[at] {
         Value::Int(int) if (low..=high).contains(int) => Ok(*int),
-        Value::Int(int) => out_of_range(int.to_string(), low, high),
+        Value::Int(int) => out_of_range(at, &int.to_string(), low, high),
         Value::Float(float) => {
-            // The bounds of 64 bits are not floats; of the floats around, 2^63 is the first outside.
-            let fits = *float >= low as f64 && (*float <= high as f64 && *float < 2f64.powi(63));
+            let fits = *float >= low as f64 && *float <= high as f64 && *float < BOUND;
             if float.is_nan() || fits {
                 Ok(*float as i64)
             } else {
-                out_of_range(float_text(*float, ["NaN", "##Inf", "##-Inf"]), low, high)
+                out_of_range(at, &float_text(*float, ["NaN", "##Inf", "##-Inf"]), low, high)
             }
         }
-        Value::Big(_) => out_of_range("a larger integer".into(), low, high),
-        Value::Str(_) => Err(Error::new(ErrorKind::Type, "argument 1 must be a number, got string")
+        Value::Big(_) => out_of_range(at, "a larger integer", low, high),
+        Value::Str(_) => Err(args::wrong(args, at, "a number")
             .hint("parse-long reads a number from text; int gives the code point of a character")
             .into()),
-        _ => args::fail(args, 0, "a number"),
+        _ => args::fail(args, at, "a number"),
     }
 }
 
@@ -340,7 +340,7 @@ fn int(_: &mut Heap, args: &mut [Value]) -> Res {
                 .into()),
         };
     }
-    Ok(Value::Int(within(args, i32::MIN.into(), i32::MAX.into())?))
+    Ok(Value::Int(within(args, 0, i32::MIN.into(), i32::MAX.into())?))
 }
 
 fn float(_: &mut Heap, args: &mut [Value]) -> Res {
@@ -369,7 +369,7 @@ fn bigint(heap: &mut Heap, args: &mut [Value]) -> Res {
             let text = text.as_str();
             // A decimal digit is more than three bits; reading digits takes quadratic time.
             arith::check_bits(text.len() as u64 * 3)?;
-            heap.work(text.len() + (text.len() / 20).saturating_mul(text.len() / 20))?;
+            heap.work(text.len() + (text.len() / 20).saturating_mul(text.len() / 20) / 8)?;
             heap.reserve(text.len())?;
             match text.parse::<BigInt>() {
                 Ok(int) if !text.contains('_') => Ok(Value::big(int)),
@@ -442,5 +442,13 @@ fn low_bits(args: &[Value]) -> Res<i64> {
             Ok(low.to_u64().unwrap_or_default().cast_signed())
         }
         other => Err(arith::not_a_number(other)),
+    }
+}
+
+/// The low 32 bits of a number, of which floats are cut off at the range of 32 bits.
+fn low_word(args: &[Value]) -> Res<i32> {
+    match &args[0] {
+        Value::Float(float) => Ok(*float as i32),
+        _ => Ok(low_bits(args)? as i32),
     }
 }

@@ -179,7 +179,7 @@ fn identical(a: &Value, b: &Value) -> bool {
         (Value::Time(a), Value::Time(b)) => Rc::ptr_eq(a, b),
         (Value::Reduced(a), Value::Reduced(b)) => Rc::ptr_eq(a, b),
         (Value::Iter(a), Value::Iter(b)) => Rc::ptr_eq(a, b),
-        _ => equal::same_key(a, b),
+        _ => !a.is_sequential() && equal::same_key(a, b),
     }
 }
 

@@ -1,11 +1,13 @@
 //! `clojure.math`, and `sqrt` and `pow` for programs that do not name a namespace.
 //!
-//! Functions that have no exact result come from `libm`, not from the system's library: a program gives
-//! the same digits on every machine.
+//! Functions that have no exact result come from `pxfm`, which rounds correctly, and not from the system's
+//! library: a program gives the same digits on every machine.
 
+use super::casts::within;
 use super::{Builtin, args, constant, native};
 use crate::arith;
 use crate::error::ErrorKind;
+use crate::float;
 use crate::heap::Heap;
 use crate::signal::{Res, raise};
 use crate::value::Value;
@@ -53,7 +55,7 @@ pub(super) static TABLE: &[Builtin] = &[
     binary!(
         "ptc/pow",
         "[a b]",
-        pow,
+        float::pow,
         "`a` to the power of `b` as a float.",
         &[("(pow 2 10)", "1024.0"), ("(pow 10 -2)", "0.01")]
     ),
@@ -63,84 +65,89 @@ pub(super) static TABLE: &[Builtin] = &[
         "The square root.",
         &[("(clojure.math/sqrt 2)", "1.4142135623730951")]
     ),
-    unary!("clojure.math/cbrt", libm::cbrt, "The cube root.", &[("(clojure.math/cbrt 27)", "3.0")]),
+    unary!("clojure.math/cbrt", pxfm::f_cbrt, "The cube root.", &[("(clojure.math/cbrt 27)", "3.0")]),
     binary!(
         "clojure.math/pow",
         "[a b]",
-        pow,
+        float::pow,
         "`a` to the power of `b`.",
         &[("(clojure.math/pow 2 3)", "8.0")]
     ),
-    unary!("clojure.math/exp", libm::exp, "e to the power of a number.", &[("(clojure.math/exp 0)", "1.0")]),
+    unary!(
+        "clojure.math/exp",
+        pxfm::f_exp,
+        "e to the power of a number.",
+        &[("(clojure.math/exp 0)", "1.0")]
+    ),
     unary!(
         "clojure.math/expm1",
-        libm::expm1,
+        pxfm::f_expm1,
         "e to the power of a number, minus one, exact near zero.",
         &[("(clojure.math/expm1 0)", "0.0")]
     ),
-    unary!("clojure.math/log", libm::log, "The natural logarithm.", &[("(clojure.math/log 1)", "0.0")]),
+    unary!("clojure.math/log", pxfm::f_log, "The natural logarithm.", &[("(clojure.math/log 1)", "0.0")]),
     unary!(
         "clojure.math/log10",
-        libm::log10,
+        pxfm::f_log10,
         "The logarithm to base 10.",
         &[("(clojure.math/log10 1000)", "3.0")]
     ),
     unary!(
         "clojure.math/log1p",
-        libm::log1p,
+        pxfm::f_log1p,
         "The natural logarithm of one plus a number, exact near zero.",
         &[("(clojure.math/log1p 0)", "0.0")]
     ),
     unary!(
         "clojure.math/sin",
-        libm::sin,
+        pxfm::f_sin,
         "The sine of an angle in radians.",
         &[("(clojure.math/sin 0)", "0.0")]
     ),
     unary!(
         "clojure.math/cos",
-        libm::cos,
+        pxfm::f_cos,
         "The cosine of an angle in radians.",
         &[("(clojure.math/cos 0)", "1.0")]
     ),
     unary!(
         "clojure.math/tan",
-        libm::tan,
+        pxfm::f_tan,
         "The tangent of an angle in radians.",
         &[("(clojure.math/tan 0)", "0.0")]
     ),
     unary!(
         "clojure.math/asin",
-        libm::asin,
+        pxfm::f_asin,
         "The angle whose sine is a number.",
         &[("(clojure.math/asin 1)", "1.5707963267948966")]
     ),
     unary!(
         "clojure.math/acos",
-        libm::acos,
+        pxfm::f_acos,
         "The angle whose cosine is a number.",
         &[("(clojure.math/acos 1)", "0.0")]
     ),
     unary!(
         "clojure.math/atan",
-        libm::atan,
+        pxfm::f_atan,
         "The angle whose tangent is a number.",
         &[("(clojure.math/atan 1)", "0.7853981633974483")]
     ),
     binary!(
         "clojure.math/atan2",
         "[y x]",
-        libm::atan2,
+        float::atan2,
         "The angle of the point (x, y) as seen from the origin.",
         &[("(clojure.math/atan2 1 -1)", "2.356194490192345")]
     ),
-    unary!("clojure.math/sinh", libm::sinh, "The hyperbolic sine.", &[("(clojure.math/sinh 0)", "0.0")]),
-    unary!("clojure.math/cosh", libm::cosh, "The hyperbolic cosine.", &[("(clojure.math/cosh 0)", "1.0")]),
-    unary!("clojure.math/tanh", libm::tanh, "The hyperbolic tangent.", &[("(clojure.math/tanh 0)", "0.0")]),
+    unary!("clojure.math/sinh", float::sinh, "The hyperbolic sine.", &[("(clojure.math/sinh 0)", "0.0")]),
+    unary!("clojure.math/cosh", pxfm::f_cosh, "The hyperbolic cosine.", &[("(clojure.math/cosh 0)", "1.0")]),
+    unary!("clojure.math/tanh", pxfm::f_tanh, "The hyperbolic tangent.", &[("(clojure.math/tanh 0)", "0.0")]),
     binary!(
         "clojure.math/hypot",
         "[x y]",
-        libm::hypot,
+        float::hypot,
         "The length of the vector (x, y).",
         &[("(clojure.math/hypot 3 4)", "5.0")]
     ),
@@ -183,7 +190,7 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     unary!(
         "clojure.math/signum",
-        signum,
+        float::signum,
         "-1.0, 0.0 or 1.0 by the sign of a number.",
         &[("(clojure.math/signum -3)", "-1.0"), ("(clojure.math/signum 0)", "0.0")]
     ),
@@ -197,7 +204,7 @@ pub(super) static TABLE: &[Builtin] = &[
     binary!(
         "clojure.math/IEEE-remainder",
         "[dividend divisor]",
-        libm::remainder,
+        float::nearest_remainder,
         "What is left when the quotient is rounded to the nearest integer.",
         &[("(clojure.math/IEEE-remainder 5 3)", "-1.0")]
     ),
@@ -216,20 +223,20 @@ pub(super) static TABLE: &[Builtin] = &[
     binary!(
         "clojure.math/next-after",
         "[start direction]",
-        libm::nextafter,
+        float::next_after,
         "The float next to the first number in the direction of the second.",
         &[("(clojure.math/next-after 1 2)", "1.0000000000000002")]
     ),
     unary!(
         "clojure.math/ulp",
-        ulp,
+        float::ulp,
         "The distance from a number to the next float further from zero.",
         &[("(clojure.math/ulp 1)", "2.220446049250313E-16")]
     ),
     native(
         "clojure.math/get-exponent",
         "[d]",
-        |_, args| Ok(Value::Int(exponent(args::float(args, 0)?))),
+        |_, args| Ok(Value::Int(float::exponent(arith::to_f64(&args[0])?))),
         "The exponent in the binary form of a number.",
         &[("(clojure.math/get-exponent 10)", "3")],
     ),
@@ -299,11 +306,15 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "clojure.math/floor-mod",
         "[x y]",
-        |_, args| arith::modulo(&Value::Int(args::int(args, 0)?), &Value::Int(args::int(args, 1)?)),
+        |_, args| arith::modulo(&Value::Int(integer(args, 0)?), &Value::Int(integer(args, 1)?)),
         "What `floor-div` leaves over; it has the sign of the second argument.",
         &[("(clojure.math/floor-mod -7 2)", "1")],
     ),
 ];
+
+fn integer(args: &[Value], at: usize) -> Res<i64> {
+    within(args, at, i64::MIN, i64::MAX)
+}
 
 fn unary(args: &[Value], function: fn(f64) -> f64) -> Res {
     Ok(Value::Float(function(arith::to_f64(&args[0])?)))
@@ -313,55 +324,19 @@ fn binary(args: &[Value], function: fn(f64, f64) -> f64) -> Res {
     Ok(Value::Float(function(arith::to_f64(&args[0])?, arith::to_f64(&args[1])?)))
 }
 
-/// The power as Java defines it: NaN where C says 1.
-pub(super) fn pow(base: f64, exponent: f64) -> f64 {
-    if (exponent.is_nan() || exponent.is_infinite()) && (base.abs() == 1.0 || base.is_nan()) {
-        return f64::NAN;
-    }
-    libm::pow(base, exponent)
-}
-
-/// The sign as a float; zeros and NaN stay.
-pub(super) fn signum(x: f64) -> f64 {
-    if x == 0.0 || x.is_nan() { x } else { 1f64.copysign(x) }
-}
-
-/// The nearest integer, halves up. As in Java NaN gives 0 and what does not fit 64 bits is cut off.
-pub(super) fn half_up(x: f64) -> i64 {
-    let below = x.floor();
-    // Not `(x + 0.5).floor()`: the sum of 0.49999999999999994 and 0.5 rounds to 1.
-    (if x - below >= 0.5 { below + 1.0 } else { below }) as i64
-}
-
 fn round(_: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Int(_) | Value::Big(_) => Ok(args::take(args, 0)),
-        other => Ok(Value::Int(half_up(arith::to_f64(other)?))),
+        other => Ok(Value::Int(float::round_half_up(arith::to_f64(other)?))),
     }
-}
-
-fn ulp(x: f64) -> f64 {
-    let size = x.abs();
-    if size.is_infinite() || size.is_nan() {
-        return size;
-    }
-    if size == f64::MAX { size - size.next_down() } else { size.next_up() - size }
-}
-
-fn exponent(x: f64) -> i64 {
-    /// What the exponent bits of 1.0 hold.
-    const BIAS: i64 = 1023;
-    i64::try_from((x.to_bits() >> 52) & 0x7ff).unwrap_or_default() - BIAS
 }
 
 fn scalb(_: &mut Heap, args: &mut [Value]) -> Res {
-    let by = args::int(args, 1)?.clamp(i32::MIN.into(), i32::MAX.into());
-    let by = i32::try_from(by).unwrap_or_default();
-    Ok(Value::Float(libm::ldexp(arith::to_f64(&args[0])?, by)))
+    Ok(Value::Float(float::scale(arith::to_f64(&args[0])?, integer(args, 1)?)))
 }
 
 fn exact(args: &[Value], operation: fn([i64; 2]) -> Option<i64>) -> Res {
-    let operands = [args::int(args, 0)?, if args.len() > 1 { args::int(args, 1)? } else { 0 }];
+    let operands = [integer(args, 0)?, if args.len() > 1 { integer(args, 1)? } else { 0 }];
     match operation(operands) {
         Some(int) => Ok(Value::Int(int)),
         None => raise(ErrorKind::Arithmetic, "the result does not fit 64 bits"),
@@ -369,7 +344,7 @@ fn exact(args: &[Value], operation: fn([i64; 2]) -> Option<i64>) -> Res {
 }
 
 fn floor_div(_: &mut Heap, args: &mut [Value]) -> Res {
-    let (x, y) = (args::int(args, 0)?, args::int(args, 1)?);
+    let (x, y) = (integer(args, 0)?, integer(args, 1)?);
     let quotient = arith::quot(&Value::Int(x), &Value::Int(y))?;
     let uneven = x.checked_rem(y).is_some_and(|rest| rest != 0);
     if uneven && (x < 0) != (y < 0) { arith::dec(&quotient) } else { Ok(quotient) }

@@ -188,7 +188,7 @@ fn charge(heap: &mut Heap, cost: usize, a: &Value, b: &Value) -> Res<()> {
     Ok(())
 }
 
-/// Folds the arguments from the left; `first` stands before a single one.
+/// Folds two or more arguments from the left.
 fn fold(heap: &mut Heap, args: &[Value], cost: fn(&Value, &Value) -> usize, operation: Operation) -> Res {
     let (mut result, rest) = match args {
         [a, b, rest @ ..] => {
@@ -214,7 +214,7 @@ fn plus(heap: &mut Heap, args: &mut [Value]) -> Res {
     match args {
         [] => Ok(Value::Int(0)),
         [x] => number(x),
-        _ => fold(heap, args, arith::product_cost, arith::add),
+        _ => fold(heap, args, arith::sum_cost, arith::add),
     }
 }
 
@@ -224,7 +224,7 @@ fn minus(heap: &mut Heap, args: &mut [Value]) -> Res {
             heap.work(arith::words(x))?;
             arith::negate(x)
         }
-        _ => fold(heap, args, arith::product_cost, arith::sub),
+        _ => fold(heap, args, arith::sum_cost, arith::sub),
     }
 }
 
@@ -333,7 +333,7 @@ fn total(heap: &mut Heap, coll: &Value) -> Res<(Value, u64)> {
             Ok(None) => return Ok((total, count)),
             Ok(Some(Value::Nil)) => heap.work(1)?,
             Ok(Some(item)) => {
-                heap.work(1 + arith::product_cost(&total, &item))?;
+                heap.work(1 + arith::sum_cost(&total, &item))?;
                 total = arith::add(&total, &item)?;
                 count += 1;
             }

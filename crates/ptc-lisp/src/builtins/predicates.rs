@@ -356,12 +356,6 @@ pub(super) static TABLE: &[Builtin] = &[
         "Whether it is an entry of a map.",
         &[("(map-entry? (first {:a 1}))", "true"), ("(map-entry? [:a 1])", "false")]
     ),
-    predicate!(
-        "clojure.core/record?",
-        |x| matches!(x, Value::Map(body) if body.record.is_some()),
-        "Whether it is a record.",
-        &[("(record? {:a 1})", "false")]
-    ),
     // Functions and references.
     predicate!(
         "clojure.core/fn?",
@@ -404,12 +398,6 @@ pub(super) static TABLE: &[Builtin] = &[
         |x| matches!(x, Value::Regex(_)),
         "Whether it is a regular expression.",
         &[("(regex? #\"a+\")", "true"), ("(regex? \"a+\")", "false")]
-    ),
-    predicate!(
-        "clojure.core/class?",
-        |x| matches!(x, Value::Type(_)),
-        "Whether it is a class.",
-        &[("(class? 1)", "false")]
     ),
     predicate!(
         "clojure.core/bytes?",
@@ -504,7 +492,7 @@ fn is_coll(x: &Value) -> bool {
 }
 
 fn is_counted(x: &Value) -> bool {
-    matches!(x, Value::Vec(_) | Value::Range(_)) || is_list(x) || is_map(x) || is_set(x)
+    matches!(x, Value::Vec(_) | Value::Seq(_) | Value::Range(_)) || is_map(x) || is_set(x)
 }
 
 fn is_fn(x: &Value) -> bool {

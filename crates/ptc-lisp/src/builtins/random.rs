@@ -22,13 +22,6 @@ pub(super) static TABLE: &[Builtin] = &[
         "A random integer from 0 up to, but not including, n.",
         &[("(< -1 (rand-int 6) 6)", "true")],
     ),
-    native(
-        "prim/random-sample",
-        "[prob coll]",
-        random_sample,
-        "The items of a collection, each taken with the given probability.",
-        &[("(prim/random-sample 1 [1 2 3])", "(1 2 3)")],
-    ),
 ];
 
 fn rand(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -45,11 +38,4 @@ fn rand_int(heap: &mut Heap, args: &mut [Value]) -> Res {
         Some(int) => Ok(int),
         None => illegal("argument 1 must be a finite number"),
     }
-}
-
-fn random_sample(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let probability = arith::to_f64(&args[0])?;
-    let mut items = heap.collect(&args[1])?;
-    items.retain(|_| heap.random_f64() < probability);
-    Ok(Value::seq(items))
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use num_bigint::BigInt;
+
 use super::{CellKind, Items, Value};
 use crate::names::Names;
 
@@ -23,6 +25,8 @@ pub struct Printer<'a> {
     names: &'a Names,
     style: Style,
     limit: usize,
+    fuel: u64,
+    work: usize,
     out: String,
 }
 
@@ -37,7 +41,18 @@ pub fn pr_str(value: &Value, names: &Names) -> String {
 impl<'a> Printer<'a> {
     /// A printer that stops once `limit` bytes are exceeded.
     pub fn new(names: &'a Names, style: Style, limit: usize) -> Self {
-        Printer { names, style, limit, out: String::new() }
+        Printer { names, style, limit, fuel: u64::MAX, work: 0, out: String::new() }
+    }
+
+    /// The printer, stopping also once big integers took more work than `fuel`.
+    pub fn with_fuel(mut self, fuel: u64) -> Self {
+        self.fuel = fuel;
+        self
+    }
+
+    /// The work that big integers took: finding decimal digits takes quadratic time.
+    pub fn work(&self) -> usize {
+        self.work
     }
 
     /// What was written.
@@ -77,7 +92,7 @@ impl<'a> Printer<'a> {
                 self.text("")
             }
             Value::Float(float) => self.text(&float_text(*float, ["##NaN", "##Inf", "##-Inf"])),
-            Value::Big(int) => self.text(&int.to_string()),
+            Value::Big(int) => self.big(int),
             Value::Kw(name) => {
                 self.out.push(':');
                 self.text(self.names.text(*name))
@@ -113,6 +128,18 @@ impl<'a> Printer<'a> {
             },
             _ => self.opaque(value),
         }
+    }
+
+    fn big(&mut self, int: &BigInt) -> Result<(), TooLong> {
+        let length = usize::try_from(int.bits()).unwrap_or(usize::MAX);
+        let words = length / 64;
+        self.work = self.work.saturating_add(words.saturating_mul(words) / 8);
+        // Three bits are less than a digit: what certainly does not fit is not worth computing.
+        let fits = self.out.len().saturating_add(length / 4) <= self.limit;
+        if !fits || self.work as u64 > self.fuel {
+            return Err(TooLong);
+        }
+        self.text(&int.to_string())
     }
 
     /// Values that have no literal form.
