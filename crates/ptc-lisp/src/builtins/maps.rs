@@ -25,13 +25,6 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(get {:a 1} :a)", "1"), ("(get {\"a\" 1} :a)", "1"), ("(get [7 8] 5 :none)", ":none")],
     ),
     native(
-        "clojure.core/get-in",
-        "[coll path] [coll path not-found]",
-        get_in,
-        "The value at the end of a path of keys; nil or not-found if a step is missing.",
-        &[("(get-in {:a {:b 2}} [:a :b])", "2"), ("(get-in {} [:a :b] 0)", "0")],
-    ),
-    native(
         "clojure.core/contains?",
         "[coll key]",
         contains,
@@ -81,13 +74,6 @@ pub(super) static TABLE: &[Builtin] = &[
         assoc,
         "Same as assoc; values with one owner are changed in place anyway.",
         &[("(persistent! (assoc! (transient {}) :a 1))", "{:a 1}")],
-    ),
-    native(
-        "clojure.core/assoc-in",
-        "[coll path value]",
-        assoc_in,
-        "Sets the value at the end of a path of keys; missing steps become maps.",
-        &[("(assoc-in {:a {:b 1}} [:a :c] 2)", "{:a {:b 1, :c 2}}")],
     ),
     native(
         "clojure.core/dissoc",
@@ -204,12 +190,6 @@ fn has_exact(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Sorted(body) if sorted::has_function(body) => contains(heap, args),
         _ => Ok(Value::Bool(lookup::find_exact(heap, &args[0], &args[1])?.is_some())),
     }
-}
-
-fn get_in(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let path = heap.collect(&args[1])?;
-    let default = args.get(2).cloned().unwrap_or_default();
-    lookup::get_in(heap, &args[0], &path, &default)
 }
 
 fn contains(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -361,8 +341,9 @@ fn rank(key: &Value) -> u8 {
     }
 }
 
-fn assoc(heap: &mut Heap, args: &mut [Value]) -> Res {
-    if args.len() % 2 == 0 {
+/// Sets keys of a map or indexes of a vector.
+pub(super) fn assoc(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args.len().is_multiple_of(2) {
         let hint = "write (assoc coll key value …): every key needs a value";
         let error = Error::new(ErrorKind::IllegalArgument, "the last key has no value");
         return Err(error.hint(hint).into());
@@ -430,7 +411,7 @@ fn assoc_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 /// Replaces the item of a vector, or appends at the index after the last.
-fn set_item(body: &mut Shared<VecObj>, key: &Value, value: Value) -> Res<()> {
+pub(super) fn set_item(body: &mut Shared<VecObj>, key: &Value, value: Value) -> Res<()> {
     let Value::Int(index) = key else {
         let error = format!("the index of a vector must be an integer, got {}", key.type_name());
         return raise(ErrorKind::IllegalArgument, error);
@@ -448,86 +429,6 @@ fn set_item(body: &mut Shared<VecObj>, key: &Value, value: Value) -> Res<()> {
             Ok(())
         }
         _ => Err(out_of_bounds(*index, &Value::Vec(body.clone())).into()),
-    }
-}
-
-/// `assoc-in`: goes down taking each step out of its slot, so that what has one owner keeps it, and
-/// comes back up putting the pieces together.
-fn assoc_in(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let mut path = heap.collect(&args[1])?;
-    for key in &path {
-        heap.realised(key)?;
-    }
-    if path.is_empty() {
-        path.push(Value::Nil);
-    }
-    if crosses_function_order(heap, &args[0], &path)? {
-        return Err(sorted::call("ptc.impl/assoc-in", take_from(args, 0)));
-    }
-    charge_path(heap, &args[0], &path)?;
-    let mut here = args::take(args, 0);
-    let last = path.pop().unwrap_or_default();
-    let mut above = Vec::with_capacity(path.len());
-    for key in path {
-        let next = step_into(heap, &mut here, &key)?;
-        above.push((std::mem::replace(&mut here, next), key));
-    }
-    here = put(heap, here, last, args::take(args, 2))?;
-    while let Some((container, key)) = above.pop() {
-        here = put(heap, container, key, here)?;
-    }
-    Ok(here)
-}
-
-/// Whether a collection with a comparator of its own lies on the path.
-fn crosses_function_order(heap: &mut Heap, coll: &Value, path: &[Value]) -> Res<bool> {
-    let mut here = coll.clone();
-    for key in path {
-        if matches!(&here, Value::Sorted(body) if sorted::has_function(body)) {
-            return Ok(true);
-        }
-        here = lookup::find(heap, &here, key)?.unwrap_or_default();
-    }
-    Ok(false)
-}
-
-/// Charges for all copies that a change along the path will make.
-fn charge_path(heap: &mut Heap, coll: &Value, path: &[Value]) -> Res<()> {
-    charge_copy(heap, coll)?;
-    let mut here = coll.clone();
-    for key in path {
-        heap.work(1)?;
-        heap.allocated(BODY + ENTRY);
-        here = lookup::find(heap, &here, key)?.unwrap_or_default();
-        // The handle in `here` is one owner, its slot the other.
-        if let Value::Map(body) = &here
-            && Rc::strong_count(body) > 2
-        {
-            heap.reserve(body.table.bytes())?;
-        }
-    }
-    Ok(())
-}
-
-fn step_into(heap: &mut Heap, here: &mut Value, key: &Value) -> Res {
-    if let Some(value) = lookup::take_slot(heap, here, key)? {
-        return Ok(value);
-    }
-    Ok(lookup::find(heap, here, key)?.unwrap_or_default())
-}
-
-fn put(heap: &mut Heap, container: Value, key: Value, value: Value) -> Res {
-    match container {
-        Value::Nil => Ok(Value::map_of([(key, value)])),
-        Value::Map(mut body) => {
-            insert(Rc::make_mut(&mut body), key, value);
-            Ok(Value::Map(body))
-        }
-        Value::Vec(mut body) => {
-            set_item(&mut body, &key, value)?;
-            Ok(Value::Vec(body))
-        }
-        other => assoc(heap, &mut [other, key, value]),
     }
 }
 
@@ -691,5 +592,87 @@ fn transient(_: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Vec(_) | Value::Map(_) | Value::Set(_) => Ok(args::take(args, 0)),
         _ => args::fail(args, 0, "a vector, map or set"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{answer, call, heap, ints};
+    use super::*;
+
+    #[test]
+    fn reading_is_flexible_and_writing_exact() {
+        let heap = &mut heap();
+        let [a, hyphen, low] = ["a", "foo-bar", "foo_bar"].map(|text| heap.keyword(text));
+        let text = |text: &str| Value::str(text);
+        let one = |key: Value| Value::map_of([(key, Value::Int(1))]);
+        let cases = [
+            ("get", vec![one(text("a")), a.clone()], "1"),
+            ("get", vec![one(a.clone()), text("a")], "1"),
+            ("get", vec![one(text("foo_bar")), hyphen.clone()], "1"),
+            ("get", vec![one(text("foo-bar")), low.clone()], "nil"),
+            ("get", vec![one(low), hyphen], "nil"),
+            ("get", vec![a.clone(), one(a.clone())], "type_error"),
+            ("get", vec![Value::Int(5), a.clone()], "nil"),
+            ("get", vec![text("abc"), Value::Int(1)], "\"b\""),
+            ("contains?", vec![one(text("a")), a.clone()], "true"),
+            ("find", vec![one(text("a")), a.clone()], "[:a 1]"),
+            ("select-keys", vec![one(text("a")), Value::vector(vec![a.clone()])], "{:a 1}"),
+            ("assoc", vec![one(text("a")), a.clone(), Value::Int(2)], "{\"a\" 1, :a 2}"),
+            ("dissoc", vec![one(text("a")), a.clone()], "{\"a\" 1}"),
+            ("contains?", vec![ints([5, 6]), Value::Int(5)], "true"),
+            ("contains?", vec![ints([1]), Value::Float(1.0)], "false"),
+            ("contains?", vec![text("abc"), text("b")], "type_error"),
+        ];
+        for (name, args, expected) in cases {
+            assert_eq!(answer(heap, &format!("clojure.core/{name}"), args), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_vector_key_is_a_path_unless_it_is_a_key() {
+        let heap = &mut heap();
+        let [a, b] = ["a", "b"].map(|text| heap.keyword(text));
+        let path = Value::vector(vec![a.clone(), b.clone()]);
+        let nested = Value::map_of([(a, Value::map_of([(b, Value::Int(2))]))]);
+        assert_eq!(answer(heap, "clojure.core/get", [nested, path.clone()]), "2");
+        let keyed = Value::map_of([(path.clone(), Value::Int(3))]);
+        assert_eq!(answer(heap, "clojure.core/get", [keyed, path]), "3");
+    }
+
+    #[test]
+    fn a_map_with_one_owner_is_changed_in_place() {
+        let heap = &mut heap();
+        let map = Value::map_of((0..100).map(|n| (Value::Int(n), Value::Nil)));
+        let Value::Map(body) = &map else { panic!("a map") };
+        let before = Rc::as_ptr(body);
+        let changed = call(heap, "clojure.core/assoc", [map, Value::Int(5), Value::Int(1)]).map_err(|_| ());
+        let Ok(Value::Map(body)) = changed else { panic!("a map") };
+        assert_eq!(Rc::as_ptr(&body), before);
+        let kept = Value::Map(body.clone());
+        let copy = call(heap, "clojure.core/dissoc", [kept, Value::Int(5)]).map_err(|_| ());
+        let Ok(Value::Map(copy)) = copy else { panic!("a map") };
+        assert_eq!((body.table.len(), copy.table.len()), (100, 99));
+    }
+
+    #[test]
+    fn maps_merge_and_refuse_what_is_no_entry() {
+        let heap = &mut heap();
+        let one = |key: i64, value: i64| Value::map_of([(Value::Int(key), Value::Int(value))]);
+        let cases = [
+            ("merge", vec![], "nil"),
+            ("merge", vec![Value::Nil, one(1, 2)], "{1 2}"),
+            ("merge", vec![one(1, 2), Value::Nil, one(1, 3)], "{1 3}"),
+            ("merge", vec![one(1, 2), ints([3, 4])], "{1 2, 3 4}"),
+            ("merge", vec![one(1, 2), ints([3])], "type_error"),
+            ("conj", vec![one(1, 2), ints([1, 2, 3])], "type_error"),
+            ("hash-map", vec![Value::Int(1)], "illegal_argument"),
+            ("keys", vec![Value::map_of([])], "nil"),
+            ("key", vec![ints([1, 2])], "type_error"),
+            ("zipmap", vec![ints([1, 2]), ints([3])], "{1 3}"),
+        ];
+        for (name, args, expected) in cases {
+            assert_eq!(answer(heap, &format!("clojure.core/{name}"), args), expected, "{name}");
+        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod access;
 pub mod args;
+mod arrays;
 mod registry;
 
 mod bits;
@@ -28,6 +29,7 @@ mod metadata;
 mod naming;
 mod numbers;
 mod parsing;
+mod paths;
 mod predicates;
 mod prims;
 mod printing;
@@ -114,6 +116,8 @@ pub const fn constant(
 /// All families of natives.
 pub(crate) static FAMILIES: &[&[Builtin]] = &[
     access::TABLE,
+    arrays::CONSTRUCTORS,
+    arrays::TABLE,
     bits::TABLE,
     casts::TABLE,
     cells::TABLE,
@@ -132,6 +136,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     naming::TABLE,
     numbers::TABLE,
     parsing::TABLE,
+    paths::TABLE,
     predicates::TABLE,
     prims::TABLE,
     printing::TABLE,

@@ -73,7 +73,7 @@ fn describe(heap: &mut Heap, args: &mut [Value]) -> Res {
         report.put(&mut summary, "paths", paths);
     }
     if !report.caps.is_empty() {
-        let caps = report.caps.iter().map(|cap| Value::str(cap)).collect();
+        let caps = report.caps.iter().map(Value::str).collect();
         report.put(&mut summary, "caps_hit", Value::vector(caps));
         report.put(&mut summary, "truncated", Value::Bool(true));
     }

@@ -391,3 +391,62 @@ fn as_seq(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn as_list(heap: &mut Heap, args: &mut [Value]) -> Res {
     over_array(heap, args, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{answer, call, heap, ints};
+    use super::*;
+
+    #[test]
+    fn adding_and_taking_at_the_ends() {
+        let heap = &mut heap();
+        let list = || Value::list(vec![Value::Int(1), Value::Int(2)]);
+        let int = Value::Int;
+        let cases = [
+            ("conj", vec![ints([1]), int(2), int(3)], "[1 2 3]"),
+            ("conj", vec![list(), int(0)], "(0 1 2)"),
+            ("conj", vec![Value::Nil, int(1), int(2)], "(2 1)"),
+            ("conj", vec![Value::str("a"), int(1)], "type_error"),
+            ("peek", vec![ints([1, 2])], "2"),
+            ("peek", vec![list()], "1"),
+            ("peek", vec![RangeObj::value(0, 1, 3)], "type_error"),
+            ("pop", vec![ints([1, 2])], "[1]"),
+            ("pop", vec![ints([])], "illegal_argument"),
+            ("pop", vec![list()], "(2)"),
+            ("subvec", vec![ints([1, 2, 3]), int(1)], "[2 3]"),
+            ("subvec", vec![ints([1, 2, 3]), int(2), int(1)], "index_out_of_bounds"),
+            ("subvec", vec![list(), int(0)], "type_error"),
+            ("cons", vec![int(0), ints([1])], "(0 1)"),
+            ("list*", vec![int(0), int(1), ints([2])], "(0 1 2)"),
+            ("vec", vec![Value::Nil], "[]"),
+            ("vec", vec![Value::str("ab")], "[\"a\" \"b\"]"),
+            ("reverse", vec![RangeObj::value(0, 1, 3)], "(2 1 0)"),
+            ("rseq", vec![ints([])], "nil"),
+            ("empty", vec![Value::str("a")], "nil"),
+            ("empty", vec![list()], "()"),
+        ];
+        for (name, args, expected) in cases {
+            assert_eq!(answer(heap, &format!("clojure.core/{name}"), args), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_over_an_array_becomes_its_vector_without_a_copy() {
+        let heap = &mut heap();
+        let vector = ints(0..100);
+        let Value::Vec(body) = &vector else { panic!("a vector") };
+        let array = Rc::as_ptr(body);
+        let seq = call(heap, "prim/as-seq", [vector]).map_err(|_| ()).expect("a sequence");
+        let back = call(heap, "clojure.core/vec", [seq]).map_err(|_| ());
+        let Ok(Value::Vec(body)) = back else { panic!("a vector") };
+        assert_eq!((Rc::as_ptr(&body), Rc::strong_count(&body)), (array, 1));
+    }
+
+    #[test]
+    fn a_shared_vector_is_copied_before_it_changes() {
+        let heap = &mut heap();
+        let vector = ints([1]);
+        let longer = call(heap, "clojure.core/conj", [vector.clone(), Value::Int(2)]).map_err(|_| ());
+        assert_eq!((heap.show(&vector), longer.map(|v| heap.show(&v))), ("[1]".into(), Ok("[1 2]".into())));
+    }
+}
