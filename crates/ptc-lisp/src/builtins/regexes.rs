@@ -1,5 +1,200 @@
-//! Regular expression functions.
+//! Regular expressions: `re-find` and its family, and the extensions of PTC-Lisp.
 
-use super::Builtin;
+use std::rc::Rc;
 
-pub(super) static TABLE: &[Builtin] = &[];
+use super::parsing::long;
+use super::{Builtin, args, native};
+use crate::error::Error;
+use crate::heap::Heap;
+use crate::regex::{Matcher, Search};
+use crate::signal::Res;
+use crate::value::{RegexObj, Shared, Value};
+
+pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "clojure.core/re-pattern",
+        "[s]",
+        re_pattern,
+        "The pattern that s spells, in Java's syntax. A pattern is given back as it is.",
+        &[(r#"(re-pattern "a+")"#, r##"#"a+""##)],
+    ),
+    native(
+        "clojure.core/re-find",
+        "[re s]",
+        re_find,
+        "The first match of re in s: its text, or a vector of it and the groups; nil if there is none.",
+        &[
+            (r##"(re-find #"\d+" "abc 123")"##, r#""123""#),
+            (r##"(re-find #"(\w)(\d)" "a1 b2")"##, r#"["a1" "a" "1"]"#),
+        ],
+    ),
+    native(
+        "clojure.core/re-matches",
+        "[re s]",
+        re_matches,
+        "Like re-find, but re must match all of s.",
+        &[
+            (r##"(re-matches #"(\d+)-(\d+)" "1-2")"##, r#"["1-2" "1" "2"]"#),
+            (r##"(re-matches #"a" "ab")"##, "nil"),
+        ],
+    ),
+    native(
+        "clojure.core/re-seq",
+        "[re s]",
+        re_seq,
+        "All matches of re in s, each as re-find gives it; nil if there is none.",
+        &[(r##"(re-seq #"\d+" "1 22 333")"##, r#"("1" "22" "333")"#)],
+    ),
+    native(
+        "ptc/re-split",
+        "[re s]",
+        re_split,
+        "The parts of s between the matches of re, empty ones at the end included.",
+        &[(r##"(re-split #"," "a,b,")"##, r#"["a" "b" ""]"#)],
+    ),
+    native("ptc/regex?", "[x]", is_regex, "Whether x is a pattern.", &[(r##"(regex? #"a")"##, "true")]),
+    native(
+        "ptc/extract",
+        "[pattern s] [pattern s group]",
+        extract,
+        "What a group (1 unless told) of the first match of pattern in s holds; nil if nothing.",
+        &[(r##"(extract #"id=(\d+)" "id=42")"##, r#""42""#), (r##"(extract #"a(b)?" "a")"##, "nil")],
+    ),
+    native(
+        "ptc/extract-int",
+        "[pattern s] [pattern s group] [pattern s group default]",
+        extract_int,
+        "What extract gives, as an integer; default (nil unless told) if there is none.",
+        &[(r##"(extract-int #"id=(\d+)" "id=42")"##, "42"), (r##"(extract-int #"(\d)" "x" 1 0)"##, "0")],
+    ),
+];
+
+/// A pattern argument.
+pub(super) fn pattern(args: &[Value], at: usize) -> Res<&Shared<RegexObj>> {
+    match args.get(at) {
+        Some(Value::Regex(body)) => Ok(body),
+        _ => Err(not_pattern(args, at).into()),
+    }
+}
+
+fn not_pattern(args: &[Value], at: usize) -> Error {
+    let error = args::wrong(args, at, "a regex");
+    match args.get(at) {
+        Some(Value::Str(_)) if args.iter().any(|arg| matches!(arg, Value::Regex(_))) => {
+            error.hint("the pattern comes first, then the text")
+        }
+        Some(Value::Str(_)) => error.hint("write the pattern as #\"…\", or use (re-pattern s)"),
+        _ => error,
+    }
+}
+
+/// Compiles a pattern that the program made.
+pub(super) fn compile(heap: &mut Heap, source: &str) -> Res<Shared<RegexObj>> {
+    heap.work(Matcher::compile_work(source.len()))?;
+    let matcher = Matcher::compile(source)?;
+    heap.allocated(matcher.bytes());
+    Ok(Rc::new(RegexObj { source: source.to_owned(), matcher }))
+}
+
+/// A pattern argument, or a string that spells one.
+fn pattern_or_text(heap: &mut Heap, args: &[Value], at: usize) -> Res<Shared<RegexObj>> {
+    match &args[at] {
+        Value::Regex(body) => Ok(body.clone()),
+        Value::Str(source) => compile(heap, source.as_str()),
+        _ => args::fail(args, at, "a regex or a string"),
+    }
+}
+
+fn re_pattern(heap: &mut Heap, args: &mut [Value]) -> Res {
+    match &args[0] {
+        Value::Regex(_) => Ok(args[0].clone()),
+        Value::Str(source) => Ok(Value::Regex(compile(heap, source.as_str())?)),
+        _ => args::fail(args, 0, "a string"),
+    }
+}
+
+/// The last match of a search as Clojure shows it: a string, or a vector with the groups.
+pub(super) fn match_value(search: &Search<'_>, groups: usize) -> Value {
+    let part = |index| search.group_text(index).map_or(Value::Nil, Value::str);
+    if groups == 0 { part(0) } else { Value::vector((0..=groups).map(part).collect()) }
+}
+
+/// Charges for what a search has done and for the match it found.
+pub(super) fn charge(heap: &mut Heap, search: &mut Search<'_>, groups: usize) -> Res<()> {
+    heap.work(search.take_cost())?;
+    let len = search.group_text(0).map_or(0, str::len);
+    let per_group = size_of::<Value>() + if len > 14 { len } else { 0 };
+    let vector = if groups == 0 { 0 } else { 64 };
+    heap.reserve(per_group.saturating_mul(groups + 1).saturating_add(vector))
+}
+
+fn re_find(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let regex = pattern(args, 0)?;
+    let text = args::text(args, 1)?;
+    let groups = regex.matcher.groups();
+    let mut search = Search::new(&regex.matcher, text);
+    let found = search.next(true);
+    charge(heap, &mut search, groups)?;
+    Ok(if found?.is_some() { match_value(&search, groups) } else { Value::Nil })
+}
+
+fn re_matches(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let regex = pattern(args, 0)?;
+    let text = args::text(args, 1)?;
+    let groups = regex.matcher.groups();
+    let mut search = Search::new(&regex.matcher, text);
+    let found = search.whole();
+    charge(heap, &mut search, groups)?;
+    Ok(if found? { match_value(&search, groups) } else { Value::Nil })
+}
+
+fn re_seq(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let regex = pattern(args, 0)?;
+    let text = args::text(args, 1)?;
+    let groups = regex.matcher.groups();
+    let mut search = Search::new(&regex.matcher, text);
+    let mut items = Vec::new();
+    loop {
+        let found = search.next(true);
+        charge(heap, &mut search, groups)?;
+        if found?.is_none() {
+            break;
+        }
+        items.push(match_value(&search, groups));
+    }
+    Ok(if items.is_empty() { Value::Nil } else { Value::seq(items) })
+}
+
+fn re_split(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let regex = pattern(args, 0)?;
+    let text = args::text(args, 1)?;
+    super::strings::pieces(heap, regex, text, -1, false).map(Value::vector)
+}
+
+fn is_regex(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(Value::Bool(matches!(args[0], Value::Regex(_))))
+}
+
+/// The text of the asked group of the first match.
+fn extracted(heap: &mut Heap, args: &[Value]) -> Res<Option<String>> {
+    let regex = pattern_or_text(heap, args, 0)?;
+    let text = args::text(args, 1)?;
+    let group = if args.len() > 2 { args::int(args, 2)? } else { 1 };
+    let mut search = Search::new(&regex.matcher, text);
+    let found = search.next(true);
+    charge(heap, &mut search, 0)?;
+    if found?.is_none() {
+        return Ok(None);
+    }
+    let group = usize::try_from(group).ok().filter(|group| *group <= regex.matcher.groups());
+    Ok(group.and_then(|group| search.group_text(group)).map(str::to_owned))
+}
+
+fn extract(heap: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(extracted(heap, args)?.map_or(Value::Nil, Value::string))
+}
+
+fn extract_int(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let found = extracted(heap, args)?.and_then(|text| long(&text));
+    Ok(found.map_or_else(|| args::take(args, 3), Value::Int))
+}

@@ -56,6 +56,10 @@ fn eval(form: &Form, heap: &mut Heap) -> Result<Value, Error> {
             let pairs = values.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
             Ok(Value::map(pairs.collect::<Table<Value>>()))
         }
+        FormKind::Regex(source) => {
+            let matcher = crate::regex::Matcher::compile(source)?;
+            Ok(Value::Regex(crate::value::RegexObj { source: source.clone(), matcher }.into()))
+        }
         FormKind::Quote(inner) => edn::value_of(inner, heap),
         FormKind::Symbol(name) => Ok(Value::Builtin(find(name)?)),
         _ => edn::value_of(form, heap),

@@ -1,9 +1,11 @@
 //! Making strings out of values: `str`, `join`, `escape`.
 
 use super::super::args::{self, text};
+use super::super::registry;
+use super::replacing::is_callable;
 use super::{string_bytes, write};
 use crate::heap::Heap;
-use crate::signal::Res;
+use crate::signal::{Res, Signal};
 use crate::value::text::graphemes;
 use crate::value::{Items, Value};
 
@@ -96,7 +98,7 @@ pub(super) fn join(heap: &mut Heap, args: &mut [Value]) -> Res {
 pub(super) fn escape(heap: &mut Heap, args: &mut [Value]) -> Res {
     let whole = text(args, 0)?;
     let Value::Map(table) = &args[1] else {
-        return args::fail(args, 1, "a map from characters to their replacements");
+        return escape_by_function(args);
     };
     write(heap, whole.len())?;
     let mut out = String::with_capacity(whole.len());
@@ -112,4 +114,15 @@ pub(super) fn escape(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
     }
     Ok(Value::string(out))
+}
+
+/// Natives call no functions: the core library goes on with the same arguments.
+fn escape_by_function(args: &mut [Value]) -> Res {
+    match registry().qualified("ptc.impl/escape-by") {
+        Some(id) if is_callable(&args[1]) => {
+            let args = args.iter_mut().map(std::mem::take).collect();
+            Err(Signal::Call(Value::Builtin(id), args).into())
+        }
+        _ => args::fail(args, 1, "a map or function from characters to their replacements"),
+    }
 }

@@ -5,7 +5,11 @@
 
 mod cases;
 mod joining;
+#[cfg(test)]
+mod pattern_tests;
+mod replacing;
 mod search;
+mod splitting;
 #[cfg(test)]
 mod tests;
 mod trimming;
@@ -17,6 +21,8 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
+
+pub(super) use splitting::pieces;
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -165,6 +171,56 @@ pub(super) static TABLE: &[Builtin] = &[
         search::split_lines,
         "The lines of s, without empty ones at the end.",
         &[(r#"(clojure.string/split-lines "a\nb\r\n")"#, r#"["a" "b"]"#)],
+    ),
+    native(
+        "clojure.string/split",
+        "[s separator] [s separator limit]",
+        splitting::split,
+        "The parts of s between the matches of separator, a regex or one character. A regex leaves out \
+         empty parts at the end unless limit is negative; a positive limit is the most parts.",
+        &[
+            (r##"(clojure.string/split "a,b,,c,," #",")"##, r#"["a" "b" "" "c"]"#),
+            (r##"(clojure.string/split "a b c" #" " 2)"##, r#"["a" "b c"]"#),
+        ],
+    ),
+    native(
+        "ptc/split",
+        "[s separator] [s separator limit]",
+        splitting::split_keeping_groups,
+        "Like clojure.string/split, but also keeps what the groups of a regex matched.",
+        &[(r#"(split "a,b" ",")"#, r#"["a" "b"]"#), (r##"(split "a1b" #"(\d)")"##, r#"["a" "1" "b"]"#)],
+    ),
+    native(
+        "clojure.string/replace",
+        "[s match replacement]",
+        replacing::replace,
+        "s with every match (a string or regex) replaced. For a regex, $1 in the replacement stands for a \
+         group, and the replacement may be a function or map of the match.",
+        &[
+            (r#"(clojure.string/replace "a.b.c" "." "-")"#, r#""a-b-c""#),
+            (r##"(clojure.string/replace "John Smith" #"(\w+) (\w+)" "$2, $1")"##, r#""Smith, John""#),
+        ],
+    ),
+    native(
+        "clojure.string/replace-first",
+        "[s match replacement]",
+        replacing::replace_first,
+        "Like replace, but only the first match.",
+        &[(r##"(clojure.string/replace-first "a1b2" #"\d" "#")"##, r##""a#b2""##)],
+    ),
+    native(
+        "clojure.string/re-quote-replacement",
+        "[replacement]",
+        replacing::re_quote_replacement,
+        "A replacement text that stands for itself, whatever it holds.",
+        &[(r#"(clojure.string/re-quote-replacement "$1")"#, r#""\\$1""#)],
+    ),
+    native(
+        "prim/re-pieces",
+        "[re s limit]",
+        replacing::re_pieces,
+        "s as a vector of the text before, between and after the matches of re, with the matches.",
+        &[],
     ),
 ];
 

@@ -1,0 +1,81 @@
+//! The linear engine: regular patterns, handed to `regex-automata` as its own kind of tree.
+
+use regex_automata::meta;
+use regex_syntax::hir::{Capture, Class, Hir, Look, Repetition};
+
+use super::node::{Assert, Mode, Node};
+
+/// A pattern compiled for the linear engine.
+#[derive(Debug)]
+pub(super) struct Linear {
+    pub(super) regex: meta::Regex,
+    /// How many bytes of text one unit of work pays for: fewer for larger patterns, since in the worst
+    /// case every part of the pattern is tried on every byte.
+    pub(super) bytes_per_unit: usize,
+}
+
+impl Linear {
+    /// Compiles a pattern, `None` if it is not regular or too large. `whole` asks for a match of the
+    /// whole text.
+    pub(super) fn new(node: &Node, whole: bool) -> Option<Linear> {
+        const SIZE_LIMIT: usize = 1 << 20;
+        const CACHE_LIMIT: usize = 1 << 18;
+        let mut hir = tree(node)?;
+        if whole {
+            hir = Hir::concat(vec![Hir::look(Look::Start), hir, Hir::look(Look::End)]);
+        }
+        let config = meta::Config::new()
+            .nfa_size_limit(Some(SIZE_LIMIT))
+            .onepass_size_limit(Some(CACHE_LIMIT))
+            .hybrid_cache_capacity(CACHE_LIMIT);
+        let regex = meta::Builder::new().configure(config).build_from_hir(&hir).ok()?;
+        let bytes_per_unit = (64 * 1024 / regex.memory_usage().max(1)).clamp(1, 8);
+        Some(Linear { regex, bytes_per_unit })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.regex.memory_usage()
+    }
+}
+
+/// The pattern as a tree of the library; `None` for what only the backtracking engine can do.
+fn tree(node: &Node) -> Option<Hir> {
+    Some(match node {
+        Node::Empty => Hir::empty(),
+        Node::Char(c) => Hir::literal(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        Node::Set(set) => Hir::class(Class::Unicode(set.ranges().clone())),
+        Node::Concat(nodes) => Hir::concat(nodes.iter().map(tree).collect::<Option<_>>()?),
+        Node::Alt(nodes) => Hir::alternation(nodes.iter().map(tree).collect::<Option<_>>()?),
+        Node::Repeat { mode: Mode::Possessive, .. } => return None,
+        // The engines differ in what a group inside remembers of a last, empty round.
+        Node::Repeat { node, .. } if node.nullable() && node.has_group() => return None,
+        Node::Repeat { node, min, max, mode } => Hir::repetition(Repetition {
+            min: *min,
+            max: *max,
+            greedy: *mode == Mode::Greedy,
+            sub: Box::new(tree(node)?),
+        }),
+        Node::Group { index, node } => {
+            let index = u32::try_from(*index).ok()?;
+            Hir::capture(Capture { index, name: None, sub: Box::new(tree(node)?) })
+        }
+        Node::Assert(place) => Hir::look(look(*place)?),
+        Node::Atomic(_) | Node::Look { .. } | Node::Backref { .. } => return None,
+    })
+}
+
+/// The library's name for a place. Line anchors are near enough except for the texts that
+/// [`super::search`] gives to the other engine.
+fn look(place: Assert) -> Option<Look> {
+    Some(match place {
+        Assert::TextStart => Look::Start,
+        Assert::TextEnd | Assert::LastLineEnd { .. } => Look::End,
+        Assert::LineStart { unix: true } => Look::StartLF,
+        Assert::LineStart { unix: false } => Look::StartCRLF,
+        Assert::LineEnd { unix: true } => Look::EndLF,
+        Assert::LineEnd { unix: false } => Look::EndCRLF,
+        Assert::Word { negate: false } => Look::WordUnicode,
+        Assert::Word { negate: true } => Look::WordUnicodeNegate,
+        Assert::SearchStart => return None,
+    })
+}

@@ -1,0 +1,104 @@
+//! Regular expressions: Java's syntax and meaning, in bounded time.
+//!
+//! A pattern is parsed into a tree of [`node::Node`]s with all flags applied. Two engines run it:
+//!
+//! | engine | for | time |
+//! |---|---|---|
+//! | `linear` | everything regular | linear in the text |
+//! | `backtrack` | look-around, back-references, possessive quantifiers, `\G`, and the few texts where Java's line anchors mean more than the linear engine knows | counted step by step, with a limit |
+//!
+//! A [`Search`] picks the engine for one text, walks over its matches as Java's `Matcher.find` does, and
+//! keeps count of the work, so that the caller can charge for it.
+
+mod backtrack;
+mod brackets;
+mod class;
+mod escape;
+mod linear;
+mod node;
+mod parse;
+mod program;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use crate::error::{Error, ErrorKind};
+use node::{Node, Traits};
+pub use search::{Search, Span};
+
+/// Longest pattern text in bytes.
+pub const MAX_PATTERN: usize = 10_000;
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub struct Matcher {
+    node: Node,
+    traits: Traits,
+    /// Names of groups with their numbers.
+    names: Vec<(String, usize)>,
+    groups: usize,
+    linear: Option<linear::Linear>,
+    /// The linear engine for matching a text as a whole, made when it is first needed.
+    whole: OnceLock<Option<linear::Linear>>,
+    /// The backtracking engine, made when it is first needed.
+    program: OnceLock<program::Program>,
+}
+
+impl Matcher {
+    /// Compiles a pattern in Java's syntax.
+    pub fn compile(source: &str) -> Result<Matcher, Error> {
+        if source.len() > MAX_PATTERN {
+            return Err(Error::new(
+                ErrorKind::IllegalArgument,
+                format!("a pattern of {} bytes is too long; the limit is {MAX_PATTERN}", source.len()),
+            ));
+        }
+        let parsed = parse::parse(source)?;
+        let traits = Traits::of(&parsed.node);
+        let linear = linear::Linear::new(&parsed.node, false);
+        Ok(Matcher {
+            traits,
+            linear,
+            names: parsed.names,
+            groups: parsed.groups,
+            node: parsed.node,
+            whole: OnceLock::new(),
+            program: OnceLock::new(),
+        })
+    }
+
+    /// Units of work that compiling a pattern of `bytes` bytes costs.
+    pub fn compile_work(bytes: usize) -> usize {
+        200 + bytes.saturating_mul(20)
+    }
+
+    /// How many groups the pattern has, group 0 (the whole match) not counted.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// The number of a named group.
+    pub fn group_named(&self, name: &str) -> Option<usize> {
+        self.names.iter().find(|(other, _)| other == name).map(|(_, index)| *index)
+    }
+
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let linear = |engine: &linear::Linear| engine.bytes();
+        let whole = self.whole.get().and_then(Option::as_ref).map_or(0, linear);
+        let program = self.program.get().map_or(0, program::Program::bytes);
+        size_of::<Matcher>() + self.linear.as_ref().map_or(0, linear) + whole + program
+    }
+
+    fn program(&self) -> &program::Program {
+        self.program.get_or_init(|| program::Program::new(&self.node, self.groups))
+    }
+
+    fn whole(&self) -> Option<&linear::Linear> {
+        self.whole
+            .get_or_init(|| self.linear.as_ref().and_then(|_| linear::Linear::new(&self.node, true)))
+            .as_ref()
+    }
+}

@@ -1,0 +1,190 @@
+//! The tree of a pattern, and what can be told from looking at it.
+
+use std::sync::Arc;
+
+use super::class::CharSet;
+
+/// A piece of a pattern. Flags are already applied: a letter that ignores case is a set.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    /// Matches the empty text.
+    Empty,
+    /// One character.
+    Char(char),
+    /// One character out of a set; an empty set never matches.
+    Set(Arc<CharSet>),
+    /// One after the other.
+    Concat(Vec<Node>),
+    /// The first that leads to a match.
+    Alt(Vec<Node>),
+    /// Several times.
+    Repeat { node: Box<Node>, min: u32, max: Option<u32>, mode: Mode },
+    /// A numbered group.
+    Group { index: usize, node: Box<Node> },
+    /// `(?>…)`: once left, never entered again.
+    Atomic(Box<Node>),
+    /// Look-around.
+    Look { behind: bool, negate: bool, node: Box<Node> },
+    /// What a group matched, once more.
+    Backref { group: usize, case: Case },
+    /// A place in the text.
+    Assert(Assert),
+}
+
+/// How a quantifier tries counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Most first.
+    Greedy,
+    /// Fewest first.
+    Lazy,
+    /// Most only.
+    Possessive,
+}
+
+/// Which letters count as the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    /// Only equal ones.
+    Exact,
+    /// ASCII letters regardless of case.
+    Ascii,
+    /// All letters regardless of case.
+    Unicode,
+}
+
+/// Places in a text. `unix` means that only `\n` ends a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assert {
+    /// `\A`, `^`
+    TextStart,
+    /// `\z`
+    TextEnd,
+    /// `\Z`, `$`: the end, or before a line end that ends the text.
+    LastLineEnd { unix: bool },
+    /// `(?m)^`
+    LineStart { unix: bool },
+    /// `(?m)$`
+    LineEnd { unix: bool },
+    /// `\b`, or `\B` if negated. Letters of all scripts make words, as they do up to Java 18.
+    Word { negate: bool },
+    /// `\G`
+    SearchStart,
+}
+
+/// What matters for the choice of an engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Traits {
+    /// `$` or `\Z`: means more at a line end that ends the text.
+    pub(super) last_line_end: bool,
+    /// `(?m)^`: means less after a line end that ends the text.
+    pub(super) line_start: bool,
+    /// `(?m)^` or `(?m)$`: lines may also end with rare characters.
+    pub(super) lines: bool,
+    /// Looking for a match may read far beyond its end, so finding all matches may take quadratic time.
+    pub(super) overruns: bool,
+}
+
+impl Traits {
+    pub(super) fn of(node: &Node) -> Traits {
+        let mut traits = Traits::default();
+        traits.visit(node);
+        traits.overruns = overruns(node, false, false);
+        traits
+    }
+
+    fn visit(&mut self, node: &Node) {
+        match node {
+            Node::Assert(Assert::LastLineEnd { .. }) => self.last_line_end = true,
+            Node::Assert(Assert::LineStart { .. }) => {
+                self.line_start = true;
+                self.lines = true;
+            }
+            Node::Assert(Assert::LineEnd { .. }) => self.lines = true,
+            _ => node.children().iter().for_each(|child| self.visit(child)),
+        }
+    }
+}
+
+impl Node {
+    /// The nodes directly inside.
+    pub(super) fn children(&self) -> &[Node] {
+        match self {
+            Node::Concat(nodes) | Node::Alt(nodes) => nodes,
+            Node::Repeat { node, .. }
+            | Node::Group { node, .. }
+            | Node::Atomic(node)
+            | Node::Look { node, .. } => std::slice::from_ref(node),
+            _ => &[],
+        }
+    }
+
+    /// Whether there is a numbered group inside.
+    pub(super) fn has_group(&self) -> bool {
+        matches!(self, Node::Group { .. }) || self.children().iter().any(Node::has_group)
+    }
+
+    /// Whether it can match the empty text; `true` when in doubt.
+    pub(super) fn nullable(&self) -> bool {
+        match self {
+            Node::Char(_) | Node::Set(_) => false,
+            Node::Concat(nodes) => nodes.iter().all(Node::nullable),
+            Node::Alt(nodes) => nodes.iter().any(Node::nullable),
+            Node::Repeat { node, min, .. } => *min == 0 || node.nullable(),
+            Node::Group { node, .. } | Node::Atomic(node) => node.nullable(),
+            Node::Empty | Node::Look { .. } | Node::Backref { .. } | Node::Assert(_) => true,
+        }
+    }
+
+    /// The fewest and most characters it can match; `None` as the most means no bound.
+    pub(super) fn width(&self) -> (usize, Option<usize>) {
+        match self {
+            Node::Char(_) | Node::Set(_) => (1, Some(1)),
+            Node::Empty | Node::Look { .. } | Node::Assert(_) => (0, Some(0)),
+            Node::Backref { .. } => (0, None),
+            Node::Concat(nodes) => {
+                nodes.iter().map(Node::width).fold((0, Some(0)), |(min, max), (low, high)| {
+                    (min.saturating_add(low), max.zip(high).map(|(max, high)| max.saturating_add(high)))
+                })
+            }
+            Node::Alt(nodes) => {
+                let widths = nodes.iter().map(Node::width);
+                widths
+                    .reduce(|(min, max), (low, high)| {
+                        (min.min(low), max.zip(high).map(|(max, high)| max.max(high)))
+                    })
+                    .unwrap_or((0, Some(0)))
+            }
+            Node::Repeat { node, min, max, .. } => {
+                let (low, high) = node.width();
+                let most = max.zip(high).map(|(max, high)| high.saturating_mul(max as usize));
+                (low.saturating_mul(*min as usize), most)
+            }
+            Node::Group { node, .. } | Node::Atomic(node) => node.width(),
+        }
+    }
+}
+
+/// Whether a search may read on without bound after it has seen a possible match: there is a loop
+/// without bound that something must follow (`tail`), inside a part that need not match (`optional`).
+fn overruns(node: &Node, tail: bool, optional: bool) -> bool {
+    match node {
+        Node::Alt(nodes) => nodes.iter().any(|node| overruns(node, tail, true)),
+        Node::Repeat { node, min, max, .. } => {
+            let endless = max.is_none();
+            (endless && tail && optional) || overruns(node, tail, optional || *min == 0 || endless)
+        }
+        Node::Concat(nodes) => {
+            let mut follows = tail;
+            nodes.iter().rev().any(|node| {
+                let found = overruns(node, follows, optional);
+                follows |= !node.nullable();
+                found
+            })
+        }
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Look { node, .. } => {
+            overruns(node, tail, optional)
+        }
+        _ => false,
+    }
+}

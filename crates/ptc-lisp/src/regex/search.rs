@@ -1,0 +1,169 @@
+//! Walking over the matches in a text, as Java's `Matcher` does.
+
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::{Anchored, Input};
+
+use super::Matcher;
+use super::backtrack::{NONE, State, TooComplex};
+use super::linear::Linear;
+use crate::error::{Error, ErrorKind};
+
+/// Where something stands in a text, in bytes.
+pub type Span = std::ops::Range<usize>;
+
+/// Steps that the backtracking engine may take on any text, and further ones per byte of it.
+const STEPS: u64 = 1_000_000;
+const STEPS_PER_BYTE: u64 = 32;
+
+/// A search for the matches of a pattern in a text.
+#[derive(Debug)]
+pub struct Search<'a> {
+    matcher: &'a Matcher,
+    text: &'a str,
+    /// The linear engine, unless this text needs the other one.
+    linear: Option<&'a Linear>,
+    state: Option<State<'a>>,
+    slots: Vec<Option<NonMaxUsize>>,
+    /// The last match.
+    last: Option<Span>,
+    /// Bytes that the linear engine may still read in vain; see [`Search::overdrawn`].
+    credit: usize,
+    cost: u64,
+}
+
+impl<'a> Search<'a> {
+    /// A search that has found nothing yet.
+    pub fn new(matcher: &'a Matcher, text: &'a str) -> Search<'a> {
+        let linear = matcher.linear.as_ref().filter(|_| !means_more(matcher, text));
+        let credit = (1 << 20) + 64 * text.len();
+        Search { matcher, text, linear, state: None, slots: Vec::new(), last: None, credit, cost: 1 }
+    }
+
+    /// Units of work done since the last call; the caller charges for them.
+    pub fn take_cost(&mut self) -> usize {
+        usize::try_from(std::mem::take(&mut self.cost)).unwrap_or(usize::MAX)
+    }
+
+    /// Finds the next match. The search goes on where the last match ended, one character further if
+    /// that was empty. Groups are only known afterwards if `groups` is set.
+    pub fn next(&mut self, groups: bool) -> Result<Option<Span>, Error> {
+        let previous = self.last.as_ref().map_or(0, |last| last.end);
+        let at = match &self.last {
+            Some(last) if last.is_empty() => match self.text[previous..].chars().next() {
+                Some(c) => previous + c.len_utf8(),
+                None => return Ok(None),
+            },
+            _ => previous,
+        };
+        self.last = self.find(at, previous, groups)?;
+        Ok(self.last.clone())
+    }
+
+    /// Finds the first match at or after `at`.
+    pub fn find_at(&mut self, at: usize) -> Result<Option<Span>, Error> {
+        self.last = self.find(at, at, true)?;
+        Ok(self.last.clone())
+    }
+
+    /// Whether the whole text matches; groups are known then.
+    pub fn whole(&mut self) -> Result<bool, Error> {
+        let linear = self.linear.and_then(|_| self.matcher.whole());
+        let found = match linear {
+            Some(linear) => self.find_linear(linear, 0, true),
+            None => {
+                let found = self.backtracking(State::whole)?;
+                found.then_some(0..self.text.len())
+            }
+        };
+        self.last = found;
+        Ok(self.last.is_some())
+    }
+
+    /// Where a group stood in the last match.
+    pub fn group(&self, index: usize) -> Option<Span> {
+        if let Some(state) = &self.state {
+            let at = |slot: usize| state.slots.get(slot).copied().filter(|at| *at != NONE);
+            return Some(at(2 * index)?..at(2 * index + 1)?);
+        }
+        if index == 0 {
+            return self.last.clone();
+        }
+        let at = |slot: usize| self.slots.get(slot).copied().flatten().map(NonMaxUsize::get);
+        Some(at(2 * index)?..at(2 * index + 1)?)
+    }
+
+    /// The text of a group in the last match.
+    pub fn group_text(&self, index: usize) -> Option<&'a str> {
+        self.text.get(self.group(index)?)
+    }
+
+    fn find(&mut self, at: usize, previous: usize, groups: bool) -> Result<Option<Span>, Error> {
+        if at > self.text.len() {
+            return Ok(None);
+        }
+        if self.overdrawn(at) {
+            self.linear = None;
+        }
+        if let Some(linear) = self.linear {
+            return Ok(self.find_linear(linear, at, groups));
+        }
+        let found = self.backtracking(|state| state.find(at, previous))?;
+        Ok(if found { self.group(0) } else { None })
+    }
+
+    /// A pattern such as `a.*z|a` reads to the end of the text for every `a` it finds. Only so much of
+    /// that is allowed before the other engine, which counts its steps, takes over.
+    fn overdrawn(&mut self, at: usize) -> bool {
+        if self.linear.is_none() || !self.matcher.traits.overruns {
+            return false;
+        }
+        let ahead = self.text.len() - at;
+        let overdrawn = ahead > self.credit;
+        self.credit = self.credit.saturating_sub(ahead);
+        overdrawn
+    }
+
+    fn find_linear(&mut self, linear: &Linear, at: usize, groups: bool) -> Option<Span> {
+        let input = Input::new(self.text).range(at..).anchored(Anchored::No);
+        let found = if groups && self.matcher.groups > 0 {
+            self.slots.resize(2 * (self.matcher.groups + 1), None);
+            self.slots.fill(None);
+            linear.regex.search_slots(&input, &mut self.slots)?;
+            let at = |slot: usize| self.slots[slot].map(NonMaxUsize::get);
+            at(0).zip(at(1)).map(|(from, to)| from..to)
+        } else {
+            linear.regex.search(&input).map(|found| found.range())
+        };
+        let read = found.as_ref().map_or(self.text.len(), |found| found.end) - at;
+        self.cost += 1 + (read / linear.bytes_per_unit) as u64;
+        found
+    }
+
+    fn backtracking(
+        &mut self,
+        search: impl FnOnce(&mut State<'a>) -> Result<bool, TooComplex>,
+    ) -> Result<bool, Error> {
+        let limit = STEPS + STEPS_PER_BYTE * self.text.len() as u64;
+        let program = self.matcher.program();
+        let state = self.state.get_or_insert_with(|| State::new(program, self.text, limit));
+        let before = state.steps;
+        let found = search(state);
+        self.cost += state.steps - before;
+        state.steps = 0;
+        found.map_err(|TooComplex| {
+            let message = format!("matching took more than {limit} steps and was given up");
+            let hint = "avoid nested repetition such as (a+)+ and look-around on long texts";
+            Error::new(ErrorKind::Runtime, message).hint(hint)
+        })
+    }
+}
+
+/// Whether line anchors mean more in this text than the linear engine knows: lines may also end with
+/// U+0085, U+2028 or U+2029, `$` also stands before a line end that ends the text, and `(?m)^` does not
+/// stand after it.
+fn means_more(matcher: &Matcher, text: &str) -> bool {
+    let traits = matcher.traits;
+    const RARE: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+    ((traits.last_line_end || traits.line_start) && text.ends_with(['\n', '\r', RARE[0], RARE[1], RARE[2]]))
+        || (traits.lines && !text.is_ascii() && text.contains(RARE))
+}

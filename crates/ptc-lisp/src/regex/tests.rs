@@ -1,0 +1,113 @@
+//! Patterns as Java understands them.
+
+use super::{Matcher, Search};
+
+/// All matches of a pattern in a text: `start-end` in characters, groups after it.
+pub(super) fn all(pattern: &str, text: &str) -> String {
+    let matcher = match Matcher::compile(pattern) {
+        Ok(matcher) => matcher,
+        Err(_) => return "error".into(),
+    };
+    found_by(&matcher, text)
+}
+
+fn found_by(matcher: &Matcher, text: &str) -> String {
+    let mut search = Search::new(matcher, text);
+    let mut found = Vec::new();
+    while let Some(span) = search.next(true).expect("few steps") {
+        let count = |end: usize| text[..end].encode_utf16().count();
+        let mut shown = format!("{}-{}", count(span.start), count(span.end));
+        for group in 1..=matcher.groups() {
+            shown.push(' ');
+            shown.push_str(&search.group_text(group).map_or("nil".into(), |text| format!("{text:?}")));
+        }
+        found.push(shown);
+    }
+    found.join(", ")
+}
+
+/// Vectors of a pattern, a text, and what Java 17 finds.
+const JAVA: &str = include_str!("java.edn");
+
+#[test]
+fn patterns_find_what_java_finds() {
+    let limits = crate::reader::ReadLimits::default();
+    let mut wrong = Vec::new();
+    for form in crate::reader::read_all(JAVA, &limits).expect("readable") {
+        let case: Vec<&str> = form.as_vector().expect("vector").iter().map(text_of).collect();
+        let got = all(case[0], case[1]);
+        if got != case[2] {
+            wrong.push(format!("{} in {:?}\n  finds {got}\n  not   {}", case[0], case[1], case[2]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn text_of(form: &crate::syntax::Form) -> &str {
+    match &form.kind {
+        crate::syntax::FormKind::Str(text) => text,
+        _ => "",
+    }
+}
+
+#[test]
+fn the_backtracking_engine_agrees_with_the_linear_one() {
+    let limits = crate::reader::ReadLimits::default();
+    for form in crate::reader::read_all(JAVA, &limits).expect("readable") {
+        let case: Vec<&str> = form.as_vector().expect("vector").iter().map(text_of).collect();
+        let Ok(mut matcher) = Matcher::compile(case[0]) else { continue };
+        let whole = Search::new(&matcher, case[1]).whole().expect("few steps");
+        matcher.linear = None;
+        matcher.whole = Default::default();
+        let mut search = Search::new(&matcher, case[1]);
+        assert_eq!(search.whole().expect("few steps"), whole, "{} on {:?}", case[0], case[1]);
+        assert_eq!(found_by(&matcher, case[1]), case[2], "{} in {:?}", case[0], case[1]);
+    }
+}
+
+#[test]
+fn endless_backtracking_is_given_up() {
+    let matcher = Matcher::compile(r"(?=(a+)+b)").expect("pattern");
+    let text = "a".repeat(40);
+    let error = Search::new(&matcher, &text).next(true).expect_err("too many steps");
+    assert!(error.message.contains("steps"), "{}", error.message);
+}
+
+#[test]
+fn a_pattern_that_reads_ahead_in_vain_is_not_quadratic() {
+    let matcher = Matcher::compile("(?s)a.*z|a").expect("pattern");
+    let text = "a".repeat(200_000);
+    let mut search = Search::new(&matcher, &text);
+    let mut cost = 0;
+    let stopped = loop {
+        match search.next(false) {
+            Ok(Some(_)) => cost += search.take_cost(),
+            Ok(None) => break false,
+            Err(_) => break true,
+        }
+        if cost > 10_000_000 {
+            break true;
+        }
+    };
+    assert!(stopped);
+}
+
+#[test]
+fn errors_say_where_and_how_to_write_it() {
+    for (pattern, part, hint) in [
+        ("a(b", "`(` is never closed (at position 1", "\\("),
+        ("*a", "`*` has nothing before it", "\\*"),
+        ("[a-", "`[` is never closed", "\\["),
+        (r"\y", "`\\y` is not an escape", "without"),
+        (r"\p{Foo}", "no character property named Foo", "IsGreek"),
+        ("(?P<n>a)", "not a kind of group", "(?<name>"),
+    ] {
+        let error = Matcher::compile(pattern).expect_err(pattern);
+        assert!(error.message.contains(part), "{}", error.message);
+        assert!(error.hint.is_some_and(|text| text.contains(hint)));
+    }
+    let deep = "(".repeat(5000);
+    assert!(Matcher::compile(&deep).is_err());
+    let long = "a".repeat(super::MAX_PATTERN + 1);
+    assert!(Matcher::compile(&long).is_err());
+}
