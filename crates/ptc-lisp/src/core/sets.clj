@@ -30,7 +30,7 @@
                 vb (prim/get-exact b k :ptc.impl/none)
                 in-a (not (identical? va :ptc.impl/none))
                 in-b (not (identical? vb :ptc.impl/none))
-                [only-a only-b both] (diff (if in-a va nil) (if in-b vb nil))
+                [only-a only-b both] (clojure.data/diff (if in-a va nil) (if in-b vb nil))
                 same (and in-a in-b (or (some? both) (and (nil? va) (nil? vb))))]
             [(add-part (nth out 0) k only-a (and in-a (or (some? only-a) (not same))))
              (add-part (nth out 1) k only-b (and in-b (or (some? only-b) (not same))))
