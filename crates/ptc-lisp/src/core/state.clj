@@ -139,15 +139,13 @@
 
 (ns ptc.impl)
 
-(defn atom-with
-  "An atom with options: :validator, a test its values must pass, and :meta."
+(defn checked-atom
+  "A new atom with a validator, which its first value must pass as well."
   {:examples [["(let [a (atom 1 :validator pos? :meta {:m 1})] [@a (meta a)])" "[1 {:m 1}]"]
               ["(try (atom -1 :validator pos?) (catch IllegalStateException e :refused))" ":refused"]]}
-  [value & {:keys [validator meta]}]
-  (let [a (atom value)]
-    (if validator (set-validator! a validator))
-    (if meta (reset-meta! a meta))
-    a))
+  [a validator]
+  (set-validator! a validator)
+  a)
 
 (defn force-delay
   "The value of a delay, which runs at most once."
