@@ -1,14 +1,216 @@
 //! Compiled code: what the compiler makes, the machine runs, and machines share.
+//!
+//! A [`Unit`] is plain data without pointers into any machine, so any number of machines can run it
+//! at once. Binding it to a machine ([`Linked`]) turns its constants into values and its global names
+//! into slots.
 
 use std::sync::Arc;
 
+use num_bigint::BigInt;
+
+use crate::builtins::BuiltinId;
+use crate::span::Span;
 use crate::value::Value;
+
+/// A register of the running function.
+pub type Reg = u16;
+
+/// An instruction. Registers are relative to the frame; jumps are absolute in the unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Op {
+    /// `dst = nil`
+    Nil { dst: Reg },
+    /// `dst = value`
+    Bool { dst: Reg, value: bool },
+    /// `dst = value`
+    Int { dst: Reg, value: i32 },
+    /// `dst = constant`
+    Const { dst: Reg, at: u32 },
+    /// `dst = src`
+    Copy { dst: Reg, src: Reg },
+    /// `dst = src`, and `src` is empty afterwards
+    Move { dst: Reg, src: Reg },
+    /// `dst = captured value`
+    Capture { dst: Reg, at: u16 },
+    /// `dst = the running function`
+    SelfFn { dst: Reg },
+    /// `dst = another function of the running function's letfn`
+    Sibling { dst: Reg, func: u16 },
+    /// `dst = another function of the letfn that made the function in of`
+    SiblingOf { dst: Reg, of: Reg, func: u16 },
+    /// `dst = a new function`; its captures stand in registers from `first` on
+    Function { dst: Reg, first: Reg, func: u16 },
+    /// `dst = definition`
+    Global { dst: Reg, at: u32 },
+    /// `dst = definition, or nil if there is none`
+    GlobalOrNil { dst: Reg, at: u32 },
+    /// `dst = whether the definition exists`
+    HasGlobal { dst: Reg, at: u32 },
+    /// definition `= src`
+    Define { src: Reg, at: u32 },
+    /// `dst = input named by the constant`
+    Data { dst: Reg, at: u32 },
+    /// `dst = result of an earlier program (1 is the latest)`
+    History { dst: Reg, nth: u16 },
+    /// go on at `to`
+    Jump { to: u32 },
+    /// go on at `to` if `src` is nil or false
+    JumpIfNot { src: Reg, to: u32 },
+    /// go on at `to` unless `src` is nil or false
+    JumpIf { src: Reg, to: u32 },
+    /// go on at `to` if `src` is nil
+    JumpIfNil { src: Reg, to: u32 },
+    /// call the function in `f` with `n` arguments that follow it
+    Call { dst: Reg, f: Reg, n: u16 },
+    /// call a builtin with `n` arguments that follow register `f`
+    CallBuiltin { dst: Reg, f: Reg, n: u8, id: BuiltinId },
+    /// call the function in `f` in place of the running one
+    TailCall { f: Reg, n: u16 },
+    /// give `src` back to the caller
+    Return { src: Reg },
+    /// `dst = a + b`
+    Add { dst: Reg, a: Reg, b: Reg },
+    /// `dst = a + value`
+    AddInt { dst: Reg, a: Reg, value: i16 },
+    /// `dst = a - b`
+    Sub { dst: Reg, a: Reg, b: Reg },
+    /// `dst = a * b`
+    Mul { dst: Reg, a: Reg, b: Reg },
+    /// `dst = a < b`
+    Less { dst: Reg, a: Reg, b: Reg },
+    /// `dst = a <= b`
+    LessEq { dst: Reg, a: Reg, b: Reg },
+    /// `dst = a = b`
+    Equal { dst: Reg, a: Reg, b: Reg },
+    /// `dst = (not src)`
+    Not { dst: Reg, src: Reg },
+    /// `dst = (get map keyword)` with the keyword a constant
+    Lookup { dst: Reg, map: Reg, key: u16 },
+    /// `dst = [n registers from first on]`
+    Vector { dst: Reg, first: Reg, n: u16 },
+    /// `dst = {n pairs of registers from first on}`
+    Map { dst: Reg, first: Reg, n: u16 },
+    /// `dst = #{n registers from first on}`
+    Set { dst: Reg, first: Reg, n: u16 },
+    /// `dst = a walk over src`
+    Walk { dst: Reg, src: Reg },
+    /// `dst = the next item of the walk`, skipping the next instruction; at the end go on with it
+    Next { dst: Reg, walk: Reg },
+    /// if `src` is `(reduced x)`, make it `x` and go on; else skip the next instruction
+    Unreduce { src: Reg },
+    /// `dst = the value at key`, taken out of `map` if nobody else sees it
+    TakeSlot { dst: Reg, map: Reg, key: Reg },
+    /// from here on an exception goes to `to`, with the exception in `dst`
+    Try { dst: Reg, to: u32 },
+    /// the innermost `Try` ends
+    EndTry,
+    /// `dst = whether the exception in src is of the class named by the constant`
+    Catches { dst: Reg, src: Reg, class: u16 },
+    /// throw what is in `src` again
+    Throw { src: Reg },
+}
+
+const _: () = assert!(size_of::<Op>() == 8);
+
+/// A constant, as data.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Const {
+    /// The value that marks "nothing there".
+    Unbound,
+    /// `nil`
+    Nil,
+    /// A boolean.
+    Bool(bool),
+    /// A small integer.
+    Int(i64),
+    /// A large integer.
+    Big(BigInt),
+    /// A float.
+    Float(f64),
+    /// A string.
+    Str(String),
+    /// A keyword.
+    Keyword(String),
+    /// A symbol.
+    Symbol(String),
+    /// A class or record type.
+    Type(String),
+    /// A tool.
+    Tool(String),
+    /// The name of a definition.
+    Var(String),
+    /// A builtin.
+    Builtin(BuiltinId),
+    /// A regular expression.
+    Regex(String),
+    /// `#inst`, `#uuid`.
+    Tagged(String, String),
+    /// A list.
+    List(Vec<Const>),
+    /// A vector.
+    Vector(Vec<Const>),
+    /// A map.
+    Map(Vec<(Const, Const)>),
+    /// A set.
+    Set(Vec<Const>),
+}
+
+/// One arity of a function.
+#[derive(Clone, Debug)]
+pub struct Arity {
+    /// How many parameters are fixed.
+    pub params: u16,
+    /// Whether another parameter takes the rest.
+    pub variadic: bool,
+    /// How many registers it needs.
+    pub registers: u16,
+    /// Where its code begins in the unit.
+    pub entry: u32,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default)]
+pub struct Func {
+    /// The name it was defined with.
+    pub name: Option<String>,
+    /// Its arities.
+    pub arities: Vec<Arity>,
+    /// How many values it captures.
+    pub captures: u16,
+}
+
+impl Func {
+    /// The arity for a call with `count` arguments: an exact one before the variadic one.
+    #[inline]
+    pub fn arity(&self, count: usize) -> Option<&Arity> {
+        let fits = |arity: &&Arity| {
+            usize::from(arity.params) == count || (arity.variadic && count >= usize::from(arity.params))
+        };
+        match self.arities.as_slice() {
+            [only] => Some(only).filter(fits),
+            many => many
+                .iter()
+                .find(|arity| !arity.variadic && usize::from(arity.params) == count)
+                .or_else(|| many.iter().find(fits)),
+        }
+    }
+}
 
 /// A compiled source text.
 #[derive(Debug, Default)]
 pub struct Unit {
-    /// Names of functions, by index.
-    pub names: Vec<Option<String>>,
+    /// All instructions.
+    pub ops: Vec<Op>,
+    /// Where each instruction comes from.
+    pub spans: Vec<Span>,
+    /// All functions; the last is the program itself.
+    pub funcs: Vec<Func>,
+    /// All constants.
+    pub consts: Vec<Const>,
+    /// Names of definitions the code refers to.
+    pub globals: Vec<String>,
+    /// The text it was compiled from.
+    pub source: Arc<str>,
 }
 
 /// A unit bound to one machine.
@@ -16,13 +218,17 @@ pub struct Unit {
 pub struct Linked {
     /// The code, shared by all machines.
     pub unit: Arc<Unit>,
+    /// Its number in the machine.
+    pub id: u32,
     /// Constants as values of this machine.
     pub consts: Vec<Value>,
+    /// Slots of the definitions it refers to.
+    pub globals: Vec<u32>,
 }
 
 impl Linked {
     /// The name a function was defined with.
     pub fn function_name(&self, func: u32) -> Option<&str> {
-        self.unit.names.get(func as usize)?.as_deref()
+        self.unit.funcs.get(func as usize)?.name.as_deref()
     }
 }

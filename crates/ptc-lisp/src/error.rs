@@ -124,12 +124,14 @@ impl ErrorKind {
 
 /// An error: kind, message, hint and place.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{}: {message}", kind.reason())]
+#[error("{}: {}", kind.reason(), self.text())]
 pub struct Error {
     /// What sort of error it is.
     pub kind: ErrorKind,
     /// What happened, one sentence without the kind.
     pub message: String,
+    /// The function that found fault, if one did; messages begin with it.
+    pub function: Option<String>,
     /// How to fix it, if that is known.
     pub hint: Option<String>,
     /// Where it happened, if that is known.
@@ -143,7 +145,23 @@ pub struct Error {
 impl Error {
     /// An error without place or hint.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into(), hint: None, span: None, notes: Vec::new(), repaired: None }
+        Error {
+            kind,
+            message: message.into(),
+            function: None,
+            hint: None,
+            span: None,
+            notes: Vec::new(),
+            repaired: None,
+        }
+    }
+
+    /// The message with the function that found fault before it.
+    pub fn text(&self) -> String {
+        match &self.function {
+            Some(function) => format!("{function}: {}", self.message),
+            None => self.message.clone(),
+        }
     }
 
     /// Adds the place, unless a more precise one is already there.

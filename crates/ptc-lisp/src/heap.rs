@@ -9,7 +9,9 @@ use crate::limits::Limits;
 use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
 use crate::value::print::{Printer, Style, pr_str};
-use crate::value::{CellKind, CellObj, CellState, Items, LazyObj, LazyState, Shared, Value};
+use crate::value::{
+    CellKind, CellObj, CellState, Items, LazyObj, LazyState, MAX_DEPTH, Shared, Table, Value,
+};
 
 /// The state that natives share with the machine.
 #[derive(Debug)]
@@ -35,6 +37,13 @@ pub struct Heap {
     pub captures: Vec<String>,
     random: u64,
     gensym: u64,
+    /// Results of `task`, by id.
+    pub journal: Table<Value>,
+    /// Steps of the plan that are done: id and summary.
+    pub steps: Vec<(String, String)>,
+    /// What `(budget/remaining)` gives.
+    pub budget: Value,
+    hierarchy: Value,
     /// All lazy sequences and cells alive, so that a census can break cycles through them.
     pub lazies: Vec<Shared<LazyObj>>,
     /// See `lazies`.
@@ -57,6 +66,10 @@ impl Heap {
             captures: Vec::new(),
             random: 0x5eed,
             gensym: 0,
+            journal: Table::default(),
+            steps: Vec::new(),
+            budget: Value::map_of([]),
+            hierarchy: Value::Nil,
             lazies: Vec::new(),
             cells: Vec::new(),
         }
@@ -282,6 +295,31 @@ impl Heap {
         Ok(())
     }
 
+    /// Forgets what belongs to the program that ran before.
+    pub fn start_program(&mut self) {
+        self.fuel_used = 0;
+        self.prints.clear();
+        self.partial_line.clear();
+        self.printed_bytes = 0;
+        self.captures.clear();
+        self.steps.clear();
+    }
+
+    /// The atom that holds the machine's hierarchy of `derive`.
+    pub fn hierarchy(&mut self) -> Value {
+        if self.hierarchy.is_nil() {
+            let empty =
+                ["parents", "descendants", "ancestors"].map(|key| (self.keyword(key), Value::map_of([])));
+            self.hierarchy = self.cell(CellKind::Atom, Value::map_of(empty), true);
+        }
+        self.hierarchy.clone()
+    }
+
+    /// Values that the heap itself holds on to.
+    pub fn roots(&self) -> impl Iterator<Item = &Value> {
+        self.journal.iter().flat_map(|(key, value)| [key, value]).chain([&self.budget, &self.hierarchy])
+    }
+
     /// Ends a line that has no newline yet.
     pub fn flush_prints(&mut self) {
         if !self.partial_line.is_empty() {
@@ -306,23 +344,30 @@ pub fn not_seqable(value: &Value) -> Error {
     }
 }
 
-/// Whether an unrealised lazy sequence is anywhere inside. Shapes say "maybe"; this looks.
+/// Whether an unrealised lazy sequence is anywhere inside. Shapes say "maybe"; this looks. A value
+/// that nests too deeply behind lazy sequences counts as one: realising it will find out.
 pub fn has_lazy(value: &Value) -> bool {
+    has_lazy_within(value, MAX_DEPTH)
+}
+
+fn has_lazy_within(value: &Value, depth: u16) -> bool {
     if !value.shape().lazy {
         return false;
     }
+    let Some(depth) = depth.checked_sub(1) else { return true };
+    let inside = |value: &Value| has_lazy_within(value, depth);
     match value {
-        Value::Map(body) => body.table.iter().any(|(key, value)| has_lazy(key) || has_lazy(value)),
-        Value::Set(body) => body.table.keys().any(has_lazy),
-        Value::Sorted(body) => body.entries.iter().any(|(key, value)| has_lazy(key) || has_lazy(value)),
-        Value::Reduced(value) => has_lazy(value),
+        Value::Map(body) => body.table.iter().any(|(key, value)| inside(key) || inside(value)),
+        Value::Set(body) => body.table.keys().any(inside),
+        Value::Sorted(body) => body.entries.iter().any(|(key, value)| inside(key) || inside(value)),
+        Value::Reduced(value) => inside(value),
         Value::Fn(_) => false,
-        Value::Ex(body) => has_lazy(&body.data),
+        Value::Ex(body) => inside(&body.data),
         _ => {
             let Some(mut items) = Items::over(value) else { return false };
             loop {
                 match items.next() {
-                    Ok(Some(item)) if has_lazy(&item) => return true,
+                    Ok(Some(item)) if inside(&item) => return true,
                     Ok(Some(_)) => {}
                     Ok(None) => return false,
                     Err(_) => return true,

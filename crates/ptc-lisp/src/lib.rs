@@ -1,13 +1,18 @@
 //! PTC-Lisp: a small Clojure for data work, run by a metered machine that never touches the outside.
 
+pub mod analyze;
 pub mod arith;
 pub mod builtins;
-pub mod code;
+mod code;
+mod compile;
+mod core;
 pub mod edn;
 pub mod error;
 pub mod float;
 pub mod heap;
+pub mod interchange;
 pub mod limits;
+pub mod machine;
 pub mod names;
 pub mod reader;
 pub mod regex;

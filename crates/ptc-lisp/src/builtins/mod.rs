@@ -10,11 +10,13 @@ pub mod args;
 mod arrays;
 mod registry;
 
+mod binding;
 mod bits;
 mod casts;
 mod cells;
 mod classes;
 mod comparing;
+mod discovery;
 mod eager;
 pub(crate) mod exceptions;
 mod formatting;
@@ -37,6 +39,7 @@ mod random;
 mod regexes;
 mod relations;
 mod seqs;
+mod session;
 mod sets;
 mod shapes;
 mod sorted;
@@ -118,12 +121,14 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     access::TABLE,
     arrays::CONSTRUCTORS,
     arrays::TABLE,
+    binding::TABLE,
     bits::TABLE,
     casts::TABLE,
     cells::TABLE,
     comparing::TABLE,
     eager::TABLE,
     exceptions::CONSTRUCTORS,
+    discovery::TABLE,
     exceptions::TABLE,
     formatting::TABLE,
     java_lang::TABLE,
@@ -144,6 +149,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     regexes::TABLE,
     relations::TABLE,
     seqs::TABLE,
+    session::TABLE,
     sets::TABLE,
     shapes::TABLE,
     sorted::TABLE,

@@ -93,6 +93,9 @@ impl Registry {
         for decl in declared {
             registry.add(*decl);
         }
+        for decl in crate::core::declarations() {
+            registry.add(decl);
+        }
         registry
     }
 

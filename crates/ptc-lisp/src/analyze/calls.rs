@@ -1,0 +1,355 @@
+//! Calls: arguments checked where they can be, methods and constructors found, tools noted in the
+//! manifest; and small forms that are calls in disguise.
+
+use super::build::At;
+use super::node::{Node, NodeKind};
+use super::{Analyzer, Result, malformed, suggest, wrong_count};
+use crate::builtins::{Run, registry};
+use crate::code::Const;
+use crate::error::{Error, ErrorKind};
+use crate::names::split_name;
+use crate::span::Span;
+use crate::syntax::{Form, FormKind};
+
+impl Analyzer<'_> {
+    /// `(f args…)`
+    pub(super) fn call(&mut self, form: &Form, items: &[Form]) -> Result {
+        let span = form.span;
+        let head = &items[0];
+        if let Some(name) = head.as_symbol()
+            && !self.scopes.is_local(name)
+        {
+            if let (Some(ns), local) = split_name(name) {
+                match ns {
+                    "tool" => return self.tool_call(local, &items[1..], span),
+                    "memory" => return self.memory(local, items, span),
+                    "data" | "ctx" if !self.namespaces.is_alias(ns) && items.len() == 1 => {
+                        return Err(Error::new(
+                            ErrorKind::InvalidForm,
+                            format!("{name} is data, not a function"),
+                        )
+                        .hint(format!("write {name} without parentheses"))
+                        .at(head.span));
+                    }
+                    _ => {}
+                }
+            }
+            if name.len() > 1 && name.starts_with('.') && !self.is_global(name) {
+                return self.method(name, &items[1..], span);
+            }
+            if name.len() > 1 && name.ends_with('.') && !self.is_global(name) {
+                return self.constructor(&name[..name.len() - 1], &items[1..], span);
+            }
+        }
+        let function = self.form(head, false)?;
+        let args = self.forms(&items[1..])?;
+        self.check_arity(&function, args.len(), head, span)?;
+        Ok(Node::new(NodeKind::Call(Box::new(function), args), span))
+    }
+
+    /// A call of a builtin or of a function of this program with the wrong number of arguments.
+    fn check_arity(&self, function: &Node, count: usize, head: &Form, span: Span) -> Result<()> {
+        if self.trying > 0 {
+            return Ok(());
+        }
+        match &function.kind {
+            NodeKind::Builtin(id) => {
+                let entry = registry().get(*id);
+                if matches!(entry.decl.run, Run::Const(_)) || entry.arity.accepts(count) {
+                    return Ok(());
+                }
+                let error = arity_error(entry.local, &entry.arity.describe(), count);
+                Err(error.hint(usage(entry.local, entry.decl.params)).at(span))
+            }
+            NodeKind::Global(name) => {
+                let Some(arities) = self.known_arities(name) else { return Ok(()) };
+                let fits =
+                    |&(params, variadic): &(usize, bool)| count == params || (variadic && count >= params);
+                if arities.iter().any(fits) {
+                    return Ok(());
+                }
+                let words: Vec<String> = arities
+                    .iter()
+                    .map(
+                        |&(params, variadic)| {
+                            if variadic { format!("at least {params}") } else { params.to_string() }
+                        },
+                    )
+                    .collect();
+                Err(arity_error(head.as_symbol().unwrap_or(name), &words.join(" or "), count).at(span))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `(tool/name)`, `(tool/name {…})`, `(tool/name :k v …)`
+    fn tool_call(&mut self, name: &str, args: &[Form], span: Span) -> Result {
+        self.check_tool(name, span)?;
+        let nodes = self.forms(args)?;
+        let literal = match nodes.as_slice() {
+            [] => Some(Const::Map(Vec::new())),
+            [Node { kind: NodeKind::Const(value @ Const::Map(_)), .. }] => Some(value.clone()),
+            _ => None,
+        };
+        let positional = match args {
+            [] => false,
+            [one] => !matches!(
+                one.kind,
+                FormKind::Map(_)
+                    | FormKind::Symbol(_)
+                    | FormKind::List(_)
+                    | FormKind::Deref(_)
+                    | FormKind::Nil
+                    | FormKind::Quote(_)
+            ),
+            [first, ..] => {
+                let quoted = name == "call" && matches!(first.kind, FormKind::Quote(_));
+                !quoted && (args.len() % 2 == 1 || matches!(first.kind, FormKind::Int(_) | FormKind::Map(_)))
+            }
+        };
+        if positional {
+            return Err(Error::new(ErrorKind::InvalidToolArgs, format!("tool/{name} takes named arguments"))
+                .hint(format!("write (tool/{name} {{:name value}})"))
+                .at(span));
+        }
+        self.manifest.add(name, literal);
+        let function = Node::new(NodeKind::Const(Const::Tool(name.to_owned())), span);
+        Ok(Node::new(NodeKind::Call(Box::new(function), nodes), span))
+    }
+
+    /// `(call "name" {…})`: the draft's spelling of a tool call, `return` and `fail`.
+    pub(super) fn call_tool_by_name(&mut self, items: &[Form], span: Span) -> Result {
+        let Some(FormKind::Str(name)) = items.get(1).map(|form| &form.kind) else {
+            return Err(Error::new(
+                ErrorKind::InvalidForm,
+                "call needs the name of a tool as a literal string",
+            )
+            .hint("write (call \"name\" {:key value}) or (tool/name {:key value})")
+            .at(span));
+        };
+        let args = &items[2..];
+        match (name.as_str(), args) {
+            ("return" | "fail", [] | [_]) => {
+                let nil = [At(span).nil()];
+                let args = if args.is_empty() { &nil } else { args };
+                self.rewrite_call(&format!("prim/{name}"), args, span)
+            }
+            (_, [] | [_]) => self.tool_call(name, args, span),
+            _ => {
+                Err(Error::new(ErrorKind::InvalidToolArgs, format!("{name} takes its arguments as one map"))
+                    .hint(format!("write (call \"{name}\" {{:name value}})"))
+                    .at(span))
+            }
+        }
+    }
+
+    /// `(.method object args…)`
+    fn method(&mut self, name: &str, args: &[Form], span: Span) -> Result {
+        if args.is_empty() {
+            return Err(wrong_count(&format!("({name} object …)"), span));
+        }
+        if let Some(field) = name.strip_prefix(".-") {
+            let get = At(span).call("%clojure.core/get", [args[0].clone(), At(span).kw(field)]);
+            return self.form(&get, false);
+        }
+        let Some(id) = registry().qualified(name) else { return self.unknown_method(name, args, span) };
+        let function = Node::new(NodeKind::Builtin(id), span);
+        let args = self.forms(args)?;
+        self.check_arity(&function, args.len(), &At(span).sym(name), span)?;
+        Ok(Node::new(NodeKind::Call(Box::new(function), args), span))
+    }
+
+    fn unknown_method(&mut self, name: &str, args: &[Form], span: Span) -> Result {
+        // A method of a protocol, or a field of a record, called Java's way.
+        if self.is_global(&name[1..]) {
+            let mut items = vec![At(span).sym(&name[1..])];
+            items.extend(args.iter().cloned());
+            return self.form(&At(span).list(items), false);
+        }
+        let methods = registry().iter().map(|(_, entry)| entry.local).filter(|local| local.starts_with('.'));
+        let error = Error::new(ErrorKind::Unsupported, format!("unknown method {name}")).at(span);
+        Err(match suggest::closest(name, methods) {
+            Some(best) => error.hint(format!("did you mean {best}?")),
+            None => {
+                error.hint("use a function instead; (apropos \"…\") finds one by a part of its name or doc")
+            }
+        })
+    }
+
+    /// `(Class. args…)`, `(new Class args…)`
+    fn constructor(&mut self, class: &str, args: &[Form], span: Span) -> Result {
+        let simple = super::namespaces::simple_class(class);
+        if self.is_global(&format!("->{simple}")) {
+            let mut items = vec![At(span).sym(&format!("->{simple}"))];
+            items.extend(args.iter().cloned());
+            return self.form(&At(span).list(items), false);
+        }
+        let Some(id) = registry().qualified(&format!("{simple}.")) else {
+            return Err(Error::new(ErrorKind::Unsupported, format!("{class} cannot be constructed here"))
+                .hint("programs work on maps, vectors and sets; define a record with defrecord if you need a type")
+                .at(span));
+        };
+        let function = Node::new(NodeKind::Builtin(id), span);
+        let args = self.forms(args)?;
+        self.check_arity(&function, args.len(), &At(span).sym(class), span)?;
+        Ok(Node::new(NodeKind::Call(Box::new(function), args), span))
+    }
+
+    /// Small forms that come down to calls.
+    pub(super) fn sugar(&mut self, name: &str, items: &[Form], span: Span, tail: bool) -> Option<Result> {
+        let at = At(span);
+        let args = &items[1..];
+        Some(match name {
+            "if-nil" => self.if_nil(args, span, tail),
+            "new" => match args {
+                [class, args @ ..] => match class.as_symbol() {
+                    Some(class) => self.constructor(class, args, span),
+                    None => Err(malformed("(new Class …)", span)),
+                },
+                [] => Err(wrong_count("(new Class …)", span)),
+            },
+            "." => self.dot(args, span),
+            "assert" => self.assert(args, span),
+            "time" | "locking" | "io!" => {
+                self.body(args.get(usize::from(name == "locking")..).unwrap_or_default(), span, tail)
+            }
+            "with-out-str" => {
+                let body = at.call(
+                    "%try",
+                    args.iter().cloned().chain([at.list(vec![
+                        at.sym("catch"),
+                        at.sym("Throwable"),
+                        at.sym("e"),
+                        at.call("%prim/capture-end", []),
+                        at.call("%throw", [at.sym("e")]),
+                    ])]),
+                );
+                self.form(
+                    &at.do_([at.call("%prim/capture-begin", []), body, at.call("%prim/capture-end", [])]),
+                    false,
+                )
+            }
+            "task" => match args {
+                [id, body] => {
+                    let thunk = at.fn_(Vec::new(), [body.clone()]);
+                    self.form(&at.call("%ptc.impl/task", [id.clone(), thunk]), false)
+                }
+                _ => Err(wrong_count("(task id expression)", span)),
+            },
+            "step-done" => match args {
+                [_, _] => self.rewrite_call("prim/step-done", args, span),
+                _ => Err(wrong_count("(step-done id summary)", span)),
+            },
+            "task-reset" => self.one("prim/task-reset", "(task-reset id)", args, span),
+            "doc" | "source" | "dir" | "ns-publics" | "ns-name" => self.discovery(name, args, span),
+            "vswap!" => match args {
+                [cell, function, args @ ..] => {
+                    let call = at.list(
+                        [
+                            vec![function.clone(), at.call("%clojure.core/deref", [cell.clone()])],
+                            args.to_vec(),
+                        ]
+                        .concat(),
+                    );
+                    self.form(&at.call("%clojure.core/vreset!", [cell.clone(), call]), false)
+                }
+                _ => Err(wrong_count("(vswap! volatile f …)", span)),
+            },
+            "memfn" => match args {
+                [name, params @ ..] => {
+                    let method = format!(".{}", name.as_symbol().unwrap_or_default());
+                    let this = at.sym(&self.gensym("this"));
+                    let call = at.list([vec![at.sym(&method), this.clone()], params.to_vec()].concat());
+                    self.form(&at.fn_([vec![this], params.to_vec()].concat(), [call]), false)
+                }
+                [] => Err(wrong_count("(memfn name)", span)),
+            },
+            _ => return None,
+        })
+    }
+
+    fn one(&mut self, builtin: &str, usage: &str, args: &[Form], span: Span) -> Result {
+        match args {
+            [_] => self.rewrite_call(builtin, args, span),
+            _ => Err(wrong_count(usage, span)),
+        }
+    }
+
+    fn if_nil(&mut self, args: &[Form], span: Span, tail: bool) -> Result {
+        let [test, then, other] = args else { return Err(wrong_count("(if-nil test then else)", span)) };
+        let test = self.form(test, false)?;
+        let then = self.form(then, tail)?;
+        let other = self.form(other, tail)?;
+        Ok(Node::new(NodeKind::IfNil(Box::new(test), Box::new(then), Box::new(other)), span))
+    }
+
+    /// `(. object method args…)`, `(. object (method args…))`, `(. Class member args…)`
+    fn dot(&mut self, args: &[Form], span: Span) -> Result {
+        let at = At(span);
+        let (object, member, rest) = match args {
+            [object, member] => match member.as_list() {
+                Some([name, rest @ ..]) => (object, name, rest.to_vec()),
+                _ => (object, member, Vec::new()),
+            },
+            [object, member, rest @ ..] => (object, member, rest.to_vec()),
+            _ => return Err(wrong_count("(. object method args…)", span)),
+        };
+        let Some(name) = member.as_symbol() else {
+            return Err(malformed("the name of a method", member.span));
+        };
+        let class = object.as_symbol().filter(|name| super::types::known_class(name).is_some());
+        let head = match class {
+            Some(class) => vec![at.sym(&format!("{class}/{name}"))],
+            None => vec![at.sym(&format!(".{name}")), object.clone()],
+        };
+        self.form(&at.list([head, rest].concat()), false)
+    }
+
+    /// `(assert test message?)`
+    fn assert(&mut self, args: &[Form], span: Span) -> Result {
+        let at = At(span);
+        let (test, message) = match args {
+            [test] => (test, at.str("assertion failed")),
+            [test, message] => (test, message.clone()),
+            _ => return Err(wrong_count("(assert test message?)", span)),
+        };
+        let text = at.call("%clojure.core/str", [at.str("Assert failed: "), message]);
+        let throw = at.call("%throw", [at.call("%AssertionError.", [text])]);
+        self.form(&at.if_(test.clone(), at.nil(), throw), false)
+    }
+
+    /// `(doc name)`, `(dir ns)`, …: names need no quote.
+    fn discovery(&mut self, name: &str, args: &[Form], span: Span) -> Result {
+        let at = At(span);
+        let mut args = args.to_vec();
+        if let Some(first) = args.first_mut()
+            && let Some(text) = first.as_symbol()
+            && !self.scopes.is_local(text)
+        {
+            *first = at.str(text);
+        }
+        if args.is_empty() && name != "dir" {
+            return Err(wrong_count(&format!("({name} name)"), span));
+        }
+        let builtin =
+            if name == "ns-name" { "clojure.core/ns-name".to_owned() } else { format!("ptc/{name}") };
+        self.rewrite_call(&builtin, &args, span)
+    }
+}
+
+fn arity_error(name: &str, expected: &str, count: usize) -> Error {
+    let plural = if expected == "1" { "" } else { "s" };
+    Error::new(ErrorKind::Arity, format!("{name} takes {expected} argument{plural}, got {count}"))
+}
+
+fn usage(name: &str, params: &str) -> String {
+    let calls: Vec<String> = params
+        .split('[')
+        .skip(1)
+        .map(|vector| {
+            let names = vector.trim().trim_end_matches(']').trim();
+            if names.is_empty() { format!("({name})") } else { format!("({name} {names})") }
+        })
+        .collect();
+    format!("write {}", calls.join(" or "))
+}

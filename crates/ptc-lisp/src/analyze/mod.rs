@@ -1,0 +1,190 @@
+//! From forms to the core tree: every name resolved, all sugar gone, mistakes reported before
+//! anything runs, and the tools a program may call collected into its [`Manifest`].
+
+mod bindings;
+mod build;
+mod calls;
+mod conditionals;
+mod constants;
+mod definitions;
+mod functions;
+mod loops;
+mod manifest;
+mod namespaces;
+pub mod node;
+mod outside;
+mod resolve;
+mod scope;
+mod special;
+mod suggest;
+mod threading;
+mod types;
+
+use crate::error::{Error, ErrorKind};
+use crate::span::Span;
+use crate::syntax::{Form, FormKind};
+pub use manifest::{Manifest, ToolUse};
+pub(crate) use namespaces::namespace_name;
+use node::{Node, NodeKind};
+pub use outside::all as left_out;
+use scope::Scopes;
+pub(crate) use special::is_special;
+pub use suggest::closest;
+
+/// What a program may refer to besides its own definitions and the core library.
+pub trait World {
+    /// Whether an earlier program of the session defined `name`.
+    fn has_global(&self, name: &str) -> bool;
+    /// Names of earlier definitions, for suggestions.
+    fn globals(&self) -> Vec<String>;
+    /// The tools that were granted, or `None` if that is not known.
+    fn tools(&self) -> Option<&[String]>;
+    /// Whether the source is the core library itself, which may use its primitives.
+    fn is_core(&self) -> bool {
+        false
+    }
+}
+
+/// The result of analysis.
+#[derive(Debug)]
+pub struct Analysis {
+    /// The program as one expression.
+    pub body: Node,
+    /// The tools it may call.
+    pub manifest: Manifest,
+}
+
+/// Forms nest at most this deep after rewriting; more is refused.
+const MAX_NESTING: usize = 700;
+
+pub(crate) type Result<T = Node> = std::result::Result<T, Error>;
+
+/// Analyses a program.
+pub fn analyze(forms: &[Form], world: &dyn World) -> std::result::Result<Analysis, Error> {
+    let mut analyzer = Analyzer::new(world);
+    analyzer.collect_definitions(forms);
+    let body = analyzer.body(forms, Span::default(), true)?;
+    analyzer.finish(body)
+}
+
+/// Analyses one function definition of the core library; the result is a function node.
+pub(crate) fn analyze_core(form: &Form, ns: &str, world: &dyn World) -> Result<Node> {
+    let mut analyzer = Analyzer::new(world);
+    analyzer.namespaces.current = ns.to_owned();
+    let node = analyzer.form(form, false)?;
+    Ok(analyzer.finish(node)?.body)
+}
+
+pub(crate) struct Analyzer<'a> {
+    world: &'a dyn World,
+    scopes: Scopes,
+    /// Names that some `def` of this program defines.
+    defined: Vec<String>,
+    /// Arities of functions that the program defines exactly once: parameters and whether more may
+    /// follow.
+    arities: Vec<(String, Option<Vec<(usize, bool)>>)>,
+    undefined: Vec<(String, Span)>,
+    manifest: Manifest,
+    namespaces: namespaces::Namespaces,
+    depth: usize,
+    /// How many `try` bodies are around: there a wrong arity is left to run time, so it can be caught.
+    trying: usize,
+    gensyms: u32,
+}
+
+impl<'a> Analyzer<'a> {
+    fn new(world: &'a dyn World) -> Self {
+        Analyzer {
+            world,
+            scopes: Scopes::new(),
+            defined: Vec::new(),
+            arities: Vec::new(),
+            undefined: Vec::new(),
+            manifest: Manifest::default(),
+            namespaces: namespaces::Namespaces::default(),
+            depth: 0,
+            trying: 0,
+            gensyms: 0,
+        }
+    }
+
+    fn finish(mut self, body: Node) -> Result<Analysis> {
+        if self.undefined.is_empty() {
+            self.manifest.settle();
+            return Ok(Analysis { body, manifest: self.manifest });
+        }
+        Err(self.undefined_error())
+    }
+
+    /// Analyses one form; `tail` says whether `recur` may stand here.
+    pub(crate) fn form(&mut self, form: &Form, tail: bool) -> Result {
+        self.depth += 1;
+        if self.depth > MAX_NESTING {
+            return Err(Error::new(ErrorKind::NestingTooDeep, "the program is nested too deeply")
+                .hint("split it into functions with defn")
+                .at(form.span));
+        }
+        let node = self.form_inner(form, tail).map_err(|error| error.at(form.span));
+        self.depth -= 1;
+        node
+    }
+
+    fn form_inner(&mut self, form: &Form, tail: bool) -> Result {
+        let span = form.span;
+        match &form.kind {
+            FormKind::Symbol(name) => self.symbol(name, span),
+            FormKind::List(items) => self.list(form, items, tail),
+            FormKind::Vector(_) | FormKind::Map(_) | FormKind::Set(_) => self.collection(form),
+            FormKind::ShortFn(items) => self.short_fn(items, span),
+            FormKind::Quote(inner) => Ok(Node::new(NodeKind::Const(self.quoted(inner)?), span)),
+            FormKind::Deref(inner) => {
+                let call = build::At(span).call("clojure.core/deref", [(**inner).clone()]);
+                self.form(&call, false)
+            }
+            FormKind::Var(inner) => self.var(inner),
+            _ => Ok(Node::new(NodeKind::Const(self.constant(form)?), span)),
+        }
+    }
+
+    /// Several forms, the last of which is the value.
+    fn body(&mut self, forms: &[Form], span: Span, tail: bool) -> Result {
+        match forms {
+            [] => Ok(Node::nil(span)),
+            [only] => self.form(only, tail),
+            [rest @ .., last] => {
+                let mut nodes = Vec::with_capacity(forms.len());
+                for form in rest {
+                    nodes.push(self.form(form, false)?);
+                }
+                nodes.push(self.form(last, tail)?);
+                Ok(Node::new(NodeKind::Do(nodes), span))
+            }
+        }
+    }
+
+    fn forms(&mut self, forms: &[Form]) -> Result<Vec<Node>> {
+        forms.iter().map(|form| self.form(form, false)).collect()
+    }
+
+    /// A name that no program can write.
+    fn gensym(&mut self, stem: &str) -> String {
+        self.gensyms += 1;
+        format!("{stem}\u{1}{}", self.gensyms)
+    }
+
+    /// A builtin that expansions refer to.
+    fn builtin(&self, name: &str, span: Span) -> Node {
+        let id = crate::builtins::registry().qualified(name);
+        Node::new(NodeKind::Builtin(id.unwrap_or_else(|| panic!("builtin {name} is declared"))), span)
+    }
+}
+
+/// The error for a form with the wrong parts.
+pub(crate) fn malformed(usage: &str, span: Span) -> Error {
+    Error::new(ErrorKind::InvalidForm, format!("expected {usage}")).at(span)
+}
+
+/// The error for a form with too many or too few parts.
+pub(crate) fn wrong_count(usage: &str, span: Span) -> Error {
+    Error::new(ErrorKind::InvalidArity, format!("expected {usage}")).at(span)
+}

@@ -1,0 +1,208 @@
+//! `ns`, `require` and `import`: accepted because models write them; aliases are honoured.
+
+use super::build::At;
+use super::node::Node;
+use super::{Analyzer, Result};
+use crate::error::{Error, ErrorKind};
+use crate::span::Span;
+use crate::syntax::{Form, FormKind};
+
+/// Namespaces that a program may require, and the short names they have without asking.
+const KNOWN: &[(&str, &[&str])] = &[
+    ("clojure.core", &["core"]),
+    ("clojure.string", &["str", "string"]),
+    ("clojure.set", &["set"]),
+    ("clojure.walk", &["walk"]),
+    ("clojure.edn", &["edn"]),
+    ("clojure.math", &["math"]),
+    ("clojure.data", &[]),
+    ("clojure.pprint", &["pprint", "pp"]),
+    ("clojure.test", &[]),
+    ("json", &[]),
+    ("cheshire.core", &["cheshire"]),
+    ("clojure.data.json", &[]),
+    ("jsonista.core", &[]),
+    ("ptc", &[]),
+    ("budget", &[]),
+    ("tool", &[]),
+    ("prim", &[]),
+    ("ptc.impl", &[]),
+];
+
+/// Short names that reach several namespaces.
+const WIDE: &[(&str, &[&str])] = &[
+    ("str", &["clojure.string", "clojure.core", "ptc"]),
+    ("string", &["clojure.string", "clojure.core", "ptc"]),
+    ("clojure.string", &["clojure.string", "clojure.core", "ptc"]),
+    ("set", &["clojure.set", "clojure.core"]),
+    ("clojure.set", &["clojure.set", "clojure.core"]),
+    ("regex", &["clojure.core", "ptc"]),
+    ("Math", &["Math", "ptc", "clojure.core"]),
+    ("json", &["json"]),
+];
+
+const JAVA_PACKAGES: &[&str] = &[
+    "java.lang.",
+    "java.time.format.",
+    "java.time.temporal.",
+    "java.time.",
+    "java.util.",
+    "java.math.",
+    "clojure.lang.",
+];
+
+/// The names a program gave to namespaces.
+#[derive(Debug, Default)]
+pub struct Namespaces {
+    /// The namespace the source belongs to; the core library switches it.
+    pub current: String,
+    aliases: Vec<(String, String)>,
+    refers: Vec<(String, String)>,
+}
+
+impl Namespaces {
+    /// The full names `ns` may stand for, in order of preference.
+    pub fn expand(&self, ns: &str) -> Vec<String> {
+        if let Some((_, full)) = self.aliases.iter().rev().find(|(alias, _)| alias == ns) {
+            return expand_known(full);
+        }
+        expand_known(ns)
+    }
+
+    /// Whether the program made `ns` an alias itself.
+    pub fn is_alias(&self, ns: &str) -> bool {
+        self.aliases.iter().any(|(alias, _)| alias == ns)
+    }
+
+    /// Whether `ns` is the program's own namespace.
+    pub fn is_own(&self, ns: &str) -> bool {
+        ns == "user" || ns == self.current
+    }
+
+    /// The qualified name that `name` was referred as.
+    pub fn referred(&self, name: &str) -> Option<String> {
+        self.refers.iter().rev().find(|(known, _)| known == name).map(|(_, full)| full.clone())
+    }
+
+    /// A keyword as read, with an alias of `::alias/name` already resolved by the reader's rule.
+    pub fn keyword(&self, name: &str) -> String {
+        name.to_owned()
+    }
+}
+
+fn expand_known(ns: &str) -> Vec<String> {
+    if let Some((_, wide)) = WIDE.iter().find(|(short, _)| *short == ns) {
+        return wide.iter().map(|full| (*full).to_owned()).collect();
+    }
+    if let Some((full, _)) = KNOWN.iter().find(|(full, short)| *full == ns || short.contains(&ns)) {
+        return vec![(*full).to_owned()];
+    }
+    vec![simple_class(ns).to_owned()]
+}
+
+/// A class name without its package.
+pub fn simple_class(name: &str) -> &str {
+    JAVA_PACKAGES.iter().find_map(|package| name.strip_prefix(package)).unwrap_or(name)
+}
+
+impl Analyzer<'_> {
+    /// `(ns name docstring? (:require …) (:import …))`
+    pub(super) fn ns(&mut self, items: &[Form], span: Span) -> Result {
+        let Some(name) = items.get(1).and_then(Form::as_symbol) else {
+            return Err(super::malformed("(ns name (:require …))", span));
+        };
+        self.namespaces.current = name.to_owned();
+        for clause in &items[2..] {
+            let Some([head, specs @ ..]) = clause.as_list() else { continue };
+            match head.as_keyword() {
+                Some("require" | "require-macros" | "use") => self.require_all(specs)?,
+                Some("import" | "refer-clojure" | "gen-class") => {}
+                _ => return Err(super::malformed("(:require …) or (:import …) in ns", clause.span)),
+            }
+        }
+        Ok(Node::nil(span))
+    }
+
+    /// `(require '[name :as alias])`, `(use 'name)`
+    pub(super) fn require(&mut self, items: &[Form], span: Span) -> Result {
+        self.require_all(&items[1..])?;
+        Ok(Node::nil(span))
+    }
+
+    fn require_all(&mut self, specs: &[Form]) -> Result<()> {
+        for spec in specs {
+            let spec = match &spec.kind {
+                FormKind::Quote(inner) => inner,
+                _ => spec,
+            };
+            match &spec.kind {
+                FormKind::Symbol(name) => self.require_one(name, &[], spec.span)?,
+                FormKind::Vector(items) | FormKind::List(items) => {
+                    let Some(name) = items.first().and_then(Form::as_symbol) else {
+                        return Err(super::malformed("[name :as alias] in require", spec.span));
+                    };
+                    self.require_one(name, &items[1..], spec.span)?;
+                }
+                FormKind::Keyword(_) => {}
+                _ => return Err(super::malformed("[name :as alias] in require", spec.span)),
+            }
+        }
+        Ok(())
+    }
+
+    fn require_one(&mut self, name: &str, options: &[Form], span: Span) -> Result<()> {
+        let known = KNOWN.iter().any(|(full, _)| *full == name);
+        if !known {
+            let names: Vec<&str> = KNOWN.iter().map(|(full, _)| *full).take(8).collect();
+            return Err(Error::new(ErrorKind::InvalidForm, format!("namespace {name} is not available"))
+                .hint(format!("available: {}; functions of the program need no namespace", names.join(", ")))
+                .at(span));
+        }
+        for pair in options.chunks(2) {
+            match (pair[0].as_keyword(), pair.get(1)) {
+                (Some("as" | "as-alias"), Some(alias)) => {
+                    if let Some(alias) = alias.as_symbol() {
+                        self.namespaces.aliases.push((alias.to_owned(), name.to_owned()));
+                    }
+                }
+                (Some("refer" | "only"), Some(names)) => {
+                    if let FormKind::Vector(names) | FormKind::List(names) = &names.kind {
+                        for local in names.iter().filter_map(Form::as_symbol) {
+                            let full = format!("{name}/{local}");
+                            self.namespaces.refers.push((local.to_owned(), full));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// `(memory/put :k v)`, `(memory/get :k)`: the draft's spelling of definitions.
+    pub(super) fn memory(&mut self, member: &str, items: &[Form], span: Span) -> Result {
+        let at = At(span);
+        let key = items.get(1).and_then(|key| match &key.kind {
+            FormKind::Keyword(name) | FormKind::Str(name) => Some(name.clone()),
+            _ => None,
+        });
+        match (member, key, items.len()) {
+            ("put", Some(key), 3) => {
+                if !self.is_global(&key) {
+                    self.defined.push(key.clone());
+                }
+                let name = self.gensym("value");
+                let define = at.call("%def", [at.sym(&key), at.sym(&name)]);
+                let form = at.bind(vec![at.sym(&name), items[2].clone()], [define, at.sym(&name)]);
+                self.form(&form, false)
+            }
+            ("get", Some(key), 2) => Ok(Node::new(super::node::NodeKind::GlobalOrNil(key), span)),
+            _ => Err(super::malformed("(memory/put :key value) or (memory/get :key)", span)),
+        }
+    }
+}
+
+/// The full name of a namespace that may be given by its short name.
+pub fn namespace_name(name: &str) -> String {
+    expand_known(name).into_iter().next().unwrap_or_else(|| name.to_owned())
+}

@@ -1,0 +1,151 @@
+//! The core tree: what is left of a program after all names are resolved and all sugar is gone.
+
+use crate::builtins::BuiltinId;
+use crate::code::Const;
+use crate::span::Span;
+
+/// A local variable, numbered within its function.
+pub type Local = u32;
+
+/// An expression and where it was written.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it does.
+    pub kind: NodeKind,
+    /// Where it was written.
+    pub span: Span,
+}
+
+/// The kinds of expression.
+#[derive(Clone, Debug)]
+pub enum NodeKind {
+    /// A constant.
+    Const(Const),
+    /// A local variable; the flag says that nothing after this reads it.
+    Local(Local, bool),
+    /// A value captured by the function, by place in its captures.
+    Capture(u16),
+    /// The function itself, by the name in `(fn name […] …)`.
+    SelfFn,
+    /// Another function of the same `letfn`, by place in the group.
+    Sibling(u16),
+    /// A definition.
+    Global(String),
+    /// A definition, nil if there is none (a bare name in `or`).
+    GlobalOrNil(String),
+    /// Whether a definition exists (`defonce`).
+    HasGlobal(String),
+    /// A function of the core library.
+    Builtin(BuiltinId),
+    /// An input.
+    Data(String),
+    /// `*1`, `*2`, `*3`
+    History(u16),
+    /// `(if test then else)`
+    If(Box<Node>, Box<Node>, Box<Node>),
+    /// Takes the first if it is not nil, else the second (for `some->`: stops at nil).
+    IfNil(Box<Node>, Box<Node>, Box<Node>),
+    /// One after the other; the last is the value.
+    Do(Vec<Node>),
+    /// `and`: the first false value or the last.
+    And(Vec<Node>),
+    /// `or`: the first true value or the last.
+    Or(Vec<Node>),
+    /// Local variables in order, then a body.
+    Let(Vec<(Local, Node)>, Box<Node>),
+    /// Like `Let`, and a target for `Recur`.
+    Loop(Vec<(Local, Node)>, Box<Node>),
+    /// A jump to the innermost loop or function.
+    Recur(Vec<Node>),
+    /// A function.
+    Fn(Box<FnNode>),
+    /// Functions that see each other, bound to locals, then a body.
+    Letfn(Box<LetfnNode>),
+    /// A call.
+    Call(Box<Node>, Vec<Node>),
+    /// A vector of values.
+    Vector(Vec<Node>),
+    /// A map of keys and values.
+    Map(Vec<(Node, Node)>),
+    /// A set of values.
+    Set(Vec<Node>),
+    /// Gives a definition its value.
+    Define(String, Box<Node>),
+    /// `try` with its clauses.
+    Try(Box<TryNode>),
+    /// `(reduce* [acc init item coll] body)`
+    Reduce(Box<ReduceNode>),
+    /// `(take-slot! map key)`
+    TakeSlot(Local, Box<Node>),
+}
+
+/// A function with its arities.
+#[derive(Clone, Debug)]
+pub struct FnNode {
+    /// The name it is known by in messages.
+    pub name: Option<String>,
+    /// Its arities.
+    pub arities: Vec<ArityNode>,
+    /// What it captures, as seen from outside.
+    pub captures: Vec<Node>,
+}
+
+/// One arity of a function. Parameters are the locals 0, 1, …
+#[derive(Clone, Debug)]
+pub struct ArityNode {
+    /// How many parameters are fixed.
+    pub params: u16,
+    /// Whether another parameter takes the rest.
+    pub variadic: bool,
+    /// What it does.
+    pub body: Node,
+}
+
+/// `letfn`.
+#[derive(Clone, Debug)]
+pub struct LetfnNode {
+    /// The functions and the locals that hold them; all have the same captures.
+    pub functions: Vec<(Local, FnNode)>,
+    /// What all of them capture.
+    pub captures: Vec<Node>,
+    /// What runs with them.
+    pub body: Node,
+}
+
+/// `try`.
+#[derive(Clone, Debug)]
+pub struct TryNode {
+    /// What is tried.
+    pub body: Node,
+    /// Class name, variable and what to do.
+    pub catches: Vec<(String, Local, Node)>,
+    /// What runs in any case.
+    pub finally: Option<Node>,
+}
+
+/// `reduce*`.
+#[derive(Clone, Debug)]
+pub struct ReduceNode {
+    /// The accumulator.
+    pub acc: Local,
+    /// Its first value.
+    pub init: Node,
+    /// The item.
+    pub item: Local,
+    /// What is walked.
+    pub coll: Node,
+    /// The next accumulator.
+    pub body: Node,
+}
+
+impl Node {
+    /// A node.
+    pub fn new(kind: NodeKind, span: Span) -> Self {
+        Node { kind, span }
+    }
+
+    /// `nil`
+    pub fn nil(span: Span) -> Self {
+        Node::new(NodeKind::Const(Const::Nil), span)
+    }
+}

@@ -1,0 +1,188 @@
+//! What a symbol stands for.
+
+use super::node::{Node, NodeKind};
+use super::suggest;
+use super::{Analyzer, Result};
+use crate::builtins::registry;
+use crate::code::Const;
+use crate::error::{Error, ErrorKind};
+use crate::names::split_name;
+use crate::span::Span;
+use crate::syntax::Form;
+
+impl Analyzer<'_> {
+    /// A symbol in value position.
+    pub(super) fn symbol(&mut self, name: &str, span: Span) -> Result {
+        if let Some(node) = self.scopes.resolve(name, span) {
+            return Ok(node);
+        }
+        if let Some(internal) = name.strip_prefix(super::build::INTERNAL) {
+            return Ok(self.builtin(internal, span));
+        }
+        match split_name(name) {
+            (Some(ns), local) => self.qualified(ns, local, name, span),
+            (None, _) => self.unqualified(name, span),
+        }
+    }
+
+    fn unqualified(&mut self, name: &str, span: Span) -> Result {
+        if self.is_global(name) {
+            return Ok(Node::new(NodeKind::Global(name.to_owned()), span));
+        }
+        if let Some(nth) = ["*1", "*2", "*3"].iter().position(|known| *known == name) {
+            return Ok(Node::new(NodeKind::History(nth as u16 + 1), span));
+        }
+        if let Some(node) = self.namespaces.referred(name).and_then(|full| self.declared(&full, span)) {
+            return Ok(node);
+        }
+        if let Some(id) = self.core_name(name) {
+            return Ok(Node::new(NodeKind::Builtin(id), span));
+        }
+        if let Some(node) = self.class_name(name, span) {
+            return Ok(node);
+        }
+        if let Some(error) = self.not_a_value(name) {
+            return Err(error.at(span));
+        }
+        self.undefined.push((name.to_owned(), span));
+        Ok(Node::nil(span))
+    }
+
+    /// A function of the core library by unqualified name.
+    pub(super) fn core_name(&self, name: &str) -> Option<crate::builtins::BuiltinId> {
+        if self.world.is_core() {
+            let homes = [self.namespaces.current.as_str(), "ptc.impl"];
+            let here = homes.iter().find_map(|ns| registry().qualified(&format!("{ns}/{name}")));
+            if here.is_some() {
+                return here;
+            }
+        }
+        registry().unqualified(name).or_else(|| name.starts_with('.').then(|| registry().qualified(name))?)
+    }
+
+    /// Whether `name` is a definition of this program or an earlier one.
+    pub(super) fn is_global(&self, name: &str) -> bool {
+        self.defined.iter().any(|known| known == name) || self.world.has_global(name)
+    }
+
+    fn declared(&self, full: &str, span: Span) -> Option<Node> {
+        registry().qualified(full).map(|id| Node::new(NodeKind::Builtin(id), span))
+    }
+
+    fn qualified(&mut self, ns: &str, local: &str, name: &str, span: Span) -> Result {
+        match ns {
+            "data" | "ctx" if !self.namespaces.is_alias(ns) => {
+                return Ok(Node::new(NodeKind::Data(local.to_owned()), span));
+            }
+            "memory" => return Ok(Node::new(NodeKind::GlobalOrNil(local.to_owned()), span)),
+            "tool" => return self.tool(local, span),
+            "user" if self.is_global(local) => {
+                return Ok(Node::new(NodeKind::Global(local.to_owned()), span));
+            }
+            "prim" | "ptc.impl" if !self.world.is_core() => {
+                return self.unknown_namespace(ns, span);
+            }
+            _ => {}
+        }
+        if let Some(id) = self
+            .namespaces
+            .expand(ns)
+            .into_iter()
+            .find_map(|full| registry().qualified(&format!("{full}/{local}")))
+        {
+            return Ok(Node::new(NodeKind::Builtin(id), span));
+        }
+        if self.namespaces.is_own(ns) && self.is_global(local) {
+            return Ok(Node::new(NodeKind::Global(local.to_owned()), span));
+        }
+        self.no_member(ns, local, name, span)
+    }
+
+    fn no_member(&mut self, ns: &str, local: &str, name: &str, span: Span) -> Result {
+        let full = self.namespaces.expand(ns);
+        let mut members: Vec<&str> = registry()
+            .iter()
+            .filter(|(_, entry)| full.iter().any(|known| known == entry.ns))
+            .map(|(_, entry)| entry.local)
+            .collect();
+        if members.is_empty() {
+            return self.unknown_namespace(ns, span);
+        }
+        members.sort_unstable();
+        members.dedup();
+        let error = Error::new(ErrorKind::InvalidForm, format!("{name} is not available")).at(span);
+        if super::special::is_special(local) {
+            return Err(error.hint(format!("{local} is a special form: write it without a namespace")));
+        }
+        let hint = match suggest::closest(local, members.iter().copied()) {
+            Some(best) => format!("did you mean {ns}/{best}?"),
+            None => {
+                let shown: Vec<&str> = members.iter().copied().take(40).collect();
+                format!("{ns}/ has: {}", shown.join(", "))
+            }
+        };
+        Err(error.hint(hint))
+    }
+
+    fn unknown_namespace(&self, ns: &str, span: Span) -> Result {
+        Err(Error::new(ErrorKind::InvalidForm, format!("unknown namespace {ns}/"))
+            .hint(
+                "namespaces: data/ (inputs), tool/ (tools), str/ set/ walk/ json/ edn/ math/, Java classes \
+                 such as Math/ LocalDate/ Integer/",
+            )
+            .at(span))
+    }
+
+    /// `tool/name` in value position.
+    pub(super) fn tool(&mut self, name: &str, span: Span) -> Result {
+        self.check_tool(name, span)?;
+        self.manifest.add(name, None);
+        Ok(Node::new(NodeKind::Const(Const::Tool(name.to_owned())), span))
+    }
+
+    pub(super) fn check_tool(&self, name: &str, span: Span) -> Result<()> {
+        let Some(tools) = self.world.tools() else { return Ok(()) };
+        if tools.iter().any(|tool| tool == name || tool.replace('_', "-") == name.replace('_', "-")) {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::UnknownTool, format!("unknown tool: {name}")).at(span);
+        let close = suggest::closest(name, tools.iter().map(String::as_str));
+        Err(match (close, tools) {
+            (Some(best), _) => error.hint(format!("did you mean tool/{best}?")),
+            (None, []) => error.hint("no tools are available to this program"),
+            (None, _) => error.hint(format!("available tools: {}", tools.join(", "))),
+        })
+    }
+
+    /// `#'name`: the value of the name.
+    pub(super) fn var(&mut self, inner: &Form) -> Result {
+        match inner.as_symbol() {
+            Some(name) => self.symbol(name, inner.span),
+            None => Err(super::malformed("a symbol after #'", inner.span)),
+        }
+    }
+
+    /// One error for all undefined names.
+    pub(super) fn undefined_error(&mut self) -> Error {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in &self.undefined {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        let message = match names.as_slice() {
+            [one] => format!("undefined name: {one}"),
+            many => format!("undefined names: {}", many.join(", ")),
+        };
+        let mut globals = self.world.globals();
+        globals.extend(self.defined.iter().cloned());
+        let hints: Vec<String> =
+            names.iter().filter_map(|name| suggest::for_undefined(name, &globals)).collect();
+        let span = self.undefined.first().map(|(_, span)| *span).unwrap_or_default();
+        let mut error = Error::new(ErrorKind::UnboundVar, message).at(span);
+        for (name, span) in self.undefined.iter().skip(1) {
+            error = error.note(*span, format!("{name} is not defined either"));
+        }
+        if hints.is_empty() { error } else { error.hint(hints.join("; ")) }
+    }
+}

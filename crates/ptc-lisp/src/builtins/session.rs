@@ -1,0 +1,100 @@
+//! What the host lends a program: the journal of `task`, plan steps, the remaining budget.
+
+use super::{Builtin, args, native};
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::signal::Res;
+use crate::value::Value;
+
+pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "budget/remaining",
+        "[]",
+        remaining,
+        "The budget that is left, as the host told it; {} if it did not.",
+        &[("(budget/remaining)", "{}")],
+    ),
+    native("prim/task-get", "[id]", task_get, "The journal's result for a task, or the missing marker.", &[]),
+    native("prim/task-put", "[id value]", task_put, "Puts a result into the journal and returns it.", &[]),
+    native("prim/task-reset", "[id]", task_reset, "Forgets a task.", &[]),
+    native("prim/step-done", "[id summary]", step_done, "Notes that a step of the plan is done.", &[]),
+    native("prim/realised", "[x]", realised, "The value with every lazy sequence in it realised.", &[]),
+    native(
+        "prim/global-hierarchy",
+        "[]",
+        global_hierarchy,
+        "The atom that holds the machine's hierarchy.",
+        &[],
+    ),
+    native(
+        "clojure.core/reset-meta!",
+        "[x meta]",
+        reset_meta,
+        "Gives an atom other metadata and returns it.",
+        &[("(let [a (atom 1)] (reset-meta! a {:k 1}) (meta a))", "{:k 1}")],
+    ),
+    native("prim/missing", "[]", missing, "The marker for a missing value.", &[]),
+];
+
+fn remaining(heap: &mut Heap, _: &mut [Value]) -> Res {
+    Ok(heap.budget.clone())
+}
+
+fn task_id(heap: &mut Heap, args: &[Value]) -> Res<Value> {
+    match &args[0] {
+        id @ Value::Str(_) => Ok(id.clone()),
+        Value::Kw(name) => Ok(Value::str(heap.names.text(*name))),
+        other => Err(Error::new(
+            ErrorKind::Type,
+            format!("a task needs a string as its id, got {}", other.type_name()),
+        )
+        .into()),
+    }
+}
+
+fn task_get(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let id = task_id(heap, args)?;
+    Ok(heap.journal.get(&id).cloned().unwrap_or(Value::Unbound))
+}
+
+fn task_put(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[1])?;
+    let id = task_id(heap, args)?;
+    heap.journal.insert(id, args[1].clone());
+    Ok(args::take(args, 1))
+}
+
+fn task_reset(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let id = task_id(heap, args)?;
+    heap.journal.remove(&id);
+    Ok(Value::Nil)
+}
+
+fn step_done(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let id = match &args[0] {
+        Value::Str(_) | Value::Int(_) | Value::Kw(_) => heap.display(&args[0])?,
+        _ => return args::fail(args, 0, "a string or number"),
+    };
+    let summary = args::text(args, 1)?.to_owned();
+    heap.steps.push((id, summary));
+    Ok(args::take(args, 1))
+}
+
+fn realised(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[0])?;
+    Ok(args::take(args, 0))
+}
+
+fn global_hierarchy(heap: &mut Heap, _: &mut [Value]) -> Res {
+    Ok(heap.hierarchy())
+}
+
+fn missing(_: &mut Heap, _: &mut [Value]) -> Res {
+    Ok(Value::Unbound)
+}
+
+fn reset_meta(_: &mut Heap, args: &mut [Value]) -> Res {
+    let Value::Cell(cell) = &args[0] else { return args::fail(args, 0, "an atom") };
+    cell.state.borrow_mut().meta = (!args[1].is_nil()).then(|| args[1].clone().into());
+    Ok(args::take(args, 1))
+}

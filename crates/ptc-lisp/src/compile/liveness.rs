@@ -1,0 +1,208 @@
+//! Finds the last use of every local, so that the machine can move it instead of sharing it: a value
+//! with one owner is updated in place.
+//!
+//! The tree is walked against the order of evaluation with the set of locals that are still needed.
+//! The first time a local is met, nothing after that place reads it.
+
+use crate::analyze::node::{Local, Node, NodeKind};
+
+/// A set of locals.
+#[derive(Clone, Debug, Default)]
+pub struct Live(Vec<u64>);
+
+impl Live {
+    fn insert(&mut self, local: Local) -> bool {
+        let (word, bit) = (local as usize / 64, 1u64 << (local % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        new
+    }
+
+    fn remove(&mut self, local: Local) {
+        if let Some(word) = self.0.get_mut(local as usize / 64) {
+            *word &= !(1 << (local % 64));
+        }
+    }
+
+    fn merge(&mut self, other: &Live) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word |= other;
+        }
+    }
+}
+
+/// Marks last uses in the body of one arity.
+pub fn mark_last_uses(body: &mut Node) {
+    mark(body, &mut Live::default());
+}
+
+fn mark_all(nodes: &mut [Node], live: &mut Live) {
+    nodes.iter_mut().rev().for_each(|node| mark(node, live));
+}
+
+fn mark(node: &mut Node, live: &mut Live) {
+    match &mut node.kind {
+        NodeKind::Local(local, last) => *last = live.insert(*local),
+        NodeKind::If(test, then, other) | NodeKind::IfNil(test, then, other) => {
+            let mut after = live.clone();
+            mark(then, live);
+            mark(other, &mut after);
+            live.merge(&after);
+            mark(test, live);
+        }
+        NodeKind::Do(nodes) | NodeKind::Vector(nodes) | NodeKind::Set(nodes) | NodeKind::Recur(nodes) => {
+            mark_all(nodes, live);
+        }
+        NodeKind::And(nodes) | NodeKind::Or(nodes) => mark_all(nodes, live),
+        NodeKind::Map(pairs) => {
+            for (key, value) in pairs.iter_mut().rev() {
+                mark(value, live);
+                mark(key, live);
+            }
+        }
+        NodeKind::Call(function, args) => {
+            mark_all(args, live);
+            mark(function, live);
+        }
+        NodeKind::Let(bindings, body) => {
+            mark(body, live);
+            for (local, value) in bindings.iter_mut().rev() {
+                live.remove(*local);
+                mark(value, live);
+            }
+        }
+        NodeKind::Loop(bindings, body) => {
+            uses(body, live);
+            bindings.iter().for_each(|(local, _)| live.remove(*local));
+            mark(body, live);
+            for (local, value) in bindings.iter_mut().rev() {
+                live.remove(*local);
+                mark(value, live);
+            }
+        }
+        NodeKind::Reduce(reduce) => {
+            uses(&reduce.body, live);
+            live.remove(reduce.acc);
+            live.remove(reduce.item);
+            mark(&mut reduce.body, live);
+            live.remove(reduce.acc);
+            live.remove(reduce.item);
+            mark(&mut reduce.coll, live);
+            mark(&mut reduce.init, live);
+        }
+        // The bodies of functions are marked when they are compiled.
+        NodeKind::Fn(function) => mark_all(&mut function.captures, live),
+        NodeKind::Letfn(letfn) => {
+            mark(&mut letfn.body, live);
+            letfn.functions.iter().for_each(|(local, _)| live.remove(*local));
+            mark_all(&mut letfn.captures, live);
+        }
+        NodeKind::Define(_, value) => mark(value, live),
+        NodeKind::TakeSlot(local, key) => {
+            live.insert(*local);
+            mark(key, live);
+        }
+        NodeKind::Try(node) => {
+            // Whatever the clauses read must survive the body, wherever it stops.
+            if let Some(finally) = &mut node.finally {
+                mark(finally, live);
+            }
+            let mut during = live.clone();
+            for (local, body) in node.catches.iter_mut().rev().map(|(_, local, body)| (local, body)) {
+                let mut clause = live.clone();
+                mark(body, &mut clause);
+                clause.remove(*local);
+                during.merge(&clause);
+            }
+            *live = during;
+            mark(&mut node.body, live);
+        }
+        NodeKind::Const(_)
+        | NodeKind::Capture(_)
+        | NodeKind::SelfFn
+        | NodeKind::Sibling(_)
+        | NodeKind::Global(_)
+        | NodeKind::GlobalOrNil(_)
+        | NodeKind::HasGlobal(_)
+        | NodeKind::Builtin(_)
+        | NodeKind::Data(_)
+        | NodeKind::History(_) => {}
+    }
+}
+
+/// Adds every local that `node` reads. Locals bound inside have numbers of their own, so adding them
+/// too only forgoes a move, and the binding removes them again.
+fn uses(node: &Node, live: &mut Live) {
+    let mut bound = Vec::new();
+    collect(node, live, &mut bound);
+    bound.into_iter().for_each(|local| live.remove(local));
+}
+
+fn collect(node: &Node, live: &mut Live, bound: &mut Vec<Local>) {
+    let mut all = |nodes: &[Node]| nodes.iter().for_each(|node| collect(node, live, bound));
+    match &node.kind {
+        NodeKind::Local(local, _) => {
+            live.insert(*local);
+        }
+        NodeKind::If(a, b, c) | NodeKind::IfNil(a, b, c) => {
+            for node in [a, b, c] {
+                collect(node, live, bound);
+            }
+        }
+        NodeKind::Do(nodes)
+        | NodeKind::Vector(nodes)
+        | NodeKind::Set(nodes)
+        | NodeKind::Recur(nodes)
+        | NodeKind::And(nodes)
+        | NodeKind::Or(nodes) => all(nodes),
+        NodeKind::Map(pairs) => {
+            for (key, value) in pairs {
+                collect(key, live, bound);
+                collect(value, live, bound);
+            }
+        }
+        NodeKind::Call(function, args) => {
+            all(args);
+            collect(function, live, bound);
+        }
+        NodeKind::Let(bindings, body) | NodeKind::Loop(bindings, body) => {
+            for (local, value) in bindings {
+                bound.push(*local);
+                collect(value, live, bound);
+            }
+            collect(body, live, bound);
+        }
+        NodeKind::Reduce(reduce) => {
+            bound.extend([reduce.acc, reduce.item]);
+            for node in [&reduce.init, &reduce.coll, &reduce.body] {
+                collect(node, live, bound);
+            }
+        }
+        NodeKind::Fn(function) => all(&function.captures),
+        NodeKind::Letfn(letfn) => {
+            bound.extend(letfn.functions.iter().map(|(local, _)| *local));
+            letfn.captures.iter().for_each(|node| collect(node, live, bound));
+            collect(&letfn.body, live, bound);
+        }
+        NodeKind::Define(_, value) => collect(value, live, bound),
+        NodeKind::TakeSlot(local, key) => {
+            live.insert(*local);
+            collect(key, live, bound);
+        }
+        NodeKind::Try(node) => {
+            collect(&node.body, live, bound);
+            for (_, local, body) in &node.catches {
+                bound.push(*local);
+                collect(body, live, bound);
+            }
+            node.finally.iter().for_each(|finally| collect(finally, live, bound));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,115 @@
+//! Values to and from `serde_json`, the form in which hosts hold data.
+//!
+//! Objects from outside get keyword keys, since that is how programs read them; reading by string
+//! finds them too. On the way out keywords become strings, sets become arrays, dates become text.
+
+use serde_json::{Map, Number, Value as Json};
+
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::names::Names;
+use crate::value::print::pr_str;
+use crate::value::{Items, MAX_DEPTH, Table, Value};
+
+/// How keys of objects are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// As keywords.
+    Keywords,
+    /// As strings.
+    Strings,
+}
+
+/// JSON as a value.
+pub fn from_json(heap: &mut Heap, json: &Json, keys: Keys) -> Result<Value, Error> {
+    convert(heap, json, keys, 0)
+}
+
+fn convert(heap: &mut Heap, json: &Json, keys: Keys, depth: u16) -> Result<Value, Error> {
+    if depth >= MAX_DEPTH {
+        return Err(Error::new(ErrorKind::NestingTooDeep, "the data nests too deeply"));
+    }
+    Ok(match json {
+        Json::Null => Value::Nil,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => number_value(number),
+        Json::String(text) => {
+            heap.allocated(text.len());
+            Value::str(text)
+        }
+        Json::Array(items) => {
+            heap.allocated(64 + items.len() * size_of::<Value>());
+            let items: Result<Vec<Value>, Error> =
+                items.iter().map(|item| convert(heap, item, keys, depth + 1)).collect();
+            Value::vector(items?)
+        }
+        Json::Object(fields) => {
+            heap.allocated(96 + fields.len() * 2 * size_of::<Value>());
+            let mut table = Table::with_capacity(fields.len());
+            for (key, value) in fields {
+                let key = match keys {
+                    Keys::Keywords => heap.keyword(key),
+                    Keys::Strings => Value::str(key),
+                };
+                table.insert(key, convert(heap, value, keys, depth + 1)?);
+            }
+            Value::map(table)
+        }
+    })
+}
+
+fn number_value(number: &Number) -> Value {
+    if let Some(int) = number.as_i64() {
+        return Value::Int(int);
+    }
+    if let Some(int) = number.as_u64() {
+        return Value::big(int.into());
+    }
+    Value::Float(number.as_f64().unwrap_or(f64::NAN))
+}
+
+/// A value as JSON. What JSON cannot say (functions, infinities) becomes text.
+pub fn to_json(value: &Value, names: &Names) -> Json {
+    match value {
+        Value::Nil | Value::Unbound => Json::Null,
+        Value::Bool(value) => Json::Bool(*value),
+        Value::Int(int) => Json::from(*int),
+        Value::Float(float) => Number::from_f64(*float).map_or_else(|| text(value, names), Json::Number),
+        Value::Str(text) => Json::String(text.as_str().to_owned()),
+        Value::Kw(name) | Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {
+            Json::String(names.text(*name).to_owned())
+        }
+        Value::Time(time) => Json::String(time.to_string()),
+        Value::Map(body) => object(body.table.iter(), names),
+        Value::Sorted(body) if !body.is_set => object(body.entries.iter().map(|(k, v)| (k, v)), names),
+        _ => match Items::over(value) {
+            Some(items) => array(items, names),
+            None => text(value, names),
+        },
+    }
+}
+
+fn text(value: &Value, names: &Names) -> Json {
+    Json::String(pr_str(value, names))
+}
+
+fn array(mut items: Items, names: &Names) -> Json {
+    let mut out = Vec::with_capacity(items.len_hint().unwrap_or(0));
+    while let Ok(Some(item)) = items.next() {
+        out.push(to_json(&item, names));
+    }
+    Json::Array(out)
+}
+
+fn object<'v>(entries: impl Iterator<Item = (&'v Value, &'v Value)>, names: &Names) -> Json {
+    let mut out = Map::new();
+    for (key, value) in entries {
+        let key = match key {
+            Value::Str(text) => text.as_str().to_owned(),
+            Value::Kw(name) | Value::Sym(name) => names.text(*name).to_owned(),
+            other => pr_str(other, names),
+        };
+        out.insert(key, to_json(value, names));
+    }
+    Json::Object(out)
+}

@@ -1,0 +1,327 @@
+//! Calls: everything that can stand at the head of a list.
+
+use std::rc::Rc;
+
+use super::Machine;
+use super::fiber::{Frame, Give};
+use super::run::Go;
+use crate::builtins::lookup::get_or;
+use crate::builtins::{BuiltinId, Run, registry};
+use crate::code::{Func, Linked, Reg};
+use crate::error::{Error, ErrorKind};
+use crate::signal::{Res, Signal};
+use crate::value::{MAX_DEPTH, Value};
+
+/// The unit of the core library in every machine.
+pub(super) const CORE: u32 = 0;
+
+impl Machine {
+    /// Calls the function in register `f` (counted from the bottom) with the `n` arguments after it.
+    /// Without `dst` the running function is replaced.
+    pub(super) fn invoke(&mut self, f: usize, n: usize, dst: Option<Reg>) -> Result<Go, Box<Signal>> {
+        match &self.fiber.regs[f] {
+            Value::Fn(body) => {
+                let unit = Rc::clone(&body.unit);
+                let func = body.func;
+                self.enter(&unit, func, f, n, dst)
+            }
+            Value::Builtin(id) => {
+                let id = *id;
+                self.call_builtin(id, f, n, dst)
+            }
+            Value::Tool(name) => {
+                let tool = self.heap.names.text(*name).to_owned();
+                let args =
+                    super::tools::arguments(&mut self.heap, &tool, &self.fiber.regs[f + 1..f + 1 + n])?;
+                Err(Box::new(Signal::Tool(crate::signal::ToolRequest { tool, args })))
+            }
+            Value::Var(name) => match self.globals.find(*name) {
+                Some(value) => {
+                    self.fiber.regs[f] = value.clone();
+                    self.invoke(f, n, dst)
+                }
+                None => Err(not_callable(&self.fiber.regs[f], &self.heap).into()),
+            },
+            _ => {
+                let value = self.call_data(f, n)?;
+                self.finish(value, dst)
+            }
+        }
+    }
+
+    /// Keywords, symbols, maps, sets and vectors look themselves up.
+    fn call_data(&mut self, f: usize, n: usize) -> Res {
+        let (function, args) = self.fiber.regs[f..=f + n].split_first().expect("the function is there");
+        let wrong = |what: &str| {
+            let message = format!("{what} takes 1 or 2 arguments as a function, got {n}");
+            Err(Error::new(ErrorKind::Arity, message).into())
+        };
+        let default = args.get(1).cloned().unwrap_or_default();
+        match function {
+            Value::Kw(_) | Value::Sym(_) => match args {
+                [map] | [map, _] => {
+                    let (map, key) = (map.clone(), function.clone());
+                    get_or(&mut self.heap, &map, &key, &default)
+                }
+                _ => wrong("a keyword"),
+            },
+            Value::Map(_) | Value::Set(_) | Value::Sorted(_) => match args {
+                [key] | [key, _] => {
+                    let (map, key) = (function.clone(), key.clone());
+                    get_or(&mut self.heap, &map, &key, &default)
+                }
+                _ => wrong(&format!("a {}", function.type_name())),
+            },
+            Value::Vec(body) => match args {
+                [Value::Int(index)] => {
+                    let item = usize::try_from(*index).ok().and_then(|index| body.items.get(index));
+                    item.cloned().ok_or_else(|| {
+                        let message = format!("index {index} is outside of a vector of {}", body.items.len());
+                        Error::new(ErrorKind::IndexOutOfBounds, message).into()
+                    })
+                }
+                [_] => Err(Error::new(ErrorKind::Type, "a vector as a function takes an index").into()),
+                _ => wrong("a vector"),
+            },
+            Value::Cell(cell) if cell.kind == crate::value::CellKind::Promise && n == 1 => {
+                let mut state = cell.state.borrow_mut();
+                if !state.ready {
+                    state.value = args[0].clone();
+                    state.ready = true;
+                }
+                drop(state);
+                Ok(function.clone())
+            }
+            _ => Err(not_callable(function, &self.heap).into()),
+        }
+    }
+
+    /// Calls a builtin with the `n` arguments after register `f`.
+    pub(super) fn call_builtin(
+        &mut self,
+        id: BuiltinId,
+        f: usize,
+        n: usize,
+        dst: Option<Reg>,
+    ) -> Result<Go, Box<Signal>> {
+        let entry = registry().get(id);
+        match entry.decl.run {
+            Run::Native(native) => {
+                if !entry.arity.accepts(n) {
+                    return Err(wrong_arity(entry.local, &entry.arity.describe(), n).into());
+                }
+                match native(&mut self.heap, &mut self.fiber.regs[f + 1..f + 1 + n]) {
+                    Ok(value) => self.finish(value, dst),
+                    Err(signal) => self.native_signal(*signal, id, f, dst),
+                }
+            }
+            Run::Core(place) => {
+                self.fiber.regs[f] = Value::Builtin(id);
+                let unit = Rc::clone(self.units[CORE as usize].as_ref().expect("the core library is linked"));
+                let func = crate::core::function_number(place);
+                self.enter(&unit, func, f, n, dst)
+            }
+            Run::Const(value) => {
+                let value = value(&mut self.heap);
+                self.finish(value, dst)
+            }
+        }
+    }
+
+    /// A native that did not answer with a value.
+    fn native_signal(
+        &mut self,
+        signal: Signal,
+        id: BuiltinId,
+        f: usize,
+        dst: Option<Reg>,
+    ) -> Result<Go, Box<Signal>> {
+        match signal {
+            Signal::Call(function, args) => {
+                let n = args.len();
+                self.fiber.regs.truncate(f);
+                self.fiber.regs.push(function);
+                self.fiber.regs.extend(args);
+                self.heap.work(n)?;
+                let go = self.invoke(f, n, dst)?;
+                if let Go::On = go {
+                    self.restore_window();
+                }
+                Ok(go)
+            }
+            Signal::Raise(error) => Err(Box::new(Signal::Raise(self.named(error, id)))),
+            other => Err(Box::new(other)),
+        }
+    }
+
+    /// Puts the name of the function the program called before the message.
+    fn named(&self, mut error: Error, id: BuiltinId) -> Error {
+        if !error.kind.is_catchable() {
+            return error;
+        }
+        let id = self.blamed().unwrap_or(id);
+        let entry = registry().get(id);
+        if !matches!(entry.ns, "prim" | "ptc.impl") {
+            error.function.get_or_insert_with(|| entry.local.to_owned());
+        }
+        error
+    }
+
+    /// The core function that the program's own code called, if one is running.
+    pub(super) fn blamed(&self) -> Option<BuiltinId> {
+        let frames = &self.fiber.frames;
+        let own = frames.iter().rposition(|frame| frame.unit != CORE)?;
+        match self.fiber.regs.get(frames.get(own + 1)?.base as usize - 1)? {
+            Value::Builtin(id) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// After a call that used registers beyond the frame's own, gives the frame its window back.
+    pub(super) fn restore_window(&mut self) {
+        if let Some(frame) = self.fiber.frames.last() {
+            let top = frame.base as usize + usize::from(frame.registers);
+            self.fiber.regs.resize(top, Value::Nil);
+        }
+    }
+
+    /// Stores the result of a call that is over, or returns it for a tail call.
+    pub(super) fn finish(&mut self, value: Value, dst: Option<Reg>) -> Result<Go, Box<Signal>> {
+        check_depth(&value)?;
+        let Some(dst) = dst else { return Ok(self.give_back(value)) };
+        let base = self.fiber.frames.last().map_or(0, |frame| frame.base as usize);
+        if let Some(slot) = self.fiber.regs.get_mut(base + usize::from(dst)) {
+            *slot = value;
+        }
+        // The value is in its register by now, so a census finds it.
+        if self.heap.fresh_bytes >= self.census_at {
+            self.census();
+            if self.heap.live_bytes > self.heap.limits.memory {
+                return Err(self.out_of_memory().into());
+            }
+        }
+        Ok(Go::On)
+    }
+
+    /// Makes a frame for a function of a unit.
+    fn enter(
+        &mut self,
+        unit: &Rc<Linked>,
+        func: u32,
+        f: usize,
+        n: usize,
+        dst: Option<Reg>,
+    ) -> Result<Go, Box<Signal>> {
+        let function = &unit.unit.funcs[func as usize];
+        let Some(arity) = function.arity(n) else {
+            return Err(self.closure_arity(function, f, n).into());
+        };
+        let (params, registers) = (usize::from(arity.params), arity.registers);
+        let mut f = f;
+        let mut give = super::run::give(dst);
+        if dst.is_none() {
+            // A tail call: the arguments take the place of the running frame.
+            if let Some(frame) = self.fiber.frames.pop() {
+                let base = frame.base as usize;
+                for at in 0..=n {
+                    self.fiber.regs.swap(base - 1 + at, f + at);
+                }
+                f = base - 1;
+                give = frame.give;
+            }
+        }
+        let base = f + 1;
+        self.fiber.regs.truncate(base + n);
+        if arity.variadic {
+            let rest: Vec<Value> = self.fiber.regs.drain(base + params..).collect();
+            self.heap.allocated(64 + rest.len() * size_of::<Value>());
+            self.fiber.regs.push(if rest.is_empty() { Value::Nil } else { Value::seq(rest) });
+        }
+        let capacity = self.fiber.regs.capacity();
+        self.fiber.regs.resize(base + usize::from(registers), Value::Nil);
+        if self.fiber.regs.capacity() != capacity {
+            self.heap.allocated((self.fiber.regs.capacity() - capacity) * size_of::<Value>());
+        }
+        self.fiber.frames.push(Frame { unit: unit.id, pc: arity.entry, base: base as u32, registers, give });
+        if self.due() {
+            if self.heap.live_bytes + self.heap.fresh_bytes > self.heap.limits.memory {
+                self.census();
+                if self.heap.live_bytes > self.heap.limits.memory {
+                    return Err(self.out_of_memory().into());
+                }
+            }
+            if let Some(stop) = self.service()? {
+                return Ok(Go::Stop(stop));
+            }
+        }
+        Ok(Go::Frame)
+    }
+
+    /// Ends the running function with a value.
+    pub(super) fn give_back(&mut self, value: Value) -> Go {
+        let Some(frame) = self.fiber.frames.pop() else { return Go::Stop(super::Stop::Ended(value)) };
+        self.fiber.regs.truncate(frame.base as usize - 1);
+        match (frame.give, self.fiber.frames.last()) {
+            (Give::Into(dst), Some(caller)) => {
+                let base = caller.base as usize;
+                self.fiber.regs.resize(base + usize::from(caller.registers), Value::Nil);
+                self.fiber.regs[base + usize::from(dst)] = value;
+                Go::Frame
+            }
+            (Give::Continue, _) if !self.fiber.conts.is_empty() => {
+                self.restore_window();
+                self.continue_with(value)
+            }
+            _ => Go::Stop(super::Stop::Ended(value)),
+        }
+    }
+
+    #[cold]
+    fn closure_arity(&self, function: &Func, f: usize, n: usize) -> Error {
+        let name = match &self.fiber.regs[f] {
+            Value::Builtin(id) => registry().get(*id).local.to_owned(),
+            _ => function.name.clone().unwrap_or_else(|| "this function".to_owned()),
+        };
+        let words: Vec<String> = function
+            .arities
+            .iter()
+            .map(|arity| match arity.variadic {
+                true => format!("at least {}", arity.params),
+                false => arity.params.to_string(),
+            })
+            .collect();
+        wrong_arity(&name, &words.join(" or "), n)
+    }
+}
+
+fn wrong_arity(name: &str, expected: &str, count: usize) -> Error {
+    let plural = if expected == "1" { "" } else { "s" };
+    Error::new(ErrorKind::Arity, format!("{name} takes {expected} argument{plural}, got {count}"))
+}
+
+fn not_callable(value: &Value, heap: &crate::heap::Heap) -> Error {
+    let error = Error::new(ErrorKind::NotCallable, format!("{} is not a function", heap.brief(value)));
+    match value {
+        Value::Nil => {
+            error.hint("the name in front may be nil, or there is one pair of parentheses too many")
+        }
+        Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) | Value::Range(_) => {
+            error.hint("use (nth coll index), or make it a vector with vec")
+        }
+        Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Bool(_) => {
+            error.hint("there may be one pair of parentheses too many")
+        }
+        _ => error,
+    }
+}
+
+/// Refuses values that nest too deeply.
+#[inline]
+pub(super) fn check_depth(value: &Value) -> Result<(), Box<Signal>> {
+    if value.is_scalar() || value.shape().depth <= MAX_DEPTH {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::NestingTooDeep, format!("a value nests deeper than {MAX_DEPTH} levels"))
+        .hint("keep a flat collection instead of one inside the other")
+        .into())
+}

@@ -1,0 +1,128 @@
+//! A fiber: one thread of execution inside a machine. All of its state is plain data.
+
+use std::rc::Rc;
+
+use crate::code::Reg;
+use crate::error::ErrorKind;
+use crate::value::{Items, LazyObj, LazyState, Shared, Value};
+
+/// A function being executed.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The unit of its code.
+    pub unit: u32,
+    /// The next instruction.
+    pub pc: u32,
+    /// Its first register. The register before it holds the function itself.
+    pub base: u32,
+    /// How many registers it has.
+    pub registers: u16,
+    /// Where its result goes.
+    pub give: Give,
+}
+
+/// Where the result of a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Give {
+    /// Into a register of the caller.
+    Into(Reg),
+    /// To the continuation on top of the fiber's stack of them.
+    Continue,
+}
+
+/// An open `try`.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// How many frames there are.
+    pub frames: usize,
+    /// How many continuations there are.
+    pub conts: usize,
+    /// Where the exception goes.
+    pub dst: Reg,
+    /// Where execution goes on.
+    pub to: u32,
+}
+
+/// Work of the machine that waits for a function to return.
+#[derive(Debug)]
+pub enum Cont {
+    /// Lazy sequences that turn out to be one and the same, and the thunk of the last.
+    Force(Vec<Shared<LazyObj>>, Value),
+    /// The rest of a sequence that is being realised.
+    Realise(Items),
+    /// What is left of a value that is being realised throughout.
+    RealiseDeep(Vec<Items>),
+}
+
+impl Cont {
+    /// Takes back what has begun: an exception passes through.
+    pub fn undo(self) {
+        if let Cont::Force(lazies, thunk) = self {
+            if let Some((last, others)) = lazies.split_last() {
+                *last.state.borrow_mut() = LazyState::Thunk(thunk);
+                // An outer sequence that handed over to an inner one will ask it again.
+                for lazy in others {
+                    *lazy.state.borrow_mut() = LazyState::Done(Value::Lazy(Rc::clone(last)));
+                }
+            }
+        }
+    }
+}
+
+/// What a fiber is doing.
+#[derive(Debug)]
+pub enum State {
+    /// It can run.
+    Ready,
+    /// It waits for the answer to a tool call.
+    Waiting {
+        /// The call.
+        call: u64,
+        /// Where the answer goes; `None` if it is the result of the running function.
+        give: Option<Reg>,
+    },
+    /// It waits for its children.
+    Joining {
+        /// Results so far.
+        results: Vec<Value>,
+        /// How many children still run.
+        left: usize,
+        /// What a failing child's error becomes.
+        kind: ErrorKind,
+        /// Where the vector of results goes.
+        give: Option<Reg>,
+    },
+    /// It is over.
+    Over,
+}
+
+/// One thread of execution.
+#[derive(Debug)]
+pub struct Fiber {
+    /// Registers of all frames.
+    pub regs: Vec<Value>,
+    /// Functions being executed, innermost last.
+    pub frames: Vec<Frame>,
+    /// Open `try`s, innermost last.
+    pub handlers: Vec<Handler>,
+    /// Continuations, innermost last.
+    pub conts: Vec<Cont>,
+    /// What it is doing.
+    pub state: State,
+    /// The fiber that waits for it and its place among the siblings.
+    pub parent: Option<(usize, usize)>,
+}
+
+impl Fiber {
+    /// A fiber with nothing to do.
+    pub fn new() -> Self {
+        Fiber {
+            regs: Vec::new(),
+            frames: Vec::new(),
+            handlers: Vec::new(),
+            conts: Vec::new(),
+            state: State::Ready,
+            parent: None,
+        }
+    }
+}

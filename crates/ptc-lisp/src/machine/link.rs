@@ -1,0 +1,99 @@
+//! Binding compiled code to a machine: constants become values, names of definitions become slots.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::Machine;
+use crate::code::{Const, Linked, Unit};
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::value::{RegexObj, Time, Value};
+
+impl Machine {
+    /// Adds a unit to the machine.
+    pub(super) fn link(&mut self, unit: Arc<Unit>) -> Result<Rc<Linked>, Error> {
+        let mut consts = Vec::with_capacity(unit.consts.len());
+        for constant in &unit.consts {
+            consts.push(value_of(constant, &mut self.heap)?);
+        }
+        self.heap.allocated(consts.len() * size_of::<Value>() + unit.ops.len() * 16);
+        let globals = unit.globals.iter().map(|name| self.globals.slot(name, &mut self.heap)).collect();
+        let free = self.units.iter().position(Option::is_none);
+        let id = free.unwrap_or(self.units.len());
+        let linked = Rc::new(Linked { unit, id: id as u32, consts, globals });
+        match free {
+            Some(at) => self.units[at] = Some(linked.clone()),
+            None => self.units.push(Some(linked.clone())),
+        }
+        Ok(linked)
+    }
+
+    /// Forgets units that no function refers to any more; the core library and running code stay.
+    pub(super) fn drop_unused_units(&mut self) {
+        for unit in self.units.iter_mut().skip(1) {
+            if unit.as_ref().is_some_and(|linked| Rc::strong_count(linked) == 1) {
+                *unit = None;
+            }
+        }
+    }
+}
+
+/// A constant as a value. Constants nest no deeper than source text may.
+fn value_of(constant: &Const, heap: &mut Heap) -> Result<Value, Error> {
+    let all = |items: &[Const], heap: &mut Heap| {
+        items.iter().map(|item| value_of(item, heap)).collect::<Result<Vec<Value>, Error>>()
+    };
+    Ok(match constant {
+        Const::Unbound => Value::Unbound,
+        Const::Nil => Value::Nil,
+        Const::Bool(value) => Value::Bool(*value),
+        Const::Int(value) => Value::Int(*value),
+        Const::Big(value) => Value::big(value.clone()),
+        Const::Float(value) => Value::Float(*value),
+        Const::Str(text) => Value::str(text),
+        Const::Keyword(name) => heap.keyword(name),
+        Const::Symbol(name) => Value::Sym(heap.intern(name)),
+        Const::Type(name) => Value::Type(heap.intern(name)),
+        Const::Tool(name) => Value::Tool(heap.intern(name)),
+        Const::Var(name) => Value::Var(heap.intern(name)),
+        Const::Builtin(id) => Value::Builtin(*id),
+        Const::Regex(source) => {
+            let matcher = crate::regex::Matcher::compile(source)?;
+            Value::Regex(Rc::new(RegexObj { source: source.clone(), matcher }))
+        }
+        Const::Tagged(tag, text) => tagged(tag, text)?,
+        Const::List(items) => Value::list(all(items, heap)?),
+        Const::Vector(items) => Value::vector(all(items, heap)?),
+        Const::Set(items) => Value::set_of(all(items, heap)?),
+        Const::Map(pairs) => {
+            let mut out = Vec::with_capacity(pairs.len());
+            for (key, value) in pairs {
+                out.push((value_of(key, heap)?, value_of(value, heap)?));
+            }
+            Value::map_of(out)
+        }
+    })
+}
+
+fn tagged(tag: &str, text: &str) -> Result<Value, Error> {
+    let bad = |what: &str| Error::new(ErrorKind::Parse, format!("#{tag} needs {what}, got \"{text}\""));
+    match tag {
+        "uuid" => {
+            let hex: String = text.chars().filter(|c| *c != '-').collect();
+            let valid = hex.len() == 32 && text.len() == 36;
+            let parsed = u128::from_str_radix(&hex, 16).ok().filter(|_| valid);
+            parsed.map(|id| Value::time(Time::Uuid(id))).ok_or_else(|| bad("a UUID"))
+        }
+        _ => {
+            let instant = text
+                .parse::<jiff::Timestamp>()
+                .ok()
+                .or_else(|| {
+                    let date = text.parse::<jiff::civil::DateTime>().ok()?;
+                    date.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
+                })
+                .ok_or_else(|| bad("a date and time such as 2024-01-31T10:00:00Z"))?;
+            Ok(Value::time(Time::JavaDate(instant)))
+        }
+    }
+}

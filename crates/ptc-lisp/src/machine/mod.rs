@@ -1,0 +1,344 @@
+//! The machine: runs compiled programs one after the other over lasting definitions.
+//!
+//! A machine is plain data. It never waits: [`Machine::run`] returns when the program is over, when it
+//! needs the answer of a tool, or when its slice of fuel is used up, and the host calls it again. All
+//! memory it can reach belongs to it alone.
+
+mod call;
+mod census;
+mod fiber;
+mod globals;
+mod link;
+mod run;
+mod schedule;
+mod signals;
+mod tools;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::analyze::{Manifest, World, analyze};
+use crate::code::Linked;
+use crate::compile::compile;
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::interchange::{Keys, from_json};
+use crate::limits::Limits;
+use crate::reader::{ReadLimits, read_all};
+use crate::value::{ExObj, Value};
+use fiber::Fiber;
+use globals::Globals;
+
+/// Why a fiber stopped.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// It ended with a value.
+    Ended(Value),
+    /// It asked for the program to end with a value.
+    Return(Value),
+    /// It asked for the program to end as a failure.
+    Fail(Value),
+    /// An exception that nobody caught.
+    Thrown(Rc<ExObj>),
+    /// An error that nobody can catch.
+    Failed(Error),
+    /// It waits for something.
+    Blocked,
+    /// Its slice of fuel is used up.
+    Yield,
+}
+
+/// What the host must do next.
+#[derive(Debug)]
+pub enum Step {
+    /// The program is over; [`Machine::value`] has its value.
+    Done(Signal),
+    /// The program waits for these calls, all of which may run at once. Answer each with
+    /// [`Machine::resume`]; calls handed out before are not listed again.
+    Calls(Vec<Call>),
+    /// The program failed; definitions are as before it ran.
+    Failed(Error),
+    /// The slice of fuel is used up; call [`Machine::run`] again.
+    Yield,
+}
+
+/// How a program ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// With the value of its last expression.
+    Value,
+    /// With `(return value)`.
+    Return,
+    /// With `(fail value)`.
+    Fail,
+}
+
+/// A tool call that waits for its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Its number, for [`Machine::resume`].
+    pub id: u64,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments, a JSON object.
+    pub args: serde_json::Value,
+}
+
+/// A tool call inside the machine.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    id: u64,
+    tool: String,
+    args: Value,
+}
+
+/// A machine.
+#[derive(Debug)]
+pub struct Machine {
+    pub(crate) heap: Heap,
+    units: Vec<Option<Rc<Linked>>>,
+    globals: Globals,
+    tools: Vec<String>,
+    data: Value,
+    history: Vec<Value>,
+    source: Arc<str>,
+    manifest: Manifest,
+    fiber: Fiber,
+    /// Fibers that are not running, by number; the running one's place is empty.
+    fibers: Vec<Option<Fiber>>,
+    current: usize,
+    ready: VecDeque<usize>,
+    pending: Vec<Pending>,
+    children: Vec<Value>,
+    tool_calls: u64,
+    result: Value,
+    running: bool,
+    /// A stop that came up outside of the instruction loop.
+    late: Option<Stop>,
+    /// Fuel at which the slice ends.
+    stop_at: u64,
+    /// Fresh bytes at which a census is due.
+    census_at: usize,
+}
+
+impl Machine {
+    /// A machine without definitions, tools and inputs.
+    pub fn new(limits: Limits) -> Self {
+        let census_at = (limits.memory / 2).max(1 << 16);
+        let heap = Heap::new(crate::core::names(), limits);
+        let mut machine = Machine {
+            heap,
+            units: Vec::new(),
+            globals: Globals::default(),
+            tools: Vec::new(),
+            data: Value::Nil,
+            history: Vec::new(),
+            source: Arc::from(""),
+            manifest: Manifest::default(),
+            fiber: Fiber::new(),
+            fibers: Vec::new(),
+            current: 0,
+            ready: VecDeque::new(),
+            pending: Vec::new(),
+            children: Vec::new(),
+            tool_calls: 0,
+            result: Value::Nil,
+            running: false,
+            late: None,
+            stop_at: 0,
+            census_at,
+        };
+        machine.link(crate::core::unit()).expect("the core library links");
+        machine
+    }
+
+    /// Grants tools: programs may call these and no others.
+    pub fn set_tools(&mut self, tools: impl IntoIterator<Item = String>) {
+        self.tools = tools.into_iter().collect();
+    }
+
+    /// Gives a program its inputs, which it reads as `data/name`. Keys of objects become keywords.
+    pub fn set_data(&mut self, data: &serde_json::Value) -> Result<(), Error> {
+        self.data = from_json(&mut self.heap, data, Keys::Keywords)?;
+        Ok(())
+    }
+
+    /// Sets the program's clock, in milliseconds since 1970.
+    pub fn set_clock(&mut self, now_ms: i64) {
+        self.heap.now_ms = now_ms;
+    }
+
+    /// Seeds the program's random numbers.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.heap.seed(seed);
+    }
+
+    /// What a program needs, without running it: every mistake that shows before it runs, and the
+    /// tools it may call.
+    pub fn check(&mut self, source: &str) -> Result<Manifest, Error> {
+        let (analysis, _) = self.analyse(source)?;
+        Ok(analysis.manifest)
+    }
+
+    fn analyse(&mut self, source: &str) -> Result<(crate::analyze::Analysis, Arc<str>), Error> {
+        self.source = Arc::from(source);
+        let limits = ReadLimits {
+            max_bytes: self.heap.limits.source_bytes,
+            max_depth: self.heap.limits.source_depth,
+            ..ReadLimits::default()
+        };
+        if self.heap.work(source.len() / 8).is_err() {
+            return Err(Error::new(ErrorKind::FuelExceeded, "reading the program used up its fuel"));
+        }
+        let forms = read_all(source, &limits)?;
+        let analysis = analyze(&forms, &Known { machine: self })?;
+        Ok((analysis, self.source.clone()))
+    }
+
+    /// Reads, checks and compiles a program and makes it the one to run.
+    pub fn load(&mut self, source: &str) -> Result<Manifest, Error> {
+        self.reset();
+        let (analysis, text) = self.analyse(source)?;
+        let unit = compile(analysis.body, text)?;
+        let entry = unit.funcs.len() - 1;
+        // The program's own function comes first to be numbered and last to be finished.
+        let entry =
+            unit.funcs.iter().position(|func| func.name.is_none() && func.captures == 0).unwrap_or(entry);
+        let linked = self.link(Arc::new(unit))?;
+        self.manifest = analysis.manifest.clone();
+        self.start(&linked, entry);
+        Ok(analysis.manifest)
+    }
+
+    fn start(&mut self, linked: &Rc<Linked>, entry: usize) {
+        let arity = &linked.unit.funcs[entry].arities[0];
+        let registers = arity.registers;
+        let mut fiber = Fiber::new();
+        fiber.regs.resize(1 + usize::from(registers), Value::Nil);
+        fiber.frames.push(fiber::Frame {
+            unit: linked.id,
+            pc: arity.entry,
+            base: 1,
+            registers,
+            give: fiber::Give::Into(0),
+        });
+        self.fiber = fiber;
+        self.fibers = vec![None];
+        self.current = 0;
+        self.globals.save_cells(&self.heap.cells);
+        self.running = true;
+    }
+
+    /// Forgets the program that ran before; definitions stay.
+    fn reset(&mut self) {
+        self.fiber = Fiber::new();
+        self.fibers.clear();
+        self.ready.clear();
+        self.pending.clear();
+        self.children.clear();
+        self.tool_calls = 0;
+        self.result = Value::Nil;
+        self.running = false;
+        self.heap.start_program();
+        self.drop_unused_units();
+    }
+
+    /// Ends the program: keeps or takes back what it defined.
+    fn end(&mut self, keep: bool) {
+        self.running = false;
+        self.heap.flush_prints();
+        if keep {
+            self.globals.commit();
+        } else {
+            self.globals.rollback();
+        }
+        self.fiber = Fiber::new();
+        self.fibers.clear();
+        self.ready.clear();
+        self.pending.clear();
+    }
+
+    /// The value of the program that ended, as text that reads back.
+    pub fn value(&self) -> String {
+        self.heap.show(&self.result)
+    }
+
+    /// The value of the program that ended, as JSON.
+    pub fn value_json(&self) -> serde_json::Value {
+        crate::interchange::to_json(&self.result, &self.heap.names)
+    }
+
+    /// Lines that the program printed.
+    pub fn prints(&self) -> &[String] {
+        &self.heap.prints
+    }
+
+    /// Fuel used since the program was loaded.
+    pub fn fuel_used(&self) -> u64 {
+        self.heap.fuel_used
+    }
+
+    /// Bytes that are live now.
+    pub fn live_bytes(&mut self) -> usize {
+        self.census();
+        self.heap.live_bytes
+    }
+
+    /// How many tool calls the program made.
+    pub fn tool_calls(&self) -> u64 {
+        self.tool_calls
+    }
+
+    /// The names of all definitions, in order of definition.
+    pub fn definitions(&self) -> Vec<String> {
+        self.globals.iter().map(|(name, _)| self.heap.names.text(name).to_owned()).collect()
+    }
+
+    /// The text of the program that was loaded last.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// An input by name: exact, then with hyphens for underscores.
+    fn input(&mut self, name: &Value) -> Value {
+        let Some(text) = name.as_str() else { return Value::Nil };
+        let key = self.heap.keyword(text);
+        let data = self.data.clone();
+        crate::builtins::lookup::get_or(&mut self.heap, &data, &key, &Value::Nil).unwrap_or_default()
+    }
+}
+
+/// What the analyzer may ask about this machine.
+struct Known<'m> {
+    machine: &'m Machine,
+}
+
+impl World for Known<'_> {
+    fn has_global(&self, name: &str) -> bool {
+        let found = self.machine.heap.names.find(name);
+        found.and_then(|name| self.machine.globals.find(name)).is_some()
+    }
+
+    fn globals(&self) -> Vec<String> {
+        self.machine.definitions()
+    }
+
+    fn tools(&self) -> Option<&[String]> {
+        Some(&self.machine.tools)
+    }
+}
+
+impl Drop for Machine {
+    /// Cycles can only go through lazy sequences and cells, so emptying those frees everything.
+    fn drop(&mut self) {
+        for lazy in std::mem::take(&mut self.heap.lazies) {
+            let state = lazy.state.try_borrow_mut().map(|mut state| std::mem::take(&mut *state));
+            drop(state);
+        }
+        for cell in std::mem::take(&mut self.heap.cells) {
+            let value = cell.state.try_borrow_mut().map(|mut state| std::mem::take(&mut state.value));
+            drop(value);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Which fiber runs next. The order depends on nothing but the program and the order of answers, so a
+//! run can be repeated exactly.
+
+use super::fiber::{Fiber, State};
+use super::run::Go;
+use super::{Call, Machine, Signal, Step, Stop};
+use crate::code::Reg;
+use crate::error::{Error, ErrorKind};
+use crate::interchange::{Keys, from_json, to_json};
+use crate::value::Value;
+
+impl Machine {
+    /// Runs the loaded program for about `slice` units of fuel.
+    pub fn run(&mut self, slice: u64) -> Step {
+        if !self.running {
+            return Step::Failed(Error::new(ErrorKind::Runtime, "no program is running"));
+        }
+        let limit = self.heap.limits.fuel;
+        self.stop_at = self.heap.fuel_used.saturating_add(slice).min(limit);
+        loop {
+            if self.late.is_none() && !matches!(self.fiber.state, State::Ready) && !self.switch() {
+                return self.calls();
+            }
+            let stop = match self.late.take() {
+                Some(stop) => stop,
+                None => self.execute(),
+            };
+            if let Some(step) = self.stopped(stop) {
+                return step;
+            }
+        }
+    }
+
+    /// Lets the next fiber that can run take its turn.
+    fn switch(&mut self) -> bool {
+        let Some(next) = self.ready.pop_front() else { return false };
+        if next == self.current {
+            return matches!(self.fiber.state, State::Ready);
+        }
+        if let Some(fiber) = self.fibers[next].take() {
+            let current = std::mem::replace(&mut self.fiber, fiber);
+            self.fibers[self.current] = Some(current);
+            self.current = next;
+        }
+        true
+    }
+
+    /// The calls that wait and have not been handed out.
+    fn calls(&mut self) -> Step {
+        let names = &self.heap.names;
+        let calls = self
+            .pending
+            .drain(..)
+            .map(|pending| Call { id: pending.id, tool: pending.tool, args: to_json(&pending.args, names) })
+            .collect();
+        Step::Calls(calls)
+    }
+
+    /// What follows when a fiber stops; a step if the host must act.
+    fn stopped(&mut self, stop: Stop) -> Option<Step> {
+        match stop {
+            Stop::Yield => Some(Step::Yield),
+            Stop::Blocked => {
+                self.spawn_children();
+                None
+            }
+            Stop::Failed(error) => Some(self.fail(error)),
+            Stop::Ended(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Value)),
+            Stop::Ended(value) => {
+                self.child_ended(value);
+                None
+            }
+            Stop::Return(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Return)),
+            Stop::Fail(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Fail)),
+            Stop::Return(_) => self.child_failed("return called inside a parallel branch".to_owned()),
+            Stop::Fail(_) => self.child_failed("fail called inside a parallel branch".to_owned()),
+            Stop::Thrown(ex) if self.fiber.parent.is_none() => Some(self.fail(ex.error.clone())),
+            Stop::Thrown(ex) => self.child_failed(ex.error.message.clone()),
+        }
+    }
+
+    fn done(&mut self, value: Value, signal: Signal) -> Step {
+        // What leaves the machine is realised throughout; lazy sequences are made to run first.
+        if crate::heap::has_lazy(&value) {
+            return self.realise_result(value, signal);
+        }
+        self.result = value.clone();
+        let keep = signal != Signal::Fail;
+        self.end(keep);
+        if keep && signal == Signal::Value {
+            self.history.insert(0, value);
+            self.history.truncate(3);
+        }
+        Step::Done(signal)
+    }
+
+    /// Runs what is left of lazy sequences in a result, then ends again.
+    fn realise_result(&mut self, value: Value, signal: Signal) -> Step {
+        let name = match signal {
+            Signal::Value => "prim/realised",
+            Signal::Return => "prim/return",
+            Signal::Fail => "prim/fail",
+        };
+        let Some(id) = crate::builtins::registry().qualified(name) else {
+            return self.fail(Error::new(ErrorKind::Runtime, "the result cannot be realised"));
+        };
+        self.fiber = Fiber::new();
+        let unit = std::sync::Arc::new(crate::code::Unit {
+            ops: vec![
+                crate::code::Op::CallBuiltin { dst: 0, f: 0, n: 1, id },
+                crate::code::Op::Return { src: 0 },
+            ],
+            spans: vec![crate::span::Span::default(); 2],
+            ..crate::code::Unit::default()
+        });
+        let linked = match self.link(unit) {
+            Ok(linked) => linked,
+            Err(error) => return self.fail(error),
+        };
+        self.fiber.regs = vec![Value::Nil, Value::Nil, value, Value::Nil];
+        self.fiber.frames.push(super::fiber::Frame {
+            unit: linked.id,
+            pc: 0,
+            base: 1,
+            registers: 3,
+            give: super::fiber::Give::Into(0),
+        });
+        Step::Yield
+    }
+
+    fn fail(&mut self, error: Error) -> Step {
+        self.end(false);
+        Step::Failed(error)
+    }
+
+    fn spawn_children(&mut self) {
+        let thunks = std::mem::take(&mut self.children);
+        if !matches!(self.fiber.state, State::Joining { .. }) {
+            return;
+        }
+        if thunks.is_empty() {
+            self.join();
+            return;
+        }
+        let parent = self.current;
+        for (place, thunk) in thunks.into_iter().enumerate() {
+            let mut child = Fiber::new();
+            child.parent = Some((parent, place));
+            let free = (0..self.fibers.len()).find(|&at| at != parent && self.fibers[at].is_none());
+            let id = free.unwrap_or(self.fibers.len());
+            self.heap.allocated(256);
+            let current = std::mem::replace(&mut self.fiber, child);
+            let entered = self.enter_thunk(thunk);
+            let mut child = std::mem::replace(&mut self.fiber, current);
+            if let Err(error) = entered {
+                child.state = State::Over;
+                self.raise_in_parent(error.message);
+                return;
+            }
+            match free {
+                Some(at) => self.fibers[at] = Some(child),
+                None => self.fibers.push(Some(child)),
+            }
+            self.ready.push_back(id);
+        }
+    }
+
+    /// Makes the current (new) fiber begin with a call of `thunk`.
+    fn enter_thunk(&mut self, thunk: Value) -> Result<(), Error> {
+        self.fiber.regs.push(thunk);
+        match self.invoke(0, 0, Some(0)) {
+            Ok(Go::Frame | Go::Stop(Stop::Yield)) => Ok(()),
+            Ok(_) => Err(Error::new(ErrorKind::NotCallable, "a parallel branch must be a function")),
+            Err(signal) => match *signal {
+                crate::signal::Signal::Raise(error) => Err(error),
+                _ => Err(Error::new(ErrorKind::Runtime, "a parallel branch could not begin")),
+            },
+        }
+    }
+
+    fn child_ended(&mut self, value: Value) {
+        let Some((parent, place)) = self.fiber.parent else { return };
+        self.fiber.state = State::Over;
+        self.become_fiber(parent);
+        if let State::Joining { results, left, .. } = &mut self.fiber.state {
+            results[place] = value;
+            *left -= 1;
+            if *left == 0 {
+                self.join();
+            }
+        }
+    }
+
+    /// The parent of the current fiber gets the error; its other children are given up.
+    fn child_failed(&mut self, message: String) -> Option<Step> {
+        let Some((parent, _)) = self.fiber.parent else { return None };
+        self.fiber.state = State::Over;
+        self.become_fiber(parent);
+        self.raise_in_parent(message)
+    }
+
+    fn raise_in_parent(&mut self, message: String) -> Option<Step> {
+        self.drop_children_of(self.current);
+        let kind = match &self.fiber.state {
+            State::Joining { kind, .. } => *kind,
+            _ => ErrorKind::Runtime,
+        };
+        self.fiber.state = State::Ready;
+        let name = if kind == ErrorKind::Pmap { "pmap" } else { "pcalls" };
+        match self.raise(Error::new(kind, format!("{name}: {message}"))) {
+            Go::Stop(stop) => self.stopped(stop),
+            Go::On | Go::Frame => None,
+        }
+    }
+
+    fn drop_children_of(&mut self, parent: usize) {
+        let mut parents = vec![parent];
+        while let Some(parent) = parents.pop() {
+            for at in 0..self.fibers.len() {
+                let is_child = |fiber: &Fiber| fiber.parent.is_some_and(|(of, _)| of == parent);
+                if self.fibers[at].as_ref().is_some_and(is_child) {
+                    self.fibers[at] = None;
+                    self.ready.retain(|&ready| ready != at);
+                    parents.push(at);
+                }
+            }
+        }
+    }
+
+    /// Makes another fiber the current one; the current one is over.
+    fn become_fiber(&mut self, id: usize) {
+        if let Some(fiber) = self.fibers[id].take() {
+            self.fiber = fiber;
+            self.current = id;
+        }
+    }
+
+    /// All children are done: the parent goes on with their results.
+    fn join(&mut self) {
+        let state = std::mem::replace(&mut self.fiber.state, State::Ready);
+        let State::Joining { results, give, .. } = state else { return };
+        self.deliver_to_current(Value::vector(results), give);
+    }
+
+    fn deliver_to_current(&mut self, value: Value, give: Option<Reg>) {
+        if let Go::Stop(stop) = self.deliver(value, give) {
+            self.late = Some(stop);
+        }
+    }
+
+    /// Answers a tool call. An error becomes an exception at the place of the call.
+    pub fn resume(&mut self, id: u64, answer: Result<serde_json::Value, Error>) -> Result<(), Error> {
+        let waits = |fiber: &Fiber| matches!(fiber.state, State::Waiting { call, .. } if call == id);
+        let at = if waits(&self.fiber) {
+            self.current
+        } else {
+            self.fibers
+                .iter()
+                .position(|fiber| fiber.as_ref().is_some_and(waits))
+                .ok_or_else(|| Error::new(ErrorKind::Runtime, format!("no call {id} is waiting")))?
+        };
+        let value = match answer {
+            Ok(json) => Ok(from_json(&mut self.heap, &json, Keys::Keywords)?),
+            Err(error) => Err(error),
+        };
+        let before = self.current;
+        if at != before {
+            let fiber = self.fibers[at].take().expect("the position was found");
+            let current = std::mem::replace(&mut self.fiber, fiber);
+            self.fibers[before] = Some(current);
+            self.current = at;
+        }
+        let state = std::mem::replace(&mut self.fiber.state, State::Ready);
+        if let State::Waiting { give, .. } = state {
+            let go = match value {
+                Ok(value) => self.deliver(value, give),
+                Err(error) => self.raise(error),
+            };
+            if let Go::Stop(stop) = go {
+                self.late = Some(stop);
+            }
+        }
+        if !self.ready.contains(&at) {
+            self.ready.push_back(at);
+        }
+        Ok(())
+    }
+}

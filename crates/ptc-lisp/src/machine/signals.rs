@@ -1,0 +1,315 @@
+//! What happens when an instruction has no value: errors, exceptions, lazy sequences, tools.
+
+use std::rc::Rc;
+
+use super::fiber::{Cont, Give, State};
+use super::run::Go;
+use super::{Machine, Pending, Stop};
+use crate::builtins::exceptions::class_of;
+use crate::code::Reg;
+use crate::error::{Error, ErrorKind};
+use crate::heap::not_seqable;
+use crate::signal::{Signal, ToolRequest};
+use crate::value::{ExObj, Items, LazyObj, LazyState, MAX_DEPTH, Shape, Shared, Value};
+
+impl Machine {
+    /// Does what a signal asks for. `dst` is where a late result goes, `None` for a tail call; the
+    /// frame's next instruction has been saved.
+    pub(super) fn signal(&mut self, signal: Box<Signal>, dst: Option<Reg>) -> Go {
+        match *signal {
+            Signal::Raise(error) => self.raise(error),
+            Signal::Throw(value) => self.throw(value),
+            Signal::Return(value) => Go::Stop(Stop::Return(value)),
+            Signal::Fail(value) => Go::Stop(Stop::Fail(value)),
+            Signal::Force(lazy) => {
+                self.again();
+                self.force(lazy)
+            }
+            Signal::Realise(value) => {
+                self.again();
+                self.start_realise(&value)
+            }
+            Signal::RealiseDeep(value) => {
+                self.again();
+                self.fiber.conts.push(Cont::RealiseDeep(Items::over(&value).into_iter().collect()));
+                self.resume_conts()
+            }
+            Signal::Reclaim(bytes) => {
+                self.again();
+                self.census();
+                if self.heap.live_bytes.saturating_add(bytes) > self.heap.limits.memory {
+                    return self.raise(self.out_of_memory());
+                }
+                Go::Frame
+            }
+            Signal::Call(function, args) => self.late_call(function, args, dst),
+            Signal::Tool(request) => self.suspend(request, dst),
+            Signal::Parallel(thunks, kind) => self.fork(thunks, kind, dst),
+        }
+    }
+
+    /// Makes the frame run its last instruction again.
+    fn again(&mut self) {
+        if let Some(frame) = self.fiber.frames.last_mut() {
+            frame.pc -= 1;
+        }
+    }
+
+    /// A call asked for by an instruction that is not a call (a lookup in a sorted collection).
+    fn late_call(&mut self, function: Value, args: Vec<Value>, dst: Option<Reg>) -> Go {
+        let top = self.fiber.regs.len();
+        let n = args.len();
+        self.fiber.regs.push(function);
+        self.fiber.regs.extend(args);
+        match self.invoke(top, n, dst) {
+            Ok(Go::On) => {
+                self.restore_window();
+                Go::Frame
+            }
+            Ok(go) => go,
+            Err(signal) => self.signal(signal, dst),
+        }
+    }
+
+    /// Raises an error: the innermost `try` gets it as an exception, if it may.
+    pub(super) fn raise(&mut self, error: Error) -> Go {
+        let error = self.located(error);
+        if !error.kind.is_catchable() {
+            return Go::Stop(Stop::Failed(error));
+        }
+        let class = class_of(error.kind);
+        let shape = Shape::EMPTY;
+        let ex = ExObj { error, data: Value::Nil, cause: Value::Nil, class, shape };
+        self.unwind(Rc::new(ex))
+    }
+
+    /// Throws an exception made by the program.
+    fn throw(&mut self, value: Value) -> Go {
+        match value {
+            Value::Ex(ex) if ex.error.span.is_some() => self.unwind(ex),
+            Value::Ex(ex) => {
+                let error = self.located(ex.error.clone());
+                self.unwind(Rc::new(ExObj { error, ..(*ex).clone() }))
+            }
+            other => {
+                let message = format!("only exceptions can be thrown, got {}", other.type_name());
+                self.raise(Error::new(ErrorKind::Type, message).hint("throw (ex-info \"message\" {:data …})"))
+            }
+        }
+    }
+
+    /// The error with the place in the program where it happened.
+    fn located(&self, mut error: Error) -> Error {
+        if error.span.is_none()
+            && let Some(frame) = self.fiber.frames.iter().rev().find(|frame| frame.unit != super::call::CORE)
+            && let Some(unit) = self.units[frame.unit as usize].as_ref()
+        {
+            error.span = unit.unit.spans.get((frame.pc as usize).saturating_sub(1)).copied();
+        }
+        error
+    }
+
+    fn unwind(&mut self, ex: Rc<ExObj>) -> Go {
+        let Some(handler) = self.fiber.handlers.pop() else {
+            return Go::Stop(Stop::Thrown(ex));
+        };
+        self.fiber.frames.truncate(handler.frames);
+        while self.fiber.conts.len() > handler.conts {
+            if let Some(cont) = self.fiber.conts.pop() {
+                cont.undo();
+            }
+        }
+        if let Some(frame) = self.fiber.frames.last_mut() {
+            frame.pc = handler.to;
+            let base = frame.base as usize;
+            let top = base + usize::from(frame.registers);
+            self.fiber.regs.truncate(top);
+            self.fiber.regs.resize(top, Value::Nil);
+            self.fiber.regs[base + usize::from(handler.dst)] = Value::Ex(ex);
+        }
+        Go::Frame
+    }
+
+    /// Begins to realise one lazy sequence.
+    fn force(&mut self, lazy: Shared<LazyObj>) -> Go {
+        let state = std::mem::take(&mut *lazy.state.borrow_mut());
+        match state {
+            LazyState::Thunk(thunk) => {
+                self.fiber.conts.push(Cont::Force(vec![lazy], thunk.clone()));
+                self.run_thunk(thunk)
+            }
+            LazyState::Done(value) => {
+                *lazy.state.borrow_mut() = LazyState::Done(value);
+                Go::Frame
+            }
+            LazyState::Running => self.raise(
+                Error::new(ErrorKind::Runtime, "a lazy sequence needs itself to be realised")
+                    .hint("its first element must not depend on the sequence"),
+            ),
+        }
+    }
+
+    /// Calls a function without arguments; the continuation on top gets the result.
+    fn run_thunk(&mut self, thunk: Value) -> Go {
+        let top = self.fiber.regs.len();
+        self.fiber.regs.push(thunk);
+        // The frame gives its result to the continuation, which `Into` could not say.
+        match self.invoke(top, 0, Some(Reg::MAX)) {
+            Ok(Go::Frame) => {
+                if let Some(frame) = self.fiber.frames.last_mut() {
+                    frame.give = Give::Continue;
+                }
+                Go::Frame
+            }
+            Ok(go) => go,
+            Err(signal) => self.signal(signal, None),
+        }
+    }
+
+    /// The function that a continuation waited for has returned.
+    pub(super) fn continue_with(&mut self, value: Value) -> Go {
+        match self.fiber.conts.pop() {
+            Some(Cont::Force(mut lazies, thunk)) => {
+                if let Value::Lazy(inner) = &value {
+                    let realised = inner.realised();
+                    match realised {
+                        Some(value) => return self.settle(lazies, value),
+                        None => {
+                            // One lazy sequence gave another: both are what that one turns out to be.
+                            let state = std::mem::take(&mut *inner.state.borrow_mut());
+                            let LazyState::Thunk(next) = state else {
+                                self.fiber.conts.push(Cont::Force(lazies, thunk));
+                                return self.raise(Error::new(
+                                    ErrorKind::Runtime,
+                                    "a lazy sequence needs itself to be realised",
+                                ));
+                            };
+                            lazies.push(inner.clone());
+                            self.fiber.conts.push(Cont::Force(lazies, next.clone()));
+                            return self.run_thunk(next);
+                        }
+                    }
+                }
+                self.settle(lazies, value)
+            }
+            Some(other) => {
+                self.fiber.conts.push(other);
+                self.resume_conts()
+            }
+            None => Go::Stop(Stop::Ended(value)),
+        }
+    }
+
+    /// Gives lazy sequences their value.
+    fn settle(&mut self, lazies: Vec<Shared<LazyObj>>, value: Value) -> Go {
+        let mut seq = self.heap.seq(&value);
+        if matches!(seq.as_ref().map_err(|signal| &**signal), Err(Signal::Reclaim(_))) {
+            // The value must be where the census finds it.
+            self.fiber.regs.push(value.clone());
+            self.census();
+            self.fiber.regs.pop();
+            seq = self.heap.seq(&value);
+        }
+        let seq = match seq {
+            Ok(seq) => seq,
+            Err(signal) => {
+                for lazy in &lazies {
+                    *lazy.state.borrow_mut() = LazyState::Done(Value::Nil);
+                }
+                return match *signal {
+                    Signal::Raise(_) => {
+                        self.raise(not_seqable(&value).hint("lazy-seq must give a sequence or nil"))
+                    }
+                    Signal::Reclaim(_) => self.raise(self.out_of_memory()),
+                    other => self.signal(Box::new(other), None),
+                };
+            }
+        };
+        for lazy in &lazies {
+            *lazy.state.borrow_mut() = LazyState::Done(seq.clone());
+        }
+        self.resume_conts()
+    }
+
+    fn start_realise(&mut self, value: &Value) -> Go {
+        if let Some(items) = Items::over(value) {
+            self.fiber.conts.push(Cont::Realise(items));
+        }
+        self.resume_conts()
+    }
+
+    /// Goes on with realising a whole sequence or value, if that is what waits; else with the frame.
+    fn resume_conts(&mut self) -> Go {
+        loop {
+            match self.fiber.conts.last_mut() {
+                Some(Cont::Realise(items)) => match items.next() {
+                    Ok(Some(_)) => self.heap.fuel_used += 1,
+                    Ok(None) => {
+                        self.fiber.conts.pop();
+                        return Go::Frame;
+                    }
+                    Err(lazy) => return self.force(lazy),
+                },
+                Some(Cont::RealiseDeep(stack)) => {
+                    if stack.len() > usize::from(MAX_DEPTH) {
+                        let message = format!("a value nests deeper than {MAX_DEPTH} levels");
+                        return self.raise(Error::new(ErrorKind::NestingTooDeep, message));
+                    }
+                    let Some(items) = stack.last_mut() else {
+                        self.fiber.conts.pop();
+                        return Go::Frame;
+                    };
+                    match items.next() {
+                        Ok(Some(item)) => {
+                            self.heap.fuel_used += 1;
+                            if item.shape().lazy
+                                && let Some(inner) = Items::over(&item)
+                            {
+                                stack.push(inner);
+                            }
+                        }
+                        Ok(None) => {
+                            stack.pop();
+                        }
+                        Err(lazy) => return self.force(lazy),
+                    }
+                }
+                _ => return Go::Frame,
+            }
+        }
+    }
+
+    /// Leaves the machine for a tool call.
+    fn suspend(&mut self, request: ToolRequest, dst: Option<Reg>) -> Go {
+        if !self.manifest.allows(&request.tool) {
+            let message = format!("tool {} is not in the program's manifest", request.tool);
+            return self.raise(Error::new(ErrorKind::UnknownTool, message));
+        }
+        if self.tool_calls >= self.heap.limits.tool_calls {
+            let limit = self.heap.limits.tool_calls;
+            let message = format!("the program made more than its {limit} tool calls");
+            return self.raise(Error::new(ErrorKind::ToolCallLimit, message));
+        }
+        self.tool_calls += 1;
+        let id = self.tool_calls;
+        self.fiber.state = State::Waiting { call: id, give: dst };
+        self.pending.push(Pending { id, tool: request.tool, args: request.args });
+        Go::Stop(Stop::Blocked)
+    }
+
+    /// Splits into fibers, one per function.
+    fn fork(&mut self, thunks: Vec<Value>, kind: ErrorKind, dst: Option<Reg>) -> Go {
+        let left = thunks.len();
+        self.fiber.state = State::Joining { results: vec![Value::Nil; left], left, kind, give: dst };
+        self.children = thunks;
+        Go::Stop(Stop::Blocked)
+    }
+
+    /// Gives a value that came late to where the call stands.
+    pub(super) fn deliver(&mut self, value: Value, dst: Option<Reg>) -> Go {
+        match self.finish(value, dst) {
+            Ok(go) => go,
+            Err(signal) => self.signal(signal, dst),
+        }
+    }
+}
