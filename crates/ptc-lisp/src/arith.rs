@@ -427,3 +427,7 @@ pub fn sign(value: &Value) -> Res<Ordering> {
 #[cfg(test)]
 #[path = "arith_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "arith_properties.rs"]
+mod properties;

@@ -3,13 +3,15 @@
 //! `=` is loose about numbers: 1 equals 1.0, also inside vectors and map values. Keys of maps and
 //! members of sets are matched strictly, so `{1 :a 1.0 :b}` has two entries.
 
+use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use num_traits::ToPrimitive;
 
-use super::{Items, MapObj, Meter, SortedObj, Value};
+use super::order::big_with_float;
+use super::{Items, MapObj, Meter, SortedObj, Table, Value};
 
 /// `=`: structural, numbers by value.
 pub fn equals(a: &Value, b: &Value) -> bool {
@@ -36,7 +38,7 @@ fn same(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
     if !meter.step(1) {
         return false;
     }
-    let pair = meter.pair(a, b);
+    let pair = meter.pair(a, b, strict);
     if pair.is_some_and(|pair| meter.is_known(pair)) {
         return true;
     }
@@ -60,7 +62,7 @@ fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
         }
         (Value::Big(a), Value::Big(b)) => a == b,
         (Value::Big(big), Value::Float(float)) | (Value::Float(float), Value::Big(big)) => {
-            !strict && big.to_f64() == Some(*float)
+            !strict && big_with_float(big, *float) == Some(Ordering::Equal)
         }
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => meter.step(a.byte_len() / 8) && a.as_bytes() == b.as_bytes(),
@@ -72,13 +74,12 @@ fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
         }
         (Value::Set(a), Value::Set(b)) => {
             Rc::ptr_eq(a, b)
-                || (a.table.len() == b.table.len()
-                    && a.table.keys().all(|key| meter.step(1) && b.table.contains(key)))
+                || (a.table.len() == b.table.len() && a.table.keys().all(|key| has(&b.table, key, meter)))
         }
         (Value::Set(set), Value::Sorted(sorted)) | (Value::Sorted(sorted), Value::Set(set)) => {
             sorted.is_set
                 && set.table.len() == sorted.entries.len()
-                && sorted.entries.iter().all(|(key, _)| meter.step(1) && set.table.contains(key))
+                && sorted.entries.iter().all(|(key, _)| has(&set.table, key, meter))
         }
         (Value::Sorted(a), Value::Sorted(b)) => a.is_set == b.is_set && same_sorted(a, b, strict, meter),
         (Value::Builtin(a), Value::Builtin(b)) => a == b,
@@ -101,12 +102,25 @@ fn int_equals_float(int: i64, float: f64) -> bool {
 
 fn same_maps(a: &MapObj, b: &MapObj, strict: bool, meter: &mut Meter) -> bool {
     a.table.len() == b.table.len()
-        && a.table.iter().all(|(key, x)| b.table.get(key).is_some_and(|y| same(x, y, strict, meter)))
+        && a.table
+            .iter()
+            .all(|(key, x)| find(&b.table, key, meter).is_some_and(|y| same(x, y, strict, meter)))
 }
 
 fn same_sorted_map(sorted: &SortedObj, map: &MapObj, strict: bool, meter: &mut Meter) -> bool {
     sorted.entries.len() == map.table.len()
-        && sorted.entries.iter().all(|(key, x)| map.table.get(key).is_some_and(|y| same(x, y, strict, meter)))
+        && sorted
+            .entries
+            .iter()
+            .all(|(key, x)| find(&map.table, key, meter).is_some_and(|y| same(x, y, strict, meter)))
+}
+
+fn find<'a, V>(table: &'a Table<V>, key: &Value, meter: &mut Meter) -> Option<&'a V> {
+    table.get_by(key, |a, b| same(a, b, true, meter))
+}
+
+fn has(table: &Table<()>, key: &Value, meter: &mut Meter) -> bool {
+    find(table, key, meter).is_some()
 }
 
 /// Two sorted collections mostly have the same order, so the same position is tried before a search.
@@ -116,7 +130,7 @@ fn same_sorted(a: &SortedObj, b: &SortedObj, strict: bool, meter: &mut Meter) ->
     }
     a.entries.iter().zip(&b.entries).all(|((key, x), across)| {
         let mut candidates = std::iter::once(across).chain(&b.entries);
-        let found = candidates.find(|(other, _)| !meter.step(1) || same_key(key, other));
+        let found = candidates.find(|(other, _)| same(key, other, true, meter));
         found.is_some_and(|(_, y)| same(x, y, strict, meter))
     })
 }
@@ -248,4 +262,85 @@ fn parts_hash(parts: &[&Value], room: usize) -> u64 {
 /// A hash for programs (`hash`): the same in every process.
 pub fn stable_hash(value: &Value) -> i64 {
     i64::from((parts_hash(&[value], HASHED_PARTS) >> 16) as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Names;
+    use crate::value::order;
+
+    /// A value that is a tree of 2^`levels` leaves, though its parts are shared.
+    fn doubled(levels: usize, wrap: fn(Value) -> Value) -> Value {
+        (0..levels).fold(Value::Int(1), |inner, _| wrap(inner))
+    }
+
+    fn pair(inner: Value) -> Value {
+        Value::vector(vec![inner.clone(), inner])
+    }
+
+    #[test]
+    fn shared_parts_are_walked_once() {
+        let wraps: [fn(Value) -> Value; 5] = [
+            pair,
+            |inner| Value::list(vec![inner.clone(), inner]),
+            |inner| Value::map_of([(Value::Int(1), inner.clone()), (Value::Int(2), inner)]),
+            |inner| Value::map_of([(inner.clone(), Value::Nil), (pair(inner), Value::Nil)]),
+            |inner| Value::set_of([inner.clone(), pair(inner)]),
+        ];
+        for wrap in wraps {
+            let (a, b) = (doubled(200, wrap), doubled(200, wrap));
+            let mut meter = Meter::new(100_000);
+            assert!(equals_within(&a, &b, &mut meter));
+            assert!(meter.used() < 100_000);
+            assert!(same_key(&a, &b));
+            assert_eq!(stable_hash(&a), stable_hash(&b));
+        }
+        let (a, b) = (doubled(200, pair), doubled(200, pair));
+        assert!(order::compare(&a, &b, &Names::default()).is_ok_and(Ordering::is_eq));
+    }
+
+    #[test]
+    fn a_walk_ends_at_its_limit() {
+        let long = |last: i64| Value::vector((0..1000).chain([last]).map(Value::Int).collect());
+        let mut meter = Meter::new(100);
+        assert!(!equals_within(&long(1), &long(1), &mut meter));
+        assert!(meter.used() > 100);
+        assert!(equals(&long(1), &long(1)) && !equals(&long(1), &long(2)));
+    }
+
+    #[test]
+    fn equal_values_of_different_types_hash_alike() {
+        let items = || (0..100).map(Value::Int);
+        let sequences = [
+            Value::vector(items().collect()),
+            Value::list(items().collect()),
+            crate::value::RangeObj::value(0, 1, 100),
+        ];
+        for other in &sequences {
+            assert!(same_key(&sequences[0], other));
+            assert_eq!(stable_hash(&sequences[0]), stable_hash(other));
+        }
+        let entries = |order: [i64; 3]| Value::map_of(order.map(|n| (Value::Int(n), pair(Value::Int(n)))));
+        let maps = [entries([1, 2, 3]), entries([3, 1, 2])];
+        assert!(same_key(&maps[0], &maps[1]));
+        assert_eq!(stable_hash(&maps[0]), stable_hash(&maps[1]));
+    }
+
+    #[test]
+    fn integers_equal_only_the_floats_that_are_exactly_them() {
+        let big = |text: &str| Value::big(text.parse().expect("an integer"));
+        let cases = [
+            (Value::Int(1), 1.0, true),
+            (Value::Int(9_007_199_254_740_993), 9_007_199_254_740_992.0, false),
+            (big("18446744073709551616"), 18_446_744_073_709_551_616.0, true),
+            (big("18446744073709551617"), 18_446_744_073_709_551_616.0, false),
+            (big("18446744073709551616"), f64::INFINITY, false),
+            (big("18446744073709551616"), f64::NAN, false),
+        ];
+        for (int, float, expected) in cases {
+            assert_eq!(equals(&int, &Value::Float(float)), expected, "{int:?} {float}");
+            assert!(!same_key(&int, &Value::Float(float)));
+        }
+    }
 }

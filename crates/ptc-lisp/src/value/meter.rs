@@ -18,8 +18,8 @@ pub struct Meter {
     equal: HashSet<Pair, FixedState>,
 }
 
-/// The addresses of two containers that stay alive during the walk.
-pub(super) type Pair = (usize, usize);
+/// The addresses of two containers that stay alive during the walk, and whether numbers were strict.
+pub(super) type Pair = (usize, usize, bool);
 
 /// Walks shorter than this remember nothing.
 const LONG: u64 = 4096;
@@ -49,11 +49,11 @@ impl Meter {
 
     /// The pair to remember, once the walk has become long enough to bother.
     #[inline]
-    pub(super) fn pair(&self, a: &Value, b: &Value) -> Option<Pair> {
+    pub(super) fn pair(&self, a: &Value, b: &Value, strict: bool) -> Option<Pair> {
         if self.used < LONG {
             return None;
         }
-        Some((address(a)?, address(b)?))
+        Some((address(a)?, address(b)?, strict))
     }
 
     /// Whether the pair was found equal before.

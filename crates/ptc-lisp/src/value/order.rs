@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use num_traits::ToPrimitive;
+use num_bigint::BigInt;
+use num_traits::FromPrimitive;
 
 use super::{Meter, Value};
 use crate::error::{Error, ErrorKind};
@@ -34,7 +35,7 @@ pub fn compare_within(a: &Value, b: &Value, names: &Names, meter: &mut Meter) ->
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => compare_names(*a, *b, names),
         (Value::Var(a), Value::Var(b)) | (Value::Type(a), Value::Type(b)) => compare_names(*a, *b, names),
         (Value::Vec(x), Value::Vec(y)) => {
-            let pair = meter.pair(a, b);
+            let pair = meter.pair(a, b, false);
             if Rc::ptr_eq(x, y) || pair.is_some_and(|pair| meter.is_known(pair)) {
                 return Ok(Ordering::Equal);
             }
@@ -76,8 +77,8 @@ pub fn compare_numbers(a: &Value, b: &Value) -> Option<Ordering> {
             Some(if a.sign() == num_bigint::Sign::Minus { Ordering::Less } else { Ordering::Greater })
         }
         (Value::Int(_), Value::Big(_)) => compare_numbers(b, a).map(Ordering::reverse),
-        (Value::Big(a), Value::Float(b)) => a.to_f64()?.partial_cmp(b),
-        (Value::Float(a), Value::Big(b)) => a.partial_cmp(&b.to_f64()?),
+        (Value::Big(a), Value::Float(b)) => big_with_float(a, *b),
+        (Value::Float(a), Value::Big(b)) => big_with_float(b, *a).map(Ordering::reverse),
         _ => None,
     }
 }
@@ -91,6 +92,18 @@ fn int_with_float(int: i64, float: f64) -> Option<Ordering> {
     let whole = float.trunc();
     let order = i128::from(int).cmp(&(whole as i128));
     Some(order.then_with(|| whole.partial_cmp(&float).unwrap_or(Ordering::Equal)))
+}
+
+/// Exact, so that the order of numbers has no gaps: a float near a big integer is some integer itself.
+pub(super) fn big_with_float(big: &BigInt, float: f64) -> Option<Ordering> {
+    if float.is_nan() {
+        return None;
+    }
+    Some(match BigInt::from_f64(float) {
+        Some(whole) => big.cmp(&whole),
+        None if float > 0.0 => Ordering::Less,
+        None => Ordering::Greater,
+    })
 }
 
 fn compare_text(a: &[u8], b: &[u8]) -> Ordering {

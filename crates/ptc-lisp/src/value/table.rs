@@ -61,11 +61,21 @@ impl<V> Table<V> {
 
     /// Where `key` stands.
     pub fn position(&self, key: &Value) -> Option<usize> {
+        self.position_by(key, same_key)
+    }
+
+    /// Where `key` stands, by a caller's way of telling keys apart that counts its steps.
+    fn position_by(&self, key: &Value, mut same: impl FnMut(&Value, &Value) -> bool) -> Option<usize> {
         if !self.is_indexed() {
-            return self.entries.iter().position(|(other, _)| same_key(other, key));
+            return self.entries.iter().position(|(other, _)| same(other, key));
         }
-        let same = |&at: &u32| same_key(&self.entries[at as usize].0, key);
+        let same = |&at: &u32| same(&self.entries[at as usize].0, key);
         self.index.find(hash(key), same).map(|&at| at as usize)
+    }
+
+    /// The value of `key`, by a caller's way of telling keys apart that counts its steps.
+    pub(super) fn get_by(&self, key: &Value, same: impl FnMut(&Value, &Value) -> bool) -> Option<&V> {
+        self.position_by(key, same).map(|at| &self.entries[at].1)
     }
 
     /// The value of `key`.
