@@ -6,12 +6,21 @@ use crate::issue::{Issue, Step, Trail};
 use crate::keys::snake;
 use crate::shape::{Build, Kind, Shape};
 use crate::types::MAX_DEPTH;
+use crate::validate::describe;
 
 /// The value as a tool receives it: keys with underscores at every depth, keywords as plain names, points in
 /// time as ISO 8601. What has no JSON form is an error with its path.
 pub fn to_json<V: Shape>(value: &V) -> Result<Value, Issue> {
     let mut walk = Walk { trail: Trail::default(), depth: 0 };
     walk.value(value)
+}
+
+/// Why a value has no JSON form.
+fn no_json<V: Shape>(value: &V, hidden: bool) -> String {
+    match value.kind() {
+        Kind::Int => format!("{} does not fit 64 bits, send it as a string", describe(value, hidden)),
+        _ => format!("{} cannot leave the program", describe(value, hidden)),
+    }
 }
 
 struct Walk<'a> {
@@ -32,8 +41,7 @@ impl<'a> Walk<'a> {
             Kind::Map => return self.map(value),
             Kind::Opaque => None,
         };
-        outcome
-            .ok_or_else(|| self.trail.issue(|_| format!("{} cannot leave the program", value.kind().name())))
+        outcome.ok_or_else(|| self.trail.issue(|hidden| no_json(value, hidden)))
     }
 
     fn list<V: Shape>(&mut self, value: &'a V) -> Result<Value, Issue> {

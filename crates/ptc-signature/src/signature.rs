@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::coerce::{Coerced, coerce_record};
 use crate::issue::{Issue, Mode, Rejection};
 use crate::parse::{self, error::ParseError};
@@ -183,3 +185,17 @@ impl std::fmt::Display for UnknownPath {
 }
 
 impl std::error::Error for UnknownPath {}
+
+/// Signatures travel as their canonical shorthand.
+impl Serialize for Signature {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Signature {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Signature, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Signature::parse(&text).map_err(serde::de::Error::custom)
+    }
+}

@@ -347,3 +347,12 @@ fn enums_unions_and_refinements() {
         (r#":enum["a]"#, "not closed", ""),
     ]);
 }
+
+#[test]
+fn signatures_are_stored_as_text() {
+    let signature = Signature::parse("(a :int) -> {b :string?}").expect("a signature");
+    let stored = serde_json::to_value(&signature).expect("text");
+    assert_eq!(stored, json!("(a :int) -> {b :string?}"));
+    assert_eq!(serde_json::from_value::<Signature>(stored).ok(), Some(signature));
+    assert!(serde_json::from_value::<Signature>(json!("(a :intt) -> :any")).is_err());
+}

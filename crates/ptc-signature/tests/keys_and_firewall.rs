@@ -16,6 +16,17 @@ fn r7_34_what_has_no_json_form_is_an_error_with_its_path() {
 }
 
 #[test]
+fn r7_34_numbers_json_cannot_hold() {
+    let huge = map([("n", Data::Big("9".repeat(30)))]);
+    let message = to_json(&huge).map_err(|issue| issue.to_string());
+    assert_eq!(message, Err(format!("n: int {} does not fit 64 bits, send it as a string", "9".repeat(30))));
+    assert_eq!(
+        to_json(&Data::Float(f64::NAN)).map_err(|issue| issue.message),
+        Err("float NaN cannot leave the program".into())
+    );
+}
+
+#[test]
 fn r7_35_tools_get_string_keys_with_underscores_at_every_depth() {
     let value =
         json!({"user-name": "Ada", "orders": [{"order-count": 1, "tags": {"is-new": true}}], "plain": "a-b"});

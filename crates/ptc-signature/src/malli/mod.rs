@@ -8,6 +8,7 @@ mod edn;
 mod write;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use edn::{Form, Node};
 
@@ -200,9 +201,10 @@ impl Reader<'_> {
     /// `[:name schema]` or `[:name {:optional true} schema]` entries.
     fn record(&self, entries: &[Form], closed: bool) -> Result<Record, ParseError> {
         let mut record = Record { fields: Vec::new(), closed };
+        let mut names = BTreeSet::new();
         for entry in entries {
             let field = self.entry(entry)?;
-            if record.fields.iter().any(|known| known.name == field.name) {
+            if !names.insert(field.name.clone()) {
                 return Err(self.error(entry, format!("field `{}` is declared twice", field.name)));
             }
             record.fields.push(field);

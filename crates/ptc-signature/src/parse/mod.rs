@@ -12,6 +12,8 @@ pub(crate) mod hints;
 pub(crate) mod lexer;
 pub(crate) mod refine;
 
+use std::collections::BTreeSet;
+
 use crate::types::{Field, MAX_DEPTH, Record, Type};
 use error::ParseError;
 use lexer::Cursor;
@@ -99,6 +101,7 @@ impl Parser<'_> {
     fn fields(&mut self, named: Named) -> Result<Record, ParseError> {
         let open = self.cursor.at - 1;
         let mut fields: Vec<Field> = Vec::new();
+        let mut names = BTreeSet::new();
         loop {
             self.cursor.separators();
             if self.cursor.eat(named.close()) {
@@ -113,7 +116,7 @@ impl Parser<'_> {
             }
             let start = self.cursor.at;
             let field = self.field(named)?;
-            if fields.iter().any(|known| known.name == field.name) {
+            if !names.insert(field.name.clone()) {
                 return Err(self
                     .cursor
                     .error(start, format!("{} `{}` is declared twice", named.noun(), field.name)));

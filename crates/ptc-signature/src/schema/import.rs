@@ -3,6 +3,7 @@
 //! The guiding rule: whatever is valid under the schema stays valid under the type. So what types cannot say
 //! is left out, with a note, and only widens the type. Strict reading refuses such schemas instead.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -308,25 +309,26 @@ impl<'d> Import<'d> {
     }
 
     fn fields(&mut self, map: &'d Map<String, Value>) -> Vec<Field> {
-        let required: Vec<&str> = match map.get("required") {
+        let required: BTreeSet<&str> = match map.get("required") {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-            _ => Vec::new(),
+            _ => BTreeSet::new(),
         };
         let mut fields: Vec<Field> = Vec::new();
+        let declared = map.get("properties").and_then(Value::as_object);
         self.trail.push(Step::field("properties"));
-        for (name, schema) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for (name, schema) in declared.into_iter().flatten() {
             if schema == &Value::Bool(false) {
                 self.note(format!("property `{name}` is forbidden, which is left out"));
                 continue;
             }
             let ty = self.within(name, schema);
-            let ty = if required.contains(&name.as_str()) { ty } else { ty.optional() };
+            let ty = if required.contains(name.as_str()) { ty } else { ty.optional() };
             let description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
             fields.push(Field { name: name.clone(), ty, description });
         }
         self.trail.pop();
         for name in required {
-            if !fields.iter().any(|field| field.name == name) {
+            if !declared.is_some_and(|properties| properties.contains_key(name)) {
                 self.note(format!("required property `{name}` is not declared, read as :any"));
                 fields.push(Field::new(name, Type::Any));
             }

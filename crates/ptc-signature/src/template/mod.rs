@@ -8,6 +8,7 @@ mod check;
 mod parse;
 mod render;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::parse::error::ParseError;
@@ -125,9 +126,11 @@ impl Template {
 
     /// Every placeholder, in order of appearance, each once.
     pub fn placeholders(&self) -> Vec<Placeholder> {
-        let mut found = Vec::new();
-        collect(&self.nodes, &mut found);
-        found
+        let mut all = Vec::new();
+        collect(&self.nodes, &mut all);
+        let mut seen = BTreeSet::new();
+        all.retain(|placeholder| seen.insert((placeholder.path.clone(), placeholder.section)));
+        all
     }
 
     /// Whether the template has sections.
@@ -154,10 +157,7 @@ fn collect(nodes: &[Node], found: &mut Vec<Placeholder>) {
             Node::Variable { path, .. } => (path, false),
             Node::Section { path, .. } => (path, true),
         };
-        let placeholder = Placeholder { path: path.to_string(), section };
-        if !found.contains(&placeholder) {
-            found.push(placeholder);
-        }
+        found.push(Placeholder { path: path.to_string(), section });
         if let Node::Section { body, .. } = node {
             collect(body, found);
         }
