@@ -78,17 +78,17 @@ pub(super) static TABLE: &[Builtin] = &[
         &[(r#"(prn-str "a")"#, r#""\"a\"\n""#)],
     ),
     native(
-        "prim/capture-begin",
+        "prim/capture-start",
         "[]",
-        capture_begin,
+        capture_start,
         "Starts to capture printed text; gives the number to end the capture with.",
         &[],
     ),
     native(
         "prim/capture-end",
-        "[capture]",
+        "[] [capture]",
         capture_end,
-        "Ends a capture, and those begun after it that an error left open; gives the text.",
+        "Ends the last capture, or the given one with those that an error left open inside; gives the text.",
         &[],
     ),
 ];
@@ -152,14 +152,15 @@ fn prn_str(heap: &mut Heap, args: &mut [Value]) -> Res {
     joined(heap, args, Style::Readable, "\n").map(Value::string)
 }
 
-fn capture_begin(heap: &mut Heap, _: &mut [Value]) -> Res {
+fn capture_start(heap: &mut Heap, _: &mut [Value]) -> Res {
     let capture = heap.captures.len();
     heap.captures.push(String::new());
     Ok(Value::from(capture))
 }
 
 fn capture_end(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let capture = args::count(args, 0)?.min(heap.captures.len());
+    let last = heap.captures.len().saturating_sub(1);
+    let capture = if args.is_empty() { last } else { args::count(args, 0)?.min(last) };
     let text = heap.captures.drain(capture..).next().unwrap_or_default();
     Ok(Value::string(text))
 }

@@ -1,5 +1,0 @@
-//! `format` and its directives.
-
-use super::Builtin;
-
-pub(super) static TABLE: &[Builtin] = &[];
