@@ -328,7 +328,7 @@ impl Analyzer<'_> {
         {
             *first = at.str(text);
         }
-        if args.is_empty() && name != "dir" {
+        if args.is_empty() {
             return Err(wrong_count(&format!("({name} name)"), span));
         }
         let builtin =

@@ -121,7 +121,10 @@ impl Analyzer<'_> {
     pub(super) fn def(&mut self, items: &[Form], span: Span) -> Result {
         let name = self.definable(items.get(1), "def", span)?;
         let value = match &items[2..] {
-            [] => return self.declare(&items[..2], span),
+            [] => {
+                return Err(wrong_count("(def name value)", span)
+                    .hint("write (declare name) to announce a definition that comes later"));
+            }
             [value] => value,
             [Form { kind: FormKind::Str(_), .. }, value] => value,
             _ => return Err(wrong_count("(def name value) or (def name \"doc\" value)", span)),

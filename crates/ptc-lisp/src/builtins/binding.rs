@@ -52,8 +52,13 @@ fn nth(_: &mut Heap, args: &mut [Value]) -> Res {
 /// Maps and nil are what they are; a sequence of keys and values (keyword arguments) becomes a map;
 /// other values are looked up as they are and give nil.
 fn bindable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
-    if !matches!(args[0], Value::Seq(_) | Value::Cons(_) | Value::Lazy(_)) {
-        return Ok(args::take(args, 0));
+    match &args[0] {
+        Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) => {}
+        Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Bool(_) | Value::Kw(_) | Value::Fn(_) => {
+            let message = format!("a map pattern needs a map, got {}", args[0].type_name());
+            return Err(Error::new(ErrorKind::Destructure, message).into());
+        }
+        _ => return Ok(args::take(args, 0)),
     }
     let items = heap.collect(&args[0])?;
     for key in items.iter().step_by(2) {

@@ -32,9 +32,9 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     native(
         "ptc/dir",
-        "[] [ns] [ns options]",
+        "[ns] [ns options]",
         dir,
-        "The functions of a namespace with a line each; without one, the namespaces.",
+        "The functions of a namespace with a line each.",
         &[("(count (dir clojure.set))", "12")],
     ),
     native(
@@ -185,9 +185,6 @@ fn members(ns: &str) -> Vec<&'static Entry> {
 }
 
 fn dir(heap: &mut Heap, args: &mut [Value]) -> Res {
-    if args.is_empty() {
-        return all_ns(heap, args);
-    }
     let ns = namespace(heap, args)?;
     let limit = limit(heap, args, 50);
     Ok(Value::vector(members(&ns).into_iter().take(limit).map(line).collect()))

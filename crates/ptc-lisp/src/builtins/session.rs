@@ -40,10 +40,9 @@ fn remaining(heap: &mut Heap, _: &mut [Value]) -> Res {
     Ok(heap.budget.clone())
 }
 
-fn task_id(heap: &mut Heap, args: &[Value]) -> Res<Value> {
+fn task_id(args: &[Value]) -> Res<Value> {
     match &args[0] {
         id @ Value::Str(_) => Ok(id.clone()),
-        Value::Kw(name) => Ok(Value::str(heap.names.text(*name))),
         other => Err(Error::new(
             ErrorKind::Type,
             format!("a task needs a string as its id, got {}", other.type_name()),
@@ -53,19 +52,19 @@ fn task_id(heap: &mut Heap, args: &[Value]) -> Res<Value> {
 }
 
 fn task_get(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let id = task_id(heap, args)?;
+    let id = task_id(args)?;
     Ok(heap.journal.get(&id).cloned().unwrap_or(Value::Unbound))
 }
 
 fn task_put(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.realised(&args[1])?;
-    let id = task_id(heap, args)?;
+    let id = task_id(args)?;
     heap.journal.insert(id, args[1].clone());
     Ok(args::take(args, 1))
 }
 
 fn task_reset(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let id = task_id(heap, args)?;
+    let id = task_id(args)?;
     heap.journal.remove(&id);
     Ok(Value::Nil)
 }

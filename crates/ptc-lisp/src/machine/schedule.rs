@@ -60,10 +60,7 @@ impl Machine {
     fn stopped(&mut self, stop: Stop) -> Option<Step> {
         match stop {
             Stop::Yield => Some(Step::Yield),
-            Stop::Blocked => {
-                self.spawn_children();
-                None
-            }
+            Stop::Blocked => self.spawn_children(),
             Stop::Failed(error) => Some(self.fail(error)),
             Stop::Ended(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Value)),
             Stop::Ended(value) => {
@@ -133,14 +130,15 @@ impl Machine {
         Step::Failed(error)
     }
 
-    fn spawn_children(&mut self) {
+    /// Makes a fiber for each function that a fork asked for.
+    fn spawn_children(&mut self) -> Option<Step> {
         let thunks = std::mem::take(&mut self.children);
         if !matches!(self.fiber.state, State::Joining { .. }) {
-            return;
+            return None;
         }
         if thunks.is_empty() {
             self.join();
-            return;
+            return None;
         }
         let parent = self.current;
         for (place, thunk) in thunks.into_iter().enumerate() {
@@ -151,11 +149,9 @@ impl Machine {
             self.heap.allocated(256);
             let current = std::mem::replace(&mut self.fiber, child);
             let entered = self.enter_thunk(thunk);
-            let mut child = std::mem::replace(&mut self.fiber, current);
+            let child = std::mem::replace(&mut self.fiber, current);
             if let Err(error) = entered {
-                child.state = State::Over;
-                self.raise_in_parent(error.message);
-                return;
+                return self.raise_in_parent(error.message);
             }
             match free {
                 Some(at) => self.fibers[at] = Some(child),
@@ -163,6 +159,7 @@ impl Machine {
             }
             self.ready.push_back(id);
         }
+        None
     }
 
     /// Makes the current (new) fiber begin with a call of `thunk`.
