@@ -155,13 +155,13 @@ impl Machine {
         self.fiber.regs.push(thunk);
         // The frame gives its result to the continuation, which `Into` could not say.
         match self.invoke(top, 0, Some(Reg::MAX)) {
-            Ok(Go::Frame) => {
+            Ok(go) => {
+                // Also when the slice of fuel ended just now: the frame is there.
                 if let Some(frame) = self.fiber.frames.last_mut() {
                     frame.give = Give::Continue;
                 }
-                Go::Frame
+                go
             }
-            Ok(go) => go,
             Err(signal) => self.signal(signal, None),
         }
     }
