@@ -131,9 +131,6 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     discovery::TABLE,
     exceptions::TABLE,
     formatting::TABLE,
-    java_lang::TABLE,
-    java_time::TABLE,
-    java_util::TABLE,
     json::TABLE,
     maps::TABLE,
     math::TABLE,
@@ -157,3 +154,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     strings::TABLE,
     vectors::TABLE,
 ];
+
+/// The families of the Java-shaped surface, which are made of many small tables.
+pub(crate) static JAVA_FAMILIES: &[&[&[Builtin]]] =
+    &[java_lang::TABLES, java_time::TABLES, java_util::TABLES];

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::{Builtin, BuiltinId, FAMILIES, Run};
+use super::{Builtin, BuiltinId, FAMILIES, JAVA_FAMILIES, Run};
 use crate::names::split_name;
 
 /// The fewest and most arguments of a function; `None` as the most means any number.
@@ -87,7 +87,8 @@ pub fn registry() -> &'static Registry {
 
 impl Registry {
     fn build() -> Registry {
-        let declared = FAMILIES.iter().flat_map(|family| family.iter());
+        let java = JAVA_FAMILIES.iter().flat_map(|family| family.iter());
+        let declared = FAMILIES.iter().chain(java).flat_map(|family| family.iter());
         let mut registry =
             Registry { entries: Vec::new(), by_name: HashMap::default(), by_local: HashMap::default() };
         for decl in declared {

@@ -61,7 +61,13 @@ fn eval(form: &Form, heap: &mut Heap) -> Result<Value, Error> {
             Ok(Value::Regex(crate::value::RegexObj { source: source.clone(), matcher }.into()))
         }
         FormKind::Quote(inner) => edn::value_of(inner, heap),
-        FormKind::Symbol(name) => Ok(Value::Builtin(find(name)?)),
+        FormKind::Symbol(name) => {
+            let id = find(name)?;
+            match registry().get(id).decl.run {
+                Run::Const(value) => Ok(value(heap)),
+                _ => Ok(Value::Builtin(id)),
+            }
+        }
         _ => edn::value_of(form, heap),
     }
 }

@@ -23,6 +23,7 @@ use crate::signal::Res;
 use crate::value::Value;
 
 pub(super) use splitting::pieces;
+pub(super) use trimming::is_white;
 
 pub(super) static TABLE: &[Builtin] = &[
     native(

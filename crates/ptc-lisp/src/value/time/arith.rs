@@ -95,7 +95,7 @@ fn add_to_local(local: DateTime, amount: i64, unit: Unit) -> Result<DateTime, Er
 }
 
 /// A duration of so many nanoseconds.
-pub(super) fn duration(nanos: i128) -> Result<SignedDuration, Error> {
+pub fn duration(nanos: i128) -> Result<SignedDuration, Error> {
     SignedDuration::try_from_nanos_i128(nanos).ok_or_else(|| invalid("the duration is too long"))
 }
 

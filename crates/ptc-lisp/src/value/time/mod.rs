@@ -22,13 +22,13 @@ use jiff::civil;
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
-pub use arith::Adjuster;
+pub use arith::{Adjuster, duration};
 pub use constant::{Class, Constant};
 pub use field::Field;
 pub use format::{Formatter, Parsed};
 pub use kind::Kind;
 pub use unit::Unit;
-pub use zone::{Zone, ZonedTime};
+pub use zone::{Zone, ZonedTime, checked_instant, offset_of, parse_offset};
 
 use crate::error::{Error, ErrorKind};
 

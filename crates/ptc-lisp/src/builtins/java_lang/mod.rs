@@ -1,0 +1,88 @@
+//! The Java-shaped surface of `java.lang` and `java.math`: static members of `Math`, `Integer`,
+//! `Character`, `String`, `BigDecimal`, … and the methods of strings, numbers and collections.
+//!
+//! A static member is a builtin named `Class/member`, a constructor one named `Class.`, a method one
+//! named `.method` whose first argument is the receiver. There is one declaration per method name; it
+//! looks at the receiver itself. Characters are one-character strings, arrays are vectors, and numbers
+//! are the language's own, so `Integer` and `Long` differ only where Java checks a range.
+
+mod characters;
+mod collections;
+mod decimal;
+mod decimals;
+mod math;
+mod numbers;
+mod objects;
+mod statics;
+mod strings;
+mod system;
+mod utf16;
+
+use super::{Builtin, Run, registry};
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::signal::{Res, Signal};
+use crate::value::Value;
+
+pub(super) static TABLES: &[&[Builtin]] = &[
+    characters::QUESTIONS,
+    characters::TABLE,
+    collections::DELEGATES,
+    collections::TABLE,
+    decimals::OPERATIONS,
+    decimals::TABLE,
+    math::FLOATS,
+    math::FLOAT_PAIRS,
+    math::EXACT,
+    math::TABLE,
+    numbers::CONSTANTS,
+    numbers::INTEGER,
+    numbers::LONG,
+    numbers::DOUBLE,
+    numbers::FLOAT,
+    numbers::BOOLEAN,
+    objects::NUMBERS,
+    objects::TABLE,
+    statics::TABLE,
+    strings::CUTS,
+    strings::TABLE,
+    system::REFUSALS,
+    system::TABLE,
+];
+
+/// The error for a method whose receiver does not have it; `types` names those that do.
+pub(super) fn no_method(args: &[Value], types: &str) -> Box<Signal> {
+    let error = match args.first() {
+        None | Some(Value::Nil) => Error::new(ErrorKind::Type, "cannot call a method on nil")
+            .hint("check for nil first, for example with some-> or when-let"),
+        Some(receiver) => Error::new(
+            ErrorKind::Type,
+            format!("a {} does not have this method, only {types}", receiver.type_name()),
+        ),
+    };
+    error.into()
+}
+
+/// Does what a builtin of the core library does: at once if it is native, else by a call.
+pub(super) fn delegate(heap: &mut Heap, name: &str, args: &mut [Value]) -> Res {
+    let Some(id) = registry().qualified(name) else {
+        return Err(Error::new(ErrorKind::UnboundVar, format!("{name} is not part of this build")).into());
+    };
+    match registry().get(id).decl.run {
+        Run::Native(run) => run(heap, args),
+        _ => Err(Signal::Call(Value::Builtin(id), args.to_vec()).into()),
+    }
+}
+
+/// A whole number as Java's `int` and `long` parameters take it; whole floats count, fractions do not.
+pub(super) fn whole(args: &[Value], at: usize) -> Res<i64> {
+    match args.get(at) {
+        Some(Value::Int(int)) => Ok(*int),
+        Some(Value::Float(float)) if float.fract() == 0.0 && float.abs() < 9e15 => Ok(*float as i64),
+        Some(Value::Float(_)) => Err(super::args::wrong(args, at, "a whole number").into()),
+        _ => super::args::int(args, at),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,0 @@
-//! `java.time`: dates, times, durations, formats.
-
-use super::Builtin;
-
-pub(super) static TABLE: &[Builtin] = &[];

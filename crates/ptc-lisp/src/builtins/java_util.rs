@@ -1,5 +1,0 @@
-//! `java.util`: `UUID`, `Date`.
-
-use super::Builtin;
-
-pub(super) static TABLE: &[Builtin] = &[];
