@@ -190,6 +190,16 @@ fn r7_32_tools_with_alternative_parameters() {
 }
 
 #[test]
+fn r7_32_the_schemas_of_a_tool_are_documents_of_their_own() {
+    let input = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/t"}}, "$defs": {"t": {"type": "integer"}}});
+    let output = json!({"type": "object", "properties": {"y": {"$ref": "#/$defs/t"}}, "$defs": {"t": {"type": "string", "pattern": "a"}}});
+    let read = Signature::from_json_schema(&input, Some(&output));
+    assert_eq!(read.value.to_string(), "(x :int?) -> {y :string?}");
+    assert_eq!(read.notes.len(), 1);
+    assert_eq!(Signature::from_json_schema(&input, None).value.output, Type::Any);
+}
+
+#[test]
 fn r7_33_times_in_json_are_text_with_an_offset() {
     let contract = ty("{at :datetime}");
     assert!(contract.validate(&json!({"at": "2026-01-31T12:00:00+02:00"}), Mode::Enabled).is_ok());

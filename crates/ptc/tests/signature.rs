@@ -9,7 +9,7 @@ use clap::Parser;
 #[derive(Parser)]
 struct Cli {
     #[command(flatten)]
-    args: signature::SignatureArgs,
+    args: signature::Args,
 }
 
 /// What the command prints, or its error.

@@ -83,7 +83,8 @@ impl<'d> SchemaReader<'d> {
         self.finish(value, import.notes)
     }
 
-    /// Reads the schemas of a tool; without an output schema the result is `:any`.
+    /// Reads the schemas of a tool that stand in one document; without an output schema the result is `:any`.
+    /// For schemas that are documents of their own see [`Signature::from_json_schema`].
     pub fn signature(
         &self,
         input: &'d Value,
@@ -109,6 +110,18 @@ impl Type {
         let mut import = Import::new(schema);
         let value = import.schema(schema);
         Imported { value, notes: import.notes }
+    }
+}
+
+impl Signature {
+    /// Reads the schemas of a tool leniently, each a document of its own, as MCP servers publish them.
+    pub fn from_json_schema(input: &Value, output: Option<&Value>) -> Imported<Signature> {
+        let mut import = Import::new(input);
+        let input = import.parameters(input);
+        let output = output.map(Type::from_json_schema);
+        let (output, notes) = output.map_or((Type::Any, Vec::new()), |read| (read.value, read.notes));
+        import.notes.extend(notes);
+        Imported { value: Signature { input, output }, notes: import.notes }
     }
 }
 

@@ -1,21 +1,19 @@
 //! `ptc signature`: check a signature, try values against it, and translate it to and from JSON Schema.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, Subcommand};
 use ptc_signature::{Issue, Mode, SchemaReader, Signature, Style};
 use serde_json::{Value, json};
 
 /// What to do with signatures.
-#[derive(Debug, Args)]
-pub struct SignatureArgs {
+#[derive(Debug, clap::Args)]
+pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Say whether a signature is well formed, and how it is understood
     Check {
@@ -64,20 +62,21 @@ fn mode(name: &str) -> Result<Mode, String> {
     })
 }
 
-/// Runs the command on the terminal. The exit code is 1 if the signature, a value or a schema is refused.
-pub fn run(args: SignatureArgs) -> ExitCode {
+/// Runs the command on the terminal and says whether all went well: `false` if the signature, a value or a
+/// schema is refused.
+pub fn run(args: Args) -> bool {
     match execute(args, &mut io::stdout().lock()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => true,
         Err(error) => {
             // A closed terminal is no reason to panic.
             let _ = writeln!(io::stderr(), "{error:#}");
-            ExitCode::FAILURE
+            false
         }
     }
 }
 
 /// Runs the command, writing what it has to say to `out`.
-pub fn execute(args: SignatureArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn execute(args: Args, out: &mut dyn Write) -> anyhow::Result<()> {
     match args.command {
         Command::Check { signature, args, result, mode } => {
             let signature = Signature::parse(&signature)?;
