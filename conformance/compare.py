@@ -11,8 +11,11 @@ trees (edn.py), never as text. Exit code 1 when fewer than --min percent are acc
 import argparse
 import collections
 import json
+import os
+import select
 import subprocess
 import sys
+import tempfile
 
 import cases
 import edn
@@ -25,7 +28,7 @@ def main():
     worst = 100.0
     for path in args.files:
         rows = [r for r in load(path) if r["id"].startswith(args.only or "")]
-        answers = run_batch(args.ptc, rows, args.timeout)
+        answers = run_batch(args.ptc, rows, args.patience)
         failures = [(r, answers[r["id"]]) for r in rows if not accepted(r, answers[r["id"]])]
         worst = min(worst, report(path, rows, failures, args))
     sys.exit(0 if worst >= args.min else 1)
@@ -38,7 +41,7 @@ def arguments():
     parser.add_argument("--failures", action="store_true", help="show every rejected program")
     parser.add_argument("--min", type=float, default=0.0, help="percentage that must be accepted")
     parser.add_argument("--only", help="only ids with this prefix")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for a whole file")
+    parser.add_argument("--patience", type=float, default=20, help="seconds to wait for one answer")
     return parser.parse_args()
 
 
@@ -103,28 +106,41 @@ def names(fragment, error):
     return fragment in (error.get("message") or "") or fragment in (error.get("hint") or "")
 
 
-def run_batch(binary, rows, timeout):
-    """The answers by id. A batch that dies is continued behind the program that killed it."""
+def run_batch(binary, rows, patience):
+    """The answers by id. A batch that dies or stalls is continued behind the program that stopped it."""
     answers, waiting = {}, list(rows)
     while waiting:
-        lines = "".join(json.dumps({k: r[k] for k in ("id", "src", "data")}) + "\n" for r in waiting)
-        try:
-            done = subprocess.run([binary, "eval", "--batch"], input=lines, capture_output=True, text=True,
-                                  timeout=timeout, check=False)
-            output, trouble = done.stdout, f"exit code {done.returncode}: {done.stderr[-300:]}"
-        except subprocess.TimeoutExpired as late:
-            output = late.stdout or ""
-            output = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
-            trouble = "no answer in time"
-        for line in output.splitlines():
-            answer = as_answer(line)
-            if answer:
-                answers[answer["id"]] = answer
+        trouble = feed(binary, waiting, patience, answers)
         waiting = [r for r in waiting if r["id"] not in answers]
         if waiting:
             killer = waiting.pop(0)
             answers[killer["id"]] = {"ok": False, "error": {"kind": "crash", "message": trouble}}
     return answers
+
+
+def feed(binary, rows, patience, answers):
+    """Runs one batch, collects its answers and says how it ended."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as lines, tempfile.TemporaryFile("w+") as errors:
+        for row in rows:
+            lines.write(json.dumps({k: row[k] for k in ("id", "src", "data")}) + "\n")
+        lines.seek(0)
+        batch = subprocess.Popen([binary, "eval", "--batch"], stdin=lines, stdout=subprocess.PIPE, stderr=errors)
+        stalled = False
+        buffer = b""
+        while True:
+            ready, _, _ = select.select([batch.stdout], [], [], patience)
+            if not ready:
+                stalled = True
+                batch.kill()
+                break
+            piece = os.read(batch.stdout.fileno(), 1 << 16)
+            if not piece:
+                break
+            *done, buffer = (buffer + piece).split(b"\n")
+            answers.update((a["id"], a) for a in map(as_answer, done) if a)
+        code = batch.wait()
+        errors.seek(0)
+        return f"no answer within {patience} s" if stalled else f"exit code {code}: {errors.read()[-300:]}"
 
 
 def as_answer(line):
