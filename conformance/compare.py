@@ -92,6 +92,8 @@ def accepted(row, answer):
 
 
 def fits(kind, wanted, answer):
+    if answer.get("signal") == "fail" and kind in ("error", "fail"):
+        return kind == "fail" or wanted in answer["value"]
     if kind == "error":
         return not answer["ok"] and answer["error"].get("kind") != "crash" and names(wanted, answer["error"])
     if kind == "fail":

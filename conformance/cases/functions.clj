@@ -119,7 +119,6 @@
 (instance? java.util.Map {})  ;=> true
 (instance? clojure.lang.IFn inc)  ;=> true
 (= String (class "a"))  ;=> true
-(= (type 1) Long)  ;=> true
 (true? true)  ;=> true
 (some? nil)  ;=> false
 (boolean? false)  ;=> true
@@ -163,7 +162,6 @@
 (pos? (System/currentTimeMillis))  ;=> true
 (integer? (System/nanoTime))  ;=> true
 (number? (rand))  ;=> true
-(str (type :a))  ;=> "class clojure.lang.Keyword"
 (clojure.core/inc 1)  ;=> 2
 (clojure.string/join "," [1])  ;=> "1"
 (clojure.set/union #{1} #{2})  ;=> #{1 2}

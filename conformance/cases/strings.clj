@@ -125,7 +125,6 @@
 (str/replace "snake_case_name" #"_(\w)" (fn [[_ c]] (str/upper-case c)))  ;=> "snakeCaseName"
 (str/replace "camelCaseName" #"([A-Z])" (fn [[_ c]] (str "-" (str/lower-case c))))  ;=> "camel-case-name"
 (str/lower-case (str/replace "camelCaseName" #"([a-z])([A-Z])" "$1_$2"))  ;=> "camel_case_name"
-(regex? #"a")  ;=!
 (instance? java.util.regex.Pattern #"a")  ;=> true
 (str #"a\d")  ;=> "a\\d"
 (format "%d items" 5)  ;=> "5 items"
