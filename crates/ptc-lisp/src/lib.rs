@@ -16,6 +16,7 @@ pub mod machine;
 pub mod names;
 pub mod reader;
 pub mod regex;
+pub mod render;
 pub mod signal;
 pub mod span;
 pub mod syntax;

@@ -28,6 +28,7 @@ pub(crate) use namespaces::namespace_name;
 use node::{Node, NodeKind};
 pub use outside::all as left_out;
 use scope::Scopes;
+pub use special::SPECIALS;
 pub(crate) use special::is_special;
 pub use suggest::closest;
 

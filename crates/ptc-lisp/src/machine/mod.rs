@@ -4,6 +4,7 @@
 //! needs the answer of a tool, or when its slice of fuel is used up, and the host calls it again. All
 //! memory it can reach belongs to it alone.
 
+mod answer;
 mod call;
 mod census;
 mod fiber;
@@ -27,6 +28,7 @@ use crate::interchange::{Keys, from_json};
 use crate::limits::Limits;
 use crate::reader::{ReadLimits, read_all};
 use crate::value::{ExObj, Value};
+pub use answer::Answer;
 use fiber::Fiber;
 use globals::Globals;
 

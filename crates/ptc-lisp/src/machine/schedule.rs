@@ -3,10 +3,11 @@
 
 use super::fiber::{Fiber, State};
 use super::run::Go;
+use super::answer::Answer;
 use super::{Call, Machine, Signal, Step, Stop};
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
-use crate::interchange::{Keys, from_json, to_json};
+use crate::interchange::to_json;
 use crate::value::Value;
 
 impl Machine {
@@ -247,6 +248,11 @@ impl Machine {
 
     /// Answers a tool call. An error becomes an exception at the place of the call.
     pub fn resume(&mut self, id: u64, answer: Result<serde_json::Value, Error>) -> Result<(), Error> {
+        self.answer(id, answer.map_or_else(Answer::Raise, Answer::Value))
+    }
+
+    /// Lets the fiber that waits for call `id` go on with a value or an exception.
+    pub(super) fn resume_with(&mut self, id: u64, value: Result<Value, Error>) -> Result<(), Error> {
         let waits = |fiber: &Fiber| matches!(fiber.state, State::Waiting { call, .. } if call == id);
         let at = if waits(&self.fiber) {
             self.current
@@ -255,10 +261,6 @@ impl Machine {
                 .iter()
                 .position(|fiber| fiber.as_ref().is_some_and(waits))
                 .ok_or_else(|| Error::new(ErrorKind::Runtime, format!("no call {id} is waiting")))?
-        };
-        let value = match answer {
-            Ok(json) => Ok(from_json(&mut self.heap, &json, Keys::Keywords)?),
-            Err(error) => Err(error),
         };
         let before = self.current;
         if at != before {

@@ -1,0 +1,70 @@
+//! Answers to tool calls: plain values, and the tagged maps that calls of upstreams give.
+//!
+//! An upstream's answer says with `:ok` whether it worked and names a failure with a keyword. JSON has
+//! no keywords, and a convention inside JSON would let a result from outside pose as a tag, so the tag
+//! is part of the type.
+
+use serde_json::Value as Json;
+
+use super::Machine;
+use crate::error::Error;
+use crate::interchange::{Keys, from_json};
+use crate::value::Value;
+
+/// What a tool call gave.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// A value, seen by the program as it is.
+    Value(Json),
+    /// A value from an upstream: `{:ok true :value v :value_kind kw}`.
+    Upstream(Json),
+    /// A failure of the world outside: `{:ok false :reason kw :message text}`. The program goes on.
+    Fault {
+        /// The name of the failure, `timeout` for instance.
+        reason: String,
+        /// What happened.
+        message: String,
+    },
+    /// An exception at the place of the call.
+    Raise(Error),
+}
+
+impl Machine {
+    /// Answers a tool call.
+    pub fn answer(&mut self, id: u64, answer: Answer) -> Result<(), Error> {
+        let value = match answer {
+            Answer::Value(json) => Ok(from_json(&mut self.heap, &json, Keys::Keywords)?),
+            Answer::Upstream(json) => Ok(self.tagged(&json)?),
+            Answer::Fault { reason, message } => Ok(self.fault(&reason, &message)),
+            Answer::Raise(error) => Err(error),
+        };
+        self.resume_with(id, value)
+    }
+
+    /// Gives up the program that runs, if any: its definitions are taken back.
+    pub fn cancel(&mut self) {
+        if self.running {
+            self.end(false);
+        }
+    }
+
+    fn tagged(&mut self, json: &Json) -> Result<Value, Error> {
+        let kind = match json {
+            Json::Null => "none",
+            Json::String(_) => "text",
+            _ => "json",
+        };
+        let value = from_json(&mut self.heap, json, Keys::Keywords)?;
+        let kind = self.heap.keyword(kind);
+        let [ok, value_key, kind_key] = ["ok", "value", "value_kind"].map(|name| self.heap.keyword(name));
+        self.heap.allocated(192);
+        Ok(Value::map_of([(ok, Value::Bool(true)), (value_key, value), (kind_key, kind)]))
+    }
+
+    fn fault(&mut self, reason: &str, message: &str) -> Value {
+        let [ok, reason_key, message_key] = ["ok", "reason", "message"].map(|name| self.heap.keyword(name));
+        let reason = self.heap.keyword(reason);
+        self.heap.allocated(192 + message.len());
+        Value::map_of([(ok, Value::Bool(false)), (reason_key, reason), (message_key, Value::str(message))])
+    }
+}

@@ -1,0 +1,120 @@
+//! `ptc eval --batch`: JSON lines in, JSON lines out, one program each.
+//!
+//! Nothing a line says can stop the batch: lines that make no sense are answered with an error, every
+//! program has its own machine and limits, and a panic is caught and reported.
+
+use std::io::{BufRead, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
+
+use anyhow::Context;
+use ptc_lisp::Error;
+use serde_json::{Map, Value, json};
+
+use super::Outcome;
+use super::eval::{Common, ignore_closed_pipe};
+use crate::driver::drive;
+use crate::report;
+use crate::stubs::Stubs;
+
+/// Answers every line of `input`.
+pub fn run(mut common: Common, mut input: impl BufRead, out: &mut impl Write) -> anyhow::Result<Outcome> {
+    common.fix_clock();
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let message = info.payload_as_str().unwrap_or("no message");
+        if let Ok(mut last) = LAST_PANIC.lock() {
+            *last = format!("{message} ({place})");
+        }
+    }));
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if input.read_until(b'\n', &mut line).context("cannot read standard input")? == 0 {
+            break;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let answer = answer_line(&common, &line, number);
+        if let Err(error) = writeln!(out, "{answer}").and_then(|()| out.flush()) {
+            ignore_closed_pipe(Err(error))?;
+            break;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// What the last panic said; panics are answers here, not output.
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
+
+fn answer_line(common: &Common, line: &[u8], number: u64) -> Value {
+    let row = match serde_json::from_slice::<Value>(line) {
+        Ok(row) => row,
+        Err(error) => {
+            let message = format!("line {number} is not JSON: {error}");
+            return identified(&Value::Null, invalid(message));
+        }
+    };
+    let id = row.get("id").cloned().unwrap_or_default();
+    let answer = guarded(|| match answer_row(common, &row) {
+        Ok(answer) => answer,
+        Err(problem) => invalid(format!("line {number}: {problem}")),
+    });
+    identified(&id, answer)
+}
+
+fn identified(id: &Value, answer: Map<String, Value>) -> Value {
+    let mut with_id = Map::new();
+    with_id.insert("id".to_owned(), id.clone());
+    with_id.extend(answer);
+    Value::Object(with_id)
+}
+
+fn invalid(message: String) -> Map<String, Value> {
+    let hint = r#"write {"id": 1, "src": "(+ 1 2)"}, with "data", "tools" and "upstream" as needed"#;
+    failure("invalid_line", message, Some(hint))
+}
+
+fn failure(kind: &str, message: String, hint: Option<&str>) -> Map<String, Value> {
+    let error = json!({"kind": kind, "message": message, "line": null, "column": null, "hint": hint});
+    report::fields(json!({"ok": false, "error": error}))
+}
+
+/// Runs `work`; a panic in it becomes an answer.
+fn guarded(work: impl FnOnce() -> Map<String, Value>) -> Map<String, Value> {
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let message = LAST_PANIC.lock().map(|last| last.clone()).unwrap_or_default();
+        failure("internal_error", message, Some("this is a bug in ptc, not in the program"))
+    })
+}
+
+fn answer_row(common: &Common, row: &Value) -> Result<Map<String, Value>, String> {
+    let Some(source) = row["src"].as_str() else {
+        return Err("\"src\" must be the text of a program".to_owned());
+    };
+    let given = |name: &str| row.get(name).filter(|value| !value.is_null());
+    let mut stubs = Stubs::new(given("tools"), given("upstream"))?;
+    let mut machine = common.machine();
+    machine.set_tools(stubs.names());
+    if let Some(data) = given("data") {
+        if !data.is_object() {
+            return Err("\"data\" must be an object of inputs by name".to_owned());
+        }
+        machine.set_data(data).map_err(|error: Error| format!("\"data\": {}", error.message))?;
+    }
+    let ran = drive(&mut machine, source, &mut stubs, common.bounds());
+    Ok(report::answer(&machine, &ran, given("tools").is_some() || given("upstream").is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_answer() {
+        let answer = guarded(|| panic!("on purpose"));
+        assert_eq!(answer["ok"], false);
+        assert_eq!(answer["error"]["kind"], "internal_error");
+    }
+}

@@ -1,0 +1,284 @@
+//! `ptc eval`: runs one program, or with `--batch` many.
+
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::{Error, Limits};
+use serde_json::{Value, json};
+
+use super::{Outcome, batch};
+use crate::driver::{Bounds, Ran, drive, now_ms};
+use crate::report;
+use crate::stubs::Stubs;
+use crate::terminal;
+use crate::values;
+
+/// Run a program and print its value.
+///
+/// The program comes from -e, from FILE, or from standard input. What it prints comes first, its value
+/// last. It can reach nothing but its inputs and the tools it is given, and runs within its limits.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The program's text
+    #[arg(short, long, value_name = "PROGRAM", conflicts_with_all = ["file", "batch"], allow_hyphen_values = true)]
+    expr: Option<String>,
+
+    /// A file with the program; `-` or nothing reads standard input
+    #[arg(conflicts_with = "batch")]
+    file: Option<PathBuf>,
+
+    /// An input, read as data/NAME; may be repeated
+    #[arg(long, value_name = "NAME=JSON|NAME=@FILE", value_parser = values::input, conflicts_with = "batch")]
+    data: Vec<values::Input>,
+
+    /// Canned tools that the program may call, see below
+    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
+    tools: Option<String>,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+
+    /// Report fuel, memory, time and tool calls on standard error
+    #[arg(long)]
+    stats: bool,
+
+    /// Only look for mistakes and list the tools that the program may call; run nothing
+    #[arg(long, conflicts_with = "batch")]
+    check: bool,
+
+    /// Read programs as JSON lines and answer each with a JSON line, see below
+    #[arg(long)]
+    batch: bool,
+}
+
+/// What every way to run programs has in common.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Common {
+    /// Most units of work, about one per instruction: 1000000, 50m
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    fuel: Option<u64>,
+
+    /// Most live memory: 65536, 64mb
+    #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
+    memory: Option<usize>,
+
+    /// Most time by the wall clock: 500ms, 10s
+    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "10s")]
+    timeout: Duration,
+
+    /// Where the program's random numbers begin
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// What the program's clock says, in milliseconds since 1970 or like 2026-01-31T10:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = values::moment, allow_hyphen_values = true)]
+    now: Option<i64>,
+}
+
+impl Common {
+    /// A machine with these limits, clock and seed.
+    pub fn machine(&self) -> Machine {
+        let defaults = Limits::default();
+        let fuel = self.fuel.unwrap_or(defaults.fuel);
+        let memory = self.memory.unwrap_or(defaults.memory);
+        let mut machine = Machine::new(Limits { fuel, memory, ..defaults });
+        machine.set_clock(self.now.unwrap_or_else(now_ms));
+        machine.set_seed(self.seed);
+        machine
+    }
+
+    /// What ends a program from outside.
+    pub fn bounds(&self) -> Bounds<'static> {
+        Bounds { timeout: Some(self.timeout), interrupt: None }
+    }
+
+    /// Reads the clock, unless it was given, so that all programs of this run see the same time.
+    pub fn fix_clock(&mut self) {
+        self.now.get_or_insert_with(now_ms);
+    }
+}
+
+const AFTER_HELP: &str = r#"Exit codes:
+  0  the program ran
+  1  the program failed, or ended with (fail …)
+  2  the command line or a file makes no sense
+  3  a limit stopped the program: fuel, memory, time, output, nesting, tool calls
+
+Canned tools (--tools FILE):
+  {"search": {"cases": [[{"q": "a"}, [1, 2]]], "default": []},
+   "github/get_pr": {"default": {"$fail": {"reason": "timeout", "message": "no answer"}}}}
+  answers (tool/search {:q "a"}) with [1 2], every other search with [], and
+  (tool/call {:server "github" :tool "get_pr" :args {…}}) with {:ok false :reason :timeout …}.
+  Calls with equal arguments are answered in order, the last answer repeats.
+  {"$raise": "text"} as a result raises an error.
+
+Batch (--batch): one JSON object per line on standard input,
+  {"id": 1, "src": "(+ 1 data/x)", "data": {"x": 2}, "tools": {…}, "upstream": {…}}
+  and one per line on standard output, in the same order,
+  {"id": 1, "ok": true, "value": "3", "json": 3}
+  {"id": 2, "ok": false, "error": {"kind": "type_error", "message": …, "line": 1, "column": 4, "hint": …}}
+  with "signal" when (return …) or (fail …) ended the program, "prints" when it printed, and
+  "calls" when it had tools. Every program has a machine and limits of its own.
+
+Examples:
+  ptc eval -e '(map inc [1 2 3])'
+  ptc eval report.clj --data orders=@orders.json --data 'region="north"' --stats
+  echo '(count data/xs)' | ptc eval --data xs='[1, 2]' --json
+  ptc eval --check plan.clj --tools tools.json
+  ptc eval --batch --fuel 5m --timeout 2s < programs.jsonl > answers.jsonl"#;
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    if args.batch {
+        return batch::run(args.common, io::stdin().lock(), &mut io::stdout().lock());
+    }
+    let (name, source) = program(&args)?;
+    let mut stubs = stubs(args.tools.as_deref())?;
+    let mut machine = args.common.machine();
+    machine.set_tools(stubs.names());
+    let data = values::object(args.data.clone());
+    machine.set_data(&data).map_err(|error| anyhow!("--data: {error}"))?;
+    if args.check {
+        return check(&mut machine, &name, &source, args.json);
+    }
+    let ran = drive(&mut machine, &source, &mut stubs, args.common.bounds());
+    let written = match args.json {
+        true => print_json(&mut machine, &ran, &args),
+        false => print_text(&machine, &ran, &name),
+    };
+    if args.stats && !args.json {
+        eprintln!("{}", stats_text(&mut machine, &ran));
+    }
+    ignore_closed_pipe(written)?;
+    Ok(report::outcome(&ran.result))
+}
+
+/// The canned tools of a file.
+pub fn stubs(path: Option<&str>) -> anyhow::Result<Stubs> {
+    let Some(path) = path else { return Ok(Stubs::default()) };
+    values::json_file(path)
+        .and_then(|json| Stubs::from_file(&json).map_err(|error| format!("{path}: {error}")))
+        .map_err(|error| anyhow!("--tools: {error}"))
+}
+
+/// The program and what to call it in messages.
+fn program(args: &Args) -> anyhow::Result<(String, String)> {
+    if let Some(text) = &args.expr {
+        return Ok(("-e".to_owned(), text.clone()));
+    }
+    match args.file.as_ref().filter(|path| path.as_os_str() != "-") {
+        Some(path) => {
+            let name = path.display().to_string();
+            let text = fs::read(path).with_context(|| format!("cannot read {name}"))?;
+            let text = String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8 text"))?;
+            Ok((name, text))
+        }
+        None if args.file.is_none() && io::stdin().is_terminal() => {
+            bail!("no program; give -e PROGRAM, a FILE, or `-` to read standard input")
+        }
+        None => {
+            let mut text = String::new();
+            io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+            Ok(("stdin".to_owned(), text))
+        }
+    }
+}
+
+fn check(machine: &mut Machine, name: &str, source: &str, as_json: bool) -> anyhow::Result<Outcome> {
+    let checked = machine.check(source);
+    let mut out = io::stdout().lock();
+    let written = match (&checked, as_json) {
+        (Ok(manifest), true) => {
+            let uses: Vec<Value> = manifest
+                .uses
+                .iter()
+                .map(|tool_use| json!({"tool": tool_use.tool, "at_most": tool_use.at_most}))
+                .collect();
+            writeln!(
+                out,
+                "{}",
+                json!({"ok": true, "tools": manifest.tools(), "max_calls": manifest.max_calls(), "uses": uses})
+            )
+        }
+        (Ok(manifest), false) => {
+            let tools = manifest.tools();
+            match manifest.max_calls() {
+                _ if tools.is_empty() => writeln!(out, "ok, calls no tools"),
+                Some(most) => writeln!(out, "ok, may call {} (at most {most} calls)", tools.join(", ")),
+                None => writeln!(out, "ok, may call {}", tools.join(", ")),
+            }
+        }
+        (Err(error), true) => {
+            writeln!(out, "{}", json!({"ok": false, "error": report::error_fields(error, source)}))
+        }
+        (Err(error), false) => {
+            eprintln!("{}", error_text(error, source, name));
+            Ok(())
+        }
+    };
+    ignore_closed_pipe(written)?;
+    Ok(report::outcome(&checked.map(|_| Signal::Value)))
+}
+
+fn print_text(machine: &Machine, ran: &Ran, name: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in machine.prints() {
+        writeln!(out, "{line}")?;
+    }
+    match &ran.result {
+        Ok(Signal::Value | Signal::Return) => writeln!(out, "{}", machine.value())?,
+        Ok(Signal::Fail) => eprintln!("failed: {}", machine.value()),
+        Err(error) => eprintln!("{}", error_text(error, machine.source(), name)),
+    }
+    out.flush()
+}
+
+fn error_text(error: &Error, source: &str, name: &str) -> String {
+    terminal::error_text(error, source, name, terminal::colours(&io::stderr()))
+}
+
+fn print_json(machine: &mut Machine, ran: &Ran, args: &Args) -> io::Result<()> {
+    let mut answer = report::answer(machine, ran, args.tools.is_some());
+    if args.stats {
+        answer.insert(
+            "stats".to_owned(),
+            json!({
+                "fuel": machine.fuel_used(),
+                "bytes": machine.live_bytes(),
+                "ms": ran.elapsed.as_secs_f64() * 1e3,
+                "tool_calls": machine.tool_calls(),
+            }),
+        );
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", Value::Object(answer))?;
+    out.flush()
+}
+
+/// What a program used, in one line.
+pub fn stats_text(machine: &mut Machine, ran: &Ran) -> String {
+    format!(
+        "fuel {}, live bytes {}, time {:.3?}, tool calls {}",
+        machine.fuel_used(),
+        machine.live_bytes(),
+        ran.elapsed,
+        machine.tool_calls()
+    )
+}
+
+/// A reader that has seen enough (`ptc eval … | head`) is no failure.
+pub fn ignore_closed_pipe(written: io::Result<()>) -> anyhow::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write the answer"),
+    }
+}

@@ -1,0 +1,253 @@
+//! `ptc repl`: programs typed at a terminal, one after the other, in one session.
+
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, anyhow};
+use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::reader::is_incomplete;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{CompletionType, Config, Editor};
+
+use super::eval::{Common, ignore_closed_pipe, stats_text};
+use super::{Outcome, complete, eval};
+use crate::driver::{Bounds, Ran, drive};
+use crate::stubs::Stubs;
+use crate::terminal;
+use crate::values;
+
+/// Type programs and see their values; definitions stay.
+///
+/// A form may span several lines. *1, *2 and *3 are the last values. Tab completes names, Ctrl-C stops
+/// the program that runs, Ctrl-D leaves. Lines typed before come back with the arrow keys, also in
+/// later sessions.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// An input, read as data/NAME; may be repeated
+    #[arg(long, value_name = "NAME=JSON|NAME=@FILE", value_parser = values::input)]
+    data: Vec<values::Input>,
+
+    /// Canned tools that programs may call, as for `ptc eval`
+    #[arg(long, value_name = "FILE")]
+    tools: Option<String>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+const PROMPT: &str = "ptc> ";
+
+const HELP: &str = "\
+:doc NAME   what a function does
+:defs       your definitions
+:stats      what the last program used
+:reset      forget all definitions
+:quit       leave (or Ctrl-D)
+Anything else is a program. *1 *2 *3 are the last values.";
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    let mut session = Session::new(args)?;
+    let mut lines = Lines::open(session.interrupt.clone())?;
+    if lines.is_terminal() {
+        session.say(&format!("ptc {}, :help for help", env!("CARGO_PKG_VERSION")))?;
+    }
+    loop {
+        lines.learn(&session);
+        let Some(text) = lines.next()? else { break };
+        match session.obey(&text) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            Err(error) => return Err(error).context("cannot write"),
+        }
+    }
+    lines.close()?;
+    ignore_closed_pipe(io::stdout().flush())?;
+    Ok(Outcome::Done)
+}
+
+/// What is kept from one program to the next.
+pub struct Session {
+    args: Args,
+    stubs: Stubs,
+    /// The machine with all definitions.
+    pub machine: Machine,
+    last: Option<Ran>,
+    interrupt: Arc<AtomicBool>,
+    coloured: bool,
+}
+
+impl Session {
+    fn new(args: Args) -> anyhow::Result<Session> {
+        let stubs = eval::stubs(args.tools.as_deref())?;
+        let machine = fresh(&args, &stubs)?;
+        let coloured = terminal::colours(&io::stdout());
+        Ok(Session { args, stubs, machine, last: None, interrupt: Arc::default(), coloured })
+    }
+
+    /// The names of granted tools.
+    pub fn tools(&self) -> Vec<String> {
+        self.stubs.names()
+    }
+
+    /// Does what the person typed; false to leave.
+    fn obey(&mut self, text: &str) -> io::Result<bool> {
+        let text = text.trim();
+        let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        match command {
+            "" => {}
+            ":quit" | ":exit" | ":q" => return Ok(false),
+            ":help" => self.say(HELP)?,
+            ":defs" => self.say(&self.machine.definitions().join("\n"))?,
+            ":stats" => match &self.last {
+                Some(ran) => {
+                    let stats = stats_text(&mut self.machine, ran);
+                    self.say(&stats)?;
+                }
+                None => self.say("nothing has run yet")?,
+            },
+            ":reset" => match fresh(&self.args, &self.stubs) {
+                Ok(machine) => self.machine = machine,
+                Err(error) => self.say(&format!("{error:#}"))?,
+            },
+            ":doc" => self.say(&complete::doc(rest.trim()))?,
+            _ => self.evaluate(text)?,
+        }
+        Ok(true)
+    }
+
+    fn evaluate(&mut self, text: &str) -> io::Result<()> {
+        self.interrupt.store(false, Ordering::Relaxed);
+        let bounds = Bounds { interrupt: Some(&self.interrupt), ..self.args.common.bounds() };
+        let ran = drive(&mut self.machine, text, &mut self.stubs, bounds);
+        let mut answer: Vec<String> = self.machine.prints().to_vec();
+        answer.push(match &ran.result {
+            Ok(Signal::Value | Signal::Return) => self.machine.value(),
+            Ok(Signal::Fail) => format!("failed: {}", self.machine.value()),
+            Err(error) => terminal::error_text(error, self.machine.source(), "repl", self.coloured),
+        });
+        self.last = Some(ran);
+        self.say(&answer.join("\n"))
+    }
+
+    fn say(&self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if !text.is_empty() {
+            writeln!(out, "{text}")?;
+        }
+        out.flush()
+    }
+}
+
+fn fresh(args: &Args, stubs: &Stubs) -> anyhow::Result<Machine> {
+    let mut machine = args.common.machine();
+    machine.set_tools(stubs.names());
+    machine.set_data(&values::object(args.data.clone())).map_err(|error| anyhow!("--data: {error}"))?;
+    Ok(machine)
+}
+
+/// Where programs come from: the line editor at a terminal, plain lines otherwise.
+enum Lines {
+    Terminal { editor: Box<Editor<complete::Names, FileHistory>>, history: Option<PathBuf> },
+    Plain,
+}
+
+impl Lines {
+    fn open(interrupt: Arc<AtomicBool>) -> anyhow::Result<Lines> {
+        if !io::stdin().is_terminal() {
+            return Ok(Lines::Plain);
+        }
+        ctrlc::set_handler(move || interrupt.store(true, Ordering::Relaxed))
+            .context("cannot listen for Ctrl-C")?;
+        let config = Config::builder()
+            .history_ignore_space(true)
+            .completion_type(CompletionType::List)
+            .auto_add_history(true)
+            .build();
+        let mut editor: Editor<complete::Names, FileHistory> = Editor::with_config(config)?;
+        editor.set_helper(Some(complete::Names::default()));
+        let history = history_file();
+        if let Some(path) = &history {
+            // No history yet is how every history begins.
+            let _ = editor.load_history(path);
+        }
+        Ok(Lines::Terminal { editor: Box::new(editor), history })
+    }
+
+    fn is_terminal(&self) -> bool {
+        matches!(self, Lines::Terminal { .. })
+    }
+
+    /// Tells completion which names there are now.
+    fn learn(&mut self, session: &Session) {
+        if let Lines::Terminal { editor, .. } = self
+            && let Some(names) = editor.helper_mut()
+        {
+            names.learn(&session.machine.definitions(), &session.tools());
+        }
+    }
+
+    /// The next whole program; nothing at the end of input.
+    fn next(&mut self) -> anyhow::Result<Option<String>> {
+        match self {
+            Lines::Terminal { editor, .. } => loop {
+                match editor.readline(PROMPT) {
+                    Ok(text) => return Ok(Some(text)),
+                    Err(ReadlineError::Interrupted) => {}
+                    Err(ReadlineError::Eof) => return Ok(None),
+                    Err(error) => return Err(error).context("cannot read the terminal"),
+                }
+            },
+            Lines::Plain => plain_program(&mut io::stdin().lock()).context("cannot read standard input"),
+        }
+    }
+
+    fn close(self) -> anyhow::Result<()> {
+        if let Lines::Terminal { mut editor, history: Some(path) } = self {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            }
+            editor.append_history(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Lines up to the end of a form. What the input ends with is given as it is, to be answered with an
+/// error that says what is missing.
+fn plain_program(input: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut text = String::new();
+    while input.read_line(&mut text)? > 0 {
+        if !is_incomplete(&text) {
+            return Ok(Some(text));
+        }
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// Where history is kept, if the environment says where such things belong.
+fn history_file() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("ptc").join("history"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_span_lines() {
+        let mut input = "(+ 1\n   2) 3\n\"a\nb\"\n(open".as_bytes();
+        let mut programs = Vec::new();
+        while let Some(text) = plain_program(&mut input).unwrap() {
+            programs.push(text);
+        }
+        assert_eq!(programs, ["(+ 1\n   2) 3\n", "\"a\nb\"\n", "(open"]);
+    }
+}

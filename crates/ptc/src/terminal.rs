@@ -1,0 +1,57 @@
+//! What a terminal gets that a file does not: colours.
+
+use std::io::IsTerminal;
+
+use ptc_lisp::Error;
+use ptc_lisp::render::{self, Role};
+
+/// Whether text for this stream is coloured: it is a terminal, and `NO_COLOR` does not object.
+pub fn colours(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// An error for people, coloured if asked for.
+pub fn error_text(error: &Error, source: &str, name: &str, coloured: bool) -> String {
+    if !coloured {
+        return render::for_people(error, source, name);
+    }
+    let paint = |(role, text): (Role, String)| match colour(role) {
+        Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
+        None => text,
+    };
+    render::pieces(error, source, name).into_iter().map(paint).collect()
+}
+
+fn colour(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Kind | Role::Mark => Some("1;31"),
+        Role::Message => Some("1"),
+        Role::Frame => Some("34"),
+        Role::Note => Some("36"),
+        Role::Hint | Role::Added => Some("32"),
+        Role::Removed => Some("31"),
+        Role::Source => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptc_lisp::{ErrorKind, Span};
+
+    #[test]
+    fn colours_change_nothing_but_colours() {
+        let error = Error::new(ErrorKind::Type, "no").at(Span::new(1, 2)).hint("yes");
+        let coloured = error_text(&error, "(a)", "-e", true);
+        assert!(coloured.starts_with("\x1b[1;31mtype_error\x1b[0m"), "{coloured:?}");
+        let mut plain = String::new();
+        for part in coloured.split("\x1b[") {
+            plain.push_str(
+                part.split_once('m')
+                    .filter(|(code, _)| code.chars().all(|c| c.is_ascii_digit() || c == ';'))
+                    .map_or(part, |(_, text)| text),
+            );
+        }
+        assert_eq!(plain, error_text(&error, "(a)", "-e", false));
+    }
+}

@@ -1,0 +1,171 @@
+//! Values of options: sizes, durations, named inputs and JSON that may sit in a file.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// A number of bytes: `65536`, `64mb`, `1.5GiB`. Units are powers of 1024.
+pub fn bytes(text: &str) -> Result<usize, String> {
+    let (number, unit) = split_unit(text);
+    let scale: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        _ => return Err(format!("unknown unit `{unit}`; write a size like 65536, 512kb, 64mb or 1gb")),
+    };
+    let number = positive(number).ok_or("write a size like 65536, 512kb, 64mb or 1gb")?;
+    // A float holds every size up to 8 PiB exactly, and the conversion saturates.
+    Ok((number * scale as f64) as usize)
+}
+
+/// A duration: `10s`, `500ms`, `2m`; a bare number counts seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split_unit(text);
+    let scale = match unit.to_ascii_lowercase().as_str() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("unknown unit `{unit}`; write a duration like 500ms, 10s or 2m")),
+    };
+    let number = positive(number).ok_or("write a duration like 500ms, 10s or 2m")?;
+    Duration::try_from_secs_f64(number * scale).map_err(|_| "the duration is too long".to_owned())
+}
+
+/// A whole number that may have separators and a unit: `1000`, `1_000_000`, `50m`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let (number, unit) = split_unit(text);
+    let scale: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" => 1,
+        "k" => 1_000,
+        "m" => 1_000_000,
+        "g" => 1_000_000_000,
+        _ => return Err(format!("unknown unit `{unit}`; write a number like 1000000, 1_000_000 or 50m")),
+    };
+    let digits = number.replace('_', "");
+    let number: u64 = digits.parse().map_err(|_| "write a number like 1000000, 1_000_000 or 50m")?;
+    number.checked_mul(scale).ok_or_else(|| "the number is too large".to_owned())
+}
+
+fn split_unit(text: &str) -> (&str, &str) {
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    (text[..at].trim(), text[at..].trim())
+}
+
+fn positive(text: &str) -> Option<f64> {
+    text.replace('_', "").parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
+/// A moment: milliseconds since 1970, or a date and time such as `2026-01-31T10:00:00Z`.
+pub fn moment(text: &str) -> Result<i64, String> {
+    if let Ok(ms) = text.parse() {
+        return Ok(ms);
+    }
+    let moment: jiff::Timestamp = text
+        .parse()
+        .map_err(|_| "write milliseconds since 1970 or a moment like 2026-01-31T10:00:00Z".to_owned())?;
+    Ok(moment.as_millisecond())
+}
+
+/// An input from the command line: its name, and its JSON in place or in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    name: String,
+    value: Value,
+}
+
+/// `name=JSON` or `name=@file.json`.
+pub fn input(text: &str) -> Result<Input, String> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err("write name=JSON or name=@file.json".to_owned());
+    };
+    if name.is_empty() {
+        return Err("the name before `=` is missing; write name=JSON or name=@file.json".to_owned());
+    }
+    Ok(Input { name: name.to_owned(), value: json(value)? })
+}
+
+/// JSON in place, or `@file` for JSON in a file.
+pub fn json(text: &str) -> Result<Value, String> {
+    let Some(path) = text.strip_prefix('@') else {
+        return serde_json::from_str(text).map_err(|error| {
+            format!("`{}` is not JSON: {error}; quote text like '\"this\"'", shorten(text))
+        });
+    };
+    json_file(path)
+}
+
+/// The JSON in a file.
+pub fn json_file(path: &str) -> Result<Value, String> {
+    let text = fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    serde_json::from_slice(&text).map_err(|error| format!("{path} is not JSON: {error}"))
+}
+
+/// All inputs as one object; a later one replaces an earlier one of the same name.
+pub fn object(inputs: Vec<Input>) -> Value {
+    Value::Object(inputs.into_iter().map(|input| (input.name, input.value)).collect::<Map<_, _>>())
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units_of_1024() {
+        let cases = [("65536", 65_536), ("64kb", 65_536), ("64 MB", 64 << 20), ("1.5g", 3 << 29), ("0", 0)];
+        for (text, expected) in cases {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        assert_eq!(
+            bytes("64parsecs").unwrap_err(),
+            "unknown unit `parsecs`; write a size like 65536, 512kb, 64mb or 1gb"
+        );
+        assert_eq!(bytes("-1").unwrap_err(), "write a size like 65536, 512kb, 64mb or 1gb");
+    }
+
+    #[test]
+    fn durations_count_seconds_unless_told() {
+        let cases = [("10", 10_000), ("1.5s", 1_500), ("250ms", 250), ("2m", 120_000)];
+        for (text, ms) in cases {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        assert_eq!(
+            duration("soon").unwrap_err(),
+            "unknown unit `soon`; write a duration like 500ms, 10s or 2m"
+        );
+        assert_eq!(
+            duration("9e99").unwrap_err(),
+            "unknown unit `e99`; write a duration like 500ms, 10s or 2m"
+        );
+    }
+
+    #[test]
+    fn counts_have_units_of_1000() {
+        let cases = [("1000", 1_000), ("1_000_000", 1_000_000), ("50m", 50_000_000), ("5k", 5_000)];
+        for (text, expected) in cases {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+        assert_eq!(count("1.5").unwrap_err(), "write a number like 1000000, 1_000_000 or 50m");
+        assert_eq!(
+            count("99999999999999999999").unwrap_err(),
+            "write a number like 1000000, 1_000_000 or 50m"
+        );
+        assert_eq!(count("99999999999999999g").unwrap_err(), "the number is too large");
+    }
+
+    #[test]
+    fn moments_are_milliseconds_or_iso_text() {
+        assert_eq!(moment("1700000000000"), Ok(1_700_000_000_000));
+        assert_eq!(moment("1970-01-01T00:00:01Z"), Ok(1_000));
+        assert!(moment("yesterday").unwrap_err().starts_with("write milliseconds since 1970"));
+    }
+}
