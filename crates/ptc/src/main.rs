@@ -29,8 +29,9 @@ Examples:
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    cli.command.run().unwrap_or_else(|error| {
+    let outcome = cli.command.run().unwrap_or_else(|error| {
         eprintln!("ptc: {error:#}");
-        commands::Outcome::Usage.into()
-    })
+        commands::Outcome::Usage
+    });
+    outcome.into()
 }

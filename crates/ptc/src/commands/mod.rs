@@ -16,16 +16,19 @@ pub enum Command {
     /// Type programs and see their values.
     Repl(repl::Args),
     /// Check signatures and translate them to and from JSON Schema.
-    Signature(signature::SignatureArgs),
+    Signature(signature::Args),
 }
 
 impl Command {
     /// Runs the command. An error is one of usage: arguments or files that make no sense.
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
-            Command::Eval(args) => eval::run(args).map(ExitCode::from),
-            Command::Repl(args) => repl::run(args).map(ExitCode::from),
-            Command::Signature(args) => Ok(signature::run(args)),
+            Command::Eval(args) => eval::run(args),
+            Command::Repl(args) => repl::run(args),
+            Command::Signature(args) => match signature::run(args) {
+                true => Ok(Outcome::Done),
+                false => Ok(Outcome::Failed),
+            },
         }
     }
 }
