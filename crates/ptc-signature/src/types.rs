@@ -11,9 +11,9 @@ use crate::keys;
 
 /// How deep types may nest, and how deep values are followed.
 ///
-/// Far beyond anything a person or a model writes; it exists so that hostile input meets a clean error and
-/// never the end of the native stack.
-pub const MAX_DEPTH: usize = 256;
+/// As deep as JSON text is read; far beyond what a person or a model writes, so that only hostile input meets
+/// it: with a clean error, never the end of the native stack.
+pub const MAX_DEPTH: usize = 128;
 
 /// The type of a value at the boundary between agents, tools and programs.
 #[derive(Clone, Debug, PartialEq)]

@@ -301,6 +301,16 @@ fn r7_9_every_operation_survives_the_deepest_type_on_a_small_stack() {
         assert!(format!("{ty:?}").len() > ty.public().render(Style::Compact).len());
         assert!(ptc_signature::mask(&value) == value && ptc_signature::to_json(&value).is_ok());
     };
+    let absurd = || {
+        for (open, close) in [("[", "]"), ("{a ", "}"), ("[:vector ", "]"), ("[:map [:a ", "]]")] {
+            let text = format!("{}:int{}", open.repeat(10_000), close.repeat(10_000));
+            assert!(Type::parse(&text).is_err() && Type::parse_malli(&text).is_err());
+        }
+    };
+    let work = move || {
+        work();
+        absurd();
+    };
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(work).expect("a thread");
     thread.join().expect("no overflow");
 }

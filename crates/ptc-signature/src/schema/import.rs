@@ -15,7 +15,7 @@ use crate::signature::Signature;
 use crate::types::{Field, Literal, Number, Record, Type};
 
 /// How deep schemas are followed; each level can add two to the type.
-const DEPTH: usize = 100;
+const DEPTH: usize = 60;
 /// How many schemas are read in one go, so that references to references cannot explode.
 const BUDGET: usize = 50_000;
 
