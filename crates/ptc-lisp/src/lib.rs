@@ -11,6 +11,7 @@ pub mod error;
 pub mod float;
 pub mod heap;
 pub mod interchange;
+pub mod json;
 pub mod limits;
 pub mod machine;
 pub mod names;

@@ -1,5 +1,351 @@
-//! JSON text to values and back.
+//! JSON functions, under the names of PTC-Lisp and those that models know from Clojure's libraries.
+//!
+//! `json/…` is the strict family of the reference language: bad text reads as nil, and what JSON cannot
+//! say is refused. The names of `cheshire` and `clojure.data.json` behave as there: bad text raises,
+//! keywords become strings.
 
-use super::Builtin;
+use super::{Builtin, args, native, registry};
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::interchange::Keys;
+use crate::json::{self, Duplicates, Fault, FaultKind, ReadOptions, Unwritable, WriteOptions};
+use crate::signal::{Res, Signal};
+use crate::value::Value;
 
-pub(super) static TABLE: &[Builtin] = &[];
+pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "json/parse-string",
+        "[s] [s key-fn]",
+        parse_string,
+        "The value that the JSON text s spells; nil if it spells none. Keys are strings, or keywords if \
+         key-fn is true or keyword.",
+        &[
+            (r#"(json/parse-string "{\"a\": [1, 2.5, null]}")"#, r#"{"a" [1 2.5 nil]}"#),
+            (r#"(json/parse-string "{\"a\": 1}" true)"#, "{:a 1}"),
+            (r#"(json/parse-string "oops")"#, "nil"),
+        ],
+    ),
+    native(
+        "json/parse-lines",
+        "[s] [s key-fn]",
+        parse_lines,
+        "The values that the lines of s spell, as a vector; nil for a line that spells none. Blank lines \
+         are left out.",
+        &[(r#"(json/parse-lines "{\"a\":1}\n\n[2]")"#, r#"[{"a" 1} [2]]"#)],
+    ),
+    native(
+        "json/generate-string",
+        "[x] [x opts]",
+        generate_string,
+        "x as JSON text, members in the order of their keys. {:pretty true} indents it.",
+        &[(r#"(json/generate-string {:b [1 nil], "a" 2.0})"#, r#""{\"a\":2.0,\"b\":[1,null]}""#)],
+    ),
+    native(
+        "json/parse",
+        "[s & opts]",
+        parse_string,
+        "The value that the JSON text s spells; nil if it spells none.",
+        &[(r#"(json/parse "[1]")"#, "[1]")],
+    ),
+    native(
+        "json/decode",
+        "[s & opts]",
+        parse_string,
+        "The value that the JSON text s spells; nil if it spells none.",
+        &[(r#"(json/decode "{\"a\":1}" true)"#, "{:a 1}")],
+    ),
+    native(
+        "json/read-str",
+        "[s & opts]",
+        read_str,
+        "The value that the JSON text s spells, with keyword keys for :key-fn keyword. Bad text raises.",
+        &[(r#"(json/read-str "{\"a\":1}" :key-fn keyword)"#, "{:a 1}")],
+    ),
+    native(
+        "json/write-str",
+        "[x & opts]",
+        write_str,
+        "x as JSON text, members in map order, keywords as strings.",
+        &[(r#"(json/write-str {:b :c, :a #{1}})"#, r#""{\"b\":\"c\",\"a\":[1]}""#)],
+    ),
+    native(
+        "json/encode",
+        "[x & opts]",
+        write_str,
+        "x as JSON text, members in map order, keywords as strings.",
+        &[(r#"(json/encode [:a 1])"#, r#""[\"a\",1]""#)],
+    ),
+    native(
+        "json/stringify",
+        "[x & opts]",
+        write_str,
+        "x as JSON text, members in map order, keywords as strings.",
+        &[(r#"(json/stringify {:a 1})"#, r#""{\"a\":1}""#)],
+    ),
+    native(
+        "cheshire.core/parse-string",
+        "[s] [s key-fn]",
+        read_str,
+        "The value that the JSON text s spells, with keyword keys if key-fn is true. Bad text raises.",
+        &[(r#"(cheshire.core/parse-string "{\"a\":1}" true)"#, "{:a 1}")],
+    ),
+    native(
+        "cheshire.core/decode",
+        "[s] [s key-fn]",
+        read_str,
+        "The value that the JSON text s spells, with keyword keys if key-fn is true. Bad text raises.",
+        &[(r#"(cheshire.core/decode "[1]")"#, "[1]")],
+    ),
+    native(
+        "cheshire.core/generate-string",
+        "[x] [x opts]",
+        write_str,
+        "x as JSON text, members in map order, keywords as strings. {:pretty true} indents it.",
+        &[(r#"(cheshire.core/generate-string {:a :b})"#, r#""{\"a\":\"b\"}""#)],
+    ),
+    native(
+        "cheshire.core/encode",
+        "[x] [x opts]",
+        write_str,
+        "x as JSON text, members in map order, keywords as strings.",
+        &[(r#"(cheshire.core/encode [1 nil])"#, r#""[1,null]""#)],
+    ),
+    native(
+        "clojure.data.json/read-str",
+        "[s & opts]",
+        read_str,
+        "The value that the JSON text s spells, with keyword keys for :key-fn keyword. Bad text raises.",
+        &[(r#"(clojure.data.json/read-str "{\"a\":1}" :key-fn keyword)"#, "{:a 1}")],
+    ),
+    native(
+        "clojure.data.json/write-str",
+        "[x & opts]",
+        write_str,
+        "x as JSON text, members in map order, keywords as strings.",
+        &[(r#"(clojure.data.json/write-str {:a [1 2]})"#, r#""{\"a\":[1,2]}""#)],
+    ),
+];
+
+/// The options after the first argument: a flag or function alone, a map, or keys and values.
+struct Options {
+    keys: Keys,
+    pretty: bool,
+}
+
+fn options(heap: &mut Heap, args: &[Value]) -> Res<Options> {
+    let mut options = Options { keys: Keys::Strings, pretty: false };
+    match &args[1..] {
+        [] | [Value::Nil] => {}
+        [Value::Map(map)] => {
+            for (name, value) in map.table.iter() {
+                options.set(heap, name, value)?;
+            }
+        }
+        [key_fn] => options.keys = keys(heap, key_fn)?,
+        pairs => {
+            for pair in pairs.chunks(2) {
+                options.set(heap, &pair[0], pair.get(1).unwrap_or(&Value::Nil))?;
+            }
+        }
+    }
+    Ok(options)
+}
+
+impl Options {
+    fn set(&mut self, heap: &mut Heap, name: &Value, value: &Value) -> Res<()> {
+        let Value::Kw(key) = name else { return Err(unknown_option(heap, name).into()) };
+        match heap.names.text(*key) {
+            "key-fn" if !value.is_nil() => self.keys = keys(heap, value)?,
+            "pretty" | "indent" => self.pretty = value.truthy(),
+            "escape-slash" | "escape-unicode" | "eof-error?" | "eof-value" | "bigdec" | "key-fn" => {}
+            _ => return Err(unknown_option(heap, name).into()),
+        }
+        Ok(())
+    }
+}
+
+fn unknown_option(heap: &Heap, name: &Value) -> Error {
+    Error::new(ErrorKind::IllegalArgument, format!("there is no option {}", heap.brief(name)))
+        .hint("known are :key-fn keyword and :pretty true; transform the data before or after instead")
+}
+
+/// Natives call no functions, but the two that matter are known.
+fn keys(heap: &Heap, key_fn: &Value) -> Res<Keys> {
+    let named = |name: &str| registry().qualified(name).map(Value::Builtin);
+    let is = |name: &str| named(name).is_some_and(|known| crate::value::equal::equals(&known, key_fn));
+    match key_fn {
+        Value::Bool(true) => Ok(Keys::Keywords),
+        Value::Bool(false) | Value::Nil => Ok(Keys::Strings),
+        _ if is("clojure.core/keyword") => Ok(Keys::Keywords),
+        _ if is("clojure.core/identity") || is("clojure.core/str") || is("clojure.core/name") => {
+            Ok(Keys::Strings)
+        }
+        _ => {
+            let message = format!("the key function must be keyword or true, got {}", heap.brief(key_fn));
+            let hint = "read with string keys and use (update-keys m f), or clojure.walk for nested maps";
+            Err(Error::new(ErrorKind::IllegalArgument, message).hint(hint).into())
+        }
+    }
+}
+
+/// Reads a text; the error is a fault of the text.
+fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<Result<Value, Fault>> {
+    heap.work(1 + text.len() / 4)?;
+    let room = heap.limits.memory.saturating_sub(heap.live_bytes.saturating_add(heap.fresh_bytes));
+    let options = ReadOptions { keys, duplicates, room };
+    match json::read(text, &options, &mut heap.names) {
+        Ok((value, bytes)) => {
+            heap.allocated(bytes);
+            Ok(Ok(value))
+        }
+        Err(Fault { kind: FaultKind::TooLarge(bytes), .. }) => Err(Signal::Reclaim(bytes).into()),
+        Err(fault) => Ok(Err(fault)),
+    }
+}
+
+fn parse_string(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let keys = options(heap, args)?.keys;
+    let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
+    Ok(read(heap, text, keys, Duplicates::First)?.unwrap_or(Value::Nil))
+}
+
+fn parse_lines(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let keys = options(heap, args)?.keys;
+    let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
+    let mut items = Vec::new();
+    for line in json::lines(text) {
+        items.push(read(heap, line, keys, Duplicates::First)?.unwrap_or(Value::Nil));
+        heap.reserve_values(1)?;
+    }
+    Ok(Value::vector(items))
+}
+
+fn read_str(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let keys = options(heap, args)?.keys;
+    if args[0].is_nil() {
+        return Ok(Value::Nil);
+    }
+    let text = args::text(args, 0)?;
+    match read(heap, text, keys, Duplicates::Last)? {
+        Ok(value) => Ok(value),
+        Err(fault) => Err(not_json(text, &fault).into()),
+    }
+}
+
+fn not_json(text: &str, fault: &Fault) -> Error {
+    let before = text.get(..fault.at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let message = match fault.kind {
+        FaultKind::Syntax(expected) => {
+            format!("bad JSON at line {line}, column {column}: expected {expected}")
+        }
+        _ => format!("the JSON nests too deeply at line {line}, column {column}"),
+    };
+    Error::new(ErrorKind::Format, message).hint("json/parse-string gives nil for bad JSON")
+}
+
+fn generate_string(heap: &mut Heap, args: &mut [Value]) -> Res {
+    write(heap, args, false)
+}
+
+fn write_str(heap: &mut Heap, args: &mut [Value]) -> Res {
+    write(heap, args, true)
+}
+
+fn write(heap: &mut Heap, args: &[Value], lenient: bool) -> Res {
+    let pretty = options(heap, args)?.pretty;
+    heap.realised(&args[0])?;
+    let limit = heap.limits.memory.saturating_sub(heap.live_bytes).max(1024);
+    let options = WriteOptions { sorted: !lenient, lenient, pretty, limit };
+    match json::write(&args[0], &heap.names, &options) {
+        Ok(text) => {
+            heap.work(1 + text.len() / 4)?;
+            heap.reserve(text.len())?;
+            Ok(Value::string(text))
+        }
+        Err(Unwritable::TooLong) => Err(Signal::Reclaim(limit).into()),
+        Err(Unwritable::Value { path, what }) => {
+            let place = match path.is_empty() {
+                true => String::new(),
+                false => format!(" (at x{})", path.iter().rev().map(String::as_str).collect::<String>()),
+            };
+            let error = Error::new(ErrorKind::Type, format!("JSON cannot hold {what}{place}"));
+            Err(error
+                .hint("turn it into text first: (name k) for keywords, (vec s) for sets, (str x)")
+                .into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::builtins::trial::{check, check_examples};
+
+    #[test]
+    fn examples() {
+        check_examples(super::TABLE);
+    }
+
+    #[test]
+    fn reading() {
+        check(&[
+            (r#"(json/parse-string "{\"a\":1,\"b\":[true,null]}")"#, r#"{"a" 1, "b" [true nil]}"#),
+            (
+                r#"[(json/parse-string nil) (json/parse-string 5) (json/parse-string "1 2") (json/parse-string "")]"#,
+                "[nil nil nil nil]",
+            ),
+            (r#"(json/parse-string "{\"a\":1,\"a\":2}")"#, r#"{"a" 1}"#),
+            (r#"(json/read-str "{\"a\":1,\"a\":2}" :key-fn keyword)"#, "{:a 2}"),
+            (r#"(json/parse-string "{\"a\":1}" keyword)"#, "{:a 1}"),
+            (r#"(json/parse-string "{\"a\":1}" str)"#, r#"{"a" 1}"#),
+            (r#"(json/parse-string "{}" count)"#, "error: illegal_argument"),
+            (r#"(json/read-str "{}" :value-fn count)"#, "error: illegal_argument"),
+            (r#"(json/read-str "{")"#, "error: format_error"),
+            (r#"(cheshire.core/parse-string "[1,")"#, "error: format_error"),
+            (
+                r#"[(json/parse-lines "1\n2") (json/parse-lines "") (json/parse-lines "x\r\n1") (json/parse-lines nil)]"#,
+                "[[1 2] [] [nil 1] nil]",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn writing() {
+        check(&[
+            (
+                r#"(json/generate-string {"b" 1 "a" [1 2.0 {"c" nil}]})"#,
+                r#""{\"a\":[1,2.0,{\"c\":null}],\"b\":1}""#,
+            ),
+            (r#"(json/generate-string "a\"b\n\u0001é")"#, r#""\"a\\\"b\\n\\u0001é\"""#),
+            (
+                r#"[(json/generate-string {1 2}) (json/generate-string {:n/a 1}) (json/generate-string 1e20)]"#,
+                r#"["{\"1\":2}" "{\"n/a\":1}" "1.0e20"]"#,
+            ),
+            (r#"(json/generate-string 12345678901234567890)"#, r#""12345678901234567890""#),
+            (r#"(json/generate-string :a)"#, "error: type_error"),
+            (r#"(json/generate-string {"a" :k})"#, "error: type_error"),
+            (r#"(json/generate-string #{1})"#, "error: type_error"),
+            (r#"(json/generate-string ##Inf)"#, "error: type_error"),
+            (r#"(json/generate-string {:a 1 "a" 2})"#, "error: type_error"),
+            (r#"(json/generate-string {1.5 2})"#, "error: type_error"),
+            (
+                r#"(json/generate-string {:a [] :b {} :c [1 {:d 2}]} {:pretty true})"#,
+                r#""{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": 2\n    }\n  ]\n}""#,
+            ),
+            (
+                r#"(json/write-str {:b :c 'd #{1} [1] 2.5 nil nil})"#,
+                r#""{\"b\":\"c\",\"d\":[1],\"[1]\":2.5,\"nil\":null}""#,
+            ),
+            (r#"(json/write-str count)"#, "error: type_error"),
+        ]);
+    }
+
+    #[test]
+    fn errors_name_the_path() {
+        let mut heap = crate::builtins::testing::heap();
+        let source = r#"(json/generate-string {"a" [1 {"b" :k}]})"#;
+        let error = crate::builtins::trial::eval_text(source, &mut heap).expect_err("refused");
+        assert_eq!(error.message, "JSON cannot hold a keyword (at x.a[1].b)");
+    }
+}

@@ -1,0 +1,10 @@
+//! JSON text to values and back, without a tree in between.
+//!
+//! Reading keeps integers of any size exact and goes from text straight to [`Value`](crate::value::Value);
+//! nesting waits on an explicit stack. Writing names the path of a value that JSON cannot say.
+
+mod read;
+mod write;
+
+pub use read::{Duplicates, Fault, FaultKind, ReadOptions, lines, read};
+pub use write::{Unwritable, WriteOptions, write};
