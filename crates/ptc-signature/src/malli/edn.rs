@@ -39,10 +39,72 @@ impl Form {
     }
 }
 
-/// Reads the one form in `source`.
+/// A bracket whose end has not come yet.
+struct Open {
+    start: usize,
+    close: &'static str,
+    forms: Vec<Form>,
+}
+
+/// Reads the one form in `source`, with a stack of its own instead of the native one.
 pub(super) fn read(source: &str) -> Result<Form, ParseError> {
     let mut cursor = Cursor::new(source);
-    let form = form(&mut cursor, 0)?;
+    let mut open: Vec<Open> = Vec::new();
+    loop {
+        cursor.separators();
+        let start = cursor.at;
+        if let Some(close) = opening(&mut cursor) {
+            if open.len() >= FORMS {
+                return Err(cursor.error(start, format!("schema is nested deeper than {FORMS} brackets")));
+            }
+            open.push(Open { start, close, forms: Vec::new() });
+            continue;
+        }
+        let form = match open.pop_if(|bracket| cursor.eat(bracket.close)) {
+            Some(bracket) => closed(&cursor, bracket)?,
+            None => match open.last().filter(|_| cursor.at_end()) {
+                Some(bracket) => return Err(unclosed(source, bracket)),
+                None => atom(&mut cursor)?,
+            },
+        };
+        match open.last_mut() {
+            Some(bracket) => bracket.forms.push(form),
+            None => return only(&mut cursor, form),
+        }
+    }
+}
+
+/// Steps over an opening bracket and says what closes it.
+fn opening(cursor: &mut Cursor<'_>) -> Option<&'static str> {
+    [("[", "]"), ("{", "}")].into_iter().find(|(open, _)| cursor.eat(open)).map(|(_, close)| close)
+}
+
+fn unclosed(source: &str, bracket: &Open) -> ParseError {
+    let error = ParseError::new(source, bracket.start, bracket.start + 1, "bracket is not closed");
+    error.hint(format!("add the closing `{}`", bracket.close))
+}
+
+/// The form a bracket and its contents make.
+fn closed(cursor: &Cursor<'_>, bracket: Open) -> Result<Form, ParseError> {
+    let Open { start, close, forms } = bracket;
+    let node = if close == "]" { Node::Vector(forms) } else { Node::Map(pairs(cursor, start, forms)?) };
+    Ok(Form { start, end: cursor.at, node })
+}
+
+fn pairs(cursor: &Cursor<'_>, start: usize, forms: Vec<Form>) -> Result<Vec<(Form, Form)>, ParseError> {
+    let mut forms = forms.into_iter();
+    let mut pairs = Vec::new();
+    while let Some(key) = forms.next() {
+        match forms.next() {
+            Some(value) => pairs.push((key, value)),
+            None => return Err(cursor.error(start, "map has a key without a value")),
+        }
+    }
+    Ok(pairs)
+}
+
+/// The form, if nothing follows it.
+fn only(cursor: &mut Cursor<'_>, form: Form) -> Result<Form, ParseError> {
     cursor.separators();
     if cursor.at_end() {
         return Ok(form);
@@ -51,17 +113,9 @@ pub(super) fn read(source: &str) -> Result<Form, ParseError> {
     Err(cursor.error_here(message))
 }
 
-fn form(cursor: &mut Cursor<'_>, depth: usize) -> Result<Form, ParseError> {
-    cursor.separators();
+fn atom(cursor: &mut Cursor<'_>) -> Result<Form, ParseError> {
     let start = cursor.at;
-    if depth > FORMS {
-        return Err(cursor.error_here(format!("schema is nested deeper than {FORMS} brackets")));
-    }
-    let node = if cursor.eat("[") {
-        Node::Vector(sequence(cursor, "]", start, depth)?)
-    } else if cursor.eat("{") {
-        map(cursor, start, depth)?
-    } else if let Some(text) = cursor.quoted()? {
+    let node = if let Some(text) = cursor.quoted()? {
         Node::String(text)
     } else if let Some(number) = cursor.number()? {
         Node::Number(number)
@@ -69,38 +123,6 @@ fn form(cursor: &mut Cursor<'_>, depth: usize) -> Result<Form, ParseError> {
         word(cursor)?
     };
     Ok(Form { start, end: cursor.at, node })
-}
-
-fn sequence(
-    cursor: &mut Cursor<'_>,
-    close: &str,
-    start: usize,
-    depth: usize,
-) -> Result<Vec<Form>, ParseError> {
-    let mut forms = Vec::new();
-    loop {
-        cursor.separators();
-        if cursor.eat(close) {
-            return Ok(forms);
-        }
-        if cursor.at_end() {
-            let error = ParseError::new(cursor.source, start, start + 1, "bracket is not closed");
-            return Err(error.hint(format!("add the closing `{close}`")));
-        }
-        forms.push(form(cursor, depth + 1)?);
-    }
-}
-
-fn map(cursor: &mut Cursor<'_>, start: usize, depth: usize) -> Result<Node, ParseError> {
-    let mut forms = sequence(cursor, "}", start, depth)?.into_iter();
-    let mut pairs = Vec::new();
-    while let Some(key) = forms.next() {
-        match forms.next() {
-            Some(value) => pairs.push((key, value)),
-            None => return Err(cursor.error(start, "map has a key without a value")),
-        }
-    }
-    Ok(Node::Map(pairs))
 }
 
 fn word(cursor: &mut Cursor<'_>) -> Result<Node, ParseError> {
