@@ -1,2 +1,77 @@
-//! Workspace chores.
-fn main() {}
+//! Chores of the workspace: everything a change must pass, and the files that are generated from the
+//! declarations in the code.
+
+mod coverage;
+mod reference;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "usage: cargo xtask <command>
+  ci            everything a change must pass: format, lints, tidiness, generated files, tests
+  generate      write docs/functions.md and docs/coverage.md from the declarations
+  check         fail if a generated file is out of date";
+
+fn main() -> Result<()> {
+    let command = std::env::args().nth(1).unwrap_or_default();
+    match command.as_str() {
+        "ci" => ci(),
+        "generate" => generated().and_then(|files| {
+            files.iter().try_for_each(|(path, text)| {
+                std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+            })
+        }),
+        "check" => check(),
+        _ => bail!("{USAGE}"),
+    }
+}
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+fn generated() -> Result<Vec<(PathBuf, String)>> {
+    let docs = root().join("docs");
+    std::fs::create_dir_all(&docs)?;
+    Ok(vec![
+        (docs.join("functions.md"), reference::functions()),
+        (docs.join("coverage.md"), coverage::report(&root().join("conformance/clojure-vars.txt"))?),
+    ])
+}
+
+fn check() -> Result<()> {
+    for (path, text) in generated()? {
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        if found != text {
+            bail!("{} is out of date: run `cargo xtask generate` and commit it", path.display());
+        }
+    }
+    Ok(())
+}
+
+fn ci() -> Result<()> {
+    step("format", "cargo", &["fmt", "--all", "--check"])?;
+    tidy::check(&root())?;
+    step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    check()?;
+    let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
+    if nextest.is_ok_and(|output| output.status.success()) {
+        step("tests", "cargo", &["nextest", "run", "--workspace", "--no-fail-fast"])?;
+        step("documentation tests", "cargo", &["test", "--workspace", "--doc", "--quiet"])
+    } else {
+        step("tests", "cargo", &["test", "--workspace", "--no-fail-fast"])
+    }
+}
+
+fn step(name: &str, program: &str, args: &[&str]) -> Result<()> {
+    eprintln!("== {name}");
+    let status = Command::new(program).args(args).current_dir(root()).status()?;
+    if !status.success() {
+        bail!("{name} failed: {program} {}", args.join(" "));
+    }
+    Ok(())
+}
