@@ -37,7 +37,8 @@ fn every_public_builtin_is_documented() {
     let missing: Vec<&str> = registry()
         .iter()
         .map(|(_, entry)| entry)
-        .filter(|entry| !matches!(entry.ns, "prim" | "ptc.impl"))
+        // Host calls are declared only to be refused, so nothing of them can be shown.
+        .filter(|entry| !matches!(entry.ns, "prim" | "ptc.impl" | "System" | "Thread" | "Runtime"))
         .filter(|entry| entry.decl.doc.is_empty() || entry.decl.examples.is_empty())
         .map(|entry| entry.decl.name)
         .collect();
