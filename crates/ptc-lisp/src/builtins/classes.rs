@@ -155,7 +155,7 @@ const PACKAGES: &[Row] = &[
 ];
 
 /// The name of a class with its package; records belong to the program.
-pub(super) fn full_name(simple: &str) -> String {
+pub(crate) fn full_name(simple: &str) -> String {
     let package = PACKAGES.iter().find(|(_, names)| names.split_whitespace().any(|name| name == simple));
     format!("{}{simple}", package.map_or("user.", |(package, _)| package))
 }

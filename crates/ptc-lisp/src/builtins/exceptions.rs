@@ -150,9 +150,9 @@ fn construct(heap: &mut Heap, args: &mut [Value], class: &'static str) -> Res {
     let (mut message, mut cause) = (String::new(), Value::Nil);
     for value in args.iter() {
         match value {
-            Value::Ex(inner) => {
+            Value::Ex(_) => {
                 if args.len() == 1 {
-                    message = format!("{}: {}", inner.class, inner.error.message);
+                    message = heap.display(value)?;
                 }
                 cause = value.clone();
             }

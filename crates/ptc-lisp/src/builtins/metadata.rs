@@ -126,7 +126,6 @@ fn type_keyword(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Int(_) | Value::Float(_) | Value::Big(_) => "number",
         Value::Str(_) => "string",
         Value::Kw(_) => "keyword",
-        Value::Sym(_) => "symbol",
         Value::Set(_) => "set",
         Value::Sorted(body) => {
             if body.is_set {

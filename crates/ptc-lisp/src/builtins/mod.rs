@@ -55,6 +55,7 @@ use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
 
+pub(crate) use classes::full_name;
 pub use registry::{Entry, Registry, registry};
 
 /// A native function. Arguments may be taken out of the slice; the machine has checked their number.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use num_bigint::BigInt;
 
-use super::{CellKind, Items, Value};
+use super::{CellKind, ExObj, Items, Value};
+use crate::builtins::full_name;
 use crate::names::Names;
 
 /// Strings inside collections: quoted, or as they are.
@@ -74,8 +75,8 @@ impl<'a> Printer<'a> {
             Value::Float(float) => self.text(&float_text(*float, ["NaN", "Infinity", "-Infinity"])),
             Value::Regex(body) => self.text(&body.source),
             Value::Time(time) => self.text(&time.to_string()),
-            Value::Ex(ex) => self.text(&format!("{}: {}", ex.class, ex.error.message)),
-            Value::Type(name) => self.text(&format!("class {}", self.names.text(*name))),
+            Value::Ex(ex) => self.thrown(ex),
+            Value::Type(name) => self.text(&format!("class {}", full_name(self.names.text(*name)))),
             _ => self.value(value),
         }
     }
@@ -97,7 +98,8 @@ impl<'a> Printer<'a> {
                 self.out.push(':');
                 self.text(self.names.text(*name))
             }
-            Value::Sym(name) | Value::Type(name) => self.text(self.names.text(*name)),
+            Value::Sym(name) => self.text(self.names.text(*name)),
+            Value::Type(name) => self.text(&full_name(self.names.text(*name))),
             Value::Str(text) => match self.style {
                 Style::Readable => self.quoted(text.as_str()),
                 Style::Plain => self.text(text.as_str()),
@@ -140,6 +142,20 @@ impl<'a> Printer<'a> {
             return Err(TooLong);
         }
         self.text(&int.to_string())
+    }
+
+    /// An exception as Java shows it: class, message and, behind them, the data of `ex-info`.
+    fn thrown(&mut self, ex: &ExObj) -> Result<(), TooLong> {
+        self.text(&full_name(ex.class))?;
+        if !ex.error.message.is_empty() {
+            self.text(": ")?;
+            self.text(&ex.error.message)?;
+        }
+        if ex.data.is_nil() {
+            return Ok(());
+        }
+        self.out.push(' ');
+        self.value(&ex.data)
     }
 
     /// Values that have no literal form.
