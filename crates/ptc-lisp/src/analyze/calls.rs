@@ -242,19 +242,6 @@ impl Analyzer<'_> {
             },
             "task-reset" => self.one("prim/task-reset", "(task-reset id)", args, span),
             "doc" | "source" | "dir" | "ns-publics" | "ns-name" => self.discovery(name, args, span),
-            "vswap!" => match args {
-                [cell, function, args @ ..] => {
-                    let call = at.list(
-                        [
-                            vec![function.clone(), at.call("%clojure.core/deref", [cell.clone()])],
-                            args.to_vec(),
-                        ]
-                        .concat(),
-                    );
-                    self.form(&at.call("%clojure.core/vreset!", [cell.clone(), call]), false)
-                }
-                _ => Err(wrong_count("(vswap! volatile f …)", span)),
-            },
             "memfn" => match args {
                 [name, params @ ..] => {
                     let method = format!(".{}", name.as_symbol().unwrap_or_default());

@@ -92,7 +92,6 @@ pub const SPECIALS: &[&str] = &[
     "source",
     "dir",
     "ns-publics",
-    "vswap!",
     "pvalues",
     "with-local-vars",
     "locking",

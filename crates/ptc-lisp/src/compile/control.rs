@@ -69,6 +69,10 @@ impl Builder<'_> {
         let mark = self.next;
         let dst = self.alloc(1)?;
         self.expr(node, dst)?;
+        // A value left behind would be a second owner: `(swap! a conj x)` in a loop would copy.
+        if matches!(node.kind, NodeKind::Call(..)) {
+            self.emit(Op::Nil { dst });
+        }
         self.next = mark;
         Ok(())
     }

@@ -15,7 +15,7 @@
    (if (nil? comp)
      (prim/sort coll)
      (or (prim/sort-known comp coll)
-         (prim/as-seq (merge-sort (fn [b a] (before? (comp b a))) (prim/vec-of coll)))))))
+         (prim/as-seq (merge-sort comp (prim/vec-of coll)))))))
 
 (defn sort-by
   "The elements of coll in the order of (keyfn x), by compare or by a comparator given second. A
@@ -35,7 +35,7 @@
      (or (prim/sort-by-keys-known comp ks items)
          (prim/as-seq
           (mapv peek
-                (merge-sort (fn [b a] (before? (comp (nth b 0) (nth a 0))))
+                (merge-sort (fn [b a] (comp (nth b 0) (nth a 0)))
                             (mapv vector ks items))))))))
 
 (defn- check-comparator [comp coll by-key?]
@@ -48,37 +48,42 @@
             (str "the comparator must be a function of two arguments, got " (pr-str comp)
                  "; use > or (fn [a b] (compare b a)) for descending order")))))
 
-;; Whether a comparator's answer means: its first argument comes before its second.
-(defn- before? [answer]
-  (if (number? answer) (<= answer -1) answer))
+;; Sorts a vector by a comparator. It is only ever asked whether a later element comes before an
+;; earlier one: that keeps the sort stable and needs one call per comparison.
+(defn- merge-sort [comp v]
+  (merge-sort-part comp v 0 (count v)))
 
-;; Sorts a vector; (less? b a) says whether b comes before a.
-(defn- merge-sort [less? v]
-  (merge-sort-part less? v 0 (count v)))
-
-(defn- merge-sort-part [less? v from to]
+(defn- merge-sort-part [comp v from to]
   (case (- to from)
     0 []
     1 [(nth v from)]
     2 (let [a (nth v from)
             b (nth v (inc from))]
-        (if (less? b a) [b a] [a b]))
-    (let [mid (quot (+ from to) 2)]
-      (merge-sorted less?
-                    (merge-sort-part less? v from mid)
-                    (merge-sort-part less? v mid to)))))
+        (if (before? (comp b a)) [b a] [a b]))
+    (let [mid (quot (+ from to) 2)
+          left (merge-sort-part comp v from mid)
+          right (merge-sort-part comp v mid to)]
+      (if (before? (comp (nth right 0) (peek left)))
+        (merge-sorted comp left right)
+        (into left right)))))
 
-(defn- merge-sorted [less? left right]
-  (if (less? (nth right 0) (peek left))
-    (let [n (count left)
-          m (count right)]
-      (loop [out [] i 0 j 0]
-        (cond
-          (= i n) (into out (prim/drop j right))
-          (= j m) (into out (prim/drop i left))
-          :else (let [a (nth left i)
-                      b (nth right j)]
-                  (if (less? b a)
-                    (recur (prim/push out b) i (inc j))
-                    (recur (prim/push out a) (inc i) j))))))
-    (into left right)))
+;; Whether a comparator's answer means: its first argument comes before its second.
+(defn- before? [answer]
+  (if (number? answer) (<= answer -1) answer))
+
+(defn- merge-sorted [comp left right]
+  (let [n (count left)
+        m (count right)]
+    (loop [out [] i 0 j 0 a (nth left 0) b (nth right 0)]
+      (let [answer (comp b a)]
+        (if (if (number? answer) (<= answer -1) answer)
+          (let [out (prim/push out b)
+                j (inc j)]
+            (if (< j m)
+              (recur out i j a (nth right j))
+              (into out (prim/drop i left))))
+          (let [out (prim/push out a)
+                i (inc i)]
+            (if (< i n)
+              (recur out i j (nth left i) b)
+              (into out (prim/drop j right)))))))))

@@ -110,8 +110,13 @@ impl Machine {
                 if !entry.arity.accepts(n) {
                     return Err(wrong_arity(entry.local, &entry.arity.describe(), n).into());
                 }
-                match native(&mut self.heap, &mut self.fiber.regs[f + 1..f + 1 + n]) {
-                    Ok(value) => self.finish(value, dst),
+                let args = &mut self.fiber.regs[f + 1..f + 1 + n];
+                match native(&mut self.heap, args) {
+                    Ok(value) => {
+                        // An argument left behind would be a second owner of what it holds.
+                        args.iter_mut().for_each(|arg| *arg = Value::Nil);
+                        self.finish(value, dst)
+                    }
                     Err(signal) => self.native_signal(*signal, id, f, dst),
                 }
             }
