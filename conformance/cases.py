@@ -4,6 +4,7 @@
     ; name: adds                      optional name, else file:line
     ; ptc-only                        vocabulary that real Clojure does not have
     ; divergence: D03                 real Clojure answers otherwise; the row of DIVERGENCES.md says why
+    ; pending: no StringBuilder yet   known to fail; the test suite leaves it out, compare.py does not
     ;data orders [{"id": 1}]          JSON that the program reads as data/orders
     ;;data orders [{"id": 1}]         the same for every case below in the file
     (+ 1 2)
@@ -35,6 +36,7 @@ class Case:
     data: dict = field(default_factory=dict)
     ptc_only: bool = False
     divergence: str | None = None
+    pending: str | None = None
     mark_line: int = 0
 
 
@@ -83,6 +85,8 @@ def directive(case, line):
         case.ptc_only = True
     elif line.startswith("; divergence: "):
         case.divergence = line[14:].strip()
+    elif line.startswith("; pending: "):
+        case.pending = line[11:].strip()
     elif line.startswith(";data "):
         case.data.update(data_line(line))
     else:

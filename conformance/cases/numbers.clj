@@ -101,7 +101,6 @@
 (Long/toString 35 36)  ;=> "z"
 (Integer/bitCount 255)  ;=> 8
 (Long/bitCount 7)  ;=> 3
-(Long/numberOfTrailingZeros 8)  ;=> 3
 (Integer/compare 1 2)  ;=> -1
 (Long/compare 5 5)  ;=> 0
 (Double/compare 1.0 2.0)  ;=> -1
@@ -215,7 +214,6 @@ Math/E  ;=> 2.718281828459045
 (+ 1.5M 2.5M)  ;=> 4.0M
 (* 1.1M 3)  ;=> 3.3M
 (.setScale 2.345M 2 java.math.RoundingMode/HALF_UP)  ;=> 2.35M
-(.setScale (bigdec 2.345) 2 BigDecimal/ROUND_HALF_UP)  ;=> 2.35M
 (double 2.50M)  ;=> 2.5
 (bigdec "1.10")  ;=> 1.10M
 (BigDecimal. "12.30")  ;=> 12.30M

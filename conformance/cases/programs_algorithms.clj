@@ -5,6 +5,7 @@
 ;;data scores [71, 85, 92, 64, 85, 77, 100, 58, 85, 90]
 ;;data grid ["S.#.", "..#E", "#...", "...."]
 
+; pending: unknown namespace clojure.lang.PersistentQueue/
 ; name: breadth-first distances
 (let [adj (reduce (fn [m {:keys [from to]}]
                     (-> m (update from (fnil conj #{}) to) (update to (fnil conj #{}) from)))
@@ -66,6 +67,7 @@
       :else (recur (set (remove seen (mapcat step frontier))) (into seen frontier) (inc n)))))
 ;=> 6
 
+; pending: a recur argument that stays is lost
 ; name: union find components
 (let [nodes (set (mapcat (juxt :from :to) data/edges))
       find-root (fn [parent x] (if (= x (parent x)) x (recur parent (parent x))))
@@ -180,6 +182,7 @@
 (best 0 15)
 ;=> 15
 
+; pending: a recur argument that stays is lost
 ; name: primes and factors
 (defn primes-to [n]
   (loop [sieve (set (range 2 (inc n))) p 2]
