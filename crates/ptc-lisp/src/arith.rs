@@ -355,7 +355,7 @@ fn too_long(bits: u64) -> Box<Signal> {
 /// Raises the error for a divisor of zero.
 #[cold]
 pub fn zero_divisor<T>() -> Res<T> {
-    raise(ErrorKind::Arithmetic, "division by zero")
+    raise(ErrorKind::Arithmetic, "Divide by zero")
 }
 
 /// The error for an operand that is not a number, with the likely fix.

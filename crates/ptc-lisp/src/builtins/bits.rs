@@ -133,7 +133,7 @@ fn bit_not(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
 }
 
-/// The number of places: an integer that is not negative. One that does not fit counts as endless.
+/// The number of places: an integer that is not negative.
 fn places(args: &[Value]) -> Res<u64> {
     check_integer(args, 1)?;
     match &args[1] {
@@ -141,7 +141,7 @@ fn places(args: &[Value]) -> Res<u64> {
             Ok(places) => Ok(places),
             Err(_) => illegal(format!("argument 2 must not be negative, got {int}")),
         },
-        _ => Ok(u64::MAX),
+        _ => args::fail(args, 1, "an integer of at most 64 bits"),
     }
 }
 

@@ -110,6 +110,10 @@ pub(super) static TABLE: &[Builtin] = &[
 
 /// Whether two values are equal, paid for by what had to be looked at.
 pub(crate) fn equals(heap: &mut Heap, a: &Value, b: &Value) -> Res<bool> {
+    if let (Value::Str(a), Value::Str(b)) = (a, b) {
+        heap.work(a.byte_len().min(b.byte_len()) / 64)?;
+        return Ok(a.as_bytes() == b.as_bytes());
+    }
     if a.is_scalar() && b.is_scalar() {
         return Ok(equal::equals(a, b));
     }

@@ -15,7 +15,7 @@ mod bits;
 mod casts;
 mod cells;
 mod classes;
-mod comparing;
+pub(crate) mod comparing;
 mod discovery;
 mod eager;
 pub(crate) mod exceptions;

@@ -352,3 +352,7 @@ fn avg(heap: &mut Heap, args: &mut [Value]) -> Res {
         (total, count) => Ok(Value::Float(arith::to_f64(&total)? / count as f64)),
     }
 }
+
+#[cfg(test)]
+#[path = "numbers_tests.rs"]
+mod tests;

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use super::fiber::{Give, Handler};
 use super::{Machine, Stop};
 use crate::arith;
+use crate::builtins::comparing::equals;
 use crate::builtins::lookup::{find_exact, get_or};
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::signal::{Res, Signal};
-use crate::value::equal::equals;
 use crate::value::{Closure, Items, MapObj, Shape, Table, Value};
 
 /// What the loop does after an instruction.
@@ -87,7 +87,7 @@ impl Machine {
                     }
                     Op::Add { dst, a, b } => {
                         let sum = arith::add(self.at(base, a), self.at(base, b));
-                        self.put_result(base, dst, sum)
+                        self.put_number(base, dst, sum, (a, b), arith::sum_cost)
                     }
                     Op::AddInt { dst, a, value } => {
                         let sum = match self.at(base, a) {
@@ -97,15 +97,15 @@ impl Machine {
                             },
                             other => arith::add(other, &Value::Int(i64::from(value))),
                         };
-                        self.put_result(base, dst, sum)
+                        self.put_number(base, dst, sum, (a, a), arith::sum_cost)
                     }
                     Op::Sub { dst, a, b } => {
                         let difference = arith::sub(self.at(base, a), self.at(base, b));
-                        self.put_result(base, dst, difference)
+                        self.put_number(base, dst, difference, (a, b), arith::sum_cost)
                     }
                     Op::Mul { dst, a, b } => {
                         let product = arith::mul(self.at(base, a), self.at(base, b));
-                        self.put_result(base, dst, product)
+                        self.put_number(base, dst, product, (a, b), arith::product_cost)
                     }
                     Op::Less { dst, a, b } => {
                         let less = arith::less(self.at(base, a), self.at(base, b)).map(Value::Bool);
@@ -119,11 +119,11 @@ impl Machine {
                         let (x, y) = (self.at(base, a), self.at(base, b));
                         let equal = match (x, y) {
                             (Value::Int(x), Value::Int(y)) => Ok(x == y),
-                            _ => self
-                                .heap
-                                .realised(x)
-                                .and_then(|()| self.heap.realised(y))
-                                .map(|()| equals(x, y)),
+                            (Value::Kw(x), Value::Kw(y)) => Ok(x == y),
+                            _ => {
+                                let (x, y) = (x.clone(), y.clone());
+                                equals(&mut self.heap, &x, &y)
+                            }
                         };
                         self.put_result(base, dst, equal.map(Value::Bool))
                     }
@@ -321,6 +321,25 @@ impl Machine {
     fn put_result(&mut self, base: usize, dst: Reg, value: Res) -> Done {
         self.fiber.regs[base + usize::from(dst)] = value?;
         Ok(Go::On)
+    }
+
+    /// Stores a number. A big integer pays for the time and memory it took.
+    #[inline]
+    fn put_number(
+        &mut self,
+        base: usize,
+        dst: Reg,
+        value: Res,
+        (a, b): (Reg, Reg),
+        cost: fn(&Value, &Value) -> usize,
+    ) -> Done {
+        let value = value?;
+        if let Value::Big(_) = value {
+            let cost = cost(self.at(base, a), self.at(base, b));
+            self.heap.work(cost)?;
+            self.heap.allocated(arith::words(&value) * size_of::<u64>());
+        }
+        self.put(base, dst, value)
     }
 
     /// Stores a container after looking at how deep it nests.

@@ -1,9 +1,9 @@
 //! Which fiber runs next. The order depends on nothing but the program and the order of answers, so a
 //! run can be repeated exactly.
 
+use super::answer::Answer;
 use super::fiber::{Fiber, State};
 use super::run::Go;
-use super::answer::Answer;
 use super::{Call, Machine, Signal, Step, Stop};
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
