@@ -168,7 +168,7 @@ mod tests {
             (0.75, 0.5, -0.25),
             (1.0, f64::INFINITY, 1.0),
             (f64::MAX, f64::MAX, 0.0),
-            (f64::from_bits(3), f64::from_bits(2), f64::from_bits(1) * -1.0),
+            (f64::from_bits(3), f64::from_bits(2), -f64::from_bits(1)),
         ];
         for (x, y, expected) in cases {
             assert_eq!(nearest_remainder(x, y), expected, "{x} by {y}");

@@ -76,6 +76,9 @@ pub(crate) fn analyze_core(form: &Form, ns: &str, world: &dyn World) -> Result<N
     Ok(analyzer.finish(node)?.body)
 }
 
+/// Parameter counts of a function, each with whether more may follow.
+type Arities = Vec<(usize, bool)>;
+
 pub(crate) struct Analyzer<'a> {
     world: &'a dyn World,
     scopes: Scopes,
@@ -83,7 +86,7 @@ pub(crate) struct Analyzer<'a> {
     defined: Vec<String>,
     /// Arities of functions that the program defines exactly once: parameters and whether more may
     /// follow.
-    arities: Vec<(String, Option<Vec<(usize, bool)>>)>,
+    arities: Vec<(String, Option<Arities>)>,
     undefined: Vec<(String, Span)>,
     manifest: Manifest,
     namespaces: namespaces::Namespaces,

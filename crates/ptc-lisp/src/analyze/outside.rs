@@ -52,8 +52,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
 impl Analyzer<'_> {
     /// A name that is a form, not a value.
     pub(super) fn not_a_value(&self, name: &str) -> Option<Error> {
-        if name.starts_with('%') {
-            let number = &name[1..];
+        if let Some(number) = name.strip_prefix('%') {
             if number.is_empty() || number == "&" || number.parse::<u32>().is_ok() {
                 return Some(
                     Error::new(

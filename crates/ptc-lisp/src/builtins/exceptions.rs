@@ -137,15 +137,6 @@ fn make(heap: &mut Heap, class: &'static str, message: String, data: Value, caus
     Value::Ex(Rc::new(ExObj { error, data, cause, class, shape }))
 }
 
-/// The exception that `catch` binds for an error of the machine.
-pub(crate) fn from_error(error: Error) -> Value {
-    let class = match error.kind {
-        ErrorKind::Type if error.message.ends_with("nil") => "NullPointerException",
-        kind => class_of(kind),
-    };
-    Value::Ex(Rc::new(ExObj { error, data: Value::Nil, cause: Value::Nil, class, shape: Shape::EMPTY }))
-}
-
 fn construct(heap: &mut Heap, args: &mut [Value], class: &'static str) -> Res {
     let (mut message, mut cause) = (String::new(), Value::Nil);
     for value in args.iter() {

@@ -31,6 +31,9 @@ pub(super) static TABLE: &[Builtin] = &[
     native("prim/fail", "[value]", fail, "Ends the program as a declared failure.", &[]),
 ];
 
+/// Ranges beyond this many elements count as lazy sources.
+const LAZY_RANGE: u64 = 1_000_000;
+
 fn is_lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut here = args[0].clone();
     let mut steps = 0usize;
@@ -42,6 +45,8 @@ fn is_lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
                 Some(realised) => realised,
                 None => break true,
             },
+            // Nobody wants all of a range this long, so it is walked only as far as needed.
+            Value::Range(range) => break range.count > LAZY_RANGE,
             _ => break false,
         };
     };

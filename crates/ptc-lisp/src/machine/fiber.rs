@@ -57,13 +57,13 @@ pub enum Cont {
 impl Cont {
     /// Takes back what has begun: an exception passes through.
     pub fn undo(self) {
-        if let Cont::Force(lazies, thunk) = self {
-            if let Some((last, others)) = lazies.split_last() {
-                *last.state.borrow_mut() = LazyState::Thunk(thunk);
-                // An outer sequence that handed over to an inner one will ask it again.
-                for lazy in others {
-                    *lazy.state.borrow_mut() = LazyState::Done(Value::Lazy(Rc::clone(last)));
-                }
+        if let Cont::Force(lazies, thunk) = self
+            && let Some((last, others)) = lazies.split_last()
+        {
+            *last.state.borrow_mut() = LazyState::Thunk(thunk);
+            // An outer sequence that handed over to an inner one will ask it again.
+            for lazy in others {
+                *lazy.state.borrow_mut() = LazyState::Done(Value::Lazy(Rc::clone(last)));
             }
         }
     }

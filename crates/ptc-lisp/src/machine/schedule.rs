@@ -191,7 +191,7 @@ impl Machine {
 
     /// The parent of the current fiber gets the error; its other children are given up.
     fn child_failed(&mut self, message: String) -> Option<Step> {
-        let Some((parent, _)) = self.fiber.parent else { return None };
+        let (parent, _) = self.fiber.parent?;
         self.fiber.state = State::Over;
         self.become_fiber(parent);
         self.raise_in_parent(message)

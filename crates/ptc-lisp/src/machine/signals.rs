@@ -15,6 +15,7 @@ use crate::value::{ExObj, Items, LazyObj, LazyState, MAX_DEPTH, Shape, Shared, V
 impl Machine {
     /// Does what a signal asks for. `dst` is where a late result goes, `None` for a tail call; the
     /// frame's next instruction has been saved.
+    #[expect(clippy::boxed_local, reason = "signals come boxed, so that results stay small")]
     pub(super) fn signal(&mut self, signal: Box<Signal>, dst: Option<Reg>) -> Go {
         match *signal {
             Signal::Raise(error) => self.raise(error),

@@ -15,7 +15,7 @@ pub fn arguments(heap: &mut Heap, tool: &str, args: &[Value]) -> Res {
         [] | [Value::Nil] => Vec::new(),
         [map @ (Value::Map(_) | Value::Sorted(_))] => entries(map),
         [Value::Sym(name), rest @ ..] if tool == "call" => return shorthand(heap, *name, rest),
-        _ if args.len() % 2 == 0
+        _ if args.len().is_multiple_of(2)
             && args.iter().step_by(2).all(|key| matches!(key, Value::Kw(_) | Value::Str(_))) =>
         {
             args.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
