@@ -24,7 +24,9 @@ fn examples_print_what_they_say() {
         for (source, expected) in entry.decl.examples {
             match eval(source) {
                 Ok(value) if value == *expected => {}
-                Ok(value) => wrong.push(format!("{}: {source} gives {value}, not {expected}", entry.decl.name)),
+                Ok(value) => {
+                    wrong.push(format!("{}: {source} gives {value}, not {expected}", entry.decl.name))
+                }
                 Err(error) => wrong.push(format!("{}: {source} fails: {error}", entry.decl.name)),
             }
         }

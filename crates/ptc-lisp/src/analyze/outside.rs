@@ -52,16 +52,14 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
 impl Analyzer<'_> {
     /// A name that is a form, not a value.
     pub(super) fn not_a_value(&self, name: &str) -> Option<Error> {
-        if let Some(number) = name.strip_prefix('%') {
-            if number.is_empty() || number == "&" || number.parse::<u32>().is_ok() {
-                return Some(
-                    Error::new(
-                        ErrorKind::InvalidForm,
-                        format!("{name} stands for an argument only inside #(…)"),
-                    )
+        if let Some(number) = name.strip_prefix('%')
+            && (number.is_empty() || number == "&" || number.parse::<u32>().is_ok())
+        {
+            let message = format!("{name} stands for an argument only inside #(…)");
+            return Some(
+                Error::new(ErrorKind::InvalidForm, message)
                     .hint("write #(… % …), or give the argument a name with fn"),
-                );
-            }
+            );
         }
         refusal(name)
     }

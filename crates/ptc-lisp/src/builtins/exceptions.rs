@@ -137,6 +137,15 @@ fn make(heap: &mut Heap, class: &'static str, message: String, data: Value, caus
     Value::Ex(Rc::new(ExObj { error, data, cause, class, shape }))
 }
 
+/// The exception that `catch` binds for an error of the machine.
+pub(crate) fn from_error(error: Error) -> Rc<ExObj> {
+    let class = match error.kind {
+        ErrorKind::Type if error.message.ends_with("nil") => "NullPointerException",
+        kind => class_of(kind),
+    };
+    Rc::new(ExObj { error, data: Value::Nil, cause: Value::Nil, class, shape: Shape::EMPTY })
+}
+
 fn construct(heap: &mut Heap, args: &mut [Value], class: &'static str) -> Res {
     let (mut message, mut cause) = (String::new(), Value::Nil);
     for value in args.iter() {
@@ -341,10 +350,7 @@ mod tests {
     use super::*;
 
     fn machine_error(kind: ErrorKind, message: &str) -> Rc<ExObj> {
-        match from_error(Error::new(kind, message)) {
-            Value::Ex(ex) => ex,
-            _ => panic!("an error becomes an exception"),
-        }
+        from_error(Error::new(kind, message))
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use super::fiber::{Cont, Give, State};
 use super::run::Go;
 use super::{Machine, Pending, Stop};
-use crate::builtins::exceptions::class_of;
+use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
 use crate::heap::not_seqable;
 use crate::signal::{Signal, ToolRequest};
-use crate::value::{ExObj, Items, LazyObj, LazyState, MAX_DEPTH, Shape, Shared, Value};
+use crate::value::{ExObj, Items, LazyObj, LazyState, MAX_DEPTH, Shared, Value};
 
 impl Machine {
     /// Does what a signal asks for. `dst` is where a late result goes, `None` for a tail call; the
@@ -78,10 +78,7 @@ impl Machine {
         if !error.kind.is_catchable() {
             return Go::Stop(Stop::Failed(error));
         }
-        let class = class_of(error.kind);
-        let shape = Shape::EMPTY;
-        let ex = ExObj { error, data: Value::Nil, cause: Value::Nil, class, shape };
-        self.unwind(Rc::new(ex))
+        self.unwind(from_error(error))
     }
 
     /// Throws an exception made by the program.

@@ -49,7 +49,10 @@ impl Items {
 
     /// The next item. The error is the lazy sequence the walk waits for; after it is realised the
     /// same call goes on.
-    #[expect(clippy::should_implement_trait, reason = "it may wait for a lazy sequence, which no iterator can")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it may wait for a lazy sequence, which no iterator can"
+    )]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Value>, Pending> {
         match self {
