@@ -12,7 +12,7 @@ use crate::heap::Heap;
 use crate::names::{Name, Names};
 use crate::signal::Res;
 use crate::value::text::char_count;
-use crate::value::{CellKind, Value};
+use crate::value::{CellKind, Time, Value};
 
 /// Declares a predicate: name, test, doc, examples.
 macro_rules! predicate {
@@ -398,6 +398,12 @@ pub(super) static TABLE: &[Builtin] = &[
         |x| matches!(x, Value::Regex(_)),
         "Whether it is a regular expression.",
         &[("(regex? #\"a+\")", "true"), ("(regex? \"a+\")", "false")]
+    ),
+    predicate!(
+        "clojure.core/uuid?",
+        |x| matches!(x, Value::Time(time) if matches!(**time, Time::Uuid(_))),
+        "Whether it is a UUID.",
+        &[("(uuid? (random-uuid))", "true"), ("(uuid? \"a\")", "false")]
     ),
     predicate!(
         "clojure.core/bytes?",
