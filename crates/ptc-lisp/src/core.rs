@@ -166,7 +166,7 @@ fn strip(form: &Form) -> Form {
 }
 
 fn compile_sources() -> Compiled {
-    let mut compiler = Compiler::default();
+    let mut compiler = Compiler::for_library();
     let mut numbers = Vec::with_capacity(SOURCES.len());
     let mut mistakes = Vec::new();
     for source in SOURCES.iter() {

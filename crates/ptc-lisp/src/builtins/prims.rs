@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::access::items;
 use super::{Builtin, args, native};
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal, illegal, pending};
 use crate::value::Value;
@@ -25,6 +25,13 @@ pub(super) static TABLE: &[Builtin] = &[
         "[thunks kind]",
         parallel,
         "Runs functions side by side; the kind, :pmap or :pcalls, names the error of a failing one.",
+        &[],
+    ),
+    native(
+        "prim/illegal",
+        "[message] [message hint]",
+        illegal_argument,
+        "Raises an illegal-argument error.",
         &[],
     ),
     native("prim/return", "[value]", finish, "Ends the program with a value.", &[]),
@@ -87,6 +94,14 @@ fn parallel(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Value::Kw(kind) = args[1] else { return illegal("expected :pmap or :pcalls") };
     let kind = if heap.names.text(kind) == "pcalls" { ErrorKind::Pcalls } else { ErrorKind::Pmap };
     Err(Signal::Parallel(thunks, kind).into())
+}
+
+fn illegal_argument(_: &mut Heap, args: &mut [Value]) -> Res {
+    let error = Error::new(ErrorKind::IllegalArgument, args::text(args, 0)?);
+    Err(match args.get(1) {
+        Some(Value::Str(hint)) => error.hint(hint.as_str()).into(),
+        _ => error.into(),
+    })
 }
 
 fn finish(_: &mut Heap, args: &mut [Value]) -> Res {

@@ -64,6 +64,17 @@ impl Builder<'_> {
         }
     }
 
+    /// Whether a call runs code of the machine, so that handing over saves a frame.
+    fn is_tail_call(&self, function: &Node) -> bool {
+        match &function.kind {
+            NodeKind::Builtin(id) => {
+                self.compiler.library && matches!(registry().get(*id).decl.run, Run::Core(_))
+            }
+            NodeKind::Const(_) => false,
+            _ => true,
+        }
+    }
+
     /// Code whose value nobody wants.
     fn effect(&mut self, node: &Node) -> Result {
         let mark = self.next;
@@ -318,7 +329,7 @@ impl Builder<'_> {
                 self.tail(&letfn.body)?;
             }
             NodeKind::Recur(args) => self.recur(args)?,
-            NodeKind::Call(function, args) if is_tail_call(function) => {
+            NodeKind::Call(function, args) if self.is_tail_call(function) => {
                 let f = self.alloc(args.len() + 1)?;
                 self.expr(function, f)?;
                 self.args(args, f)?;
@@ -333,15 +344,6 @@ impl Builder<'_> {
         }
         self.next = mark;
         Ok(())
-    }
-}
-
-/// Whether a call runs code of the machine, so that handing over saves a frame.
-fn is_tail_call(function: &Node) -> bool {
-    match &function.kind {
-        NodeKind::Builtin(id) => matches!(registry().get(*id).decl.run, Run::Core(_)),
-        NodeKind::Const(_) => false,
-        _ => true,
     }
 }
 

@@ -31,9 +31,17 @@ pub fn compile(body: Node, source: Arc<str>) -> Result<Unit> {
 pub(crate) struct Compiler {
     unit: Unit,
     pool: Pool,
+    /// Whether it compiles the core library itself.
+    library: bool,
 }
 
 impl Compiler {
+    /// A compiler for the core library: its functions hand over to each other, while a program's
+    /// function stays on the stack when it calls one, so that errors know the place.
+    pub fn for_library() -> Self {
+        Compiler { library: true, ..Compiler::default() }
+    }
+
     /// The finished unit.
     pub fn finish(self, source: Arc<str>) -> Unit {
         Unit { source, consts: self.pool.consts, globals: self.pool.globals, ..self.unit }

@@ -66,8 +66,8 @@
   ([tag parent]
    (check-tags tag parent)
    (if-not (and (namespace parent) (or (class? tag) (namespace tag)))
-     (throw (IllegalArgumentException.
-             "the program's own hierarchy takes names with a namespace only, such as :my/tag")))
+     (prim/illegal "the program's own hierarchy takes names with a namespace only"
+                   "write :my/tag or ::tag instead of :tag"))
    (swap! (prim/global-hierarchy) derive tag parent)
    nil)
   ([h tag parent]
@@ -84,15 +84,15 @@
 (defn- check-tags [tag parent]
   (cond
     (= tag parent)
-    (throw (IllegalArgumentException. (str (pr-str tag) " cannot derive from itself")))
+    (prim/illegal (str (pr-str tag) " cannot derive from itself"))
     (not (or (class? tag) (ident? tag)))
-    (throw (IllegalArgumentException. (str "the child must be a keyword, symbol or type, got " (pr-str tag))))
+    (prim/illegal (str "the child must be a keyword, symbol or type, got " (pr-str tag)))
     (not (ident? parent))
-    (throw (IllegalArgumentException. (str "the parent must be a keyword or symbol, got " (pr-str parent))))))
+    (prim/illegal (str "the parent must be a keyword or symbol, got " (pr-str parent)))))
 
 (defn- check-hierarchy [h]
   (if-not (and (map? h) (:parents h) (:ancestors h) (:descendants h))
-    (throw (IllegalArgumentException. "expected a hierarchy made with make-hierarchy"))))
+    (prim/illegal "argument 1 must be a hierarchy made with make-hierarchy")))
 
 (defn- link [h tag parent]
   (let [up (conj (or (related h :ancestors parent) #{}) parent)

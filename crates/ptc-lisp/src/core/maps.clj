@@ -65,8 +65,8 @@
 
 (defn- check-map-first [m f]
   (if (and (fn? m) (not (fn? f)))
-    (throw (IllegalArgumentException.
-            "the map comes first and the function second; thread with -> instead of ->>"))))
+    (prim/illegal "the map comes first and the function second, but got them swapped"
+                  "thread with -> instead of ->>")))
 
 (defn merge-with
   "The entries of all maps in one; where maps have a key in common the values are combined with f,

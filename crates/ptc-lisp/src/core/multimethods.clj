@@ -29,13 +29,12 @@
 
 (defn- table-of [multi]
   (or (get (meta multi) :ptc.impl/multi)
-      (throw (IllegalArgumentException. "expected a multimethod made with defmulti"))))
+      (prim/illegal "argument 1 must be a multimethod made with defmulti")))
 
 (defn- method-for [table value]
   (or (find-method @table value)
-      (throw (IllegalArgumentException.
-              (str "no method in multimethod '" (:name @table) "' for dispatch value: " (pr-str value)
-                   "; add a defmethod for it or for :default")))))
+      (prim/illegal (str "no method in multimethod '" (:name @table) "' for dispatch value: " (pr-str value))
+                    "add a defmethod for it or for :default")))
 
 ;; The method of exactly this value, else of its closest ancestor, else the default one.
 (defn- find-method [table value]
@@ -57,10 +56,10 @@
           (nil? best) e
           (dominates? table h (key e) (key best)) e
           (dominates? table h (key best) (key e)) best
-          :else (throw (IllegalArgumentException.
-                        (str "multiple methods in multimethod '" (:name table) "' match dispatch value: "
-                             (pr-str value) " -> " (pr-str (key e)) " and " (pr-str (key best))
-                             ", and neither is preferred; use prefer-method"))))
+          :else (prim/illegal
+                 (str "multiple methods in multimethod '" (:name table) "' match dispatch value: "
+                      (pr-str value) " -> " (pr-str (key e)) " and " (pr-str (key best)))
+                 "say which one with prefer-method"))
         best))))
 
 (defn- hierarchy-of [table]

@@ -32,7 +32,7 @@
 
 (defn- impls-of [protocol]
   (or (get protocol :impls)
-      (throw (IllegalArgumentException. "expected a protocol made with defprotocol"))))
+      (prim/illegal "argument 1 must be a protocol made with defprotocol")))
 
 (defn- implementation [protocol method this]
   (let [impls @(impls-of protocol)
@@ -40,11 +40,10 @@
             (let [f (get (prim/get-exact impls type nil) method)]
               (if (nil? f) nil (reduced f))))]
     (if (nil? f)
-      (throw (IllegalArgumentException.
-              (str "no implementation of method :" method " of protocol "
-                   (:ptc.impl/protocol protocol) " for "
-                   (if (nil? this) "nil" (pr-str (prim/type-of this)))
-                   "; add one with extend-type or extend-protocol")))
+      (prim/illegal (str "no implementation of method :" method " of protocol "
+                         (:ptc.impl/protocol protocol) " for "
+                         (if (nil? this) "nil" (pr-str (prim/type-of this))))
+                    "add one with extend-type or extend-protocol")
       f)))
 
 ;; The types under which implementations for a value are found, the most specific first.

@@ -28,8 +28,7 @@
     (map? coll) (reduce* [acc init e coll] (f acc (key e) (val e)))
     (vector? coll) (reduce-indexed f init coll)
     (nil? coll) init
-    :else (throw (IllegalArgumentException.
-                  "argument 3 must be a map or a vector; use reduce for other collections"))))
+    :else (prim/illegal "argument 3 must be a map or a vector" "use reduce for other collections")))
 
 (defn- reduce-indexed [f init v]
   (let [n (count v)]

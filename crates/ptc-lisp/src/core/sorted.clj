@@ -104,7 +104,7 @@
   {:examples [["(sorted-map-by > 1 :a 2 :b)" "{2 :b, 1 :a}"]]}
   [comparator & kvs]
   (if (odd? (count kvs))
-    (throw (IllegalArgumentException. "the last key has no value: keys and values come in pairs")))
+    (prim/illegal "the last key has no value: keys and values come in pairs"))
   (reduce* [m (prim/sorted-from [] comparator false) pair (prim/partition 2 2 nil false kvs)]
     (assoc m (first pair) (second pair))))
 

@@ -41,12 +41,11 @@
 (defn- check-comparator [comp coll by-key?]
   (cond
     (and (fn? coll) (coll? comp))
-    (throw (IllegalArgumentException.
-            "the comparator comes before the collection; the last two arguments seem to be swapped"))
+    (prim/illegal "the comparator comes before the collection, but got them swapped"
+                  (if by-key? "write (sort-by keyfn > coll)" "write (sort > coll)"))
     (or (keyword? comp) (and (nil? comp) by-key?))
-    (throw (IllegalArgumentException.
-            (str "the comparator must be a function of two arguments, got " (pr-str comp)
-                 "; use > or (fn [a b] (compare b a)) for descending order")))))
+    (prim/illegal (str "the comparator must be a function of two arguments, got " (pr-str comp))
+                  "use > or (fn [a b] (compare b a)) for descending order")))
 
 ;; Sorts a vector by a comparator. It is only ever asked whether a later element comes before an
 ;; earlier one: that keeps the sort stable and needs one call per comparison.

@@ -2,29 +2,38 @@
 
 (ns ptc.impl)
 
-;; `for`: step adds the elements for one item to the vector it is given. Over a lazy collection the
-;; result is lazy, one item of the collection at a time.
-(defn for [step coll]
+(defn for
+  "The elements that step adds to a vector for each item of coll, one after the other."
+  {:examples [["(for [x [1 2] y [:a :b]] [x y])" "([1 :a] [1 :b] [2 :a] [2 :b])"]
+              ["(take 2 (for [x (range) :when (odd? x)] x))" "(1 3)"]
+              ["(for [x (range) :while (< x 2)] x)" "(0 1)"]]}
+  [step coll]
   (if (prim/lazy? coll)
     (lazy-for step coll)
     (prim/as-seq (reduce* [out [] x coll] (step out x)))))
 
+;; Items that add nothing are passed over in a loop, however many they are.
 (defn- lazy-for [step coll]
   (lazy-seq
-    (let [s (seq coll)]
-      (if (nil? s)
-        nil
-        (let [out (step [] (first s))]
-          (if (reduced? out)
-            (prim/as-seq (unreduced out))
-            (concat out (lazy-for step (rest s)))))))))
+   (loop [s (seq coll)]
+     (when s
+       (let [out (step [] (first s))]
+         (cond
+           (reduced? out) (seq @out)
+           (zero? (count out)) (recur (next s))
+           :else (concat-lazy out (lazy-for step (rest s)))))))))
 
-;; A case or condp that nothing matched.
-(defn no-match [form value]
-  (throw (IllegalArgumentException. (str "No matching clause: " (pr-str value) " in " form))))
+(defn no-match
+  "Raises the error of a case or condp without a clause for its value."
+  {:examples [["(try (case 3 1 :a) (catch IllegalArgumentException e :none))" ":none"]]}
+  [form value]
+  (prim/illegal (str "No matching clause: " (pr-str value) " in " form)
+                "add a default as the last form"))
 
-;; `task`: the journal's result, or the thunk's, which goes into the journal.
-(defn task [id thunk]
+(defn task
+  "The journal's result for a task, or that of the thunk, which goes into the journal."
+  {:examples [["(task \"sum\" (+ 1 2))" "3"]]}
+  [id thunk]
   (let [known (prim/task-get id)]
     (if (prim/end? known)
       (prim/task-put id (thunk))

@@ -160,7 +160,7 @@ impl Machine {
     }
 
     /// Puts the name of the function the program called before the message.
-    fn named(&self, mut error: Error, id: BuiltinId) -> Error {
+    pub(super) fn named(&self, mut error: Error, id: BuiltinId) -> Error {
         if !error.kind.is_catchable() {
             return error;
         }

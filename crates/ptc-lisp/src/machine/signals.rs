@@ -104,7 +104,10 @@ impl Machine {
         {
             error.span = unit.unit.spans.get((frame.pc as usize).saturating_sub(1)).copied();
         }
-        error
+        match self.blamed() {
+            Some(id) => self.named(error, id),
+            None => error,
+        }
     }
 
     fn unwind(&mut self, ex: Rc<ExObj>) -> Go {
