@@ -34,10 +34,11 @@ impl Analyzer<'_> {
                     _ => {}
                 }
             }
+            let internal = name.starts_with(super::build::INTERNAL);
             if name.len() > 1 && name.starts_with('.') && !self.is_global(name) {
                 return self.method(name, &items[1..], span);
             }
-            if name.len() > 1 && name.ends_with('.') && !self.is_global(name) {
+            if name.len() > 1 && name.ends_with('.') && !internal && !self.is_global(name) {
                 return self.constructor(&name[..name.len() - 1], &items[1..], span);
             }
         }
@@ -296,11 +297,13 @@ impl Analyzer<'_> {
     fn assert(&mut self, args: &[Form], span: Span) -> Result {
         let at = At(span);
         let (test, message) = match args {
-            [test] => (test, at.str("assertion failed")),
-            [test, message] => (test, message.clone()),
+            [test] => (test, vec![]),
+            [test, message] => (test, vec![message.clone(), at.str("\n")]),
             _ => return Err(wrong_count("(assert test message?)", span)),
         };
-        let text = at.call("%clojure.core/str", [at.str("Assert failed: "), message]);
+        let shown = at.call("%clojure.core/pr-str", [at.quote(test.clone())]);
+        let parts = [vec![at.str("Assert failed: ")], message, vec![shown]].concat();
+        let text = at.call("%clojure.core/str", parts);
         let throw = at.call("%throw", [at.call("%AssertionError.", [text])]);
         self.form(&at.if_(test.clone(), at.nil(), throw), false)
     }
