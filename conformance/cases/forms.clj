@@ -197,3 +197,11 @@
 (nil 1)  ;=!
 (1 2)  ;=!
 ("s" 0)  ;=!
+
+; name: recur passes a binding on that a later argument reads
+(loop [n 12 d 2 out []] (cond (= n 1) out (zero? (mod n d)) (recur (quot n d) d (conj out d)) :else (recur n (inc d) out)))
+;=> [2 2 3]
+
+; name: recur passes a parameter on that a later argument calls
+((fn [parent x] (if (= x (parent x)) x (recur parent (parent x)))) {1 2, 2 3, 3 3} 1)
+;=> 3

@@ -142,7 +142,8 @@ impl Builder<'_> {
         let Target { start, registers } = self.target.clone();
         let mut moves = Vec::new();
         for (at, (arg, &register)) in args.iter().zip(&registers).enumerate() {
-            if matches!(arg.kind, NodeKind::Local(local, _) if self.register(local) == register) {
+            // A local that stays what it is needs nothing, unless a later argument moves it away.
+            if matches!(arg.kind, NodeKind::Local(local, true) if self.register(local) == register) {
                 continue;
             }
             // The last call can write to its register at once: it has read all it needs by then.
