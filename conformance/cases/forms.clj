@@ -7,10 +7,8 @@
 (defonce once 1) (defonce once 2) once  ;=> 1
 (declare later) (defn now [] (later)) (defn later [] :ok) (now)  ;=> :ok
 (defn f "doc" [x] (* x 2)) (f 21)  ;=> 42
-; pending: AssertionError cannot be constructed here
 (defn f [x] {:pre [(pos? x)]} x) (f 3)  ;=> 3
 (defn f [x] {:pre [(pos? x)]} x) (f -3)  ;=!
-; pending: AssertionError cannot be constructed here
 (defn f [x] {:post [(< % 10)]} (* x 2)) [(f 2) (try (f 9) (catch AssertionError e :bad))]  ;=> [4 :bad]
 (defn- hidden [x] (inc x)) (hidden 1)  ;=> 2
 (defn f ([] 0) ([a] a) ([a b] (+ a b)) ([a b & more] (apply + a b more))) [(f) (f 1) (f 1 2) (f 1 2 3 4)]  ;=> [0 1 3 10]
@@ -205,3 +203,9 @@
 ; name: recur passes a parameter on that a later argument calls
 ((fn [parent x] (if (= x (parent x)) x (recur parent (parent x)))) {1 2, 2 3, 3 3} 1)
 ;=> 3
+;;; A recur argument that stays in place and is used again by a later one.
+(loop [p {1 2 2 2} x 1] (if (= x (p x)) x (recur p (p x))))  ;=> 2
+(loop [n 12 d 2 out []] (cond (= n 1) out (zero? (mod n d)) (recur (quot n d) d (conj out d)) :else (recur n (inc d) out)))  ;=> [2 2 3]
+(loop [v [1 2] i 0 n 0] (if (< i 3) (recur v (inc i) (+ n (count v))) [v n]))  ;=> [[1 2] 6]
+(loop [a 1 b 2 n 0] (if (= n 3) [a b] (recur b a (inc n))))  ;=> [2 1]
+((fn [m k] (if (m k) (recur m (m k)) k)) {:a :b :b :c} :a)  ;=> :c

@@ -147,7 +147,6 @@
 (list 'a 'b)  ;=> (a b)
 (first '(def x))  ;=> def
 (sort-by :a (shuffle [{:a 1} {:a 2}]))  ;=> ({:a 1} {:a 2})
-; pending: AssertionError cannot be constructed here
 (assert true)  ;=> nil
 (assert (= 1 2) "boom")  ;=!
 (do (println "hello") 5)  ;=> 5

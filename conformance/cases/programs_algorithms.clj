@@ -67,7 +67,6 @@
       :else (recur (set (remove seen (mapcat step frontier))) (into seen frontier) (inc n)))))
 ;=> 6
 
-; pending: a recur argument that stays is lost
 ; name: union find components
 (let [nodes (set (mapcat (juxt :from :to) data/edges))
       find-root (fn [parent x] (if (= x (parent x)) x (recur parent (parent x))))
@@ -182,7 +181,6 @@
 (best 0 15)
 ;=> 15
 
-; pending: a recur argument that stays is lost
 ; name: primes and factors
 (defn primes-to [n]
   (loop [sieve (set (range 2 (inc n))) p 2]

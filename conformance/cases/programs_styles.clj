@@ -225,7 +225,6 @@
  (format "%.3f" (double 2/3)) (Math/floorDiv 7 -2) (Math/abs -7)]
 ;=> [3.14 3.0 2 5 -1 3 0.3333333333333333 "0.667" -4 7]
 
-; pending: AssertionError cannot be constructed here
 ; name: validation with preconditions
 (defn withdraw [balance amount]
   {:pre [(pos? amount) (<= amount balance)]

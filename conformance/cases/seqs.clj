@@ -232,3 +232,15 @@
 (sort [1 "a"])  ;=!
 (take "x" [1])  ;=!
 (map 5 [1])  ;=!
+
+;;; Long lazy sequences.
+(count (take 10000 (iterate inc 0)))  ;=> 10000
+(= (range 20000) (take 20000 (range)))  ;=> true
+(last (take 30000 (map inc (range))))  ;=> 30000
+(nth (filter odd? (range)) 20000)  ;=> 40001
+(take 2 (map vector (range 1 Integer/MAX_VALUE) (iterate inc 5)))  ;=> ([1 5] [2 6])
+(letfn [(nat [n] (lazy-seq (cons n (nat (inc n)))))] (nth (nat 0) 20000))  ;=> 20000
+; pending: gives nil instead of an empty sequence
+(subseq (sorted-set 1 3 5 7) < 0)  ;=> ()
+; pending: gives nil instead of an empty sequence
+(rsubseq (sorted-set 1 3 5 7) > 7)  ;=> ()

@@ -153,7 +153,6 @@
 (str (UUID/fromString "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"))  ;=> "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
 (= (UUID/fromString "f81d4fae-7dec-11d0-a765-00a0c91e6bf6") #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6")  ;=> true
 (count (str (java.util.UUID/randomUUID)))  ;=> 36
-; pending: undefined name: uuid?
 (uuid? (UUID/randomUUID))  ;=> true
 (.until (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-03-15"))  ;=> "P2M14D"
 (.getDays (.until (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-03-15")))  ;=> 14
