@@ -27,11 +27,22 @@ Examples:
 
 `ptc help COMMAND` describes a command in full.";
 
+/// Stack for the work: programs nest as deep as their limits allow, and unoptimised builds need much
+/// stack per level. Memory that is not touched is not used.
+const STACK: usize = 256 << 20;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let outcome = cli.command.run().unwrap_or_else(|error| {
-        eprintln!("ptc: {error:#}");
-        commands::Outcome::Usage
-    });
-    outcome.into()
+    let worker = std::thread::Builder::new().stack_size(STACK).spawn(move || cli.command.run());
+    let outcome = match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(outcome)) => outcome.map_err(|error| format!("{error:#}")),
+        Ok(Err(_)) => Err("stopped by a bug of its own, see above".to_owned()),
+        Err(error) => Err(format!("cannot start: {error}")),
+    };
+    outcome
+        .unwrap_or_else(|message| {
+            eprintln!("ptc: {message}");
+            commands::Outcome::Usage
+        })
+        .into()
 }

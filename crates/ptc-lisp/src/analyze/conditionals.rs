@@ -156,9 +156,13 @@ impl Analyzer<'_> {
                 .at(last));
         }
         let mut nodes = Vec::new();
+        let depth = self.depth;
         for pair in clauses.chunks_exact(2) {
+            // Each clause stands in the else of the one before it.
+            self.depth += 1;
             nodes.push((self.form(&pair[0], false)?, self.form(&pair[1], tail)?));
         }
+        self.depth = depth;
         Ok(chain(nodes, Node::nil(span), span))
     }
 
@@ -216,11 +220,16 @@ impl Analyzer<'_> {
         let mut nodes = Vec::new();
         let mut seen: Vec<FormKind> = Vec::new();
         let pairs = clauses.chunks_exact(2);
+        let depth = self.depth;
+        // Each clause stands in the else of the one before it, and the default in the last one's.
+        self.depth += pairs.len();
         let default = match pairs.remainder() {
             [default] => self.form(default, tail)?,
             _ => self.form(&at.call("%ptc.impl/no-match", [at.str("case"), at.sym(&name)]), false)?,
         };
+        self.depth = depth;
         for pair in pairs {
+            self.depth += 1;
             let constants = match &pair[0].kind {
                 FormKind::List(group) => group.as_slice(),
                 _ => std::slice::from_ref(&pair[0]),
@@ -244,6 +253,7 @@ impl Analyzer<'_> {
             };
             nodes.push((test, self.form(&pair[1], tail)?));
         }
+        self.depth = depth;
         self.scopes.current().close(mark);
         Ok(Node::new(NodeKind::Let(vec![(local, expr)], Box::new(chain(nodes, default, span))), span))
     }

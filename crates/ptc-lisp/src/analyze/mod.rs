@@ -87,13 +87,23 @@ pub(crate) struct Analyzer<'a> {
     /// Arities of functions that the program defines exactly once: parameters and whether more may
     /// follow.
     arities: Vec<(String, Option<Arities>)>,
-    undefined: Vec<(String, Span)>,
+    undefined: Vec<Undefined>,
+    /// Whether there are more than are kept.
+    more_undefined: bool,
     manifest: Manifest,
     namespaces: namespaces::Namespaces,
     depth: usize,
     /// How many `try` bodies are around: there a wrong arity is left to run time, so it can be caught.
     trying: usize,
     gensyms: u32,
+}
+
+/// A name that nothing defines.
+struct Undefined {
+    name: String,
+    span: Span,
+    /// A local of that place that looks like it.
+    near: Option<String>,
 }
 
 impl<'a> Analyzer<'a> {
@@ -104,6 +114,7 @@ impl<'a> Analyzer<'a> {
             defined: Vec::new(),
             arities: Vec::new(),
             undefined: Vec::new(),
+            more_undefined: false,
             manifest: Manifest::default(),
             namespaces: namespaces::Namespaces::default(),
             depth: 0,
@@ -124,9 +135,7 @@ impl<'a> Analyzer<'a> {
     pub(crate) fn form(&mut self, form: &Form, tail: bool) -> Result {
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            return Err(Error::new(ErrorKind::NestingTooDeep, "the program is nested too deeply")
-                .hint("split it into functions with defn")
-                .at(form.span));
+            return Err(too_deep(form.span));
         }
         let node = self.form_inner(form, tail).map_err(|error| error.at(form.span));
         self.depth -= 1;
@@ -181,6 +190,13 @@ impl<'a> Analyzer<'a> {
         let id = crate::builtins::registry().qualified(name);
         Node::new(NodeKind::Builtin(id.unwrap_or_else(|| panic!("builtin {name} is declared"))), span)
     }
+}
+
+/// The error for a program that nests too deeply.
+fn too_deep(span: Span) -> Error {
+    Error::new(ErrorKind::NestingTooDeep, "the program is nested too deeply")
+        .hint("split it into functions with defn")
+        .at(span)
 }
 
 /// The error for a form with the wrong parts.

@@ -2,7 +2,7 @@
 
 use super::node::{Node, NodeKind};
 use super::suggest;
-use super::{Analyzer, Result};
+use super::{Analyzer, Result, Undefined};
 use crate::builtins::registry;
 use crate::code::Const;
 use crate::error::{Error, ErrorKind};
@@ -44,7 +44,7 @@ impl Analyzer<'_> {
         if let Some(error) = self.not_a_value(name) {
             return Err(error.at(span));
         }
-        self.undefined.push((name.to_owned(), span));
+        self.undefined(name, span);
         Ok(Node::nil(span))
     }
 
@@ -162,27 +162,42 @@ impl Analyzer<'_> {
         }
     }
 
+    /// Keeps an undefined name, with the local that may have been meant, for one error about all.
+    fn undefined(&mut self, name: &str, span: Span) {
+        if self.undefined.iter().any(|known| known.name == name) {
+            return;
+        }
+        match self.undefined.len() < UNDEFINED_SHOWN {
+            true => {
+                let near = suggest::closest(name, self.scopes.names()).map(str::to_owned);
+                self.undefined.push(Undefined { name: name.to_owned(), span, near });
+            }
+            false => self.more_undefined = true,
+        }
+    }
+
     /// One error for all undefined names.
     pub(super) fn undefined_error(&mut self) -> Error {
-        let mut names: Vec<&str> = Vec::new();
-        for (name, _) in &self.undefined {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
+        let names: Vec<&str> = self.undefined.iter().map(|undefined| undefined.name.as_str()).collect();
         let message = match names.as_slice() {
             [one] => format!("undefined name: {one}"),
+            many if self.more_undefined => format!("undefined names: {} and more", many.join(", ")),
             many => format!("undefined names: {}", many.join(", ")),
         };
         let mut globals = self.world.globals();
         globals.extend(self.defined.iter().cloned());
-        let hints: Vec<String> =
-            names.iter().filter_map(|name| suggest::for_undefined(name, &globals)).collect();
-        let span = self.undefined.first().map(|(_, span)| *span).unwrap_or_default();
-        let mut error = Error::new(ErrorKind::UnboundVar, message).at(span);
-        for (name, span) in self.undefined.iter().skip(1) {
-            error = error.note(*span, format!("{name} is not defined either"));
+        let hint = |undefined: &Undefined| suggest::for_undefined(undefined, &globals);
+        let hints: Vec<String> = self.undefined.iter().filter_map(hint).collect();
+        let mut error = Error::new(ErrorKind::UnboundVar, message);
+        for undefined in &self.undefined {
+            error = match error.span {
+                None => error.at(undefined.span),
+                Some(_) => error.note(undefined.span, format!("{} is not defined either", undefined.name)),
+            };
         }
         if hints.is_empty() { error } else { error.hint(hints.join("; ")) }
     }
 }
+
+/// How many undefined names an error lists.
+const UNDEFINED_SHOWN: usize = 8;

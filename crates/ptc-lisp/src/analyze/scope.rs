@@ -55,6 +55,15 @@ impl Scopes {
         })
     }
 
+    /// The names of all locals here, innermost first. Names that expansions made up are left out.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let all = self.functions.iter().rev().flat_map(|scope| {
+            let locals = scope.names.iter().rev().map(|(name, _)| name.as_str());
+            locals.chain(scope.self_name.as_deref()).chain(scope.group.iter().map(String::as_str))
+        });
+        all.filter(|name| !name.contains(super::build::INTERNAL))
+    }
+
     /// How the current function refers to the local `name`, captured from further out if need be.
     pub fn resolve(&mut self, name: &str, span: Span) -> Option<Node> {
         let depth = self.functions.len() - 1;

@@ -6,7 +6,7 @@ use super::{Analyzer, Result, malformed, wrong_count};
 use crate::code::Const;
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
-use crate::syntax::Form;
+use crate::syntax::{Form, FormKind};
 
 /// Every head that is not a function.
 pub const SPECIALS: &[&str] = &[
@@ -104,6 +104,19 @@ pub fn is_special(name: &str) -> bool {
     SPECIALS.contains(&name)
 }
 
+/// How many parts of a form end up one inside the other when it is rewritten. A flat text can so
+/// become a deep tree, and deep trees are bounded before they are built.
+fn nested_parts(name: &str, items: &[Form]) -> usize {
+    match name {
+        "->" | "->>" | "some->" | "some->>" | ".." | "condp" => items.len(),
+        "for" | "doseq" => match items.get(1).map(|form| &form.kind) {
+            Some(FormKind::Vector(bindings)) => bindings.len(),
+            _ => 0,
+        },
+        _ => 0,
+    }
+}
+
 /// Heads that keep their meaning even where a local has the same name.
 const FIXED: &[&str] =
     &["if", "def", "defonce", "do", "recur", "return", "fail", "task", "step-done", "task-reset"];
@@ -138,6 +151,9 @@ impl Analyzer<'_> {
     fn special(&mut self, name: &str, form: &Form, items: &[Form], tail: bool) -> Option<Result> {
         let span = form.span;
         let args = &items[1..];
+        if nested_parts(name, items) > super::MAX_NESTING {
+            return Some(Err(super::too_deep(span)));
+        }
         Some(match name {
             "def" => self.def(items, span),
             "defonce" => self.defonce(items, span),

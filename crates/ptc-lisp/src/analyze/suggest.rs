@@ -1,12 +1,13 @@
 //! Did you mean …?
 
+use super::Undefined;
 use crate::builtins::registry;
 
 /// The candidate closest to `name`, if it is close enough to be what was meant.
 pub fn closest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     let limit = match name.chars().count() {
-        0..=2 => 1,
-        3..=5 => 2,
+        0..=4 => 1,
+        5..=7 => 2,
         _ => 3,
     };
     candidates
@@ -18,7 +19,8 @@ pub fn closest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Opt
 }
 
 /// A hint for an undefined name.
-pub fn for_undefined(name: &str, globals: &[String]) -> Option<String> {
+pub(super) fn for_undefined(undefined: &Undefined, globals: &[String]) -> Option<String> {
+    let name = undefined.name.as_str();
     if super::special::is_special(name) {
         return Some(format!("{name} is a form: write it in parentheses, as in ({name} …)"));
     }
@@ -32,8 +34,9 @@ pub fn for_undefined(name: &str, globals: &[String]) -> Option<String> {
     }
     let builtins = registry().iter().map(|(_, entry)| entry.local).filter(|local| exists(local));
     let specials = super::special::SPECIALS.iter().copied();
-    let candidates = globals.iter().map(String::as_str).chain(builtins).chain(specials);
-    closest(name, candidates).map(|best| format!("did you mean {best} for {name}?"))
+    let globals = globals.iter().map(String::as_str);
+    let candidates = undefined.near.as_deref().into_iter().chain(globals).chain(builtins).chain(specials);
+    closest(name, candidates).map(|best| format!("did you mean {best} in place of {name}?"))
 }
 
 fn known_absence(name: &str) -> Option<&'static str> {
