@@ -119,6 +119,7 @@ fn cell_of(args: &[Value], kind: CellKind) -> Res<&Rc<CellObj>> {
                 CellKind::Volatile => "a volatile",
                 CellKind::Delay => "a delay",
                 CellKind::Promise => "a promise",
+                CellKind::Matcher => "a matcher",
             };
             Err(args::wrong(args, 0, expected).into())
         }
@@ -164,7 +165,7 @@ fn vreset(_: &mut Heap, args: &mut [Value]) -> Res {
 
 fn deref(_: &mut Heap, args: &mut [Value]) -> Res {
     let cell = match &args[0] {
-        Value::Cell(cell) => cell,
+        Value::Cell(cell) if cell.kind != CellKind::Matcher => cell,
         Value::Reduced(value) => return Ok((**value).clone()),
         _ => return args::fail(args, 0, "an atom, volatile, delay or promise"),
     };

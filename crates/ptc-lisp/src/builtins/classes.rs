@@ -50,6 +50,7 @@ fn row(value: &Value) -> Row {
             CellKind::Volatile => ("Volatile", "IDeref Object"),
             CellKind::Delay => ("Delay", "IDeref IPending Object"),
             CellKind::Promise => ("Promise", "IDeref IPending Object"),
+            CellKind::Matcher => ("Matcher", "Object"),
         },
         Value::Var(_) => ("Var", "IDeref IFn Object"),
         Value::Type(_) => ("Class", "Object"),

@@ -59,10 +59,9 @@ impl<'a> Search<'a> {
         Ok(self.last.clone())
     }
 
-    /// Finds the first match at or after `at`.
-    pub fn find_at(&mut self, at: usize) -> Result<Option<Span>, Error> {
-        self.last = self.find(at, at, true)?;
-        Ok(self.last.clone())
+    /// Goes on after a match that an earlier search has found.
+    pub fn resume(&mut self, last: Option<Span>) {
+        self.last = last;
     }
 
     /// Whether the whole text matches; groups are known then.

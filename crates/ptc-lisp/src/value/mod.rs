@@ -232,6 +232,8 @@ pub enum CellKind {
     Delay,
     /// `promise`
     Promise,
+    /// `re-matcher`
+    Matcher,
 }
 
 /// The body of an atom, volatile, delay or promise.
@@ -447,6 +449,7 @@ impl Value {
                 CellKind::Volatile => "volatile",
                 CellKind::Delay => "delay",
                 CellKind::Promise => "promise",
+                CellKind::Matcher => "matcher",
             },
             Value::Var(_) => "var",
             Value::Type(_) => "class",

@@ -174,6 +174,7 @@ impl<'a> Printer<'a> {
                     CellKind::Volatile => "#<volatile ",
                     CellKind::Delay => "#<delay ",
                     CellKind::Promise => "#<promise ",
+                    CellKind::Matcher => "#<matcher ",
                 };
                 self.text(kind)?;
                 let state = cell.state.borrow();

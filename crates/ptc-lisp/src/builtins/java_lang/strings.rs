@@ -146,12 +146,15 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     native(
         ".matches",
-        "[s regex]",
+        "[matcher] [s regex]",
         |heap, args| {
+            if args.len() == 1 {
+                return super::super::regexes::matches_whole(heap, args);
+            }
             let mut call = vec![pattern(heap, args)?, args[0].clone()];
             Ok((!delegate(heap, "clojure.core/re-matches", &mut call)?.is_nil()).into())
         },
-        "Whether the whole string matches a regex.",
+        "Whether the whole string matches a regex, or the whole text of a matcher its pattern.",
         &[(r#"(.matches "2024" "\\d{4}")"#, "true")],
     ),
     native(

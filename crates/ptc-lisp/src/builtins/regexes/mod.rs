@@ -1,5 +1,7 @@
 //! Regular expressions: `re-find` and its family, and the extensions of PTC-Lisp.
 
+mod matcher;
+
 use std::rc::Rc;
 
 use super::parsing::long;
@@ -9,6 +11,8 @@ use crate::heap::Heap;
 use crate::regex::{Matcher, Search};
 use crate::signal::Res;
 use crate::value::{RegexObj, Shared, Value};
+
+pub(super) use matcher::matches_whole;
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -20,9 +24,10 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     native(
         "clojure.core/re-find",
-        "[re s]",
+        "[matcher] [re s]",
         re_find,
-        "The first match of re in s: its text, or a vector of it and the groups; nil if there is none.",
+        "The first match of re in s: its text, or a vector of it and the groups; nil if there is none. \
+         With a matcher, its next match.",
         &[
             (r##"(re-find #"\d+" "abc 123")"##, r#""123""#),
             (r##"(re-find #"(\w)(\d)" "a1 b2")"##, r#"["a1" "a" "1"]"#),
@@ -44,6 +49,55 @@ pub(super) static TABLE: &[Builtin] = &[
         re_seq,
         "All matches of re in s, each as re-find gives it; nil if there is none.",
         &[(r##"(re-seq #"\d+" "1 22 333")"##, r#"("1" "22" "333")"#)],
+    ),
+    native(
+        "clojure.core/re-matcher",
+        "[re s]",
+        matcher::make,
+        "A matcher: re-find on it gives one match of re in s after the other.",
+        &[(r##"(re-find (re-matcher #"\d" "a1"))"##, r#""1""#)],
+    ),
+    native(
+        "clojure.core/re-groups",
+        "[matcher]",
+        matcher::groups,
+        "The last match of a matcher, as re-find gives it.",
+        &[(r##"(let [m (re-matcher #"(a)(b)" "ab")] (re-find m) (re-groups m))"##, r#"["ab" "a" "b"]"#)],
+    ),
+    native(
+        ".find",
+        "[matcher]",
+        matcher::find,
+        "Goes to the next match of a matcher; whether there is one.",
+        &[(r##"(.find (re-matcher #"\d" "a1"))"##, "true")],
+    ),
+    native(
+        ".group",
+        "[matcher] [matcher group]",
+        matcher::group,
+        "The text of the last match of a matcher, or of one of its groups by number or name.",
+        &[(r##"(let [m (re-matcher #"(?<y>\d+)" "in 2024")] (.find m) (.group m "y"))"##, r#""2024""#)],
+    ),
+    native(
+        ".groupCount",
+        "[matcher]",
+        matcher::group_count,
+        "How many groups the pattern of a matcher has.",
+        &[(r##"(.groupCount (re-matcher #"(a)(b)" ""))"##, "2")],
+    ),
+    native(
+        ".start",
+        "[matcher] [matcher group]",
+        matcher::start,
+        "Where the last match of a matcher, or one of its groups, begins; -1 if the group took no part.",
+        &[(r##"(let [m (re-matcher #"b" "ab")] (.find m) (.start m))"##, "1")],
+    ),
+    native(
+        ".end",
+        "[matcher] [matcher group]",
+        matcher::end,
+        "Where the last match of a matcher, or one of its groups, ends; -1 if the group took no part.",
+        &[(r##"(let [m (re-matcher #"b" "ab")] (.find m) (.end m))"##, "2")],
     ),
     native(
         "ptc/re-split",
@@ -129,6 +183,9 @@ pub(super) fn charge(heap: &mut Heap, search: &mut Search<'_>, groups: usize) ->
 }
 
 fn re_find(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args.len() == 1 {
+        return matcher::find_next(heap, args);
+    }
     let regex = pattern(args, 0)?;
     let text = args::text(args, 1)?;
     let groups = regex.matcher.groups();
