@@ -256,7 +256,7 @@ impl Machine {
                 }
             }
             if let Some(stop) = self.service()? {
-                return Ok(Go::Stop(stop));
+                return Ok(Go::stop(stop));
             }
         }
         Ok(Go::Frame)
@@ -264,7 +264,7 @@ impl Machine {
 
     /// Ends the running function with a value.
     pub(super) fn give_back(&mut self, value: Value) -> Go {
-        let Some(frame) = self.fiber.frames.pop() else { return Go::Stop(super::Stop::Ended(value)) };
+        let Some(frame) = self.fiber.frames.pop() else { return Go::stop(super::Stop::Ended(value)) };
         self.fiber.regs.truncate(frame.base as usize - 1);
         match (frame.give, self.fiber.frames.last()) {
             (Give::Into(dst), Some(caller)) => {
@@ -277,7 +277,7 @@ impl Machine {
                 self.restore_window();
                 self.continue_with(value)
             }
-            _ => Go::Stop(super::Stop::Ended(value)),
+            _ => Go::stop(super::Stop::Ended(value)),
         }
     }
 

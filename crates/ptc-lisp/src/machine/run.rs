@@ -18,8 +18,15 @@ pub(super) enum Go {
     On,
     /// The topmost frame has changed: look there.
     Frame,
+    /// The fiber cannot go on for now. Boxed, so that every instruction returns in two words.
+    Stop(Box<Stop>),
+}
+
+impl Go {
     /// The fiber cannot go on for now.
-    Stop(Stop),
+    pub(super) fn stop(stop: Stop) -> Go {
+        Go::Stop(Box::new(stop))
+    }
 }
 
 /// Whether an instruction that needs more than the loop's own state is done.
@@ -59,7 +66,7 @@ impl Machine {
                                 Ok(None) => {}
                                 Ok(Some(stop)) => return stop,
                                 Err(signal) => match self.signal(signal, None) {
-                                    Go::Stop(stop) => return stop,
+                                    Go::Stop(stop) => return *stop,
                                     Go::On | Go::Frame => break,
                                 },
                             }
@@ -86,17 +93,23 @@ impl Machine {
                         continue;
                     }
                     Op::Add { dst, a, b } => {
+                        if let (Value::Int(x), Value::Int(y)) = (self.at(base, a), self.at(base, b))
+                            && let Some(sum) = x.checked_add(*y)
+                        {
+                            *self.at_mut(base, dst) = Value::Int(sum);
+                            continue;
+                        }
                         let sum = arith::add(self.at(base, a), self.at(base, b));
                         self.put_number(base, dst, sum, (a, b), arith::sum_cost)
                     }
                     Op::AddInt { dst, a, value } => {
-                        let sum = match self.at(base, a) {
-                            Value::Int(int) => match int.checked_add(i64::from(value)) {
-                                Some(sum) => Ok(Value::Int(sum)),
-                                None => arith::add(&Value::Int(*int), &Value::Int(i64::from(value))),
-                            },
-                            other => arith::add(other, &Value::Int(i64::from(value))),
-                        };
+                        if let Value::Int(int) = self.at(base, a)
+                            && let Some(sum) = int.checked_add(i64::from(value))
+                        {
+                            *self.at_mut(base, dst) = Value::Int(sum);
+                            continue;
+                        }
+                        let sum = arith::add(self.at(base, a), &Value::Int(i64::from(value)));
                         self.put_number(base, dst, sum, (a, a), arith::sum_cost)
                     }
                     Op::Sub { dst, a, b } => {
@@ -108,6 +121,11 @@ impl Machine {
                         self.put_number(base, dst, product, (a, b), arith::product_cost)
                     }
                     Op::Less { dst, a, b } => {
+                        if let (Value::Int(x), Value::Int(y)) = (self.at(base, a), self.at(base, b)) {
+                            let less = x < y;
+                            *self.at_mut(base, dst) = Value::Bool(less);
+                            continue;
+                        }
                         let less = arith::less(self.at(base, a), self.at(base, b)).map(Value::Bool);
                         self.put_result(base, dst, less)
                     }
@@ -281,12 +299,12 @@ impl Machine {
                 match done {
                     Ok(Go::On) => {}
                     Ok(Go::Frame) => break,
-                    Ok(Go::Stop(stop)) => return stop,
+                    Ok(Go::Stop(stop)) => return *stop,
                     Err(signal) => {
                         self.save(pc);
                         let dst = result_register(op);
                         match self.signal(signal, dst) {
-                            Go::Stop(stop) => return stop,
+                            Go::Stop(stop) => return *stop,
                             Go::On | Go::Frame => break,
                         }
                     }

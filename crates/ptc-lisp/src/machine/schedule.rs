@@ -167,7 +167,8 @@ impl Machine {
     fn enter_thunk(&mut self, thunk: Value) -> Result<(), Error> {
         self.fiber.regs.push(thunk);
         match self.invoke(0, 0, Some(0)) {
-            Ok(Go::Frame | Go::Stop(Stop::Yield)) => Ok(()),
+            Ok(Go::Frame) => Ok(()),
+            Ok(Go::Stop(stop)) if matches!(*stop, Stop::Yield) => Ok(()),
             Ok(_) => Err(Error::new(ErrorKind::NotCallable, "a parallel branch must be a function")),
             Err(signal) => match *signal {
                 crate::signal::Signal::Raise(error) => Err(error),
@@ -206,7 +207,7 @@ impl Machine {
         self.fiber.state = State::Ready;
         let name = if kind == ErrorKind::Pmap { "pmap" } else { "pcalls" };
         match self.raise(Error::new(kind, format!("{name}: {message}"))) {
-            Go::Stop(stop) => self.stopped(stop),
+            Go::Stop(stop) => self.stopped(*stop),
             Go::On | Go::Frame => None,
         }
     }
@@ -242,7 +243,7 @@ impl Machine {
 
     fn deliver_to_current(&mut self, value: Value, give: Option<Reg>) {
         if let Go::Stop(stop) = self.deliver(value, give) {
-            self.late = Some(stop);
+            self.late = Some(*stop);
         }
     }
 
@@ -276,7 +277,7 @@ impl Machine {
                 Err(error) => self.raise(error),
             };
             if let Go::Stop(stop) = go {
-                self.late = Some(stop);
+                self.late = Some(*stop);
             }
         }
         if !self.ready.contains(&at) {

@@ -20,8 +20,8 @@ impl Machine {
         match *signal {
             Signal::Raise(error) => self.raise(error),
             Signal::Throw(value) => self.throw(value),
-            Signal::Return(value) => Go::Stop(Stop::Return(value)),
-            Signal::Fail(value) => Go::Stop(Stop::Fail(value)),
+            Signal::Return(value) => Go::stop(Stop::Return(value)),
+            Signal::Fail(value) => Go::stop(Stop::Fail(value)),
             Signal::Force(lazy) => {
                 self.again();
                 self.force(lazy)
@@ -76,7 +76,7 @@ impl Machine {
     pub(super) fn raise(&mut self, error: Error) -> Go {
         let error = self.located(error);
         if !error.kind.is_catchable() {
-            return Go::Stop(Stop::Failed(error));
+            return Go::stop(Stop::Failed(error));
         }
         self.unwind(from_error(error))
     }
@@ -112,7 +112,7 @@ impl Machine {
 
     fn unwind(&mut self, ex: Rc<ExObj>) -> Go {
         let Some(handler) = self.fiber.handlers.pop() else {
-            return Go::Stop(Stop::Thrown(ex));
+            return Go::stop(Stop::Thrown(ex));
         };
         self.fiber.frames.truncate(handler.frames);
         while self.fiber.conts.len() > handler.conts {
@@ -197,7 +197,7 @@ impl Machine {
                 self.fiber.conts.push(other);
                 self.resume_conts()
             }
-            None => Go::Stop(Stop::Ended(value)),
+            None => Go::stop(Stop::Ended(value)),
         }
     }
 
@@ -295,7 +295,7 @@ impl Machine {
         let id = self.tool_calls;
         self.fiber.state = State::Waiting { call: id, give: dst };
         self.pending.push(Pending { id, tool: request.tool, args: request.args });
-        Go::Stop(Stop::Blocked)
+        Go::stop(Stop::Blocked)
     }
 
     /// Splits into fibers, one per function.
@@ -303,7 +303,7 @@ impl Machine {
         let left = thunks.len();
         self.fiber.state = State::Joining { results: vec![Value::Nil; left], left, kind, give: dst };
         self.children = thunks;
-        Go::Stop(Stop::Blocked)
+        Go::stop(Stop::Blocked)
     }
 
     /// Gives a value that came late to where the call stands.
