@@ -355,3 +355,12 @@
 (map inc 5)  ;=!
 (sort-by :a 5)  ;=!
 (update-vals inc {:a 1})  ;=!
+
+;;; Natives that realise lazy arguments when they are applied.
+
+(apply zipmap [(range) ["a" "b"]])  ;=> {0 "a", 1 "b"}
+(apply count [(filter odd? (map inc (take 4 (iterate inc 1))))])  ;=> 2
+(apply nth [(iterate inc 0) 5])  ;=> 5
+(map count [(take 2 (iterate inc 1)) (take 3 (repeat 1))])  ;=> (2 3)
+(map first [(iterate inc 1) (cycle [7 8])])  ;=> (1 7)
+(let [calls (atom 0) xs (map (fn [x] (swap! calls inc) x) (iterate inc 0))] [(apply nth [xs 3]) (apply nth [xs 3]) @calls])  ;=> [3 3 4]

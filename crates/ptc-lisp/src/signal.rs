@@ -38,6 +38,13 @@ pub enum Signal {
     Parallel(Vec<Value>, ErrorKind),
 }
 
+impl Signal {
+    /// Whether the native that answered this is to be run again with the same arguments.
+    pub(crate) fn runs_again(&self) -> bool {
+        matches!(self, Signal::Force(_) | Signal::Realise(_) | Signal::RealiseDeep(_) | Signal::Reclaim(_))
+    }
+}
+
 /// A call that leaves the machine.
 #[derive(Clone, Debug)]
 pub struct ToolRequest {

@@ -86,7 +86,8 @@ fn is_end(_: &mut Heap, args: &mut [Value]) -> Res {
 
 fn apply(heap: &mut Heap, args: &mut [Value]) -> Res {
     let items = heap.collect(&args[1])?;
-    Err(Signal::Call(args::take(args, 0), items).into())
+    // The arguments stay: the function may need something realised first and be called again.
+    Err(Signal::Call(args[0].clone(), items).into())
 }
 
 fn parallel(heap: &mut Heap, args: &mut [Value]) -> Res {

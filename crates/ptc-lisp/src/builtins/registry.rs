@@ -141,7 +141,7 @@ impl Registry {
             .map(|(at, entry)| (BuiltinId(u16::try_from(at).unwrap_or(u16::MAX)), entry))
     }
 
-    /// Whether the declaration is a native with this function; for tests.
+    /// Whether it is a native function.
     pub fn is_native(&self, id: BuiltinId) -> bool {
         matches!(self.get(id).decl.run, Run::Native(_))
     }

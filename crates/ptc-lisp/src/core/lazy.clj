@@ -90,7 +90,7 @@
 
 (defn- take-lazy [n coll]
   (lazy-seq
-   (when (pos? n)
+   (when (> n 0)
      (when-let [s (seq coll)]
        (cons (first s) (take-lazy (dec n) (rest s)))))))
 
@@ -102,7 +102,7 @@
    (if (prim/lazy? coll)
      (lazy-seq
       (loop [n n s (seq coll)]
-        (if (and s (pos? n))
+        (if (and s (> n 0))
           (recur (dec n) (next s))
           s)))
      (prim/drop n coll))))
@@ -166,7 +166,7 @@
 
 ;; The first n elements, realised, and not one more.
 (defn- take-now [n coll]
-  (if (pos? n)
+  (if (> n 0)
     (prim/as-seq
      (reduce* [out [] x coll]
        (let [out (prim/push out x)]

@@ -139,7 +139,7 @@
         ([acc] (rf acc))
         ([acc x]
          (let [n @left
-               acc (if (pos? n) (rf acc x) acc)]
+               acc (if (> n 0) (rf acc x) acc)]
            (vreset! left (dec n))
            (if (> n 1)
              acc
@@ -152,7 +152,7 @@
         ([] (rf))
         ([acc] (rf acc))
         ([acc x]
-         (if (pos? @left)
+         (if (> @left 0)
            (do (vreset! left (dec @left)) acc)
            (rf acc x)))))))
 

@@ -117,7 +117,7 @@ impl Machine {
                         args.iter_mut().for_each(|arg| *arg = Value::Nil);
                         self.finish(value, dst)
                     }
-                    Err(signal) => self.native_signal(*signal, id, f, dst),
+                    Err(signal) => self.native_signal(*signal, id, f, n, dst),
                 }
             }
             Run::Core(place) => {
@@ -139,20 +139,35 @@ impl Machine {
         signal: Signal,
         id: BuiltinId,
         f: usize,
+        n: usize,
         dst: Option<Reg>,
     ) -> Result<Go, Box<Signal>> {
         match signal {
             Signal::Call(function, args) => {
-                let n = args.len();
+                // A native in its place may ask to be run again, but what runs again is this call.
+                let asked = match function {
+                    Value::Builtin(id) if registry().is_native(id) => {
+                        Some(self.fiber.regs[f + 1..f + 1 + n].to_vec())
+                    }
+                    _ => None,
+                };
+                let count = args.len();
                 self.fiber.regs.truncate(f);
                 self.fiber.regs.push(function);
                 self.fiber.regs.extend(args);
-                self.heap.work(n)?;
-                let go = self.invoke(f, n, dst)?;
-                if let Go::On = go {
-                    self.restore_window();
+                self.heap.work(count)?;
+                match (self.invoke(f, count, dst), asked) {
+                    (Ok(Go::On), _) => {
+                        self.restore_window();
+                        Ok(Go::On)
+                    }
+                    (Err(signal), Some(asked)) if signal.runs_again() => {
+                        self.restore_window();
+                        self.fiber.regs[f + 1..f + 1 + n].clone_from_slice(&asked);
+                        Err(signal)
+                    }
+                    (result, _) => result,
                 }
-                Ok(go)
             }
             Signal::Raise(error) => Err(Box::new(Signal::Raise(self.named(error, id)))),
             other => Err(Box::new(other)),
