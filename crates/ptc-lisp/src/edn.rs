@@ -11,95 +11,114 @@ use crate::heap::Heap;
 use crate::syntax::{Form, FormKind};
 use crate::value::{Table, Time, Value};
 
-/// The value that a form spells.
+/// The value that a form spells. Only the tags `#inst` and `#uuid` are known.
 pub fn value_of(form: &Form, heap: &mut Heap) -> Result<Value, Error> {
-    let value = bare_value(form, heap)?;
-    form.meta.iter().rev().try_fold(value, |value, meta| with_meta(value, meta, heap))
+    Conversion { heap, kept: &|_| false }.value(form)
 }
 
-fn bare_value(form: &Form, heap: &mut Heap) -> Result<Value, Error> {
-    heap.allocated(size_of::<Value>() * 4);
-    Ok(match &form.kind {
-        FormKind::Nil => Value::Nil,
-        FormKind::Bool(flag) => Value::Bool(*flag),
-        FormKind::Int(int) => Value::Int(*int),
-        FormKind::BigInt(int) => Value::big(int.clone()),
-        FormKind::Float(float) => Value::Float(*float),
-        FormKind::Str(text) => Value::str(text),
-        FormKind::Keyword(text) => heap.keyword(text),
-        FormKind::Symbol(text) => Value::Sym(heap.intern(text)),
-        FormKind::List(forms) => Value::list(values_of(forms, heap)?),
-        FormKind::Vector(forms) => Value::vector(values_of(forms, heap)?),
-        FormKind::Set(forms) => set_of(forms, heap)?,
-        FormKind::Map(forms) => map_of(forms, heap)?,
-        FormKind::Quote(inner) => call("quote", inner, heap)?,
-        FormKind::Deref(inner) => call("deref", inner, heap)?,
-        FormKind::Var(inner) => call("var", inner, heap)?,
-        FormKind::Tagged(tag, inner) => tagged(tag, inner)?,
-        FormKind::Regex(_) => return Err(not_data(form, "a regular expression")),
-        FormKind::ShortFn(_) => return Err(not_data(form, "a function")),
-    })
+/// The value that a form spells, where a tag that `kept` chooses becomes `(reduced [tag value])`: a mark
+/// that no data holds, for the core library to replace by what the program's reader function gives.
+pub fn value_with_tags(form: &Form, heap: &mut Heap, kept: &dyn Fn(&str) -> bool) -> Result<Value, Error> {
+    Conversion { heap, kept }.value(form)
 }
 
-fn values_of(forms: &[Form], heap: &mut Heap) -> Result<Vec<Value>, Error> {
-    forms.iter().map(|form| value_of(form, heap)).collect()
+struct Conversion<'a> {
+    heap: &'a mut Heap,
+    kept: &'a dyn Fn(&str) -> bool,
 }
 
-fn call(name: &str, inner: &Form, heap: &mut Heap) -> Result<Value, Error> {
-    let head = Value::Sym(heap.intern(name));
-    Ok(Value::list(vec![head, value_of(inner, heap)?]))
-}
-
-fn set_of(forms: &[Form], heap: &mut Heap) -> Result<Value, Error> {
-    let mut table = Table::with_capacity(forms.len());
-    for form in forms {
-        if table.insert(value_of(form, heap)?, ()).is_some() {
-            return Err(duplicate(form, "a set holds the same member twice"));
-        }
+impl Conversion<'_> {
+    fn value(&mut self, form: &Form) -> Result<Value, Error> {
+        let value = self.bare_value(form)?;
+        form.meta.iter().rev().try_fold(value, |value, meta| self.with_meta(value, meta))
     }
-    Ok(Value::set(table))
-}
 
-fn map_of(forms: &[Form], heap: &mut Heap) -> Result<Value, Error> {
-    let mut table = Table::with_capacity(forms.len() / 2);
-    for pair in forms.chunks_exact(2) {
-        if table.insert(value_of(&pair[0], heap)?, value_of(&pair[1], heap)?).is_some() {
-            return Err(duplicate(&pair[0], "a map has the same key twice"));
-        }
+    fn bare_value(&mut self, form: &Form) -> Result<Value, Error> {
+        self.heap.allocated(size_of::<Value>() * 4);
+        Ok(match &form.kind {
+            FormKind::Nil => Value::Nil,
+            FormKind::Bool(flag) => Value::Bool(*flag),
+            FormKind::Int(int) => Value::Int(*int),
+            FormKind::BigInt(int) => Value::big(int.clone()),
+            FormKind::Float(float) => Value::Float(*float),
+            FormKind::Str(text) => Value::str(text),
+            FormKind::Keyword(text) => self.heap.keyword(text),
+            FormKind::Symbol(text) => self.symbol(text),
+            FormKind::List(forms) => Value::list(self.values(forms)?),
+            FormKind::Vector(forms) => Value::vector(self.values(forms)?),
+            FormKind::Set(forms) => self.set(forms)?,
+            FormKind::Map(forms) => self.map(forms)?,
+            FormKind::Quote(inner) => self.call("quote", inner)?,
+            FormKind::Deref(inner) => self.call("deref", inner)?,
+            FormKind::Var(inner) => self.call("var", inner)?,
+            FormKind::Tagged(tag, inner) if (self.kept)(tag) => {
+                let marked = vec![self.symbol(tag), self.value(inner)?];
+                Value::Reduced(Value::vector(marked).into())
+            }
+            FormKind::Tagged(tag, inner) => tagged(tag, inner)?,
+            FormKind::Regex(_) => return Err(not_data(form, "a regular expression")),
+            FormKind::ShortFn(_) => return Err(not_data(form, "a function")),
+        })
     }
-    Ok(Value::map(table))
-}
 
-/// `^:key`, `^Tag` and `^{…}` before a form; what cannot carry metadata is refused as Clojure does.
-fn with_meta(value: Value, meta: &Form, heap: &mut Heap) -> Result<Value, Error> {
-    let mut table = match value.meta().as_deref() {
-        Some(Value::Map(body)) => body.table.clone(),
-        _ => Table::default(),
-    };
-    match &meta.kind {
-        FormKind::Keyword(key) => {
-            table.insert(heap.keyword(key), Value::Bool(true));
-        }
-        FormKind::Map(_) => {
-            if let Value::Map(body) = value_of(meta, heap)? {
-                body.table.iter().for_each(|(key, value)| {
-                    table.insert(key.clone(), value.clone());
-                });
+    fn symbol(&mut self, text: &str) -> Value {
+        Value::Sym(self.heap.intern(text))
+    }
+
+    fn values(&mut self, forms: &[Form]) -> Result<Vec<Value>, Error> {
+        forms.iter().map(|form| self.value(form)).collect()
+    }
+
+    fn call(&mut self, name: &str, inner: &Form) -> Result<Value, Error> {
+        Ok(Value::list(vec![self.symbol(name), self.value(inner)?]))
+    }
+
+    fn set(&mut self, forms: &[Form]) -> Result<Value, Error> {
+        let mut table = Table::with_capacity(forms.len());
+        for form in forms {
+            if table.insert(self.value(form)?, ()).is_some() {
+                return Err(duplicate(form, "a set holds the same member twice"));
             }
         }
-        _ => {
-            let tag = value_of(meta, heap)?;
-            table.insert(heap.keyword("tag"), tag);
+        Ok(Value::set(table))
+    }
+
+    fn map(&mut self, forms: &[Form]) -> Result<Value, Error> {
+        let mut table = Table::with_capacity(forms.len() / 2);
+        for pair in forms.chunks_exact(2) {
+            if table.insert(self.value(&pair[0])?, self.value(&pair[1])?).is_some() {
+                return Err(duplicate(&pair[0], "a map has the same key twice"));
+            }
         }
+        Ok(Value::map(table))
     }
-    // Symbols have no metadata here, but source text often gives them some.
-    if matches!(value, Value::Sym(_)) {
-        return Ok(value);
+
+    /// `^:key`, `^Tag` and `^{…}` before a form; what cannot carry metadata is refused as Clojure does.
+    fn with_meta(&mut self, value: Value, meta: &Form) -> Result<Value, Error> {
+        let mut table = match value.meta().as_deref() {
+            Some(Value::Map(body)) => body.table.clone(),
+            _ => Table::default(),
+        };
+        match (&meta.kind, self.value(meta)?) {
+            (FormKind::Keyword(_), key) => {
+                table.insert(key, Value::Bool(true));
+            }
+            (FormKind::Map(_), Value::Map(body)) => body.table.iter().for_each(|(key, value)| {
+                table.insert(key.clone(), value.clone());
+            }),
+            (_, tag) => {
+                table.insert(self.heap.keyword("tag"), tag);
+            }
+        }
+        // Symbols have no metadata here, but source text often gives them some.
+        if matches!(value, Value::Sym(_)) {
+            return Ok(value);
+        }
+        let name = value.type_name();
+        value.with_meta(Some(Value::map(table).into())).ok_or_else(|| {
+            Error::new(ErrorKind::IllegalArgument, format!("a {name} cannot carry metadata")).at(meta.span)
+        })
     }
-    let name = value.type_name();
-    value.with_meta(Some(Value::map(table).into())).ok_or_else(|| {
-        Error::new(ErrorKind::IllegalArgument, format!("a {name} cannot carry metadata")).at(meta.span)
-    })
 }
 
 fn tagged(tag: &str, inner: &Form) -> Result<Value, Error> {

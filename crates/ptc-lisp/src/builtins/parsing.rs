@@ -3,12 +3,12 @@
 //! The functions that the reference language has answer nil for anything that is not a string, so that a
 //! missing field needs no check; the others raise as Clojure does.
 
-use super::{Builtin, args, native};
+use super::{Builtin, args, native, registry};
 use crate::edn;
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::reader::{ReadLimits, read_one};
-use crate::signal::{Res, illegal, raise};
+use crate::signal::{Res, Signal, illegal, raise};
 use crate::value::{Time, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -68,7 +68,8 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.edn/read-string",
         "[s] [opts s]",
         edn_read_string,
-        "The first EDN value in s; nil, or the :eof of opts, if there is none.",
+        "The first EDN value in s; nil, or the :eof of opts, if there is none. Tags other than #inst and \
+         #uuid need a function in the :readers of opts, or its :default.",
         &[
             (r##"(clojure.edn/read-string "{:a [1 #{2}]}")"##, "{:a [1 #{2}]}"),
             (r#"(clojure.edn/read-string {:eof :end} "")"#, ":end"),
@@ -159,7 +160,7 @@ fn char(_: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
-    match read(heap, args, 0)? {
+    match read(heap, args, 0, &|_| false)? {
         Some(value) => Ok(value),
         None => raise(ErrorKind::Format, "the text ends before a form was read"),
     }
@@ -170,33 +171,58 @@ fn edn_read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
         if args[0].is_nil() {
             return Ok(Value::Nil);
         }
-        return Ok(read(heap, args, 0)?.unwrap_or(Value::Nil));
+        return Ok(read(heap, args, 0, &|_| false)?.unwrap_or(Value::Nil));
     };
-    let (readers, default) = (heap.keyword("readers"), heap.keyword("default"));
-    let eof = heap.keyword("eof");
     let Value::Map(options) = options else {
         return args::fail(args, 0, "a map of options");
     };
-    if options.table.contains(&readers) || options.table.contains(&default) {
-        return illegal("reader functions are not supported; #inst and #uuid are read without them");
-    }
-    let at_end = options.table.get(&eof).cloned();
-    match (read(heap, args, 1)?, at_end) {
-        (Some(value), _) | (None, Some(value)) => Ok(value),
-        (None, None) => raise(ErrorKind::Format, "the text ends before a value was read"),
+    let mut option = |name: &str| options.table.get(&heap.keyword(name)).cloned();
+    let (eof, readers, default) = (option("eof"), option("readers"), option("default"));
+    let Some(known) = known_tags(heap, readers.as_ref()) else {
+        return illegal("the option :readers must be a map from tags, as symbols, to functions");
+    };
+    // `#inst` and `#uuid` are read here unless the program reads them itself.
+    let kept = |tag: &str| {
+        known.iter().any(|own| own == tag) || (default.is_some() && !matches!(tag, "inst" | "uuid"))
+    };
+    let value = match (read(heap, args, 1, &kept)?, eof) {
+        (Some(value), _) => value,
+        (None, Some(eof)) => return Ok(eof),
+        (None, None) => return raise(ErrorKind::Format, "the text ends before a value was read"),
+    };
+    match registry().qualified("ptc.impl/read-tagged") {
+        Some(id) if !known.is_empty() || default.is_some() => {
+            let args = vec![value, readers.unwrap_or_default(), default.unwrap_or_default()];
+            Err(Signal::Call(Value::Builtin(id), args).into())
+        }
+        _ => Ok(value),
     }
 }
 
-fn read(heap: &mut Heap, args: &[Value], at: usize) -> Res<Option<Value>> {
+/// The tags that the program's reader functions are for; `None` if they are not in a map by symbol.
+fn known_tags(heap: &Heap, readers: Option<&Value>) -> Option<Vec<String>> {
+    let symbol = |key: &Value| match key {
+        Value::Sym(name) => Some(heap.names.text(*name).to_owned()),
+        _ => None,
+    };
+    match readers {
+        None | Some(Value::Nil) => Some(Vec::new()),
+        Some(Value::Map(readers)) => readers.table.keys().map(symbol).collect(),
+        Some(_) => None,
+    }
+}
+
+/// Reads the first form of a text argument.
+fn read(heap: &mut Heap, args: &[Value], at: usize, kept: &dyn Fn(&str) -> bool) -> Res<Option<Value>> {
     let source = args::text(args, at)?;
     heap.work(1 + source.len())?;
     heap.reserve(source.len().saturating_mul(4))?;
     let limits = ReadLimits { max_bytes: usize::MAX, ..ReadLimits::default() };
     // The place is one in the text that was read, not one in the program.
-    let unplaced = |mut error: crate::error::Error| {
+    let unplaced = |mut error: Error| {
         error.span = None;
         error
     };
     let Some((form, _)) = read_one(source, &limits).map_err(unplaced)? else { return Ok(None) };
-    Ok(Some(edn::value_of(&form, heap).map_err(unplaced)?))
+    Ok(Some(edn::value_with_tags(&form, heap, kept).map_err(unplaced)?))
 }

@@ -78,9 +78,9 @@ pub(super) static TABLE: &[Builtin] = &[
         &[(r#"(prn-str "a")"#, r#""\"a\"\n""#)],
     ),
     native(
-        "prim/capture-start",
+        "prim/capture-begin",
         "[]",
-        capture_start,
+        capture_begin,
         "Starts to capture printed text; gives the number to end the capture with.",
         &[],
     ),
@@ -152,7 +152,7 @@ fn prn_str(heap: &mut Heap, args: &mut [Value]) -> Res {
     joined(heap, args, Style::Readable, "\n").map(Value::string)
 }
 
-fn capture_start(heap: &mut Heap, _: &mut [Value]) -> Res {
+fn capture_begin(heap: &mut Heap, _: &mut [Value]) -> Res {
     let capture = heap.captures.len();
     heap.captures.push(String::new());
     Ok(Value::from(capture))

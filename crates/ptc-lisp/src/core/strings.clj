@@ -25,3 +25,21 @@
    (reduce* [out [] c s]
      (let [value (f c)]
        (prim/push out (if (nil? value) c value))))))
+
+(defn read-tagged
+  "Data with each mark (reduced [tag value]) replaced by what the reader of its tag gives: a function
+  of the value from readers, or else default, a function of tag and value."
+  {:examples [["(clojure.edn/read-string {:readers {'up clojure.string/upper-case}} \"[#up \\\"a\\\"]\")"
+               "[\"A\"]"]
+              ["(clojure.edn/read-string {:default (fn [tag x] [tag x])} \"#foo 5\")" "[foo 5]"]]}
+  [data readers default]
+  (let [read (fn [x] (read-tagged x readers default))]
+    (cond
+      (reduced? data) (let [[tag x] @data
+                            reader (get readers tag)]
+                        (if reader (reader (read x)) (default tag (read x))))
+      (map? data) (reduce* [out {} e data] (assoc out (read (key e)) (read (val e))))
+      (vector? data) (mapv read data)
+      (set? data) (set (map read data))
+      (list? data) (apply list (map read data))
+      :else data)))

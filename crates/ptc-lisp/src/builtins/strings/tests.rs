@@ -207,11 +207,11 @@ fn printing() {
         (r#"(println-str "x" 5)"#, r#""x 5\n""#),
         (r#"(prn-str 1 "a")"#, r#""1 \"a\"\n""#),
         (
-            r#"[(prim/capture-start) (println "hi" 1) (print "x") (prn "y") (prim/capture-end 0)]"#,
+            r#"[(prim/capture-begin) (println "hi" 1) (print "x") (prn "y") (prim/capture-end 0)]"#,
             r#"[0 nil nil nil "hi 1\nx\"y\"\n"]"#,
         ),
         (
-            r#"[(prim/capture-start) (prim/capture-start) (print "in") (prim/capture-end 1) (prim/capture-end)]"#,
+            r#"[(prim/capture-begin) (prim/capture-begin) (print "in") (prim/capture-end 1) (prim/capture-end)]"#,
             r#"[0 1 nil "in" ""]"#,
         ),
     ]);
