@@ -120,6 +120,7 @@ fn cell_of(args: &[Value], kind: CellKind) -> Res<&Rc<CellObj>> {
                 CellKind::Delay => "a delay",
                 CellKind::Promise => "a promise",
                 CellKind::Matcher => "a matcher",
+                CellKind::Builder => "a StringBuilder",
             };
             Err(args::wrong(args, 0, expected).into())
         }

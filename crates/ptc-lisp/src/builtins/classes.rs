@@ -51,6 +51,7 @@ fn row(value: &Value) -> Row {
             CellKind::Delay => ("Delay", "IDeref IPending Object"),
             CellKind::Promise => ("Promise", "IDeref IPending Object"),
             CellKind::Matcher => ("Matcher", "Object"),
+            CellKind::Builder => ("StringBuilder", "CharSequence Object"),
         },
         Value::Var(_) => ("Var", "IDeref IFn Object"),
         Value::Type(_) => ("Class", "Object"),

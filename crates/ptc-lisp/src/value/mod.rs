@@ -234,6 +234,8 @@ pub enum CellKind {
     Promise,
     /// `re-matcher`
     Matcher,
+    /// `StringBuilder`, which holds a string.
+    Builder,
 }
 
 /// The body of an atom, volatile, delay or promise.
@@ -450,6 +452,7 @@ impl Value {
                 CellKind::Delay => "delay",
                 CellKind::Promise => "promise",
                 CellKind::Matcher => "matcher",
+                CellKind::Builder => "StringBuilder",
             },
             Value::Var(_) => "var",
             Value::Type(_) => "class",

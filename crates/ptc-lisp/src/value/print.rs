@@ -75,6 +75,10 @@ impl<'a> Printer<'a> {
             Value::Float(float) => self.text(&float_text(*float, ["NaN", "Infinity", "-Infinity"])),
             Value::Regex(body) => self.text(&body.source),
             Value::Time(time) => self.text(&time.to_string()),
+            Value::Cell(cell) if cell.kind == CellKind::Builder => {
+                let text = cell.state.borrow().value.clone();
+                self.text(text.as_str().unwrap_or_default())
+            }
             Value::Ex(ex) => self.thrown(ex),
             Value::Type(name) => self.text(&format!("class {}", full_name(self.names.text(*name)))),
             _ => self.value(value),
@@ -175,6 +179,7 @@ impl<'a> Printer<'a> {
                     CellKind::Delay => "#<delay ",
                     CellKind::Promise => "#<promise ",
                     CellKind::Matcher => "#<matcher ",
+                    CellKind::Builder => "#<StringBuilder ",
                 };
                 self.text(kind)?;
                 let state = cell.state.borrow();

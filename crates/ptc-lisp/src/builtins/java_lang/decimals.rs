@@ -175,12 +175,15 @@ pub(super) static TABLE: &[Builtin] = &[
         ".toPlainString",
         "[n]",
         |heap, args| {
-            let text = receiver(args)?.plain();
+            let number = receiver(args)?;
+            // A float that prints with an exponent has no decimal places of its own.
+            let whole = matches!(args[0], Value::Float(float) if float.abs() >= 1e7);
+            let text = if whole { stripped(number).plain() } else { number.plain() };
             heap.reserve(text.len())?;
             Ok(text.into())
         },
         "The number as text without an exponent.",
-        &[("(.toPlainString 1.0E10)", r#""10000000000.0""#)],
+        &[("(.toPlainString 1.0E10)", r#""10000000000""#)],
     ),
     native(
         ".toBigInteger",

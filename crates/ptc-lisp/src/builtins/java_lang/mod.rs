@@ -6,6 +6,7 @@
 //! looks at the receiver itself. Characters are one-character strings, arrays are vectors, and numbers
 //! are the language's own, so `Integer` and `Long` differ only where Java checks a range.
 
+mod builder;
 mod characters;
 mod collections;
 mod decimal;
@@ -25,6 +26,7 @@ use crate::signal::{Res, Signal};
 use crate::value::Value;
 
 pub(super) static TABLES: &[&[Builtin]] = &[
+    builder::TABLE,
     characters::QUESTIONS,
     characters::TABLE,
     collections::DELEGATES,

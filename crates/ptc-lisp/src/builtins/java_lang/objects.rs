@@ -2,6 +2,7 @@
 
 use num_traits::ToPrimitive;
 
+use super::super::classes::full_name;
 use super::super::{Builtin, args, native};
 use super::numbers::sign;
 use super::strings::text_distance;
@@ -230,6 +231,7 @@ fn compare_to(heap: &mut Heap, args: &mut [Value]) -> Res {
 /// `LocalDate.compareTo` answers by how much the first part differs that does.
 fn date_distance(a: &Time, b: &Time) -> Option<i64> {
     let (a, b, days) = match (a, b) {
+        (Time::DateTime(a), Time::DateTime(b)) if a.date() != b.date() => (a.date(), b.date(), true),
         (Time::Date(a), Time::Date(b)) => (*a, *b, true),
         (Time::YearMonth(a), Time::YearMonth(b)) => (*a, *b, false),
         _ => {
@@ -253,7 +255,7 @@ fn date_distance(a: &Time, b: &Time) -> Option<i64> {
 
 fn get_name(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
-        Value::Type(name) => Ok(heap.names.text(*name).into()),
+        Value::Type(name) => Ok(full_name(heap.names.text(*name)).into()),
         Value::Kw(_) | Value::Sym(_) => delegate(heap, "clojure.core/name", args),
         _ => Err(no_method(args, "a class, keyword or symbol")),
     }

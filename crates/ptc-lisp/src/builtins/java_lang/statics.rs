@@ -63,8 +63,13 @@ pub(super) static TABLE: &[Builtin] = &[
         "Objects/hash",
         "[& values]",
         |heap, args| {
+            let values = match &*args {
+                // Java's variable arguments arrive as one array when the caller made it.
+                [items] if items.is_sequential() => heap.collect(&items.clone())?,
+                values => values.to_vec(),
+            };
             let mut total = 1i32;
-            for value in args.iter() {
+            for value in &values {
                 total = total.wrapping_mul(31).wrapping_add(objects::hash_code(heap, value)?);
             }
             Ok(i64::from(total).into())

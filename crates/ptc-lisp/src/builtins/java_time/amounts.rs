@@ -28,7 +28,6 @@ pub(super) static STATICS: &[Builtin] = statics! {
     "Duration/ofDays" NO_TIME, Days, "A duration of days of 24 hours.", "(Duration/ofDays 2)" => "\"PT48H\"";
     "Duration/ofHours" NO_TIME, Hours, "A duration of hours.", "(Duration/ofHours 2)" => "\"PT2H\"";
     "Duration/ofMinutes" NO_TIME, Minutes, "A duration of minutes.", "(Duration/ofMinutes 90)" => "\"PT1H30M\"";
-    "Duration/ofSeconds" NO_TIME, Seconds, "A duration of seconds.", "(Duration/ofSeconds 5)" => "\"PT5S\"";
     "Duration/ofMillis" NO_TIME, Millis, "A duration of milliseconds.", "(Duration/ofMillis 1500)" => "\"PT1.5S\"";
     "Duration/ofNanos" NO_TIME, Nanos, "A duration of nanoseconds.", "(Duration/ofNanos 1)" => "\"PT0.000000001S\"";
     "Period/ofDays" NO_DAYS, Days, "A period of days.", "(Period/ofDays 3)" => "\"P3D\"";
@@ -96,6 +95,17 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| parse(heap, args, Kind::Duration),
         "Reads a duration such as PT1H30M.",
         &[("(Duration/parse \"PT90M\")", "\"PT1H30M\"")],
+    ),
+    native(
+        "Duration/ofSeconds",
+        "[seconds] [seconds nanos]",
+        |_, args| {
+            let nanos = if args.len() > 1 { whole(args, 1)? } else { 0 };
+            let seconds = NO_TIME.plus(whole(args, 0)?, Unit::Seconds)?;
+            Ok(Value::time(seconds.plus(nanos, Unit::Nanos)?))
+        },
+        "A duration of seconds, and nanoseconds if they are given.",
+        &[("(Duration/ofSeconds 5)", "\"PT5S\"")],
     ),
     native(
         "Duration/of",

@@ -33,10 +33,24 @@ pub(super) fn unreadable_with(text: &str, pattern: &str, why: &str) -> Error {
     let shown: String = text.chars().take(60).collect();
     let message = format!("{shown:?} does not fit {pattern}: {why}");
     let error = Error::new(ErrorKind::Format, message);
+    let has_time = text.get(10..11).is_some_and(|part| part == "T" || part == " ");
     match pattern {
+        "ISO_LOCAL_DATE" if has_time => error
+            .hint("the text has a time too: use LocalDateTime/parse or Instant/parse, or (subs text 0 10)"),
         "ISO_LOCAL_DATE" => error.hint("write the date like \"2024-01-31\", or pass a DateTimeFormatter"),
+        "ISO_LOCAL_DATE_TIME" if text.get(10..).is_some_and(|time| time.contains(['Z', '+', '-'])) => error
+            .hint("the text has a zone too: use Instant/parse, OffsetDateTime/parse or ZonedDateTime/parse"),
+        "ISO_LOCAL_DATE_TIME" if text.len() == 10 => {
+            error.hint("the text has no time: use (.atStartOfDay (LocalDate/parse text))")
+        }
         "ISO_LOCAL_DATE_TIME" => {
-            error.hint("write it like \"2024-01-31T10:15:30\" without a zone, or pass a DateTimeFormatter")
+            error.hint("write it like \"2024-01-31T10:15:30\" with a T, or pass a DateTimeFormatter")
+        }
+        "ISO_INSTANT" if text.len() == 10 => error.hint(
+            "the text has no time: use (.toInstant (.atStartOfDay (LocalDate/parse text) ZoneOffset/UTC))",
+        ),
+        "ISO_INSTANT" if has_time && !text.ends_with('Z') => {
+            error.hint("without a zone use (.toInstant (LocalDateTime/parse text) ZoneOffset/UTC)")
         }
         "ISO_INSTANT" => error.hint("write it like \"2024-01-31T10:15:30Z\""),
         _ => error,

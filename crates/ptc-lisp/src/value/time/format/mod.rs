@@ -124,6 +124,11 @@ impl Formatter {
         Formatter::predefined(name).unwrap_or_else(|| Formatter::literal(name))
     }
 
+    /// Whether an offset of hours without minutes may be read.
+    fn takes_hours(&self) -> bool {
+        self.ignore_case && self.source != "INSTANT_TEXT"
+    }
+
     fn literal(source: &str) -> Formatter {
         Formatter { source: source.into(), items: Vec::new(), strict: true, ignore_case: true, zone: None }
     }

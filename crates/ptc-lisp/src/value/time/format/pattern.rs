@@ -128,7 +128,7 @@ fn letters(pattern: &str, letter: char, count: usize) -> Result<Item, Error> {
         ('e' | 'c', 3..) => text(Field::DayOfWeek, width),
         ('w', _) => number(Field::SundayWeekOfYear, 2),
         ('W', 1) => number(Field::SundayWeekOfMonth, 1),
-        ('F', 1) => number(Field::AlignedWeekOfMonth, 1),
+        ('F', 1) => number(Field::AlignedDayOfWeekInMonth, 1),
         ('G', 1..=3) => text(Field::Era, 3),
         ('G', _) => text(Field::Era, width),
         ('a', 1) => text(Field::AmpmOfDay, 3),

@@ -200,6 +200,9 @@ impl Reader<'_> {
                 return self.set(field, value);
             }
         }
+        if field == Field::AmpmOfDay {
+            return stop(self.at, "AM or PM");
+        }
         let example = super::write::field_text(field, 1, width);
         stop(self.at, format!("a name of {} such as {example:?}", field.label()))
     }
@@ -222,8 +225,8 @@ impl Reader<'_> {
             OffsetShape::Seconds if pair(3) => 5,
             OffsetShape::SecondsColon if colon(3) && pair(4) && colon(6) && pair(7) => 9,
             OffsetShape::SecondsColon if colon(3) && pair(4) => 6,
-            // The ISO formats also take an offset of hours alone.
-            OffsetShape::SecondsColon if self.formatter.ignore_case && !pair(3) => 3,
+            // The ISO formats of dates with offsets also take hours alone.
+            OffsetShape::SecondsColon if self.formatter.takes_hours() && !pair(3) => 3,
             _ => 0,
         };
         let example = match shape {
