@@ -179,7 +179,12 @@ fn same_literal(a: &Form, b: &Form) -> bool {
     let all = |a: &[Form], b: &[Form]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_literal(a, b));
     match (&a.kind, &b.kind) {
         (FormKind::Vector(a), FormKind::Vector(b)) => all(a, b),
-        (FormKind::Map(a), FormKind::Map(b)) | (FormKind::Set(a), FormKind::Set(b)) => {
+        (FormKind::Map(a), FormKind::Map(b)) => {
+            let same_entry =
+                |x: &[Form], y: &[Form]| same_literal(&x[0], &y[0]) && same_literal(&x[1], &y[1]);
+            a.len() == b.len() && a.chunks_exact(2).all(|x| b.chunks_exact(2).any(|y| same_entry(x, y)))
+        }
+        (FormKind::Set(a), FormKind::Set(b)) => {
             a.len() == b.len() && a.iter().all(|x| b.iter().any(|y| same_literal(x, y)))
         }
         (FormKind::Quote(a), FormKind::Quote(b)) => a.kind == b.kind,
