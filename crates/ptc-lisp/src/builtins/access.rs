@@ -4,12 +4,12 @@
 
 use std::rc::Rc;
 
-use super::{Builtin, args, native};
+use super::{Builtin, args, lookup, native, transients};
 use crate::error::{Error, ErrorKind};
 use crate::heap::{Heap, not_seqable};
 use crate::signal::{Res, Signal, pending};
 use crate::value::text::{char_count, graphemes};
-use crate::value::{Items, RangeObj, SeqObj, Shared, Value, VecObj};
+use crate::value::{CellKind, Items, RangeObj, SeqObj, Shared, Value, VecObj};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -139,7 +139,7 @@ pub(super) fn step(items: &mut Items) -> Res<Option<Value>> {
 /// The tail of an array from `offset` on.
 pub(super) fn tail(items: &Shared<VecObj>, offset: usize, list: bool) -> Value {
     let offset = offset.min(items.items.len());
-    Value::Seq(Rc::new(SeqObj { items: items.clone(), offset, list, meta: None }))
+    Value::Seq(Rc::new(SeqObj { items: items.clone(), offset, list, queue: false, meta: None }))
 }
 
 const EMPTY_BYTES: usize = 96;
@@ -199,6 +199,7 @@ fn advance(value: &mut Value, by: usize) -> bool {
     {
         body.offset = body.offset.saturating_add(by).min(body.items.items.len());
         body.meta = None;
+        body.queue = false;
         return true;
     }
     false
@@ -337,6 +338,9 @@ fn nth_of(heap: &mut Heap, args: &mut [Value], index: usize) -> Res<Option<Value
             }
             None
         }
+        Value::Cell(cell) if lookup::is_indexed_cell(cell) => {
+            lookup::find(heap, &args[0], &Value::from(index))?
+        }
         Value::Map(_) | Value::Set(_) | Value::Sorted(_) => {
             let kind = args[0].type_name();
             let error = Error::new(ErrorKind::Type, format!("a {kind} has no positions"));
@@ -373,6 +377,10 @@ pub(super) fn count_of(heap: &mut Heap, value: &Value) -> Res<usize> {
             char_count(text.as_str())
         }
         Value::Cons(_) | Value::Lazy(_) => each(heap, value, drop)?,
+        Value::Cell(cell) if cell.kind == CellKind::Transient => {
+            let inner = transients::inside(cell)?;
+            count_of(heap, &inner)?
+        }
         _ => items(value)?.len_hint().unwrap_or(0),
     })
 }

@@ -1,13 +1,16 @@
-//! Java arrays as far as programs read them: an array is a vector here, so nothing can be stored into
-//! one.
+//! Java arrays: a vector in a cell, whose items can be set.
 
+use std::rc::Rc;
+
+use super::sorting::merge_sort;
 use super::{Builtin, args, lookup, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::Value;
+use crate::value::order::compare;
+use crate::value::{CellKind, CellObj, Items, Value};
 
-/// Declares one array constructor per element type, with the value a new element has.
+/// Declares one constructor per type of element, with the value a new element has.
 macro_rules! arrays {
     ($($function:ident $name:literal $example:literal $shown:literal $zero:expr,)*) => {
         $(fn $function(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -19,22 +22,22 @@ macro_rules! arrays {
             $name,
             "[size-or-items] [size items-or-value]",
             $function,
-            "The items as a vector, or a vector of this size; arrays cannot be changed here.",
+            "An array of the items, or of this size. Read it with aget, set items with aset.",
             &[($example, $shown)],
         ),)*];
     };
 }
 
 arrays! {
-    int_array "clojure.core/int-array" "(int-array [1 2])" "[1 2]" Value::Int(0),
-    long_array "clojure.core/long-array" "(long-array 2)" "[0 0]" Value::Int(0),
-    short_array "clojure.core/short-array" "(short-array [1])" "[1]" Value::Int(0),
-    byte_array "clojure.core/byte-array" "(byte-array [1])" "[1]" Value::Int(0),
-    double_array "clojure.core/double-array" "(double-array 1)" "[0.0]" Value::Float(0.0),
-    float_array "clojure.core/float-array" "(float-array 1)" "[0.0]" Value::Float(0.0),
-    boolean_array "clojure.core/boolean-array" "(boolean-array 1)" "[false]" Value::Bool(false),
-    char_array "clojure.core/char-array" "(char-array \"ab\")" "[\"a\" \"b\"]" Value::str("\0"),
-    object_array "clojure.core/object-array" "(object-array 1)" "[nil]" Value::Nil,
+    int_array "clojure.core/int-array" "(vec (int-array [1 2]))" "[1 2]" Value::Int(0),
+    long_array "clojure.core/long-array" "(vec (long-array 2))" "[0 0]" Value::Int(0),
+    short_array "clojure.core/short-array" "(vec (short-array [1]))" "[1]" Value::Int(0),
+    byte_array "clojure.core/byte-array" "(vec (byte-array [1]))" "[1]" Value::Int(0),
+    double_array "clojure.core/double-array" "(vec (double-array 1))" "[0.0]" Value::Float(0.0),
+    float_array "clojure.core/float-array" "(vec (float-array 1))" "[0.0]" Value::Float(0.0),
+    boolean_array "clojure.core/boolean-array" "(vec (boolean-array 1))" "[false]" Value::Bool(false),
+    char_array "clojure.core/char-array" "(vec (char-array \"ab\"))" "[\"a\" \"b\"]" Value::str("\0"),
+    object_array "clojure.core/object-array" "(vec (object-array 1))" "[nil]" Value::Nil,
 }
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -42,15 +45,22 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/to-array",
         "[coll]",
         to_array,
-        "The items as a vector; arrays cannot be changed here.",
-        &[("(to-array '(1 2))", "[1 2]")],
+        "An array of the items.",
+        &[("(alength (to-array [1 2]))", "2")],
     ),
     native(
         "clojure.core/into-array",
         "[coll] [type coll]",
         into_array,
-        "The items as a vector; the type does not count.",
-        &[("(into-array [1 2])", "[1 2]")],
+        "An array of the items; the type does not count.",
+        &[("(alength (into-array [1 2]))", "2")],
+    ),
+    native(
+        "clojure.core/make-array",
+        "[type size & sizes]",
+        make_array,
+        "An array of nils, or of arrays if more sizes are given.",
+        &[("(alength (make-array Long 3))", "3")],
     ),
     native(
         "clojure.core/aget",
@@ -58,6 +68,13 @@ pub(super) static TABLE: &[Builtin] = &[
         aget,
         "The item at an index, or at a path of indexes.",
         &[("(aget (int-array [7 8]) 1)", "8")],
+    ),
+    native(
+        "clojure.core/aset",
+        "[array index value & more]",
+        aset,
+        "Sets the item at an index, or at a path of indexes before the value; gives the value.",
+        &[("(let [a (int-array 2)] (aset a 1 5) (vec a))", "[0 5]")],
     ),
     native(
         "clojure.core/alength",
@@ -70,37 +87,52 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/aclone",
         "[array]",
         aclone,
-        "The array itself: it cannot change.",
-        &[("(aclone (int-array [1]))", "[1]")],
+        "A copy of an array.",
+        &[("(vec (aclone (int-array [1])))", "[1]")],
+    ),
+    native(
+        "Arrays/fill",
+        "[array value]",
+        fill,
+        "Sets all items of an array to a value.",
+        &[("(let [a (int-array 2)] (java.util.Arrays/fill a 7) (vec a))", "[7 7]")],
+    ),
+    native(
+        "Arrays/sort",
+        "[array]",
+        sort,
+        "Puts the items of an array in their natural order.",
+        &[("(let [a (int-array [2 1])] (java.util.Arrays/sort a) (vec a))", "[1 2]")],
     ),
 ];
 
 fn collected(heap: &mut Heap, coll: &Value) -> Res {
     let items = heap.collect(coll)?;
     heap.allocated(96);
-    Ok(Value::vector(items))
+    Ok(heap.cell(CellKind::Array, Value::vector(items), true))
+}
+
+fn size(args: &[Value], at: usize) -> Res<usize> {
+    let size = args::int(args, at)?;
+    usize::try_from(size).map_err(|_| {
+        Error::new(ErrorKind::IllegalArgument, format!("an array cannot have {size} items")).into()
+    })
 }
 
 fn array(heap: &mut Heap, args: &mut [Value], zero: Value) -> Res {
     if !matches!(args[0], Value::Int(_) | Value::Float(_) | Value::Big(_)) {
         return collected(heap, &args[0]);
     }
-    let size = args::int(args, 0)?;
-    let Ok(size) = usize::try_from(size) else {
-        return Err(
-            Error::new(ErrorKind::IllegalArgument, format!("an array cannot have {size} items")).into()
-        );
-    };
+    let size = size(args, 0)?;
     heap.work(size)?;
     heap.reserve_values(size)?;
-    let (given, filling) = match args.get(1) {
-        Some(coll) if crate::value::Items::over(coll).is_some() => (heap.collect(coll)?, zero),
+    let (mut items, filling) = match args.get(1) {
+        Some(coll) if Items::over(coll).is_some() => (heap.collect(coll)?, zero),
         Some(value) => (Vec::new(), value.clone()),
         None => (Vec::new(), zero),
     };
-    let mut items = given;
     items.resize(size, filling);
-    Ok(Value::vector(items))
+    Ok(heap.cell(CellKind::Array, Value::vector(items), true))
 }
 
 fn to_array(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -111,24 +143,142 @@ fn into_array(heap: &mut Heap, args: &mut [Value]) -> Res {
     collected(heap, &args[args.len() - 1])
 }
 
-fn aget(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let mut here = args[0].clone();
-    for at in 1..args.len() {
-        let index = args::int(args, at)?;
-        args::vector(std::slice::from_ref(&here), 0)?;
-        match lookup::find(heap, &here, &Value::Int(index))? {
-            Some(item) => here = item,
-            None => return Err(super::access::out_of_bounds(index, &here).into()),
-        }
+fn make_array(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let sizes = (1..args.len()).map(|at| size(args, at)).collect::<Res<Vec<_>>>()?;
+    let total = sizes.iter().fold(1usize, |total, size| total.saturating_mul(*size));
+    heap.work(total)?;
+    heap.reserve_values(total)?;
+    Ok(nested(heap, &sizes))
+}
+
+/// Arrays in arrays; there are at most as many levels as arguments.
+fn nested(heap: &mut Heap, sizes: &[usize]) -> Value {
+    let Some((size, inner)) = sizes.split_first() else { return Value::Nil };
+    let items = (0..*size).map(|_| nested(heap, inner)).collect();
+    heap.cell(CellKind::Array, Value::vector(items), true)
+}
+
+fn need(value: &Value) -> Res<&Rc<CellObj>> {
+    match value {
+        Value::Cell(cell) if cell.kind == CellKind::Array => Ok(cell),
+        _ => Err(args::wrong(std::slice::from_ref(value), 0, "an array").into()),
+    }
+}
+
+fn out_of_bounds(index: &Value, cell: &CellObj) -> Error {
+    let message = match index {
+        Value::Int(index) => format!("index {index} is outside the array of {} items", len(cell)),
+        other => format!("the index of an array must be an integer, got {}", other.type_name()),
+    };
+    Error::new(ErrorKind::IndexOutOfBounds, message)
+}
+
+fn len(cell: &CellObj) -> usize {
+    match &cell.state.borrow().value {
+        Value::Vec(body) => body.items.len(),
+        _ => 0,
+    }
+}
+
+/// The array or item that a path of indexes leads to.
+fn follow(array: &Value, path: &[Value]) -> Res {
+    let mut here = array.clone();
+    for index in path {
+        let item = {
+            let cell = need(&here)?;
+            lookup::array_item(cell, index).ok_or_else(|| out_of_bounds(index, cell))?
+        };
+        here = item;
     }
     Ok(here)
 }
 
-fn alength(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(Value::from(args::vector(args, 0)?.items.len()))
+fn aget(_: &mut Heap, args: &mut [Value]) -> Res {
+    need(&args[0])?;
+    follow(&args[0], &args[1..])
 }
 
-fn aclone(_: &mut Heap, args: &mut [Value]) -> Res {
-    args::vector(args, 0)?;
-    Ok(args::take(args, 0))
+fn aset(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let last = args.len() - 1;
+    let inner = follow(&args[0], &args[1..last - 1])?;
+    let cell = need(&inner)?;
+    let Some(at) = lookup::index(&args[last - 1]).filter(|at| *at < len(cell)) else {
+        return Err(out_of_bounds(&args[last - 1], cell).into());
+    };
+    super::vectors::charge_copy(heap, &cell.state.borrow().value)?;
+    let value = args[last].clone();
+    let mut state = cell.state.borrow_mut();
+    if let Value::Vec(body) = &mut state.value {
+        let body = Rc::make_mut(body);
+        body.shape.include(&value);
+        let old = std::mem::replace(&mut body.items[at], value);
+        drop(state);
+        drop(old);
+    }
+    Ok(args::take(args, last))
+}
+
+fn alength(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(Value::from(len(need(&args[0])?)))
+}
+
+fn aclone(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let cell = need(&args[0])?.clone();
+    let items = cell.state.borrow().value.clone();
+    Ok(heap.cell(CellKind::Array, items, true))
+}
+
+/// Replaces all items of an array at once.
+fn replace(cell: &CellObj, items: Vec<Value>) -> Res {
+    let old = std::mem::replace(&mut cell.state.borrow_mut().value, Value::vector(items));
+    drop(old);
+    Ok(Value::Nil)
+}
+
+fn fill(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let cell = need(&args[0])?.clone();
+    let count = len(&cell);
+    heap.work(count)?;
+    heap.reserve_values(count)?;
+    replace(&cell, vec![args::take(args, 1); count])
+}
+
+fn sort(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let cell = need(&args[0])?.clone();
+    heap.realised(&args[0])?;
+    let items = heap.collect(&args[0])?;
+    heap.work(items.len() * 4)?;
+    let names = &heap.names;
+    let sorted = merge_sort(items, |a, b| compare(a, b, names))?;
+    replace(&cell, sorted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{answer, call, heap, ints};
+    use super::*;
+
+    #[test]
+    fn items_are_set_in_place_and_copies_stay_apart() {
+        let heap = &mut heap();
+        let array = call(heap, "clojure.core/int-array", [ints([1, 2])]).map_err(|_| ()).expect("an array");
+        let copy = call(heap, "clojure.core/aclone", [array.clone()]).map_err(|_| ()).expect("an array");
+        assert_eq!(answer(heap, "clojure.core/aset", [array.clone(), Value::Int(0), Value::Int(9)]), "9");
+        assert_eq!(answer(heap, "clojure.core/vec", [array.clone()]), "[9 2]");
+        assert_eq!(answer(heap, "clojure.core/vec", [copy]), "[1 2]");
+        let past = [array.clone(), Value::Int(2), Value::Nil];
+        assert_eq!(answer(heap, "clojure.core/aset", past), "index_out_of_bounds");
+        assert_eq!(answer(heap, "clojure.core/get", [array, Value::Int(5)]), "nil");
+    }
+
+    #[test]
+    fn arrays_of_arrays_are_reached_by_a_path() {
+        let heap = &mut heap();
+        let grid = call(heap, "clojure.core/make-array", [Value::Nil, Value::Int(2), Value::Int(3)]);
+        let grid = grid.map_err(|_| ()).expect("an array");
+        let place = [grid.clone(), Value::Int(1), Value::Int(2), Value::Int(7)];
+        assert_eq!(answer(heap, "clojure.core/aset", place), "7");
+        assert_eq!(answer(heap, "clojure.core/aget", [grid.clone(), Value::Int(1), Value::Int(2)]), "7");
+        assert_eq!(answer(heap, "clojure.core/aget", [grid, Value::Int(0), Value::Int(2)]), "nil");
+    }
 }

@@ -121,6 +121,8 @@ fn cell_of(args: &[Value], kind: CellKind) -> Res<&Rc<CellObj>> {
                 CellKind::Promise => "a promise",
                 CellKind::Matcher => "a matcher",
                 CellKind::Builder => "a StringBuilder",
+                CellKind::Transient => "a transient",
+                CellKind::Array => "an array",
             };
             Err(args::wrong(args, 0, expected).into())
         }
@@ -166,7 +168,11 @@ fn vreset(_: &mut Heap, args: &mut [Value]) -> Res {
 
 fn deref(_: &mut Heap, args: &mut [Value]) -> Res {
     let cell = match &args[0] {
-        Value::Cell(cell) if cell.kind != CellKind::Matcher => cell,
+        Value::Cell(cell)
+            if !matches!(cell.kind, CellKind::Matcher | CellKind::Transient | CellKind::Array) =>
+        {
+            cell
+        }
         Value::Reduced(value) => return Ok((**value).clone()),
         _ => return args::fail(args, 0, "an atom, volatile, delay or promise"),
     };

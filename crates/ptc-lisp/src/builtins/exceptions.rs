@@ -96,34 +96,6 @@ pub(super) static TABLE: &[Builtin] = &[
         "An exception as data: cause, data and the chain of causes.",
         &[("(:cause (Throwable->map (ex-info \"no\" {})))", "\"no\"")],
     ),
-    native(
-        ".getMessage",
-        "[ex]",
-        get_message,
-        "The message of an exception.",
-        &[("(.getMessage (Exception. \"no\"))", "\"no\"")],
-    ),
-    native(
-        ".getLocalizedMessage",
-        "[ex]",
-        get_message,
-        "The message of an exception.",
-        &[("(.getLocalizedMessage (Exception. \"no\"))", "\"no\"")],
-    ),
-    native(
-        ".getCause",
-        "[ex]",
-        get_cause,
-        "The exception that caused this one; nil if there is none.",
-        &[("(.getCause (Exception. \"no\"))", "nil")],
-    ),
-    native(
-        ".getData",
-        "[ex]",
-        get_data,
-        "The data of an exception made by ex-info.",
-        &[("(.getData (ex-info \"no\" {:a 1}))", "{:a 1}")],
-    ),
     native("prim/throw", "[ex]", throw, "Throws an exception.", &[]),
 ];
 
@@ -206,18 +178,6 @@ fn need_ex(args: &[Value]) -> Res<&Rc<ExObj>> {
         Value::Ex(ex) => Ok(ex),
         _ => args::fail(args, 0, "an exception"),
     }
-}
-
-fn get_message(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(message_of(need_ex(args)?))
-}
-
-fn get_cause(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(need_ex(args)?.cause.clone())
-}
-
-fn get_data(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(need_ex(args)?.data.clone())
 }
 
 fn throwable_map(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -6,13 +6,13 @@
 
 use std::rc::Rc;
 
-use super::sorted;
+use super::{sorted, transients};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::Res;
 use crate::value::text::graphemes;
-use crate::value::{MapObj, Table, Value};
+use crate::value::{CellKind, CellObj, MapObj, Table, Value};
 
 /// The value of `key` in `coll`, or `default`. What cannot be looked into holds nothing.
 #[inline]
@@ -54,8 +54,30 @@ pub(crate) fn find(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Val
             heap.work(at / 8)?;
             graphemes(text.as_str()).nth(at).map(Value::str)
         }
+        Value::Cell(cell) => match cell.kind {
+            CellKind::Array => array_item(cell, key),
+            CellKind::Transient => {
+                let inner = transients::inside(cell)?;
+                return find(heap, &inner, key);
+            }
+            _ => None,
+        },
         _ => None,
     })
+}
+
+/// The item of an array at an index.
+pub(super) fn array_item(cell: &CellObj, key: &Value) -> Option<Value> {
+    match &cell.state.borrow().value {
+        Value::Vec(body) => body.items.get(index(key)?).cloned(),
+        _ => None,
+    }
+}
+
+/// Whether a cell has items at indexes: an array, or a transient vector.
+pub(super) fn is_indexed_cell(cell: &CellObj) -> bool {
+    matches!(cell.kind, CellKind::Array | CellKind::Transient)
+        && matches!(cell.state.borrow().value, Value::Vec(_))
 }
 
 /// The entry of `key` in a sorted collection without a comparator of its own, read flexibly.

@@ -6,14 +6,14 @@ use std::rc::Rc;
 
 use super::access::out_of_bounds;
 use super::vectors::{BODY, charge_copy, conj, take_from};
-use super::{Builtin, args, lookup, native, sorted};
+use super::{Builtin, args, lookup, native, sorted, transients};
 use crate::error::{Error, ErrorKind};
 use crate::heap::{Heap, not_seqable};
 use crate::signal::{Res, raise};
 use crate::value::equal::same_key;
 use crate::value::order::compare;
 use crate::value::text::char_count;
-use crate::value::{MapObj, Shared, Table, Value, VecObj};
+use crate::value::{CellKind, MapObj, Shared, Table, Value, VecObj};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -69,25 +69,11 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(assoc {:a 1} :b 2)", "{:a 1, :b 2}"), ("(assoc [1 2] 0 9)", "[9 2]")],
     ),
     native(
-        "clojure.core/assoc!",
-        "[coll key value & kvs]",
-        assoc,
-        "Same as assoc; values with one owner are changed in place anyway.",
-        &[("(persistent! (assoc! (transient {}) :a 1))", "{:a 1}")],
-    ),
-    native(
         "clojure.core/dissoc",
         "[map & keys]",
         dissoc,
         "A map without some keys.",
         &[("(dissoc {:a 1 :b 2} :a)", "{:b 2}")],
-    ),
-    native(
-        "clojure.core/dissoc!",
-        "[map & keys]",
-        dissoc,
-        "Same as dissoc.",
-        &[("(persistent! (dissoc! (transient {:a 1}) :a))", "{}")],
     ),
     native(
         "clojure.core/merge",
@@ -137,20 +123,6 @@ pub(super) static TABLE: &[Builtin] = &[
         map_entry,
         "A map entry of a key and a value.",
         &[("(key (MapEntry. :a 1))", ":a")],
-    ),
-    native(
-        "clojure.core/transient",
-        "[coll]",
-        transient,
-        "The collection itself: values with one owner are changed in place anyway.",
-        &[("(persistent! (transient [1]))", "[1]")],
-    ),
-    native(
-        "clojure.core/persistent!",
-        "[coll]",
-        transient,
-        "The collection itself, see transient.",
-        &[("(persistent! (conj! (transient #{}) 1))", "#{1}")],
     ),
     native("prim/get-exact", "[coll key default]", get_exact, "The value of exactly this key.", &[]),
     native("prim/has?", "[coll key]", has_exact, "Whether exactly this key is there.", &[]),
@@ -204,6 +176,14 @@ fn contains(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
         Value::Sorted(_) => lookup::in_sorted(heap, &args[0], key)?.is_some(),
         Value::Vec(body) if body.entry => lookup::index(key).is_some_and(|at| at < 2),
+        Value::Cell(cell) if cell.kind == CellKind::Transient => {
+            args[0] = transients::inside(cell)?;
+            return contains(heap, args);
+        }
+        Value::Cell(cell) if cell.kind == CellKind::Array => match key {
+            Value::Int(_) => lookup::array_item(cell, key).is_some(),
+            _ => return args::fail(args, 1, "an index"),
+        },
         Value::Vec(body) => {
             heap.work(body.items.len())?;
             heap.realised(&args[0])?;
@@ -401,38 +381,49 @@ pub(super) fn insert(map: &mut MapObj, key: Value, value: Value) {
 }
 
 fn assoc_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let Value::Vec(body) = &args[0] else { return Ok(Value::Nil) };
+    // All indexes are checked before anything is taken: a transient must survive a wrong one.
+    let mut count = body.items.len();
+    for key in args[1..].iter().step_by(2) {
+        let at = index_of(body, key, count)?;
+        count = count.max(at + 1);
+    }
     charge_copy(heap, &args[0])?;
+    heap.allocated(args.len() * size_of::<Value>());
     let Value::Vec(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
     for (key, value) in pairs(take_from(args, 1)) {
-        heap.allocated(2 * size_of::<Value>());
         set_item(&mut body, &key, value)?;
     }
     Ok(Value::Vec(body))
 }
 
-/// Replaces the item of a vector, or appends at the index after the last.
-pub(super) fn set_item(body: &mut Shared<VecObj>, key: &Value, value: Value) -> Res<()> {
+/// An index up to `count`, where one more item can be appended.
+fn index_of(body: &Shared<VecObj>, key: &Value, count: usize) -> Res<usize> {
     let Value::Int(index) = key else {
         let error = format!("the index of a vector must be an integer, got {}", key.type_name());
         return raise(ErrorKind::IllegalArgument, error);
     };
-    let count = body.items.len();
     match usize::try_from(*index) {
-        Ok(at) if at <= count => {
-            let inner = Rc::make_mut(body);
-            inner.entry = false;
-            inner.shape.include(&value);
-            match inner.items.get_mut(at) {
-                Some(slot) => *slot = value,
-                None => inner.items.push(value),
-            }
-            Ok(())
-        }
+        Ok(at) if at <= count => Ok(at),
         _ => Err(out_of_bounds(*index, &Value::Vec(body.clone())).into()),
     }
 }
 
-fn dissoc(heap: &mut Heap, args: &mut [Value]) -> Res {
+/// Replaces the item of a vector, or appends at the index after the last.
+pub(super) fn set_item(body: &mut Shared<VecObj>, key: &Value, value: Value) -> Res<()> {
+    let at = index_of(body, key, body.items.len())?;
+    let inner = Rc::make_mut(body);
+    inner.entry = false;
+    inner.shape.include(&value);
+    match inner.items.get_mut(at) {
+        Some(slot) => *slot = value,
+        None => inner.items.push(value),
+    }
+    Ok(())
+}
+
+/// Removes keys of a map.
+pub(super) fn dissoc(heap: &mut Heap, args: &mut [Value]) -> Res {
     for key in &args[1..] {
         heap.realised(key)?;
     }
@@ -493,6 +484,8 @@ pub(super) fn entries_of(heap: &mut Heap, item: &Value, out: &mut Vec<(Value, Va
             out.extend(body.entries.iter().cloned());
         }
         Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) => {
+            // An endless sequence is no map either, so the first item decides.
+            part_of_entry(&super::access::first_of(item)?, 0)?;
             for entry in heap.collect(item)? {
                 out.push((part_of_entry(&entry, 0)?, part_of_entry(&entry, 1)?));
             }
@@ -517,15 +510,7 @@ fn merge(heap: &mut Heap, args: &mut [Value]) -> Res {
     if !args[0].truthy() {
         args[0] = Value::map(Table::default());
     }
-    if let Some(at) = args.iter().position(|arg| !is_mergeable(arg)) {
-        let error = args::wrong(args, at, "a map, an entry or nil");
-        return Err(error.hint("for a sequence of maps use (apply merge maps) or (into {} maps)").into());
-    }
     conj(heap, args)
-}
-
-fn is_mergeable(value: &Value) -> bool {
-    matches!(value, Value::Nil | Value::Map(_) | Value::Vec(_) | Value::Set(_) | Value::Sorted(_))
 }
 
 fn select_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -586,13 +571,6 @@ fn map_entry(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.allocated(BODY);
     let value = args::take(args, 1);
     Ok(Value::entry(args::take(args, 0), value))
-}
-
-fn transient(_: &mut Heap, args: &mut [Value]) -> Res {
-    match &args[0] {
-        Value::Vec(_) | Value::Map(_) | Value::Set(_) => Ok(args::take(args, 0)),
-        _ => args::fail(args, 0, "a vector, map or set"),
-    }
 }
 
 #[cfg(test)]

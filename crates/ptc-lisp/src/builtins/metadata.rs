@@ -52,27 +52,6 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(class? String)", "true")],
     ),
     native("clojure.core/record?", "[x]", is_record, "Whether x is a record.", &[("(record? {})", "false")]),
-    native(
-        ".getClass",
-        "[x]",
-        class,
-        "The class a value would have on the JVM.",
-        &[("(= Long (.getClass 1))", "true")],
-    ),
-    native(
-        ".getName",
-        "[class]",
-        get_name,
-        "The name of a class.",
-        &[("(.getName (class 1))", "\"java.lang.Long\"")],
-    ),
-    native(
-        ".getSimpleName",
-        "[class]",
-        get_simple_name,
-        "The name of a class without its package.",
-        &[("(.getSimpleName (class 1))", "\"Long\"")],
-    ),
     native("prim/type", "[name]", make_type, "The type of this name.", &[]),
     native("prim/type-of", "[x]", class, "The class or record type of a value.", &[]),
     native("prim/type-chain", "[x]", type_chain, "All types of a value, the most specific first.", &[]),
@@ -214,14 +193,4 @@ fn record(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Value::Map(mut body) = args::take(args, 1) else { return Ok(Value::Nil) };
     Rc::make_mut(&mut body).record = Some(name);
     Ok(Value::Map(body))
-}
-
-fn get_name(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Value::Type(class) = &args[0] else { return args::fail(args, 0, "a class") };
-    Ok(Value::string(classes::full_name(heap.names.text(*class))))
-}
-
-fn get_simple_name(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Value::Type(class) = &args[0] else { return args::fail(args, 0, "a class") };
-    Ok(Value::str(heap.names.text(*class)))
 }

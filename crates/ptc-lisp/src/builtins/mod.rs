@@ -35,6 +35,7 @@ mod paths;
 mod predicates;
 mod prims;
 mod printing;
+mod queues;
 mod random;
 mod regexes;
 mod relations;
@@ -47,6 +48,7 @@ mod sorting;
 mod strings;
 #[cfg(test)]
 mod testing;
+mod transients;
 #[cfg(test)]
 mod trial;
 mod vectors;
@@ -143,6 +145,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     predicates::TABLE,
     prims::TABLE,
     printing::TABLE,
+    queues::TABLE,
     random::TABLE,
     regexes::TABLE,
     relations::TABLE,
@@ -153,6 +156,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     sorted::TABLE,
     sorting::TABLE,
     strings::TABLE,
+    transients::TABLE,
     vectors::TABLE,
 ];
 

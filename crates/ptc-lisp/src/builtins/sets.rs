@@ -31,13 +31,6 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(disj #{1 2} 1)", "#{2}")],
     ),
     native(
-        "clojure.core/disj!",
-        "[set & items]",
-        disj,
-        "Same as disj.",
-        &[("(persistent! (disj! (transient #{1 2}) 1))", "#{2}")],
-    ),
-    native(
         "clojure.set/union",
         "[& sets]",
         union,
@@ -121,7 +114,8 @@ pub(super) fn insert(set: &mut SetObj, item: Value) {
     set.table.insert(item, ());
 }
 
-fn disj(heap: &mut Heap, args: &mut [Value]) -> Res {
+/// Removes members of a set.
+pub(super) fn disj(heap: &mut Heap, args: &mut [Value]) -> Res {
     for item in &args[1..] {
         heap.realised(item)?;
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::access::{empty_seq, out_of_bounds, tail};
-use super::{Builtin, args, maps, native, sets, sorted};
+use super::{Builtin, args, maps, native, queues, sets, sorted};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, illegal, raise};
@@ -59,7 +59,6 @@ pub(super) static TABLE: &[Builtin] = &[
         "A vector without its last item, a list without its first. An empty one raises.",
         &[("(pop [1 2 3])", "[1 2]"), ("(pop '(1 2 3))", "(2 3)")],
     ),
-    native("clojure.core/pop!", "[coll]", pop, "Same as pop.", &[("(pop! [1 2])", "[1]")]),
     native(
         "clojure.core/cons",
         "[x coll]",
@@ -73,13 +72,6 @@ pub(super) static TABLE: &[Builtin] = &[
         conj,
         "Adds items: at the end of a vector, the front of a list, as entries of a map, members of a set.",
         &[("(conj [1] 2)", "[1 2]"), ("(conj '(1) 2)", "(2 1)"), ("(conj {:a 1} [:b 2])", "{:a 1, :b 2}")],
-    ),
-    native(
-        "clojure.core/conj!",
-        "[] [coll & items]",
-        conj,
-        "Same as conj; values with one owner are changed in place anyway.",
-        &[("(persistent! (conj! (transient []) 1))", "[1]")],
     ),
     native(
         "clojure.core/empty",
@@ -192,8 +184,8 @@ fn list_star(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn subvec(heap: &mut Heap, args: &mut [Value]) -> Res {
     let body = args::vector(args, 0)?;
     let count = body.items.len();
-    let start = args::int(args, 1)?;
-    let end = if args.len() > 2 { args::int(args, 2)? } else { count as i64 };
+    let start = position(args, 1)?;
+    let end = if args.len() > 2 { position(args, 2)? } else { count as i64 };
     let (Ok(from), Ok(to)) = (usize::try_from(start), usize::try_from(end)) else {
         return Err(out_of_bounds(start.min(end), &args[0]).into());
     };
@@ -217,11 +209,19 @@ fn subvec(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
 }
 
+/// An index as Java casts it: NaN counts as zero.
+fn position(args: &[Value], at: usize) -> Res<i64> {
+    match &args[at] {
+        Value::Float(float) if float.is_nan() => Ok(0),
+        _ => args::int(args, at),
+    }
+}
+
 fn peek(_: &mut Heap, args: &mut [Value]) -> Res {
     Ok(match &args[0] {
         Value::Nil => Value::Nil,
         Value::Vec(body) => body.items.last().cloned().unwrap_or_default(),
-        Value::Seq(body) if body.list => body.as_slice().first().cloned().unwrap_or_default(),
+        Value::Seq(body) if body.list || body.queue => body.as_slice().first().cloned().unwrap_or_default(),
         Value::Cons(cell) if cell.list => cell.first.clone(),
         _ => return Err(not_a_stack(args).into()),
     })
@@ -231,7 +231,8 @@ fn not_a_stack(args: &[Value]) -> Error {
     args::wrong(args, 0, "a vector or list").hint("use first or last on other sequences, or (vec coll)")
 }
 
-fn pop(heap: &mut Heap, args: &mut [Value]) -> Res {
+/// Removes the item where `conj` adds.
+pub(super) fn pop(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Nil => Ok(Value::Nil),
         Value::Vec(body) if body.items.is_empty() => illegal("cannot pop an empty vector"),
@@ -243,6 +244,7 @@ fn pop(heap: &mut Heap, args: &mut [Value]) -> Res {
             inner.entry = false;
             Ok(Value::Vec(body))
         }
+        Value::Seq(body) if body.queue => Ok(queues::pop(heap, args)),
         Value::Seq(body) if body.list => {
             if body.as_slice().is_empty() {
                 return illegal("cannot pop an empty list");
@@ -283,6 +285,7 @@ pub(super) fn conj(heap: &mut Heap, args: &mut [Value]) -> Res {
             heap.allocated(BODY + items.len() * size_of::<Value>());
             Ok(Value::list(items))
         }
+        Value::Seq(body) if body.queue => queues::conj(heap, args),
         Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => conj_list(heap, args),
         Value::Str(_) => Err(args::wrong(args, 0, "a collection").hint("use (str a b) to join text").into()),
         _ => args::fail(args, 0, "a collection"),
@@ -327,10 +330,9 @@ fn empty(_: &mut Heap, args: &mut [Value]) -> Res {
     let meta = args[0].meta();
     let empty = match &args[0] {
         Value::Vec(_) => Value::vector(Vec::new()),
+        Value::Seq(body) if body.queue => queues::queue(Vec::new()),
         Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => empty_seq(),
-        Value::Map(body) if body.record.is_some() => {
-            return raise(ErrorKind::Unsupported, "a record cannot be empty: its fields belong to its type");
-        }
+        Value::Map(body) if body.record.is_some() => return Ok(Value::Nil),
         Value::Map(_) => Value::map(Table::default()),
         Value::Set(_) => Value::set(Table::default()),
         Value::Sorted(body) => Value::sorted(Vec::new(), body.ordering.clone(), body.is_set),

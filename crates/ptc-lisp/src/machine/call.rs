@@ -10,7 +10,7 @@ use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Func, Linked, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::signal::{Res, Signal};
-use crate::value::{MAX_DEPTH, Value};
+use crate::value::{CellKind, MAX_DEPTH, Value};
 
 /// The unit of the core library in every machine.
 pub(super) const CORE: u32 = 0;
@@ -83,7 +83,14 @@ impl Machine {
                 [_] => Err(Error::new(ErrorKind::Type, "a vector as a function takes an index").into()),
                 _ => wrong("a vector"),
             },
-            Value::Cell(cell) if cell.kind == crate::value::CellKind::Promise && n == 1 => {
+            Value::Cell(cell) if cell.kind == CellKind::Transient => match args {
+                [key] | [key, _] => {
+                    let (coll, key) = (function.clone(), key.clone());
+                    get_or(&mut self.heap, &coll, &key, &default)
+                }
+                _ => wrong("a transient"),
+            },
+            Value::Cell(cell) if cell.kind == CellKind::Promise && n == 1 => {
                 let mut state = cell.state.borrow_mut();
                 if !state.ready {
                     state.value = args[0].clone();

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::seq::{ConsObj, RangeObj, SeqObj};
 use super::text::{Text, graphemes};
-use super::{LazyObj, MapObj, SetObj, Shared, SortedObj, Value, VecObj};
+use super::{CellKind, LazyObj, MapObj, SetObj, Shared, SortedObj, Value, VecObj};
 
 /// A position in a sequence. It owns what it walks over, so it can live in a register.
 #[derive(Clone, Debug)]
@@ -43,6 +43,10 @@ impl Items {
             Value::Set(body) => Items::Set(body.clone(), 0),
             Value::Sorted(body) => Items::Sorted(body.clone(), 0),
             Value::Str(text) => Items::Text(text.clone(), 0),
+            Value::Cell(cell) => match (cell.kind, &cell.state.borrow().value) {
+                (CellKind::Array, Value::Vec(body)) => Items::Slice(body.clone(), 0),
+                _ => return None,
+            },
             _ => return None,
         })
     }
@@ -137,7 +141,13 @@ impl Items {
     pub fn into_seq(mut self) -> Result<Value, Pending> {
         match self {
             Items::Slice(items, offset) if offset < items.items.len() => {
-                return Ok(Value::Seq(Rc::new(SeqObj { items, offset, list: false, meta: None })));
+                return Ok(Value::Seq(Rc::new(SeqObj {
+                    items,
+                    offset,
+                    list: false,
+                    queue: false,
+                    meta: None,
+                })));
             }
             Items::Range(range) if range.count > 0 => return Ok(Value::Range(Rc::new(range))),
             Items::Chain(value @ Value::Cons(_)) => return Ok(value),

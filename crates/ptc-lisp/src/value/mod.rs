@@ -83,7 +83,7 @@ pub enum Value {
     Builtin(BuiltinId),
     /// A tool in value position.
     Tool(Name),
-    /// An atom, volatile, delay or promise.
+    /// An atom, volatile, delay, promise, transient or array.
     Cell(Shared<CellObj>),
     /// The name of a definition, as `def` returns it.
     Var(Name),
@@ -236,9 +236,13 @@ pub enum CellKind {
     Matcher,
     /// `StringBuilder`, which holds a string.
     Builder,
+    /// `transient`: a collection that is changed in place until `persistent!` takes it out.
+    Transient,
+    /// A Java array: a vector whose items can be set.
+    Array,
 }
 
-/// The body of an atom, volatile, delay or promise.
+/// The body of an atom or of another cell.
 #[derive(Debug)]
 pub struct CellObj {
     /// What it is for.
@@ -374,6 +378,11 @@ impl Value {
         !matches!(self, Value::Nil | Value::Bool(false))
     }
 
+    /// Whether it is a Java array.
+    pub fn is_array(&self) -> bool {
+        matches!(self, Value::Cell(cell) if cell.kind == CellKind::Array)
+    }
+
     /// Whether it is `nil`.
     pub fn is_nil(&self) -> bool {
         matches!(self, Value::Nil)
@@ -453,6 +462,8 @@ impl Value {
                 CellKind::Promise => "promise",
                 CellKind::Matcher => "matcher",
                 CellKind::Builder => "StringBuilder",
+                CellKind::Transient => "transient",
+                CellKind::Array => "array",
             },
             Value::Var(_) => "var",
             Value::Type(_) => "class",

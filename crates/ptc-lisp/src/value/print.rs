@@ -180,6 +180,8 @@ impl<'a> Printer<'a> {
                     CellKind::Promise => "#<promise ",
                     CellKind::Matcher => "#<matcher ",
                     CellKind::Builder => "#<StringBuilder ",
+                    CellKind::Transient => "#<transient ",
+                    CellKind::Array => "#<array ",
                 };
                 self.text(kind)?;
                 let state = cell.state.borrow();

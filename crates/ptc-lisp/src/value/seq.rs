@@ -16,6 +16,8 @@ pub struct SeqObj {
     pub offset: usize,
     /// Whether `list?` says so.
     pub list: bool,
+    /// Whether it is a queue: `conj` adds at its end.
+    pub queue: bool,
     /// Metadata.
     pub meta: Meta,
 }
@@ -25,7 +27,7 @@ impl SeqObj {
     pub fn over(items: Vec<Value>, list: bool) -> Value {
         let shape = Shape::of(&items);
         let items = Rc::new(VecObj { items, entry: false, shape, meta: None });
-        Value::Seq(Rc::new(SeqObj { items, offset: 0, list, meta: None }))
+        Value::Seq(Rc::new(SeqObj { items, offset: 0, list, queue: false, meta: None }))
     }
 
     /// The elements.

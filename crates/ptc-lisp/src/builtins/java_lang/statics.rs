@@ -22,6 +22,7 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| match &args[0] {
             Value::Nil => Ok("null".into()),
             Value::Vec(_) => new_string(heap, args),
+            value if value.is_array() => new_string(heap, args),
             value => Ok(heap.display(&value.clone())?.into()),
         },
         "Any value as text.",
@@ -125,7 +126,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "Arrays/asList",
         "[& items]",
         |heap, args| {
-            if args.len() == 1 && args[0].is_sequential() {
+            if args.len() == 1 && (args[0].is_sequential() || args[0].is_array()) {
                 let items = heap.collect(&args[0])?;
                 return Ok(Value::vector(items));
             }
@@ -204,7 +205,7 @@ fn new_string(heap: &mut Heap, args: &mut [Value]) -> Res {
         None => Ok("".into()),
         Some(Value::Str(_)) => Ok(args::take(args, 0)),
         Some(Value::Nil) => args::fail(args, 0, "a string or characters"),
-        Some(Value::Cell(_)) => Ok(heap.display(&args[0].clone())?.into()),
+        Some(cell @ Value::Cell(_)) if !cell.is_array() => Ok(heap.display(&args[0].clone())?.into()),
         Some(items) => {
             let items = heap.collect(&items.clone())?;
             match items.iter().all(|item| matches!(item, Value::Int(_))) {
@@ -260,7 +261,7 @@ fn format(heap: &mut Heap, args: &mut [Value]) -> Res {
     let rest = if is_locale(&args[0]) && args.len() > 1 { &args[1..] } else { &args[..] };
     // Java's variable arguments arrive as one array when the caller made it.
     let mut call = match rest {
-        [pattern, items] if items.is_sequential() => {
+        [pattern, items] if items.is_sequential() || items.is_array() => {
             let mut call = vec![pattern.clone()];
             call.extend(heap.collect(&items.clone())?);
             call
