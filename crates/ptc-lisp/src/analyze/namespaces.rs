@@ -46,8 +46,11 @@ const JAVA_PACKAGES: &[&str] = &[
     "java.time.format.",
     "java.time.temporal.",
     "java.time.",
+    "java.util.regex.",
     "java.util.",
     "java.math.",
+    "java.net.",
+    "java.text.",
     "clojure.lang.",
 ];
 

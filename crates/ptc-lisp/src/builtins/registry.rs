@@ -152,6 +152,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_two_builtins_share_a_name() {
+        let mut names: Vec<&str> = registry().iter().map(|(_, entry)| entry.decl.name).collect();
+        names.sort_unstable();
+        let twice: Vec<&str> =
+            names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        assert!(twice.is_empty(), "declared twice: {twice:?}");
+    }
+
+    #[test]
     fn arities_are_read_from_parameter_vectors() {
         let arity = Arity::parse("[a] [a b] [a b c & more]");
         assert_eq!([0, 1, 2, 3, 9].map(|count| arity.accepts(count)), [false, true, true, true, true]);

@@ -57,10 +57,17 @@ pub(super) fn no_method(args: &[Value], types: &str) -> Box<Signal> {
     let error = match args.first() {
         None | Some(Value::Nil) => Error::new(ErrorKind::Type, "cannot call a method on nil")
             .hint("check for nil first, for example with some-> or when-let"),
-        Some(receiver) => Error::new(
-            ErrorKind::Type,
-            format!("a {} does not have this method, only {types}", receiver.type_name()),
-        ),
+        Some(receiver) => {
+            let message = format!("a {} does not have this method, only {types}", receiver.type_name());
+            let error = Error::new(ErrorKind::Type, message);
+            match receiver {
+                Value::Str(_) if types.contains("LocalDate") => {
+                    error.hint("make the text a date first: (LocalDate/parse text)")
+                }
+                Value::Kw(_) if types.contains("a string") => error.hint("(name keyword) gives its text"),
+                _ => error,
+            }
+        }
     };
     error.into()
 }

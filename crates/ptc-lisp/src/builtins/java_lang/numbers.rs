@@ -55,6 +55,13 @@ impl Width {
         }
     }
 
+    fn count(self) -> u32 {
+        match self {
+            Width::Int => 32,
+            Width::Long => 64,
+        }
+    }
+
     /// The two's complement as an unsigned number of this width.
     fn bits(self, int: i64) -> u64 {
         match self {
@@ -87,6 +94,16 @@ macro_rules! integers {
                 },
                 "The integer that a string spells, or the integer itself.",
                 &[(concat!("(", $class, "/valueOf \"7\")"), "7")],
+            ),
+            native(
+                concat!($class, "."),
+                "[x]",
+                |_, args| match args[0] {
+                    Value::Int(_) => Ok(args::take(args, 0)),
+                    _ => parse_integer(args, Width::$width),
+                },
+                "The integer that a string spells, or the integer itself.",
+                &[(concat!("(", $class, ". \"7\")"), "7")],
             ),
             native(
                 concat!($class, "/toString"),
@@ -122,6 +139,26 @@ macro_rules! integers {
                 |_, args| Ok(i64::from(Width::$width.bits(whole(args, 0)?).count_ones()).into()),
                 "How many bits of an integer are set.",
                 &[(concat!("(", $class, "/bitCount 7)"), "3")],
+            ),
+            native(
+                concat!($class, "/numberOfTrailingZeros"),
+                "[n]",
+                |_, args| {
+                    let bits = Width::$width.bits(whole(args, 0)?);
+                    Ok(i64::from(bits.trailing_zeros().min(Width::$width.count())).into())
+                },
+                "How many bits below the lowest set bit are not set.",
+                &[(concat!("(", $class, "/numberOfTrailingZeros 8)"), "3")],
+            ),
+            native(
+                concat!($class, "/numberOfLeadingZeros"),
+                "[n]",
+                |_, args| {
+                    let bits = Width::$width.bits(whole(args, 0)?);
+                    Ok(i64::from(bits.leading_zeros() - (64 - Width::$width.count())).into())
+                },
+                "How many bits above the highest set bit are not set.",
+                &[(concat!("(", $class, "/numberOfLeadingZeros -1)"), "0")],
             ),
             native(
                 concat!($class, "/compare"),
@@ -197,6 +234,16 @@ macro_rules! floats {
                 &[(concat!("(", $class, "/toString 1.5)"), "\"1.5\"")],
             ),
             native(
+                concat!($class, "."),
+                "[x]",
+                |_, args| match &args[0] {
+                    Value::Str(_) | Value::Nil => parse_float(args),
+                    _ => Ok(Value::Float(args::float(args, 0)?)),
+                },
+                "The float that a string spells, or a number as a float.",
+                &[(concat!("(", $class, ". \"2\")"), "2.0")],
+            ),
+            native(
                 concat!($class, "/isNaN"),
                 "[x]",
                 |_, args| Ok(args::float(args, 0)?.is_nan().into()),
@@ -251,6 +298,16 @@ pub(super) static BOOLEAN: &[Builtin] = &[
         parse_boolean,
         "Whether a string is \"true\" in any case.",
         &[("(Boolean/parseBoolean \"TRUE\")", "true"), ("(Boolean/parseBoolean \"x\")", "false")],
+    ),
+    native(
+        "Boolean.",
+        "[x]",
+        |heap, args| match args[0] {
+            Value::Bool(_) => Ok(args::take(args, 0)),
+            _ => parse_boolean(heap, args),
+        },
+        "The boolean that a string spells, or the boolean itself.",
+        &[("(Boolean. \"true\")", "true")],
     ),
     native(
         "Boolean/valueOf",

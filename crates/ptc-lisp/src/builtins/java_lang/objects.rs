@@ -1,4 +1,4 @@
-//! Methods that every value has, and those of numbers, keywords, classes and exceptions.
+//! Methods that every value has, and those of numbers, keywords and classes.
 
 use num_traits::ToPrimitive;
 
@@ -72,6 +72,13 @@ pub(super) static TABLE: &[Builtin] = &[
         &[(r#"(.compareTo "a" "c")"#, "-2"), ("(.compareTo 2 1)", "1")],
     ),
     native(
+        ".getName",
+        "[x]",
+        get_name,
+        "The name of a class, keyword or symbol.",
+        &[("(.getName :a/b)", r#""b""#)],
+    ),
+    native(
         ".getClass",
         "[x]",
         |heap, args| match &args[0] {
@@ -80,13 +87,6 @@ pub(super) static TABLE: &[Builtin] = &[
         },
         "The class of a value.",
         &[(r#"(= (.getClass "a") (class "b"))"#, "true")],
-    ),
-    native(
-        ".getName",
-        "[x]",
-        get_name,
-        "The name of a class, keyword or symbol.",
-        &[("(.getName :a/b)", r#""b""#)],
     ),
     native(
         ".getSimpleName",
@@ -111,42 +111,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "The namespace of a keyword or symbol; nil if it has none.",
         &[("(.getNamespace :a/b)", r#""a""#)],
     ),
-    native(
-        ".getMessage",
-        "[exception]",
-        |heap, args| of_exception(heap, args, "clojure.core/ex-message"),
-        "The message of an exception.",
-        &[(r#"(.getMessage (ex-info "no" {}))"#, r#""no""#)],
-    ),
-    native(
-        ".getLocalizedMessage",
-        "[exception]",
-        |heap, args| of_exception(heap, args, "clojure.core/ex-message"),
-        "The message of an exception.",
-        &[(r#"(.getLocalizedMessage (ex-info "no" {}))"#, r#""no""#)],
-    ),
-    native(
-        ".getCause",
-        "[exception]",
-        |heap, args| of_exception(heap, args, "clojure.core/ex-cause"),
-        "The cause of an exception; nil if it has none.",
-        &[(r#"(.getCause (ex-info "no" {}))"#, "nil")],
-    ),
-    native(
-        ".getData",
-        "[exception]",
-        |heap, args| of_exception(heap, args, "clojure.core/ex-data"),
-        "The data of an exception made with ex-info.",
-        &[(r#"(.getData (ex-info "no" {:a 1}))"#, "{:a 1}")],
-    ),
 ];
-
-fn of_exception(heap: &mut Heap, args: &mut [Value], name: &str) -> Res {
-    match &args[0] {
-        Value::Ex(_) => delegate(heap, name, args),
-        _ => Err(no_method(args, "an exception")),
-    }
-}
 
 fn float(value: &Value) -> Option<f64> {
     crate::arith::to_f64(value).ok()

@@ -1,6 +1,7 @@
 //! `DateTimeFormatter`, and the text of values through one.
 
 use super::super::java_lang::{delegate, no_method};
+use super::super::java_util::parse_legacy;
 use super::super::{Builtin, args, constant, native};
 use super::{any_time, constant_of, receiver, zone};
 use crate::heap::Heap;
@@ -145,6 +146,9 @@ fn parse(heap: &mut Heap, args: &mut [Value]) -> Res {
     let made = formatter(args, 0)?;
     let text = args::text(args, 1)?;
     heap.work(8 + text.len())?;
+    if made.is_legacy() {
+        return parse_legacy(made, text);
+    }
     Ok(Value::time(made.parse(text)?.best()?))
 }
 

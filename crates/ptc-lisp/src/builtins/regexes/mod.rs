@@ -106,7 +106,6 @@ pub(super) static TABLE: &[Builtin] = &[
         "The parts of s between the matches of re, empty ones at the end included.",
         &[(r##"(re-split #"," "a,b,")"##, r#"["a" "b" ""]"#)],
     ),
-    native("ptc/regex?", "[x]", is_regex, "Whether x is a pattern.", &[(r##"(regex? #"a")"##, "true")]),
     native(
         "ptc/extract",
         "[pattern s] [pattern s group]",
@@ -226,10 +225,6 @@ fn re_split(heap: &mut Heap, args: &mut [Value]) -> Res {
     let regex = pattern(args, 0)?;
     let text = args::text(args, 1)?;
     super::strings::pieces(heap, regex, text, -1, false).map(Value::vector)
-}
-
-fn is_regex(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(Value::Bool(matches!(args[0], Value::Regex(_))))
 }
 
 /// The text of the asked group of the first match.

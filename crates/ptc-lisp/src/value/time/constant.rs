@@ -15,6 +15,7 @@ pub enum Class {
     FormatStyle,
     Locale,
     WeekFields,
+    Base64,
 }
 
 /// A constant of an enumeration.
@@ -73,6 +74,14 @@ const FORMAT_STYLES: &[&str] = &["FULL", "LONG", "MEDIUM", "SHORT"];
 const LOCALES: &[&str] = &["ENGLISH", "US", "UK", "CANADA", "ROOT"];
 const LOCALE_TAGS: &[&str] = &["en", "en_US", "en_GB", "en_CA", ""];
 const WEEK_FIELDS: &[&str] = &["ISO", "SUNDAY_START"];
+const BASE64: &[&str] = &[
+    "ENCODER",
+    "DECODER",
+    "URL_ENCODER",
+    "URL_DECODER",
+    "ENCODER_WITHOUT_PADDING",
+    "URL_ENCODER_WITHOUT_PADDING",
+];
 
 impl Class {
     /// Its type.
@@ -87,6 +96,7 @@ impl Class {
             Class::FormatStyle => Kind::FormatStyle,
             Class::Locale => Kind::Locale,
             Class::WeekFields => Kind::WeekFields,
+            Class::Base64 => Kind::Base64,
         }
     }
 
@@ -102,6 +112,7 @@ impl Class {
             Class::FormatStyle => FORMAT_STYLES,
             Class::Locale => LOCALES,
             Class::WeekFields => WEEK_FIELDS,
+            Class::Base64 => BASE64,
         }
     }
 

@@ -29,6 +29,7 @@ pub enum Kind {
     FormatStyle,
     Locale,
     WeekFields,
+    Base64,
     Date,
     Uuid,
 }
@@ -60,6 +61,7 @@ impl Kind {
             Kind::FormatStyle => "FormatStyle",
             Kind::Locale => "Locale",
             Kind::WeekFields => "WeekFields",
+            Kind::Base64 => "Base64",
             Kind::Date => "Date",
             Kind::Uuid => "UUID",
         }
@@ -73,7 +75,7 @@ impl Kind {
                 "java.time.temporal"
             }
             Kind::RoundingMode => "java.math",
-            Kind::Locale | Kind::Date | Kind::Uuid => "java.util",
+            Kind::Locale | Kind::Base64 | Kind::Date | Kind::Uuid => "java.util",
             _ => "java.time",
         };
         format!("{package}.{}", self.name())

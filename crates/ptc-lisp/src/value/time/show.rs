@@ -53,7 +53,10 @@ impl fmt::Display for Time {
             }
             Time::Year(year) => write!(f, "{year}"),
             Time::Zone(zone) => f.write_str(&zone.id()),
-            Time::Formatter(formatter) => write!(f, "DateTimeFormatter[{}]", formatter.source()),
+            Time::Formatter(formatter) => {
+                let class = if formatter.is_legacy() { "SimpleDateFormat" } else { "DateTimeFormatter" };
+                write!(f, "{class}[{}]", formatter.source())
+            }
             Time::Adjuster(adjuster) => write!(f, "TemporalAdjuster[{}]", adjuster_text(*adjuster)),
             Time::Constant(constant) => f.write_str(&constant.text()),
             Time::JavaDate(instant) => f.write_str(&java_date_text(*instant)),

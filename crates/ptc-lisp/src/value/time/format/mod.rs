@@ -11,6 +11,7 @@ mod write;
 
 use super::constant::TextWidth;
 use super::{Field, Kind, Zone};
+use crate::error::Error;
 
 pub use resolve::Parsed;
 
@@ -26,11 +27,13 @@ pub struct Formatter {
     ignore_case: bool,
     /// The zone set by `withZone`.
     zone: Option<Zone>,
+    /// Whether it is a `SimpleDateFormat`, which works on `java.util.Date`.
+    legacy: bool,
 }
 
 impl PartialEq for Formatter {
     fn eq(&self, other: &Self) -> bool {
-        self.source == other.source && self.zone == other.zone
+        self.source == other.source && self.zone == other.zone && self.legacy == other.legacy
     }
 }
 
@@ -109,6 +112,17 @@ impl Formatter {
         self
     }
 
+    /// A `SimpleDateFormat`: the same letters, for `java.util.Date` in UTC.
+    pub fn simple(pattern: &str) -> Result<Formatter, Error> {
+        let formatter = Formatter::of_pattern(pattern)?;
+        Ok(Formatter { zone: Some(Zone::UTC), legacy: true, ..formatter })
+    }
+
+    /// Whether it is a `SimpleDateFormat`.
+    pub fn is_legacy(&self) -> bool {
+        self.legacy
+    }
+
     /// The formatter behind `Type/parse` without one.
     pub fn iso_for(kind: Kind) -> Formatter {
         let name = match kind {
@@ -130,6 +144,13 @@ impl Formatter {
     }
 
     fn literal(source: &str) -> Formatter {
-        Formatter { source: source.into(), items: Vec::new(), strict: true, ignore_case: true, zone: None }
+        Formatter {
+            source: source.into(),
+            items: Vec::new(),
+            strict: true,
+            ignore_case: true,
+            zone: None,
+            legacy: false,
+        }
     }
 }

@@ -52,7 +52,14 @@ impl Formatter {
             rest = &rest[first.len_utf8()..];
         }
         items.extend((0..open).map(|_| Item::OptionalEnd));
-        Ok(Formatter { source: pattern.into(), items, strict: false, ignore_case: false, zone: None })
+        Ok(Formatter {
+            source: pattern.into(),
+            items,
+            strict: false,
+            ignore_case: false,
+            zone: None,
+            legacy: false,
+        })
     }
 }
 

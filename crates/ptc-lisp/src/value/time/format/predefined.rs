@@ -121,6 +121,6 @@ impl Formatter {
             _ => return None,
         };
         let strict = name != "RFC_1123_DATE_TIME";
-        Some(Formatter { source: name.into(), items, strict, ignore_case: true, zone: None })
+        Some(Formatter { source: name.into(), items, strict, ignore_case: true, zone: None, legacy: false })
     }
 }

@@ -13,7 +13,7 @@ impl Formatter {
     pub fn format(&self, value: &Time) -> Result<String, Error> {
         let zoned;
         let value = match (&self.zone, value) {
-            (Some(zone), Time::Instant(instant)) => {
+            (Some(zone), Time::Instant(instant) | Time::JavaDate(instant)) => {
                 zoned = Time::Zoned(zone.at(*instant).into());
                 &zoned
             }
@@ -209,10 +209,14 @@ fn gmt_text(offset: Offset, full: bool) -> String {
         return "GMT".into();
     }
     let sign = if total < 0 { '-' } else { '+' };
-    let (hours, minutes) = (total.abs() / 3600, total.abs() / 60 % 60);
-    match full {
+    let (hours, minutes, seconds) = (total.abs() / 3600, total.abs() / 60 % 60, total.abs() % 60);
+    let mut text = match full {
         true => format!("GMT{sign}{hours:02}:{minutes:02}"),
-        false if minutes == 0 => format!("GMT{sign}{hours}"),
+        false if minutes == 0 && seconds == 0 => format!("GMT{sign}{hours}"),
         false => format!("GMT{sign}{hours}:{minutes:02}"),
+    };
+    if seconds != 0 {
+        text += &format!(":{seconds:02}");
     }
+    text
 }
