@@ -1,4 +1,4 @@
-//! Methods that every value has, and those of numbers, keywords and classes.
+//! Methods that every value has, and those of numbers, keywords, classes and exceptions.
 
 use num_traits::ToPrimitive;
 
@@ -102,6 +102,34 @@ pub(super) static TABLE: &[Builtin] = &[
         &[(r#"(.getSimpleName (.getClass "a"))"#, r#""String""#)],
     ),
     native(
+        ".getMessage",
+        "[exception]",
+        |heap, args| of_exception(heap, args, "clojure.core/ex-message"),
+        "The message of an exception.",
+        &[(r#"(.getMessage (ex-info "no" {}))"#, r#""no""#)],
+    ),
+    native(
+        ".getLocalizedMessage",
+        "[exception]",
+        |heap, args| of_exception(heap, args, "clojure.core/ex-message"),
+        "The message of an exception.",
+        &[(r#"(.getLocalizedMessage (ex-info "no" {}))"#, r#""no""#)],
+    ),
+    native(
+        ".getCause",
+        "[exception]",
+        |heap, args| of_exception(heap, args, "clojure.core/ex-cause"),
+        "The cause of an exception; nil if it has none.",
+        &[(r#"(.getCause (ex-info "no" {}))"#, "nil")],
+    ),
+    native(
+        ".getData",
+        "[exception]",
+        |heap, args| of_exception(heap, args, "clojure.core/ex-data"),
+        "The data of an exception made with ex-info.",
+        &[(r#"(.getData (ex-info "no" {:a 1}))"#, "{:a 1}")],
+    ),
+    native(
         ".getNamespace",
         "[x]",
         |heap, args| match &args[0] {
@@ -112,6 +140,13 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(.getNamespace :a/b)", r#""a""#)],
     ),
 ];
+
+fn of_exception(heap: &mut Heap, args: &mut [Value], name: &str) -> Res {
+    match &args[0] {
+        Value::Ex(_) => delegate(heap, name, args),
+        _ => Err(no_method(args, "an exception")),
+    }
+}
 
 fn float(value: &Value) -> Option<f64> {
     crate::arith::to_f64(value).ok()
