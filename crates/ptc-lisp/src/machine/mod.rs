@@ -302,12 +302,19 @@ impl Machine {
         &self.source
     }
 
-    /// An input by name: exact, then with hyphens for underscores.
+    /// An input by name: as written, else with underscores for hyphens or the other way round.
     fn input(&mut self, name: &Value) -> Value {
         let Some(text) = name.as_str() else { return Value::Nil };
-        let key = self.heap.keyword(text);
         let data = self.data.clone();
-        crate::builtins::lookup::get_or(&mut self.heap, &data, &key, &Value::Nil).unwrap_or_default()
+        for spelling in [text.to_owned(), text.replace('-', "_"), text.replace('_', "-")] {
+            let key = self.heap.keyword(&spelling);
+            let found = crate::builtins::lookup::get_or(&mut self.heap, &data, &key, &Value::Unbound);
+            match found {
+                Ok(Value::Unbound) | Err(_) => {}
+                Ok(value) => return value,
+            }
+        }
+        Value::Nil
     }
 }
 

@@ -1,0 +1,226 @@
+//! The machine as a host drives it: suspension at tool calls, parallel branches, sessions, limits.
+
+use ptc_lisp::machine::{Machine, Signal, Step};
+use ptc_lisp::{Error, ErrorKind, Limits};
+use serde_json::{Value, json};
+
+/// Runs a program whose tools all answer `{"n": argument n times ten}`; gives the value, the tools
+/// called in order, and how many times the host was asked.
+fn run(machine: &mut Machine, source: &str) -> (Result<String, Error>, Vec<Value>, usize) {
+    let (mut calls_made, mut rounds) = (Vec::new(), 0);
+    if let Err(error) = machine.load(source) {
+        return (Err(error), calls_made, rounds);
+    }
+    loop {
+        match machine.run(50) {
+            Step::Yield => {}
+            Step::Done(_) => return (Ok(machine.value()), calls_made, rounds),
+            Step::Failed(error) => return (Err(error), calls_made, rounds),
+            Step::Calls(calls) => {
+                assert!(!calls.is_empty(), "{source} waits for nothing");
+                rounds += 1;
+                for call in calls {
+                    calls_made.push(call.args.clone());
+                    let answer = match call.args["n"].as_i64() {
+                        Some(13) => Err(Error::new(ErrorKind::Tool, "tool price failed: unlucky")),
+                        n => Ok(json!(n.unwrap_or(0) * 10)),
+                    };
+                    machine.resume(call.id, answer).expect("the call waits");
+                }
+            }
+        }
+    }
+}
+
+fn machine() -> Machine {
+    let mut machine = Machine::new(Limits::default());
+    machine.set_tools(["price".to_owned()]);
+    machine
+}
+
+#[test]
+fn programs_stop_at_tool_calls_wherever_they_are() {
+    // Source, value, how many calls, how many rounds with the host.
+    let cases = [
+        ("(tool/price {:n 1})", "10", 1, 1),
+        ("(+ (tool/price {:n 1}) (tool/price :n 2))", "30", 2, 2),
+        ("(loop [i 0 s 0] (if (< i 3) (recur (inc i) (+ s (tool/price {:n i}))) s))", "30", 3, 3),
+        ("(map #(tool/price {:n %}) [1 2 3])", "(10 20 30)", 3, 3),
+        ("(pmap #(tool/price {:n %}) [1 2 3])", "(10 20 30)", 3, 1),
+        ("(pcalls #(tool/price {:n 1}) (fn [] 5) #(tool/price {:n 2}))", "(10 5 20)", 2, 1),
+        ("(pmap (fn [x] (reduce + (pmap #(tool/price {:n %}) [x x]))) [1 2])", "(20 40)", 4, 1),
+        (
+            "(try (tool/price {:n 13}) (catch Exception e (ex-message e)))",
+            "\"tool price failed: unlucky\"",
+            1,
+            1,
+        ),
+        ("(try (tool/price {:n 1}) (finally (tool/price {:n 2})))", "10", 2, 2),
+        ("(take 2 (map #(tool/price {:n %}) (iterate inc 1)))", "(10 20)", 2, 2),
+        ("(sort-by #(- (tool/price {:n %})) [1 3 2])", "(3 2 1)", 3, 3),
+        ("(let [{:keys [a] :or {a (tool/price {:n 4})}} {}] a)", "40", 1, 1),
+        ("(reduce (fn [acc x] (+ acc (tool/price {:n x}))) 0 #{1 2})", "30", 2, 2),
+        ("(let [a (atom 0)] (swap! a (fn [x] (+ x (tool/price {:n 7})))) @a)", "70", 1, 1),
+        ("(defn f [n] (if (zero? n) 0 (+ (tool/price {:n n}) (f (dec n))))) (f 3)", "60", 3, 3),
+        ("(call \"price\" {:n 2})", "20", 1, 1),
+        ("(map tool/price [{:n 1} {:n 2}])", "(10 20)", 2, 2),
+        ("(->> [1 2] (map (fn [n] {:n n})) (mapv tool/price))", "[10 20]", 2, 2),
+    ];
+    for (source, value, calls, rounds) in cases {
+        let (result, made, asked) = run(&mut machine(), source);
+        assert_eq!(result.as_deref(), Ok(value), "{source}");
+        assert_eq!((made.len(), asked), (calls, rounds), "{source}");
+    }
+}
+
+#[test]
+fn tool_arguments_are_json_with_underscored_keys() {
+    let source = "(tool/price {:order-id 1 :tags #{:a} \"as-is\" nil :nested {:deep-key [:x 'y 1.5]}})";
+    let (_, made, _) = run(&mut machine(), source);
+    let expected =
+        json!({"order_id": 1, "tags": ["a"], "as-is": null, "nested": {"deep_key": ["x", "y", 1.5]}});
+    assert_eq!(made, [expected]);
+}
+
+#[test]
+fn a_failing_branch_fails_its_parent_and_can_be_caught() {
+    let (result, ..) = run(&mut machine(), "(pmap #(tool/price {:n %}) [1 13 2])");
+    let error = result.expect_err("a branch fails");
+    assert_eq!(error.kind, ErrorKind::Pmap);
+    let (result, ..) = run(&mut machine(), "(try (pmap #(/ 1 %) [1 0]) (catch Exception e :caught))");
+    assert_eq!(result.as_deref(), Ok(":caught"));
+    let (result, ..) = run(&mut machine(), "(pmap (fn [x] (return x)) [1])");
+    assert_eq!(result.expect_err("return is refused").kind, ErrorKind::Pmap);
+}
+
+#[test]
+fn unknown_tools_are_refused_before_anything_runs() {
+    let (result, made, _) = run(&mut machine(), "(tool/price {:n 1}) (if false (tool/pirce {:n 1}) 2)");
+    let error = result.expect_err("no such tool");
+    assert_eq!(
+        (error.kind, error.hint.as_deref()),
+        (ErrorKind::UnknownTool, Some("did you mean tool/price?"))
+    );
+    assert!(made.is_empty());
+}
+
+#[test]
+fn the_manifest_names_every_tool_with_literal_arguments_and_a_bound() {
+    let mut machine = machine();
+    let manifest = machine.check("(tool/price {:n 1}) (when false (tool/price {:n 2}))").expect("it checks");
+    assert_eq!(manifest.tools(), ["price"]);
+    assert_eq!(manifest.max_calls(), Some(2));
+    assert!(manifest.uses.iter().all(|tool_use| tool_use.args.is_some()));
+    let manifest = machine.check("(map #(tool/price {:n %}) [1 2])").expect("it checks");
+    assert_eq!(manifest.max_calls(), None);
+    assert_eq!(machine.check("(+ 1 2)").expect("it checks").tools(), Vec::<&str>::new());
+}
+
+#[test]
+fn definitions_and_results_last_from_program_to_program() {
+    let mut machine = machine();
+    let steps = [
+        ("(def x 1)", Ok("#'x")),
+        ("(defn f [y] (+ x y))", Ok("#'f")),
+        ("(f 10)", Ok("11")),
+        ("(def x 100) (f 10)", Ok("110")),
+        ("[*1 *2]", Ok("[110 11]")),
+        ("(def counter (atom 0)) (swap! counter inc)", Ok("1")),
+        ("(swap! counter inc)", Ok("2")),
+        ("(defonce x 5) x", Ok("100")),
+        ("(or missing :default)", Ok(":default")),
+    ];
+    for (source, expected) in steps {
+        let (result, ..) = run(&mut machine, source);
+        assert_eq!(result.as_deref(), expected, "{source}");
+    }
+}
+
+#[test]
+fn a_failed_program_leaves_no_trace() {
+    let mut machine = machine();
+    for source in ["(def x 1)", "(def a (atom [1]))"] {
+        run(&mut machine, source).0.expect("it runs");
+    }
+    for source in ["(def x 2) (swap! a conj 2) (/ 1 0)", "(def x 3) (reset! a nil) (fail :no)"] {
+        let _ = run(&mut machine, source);
+        assert_eq!(run(&mut machine, "[x @a]").0.as_deref(), Ok("[1 [1]]"), "{source}");
+    }
+    run(&mut machine, "(def y 4) (return :done) (def y 5)").0.expect("it returns");
+    assert_eq!(run(&mut machine, "y").0.as_deref(), Ok("4"));
+}
+
+#[test]
+fn programs_end_by_value_return_or_fail() {
+    for (source, signal) in [("1", Signal::Value), ("(return 1)", Signal::Return), ("(fail 1)", Signal::Fail)]
+    {
+        let mut machine = machine();
+        machine.load(source).expect("it loads");
+        match machine.run(10_000) {
+            Step::Done(got) => assert_eq!(got, signal, "{source}"),
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn limits_cannot_be_caught() {
+    let cases = [
+        ("(try (loop [] (recur)) (catch Throwable e :caught))", ErrorKind::FuelExceeded),
+        ("(try (loop [s \"x\"] (recur (str s s))) (catch Throwable e :caught))", ErrorKind::MemoryExceeded),
+        ("(try (loop [v []] (recur [v])) (catch Throwable e :caught))", ErrorKind::NestingTooDeep),
+        (
+            "(try (while true (println \"xxxxxxxxxxxxxxxx\")) (catch Throwable e :caught))",
+            ErrorKind::OutputExceeded,
+        ),
+        ("(try (loop [] (tool/price {:n 1}) (recur)) (catch Throwable e :caught))", ErrorKind::ToolCallLimit),
+        ("((fn f [n] (inc (f n))) 1)", ErrorKind::MemoryExceeded),
+        ("(doall (iterate inc 1))", ErrorKind::MemoryExceeded),
+        ("(let [a (atom [])] (while true (swap! a conj (vec (range 100)))))", ErrorKind::MemoryExceeded),
+        ("(vec (range 1000000000000))", ErrorKind::FuelExceeded),
+    ];
+    for (source, kind) in cases {
+        let limits = Limits {
+            fuel: 20_000_000,
+            memory: 4 << 20,
+            print_bytes: 10_000,
+            tool_calls: 50,
+            ..Limits::default()
+        };
+        let mut machine = Machine::new(limits);
+        machine.set_tools(["price".to_owned()]);
+        let error = run(&mut machine, source).0.expect_err(source);
+        assert_eq!(error.kind, kind, "{source}: {error}");
+    }
+}
+
+#[test]
+fn the_same_program_uses_the_same_fuel_whatever_the_slices() {
+    let source = "(reduce + (map #(* % %) (filter odd? (take 200 (iterate inc 1)))))";
+    let fuel = |slice: u64| {
+        let mut machine = machine();
+        machine.load(source).expect("it loads");
+        while let Step::Yield = machine.run(slice) {}
+        (machine.value(), machine.fuel_used())
+    };
+    let whole = fuel(u64::MAX / 2);
+    assert_eq!(whole.0, "1333300");
+    for slice in [1, 7, 100] {
+        assert_eq!(fuel(slice), whole, "slices of {slice}");
+    }
+}
+
+#[test]
+fn inputs_are_read_flexibly() {
+    let mut machine = machine();
+    machine.set_data(&json!({"user_rows": [{"first-name": "Ann", "age": 3}]})).expect("it fits");
+    for source in [
+        "(:age (first data/user-rows))",
+        "(:age (first data/user_rows))",
+        "(get (first data/user_rows) \"age\")",
+        "(let [[{:keys [age]}] ctx/user_rows] age)",
+    ] {
+        assert_eq!(run(&mut machine, source).0.as_deref(), Ok("3"), "{source}");
+    }
+    assert_eq!(run(&mut machine, "data/nothing").0.as_deref(), Ok("nil"));
+}
