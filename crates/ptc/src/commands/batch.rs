@@ -52,8 +52,10 @@ fn answer_line(common: &Common, line: &[u8], number: u64) -> Value {
     let row = match serde_json::from_slice::<Value>(line) {
         Ok(row) => row,
         Err(error) => {
-            let message = format!("line {number} is not JSON: {error}");
-            return identified(&Value::Null, invalid(message));
+            // Skipping over the other fields needs no recursion, so a line that nests too deeply still
+            // gets an answer of its own.
+            let id = serde_json::from_slice::<OnlyId>(line).map(|row| row.id).unwrap_or_default();
+            return identified(&id, invalid(format!("line {number} is not JSON: {error}")));
         }
     };
     let id = row.get("id").cloned().unwrap_or_default();
@@ -62,6 +64,11 @@ fn answer_line(common: &Common, line: &[u8], number: u64) -> Value {
         Err(problem) => invalid(format!("line {number}: {problem}")),
     });
     identified(&id, answer)
+}
+
+#[derive(serde::Deserialize)]
+struct OnlyId {
+    id: Value,
 }
 
 fn identified(id: &Value, answer: Map<String, Value>) -> Value {

@@ -11,7 +11,7 @@ use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::reader::is_incomplete;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{CompletionType, Config, Editor};
+use rustyline::{ColorMode, CompletionType, Config, Editor};
 
 use super::eval::{Common, ignore_closed_pipe, stats_text};
 use super::{Outcome, complete, eval};
@@ -66,7 +66,6 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             Err(error) => return Err(error).context("cannot write"),
         }
     }
-    lines.close()?;
     ignore_closed_pipe(io::stdout().flush())?;
     Ok(Outcome::Done)
 }
@@ -164,16 +163,22 @@ impl Lines {
         }
         ctrlc::set_handler(move || interrupt.store(true, Ordering::Relaxed))
             .context("cannot listen for Ctrl-C")?;
+        let colours = match terminal::colours(&io::stdout()) {
+            true => ColorMode::Enabled,
+            false => ColorMode::Disabled,
+        };
         let config = Config::builder()
             .history_ignore_space(true)
             .completion_type(CompletionType::List)
             .auto_add_history(true)
+            .color_mode(colours)
             .build();
         let mut editor: Editor<complete::Names, FileHistory> = Editor::with_config(config)?;
         editor.set_helper(Some(complete::Names::default()));
         let history = history_file();
         if let Some(path) = &history {
-            // No history yet is how every history begins.
+            // No history yet is how every history begins; without a folder for it there will be none.
+            let _ = path.parent().map(fs::create_dir_all);
             let _ = editor.load_history(path);
         }
         Ok(Lines::Terminal { editor: Box::new(editor), history })
@@ -195,9 +200,13 @@ impl Lines {
     /// The next whole program; nothing at the end of input.
     fn next(&mut self) -> anyhow::Result<Option<String>> {
         match self {
-            Lines::Terminal { editor, .. } => loop {
+            Lines::Terminal { editor, history } => loop {
                 match editor.readline(PROMPT) {
-                    Ok(text) => return Ok(Some(text)),
+                    Ok(text) => {
+                        // At once, so that nothing is lost whatever the program does.
+                        let _ = history.as_ref().map(|path| editor.append_history(path));
+                        return Ok(Some(text));
+                    }
                     Err(ReadlineError::Interrupted) => {}
                     Err(ReadlineError::Eof) => return Ok(None),
                     Err(error) => return Err(error).context("cannot read the terminal"),
@@ -205,16 +214,6 @@ impl Lines {
             },
             Lines::Plain => plain_program(&mut io::stdin().lock()).context("cannot read standard input"),
         }
-    }
-
-    fn close(self) -> anyhow::Result<()> {
-        if let Lines::Terminal { mut editor, history: Some(path) } = self {
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            }
-            editor.append_history(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        Ok(())
     }
 }
 
