@@ -11,7 +11,10 @@
   '[java.time.LocalDate java.time.LocalDateTime java.time.LocalTime java.time.Instant java.time.Duration
     java.time.Period java.time.ZonedDateTime java.time.ZoneId java.time.ZoneOffset java.time.DayOfWeek
     java.time.Month java.time.YearMonth java.time.OffsetDateTime java.time.format.DateTimeFormatter
-    java.time.temporal.ChronoUnit java.util.UUID])
+    java.time.Year java.time.format.TextStyle java.time.format.FormatStyle java.time.temporal.ChronoUnit
+    java.time.temporal.ChronoField java.time.temporal.IsoFields java.time.temporal.WeekFields
+    java.time.temporal.TemporalAdjusters java.math.RoundingMode java.util.UUID java.util.Date java.util.Locale
+    java.util.Objects java.util.Arrays java.util.Collections])
 
 (defn fresh-namespace [n]
   (let [space (create-ns (symbol (str "user" n)))]

@@ -58,7 +58,8 @@ pub(super) fn no_method(args: &[Value], types: &str) -> Box<Signal> {
         None | Some(Value::Nil) => Error::new(ErrorKind::Type, "cannot call a method on nil")
             .hint("check for nil first, for example with some-> or when-let"),
         Some(receiver) => {
-            let message = format!("a {} does not have this method, only {types}", receiver.type_name());
+            let message =
+                format!("{} does not have this method, only {types}", with_article(receiver.type_name()));
             let error = Error::new(ErrorKind::Type, message);
             match receiver {
                 Value::Str(_) if types.contains("LocalDate") => {
@@ -70,6 +71,12 @@ pub(super) fn no_method(args: &[Value], types: &str) -> Box<Signal> {
         }
     };
     error.into()
+}
+
+/// A type name with `a` or `an` before it.
+pub(super) fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O']) { "an" } else { "a" };
+    format!("{article} {name}")
 }
 
 /// Does what a builtin of the core library does: at once if it is native, else by a call.

@@ -66,7 +66,7 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| {
             let values = match &*args {
                 // Java's variable arguments arrive as one array when the caller made it.
-                [items] if items.is_sequential() => heap.collect(&items.clone())?,
+                [items] if items.is_sequential() || items.is_array() => heap.collect(&items.clone())?,
                 values => values.to_vec(),
             };
             let mut total = 1i32;

@@ -16,7 +16,7 @@ mod zoned;
 
 use jiff::Timestamp;
 
-use super::java_lang::{no_method, whole};
+use super::java_lang::{no_method, whole, with_article};
 use super::{Builtin, args};
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -78,11 +78,6 @@ fn wanted(args: &[Value], at: usize, kind: Kind) -> Res<&Time> {
         Some(Value::Time(time)) if time.kind() == kind => Ok(time),
         _ => Err(args::wrong(args, at, &with_article(kind.name())).into()),
     }
-}
-
-fn with_article(name: &str) -> String {
-    let article = if name.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" };
-    format!("{article} {name}")
 }
 
 /// Any date, time or amount.
