@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::{Builtin, args, lookup, native, transients};
+use super::{Builtin, Run, args, lookup, native, registry, transients};
 use crate::error::{Error, ErrorKind};
 use crate::heap::{Heap, not_seqable};
 use crate::signal::{Res, Signal, pending};
@@ -338,6 +338,7 @@ fn nth_of(heap: &mut Heap, args: &mut [Value], index: usize) -> Res<Option<Value
             }
             None
         }
+        Value::Cell(cell) if cell.kind == CellKind::Matcher => group_of(heap, &args[0], index)?,
         Value::Cell(cell) if lookup::is_indexed_cell(cell) => {
             lookup::find(heap, &args[0], &Value::from(index))?
         }
@@ -347,6 +348,17 @@ fn nth_of(heap: &mut Heap, args: &mut [Value], index: usize) -> Res<Option<Value
             return Err(error.hint("use (nth (seq coll) index), or (get coll key)").into());
         }
         _ => return args::fail(args, 0, "a vector, list or string"),
+    })
+}
+
+/// The group of a matcher's last match.
+fn group_of(heap: &mut Heap, matcher: &Value, index: usize) -> Res<Option<Value>> {
+    let mut groups = [matcher.clone()];
+    let run = registry().qualified("clojure.core/re-groups").map(|id| registry().get(id).decl.run);
+    let Some(Run::Native(re_groups)) = run else { return Ok(None) };
+    Ok(match re_groups(heap, &mut groups)? {
+        Value::Vec(body) => body.items.get(index).cloned(),
+        whole => (index == 0).then_some(whole),
     })
 }
 

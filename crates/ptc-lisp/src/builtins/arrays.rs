@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::sorting::merge_sort;
-use super::{Builtin, args, lookup, native};
+use super::{Builtin, args, constant, lookup, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -41,6 +41,30 @@ arrays! {
 }
 
 pub(super) static TABLE: &[Builtin] = &[
+    constant(
+        "Long/TYPE",
+        |heap| Value::Type(heap.intern("long")),
+        "The element type of arrays of integers.",
+        &[("(aget (make-array Long/TYPE 1) 0)", "0")],
+    ),
+    constant(
+        "Integer/TYPE",
+        |heap| Value::Type(heap.intern("int")),
+        "The element type of arrays of integers.",
+        &[("(aget (make-array Integer/TYPE 1) 0)", "0")],
+    ),
+    constant(
+        "Double/TYPE",
+        |heap| Value::Type(heap.intern("double")),
+        "The element type of arrays of floats.",
+        &[("(aget (make-array Double/TYPE 1) 0)", "0.0")],
+    ),
+    constant(
+        "Boolean/TYPE",
+        |heap| Value::Type(heap.intern("boolean")),
+        "The element type of arrays of booleans.",
+        &[("(aget (make-array Boolean/TYPE 1) 0)", "false")],
+    ),
     native(
         "clojure.core/to-array",
         "[coll]",
@@ -59,7 +83,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/make-array",
         "[type size & sizes]",
         make_array,
-        "An array of nils, or of arrays if more sizes are given.",
+        "An array of zeros or nils, as the type says; of arrays if more sizes are given.",
         &[("(alength (make-array Long 3))", "3")],
     ),
     native(
@@ -148,13 +172,22 @@ fn make_array(heap: &mut Heap, args: &mut [Value]) -> Res {
     let total = sizes.iter().fold(1usize, |total, size| total.saturating_mul(*size));
     heap.work(total)?;
     heap.reserve_values(total)?;
-    Ok(nested(heap, &sizes))
+    let zero = match &args[0] {
+        Value::Type(name) => match heap.names.text(*name) {
+            "long" | "int" | "short" | "byte" => Value::Int(0),
+            "double" | "float" => Value::Float(0.0),
+            "boolean" => Value::Bool(false),
+            _ => Value::Nil,
+        },
+        _ => Value::Nil,
+    };
+    Ok(nested(heap, &sizes, &zero))
 }
 
 /// Arrays in arrays; there are at most as many levels as arguments.
-fn nested(heap: &mut Heap, sizes: &[usize]) -> Value {
-    let Some((size, inner)) = sizes.split_first() else { return Value::Nil };
-    let items = (0..*size).map(|_| nested(heap, inner)).collect();
+fn nested(heap: &mut Heap, sizes: &[usize], zero: &Value) -> Value {
+    let Some((size, inner)) = sizes.split_first() else { return zero.clone() };
+    let items = (0..*size).map(|_| nested(heap, inner, zero)).collect();
     heap.cell(CellKind::Array, Value::vector(items), true)
 }
 

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use super::{Builtin, native};
 use crate::arith;
 use crate::heap::Heap;
-use crate::signal::Res;
+use crate::signal::{Res, pending};
 use crate::value::equal::stable_hash;
-use crate::value::{Meter, Table, Value, equal, order};
+use crate::value::{Items, Meter, Table, Value, equal, order};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -117,12 +117,52 @@ pub(crate) fn equals(heap: &mut Heap, a: &Value, b: &Value) -> Res<bool> {
     if a.is_scalar() && b.is_scalar() {
         return Ok(equal::equals(a, b));
     }
+    if let Some(answer) = compare_fronts(heap, a, b)? {
+        return Ok(answer);
+    }
     heap.realised(a)?;
     heap.realised(b)?;
+    metered(heap, a, b)
+}
+
+/// Compares realised values.
+fn metered(heap: &mut Heap, a: &Value, b: &Value) -> Res<bool> {
     let mut meter = Meter::new(heap.fuel_left());
     let same = equal::equals_within(a, b, &mut meter);
     heap.work(meter.used())?;
     Ok(same)
+}
+
+/// Compares sequences with lazy parts item by item, so that an endless one differs from a short one as
+/// soon as it does. After some items it is left to the comparison of realised sequences, because
+/// every step that is realised begins the walk anew.
+fn compare_fronts(heap: &mut Heap, a: &Value, b: &Value) -> Res<Option<bool>> {
+    const FRONT: usize = 256;
+    if let (Value::Lazy(a), Value::Lazy(b)) = (a, b)
+        && Rc::ptr_eq(a, b)
+    {
+        return Ok(Some(true));
+    }
+    let lazy = |value: &Value| matches!(value, Value::Lazy(_) | Value::Cons(_)) && value.shape().lazy;
+    if !(a.is_sequential() && b.is_sequential() && (lazy(a) || lazy(b))) {
+        return Ok(None);
+    }
+    let (Some(mut left), Some(mut right)) = (Items::over(a), Items::over(b)) else { return Ok(None) };
+    for _ in 0..FRONT {
+        heap.work(1)?;
+        match (left.next().map_err(pending)?, right.next().map_err(pending)?) {
+            (None, None) => return Ok(Some(true)),
+            (Some(x), Some(y)) => {
+                heap.realised(&x)?;
+                heap.realised(&y)?;
+                if !metered(heap, &x, &y)? {
+                    return Ok(Some(false));
+                }
+            }
+            _ => return Ok(Some(false)),
+        }
+    }
+    Ok(None)
 }
 
 fn all_equal(heap: &mut Heap, args: &[Value]) -> Res<bool> {

@@ -138,6 +138,9 @@ fn conj_bang(heap: &mut Heap, args: &mut [Value]) -> Res {
     if args.is_empty() {
         return Ok(heap.cell(CellKind::Transient, Value::vector(Vec::new()), true));
     }
+    if args.len() == 1 {
+        return Ok(args::take(args, 0));
+    }
     change(heap, args, |_| true, "a transient", conj)
 }
 

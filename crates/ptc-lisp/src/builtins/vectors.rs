@@ -332,7 +332,9 @@ fn empty(_: &mut Heap, args: &mut [Value]) -> Res {
         Value::Vec(_) => Value::vector(Vec::new()),
         Value::Seq(body) if body.queue => queues::queue(Vec::new()),
         Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => empty_seq(),
-        Value::Map(body) if body.record.is_some() => return Ok(Value::Nil),
+        Value::Map(body) if body.record.is_some() => {
+            return raise(ErrorKind::Unsupported, "a record cannot be empty: its fields belong to its type");
+        }
         Value::Map(_) => Value::map(Table::default()),
         Value::Set(_) => Value::set(Table::default()),
         Value::Sorted(body) => Value::sorted(Vec::new(), body.ordering.clone(), body.is_set),

@@ -120,8 +120,10 @@
   {:examples [["(subseq (sorted-set 1 2 3 4) > 2)" "(3 4)"]
               ["(subseq (sorted-map :a 1 :b 2 :c 3) >= :a < :c)" "([:a 1] [:b 2])"]]}
   ([s test k]
-   (let [cmp (prim/sorted-comparator s)]
-     (seq (filterv (fn [x] (test (ptc.impl/compare-by cmp (sorted-key s x) k) 0)) s))))
+   (let [cmp (prim/sorted-comparator s)
+         found (filterv (fn [x] (test (ptc.impl/compare-by cmp (sorted-key s x) k) 0)) s)]
+     ;; As in Clojure, nothing is nil at the end of the collection and () at its beginning.
+     (if (or (identical? test >) (identical? test >=)) (seq found) (prim/as-seq found))))
   ([s start-test start-key end-test end-key]
    (let [cmp (prim/sorted-comparator s)]
      (seq (filterv (fn [x]
@@ -133,7 +135,9 @@
 (defn rsubseq
   "Like subseq, but in reverse order."
   {:examples [["(rsubseq (sorted-set 1 2 3 4) < 3)" "(2 1)"]]}
-  ([s test k] (seq (reverse (subseq s test k))))
+  ([s test k]
+   (let [found (reverse (subseq s test k))]
+     (if (or (identical? test <) (identical? test <=)) (seq found) found)))
   ([s start-test start-key end-test end-key]
    (seq (reverse (subseq s start-test start-key end-test end-key)))))
 
