@@ -1,11 +1,6 @@
 //! Format strings and what Java 17 makes of them, beside the deliberate differences.
 
-use crate::builtins::trial::{check, check_examples};
-
-#[test]
-fn examples() {
-    check_examples(super::TABLE);
-}
+use crate::builtins::trial::check;
 
 #[test]
 fn text_and_integers() {

@@ -99,6 +99,3 @@ pub(super) fn whole(args: &[Value], at: usize) -> Res<i64> {
         _ => super::args::int(args, at),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -176,6 +176,3 @@ fn from(args: &[Value], kind: Kind) -> Res {
         )),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,13 +11,3 @@ use super::Builtin;
 pub(super) use dates::parse_legacy;
 
 pub(super) static TABLES: &[&[Builtin]] = &[dates::TABLE, encodings::TABLE, patterns::TABLE, uuids::TABLE];
-
-#[cfg(test)]
-mod tests {
-    use crate::builtins::trial::check_examples;
-
-    #[test]
-    fn examples_hold() {
-        super::TABLES.iter().for_each(|table| check_examples(table));
-    }
-}
