@@ -120,6 +120,10 @@ impl Machine {
                 let args = &mut self.fiber.regs[f + 1..f + 1 + n];
                 match native(&mut self.heap, args) {
                     Ok(value) => {
+                        // Dates are made in many places; here all of them pass.
+                        if matches!(value, Value::Time(_)) {
+                            self.heap.allocated(size_of::<crate::value::Time>() + 16);
+                        }
                         // An argument left behind would be a second owner of what it holds.
                         args.iter_mut().for_each(|arg| *arg = Value::Nil);
                         self.finish(value, dst)

@@ -11,6 +11,9 @@ use crate::signal::Res;
 use crate::value::time::{Class, Constant};
 use crate::value::{Time, Value};
 
+/// Larger integers take part only in operations on integers; about 4,900 digits.
+const MOST_BITS: u64 = 16_384;
+
 /// More places than any sensible program asks for; keeps the numbers small.
 pub(super) const MOST_PLACES: i64 = 2000;
 
@@ -24,7 +27,7 @@ pub(super) struct Decimal {
 pub(super) fn of_number(value: &Value) -> Option<Decimal> {
     match value {
         Value::Int(int) => Some(Decimal { unscaled: BigInt::from(*int), scale: 0 }),
-        Value::Big(big) => Some(Decimal { unscaled: (**big).clone(), scale: 0 }),
+        Value::Big(big) if big.bits() <= MOST_BITS => Some(Decimal { unscaled: (**big).clone(), scale: 0 }),
         Value::Float(float) => Decimal::of_float(*float),
         _ => None,
     }
@@ -163,10 +166,15 @@ impl Decimal {
     }
 }
 
-/// Both numbers with the same number of places.
-pub(super) fn aligned(a: Decimal, b: Decimal) -> Res<(Decimal, Decimal)> {
+/// Brings both numbers to the same number of places and works on their digits.
+pub(super) fn aligned(
+    a: Decimal,
+    b: Decimal,
+    operation: impl FnOnce(BigInt, BigInt) -> Res<BigInt>,
+) -> Res<Decimal> {
     let scale = a.scale.max(b.scale);
-    Ok((a.rescaled(scale, Rounding::Unnecessary)?, b.rescaled(scale, Rounding::Unnecessary)?))
+    let exact = |number: Decimal| number.rescaled(scale, Rounding::Unnecessary);
+    Ok(Decimal { unscaled: operation(exact(a)?.unscaled, exact(b)?.unscaled)?, scale })
 }
 
 pub(super) fn stripped(mut number: Decimal) -> Decimal {

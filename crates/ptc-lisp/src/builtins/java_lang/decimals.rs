@@ -4,53 +4,52 @@
 //! operation goes through the exact decimal that a float prints as, so `(.setScale 1.005 2 HALF_UP)`
 //! gives 1.01 and `(.add 0.1 0.2)` gives 0.3.
 
-use num_bigint::Sign;
+use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{Pow, Signed, Zero};
 
 use super::super::{Builtin, args, constant, java_time, native};
 use super::decimal::{Decimal, MOST_PLACES, Rounding, aligned, exact_quotient, of_number, stripped, ten_to};
+use super::numbers::sign;
 use super::{no_method, whole};
-use crate::arith::{check_bits, sized, zero_divisor};
+use crate::arith::{self, check_bits, sized, zero_divisor};
 use crate::error::ErrorKind;
 use crate::heap::Heap;
 use crate::signal::{Res, illegal, raise};
 use crate::value::Value;
 
-/// Methods of two numbers: name, operation, doc, example.
+/// Methods of two numbers: name, operation on integers, operation on decimals, doc, example.
 macro_rules! operations {
-    ($($name:literal $operation:expr, $doc:literal, $source:literal => $shown:literal;)*) => {
+    ($($name:literal $integers:expr, $decimals:expr, $doc:literal, $source:literal => $shown:literal;)*) => {
         [$(native($name, "[n other]", |heap, args| {
-            let operation: fn(Decimal, Decimal) -> Res<Decimal> = $operation;
-            heap.work(1)?;
-            let (a, b) = (receiver(args)?, decimal(args, 1)?);
-            operation(a, b)?.value(args)
+            let integers: fn(&Value, &Value) -> Res = $integers;
+            let decimals: fn(Decimal, Decimal) -> Res<Decimal> = $decimals;
+            if is_integer(&args[0]) && is_integer(&args[1]) {
+                let (a, b) = (&args[0], &args[1]);
+                heap.work(1 + arith::product_cost(a, b).max(arith::quotient_cost(a, b)))?;
+                return integers(a, b);
+            }
+            let (a, b) = (receiver(heap, args)?, decimal(heap, args, 1)?);
+            decimals(a, b)?.value(args)
         }, $doc, &[($source, $shown)])),*]
     };
 }
 
 pub(super) static OPERATIONS: &[Builtin] = &operations! {
-    ".add" |a, b| { let (a, b) = aligned(a, b)?; Ok(a.with(|x| x + b.unscaled)) },
+    ".add" arith::add, |a, b| aligned(a, b, |x, y| Ok(x + y)),
         "The exact decimal sum.", "(.add 0.1 0.2)" => "0.3";
-    ".subtract" |a, b| { let (a, b) = aligned(a, b)?; Ok(a.with(|x| x - b.unscaled)) },
+    ".subtract" arith::sub, |a, b| aligned(a, b, |x, y| Ok(x - y)),
         "The exact decimal difference.", "(.subtract 0.3 0.1)" => "0.2";
-    ".multiply" |a, b| {
-        check_bits(a.unscaled.bits() + b.unscaled.bits())?;
+    ".multiply" arith::mul, |a, b| {
         Ok(Decimal { unscaled: a.unscaled * b.unscaled, scale: a.scale + b.scale })
     }, "The exact decimal product.", "(.multiply 1.1 1.1)" => "1.21";
-    ".remainder" |a, b| {
-        let (a, b) = aligned(a, b)?;
-        if b.unscaled.is_zero() { return zero_divisor(); }
-        Ok(a.with(|x| x % b.unscaled))
-    }, "What division leaves over; it has the sign of the first number.", "(.remainder 7 3)" => "1";
-    ".mod" |a, b| {
-        let (a, b) = aligned(a, b)?;
-        if b.unscaled.is_zero() { return zero_divisor(); }
-        Ok(a.with(|x| x.mod_floor(&b.unscaled)))
-    }, "What division rounded down leaves over.", "(.mod -7 3)" => "2";
-    ".max" |a, b| { let (x, y) = aligned(a.clone(), b.clone())?; Ok(if x.unscaled >= y.unscaled { a } else { b }) },
+    ".remainder" arith::rem, |a, b| aligned(a, b, |x, y| divisor(y).map(|y| x % y)),
+        "What division leaves over; it has the sign of the first number.", "(.remainder 7 3)" => "1";
+    ".mod" arith::modulo, |a, b| aligned(a, b, |x, y| divisor(y).map(|y| x.mod_floor(&y))),
+        "What division rounded down leaves over.", "(.mod -7 3)" => "2";
+    ".max" |a, b| Ok(if arith::less(a, b)? { b } else { a }.clone()), |a, b| aligned(a, b, |x, y| Ok(x.max(y))),
         "The greater number.", "(.max 1 2)" => "2";
-    ".min" |a, b| { let (x, y) = aligned(a.clone(), b.clone())?; Ok(if x.unscaled <= y.unscaled { a } else { b }) },
+    ".min" |a, b| Ok(if arith::less(b, a)? { b } else { a }.clone()), |a, b| aligned(a, b, |x, y| Ok(x.min(y))),
         "The smaller number.", "(.min 1 2)" => "1";
 };
 
@@ -116,16 +115,20 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".negate",
         "[n]",
-        |_, args| receiver(args)?.with(|x| -x).value(args),
+        |heap, args| match is_integer(&args[0]) {
+            true => arith::negate(&args[0]),
+            false => receiver(heap, args)?.with(|x| -x).value(args),
+        },
         "The negated number.",
         &[("(.negate 1.5)", "-1.5")],
     ),
     native(
         ".abs",
         "[n]",
-        |_, args| match &args[0] {
+        |heap, args| match &args[0] {
             Value::Time(_) => java_time::abs(args),
-            _ => receiver(args)?.with(|x| x.abs()).value(args),
+            value if is_integer(value) => Ok(Value::big(args::big(args, 0)?.abs())),
+            _ => receiver(heap, args)?.with(|x| x.abs()).value(args),
         },
         "The absolute value of a number or Duration.",
         &[("(.abs -1.5)", "1.5")],
@@ -140,12 +143,10 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".signum",
         "[n]",
-        |_, args| {
-            Ok(Value::Int(match receiver(args)?.unscaled.sign() {
-                Sign::Minus => -1,
-                Sign::NoSign => 0,
-                Sign::Plus => 1,
-            }))
+        |_, args| match &args[0] {
+            Value::Float(float) if float.is_nan() => args::fail(args, 0, "a finite number"),
+            Value::Int(_) | Value::Big(_) | Value::Float(_) => Ok(sign(arith::sign(&args[0])?)),
+            _ => Err(no_method(args, "a number")),
         },
         "-1, 0 or 1 by the sign.",
         &[("(.signum -2.5)", "-1")],
@@ -153,21 +154,21 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".scale",
         "[n]",
-        |_, args| Ok(receiver(args)?.scale.into()),
+        |heap, args| Ok(receiver(heap, args)?.scale.into()),
         "How many decimal places a number has.",
         &[("(.scale 1.25)", "2")],
     ),
     native(
         ".precision",
         "[n]",
-        |_, args| Ok(receiver(args)?.unscaled.magnitude().to_string().len().into()),
+        |heap, args| Ok(receiver(heap, args)?.unscaled.magnitude().to_string().len().into()),
         "How many digits a number has.",
         &[("(.precision 1.25)", "3")],
     ),
     native(
         ".stripTrailingZeros",
         "[n]",
-        |_, args| stripped(receiver(args)?).value(args),
+        |heap, args| stripped(receiver(heap, args)?).value(args),
         "The number without zeros behind its last decimal place.",
         &[("(.stripTrailingZeros 2.0)", "2")],
     ),
@@ -175,7 +176,7 @@ pub(super) static TABLE: &[Builtin] = &[
         ".toPlainString",
         "[n]",
         |heap, args| {
-            let number = receiver(args)?;
+            let number = receiver(heap, args)?;
             // A float that prints with an exponent has no decimal places of its own.
             let whole = matches!(args[0], Value::Float(float) if float.abs() >= 1e7);
             let text = if whole { stripped(number).plain() } else { number.plain() };
@@ -188,15 +189,17 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".toBigInteger",
         "[n]",
-        |_, args| Ok(Value::big(receiver(args)?.rescaled(0, Rounding::Down)?.unscaled)),
+        |heap, args| Ok(Value::big(receiver(heap, args)?.rescaled(0, Rounding::Down)?.unscaled)),
         "The number cut off to an integer.",
         &[("(.toBigInteger 2.7)", "2")],
     ),
     native(
         ".gcd",
         "[n other]",
-        |_, args| {
+        |heap, args| {
             integer_receiver(args)?;
+            let words = arith::words(&args[0]).max(arith::words(&args[1]));
+            heap.work(1 + words.saturating_mul(words))?;
             Ok(Value::big(args::big(args, 0)?.gcd(&args::big(args, 1)?)))
         },
         "The greatest common divisor of two integers.",
@@ -224,14 +227,25 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
 ];
 
-fn decimal(args: &[Value], at: usize) -> Res<Decimal> {
-    of_number(&args[at]).ok_or_else(|| args::wrong(args, at, "a finite number").into())
+fn is_integer(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Big(_))
 }
 
-fn receiver(args: &[Value]) -> Res<Decimal> {
+fn divisor(number: BigInt) -> Res<BigInt> {
+    if number.is_zero() { zero_divisor() } else { Ok(number) }
+}
+
+/// A number as a decimal. Decimals are kept small enough that every operation on them is quick.
+fn decimal(heap: &mut Heap, args: &[Value], at: usize) -> Res<Decimal> {
+    heap.work(1 + arith::words(&args[at]) * 64)?;
+    of_number(&args[at])
+        .ok_or_else(|| args::wrong(args, at, "a finite number of at most 4,900 digits").into())
+}
+
+fn receiver(heap: &mut Heap, args: &[Value]) -> Res<Decimal> {
     match &args[0] {
-        Value::Float(float) if !float.is_finite() => args::fail(args, 0, "a finite number"),
-        value => of_number(value).ok_or_else(|| no_method(args, "a number")),
+        Value::Int(_) | Value::Big(_) | Value::Float(_) => decimal(heap, args, 0),
+        _ => Err(no_method(args, "a number")),
     }
 }
 
@@ -258,12 +272,9 @@ fn new_decimal(heap: &mut Heap, args: &mut [Value]) -> Res {
                 None => raise(ErrorKind::Format, format!("{} is not a number", heap.brief(&args[0]))),
             }
         }
-        Value::Float(_) => {
-            decimal(args, 0)?;
-            Ok(args::take(args, 0))
-        }
+        value if is_integer(value) => Ok(args::take(args, 0)),
         _ => {
-            decimal(args, 0)?;
+            decimal(heap, args, 0)?;
             Ok(args::take(args, 0))
         }
     }
@@ -276,7 +287,7 @@ fn new_integer(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.work(1 + text.len() + (text.len() / 64).pow(2))?;
     heap.reserve(text.len())?;
     let radix = u32::try_from(radix).ok().filter(|radix| (2..=36).contains(radix));
-    let parsed = radix.and_then(|radix| num_bigint::BigInt::parse_bytes(text.as_bytes(), radix));
+    let parsed = radix.and_then(|radix| BigInt::parse_bytes(text.as_bytes(), radix));
     match parsed {
         Some(int) => sized(int),
         None => raise(ErrorKind::Format, format!("{} is not an integer", heap.brief(&args[0]))),
@@ -284,14 +295,12 @@ fn new_integer(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn set_scale(heap: &mut Heap, args: &mut [Value]) -> Res {
-    heap.work(1)?;
     let rounding = if args.len() > 2 { Rounding::argument(args, 2)? } else { Rounding::Unnecessary };
-    receiver(args)?.rescaled(places(args, 1)?, rounding)?.value(args)
+    receiver(heap, args)?.rescaled(places(args, 1)?, rounding)?.value(args)
 }
 
 fn divide(heap: &mut Heap, args: &mut [Value]) -> Res {
-    heap.work(1)?;
-    let (a, b) = (receiver(args)?, decimal(args, 1)?);
+    let (a, b) = (receiver(heap, args)?, decimal(heap, args, 1)?);
     if b.unscaled.is_zero() {
         return zero_divisor();
     }
@@ -310,18 +319,22 @@ fn divide(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn pow(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let base = receiver(args)?;
+    if !is_integer(&args[0]) {
+        receiver(heap, args)?;
+    }
     let Ok(power) = u32::try_from(whole(args, 1)?) else {
         return illegal("the exponent must not be negative");
     };
+    let base = match of_number(&args[0]) {
+        Some(base) if is_integer(&args[0]) || base.scale * i64::from(power) <= MOST_PLACES => base,
+        // More places than can be kept: a float has no more than seventeen digits anyway.
+        _ => return Ok(Value::Float(crate::float::pow(args::float(args, 0)?, power.into()))),
+    };
     let bits = base.unscaled.bits().saturating_mul(power.into());
     check_bits(bits)?;
-    heap.work(usize::try_from(bits / 64).unwrap_or(usize::MAX).saturating_mul(4))?;
-    let scale = base.scale * i64::from(power);
-    if scale > MOST_PLACES {
-        return Ok(Value::Float(crate::float::pow(args::float(args, 0)?, power.into())));
-    }
-    Decimal { unscaled: base.unscaled.pow(power), scale }.value(args)
+    let words = usize::try_from(bits / 64 + 1).unwrap_or(usize::MAX);
+    heap.work(words.saturating_mul(words.isqrt()))?;
+    Decimal { unscaled: base.unscaled.pow(power), scale: base.scale * i64::from(power) }.value(args)
 }
 
 fn mod_pow(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -159,7 +159,7 @@ impl Time {
                 Ok(Time::Period(Period { years, months, days: sum(a.days, b.days)? }))
             }
             (_, Time::Duration(length)) => {
-                let whole = self.plus(sign * length.as_secs(), Unit::Seconds)?;
+                let whole = self.plus(times(length.as_secs(), sign)?, Unit::Seconds)?;
                 whole.plus(sign * i64::from(length.subsec_nanos()), Unit::Nanos)
             }
             (_, Time::Period(period)) => {

@@ -187,6 +187,7 @@ impl Field {
             DayOfQuarter => 1..=92,
             WeekOfWeekBasedYear | SundayWeekOfYear | AlignedWeekOfYear => 1..=53,
             AlignedWeekOfMonth => 1..=5,
+            SundayWeekOfMonth => 0..=6,
             Year | WeekBasedYear | SundayWeekYear => -9999..=9999,
             YearOfEra => 1..=9999,
             Era => 0..=1,

@@ -13,6 +13,7 @@ mod kind;
 mod parse_iso;
 mod show;
 mod unit;
+mod wire;
 mod zone;
 
 use std::cmp::Ordering;
@@ -236,5 +237,7 @@ pub(crate) fn in_range(value: i64, range: std::ops::RangeInclusive<i64>, what: &
     Err(invalid(format!("{what} must be {} to {}, got {value}", range.start(), range.end())))
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

@@ -22,6 +22,11 @@ fn stop<T>(at: usize, what: impl Into<String>) -> Step<T> {
 impl Formatter {
     /// Reads a whole text.
     pub fn parse(&self, text: &str) -> Result<Parsed, Error> {
+        /// More than any pattern can read.
+        const LONGEST: usize = 8000;
+        if text.len() > LONGEST {
+            return Err(unreadable_with(text, self.source(), "it is too long"));
+        }
         let mut reader = Reader { formatter: self, text, at: 0, parsed: Parsed::new(self, text) };
         let outcome = reader.items(0, 0).and_then(|_| match text.len() - reader.at {
             0 => Ok(()),
@@ -245,7 +250,9 @@ impl Reader<'_> {
 
     fn zone(&mut self, short: bool) -> Step<()> {
         let part = |c: char| c.is_ascii_alphanumeric() || "/_+-:".contains(c);
-        let run = self.rest().find(|c| !part(c)).unwrap_or(self.rest().len());
+        /// Longer than any id of a zone.
+        const LONGEST: usize = 64;
+        let run = self.rest().find(|c| !part(c)).unwrap_or(self.rest().len()).min(LONGEST);
         for end in (1..=run).rev() {
             let id = &self.rest()[..end];
             let found = Zone::parse(id).ok().or_else(|| if short { Zone::by_short_name(id) } else { None });
