@@ -147,40 +147,36 @@ fn size(args: &[Value], at: usize) -> Res<usize> {
     }
 }
 
-/// Groups of up to `n` items, one beginning every `step` items.
-fn groups(heap: &mut Heap, all: &[Value], n: usize, step: usize) -> Res<Vec<Vec<Value>>> {
-    let count = all.len().div_ceil(step);
-    heap.reserve(count.saturating_mul(n.min(all.len()) * size_of::<Value>() + BODY))?;
+/// The first `count` groups of up to `n` items, one beginning every `step` items.
+fn groups(heap: &mut Heap, all: &[Value], n: usize, step: usize, count: usize) -> Res<Vec<Vec<Value>>> {
+    let size = n.min(all.len());
+    heap.reserve(count.saturating_mul(size * size_of::<Value>() + BODY))?;
+    heap.work(count.saturating_mul(size))?;
     let group = |start: usize| all[start..start.saturating_add(n).min(all.len())].to_vec();
-    let groups: Vec<Vec<Value>> = (0..all.len()).step_by(step).map(group).collect();
-    heap.work(groups.iter().map(Vec::len).sum())?;
-    Ok(groups)
+    Ok((0..all.len()).step_by(step).take(count).map(group).collect())
 }
 
 fn partition(heap: &mut Heap, args: &mut [Value]) -> Res {
     let (n, step) = (size(args, 0)?, size(args, 1)?);
     let all = heap.collect(&args[4])?;
-    let pad = if args[3].truthy() { Some(heap.collect(&args[2])?) } else { None };
-    let mut out = Vec::new();
-    for mut group in groups(heap, &all, n, step)? {
-        let missing = n - group.len();
-        if missing > 0 {
-            if let Some(pad) = pad {
-                group.extend(pad.into_iter().take(missing));
-                out.push(Value::seq(group));
-            }
-            break;
-        }
-        out.push(Value::seq(group));
+    let whole = if all.len() < n { 0 } else { (all.len() - n) / step + 1 };
+    let mut out = groups(heap, &all, n, step, whole)?;
+    let next = whole.saturating_mul(step);
+    if args[3].truthy() && next < all.len() {
+        let mut last = all[next..].to_vec();
+        let pad = heap.collect(&args[2])?;
+        let missing = n - last.len();
+        last.extend(pad.into_iter().take(missing));
+        out.push(last);
     }
-    seq_of(heap, out)
+    seq_of(heap, out.into_iter().map(Value::seq).collect())
 }
 
 fn partition_all(heap: &mut Heap, args: &mut [Value]) -> Res {
     let (n, step) = (size(args, 0)?, size(args, 1)?);
     let all = heap.collect(&args[2])?;
-    let groups = groups(heap, &all, n, step)?.into_iter().map(Value::seq).collect();
-    seq_of(heap, groups)
+    let groups = groups(heap, &all, n, step, all.len().div_ceil(step))?;
+    seq_of(heap, groups.into_iter().map(Value::seq).collect())
 }
 
 fn interleave(heap: &mut Heap, args: &mut [Value]) -> Res {

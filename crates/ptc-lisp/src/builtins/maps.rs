@@ -4,11 +4,11 @@
 
 use std::rc::Rc;
 
-use super::access::out_of_bounds;
+use super::access::{items, out_of_bounds};
 use super::vectors::{BODY, charge_copy, conj, take_from};
 use super::{Builtin, args, lookup, native, sorted, transients};
 use crate::error::{Error, ErrorKind};
-use crate::heap::{Heap, not_seqable};
+use crate::heap::Heap;
 use crate::signal::{Res, raise};
 use crate::value::equal::same_key;
 use crate::value::order::compare;
@@ -541,12 +541,12 @@ pub(super) fn find_anywhere(heap: &mut Heap, coll: &Value, key: &Value) -> Res<O
 }
 
 fn zipmap(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let [keys, vals] = [&args[0], &args[1]].map(crate::value::Items::over);
-    let Some(mut keys) = keys else { return Err(not_seqable(&args[0]).into()) };
-    let Some(mut vals) = vals else { return Err(not_seqable(&args[1]).into()) };
+    let (mut keys, mut vals) = (items(&args[0])?, items(&args[1])?);
     let mut table = Table::default();
-    while let Some(key) = super::access::step(&mut keys)? {
-        let Some(value) = super::access::step(&mut vals)? else { break };
+    // Every realised step would begin the walk anew, so lazy sources are left to the core library.
+    let lazy = |_| sorted::call("ptc.impl/zip-lazy", args.to_vec());
+    while let Some(key) = keys.next().map_err(lazy)? {
+        let Some(value) = vals.next().map_err(lazy)? else { break };
         heap.realised(&key)?;
         heap.work(1)?;
         heap.allocated(ENTRY);

@@ -4,7 +4,7 @@ use num_traits::ToPrimitive;
 
 use super::access::{empty_seq, items, rest_of, step, tail};
 use super::vectors::BODY;
-use super::{Builtin, args, native, sorted};
+use super::{Builtin, args, native, registry, sorted};
 use crate::error::ErrorKind;
 use crate::heap::Heap;
 use crate::signal::{Res, Signal, pending, raise};
@@ -284,8 +284,12 @@ fn zip(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     let (mut left, mut right) = (items(&args[0])?, items(&args[1])?);
     let mut out = Vec::new();
-    while let Some(a) = step(&mut left)? {
-        let Some(b) = step(&mut right)? else { break };
+    let lazy = |_| {
+        let vector = registry().qualified("clojure.core/vector").map_or(Value::Nil, Value::Builtin);
+        sorted::call("clojure.core/mapv", vec![vector, args[0].clone(), args[1].clone()])
+    };
+    while let Some(a) = left.next().map_err(lazy)? {
+        let Some(b) = right.next().map_err(lazy)? else { break };
         heap.work(1)?;
         heap.allocated(BODY + 3 * size_of::<Value>());
         out.push(Value::vector(vec![a, b]));

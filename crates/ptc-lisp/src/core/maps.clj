@@ -106,3 +106,14 @@
    (let [f (fn [x] (prim/get-exact smap x x))]
      (if (vector? coll) (mapv f coll) (map f coll))))
   ([s match replacement] (clojure.string/replace s match replacement)))
+
+(ns ptc.impl)
+
+(defn zip-lazy
+  "The map of keys to values pair by pair, when one of them is lazy and may have no end."
+  {:examples [["(zipmap [:a :b] (range))" "{:a 0, :b 1}"]]}
+  [ks vs]
+  (let [values (prim/iter vs)]
+    (reduce* [m {} k ks]
+      (let [v (prim/next values)]
+        (if (prim/end? v) (reduced m) (assoc m k v))))))
