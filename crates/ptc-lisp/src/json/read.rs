@@ -53,7 +53,9 @@ const MAX_DIGITS: usize = 10_000;
 
 /// The value that `text` spells, and about how many bytes it takes.
 pub fn read(text: &str, options: &ReadOptions, names: &mut Names) -> Result<(Value, usize), Fault> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, options, names, size: 0 };
+    let seen = [const { ("", Value::Nil) }; SEEN];
+    let mut reader =
+        Reader { text, bytes: text.as_bytes(), at: 0, options, names, size: 0, seen, members: 0 };
     let value = reader.document()?;
     Ok((value, reader.size))
 }
@@ -70,7 +72,13 @@ struct Reader<'a> {
     options: &'a ReadOptions,
     names: &'a mut Names,
     size: usize,
+    /// Keys seen before, each at the place its text gives it: most objects repeat them.
+    seen: [(&'a str, Value); SEEN],
+    /// How many members the last object had: the next one is likely to have as many.
+    members: usize,
 }
+
+const SEEN: usize = 64;
 
 /// An array or object that is not closed yet.
 enum Open {
@@ -128,7 +136,8 @@ impl<'a> Reader<'a> {
                         self.object(Table::default())?
                     } else {
                         let key = self.key()?;
-                        self.nest(&mut open, Open::Object(Table::default(), key))?;
+                        let table = Table::with_capacity(self.members);
+                        self.nest(&mut open, Open::Object(table, key))?;
                         continue;
                     }
                 }
@@ -175,8 +184,11 @@ impl<'a> Reader<'a> {
             }
             Open::Object(table, key) => {
                 let key = std::mem::take(key);
-                if self.options.duplicates == Duplicates::Last || !table.contains(&key) {
-                    table.insert(key, value);
+                match table.insert(key.clone(), value) {
+                    Some(first) if self.options.duplicates == Duplicates::First => {
+                        table.insert(key, first);
+                    }
+                    _ => {}
                 }
                 if self.eat(b',') {
                     self.skip_space();
@@ -206,6 +218,7 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, table: Table<Value>) -> Result<Value, Fault> {
         self.takes(128 + table.bytes())?;
+        self.members = table.len().min(64);
         Ok(Value::map(table))
     }
 
@@ -214,19 +227,32 @@ impl<'a> Reader<'a> {
         if !self.eat(b'"') {
             return self.syntax("a key in double quotes");
         }
-        let text = self.string()?;
-        let key = match self.options.keys {
-            Keys::Strings => Value::str(&text),
-            Keys::Keywords => {
-                let before = self.names.bytes();
-                let key = Value::Kw(self.names.intern(&text));
-                self.size += self.names.bytes() - before;
-                key
+        let key = match self.string()? {
+            Cow::Borrowed(text) => {
+                let bytes = text.as_bytes();
+                let ends =
+                    bytes.first().zip(bytes.last()).map_or(0, |(a, b)| usize::from(*a) * 7 + usize::from(*b));
+                let place = (text.len() * 31 + ends) % SEEN;
+                if self.seen[place].0 != text || text.is_empty() {
+                    self.seen[place] = (text, self.named(text)?);
+                }
+                self.seen[place].1.clone()
             }
+            Cow::Owned(text) => self.named(&text)?,
         };
-        self.takes(text.len())?;
         self.skip_space();
         if self.eat(b':') { Ok(key) } else { self.syntax("`:` after a key") }
+    }
+
+    /// A key that was not seen before.
+    fn named(&mut self, text: &str) -> Result<Value, Fault> {
+        let before = self.names.bytes();
+        let key = match self.options.keys {
+            Keys::Strings => Value::str(text),
+            Keys::Keywords => Value::Kw(self.names.intern(text)),
+        };
+        self.takes(text.len() + self.names.bytes() - before)?;
+        Ok(key)
     }
 
     fn scalar(&mut self) -> Result<Value, Fault> {

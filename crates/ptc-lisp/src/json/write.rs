@@ -1,5 +1,6 @@
 //! Values to JSON text.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::names::Names;
@@ -53,7 +54,7 @@ fn refused(value: &Value, what: &str) -> Unwritable {
     Unwritable::Value { path: Vec::new(), what }
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     fn value(&mut self, value: &Value) -> Result<(), Unwritable> {
         if self.out.len() > self.options.limit {
             return Err(Unwritable::TooLong);
@@ -155,13 +156,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn object<'v>(
-        &mut self,
-        entries: impl Iterator<Item = (&'v Value, &'v Value)>,
-    ) -> Result<(), Unwritable> {
+    fn object<'v>(&mut self, entries: impl Iterator<Item = (&'v Value, &'v Value)>) -> Result<(), Unwritable>
+    where
+        'a: 'v,
+    {
         let mut members = Vec::with_capacity(entries.size_hint().0);
         for (key, value) in entries {
-            members.push((self.key(key)?, value));
+            members.push((key_text(key, self.names, self.options.lenient)?, value));
         }
         if self.options.sorted {
             members.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -188,19 +189,20 @@ impl Writer<'_> {
         self.out.push('}');
         Ok(())
     }
+}
 
-    fn key(&self, key: &Value) -> Result<String, Unwritable> {
-        Ok(match key {
-            Value::Str(text) => text.as_str().to_owned(),
-            Value::Kw(name) => self.names.text(*name).to_owned(),
-            Value::Int(int) => int.to_string(),
-            Value::Big(int) => int.to_string(),
-            Value::Sym(name) if self.options.lenient => self.names.text(*name).to_owned(),
-            Value::Time(time) if self.options.lenient => time.to_string(),
-            _ if self.options.lenient => pr_str(key, self.names),
-            _ => return Err(refused(key, &format!("a {} as a key", key.type_name()))),
-        })
-    }
+/// The text of a key.
+fn key_text<'v>(key: &'v Value, names: &'v Names, lenient: bool) -> Result<Cow<'v, str>, Unwritable> {
+    Ok(match key {
+        Value::Str(text) => text.as_str().into(),
+        Value::Kw(name) => names.text(*name).into(),
+        Value::Int(int) => int.to_string().into(),
+        Value::Big(int) => int.to_string().into(),
+        Value::Sym(name) if lenient => names.text(*name).into(),
+        Value::Time(time) if lenient => time.to_string().into(),
+        _ if lenient => pr_str(key, names).into(),
+        _ => return Err(refused(key, &format!("a {} as a key", key.type_name()))),
+    })
 }
 
 impl Unwritable {

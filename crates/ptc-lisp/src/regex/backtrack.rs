@@ -51,7 +51,7 @@ pub(super) struct State<'a> {
     pub(super) slots: Vec<usize>,
     counters: Vec<Counter>,
     frames: Vec<Frame>,
-    /// Steps taken.
+    /// Steps taken since [`State::begin`].
     pub(super) steps: u64,
     limit: u64,
     /// Where the previous match ended, for `\G`.
@@ -60,7 +60,7 @@ pub(super) struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    pub(super) fn new(program: &'a Program, text: &'a str, limit: u64) -> State<'a> {
+    pub(super) fn new(program: &'a Program, text: &'a str) -> State<'a> {
         State {
             program,
             text,
@@ -68,10 +68,16 @@ impl<'a> State<'a> {
             counters: vec![Counter { rounds: 0, begin: NONE }; program.counters],
             frames: Vec::new(),
             steps: 0,
-            limit,
+            limit: 0,
             previous: 0,
             whole: false,
         }
+    }
+
+    /// Starts to count steps anew, up to a limit.
+    pub(super) fn begin(&mut self, limit: u64) {
+        self.steps = 0;
+        self.limit = limit;
     }
 
     /// The first match at or after `at`. `previous` is where the match before ended.

@@ -38,6 +38,18 @@ impl Linear {
     }
 }
 
+/// Whether this engine can run a pattern.
+pub(super) fn is_regular(node: &Node) -> bool {
+    let here = match node {
+        Node::Atomic(_) | Node::Look { .. } | Node::Backref { .. } => false,
+        Node::Assert(Assert::SearchStart) | Node::Repeat { mode: Mode::Possessive, .. } => false,
+        // The engines differ in what a group inside remembers of a last, empty round.
+        Node::Repeat { node, .. } => !(node.nullable() && node.has_group()),
+        _ => true,
+    };
+    here && node.children().iter().all(is_regular)
+}
+
 /// The pattern as a tree of the library; `None` for what only the backtracking engine can do.
 fn tree(node: &Node) -> Option<Hir> {
     Some(match node {
@@ -46,9 +58,6 @@ fn tree(node: &Node) -> Option<Hir> {
         Node::Set(set) => Hir::class(Class::Unicode(set.ranges().clone())),
         Node::Concat(nodes) => Hir::concat(nodes.iter().map(tree).collect::<Option<_>>()?),
         Node::Alt(nodes) => Hir::alternation(nodes.iter().map(tree).collect::<Option<_>>()?),
-        Node::Repeat { mode: Mode::Possessive, .. } => return None,
-        // The engines differ in what a group inside remembers of a last, empty round.
-        Node::Repeat { node, .. } if node.nullable() && node.has_group() => return None,
         Node::Repeat { node, min, max, mode } => Hir::repetition(Repetition {
             min: *min,
             max: *max,

@@ -1,11 +1,15 @@
 //! Regular expressions: Java's syntax and meaning, in bounded time.
 //!
-//! A pattern is parsed into a tree of [`node::Node`]s with all flags applied. Two engines run it:
+//! A pattern is parsed into a tree of [`node::Node`]s with all flags applied. Three engines run it:
 //!
 //! | engine | for | time |
 //! |---|---|---|
-//! | `linear` | everything regular | linear in the text |
+//! | `scan` | one character of a set, or a run of them | linear in the text |
+//! | `linear` | everything else that is regular, in long texts | linear in the text |
 //! | `backtrack` | look-around, back-references, possessive quantifiers, `\G`, and the few texts where Java's line anchors mean more than the linear engine knows | counted step by step, with a limit |
+//!
+//! Short texts go to the backtracking engine too, which needs no time to set up; if that takes more than a
+//! few steps per character, the linear engine is there.
 //!
 //! A [`Search`] picks the engine for one text, walks over its matches as Java's `Matcher.find` does, and
 //! keeps count of the work, so that the caller can charge for it.
@@ -18,6 +22,7 @@ mod linear;
 mod node;
 mod parse;
 mod program;
+mod scan;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -39,7 +44,11 @@ pub struct Matcher {
     /// Names of groups with their numbers.
     names: Vec<(String, usize)>,
     groups: usize,
-    linear: Option<linear::Linear>,
+    scan: Option<scan::Scan>,
+    /// Whether the linear engine can run it.
+    regular: bool,
+    /// The linear engine, made when it is first needed.
+    linear: OnceLock<Option<linear::Linear>>,
     /// The linear engine for matching a text as a whole, made when it is first needed.
     whole: OnceLock<Option<linear::Linear>>,
     /// The backtracking engine, made when it is first needed.
@@ -57,10 +66,11 @@ impl Matcher {
         }
         let parsed = parse::parse(source)?;
         let traits = Traits::of(&parsed.node);
-        let linear = linear::Linear::new(&parsed.node, false);
         Ok(Matcher {
+            scan: scan::Scan::new(&parsed.node),
             traits,
-            linear,
+            regular: linear::is_regular(&parsed.node),
+            linear: OnceLock::new(),
             names: parsed.names,
             groups: parsed.groups,
             node: parsed.node,
@@ -86,10 +96,17 @@ impl Matcher {
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
-        let linear = |engine: &linear::Linear| engine.bytes();
-        let whole = self.whole.get().and_then(Option::as_ref).map_or(0, linear);
+        let linear = |engine: &OnceLock<Option<linear::Linear>>| {
+            engine.get().and_then(Option::as_ref).map_or(0, linear::Linear::bytes)
+        };
         let program = self.program.get().map_or(0, program::Program::bytes);
-        size_of::<Matcher>() + self.linear.as_ref().map_or(0, linear) + whole + program
+        let scan = self.scan.as_ref().map_or(0, scan::Scan::bytes);
+        size_of::<Matcher>() + scan + linear(&self.linear) + linear(&self.whole) + program
+    }
+
+    fn linear(&self) -> Option<&linear::Linear> {
+        let make = || if self.regular { linear::Linear::new(&self.node, false) } else { None };
+        self.linear.get_or_init(make).as_ref()
     }
 
     fn program(&self) -> &program::Program {
@@ -97,8 +114,7 @@ impl Matcher {
     }
 
     fn whole(&self) -> Option<&linear::Linear> {
-        self.whole
-            .get_or_init(|| self.linear.as_ref().and_then(|_| linear::Linear::new(&self.node, true)))
-            .as_ref()
+        let make = || if self.regular { linear::Linear::new(&self.node, true) } else { None };
+        self.whole.get_or_init(make).as_ref()
     }
 }

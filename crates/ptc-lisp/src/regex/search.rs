@@ -15,13 +15,15 @@ pub type Span = std::ops::Range<usize>;
 const STEPS: u64 = 1_000_000;
 const STEPS_PER_BYTE: u64 = 32;
 
+/// Up to this many bytes a text is short.
+const SHORT: usize = 2_000;
+
 /// A search for the matches of a pattern in a text.
 #[derive(Debug)]
 pub struct Search<'a> {
     matcher: &'a Matcher,
     text: &'a str,
-    /// The linear engine, unless this text needs the other one.
-    linear: Option<&'a Linear>,
+    pub(super) engine: Engine,
     state: Option<State<'a>>,
     slots: Vec<Option<NonMaxUsize>>,
     /// The last match.
@@ -31,12 +33,28 @@ pub struct Search<'a> {
     cost: u64,
 }
 
+/// The engine that is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Engine {
+    /// The linear engine.
+    Linear,
+    /// The backtracking engine, until it takes too long.
+    Quick,
+    /// The backtracking engine, whatever it takes.
+    Backtracking,
+}
+
 impl<'a> Search<'a> {
     /// A search that has found nothing yet.
     pub fn new(matcher: &'a Matcher, text: &'a str) -> Search<'a> {
-        let linear = matcher.linear.as_ref().filter(|_| !means_more(matcher, text));
+        let engine = match (matcher.regular, text.len() <= SHORT) {
+            (false, _) => Engine::Backtracking,
+            (true, _) if means_more(matcher, text) => Engine::Backtracking,
+            (true, true) => Engine::Quick,
+            (true, false) => Engine::Linear,
+        };
         let credit = (1 << 20) + 64 * text.len();
-        Search { matcher, text, linear, state: None, slots: Vec::new(), last: None, credit, cost: 1 }
+        Search { matcher, text, engine, state: None, slots: Vec::new(), last: None, credit, cost: 1 }
     }
 
     /// Units of work done since the last call; the caller charges for them.
@@ -66,15 +84,14 @@ impl<'a> Search<'a> {
 
     /// Whether the whole text matches; groups are known then.
     pub fn whole(&mut self) -> Result<bool, Error> {
-        let linear = self.linear.and_then(|_| self.matcher.whole());
-        let found = match linear {
-            Some(linear) => self.find_linear(linear, 0, true),
-            None => {
-                let found = self.backtracking(State::whole)?;
-                found.then_some(0..self.text.len())
-            }
+        let found = self.backtracking(State::whole)?;
+        self.last = match found {
+            Some(found) => found.then_some(0..self.text.len()),
+            None => match self.matcher.whole() {
+                Some(linear) => self.find_linear(linear, 0, true),
+                None => self.insist(State::whole)?.then_some(0..self.text.len()),
+            },
         };
-        self.last = found;
         Ok(self.last.is_some())
     }
 
@@ -100,20 +117,30 @@ impl<'a> Search<'a> {
         if at > self.text.len() {
             return Ok(None);
         }
-        if self.overdrawn(at) {
-            self.linear = None;
+        if let Some(scan) = &self.matcher.scan {
+            let found = scan.find(self.text, at);
+            let read = found.as_ref().map_or(self.text.len(), |found| found.end) - at;
+            self.cost += 1 + read as u64 / 8;
+            return Ok(found);
         }
-        if let Some(linear) = self.linear {
-            return Ok(self.find_linear(linear, at, groups));
+        let search = |state: &mut State<'a>| state.find(at, previous);
+        let mut found = self.backtracking(search)?;
+        if found.is_none() {
+            match self.matcher.linear() {
+                Some(linear) if !self.overdrawn(at) => return Ok(self.find_linear(linear, at, groups)),
+                _ => {
+                    self.engine = Engine::Backtracking;
+                    found = Some(self.insist(search)?);
+                }
+            }
         }
-        let found = self.backtracking(|state| state.find(at, previous))?;
-        Ok(if found { self.group(0) } else { None })
+        Ok(if found == Some(true) { self.group(0) } else { None })
     }
 
     /// A pattern such as `a.*z|a` reads to the end of the text for every `a` it finds. Only so much of
     /// that is allowed before the other engine, which counts its steps, takes over.
     fn overdrawn(&mut self, at: usize) -> bool {
-        if self.linear.is_none() || !self.matcher.traits.overruns {
+        if !self.matcher.traits.overruns {
             return false;
         }
         let ahead = self.text.len() - at;
@@ -138,22 +165,49 @@ impl<'a> Search<'a> {
         found
     }
 
+    /// Searches with the backtracking engine, if it is at work; `None` if it is not, or gives up.
     fn backtracking(
+        &mut self,
+        search: impl FnOnce(&mut State<'a>) -> Result<bool, TooComplex>,
+    ) -> Result<Option<bool>, Error> {
+        match self.engine {
+            Engine::Linear => Ok(None),
+            Engine::Backtracking => self.insist(search).map(Some),
+            Engine::Quick => {
+                let found = self.attempt(256 + 16 * self.text.len() as u64, search);
+                if found.is_err() {
+                    self.engine = Engine::Linear;
+                    self.state = None;
+                }
+                Ok(found.ok())
+            }
+        }
+    }
+
+    /// Searches with the backtracking engine; taking too long is an error.
+    fn insist(
         &mut self,
         search: impl FnOnce(&mut State<'a>) -> Result<bool, TooComplex>,
     ) -> Result<bool, Error> {
         let limit = STEPS + STEPS_PER_BYTE * self.text.len() as u64;
-        let program = self.matcher.program();
-        let state = self.state.get_or_insert_with(|| State::new(program, self.text, limit));
-        let before = state.steps;
-        let found = search(state);
-        self.cost += state.steps - before;
-        state.steps = 0;
-        found.map_err(|TooComplex| {
+        self.attempt(limit, search).map_err(|TooComplex| {
             let message = format!("matching took more than {limit} steps and was given up");
             let hint = "avoid nested repetition such as (a+)+ and look-around on long texts";
             Error::new(ErrorKind::Runtime, message).hint(hint)
         })
+    }
+
+    fn attempt(
+        &mut self,
+        limit: u64,
+        search: impl FnOnce(&mut State<'a>) -> Result<bool, TooComplex>,
+    ) -> Result<bool, TooComplex> {
+        let (matcher, text) = (self.matcher, self.text);
+        let state = self.state.get_or_insert_with(|| State::new(matcher.program(), text));
+        state.begin(limit);
+        let found = search(state);
+        self.cost += state.steps;
+        found
     }
 }
 

@@ -1,18 +1,17 @@
 //! Patterns as Java understands them.
 
+use super::search::Engine;
 use super::{Matcher, Search};
 
 /// All matches of a pattern in a text: `start-end` in characters, groups after it.
-pub(super) fn all(pattern: &str, text: &str) -> String {
-    let matcher = match Matcher::compile(pattern) {
-        Ok(matcher) => matcher,
-        Err(_) => return "error".into(),
-    };
-    found_by(&matcher, text)
+fn all(pattern: &str, text: &str) -> String {
+    match Matcher::compile(pattern) {
+        Ok(matcher) => found(Search::new(&matcher, text), &matcher, text),
+        Err(_) => "error".into(),
+    }
 }
 
-fn found_by(matcher: &Matcher, text: &str) -> String {
-    let mut search = Search::new(matcher, text);
+fn found(mut search: Search<'_>, matcher: &Matcher, text: &str) -> String {
     let mut found = Vec::new();
     while let Some(span) = search.next(true).expect("few steps") {
         let count = |end: usize| text[..end].encode_utf16().count();
@@ -51,18 +50,47 @@ fn text_of(form: &crate::syntax::Form) -> &str {
 }
 
 #[test]
-fn the_backtracking_engine_agrees_with_the_linear_one() {
+fn all_engines_agree() {
     let limits = crate::reader::ReadLimits::default();
     for form in crate::reader::read_all(JAVA, &limits).expect("readable") {
         let case: Vec<&str> = form.as_vector().expect("vector").iter().map(text_of).collect();
         let Ok(mut matcher) = Matcher::compile(case[0]) else { continue };
         let whole = Search::new(&matcher, case[1]).whole().expect("few steps");
-        matcher.linear = None;
-        matcher.whole = Default::default();
-        let mut search = Search::new(&matcher, case[1]);
-        assert_eq!(search.whole().expect("few steps"), whole, "{} on {:?}", case[0], case[1]);
-        assert_eq!(found_by(&matcher, case[1]), case[2], "{} in {:?}", case[0], case[1]);
+        matcher.scan = None;
+        for engine in [Engine::Linear, Engine::Quick, Engine::Backtracking] {
+            let mut search = Search::new(&matcher, case[1]);
+            // What a search gives to the backtracking engine only that one can do.
+            if search.engine == Engine::Backtracking && engine == Engine::Linear {
+                continue;
+            }
+            search.engine = engine;
+            assert_eq!(
+                found(search, &matcher, case[1]),
+                case[2],
+                "{} in {:?} by {engine:?}",
+                case[0],
+                case[1]
+            );
+            let mut search = Search::new(&matcher, case[1]);
+            search.engine = engine;
+            assert_eq!(
+                search.whole().expect("few steps"),
+                whole,
+                "{} on {:?} by {engine:?}",
+                case[0],
+                case[1]
+            );
+        }
     }
+}
+
+#[test]
+fn a_quick_try_that_takes_too_long_is_not_an_error() {
+    let matcher = Matcher::compile("(a+)+b|a+c").expect("pattern");
+    let text = format!("{}c", "a".repeat(40));
+    assert_eq!(Search::new(&matcher, &text).next(true), Ok(Some(0..41)));
+    let matcher = Matcher::compile("(a+)+").expect("pattern");
+    assert_eq!(Search::new(&matcher, &text).whole(), Ok(false));
 }
 
 #[test]
