@@ -389,7 +389,7 @@ fn assoc_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
         count = count.max(at + 1);
     }
     charge_copy(heap, &args[0])?;
-    heap.allocated(args.len() * size_of::<Value>());
+    heap.allocated(size_of_val(args));
     let Value::Vec(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
     for (key, value) in pairs(take_from(args, 1)) {
         set_item(&mut body, &key, value)?;
