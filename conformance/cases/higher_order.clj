@@ -364,3 +364,30 @@
 (map count [(take 2 (iterate inc 1)) (take 3 (repeat 1))])  ;=> (2 3)
 (map first [(iterate inc 1) (cycle [7 8])])  ;=> (1 7)
 (let [calls (atom 0) xs (map (fn [x] (swap! calls inc) x) (iterate inc 0))] [(apply nth [xs 3]) (apply nth [xs 3]) @calls])  ;=> [3 3 4]
+
+;;; Parts of sorted collections.
+
+(subseq (sorted-set 1 3 5 7) < 0)  ;=> ()
+(subseq (sorted-set 1 3 5 7) > 9)  ;=> nil
+(rsubseq (sorted-set 1 3 5 7) > 7)  ;=> ()
+(rsubseq (sorted-set 1 3 5 7) < 0)  ;=> nil
+(rsubseq (sorted-set 1 3 5 7) < 4)  ;=> (3 1)
+(rsubseq (sorted-set 1 3 5 7) >= 4)  ;=> (7 5)
+(subseq (sorted-set 1 3 5 7) > 9 < 12)  ;=> nil
+(subseq (sorted-set 1 3 5 7) > 3 < 5)  ;=> ()
+(subseq (sorted-set 1 3 5 7) >= 3 <= 5)  ;=> (3 5)
+(rsubseq (sorted-set 1 3 5 7) > 9 < 12)  ;=> ()
+(rsubseq (sorted-set 1 3 5 7) > -9 < 0)  ;=> nil
+(rsubseq (sorted-set 1 3 5 7) > 3 < 5)  ;=> ()
+(rsubseq (sorted-set 1 3 5 7) >= 3 <= 7)  ;=> (7 5 3)
+(subseq (sorted-map-by (fn [a b] (compare b a)) 1 :a 2 :b 3 :c) > 2)  ;=> ([1 :a])
+(rsubseq (sorted-map-by > 1 :a 2 :b 3 :c) > 3)  ;=> ([1 :a] [2 :b])
+
+;;; Long searches in endless sequences hold on to nothing.
+
+(first (filter (fn [x] (> x 20000)) (iterate inc 0)))  ;=> 20001
+(first (drop-while (fn [x] (< x 20000)) (iterate inc 0)))  ;=> 20000
+(first (keep (fn [x] (when (> x 20000) [x])) (iterate inc 0)))  ;=> [20001]
+(first (for [x (iterate inc 0) :when (> x 20000)] x))  ;=> 20001
+(first (mapcat (fn [x] (when (> x 20000) [x])) (iterate inc 0)))  ;=> 20001
+(first (drop 20000 (iterate inc 0)))  ;=> 20000

@@ -18,6 +18,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native("prim/lazy", "[thunk]", lazy, "A lazy sequence of what the function will give.", &[]),
     native("prim/iter", "[coll]", iter, "A walk over a collection.", &[]),
     native("prim/next", "[iter]", next, "The next item of a walk, or the end marker.", &[]),
+    native("prim/iter-rest", "[iter]", iter_rest, "What is left of a walk as a sequence, or nil.", &[]),
     native("prim/end?", "[x]", is_end, "Whether a walk gave the end marker.", &[]),
     native("prim/apply", "[f args]", apply, "Calls a function with all items of a sequence.", &[]),
     native(
@@ -78,6 +79,13 @@ fn next(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.work(1)?;
     let item = items.borrow_mut().next().map_err(pending)?;
     Ok(item.unwrap_or(Value::Unbound))
+}
+
+fn iter_rest(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let Value::Iter(items) = &args[0] else { return illegal("expected an iterator") };
+    let rest = items.borrow().clone();
+    heap.work(rest.len_hint().unwrap_or(1) / 8 + 1)?;
+    rest.into_seq().map_err(pending)
 }
 
 fn is_end(_: &mut Heap, args: &mut [Value]) -> Res {

@@ -10,11 +10,11 @@
   ([f args]
    ;; An endless sequence of collections can only be strung together lazily.
    (if (and (prim/lazy? args) (identical? f concat))
-     (concat-seqs args)
+     (concat-walks (prim/iter args))
      (prim/apply f args)))
   ([f a args]
    (if (and (prim/lazy? args) (identical? f concat))
-     (concat-seqs (cons a args))
+     (concat-walks (prim/iter (cons a args)))
      (prim/apply f (cons a args))))
   ([f a b args] (prim/apply f (cons a (cons b args))))
   ([f a b c args] (prim/apply f (cons a (cons b (cons c args)))))

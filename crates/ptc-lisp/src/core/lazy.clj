@@ -51,33 +51,36 @@
   ([a] (if (prim/lazy? a) (lazy-seq a) (prim/concat [a])))
   ([a b]
    (if (or (prim/lazy? a) (prim/lazy? b))
-     (concat-lazy a b)
+     (concat-walk (prim/iter a) b)
      (prim/concat [a b])))
   ([a b & more]
    (concat-vec (into [a b] more))))
 
-(defn- concat-lazy [a b]
+(defn- concat-walk [walk b]
   (lazy-seq
-   (let [s (seq a)]
-     (if s
-       (cons (first s) (concat-lazy (rest s) b))
-       (seq b)))))
+   (let [x (prim/next walk)]
+     (if (prim/end? x)
+       (seq b)
+       (cons x (concat-walk walk b))))))
 
 ;; All collections of a vector, strung together.
 (defn- concat-vec [colls]
   (if (some prim/lazy? colls)
-    (concat-seqs colls)
+    (concat-walks (prim/iter colls))
     (prim/concat colls)))
 
-;; All collections of a sequence, which may be lazy itself, strung together lazily.
-(defn- concat-seqs [colls]
+;; All collections of a walk, which may be endless itself, strung together lazily.
+(defn- concat-walks [colls]
   (lazy-seq
-   (loop [colls (seq colls)]
-     (when colls
-       (let [s (seq (first colls))]
-         (if s
-           (cons (first s) (concat-lazy (rest s) (concat-seqs (rest colls))))
-           (recur (next colls))))))))
+   (loop []
+     (let [coll (prim/next colls)]
+       (if (prim/end? coll)
+         nil
+         (let [walk (prim/iter coll)
+               x (prim/next walk)]
+           (if (prim/end? x)
+             (recur)
+             (cons x (concat-walk walk (concat-walks colls))))))))))
 
 (defn take
   "The first n elements of coll. Without a collection, a transducer."
@@ -85,14 +88,17 @@
   ([n] (take-xform n))
   ([n coll]
    (if (prim/lazy? coll)
-     (take-lazy n coll)
+     (take-walk n (prim/iter coll))
      (prim/take n coll))))
 
-(defn- take-lazy [n coll]
+(defn- take-walk [n walk]
   (lazy-seq
-   (when (> n 0)
-     (when-let [s (seq coll)]
-       (cons (first s) (take-lazy (dec n) (rest s)))))))
+   (if (> n 0)
+     (let [x (prim/next walk)]
+       (if (prim/end? x)
+         nil
+         (cons x (take-walk (dec n) walk))))
+     nil)))
 
 (defn drop
   "All but the first n elements of coll. Without a collection, a transducer."
@@ -100,12 +106,15 @@
   ([n] (drop-xform n))
   ([n coll]
    (if (prim/lazy? coll)
-     (lazy-seq
-      (loop [n n s (seq coll)]
-        (if (and s (> n 0))
-          (recur (dec n) (next s))
-          s)))
+     (drop-walk n (prim/iter coll))
      (prim/drop n coll))))
+
+(defn- drop-walk [n walk]
+  (lazy-seq
+   (loop [n n]
+     (if (and (> n 0) (not (prim/end? (prim/next walk))))
+       (recur (dec n))
+       (prim/iter-rest walk)))))
 
 (defn take-last
   "The last n elements of coll, nil if there are none."
@@ -140,13 +149,8 @@
   ([n] (take-nth-xform n))
   ([n coll]
    (if (prim/lazy? coll)
-     (take-nth-lazy n coll)
+     (sequence (take-nth-xform n) coll)
      (prim/take-nth n coll))))
-
-(defn- take-nth-lazy [n coll]
-  (lazy-seq
-   (when-let [s (seq coll)]
-     (cons (first s) (take-nth-lazy n (drop n s))))))
 
 (defn partition
   "Groups of n elements, the starts of two groups step apart (n if not given). A last group that is
@@ -229,7 +233,7 @@
 (defn- interleave-vec [colls]
   (cond
     (not-any? prim/lazy? colls) (prim/interleave colls)
-    (every? prim/lazy? colls) (concat-seqs (map-lazy-rows vector colls))
+    (every? prim/lazy? colls) (concat-walks (prim/iter (map-walks vector (mapv prim/iter colls))))
     :else (prim/concat (mapv-rows vector colls))))
 
 (defn interpose
@@ -238,7 +242,7 @@
   ([sep] (interpose-xform sep))
   ([sep coll]
    (if (prim/lazy? coll)
-     (drop 1 (mapcat (fn [x] [sep x]) coll))
+     (sequence (interpose-xform sep) coll)
      (prim/interpose sep coll))))
 
 (defn distinct
@@ -247,17 +251,8 @@
   ([] (distinct-xform))
   ([coll]
    (if (prim/lazy? coll)
-     (distinct-lazy coll #{})
+     (sequence (distinct-xform) coll)
      (prim/distinct coll))))
-
-(defn- distinct-lazy [coll seen]
-  (lazy-seq
-   (loop [s (seq coll)]
-     (when s
-       (let [x (first s)]
-         (if (contains? seen x)
-           (recur (next s))
-           (cons x (distinct-lazy (rest s) (conj seen x)))))))))
 
 (defn dedupe
   "The elements of coll without those equal to the one before. Without a collection, a transducer."
@@ -273,20 +268,20 @@
   children gives them."
   {:examples [["(filter number? (tree-seq coll? seq [1 [2 [3]]]))" "(1 2 3)"]]}
   [branch? children root]
-  (tree-nodes branch? children (list (list root))))
+  (tree-walk branch? children (list (prim/iter [root]))))
 
-;; pending: the siblings still to visit, innermost level first.
-(defn- tree-nodes [branch? children pending]
+;; walks: the siblings still to visit, innermost level first.
+(defn- tree-walk [branch? children walks]
   (lazy-seq
-   (loop [pending pending]
-     (when-let [level (seq pending)]
-       (if-let [s (seq (first level))]
-         (let [node (first s)
-               outer (cons (rest s) (rest level))]
+   (loop [walks (seq walks)]
+     (if walks
+       (let [node (prim/next (first walks))]
+         (if (prim/end? node)
+           (recur (next walks))
            (cons node
-                 (tree-nodes branch? children
-                             (if (branch? node) (cons (children node) outer) outer))))
-         (recur (rest level)))))))
+                 (tree-walk branch? children
+                            (if (branch? node) (cons (prim/iter (children node)) walks) walks)))))
+       nil))))
 
 (defn iteration
   "A sequence of pages: step is called with a token (:initk at first) and gives a page; :somef says

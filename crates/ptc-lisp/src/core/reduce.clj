@@ -44,14 +44,17 @@
               ["(reductions conj [] [1 2])" "([] [1] [1 2])"]]}
   ([f coll]
    (cond
-     (prim/lazy? coll) (lazy-seq (if-let [s (seq coll)]
-                                   (reductions-lazy f (first s) (rest s))
-                                   (list (f))))
+     (prim/lazy? coll) (let [walk (prim/iter coll)]
+                         (lazy-seq
+                          (let [x (prim/next walk)]
+                            (if (prim/end? x)
+                              (list (f))
+                              (reductions-walk f x walk)))))
      (seq coll) (reductions-eager f (first coll) (rest coll))
      :else (list (f))))
   ([f init coll]
    (if (prim/lazy? coll)
-     (reductions-lazy f init coll)
+     (reductions-walk f init (prim/iter coll))
      (reductions-eager f init coll))))
 
 (defn- reductions-eager [f init coll]
@@ -64,13 +67,15 @@
            (reduced (prim/push out @value))
            (prim/push out value)))))))
 
-(defn- reductions-lazy [f init coll]
+(defn- reductions-walk [f init walk]
   (if (reduced? init)
     (list @init)
     (cons init
           (lazy-seq
-           (when-let [s (seq coll)]
-             (reductions-lazy f (f init (first s)) (rest s)))))))
+           (let [x (prim/next walk)]
+             (if (prim/end? x)
+               nil
+               (reductions-walk f (f init x) walk)))))))
 
 (defn some
   "The first truthy value of pred over coll, or nil. A set as pred finds the first member."

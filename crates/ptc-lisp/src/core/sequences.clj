@@ -1,6 +1,9 @@
 ;; Functions that make a sequence out of others by calling a function on the elements.
 ;; Over realised collections they are eager loops, so no effect waits in an unrealised sequence;
 ;; over lazy input they are lazy. Without a collection they give transducers.
+;;
+;; A lazy version is a function of a walk (prim/iter), not of a sequence: what has been walked over is
+;; not held by anything here, however many elements are skipped before the next one is found.
 
 (ns clojure.core)
 
@@ -13,11 +16,11 @@
   ([f] (map-xform f))
   ([f coll]
    (if (prim/lazy? coll)
-     (map-lazy f coll)
+     (map-walk f (prim/iter coll))
      (prim/as-seq (reduce* [out [] x coll] (prim/push out (f x))))))
   ([f c1 c2]
    (if (and (prim/lazy? c1) (prim/lazy? c2))
-     (map-lazy-2 f c1 c2)
+     (map-walk-2 f (prim/iter c1) (prim/iter c2))
      (prim/as-seq (mapv f c1 c2))))
   ([f c1 c2 c3]
    (map-rows f [c1 c2 c3]))
@@ -32,29 +35,35 @@
       ([acc x] (rf acc (f x)))
       ([acc x & more] (rf acc (prim/apply f (cons x more)))))))
 
-(defn- map-lazy [f coll]
+(defn- map-walk [f walk]
   (lazy-seq
-   (when-let [s (seq coll)]
-     (cons (f (first s)) (map-lazy f (rest s))))))
+   (let [x (prim/next walk)]
+     (if (prim/end? x)
+       nil
+       (cons (f x) (map-walk f walk))))))
 
-(defn- map-lazy-2 [f c1 c2]
+(defn- map-walk-2 [f walk-1 walk-2]
   (lazy-seq
-   (let [s1 (seq c1)
-         s2 (seq c2)]
-     (when (and s1 s2)
-       (cons (f (first s1) (first s2)) (map-lazy-2 f (rest s1) (rest s2)))))))
+   (let [x (prim/next walk-1)]
+     (if (prim/end? x)
+       nil
+       (let [y (prim/next walk-2)]
+         (if (prim/end? y)
+           nil
+           (cons (f x y) (map-walk-2 f walk-1 walk-2))))))))
 
 ;; One realised collection among several bounds the result, so the others may be lazy.
 (defn- map-rows [f colls]
   (if (every? prim/lazy? colls)
-    (map-lazy-rows f colls)
+    (map-walks f (mapv prim/iter colls))
     (prim/as-seq (mapv-rows f colls))))
 
-(defn- map-lazy-rows [f colls]
+(defn- map-walks [f walks]
   (lazy-seq
-   (let [seqs (mapv seq colls)]
-     (when (every? some? seqs)
-       (cons (prim/apply f (mapv first seqs)) (map-lazy-rows f (mapv rest seqs)))))))
+   (let [row (next-row walks)]
+     (if row
+       (cons (prim/apply f row) (map-walks f walks))
+       nil))))
 
 (defn- mapv-rows [f colls]
   (let [walks (mapv prim/iter colls)]
@@ -96,12 +105,12 @@
   ([f] (comp (map f) cat))
   ([f coll]
    (if (prim/lazy? coll)
-     (concat-seqs (map-lazy f coll))
+     (concat-walks (prim/iter (map-walk f (prim/iter coll))))
      (concat-vec (reduce* [out [] x coll] (prim/push out (f x))))))
   ([f coll & colls]
    (let [colls (into [coll] colls)]
      (if (every? prim/lazy? colls)
-       (concat-seqs (map-lazy-rows f colls))
+       (concat-walks (prim/iter (map-walks f (mapv prim/iter colls))))
        (concat-vec (mapv-rows f colls))))))
 
 (defn map-indexed
@@ -119,16 +128,18 @@
             (rf acc (f i x))))))))
   ([f coll]
    (if (prim/lazy? coll)
-     (map-indexed-lazy f 0 coll)
+     (map-indexed-walk f 0 (prim/iter coll))
      (prim/as-seq
       (reduce* [out [] x coll]
         (let [value (f (count out) x)]
           (prim/push out value)))))))
 
-(defn- map-indexed-lazy [f i coll]
+(defn- map-indexed-walk [f i walk]
   (lazy-seq
-   (when-let [s (seq coll)]
-     (cons (f i (first s)) (map-indexed-lazy f (inc i) (rest s))))))
+   (let [x (prim/next walk)]
+     (if (prim/end? x)
+       nil
+       (cons (f i x) (map-indexed-walk f (inc i) walk))))))
 
 (defn filter
   "The elements of coll for which pred is truthy. Without a collection, a transducer."
@@ -143,17 +154,17 @@
        ([acc x] (if (pred x) (rf acc x) acc)))))
   ([pred coll]
    (if (prim/lazy? coll)
-     (filter-lazy pred coll)
+     (filter-walk pred (prim/iter coll))
      (prim/as-seq (reduce* [out [] x coll] (if (pred x) (prim/push out x) out))))))
 
-(defn- filter-lazy [pred coll]
+(defn- filter-walk [pred walk]
   (lazy-seq
-   (loop [s (seq coll)]
-     (when s
-       (let [x (first s)]
-         (if (pred x)
-           (cons x (filter-lazy pred (rest s)))
-           (recur (next s))))))))
+   (loop []
+     (let [x (prim/next walk)]
+       (cond
+         (prim/end? x) nil
+         (pred x) (cons x (filter-walk pred walk))
+         :else (recur))))))
 
 (defn filterv
   "Like filter, but with a vector as the result."
@@ -172,7 +183,7 @@
        ([acc x] (if (pred x) acc (rf acc x))))))
   ([pred coll]
    (if (prim/lazy? coll)
-     (filter-lazy (fn [x] (not (pred x))) coll)
+     (filter-walk (fn [x] (not (pred x))) (prim/iter coll))
      (prim/as-seq (reduce* [out [] x coll] (if (pred x) out (prim/push out x)))))))
 
 (defn keep
@@ -186,11 +197,22 @@
        ([acc x] (let [value (f x)] (if (nil? value) acc (rf acc value)))))))
   ([f coll]
    (if (prim/lazy? coll)
-     (filter-lazy some? (map-lazy f coll))
+     (keep-walk f (prim/iter coll))
      (prim/as-seq
       (reduce* [out [] x coll]
         (let [value (f x)]
           (if (nil? value) out (prim/push out value))))))))
+
+(defn- keep-walk [f walk]
+  (lazy-seq
+   (loop []
+     (let [x (prim/next walk)]
+       (if (prim/end? x)
+         nil
+         (let [value (f x)]
+           (if (nil? value)
+             (recur)
+             (cons value (keep-walk f walk)))))))))
 
 (defn keep-indexed
   "The results of f on each index and element that are not nil. Without a collection, a transducer."
@@ -211,17 +233,18 @@
        ([acc x] (if (pred x) (rf acc x) (reduced acc))))))
   ([pred coll]
    (if (prim/lazy? coll)
-     (take-while-lazy pred coll)
+     (take-while-walk pred (prim/iter coll))
      (prim/as-seq
       (reduce* [out [] x coll]
         (if (pred x) (prim/push out x) (reduced out)))))))
 
-(defn- take-while-lazy [pred coll]
+(defn- take-while-walk [pred walk]
   (lazy-seq
-   (when-let [s (seq coll)]
-     (let [x (first s)]
-       (when (pred x)
-         (cons x (take-while-lazy pred (rest s))))))))
+   (let [x (prim/next walk)]
+     (cond
+       (prim/end? x) nil
+       (pred x) (cons x (take-while-walk pred walk))
+       :else nil))))
 
 (defn drop-while
   "The elements of coll from the first for which pred is not truthy. Without a collection, a
@@ -240,12 +263,17 @@
                 (rf acc x))))))))
   ([pred coll]
    (if (prim/lazy? coll)
-     (lazy-seq
-      (loop [s (seq coll)]
-        (if (and s (pred (first s)))
-          (recur (next s))
-          s)))
+     (drop-while-walk pred (prim/iter coll))
      (prim/drop (prefix-length pred coll) coll))))
+
+(defn- drop-while-walk [pred walk]
+  (lazy-seq
+   (loop []
+     (let [x (prim/next walk)]
+       (cond
+         (prim/end? x) nil
+         (pred x) (recur)
+         :else (cons x (lazy-seq (prim/iter-rest walk))))))))
 
 (defn- prefix-length [pred coll]
   (reduce* [n 0 x coll] (if (pred x) (inc n) (reduced n))))

@@ -120,26 +120,36 @@
   {:examples [["(subseq (sorted-set 1 2 3 4) > 2)" "(3 4)"]
               ["(subseq (sorted-map :a 1 :b 2 :c 3) >= :a < :c)" "([:a 1] [:b 2])"]]}
   ([s test k]
-   (let [cmp (prim/sorted-comparator s)
-         found (filterv (fn [x] (test (ptc.impl/compare-by cmp (sorted-key s x) k) 0)) s)]
-     ;; As in Clojure, nothing is nil at the end of the collection and () at its beginning.
-     (if (or (identical? test >) (identical? test >=)) (seq found) (prim/as-seq found))))
+   (let [part (sorted-part s test k)]
+     (if (upper? test) (seq part) (prim/as-seq part))))
   ([s start-test start-key end-test end-key]
-   (let [cmp (prim/sorted-comparator s)]
-     (seq (filterv (fn [x]
-                     (let [key (sorted-key s x)]
-                       (and (start-test (ptc.impl/compare-by cmp key start-key) 0)
-                            (end-test (ptc.impl/compare-by cmp key end-key) 0))))
-                   s)))))
+   (sorted-between s >= start-key (sorted-part s start-test start-key) end-test end-key)))
 
 (defn rsubseq
   "Like subseq, but in reverse order."
   {:examples [["(rsubseq (sorted-set 1 2 3 4) < 3)" "(2 1)"]]}
   ([s test k]
-   (let [found (reverse (subseq s test k))]
-     (if (or (identical? test <) (identical? test <=)) (seq found) found)))
+   (let [part (reverse (sorted-part s test k))]
+     (if (upper? test) part (seq part))))
   ([s start-test start-key end-test end-key]
-   (seq (reverse (subseq s start-test start-key end-test end-key)))))
+   (let [part (sorted-between s <= end-key (sorted-part s start-test start-key) end-test end-key)]
+     (if part (reverse part) nil))))
+
+(defn- upper? [test]
+  (or (identical? test >) (identical? test >=)))
+
+;; The elements of a sorted collection whose keys pass the test against k, as a vector.
+(defn- sorted-part [s test k]
+  (let [cmp (prim/sorted-comparator s)]
+    (filterv (fn [x] (test (compare-by cmp (sorted-key s x) k) 0)) s)))
+
+;; The part whose keys pass the end test too; nil if no key at all is on the right side of bound.
+(defn- sorted-between [s side bound part end-test end-key]
+  (let [cmp (prim/sorted-comparator s)]
+    (if (zero? (count (sorted-part s side bound)))
+      nil
+      (prim/as-seq
+       (filterv (fn [x] (end-test (compare-by cmp (sorted-key s x) end-key) 0)) part)))))
 
 (defn- sorted-key [s x]
   (if (prim/sorted-set? s) x (key x)))

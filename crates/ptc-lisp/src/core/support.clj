@@ -9,26 +9,26 @@
               ["(for [x (range) :while (< x 2)] x)" "(0 1)"]]}
   [step coll]
   (if (prim/lazy? coll)
-    (lazy-for step coll)
+    (for-walk step (prim/iter coll))
     (prim/as-seq (reduce* [out [] x coll] (step out x)))))
 
-;; Items that add nothing are passed over in a loop, however many they are.
-(defn- lazy-for [step coll]
+(defn- for-walk [step walk]
   (lazy-seq
-   (loop [s (seq coll)]
-     (when s
-       (let [out (step [] (first s))]
-         (cond
-           (reduced? out) (seq @out)
-           (zero? (count out)) (recur (next s))
-           :else (concat-lazy out (lazy-for step (rest s)))))))))
+   (loop []
+     (let [x (prim/next walk)]
+       (if (prim/end? x)
+         nil
+         (let [out (step [] x)]
+           (cond
+             (reduced? out) (seq @out)
+             (zero? (count out)) (recur)
+             :else (concat out (for-walk step walk)))))))))
 
 (defn no-match
   "Raises the error of a case or condp without a clause for its value."
   {:examples [["(try (case 3 1 :a) (catch IllegalArgumentException e :none))" ":none"]]}
   [form value]
-  (prim/illegal (str "No matching clause: " (pr-str value) " in " form)
-                "add a default as the last form"))
+  (prim/illegal (str "No matching clause: " value) (str "add a default as the last form of " form)))
 
 (defn task
   "The journal's result for a task, or that of the thunk, which goes into the journal."

@@ -75,7 +75,7 @@
            done? (seq out)
            (zero? (count out)) (recur)
            :else (do (vreset! cell [])
-                     (concat-lazy out (sequence-lazy rf cell walk)))))))))
+                     (concat out (sequence-lazy rf cell walk)))))))))
 
 (defn eduction
   "The elements of coll as transformed by the xforms, applied from left to right."
