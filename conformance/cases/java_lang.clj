@@ -251,3 +251,21 @@ Double/MAX_VALUE  ;=> 1.7976931348623157E308
 (let [sb (StringBuilder. "abc")] (.length sb))  ;=> 3
 (let [sb (StringBuilder. "abc")] (.deleteCharAt sb 1) (str sb))  ;=> "ac"
 (let [sb (StringBuilder. "abc")] (.setLength sb 1) (str sb))  ;=> "a"
+
+;; What the JVM does otherwise.
+
+; divergence: D54
+(Math/round 5)
+;=> 5
+
+; divergence: D54
+(Math/max 1 2.5)
+;=> 2.5
+
+; divergence: D52
+(.divide (BigDecimal. "10.00") (BigDecimal. "3") RoundingMode/HALF_UP)
+;=> 3.3
+
+; divergence: D52
+(str (.setScale (bigdec 2.5) 2 RoundingMode/HALF_UP))
+;=> "2.5"

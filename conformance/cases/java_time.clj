@@ -348,3 +348,9 @@
 (sort [(LocalDate/of 2024 3 1) (LocalDate/of 2023 3 1)])  ;=> ("2023-03-01" "2024-03-01")
 (= (LocalDate/of 2024 3 1) (LocalDate/parse "2024-03-01"))  ;=> true
 (inst-ms (Instant/ofEpochMilli 5))  ;=> 5
+
+;; What the JVM does otherwise.
+
+; divergence: D53
+(str LocalDate/MAX)
+;=> "9999-12-31"
