@@ -274,7 +274,7 @@ fn reason(name: &str) -> Option<&'static str> {
         (true, Some(stem)) => name.starts_with(stem) || name == *pattern,
         _ => name == *pattern,
     };
-    let listed = REASONS.iter().find(|(_, patterns)| patterns.iter().any(|pattern| matches(&pattern)));
+    let listed = REASONS.iter().find(|(_, patterns)| patterns.iter().any(matches));
     listed
         .map(|(text, _)| *text)
         .or_else(|| left_out().any(|(refused, _)| refused == name).then_some("refused with advice"))

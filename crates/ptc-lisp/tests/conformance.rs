@@ -3,6 +3,8 @@
 //! One test per file, so that a failing feature is named by its test. `conformance/README.md` describes the format,
 //! `conformance/oracle.py` where the answers come from.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads its cases from files")]
+
 #[path = "conformance/cases.rs"]
 mod cases;
 #[path = "conformance/edn.rs"]
