@@ -66,20 +66,6 @@ impl Kind {
             Kind::Uuid => "UUID",
         }
     }
-
-    /// The class name with its package.
-    pub fn full_name(self) -> String {
-        let package = match self {
-            Kind::DateTimeFormatter | Kind::TextStyle | Kind::FormatStyle => "java.time.format",
-            Kind::ChronoUnit | Kind::ChronoField | Kind::TemporalAdjuster | Kind::WeekFields => {
-                "java.time.temporal"
-            }
-            Kind::RoundingMode => "java.math",
-            Kind::Locale | Kind::Base64 | Kind::Date | Kind::Uuid => "java.util",
-            _ => "java.time",
-        };
-        format!("{package}.{}", self.name())
-    }
 }
 
 impl Time {

@@ -106,14 +106,6 @@ impl Zone {
         }
     }
 
-    /// Whether summer time holds at an instant.
-    pub fn is_dst(&self, instant: Timestamp) -> bool {
-        match self {
-            Zone::Fixed(_) => false,
-            Zone::Region(zone) => zone.to_offset_info(instant).dst().is_dst(),
-        }
-    }
-
     /// The date-time in this zone at an instant.
     pub fn at(&self, instant: Timestamp) -> ZonedTime {
         let offset = self.offset_at(instant);
