@@ -71,7 +71,7 @@ impl Builder<'_> {
                 self.compiler.library && matches!(registry().get(*id).decl.run, Run::Core(_))
             }
             NodeKind::Const(_) => false,
-            _ => true,
+            _ => !self.top_level,
         }
     }
 

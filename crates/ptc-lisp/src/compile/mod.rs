@@ -65,7 +65,9 @@ impl Compiler {
         for mut arity in node.arities {
             liveness::mark_last_uses(&mut arity.body);
             let params = arity.params + u16::from(arity.variadic);
+            let top_level = at == 0 && !self.library;
             let mut builder = Builder::new(self, params);
+            builder.top_level = top_level;
             builder.tail(&arity.body)?;
             let Builder { ops, spans, registers, .. } = builder;
             let entry = self.append(ops, spans)?;
@@ -113,6 +115,8 @@ struct Builder<'c> {
     /// How many registers are needed at most.
     registers: Reg,
     target: Target,
+    /// Whether it is the program itself, which stays on the stack so that errors know the place.
+    top_level: bool,
     /// Functions of the `letfn` this one belongs to are looked up by number.
     span: Span,
 }
@@ -128,6 +132,7 @@ impl<'c> Builder<'c> {
             next: params,
             registers: params + 1,
             target: Target { start: 0, registers },
+            top_level: false,
             span: Span::default(),
         }
     }
