@@ -47,7 +47,7 @@ mod sorted;
 mod sorting;
 mod strings;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod transients;
 #[cfg(test)]
 mod trial;

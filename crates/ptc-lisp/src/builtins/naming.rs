@@ -1,6 +1,6 @@
 //! Keywords and symbols: making them, taking them apart.
 
-use super::{Builtin, args, native};
+use super::{Builtin, args, native, registry};
 use crate::error::Error;
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -107,6 +107,10 @@ fn find_keyword(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn symbol(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let [Value::Kw(name) | Value::Sym(name) | Value::Var(name)] = args {
         return Ok(Value::Sym(*name));
+    }
+    // `#'f` of a function of the core library is the function itself.
+    if let [Value::Builtin(id)] = args {
+        return Ok(Value::Sym(heap.intern(registry().get(*id).decl.name)));
     }
     let Some(text) = spelled(heap, args)? else {
         return Err(args::wrong(args, 0, "a string, keyword or symbol").into());

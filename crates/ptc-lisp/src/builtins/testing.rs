@@ -10,7 +10,7 @@ use crate::signal::{Res, Signal};
 use crate::value::Value;
 
 /// A heap with default limits.
-pub(super) fn heap() -> Heap {
+pub(crate) fn heap() -> Heap {
     Heap::new(Arc::new(Names::default()), Limits::default())
 }
 

@@ -3,6 +3,8 @@
 //! Reading keeps integers of any size exact and goes from text straight to [`Value`](crate::value::Value);
 //! nesting waits on an explicit stack. Writing names the path of a value that JSON cannot say.
 
+#[cfg(test)]
+mod properties;
 mod read;
 mod write;
 

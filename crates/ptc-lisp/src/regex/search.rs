@@ -13,7 +13,7 @@ pub type Span = std::ops::Range<usize>;
 
 /// Steps that the backtracking engine may take on any text, and further ones per byte of it.
 const STEPS: u64 = 1_000_000;
-const STEPS_PER_BYTE: u64 = 32;
+const STEPS_PER_BYTE: u64 = 64;
 
 /// Up to this many bytes a text is short.
 const SHORT: usize = 2_000;

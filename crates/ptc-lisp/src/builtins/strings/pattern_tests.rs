@@ -43,6 +43,7 @@ fn replace() {
         (r##"(str/replace "a1" #"([a-z])(\d)" {["a1" "a" "1"] "z"})"##, r#""z""#),
         (r##"(str/replace "abc" #"[ac]" {"a" "1"})"##, "error: type_error"),
         (r##"(str/replace "a" #"a" "$1")"##, "error: index_out_of_bounds"),
+        (r##"(str/replace "b" #"a" "$1")"##, r#""b""#),
         (r##"(str/replace "a" #"a" "$x")"##, "error: illegal_argument"),
         (r##"(str/replace "a" #"a" "\\")"##, "error: illegal_argument"),
         (r#"(str/replace :foo "foo" "bar")"#, r#"":bar""#),

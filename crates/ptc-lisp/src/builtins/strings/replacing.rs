@@ -100,8 +100,9 @@ enum Piece {
 
 /// Replaces matches by a text in which `$1` and `${name}` stand for groups and `\` quotes.
 fn by_template(heap: &mut Heap, regex: &RegexObj, whole: &str, by: &str, first: bool) -> Res {
-    let pieces = template(by, &regex.matcher)?;
-    let groups = pieces.iter().any(|piece| matches!(piece, Piece::Group(group) if *group > 0));
+    let groups = by.contains('$');
+    // As in Java a wrong reference matters only once there is a match.
+    let mut pieces = None;
     let mut out = Output::default();
     let mut search = Search::new(&regex.matcher, whole);
     let mut from = 0;
@@ -109,11 +110,14 @@ fn by_template(heap: &mut Heap, regex: &RegexObj, whole: &str, by: &str, first: 
         let found = search.next(groups);
         heap.work(search.take_cost())?;
         let Some(found) = found? else { break };
+        let pieces = match &pieces {
+            Some(pieces) => pieces,
+            None => pieces.insert(template(by, &regex.matcher)?),
+        };
         out.push(heap, &whole[from..found.start])?;
-        for piece in &pieces {
+        for piece in pieces {
             match piece {
                 Piece::Text(text) => out.push(heap, text)?,
-                Piece::Group(0) => out.push(heap, &whole[found.clone()])?,
                 Piece::Group(group) => out.push(heap, search.group_text(*group).unwrap_or_default())?,
             }
         }

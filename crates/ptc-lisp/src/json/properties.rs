@@ -1,0 +1,93 @@
+//! Laws of reading and writing, over random values.
+
+use proptest::prelude::*;
+
+use super::{Duplicates, ReadOptions, WriteOptions, read, write};
+use crate::builtins::testing::heap;
+use crate::edn;
+use crate::interchange::Keys;
+use crate::names::Names;
+use crate::reader::{ReadLimits, read_one};
+use crate::value::equal::same_key;
+use crate::value::print::pr_str;
+use crate::value::{Table, Value};
+
+/// Values that JSON can hold, with string keys.
+fn values() -> impl Strategy<Value = Plain> {
+    let leaf = prop_oneof![
+        Just(Plain::Nil),
+        any::<bool>().prop_map(Plain::Bool),
+        any::<i64>().prop_map(Plain::Int),
+        any::<i128>().prop_map(Plain::Big),
+        any::<f64>().prop_filter("finite", |float| float.is_finite()).prop_map(Plain::Float),
+        any::<String>().prop_map(Plain::Text),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Plain::Items),
+            prop::collection::vec((any::<String>(), inner), 0..6).prop_map(Plain::Members),
+        ]
+    })
+}
+
+/// A value without shared pointers, which the test runner can hand to another thread.
+#[derive(Clone, Debug)]
+enum Plain {
+    Nil,
+    Bool(bool),
+    Int(i64),
+    Big(i128),
+    Float(f64),
+    Text(String),
+    Items(Vec<Plain>),
+    Members(Vec<(String, Plain)>),
+}
+
+impl Plain {
+    fn value(&self) -> Value {
+        match self {
+            Plain::Nil => Value::Nil,
+            Plain::Bool(flag) => Value::Bool(*flag),
+            Plain::Int(int) => Value::Int(*int),
+            Plain::Big(int) => Value::big((*int).into()),
+            Plain::Float(float) => Value::Float(*float),
+            Plain::Text(text) => Value::str(text),
+            Plain::Items(items) => Value::vector(items.iter().map(Plain::value).collect()),
+            Plain::Members(members) => {
+                let pairs = members.iter().map(|(key, value)| (Value::str(key), value.value()));
+                Value::map(pairs.collect::<Table<Value>>())
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(plain in values(), pretty in any::<bool>()) {
+        let value = plain.value();
+        let mut names = Names::default();
+        let options = WriteOptions { sorted: false, lenient: false, pretty, limit: usize::MAX };
+        let text = write(&value, &names, &options).expect("JSON can hold it");
+        prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
+        let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX };
+        let (back, _) = read(&text, &options, &mut names).expect("readable");
+        prop_assert!(same_key(&back, &value), "{}", text);
+    }
+
+    #[test]
+    fn what_is_not_json_for_another_reader_is_not_json_here(text in "[\\[\\]{}:,\"a0-9.eE+\\- \\\\nutrue]{0,12}") {
+        let other = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+        let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX };
+        prop_assert_eq!(read(&text, &options, &mut Names::default()).is_ok(), other, "{}", text);
+    }
+
+    #[test]
+    fn what_is_printed_reads_back(plain in values()) {
+        let mut heap = heap();
+        let value = plain.value();
+        let text = pr_str(&value, &heap.names);
+        let (form, _) = read_one(&text, &ReadLimits::default()).expect("readable").expect("a form");
+        let back = edn::value_of(&form, &mut heap).expect("data");
+        prop_assert!(same_key(&back, &value), "{}", text);
+    }
+}
