@@ -11,6 +11,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// Programs allocate many small values, which is what this allocator is good at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Run, check and explore PTC-Lisp programs.
 #[derive(Debug, Parser)]
 #[command(name = "ptc", version, about, after_help = AFTER_HELP, arg_required_else_help = true)]
