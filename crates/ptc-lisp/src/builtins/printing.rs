@@ -1,6 +1,6 @@
 //! Printing: to the print list of the run, to a capture of `with-out-str`, or to a string.
 
-use super::{Builtin, args, native};
+use super::{Builtin, args, constant, native};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
@@ -77,6 +77,37 @@ pub(super) static TABLE: &[Builtin] = &[
         "What prn would print, as a string.",
         &[(r#"(prn-str "a")"#, r#""\"a\"\n""#)],
     ),
+    constant(
+        "clojure.core/char-escape-string",
+        |_| {
+            by_character(&[
+                ("\n", "\\n"),
+                ("\t", "\\t"),
+                ("\r", "\\r"),
+                ("\"", "\\\""),
+                ("\\", "\\\\"),
+                ("\u{c}", "\\f"),
+                ("\u{8}", "\\b"),
+            ])
+        },
+        "Characters that are escaped in strings, with their escapes.",
+        &[(r#"(get char-escape-string "\n")"#, r#""\\n""#)],
+    ),
+    constant(
+        "clojure.core/char-name-string",
+        |_| {
+            by_character(&[
+                ("\n", "newline"),
+                ("\t", "tab"),
+                (" ", "space"),
+                ("\u{8}", "backspace"),
+                ("\u{c}", "formfeed"),
+                ("\r", "return"),
+            ])
+        },
+        "Characters that have names, with their names.",
+        &[(r#"(get char-name-string " ")"#, r#""space""#)],
+    ),
     native(
         "prim/capture-begin",
         "[]",
@@ -92,6 +123,10 @@ pub(super) static TABLE: &[Builtin] = &[
         &[],
     ),
 ];
+
+fn by_character(pairs: &[(&str, &str)]) -> Value {
+    Value::map_of(pairs.iter().map(|(character, text)| (Value::str(character), Value::str(text))))
+}
 
 /// The texts of all arguments with spaces between them.
 fn joined(heap: &mut Heap, args: &[Value], style: Style, end: &str) -> Res<String> {

@@ -9,7 +9,6 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::regex::Span;
 use crate::signal::Res;
-use crate::value::text::char_index;
 use crate::value::{CellKind, RegexObj, Shared, Value};
 
 /// What a matcher holds.
@@ -153,10 +152,15 @@ pub(super) fn group_count(_: &mut Heap, args: &mut [Value]) -> Res {
 
 pub(super) fn start(_: &mut Heap, args: &mut [Value]) -> Res {
     let state = state(args)?;
-    Ok(state.group(args)?.map_or(Value::Int(-1), |span| Value::from(char_index(state.text(), span.start))))
+    Ok(state.group(args)?.map_or(Value::Int(-1), |span| units(state.text(), span.start)))
 }
 
 pub(super) fn end(_: &mut Heap, args: &mut [Value]) -> Res {
     let state = state(args)?;
-    Ok(state.group(args)?.map_or(Value::Int(-1), |span| Value::from(char_index(state.text(), span.end))))
+    Ok(state.group(args)?.map_or(Value::Int(-1), |span| units(state.text(), span.end)))
+}
+
+/// A byte offset in UTF-16 units, which is what methods of Java count.
+fn units(text: &str, offset: usize) -> Value {
+    Value::from(text.get(..offset).unwrap_or(text).encode_utf16().count())
 }
