@@ -16,7 +16,6 @@
 (defrecord Point [x y]) (let [p (->Point 1 2)] [(:x p) (:y p)])  ;=> [1 2]
 (defrecord Point [x y]) (map->Point {:x 1 :y 2})  ;=> #user.Point{:x 1, :y 2}
 (defrecord Point [x y]) (Point. 1 2)  ;=> #user.Point{:x 1, :y 2}
-; pending: unknown method .x
 (defrecord Point [x y]) (.x (->Point 1 2))  ;=> 1
 (defrecord Point [x y]) (.-x (->Point 1 2))  ;=> 1
 (defrecord Point [x y]) (assoc (->Point 1 2) :x 10)  ;=> #user.Point{:x 10, :y 2}
@@ -39,9 +38,7 @@
 (defprotocol P (m [x])) (defrecord R [v] P (m [this] (:v this))) [(satisfies? P (->R 1)) (satisfies? P 5)]  ;=> [true false]
 (defprotocol P (m [x])) (m (reify P (m [_] :r)))  ;=> :r
 (defprotocol P (m [x])) (let [k 5] (m (reify P (m [_] (* k 2)))))  ;=> 10
-; pending: unknown method .a
 (deftype T [a b]) (let [t (T. 1 2)] [(.a t) (.-b t)])  ;=> [1 2]
-; pending: unknown method .a
 (deftype T [a]) (.a (->T 5))  ;=> 5
 (defprotocol Stack (push [s x]) (top [s])) (defrecord VS [items] Stack (push [s x] (update s :items conj x)) (top [s] (peek (:items s)))) (-> (->VS []) (push 1) (push 2) top)  ;=> 2
 (defprotocol P (m [x])) (m 5)  ;=!

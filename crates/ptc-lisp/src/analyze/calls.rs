@@ -167,6 +167,12 @@ impl Analyzer<'_> {
             items.extend(args.iter().cloned());
             return self.form(&At(span).list(items), false);
         }
+        if let [record] = args
+            && self.fields.iter().any(|field| *field == name[1..])
+        {
+            let at = At(span);
+            return self.form(&at.call("%clojure.core/get", [record.clone(), at.kw(&name[1..])]), false);
+        }
         let methods = registry().iter().map(|(_, entry)| entry.local).filter(|local| local.starts_with('.'));
         let error = Error::new(ErrorKind::Unsupported, format!("unknown method {name}")).at(span);
         Err(match suggest::closest(name, methods) {

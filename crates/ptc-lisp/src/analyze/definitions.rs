@@ -51,6 +51,8 @@ impl Analyzer<'_> {
                     if matches!(head, "defrecord" | "deftype") {
                         self.define(&format!("->{name}"));
                         self.define(&format!("map->{name}"));
+                        let fields = items.get(2).and_then(Form::as_vector).unwrap_or_default();
+                        self.fields.extend(fields.iter().filter_map(Form::as_symbol).map(str::to_owned));
                     }
                 }
                 if head == "defprotocol" {

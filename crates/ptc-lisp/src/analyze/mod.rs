@@ -87,6 +87,8 @@ pub(crate) struct Analyzer<'a> {
     /// Arities of functions that the program defines exactly once: parameters and whether more may
     /// follow.
     arities: Vec<(String, Option<Arities>)>,
+    /// Fields of the records that the program defines: `(.field record)` reads them.
+    fields: Vec<String>,
     undefined: Vec<Undefined>,
     /// Whether there are more than are kept.
     more_undefined: bool,
@@ -113,6 +115,7 @@ impl<'a> Analyzer<'a> {
             scopes: Scopes::new(),
             defined: Vec::new(),
             arities: Vec::new(),
+            fields: Vec::new(),
             undefined: Vec::new(),
             more_undefined: false,
             manifest: Manifest::default(),
