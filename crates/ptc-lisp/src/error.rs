@@ -156,11 +156,20 @@ impl Error {
         }
     }
 
-    /// The message with the function that found fault before it.
+    /// The error for a call with the wrong number of arguments: `f takes 2 arguments, got 1`. What is
+    /// expected is in words: `2`, `1 or 2`, `at least 1`.
+    pub fn wrong_arity(name: &str, expected: &str, count: usize) -> Self {
+        let plural = if expected == "1" || expected.ends_with(" 1") { "" } else { "s" };
+        Error::new(ErrorKind::Arity, format!("{name} takes {expected} argument{plural}, got {count}"))
+    }
+
+    /// The message with the function that found fault before it. The place says enough about operators.
     pub fn text(&self) -> String {
         match &self.function {
-            Some(function) => format!("{function}: {}", self.message),
-            None => self.message.clone(),
+            Some(function) if function.contains(char::is_alphanumeric) => {
+                format!("{function}: {}", self.message)
+            }
+            _ => self.message.clone(),
         }
     }
 

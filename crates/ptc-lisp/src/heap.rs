@@ -335,7 +335,12 @@ impl Heap {
 
 /// The error for a value that cannot be walked.
 pub fn not_seqable(value: &Value) -> Error {
-    let error = Error::new(ErrorKind::Type, format!("expected a collection, got {}", value.type_name()));
+    let got = match value {
+        Value::Int(int) => format!("integer {int}"),
+        Value::Bool(bool) => format!("boolean {bool}"),
+        other => other.type_name().to_owned(),
+    };
+    let error = Error::new(ErrorKind::Type, format!("expected a collection, got {got}"));
     match value {
         Value::Fn(_) | Value::Builtin(_) => {
             error.hint("the arguments look swapped: the function comes first, the collection last")

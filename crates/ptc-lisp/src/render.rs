@@ -40,7 +40,7 @@ pub fn for_people(error: &Error, source: &str, name: &str) -> String {
 pub fn pieces(error: &Error, source: &str, name: &str) -> Vec<(Role, String)> {
     let mut page = Page { pieces: Vec::new(), gutter: 1 };
     page.push(Role::Kind, error.kind.reason());
-    page.push(Role::Message, &format!(": {}", clean(&cut(&error.message, MESSAGE_MAX))));
+    page.push(Role::Message, &format!(": {}", clean(&cut(&error.text(), MESSAGE_MAX))));
     let marks = marks(error, source);
     let diff = error.repaired.as_deref().map(|repaired| Diff::between(source, repaired));
     let last = marks.iter().map(|mark| mark.line).chain(diff.iter().map(Diff::last_line)).max();
@@ -69,7 +69,7 @@ pub fn for_models(error: &Error, source: &str) -> String {
         let at = Position::of(source, span.start);
         text.push_str(&format!(" at {}:{}", at.line, at.column));
     }
-    let message = one_line(&cut(&error.message, MESSAGE_MAX));
+    let message = one_line(&cut(&error.text(), MESSAGE_MAX));
     text.push_str(&format!(": {}", sentence(&message)));
     if let Some(hint) = &error.hint {
         text.push_str(&format!(" Fix: {}", one_line(&cut(hint, HINT_MAX))));

@@ -37,7 +37,7 @@ pub fn error_fields(error: &Error, source: &str) -> Value {
     let at = error.span.map(|span| Position::of(source, span.start));
     let mut fields = fields(json!({
         "kind": error.kind.reason(),
-        "message": error.message,
+        "message": error.text(),
         "line": at.map(|at| at.line),
         "column": at.map(|at| at.column),
         "hint": error.hint,

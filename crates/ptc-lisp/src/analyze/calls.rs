@@ -59,7 +59,7 @@ impl Analyzer<'_> {
                 if matches!(entry.decl.run, Run::Const(_)) || entry.arity.accepts(count) {
                     return Ok(());
                 }
-                let error = arity_error(entry.local, &entry.arity.describe(), count);
+                let error = Error::wrong_arity(entry.local, &entry.arity.describe(), count);
                 Err(error.hint(usage(entry.local, entry.decl.params)).at(span))
             }
             NodeKind::Global(name) => {
@@ -77,7 +77,7 @@ impl Analyzer<'_> {
                         },
                     )
                     .collect();
-                Err(arity_error(head.as_symbol().unwrap_or(name), &words.join(" or "), count).at(span))
+                Err(Error::wrong_arity(head.as_symbol().unwrap_or(name), &words.join(" or "), count).at(span))
             }
             _ => Ok(()),
         }
@@ -333,13 +333,9 @@ impl Analyzer<'_> {
     }
 }
 
-fn arity_error(name: &str, expected: &str, count: usize) -> Error {
-    let plural = if expected == "1" { "" } else { "s" };
-    Error::new(ErrorKind::Arity, format!("{name} takes {expected} argument{plural}, got {count}"))
-}
-
+/// How to call a function. Of many arities the fewest and the most arguments are enough.
 fn usage(name: &str, params: &str) -> String {
-    let calls: Vec<String> = params
+    let mut calls: Vec<String> = params
         .split('[')
         .skip(1)
         .map(|vector| {
@@ -347,5 +343,8 @@ fn usage(name: &str, params: &str) -> String {
             if names.is_empty() { format!("({name})") } else { format!("({name} {names})") }
         })
         .collect();
+    if calls.len() > 3 {
+        calls.drain(1..calls.len() - 1);
+    }
     format!("write {}", calls.join(" or "))
 }

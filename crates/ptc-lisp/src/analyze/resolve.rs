@@ -100,11 +100,17 @@ impl Analyzer<'_> {
 
     fn no_member(&mut self, ns: &str, local: &str, name: &str, span: Span) -> Result {
         let full = self.namespaces.expand(ns);
-        let mut members: Vec<&str> = registry()
-            .iter()
-            .filter(|(_, entry)| full.iter().any(|known| known == entry.ns))
-            .map(|(_, entry)| entry.local)
-            .collect();
+        let within = |namespaces: &[&String]| -> Vec<&str> {
+            let all = registry().iter().map(|(_, entry)| entry);
+            all.filter(|entry| namespaces.iter().any(|ns| *ns == entry.ns)).map(|entry| entry.local).collect()
+        };
+        // An alias may reach core functions too, but what it is for says more.
+        let (core, own): (Vec<&String>, Vec<&String>) =
+            full.iter().partition(|ns| matches!(ns.as_str(), "clojure.core" | "ptc"));
+        let mut members = within(&own);
+        if members.is_empty() {
+            members = within(&core);
+        }
         if members.is_empty() {
             return self.unknown_namespace(ns, span);
         }

@@ -17,7 +17,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native("prim/bindable-map", "[x]", bindable_map, "The value as a map, for map patterns.", &[]),
 ];
 
-fn nth(_: &mut Heap, args: &mut [Value]) -> Res {
+fn nth(heap: &mut Heap, args: &mut [Value]) -> Res {
     let index = args::count(args, 1)?;
     let item = match &args[0] {
         Value::Vec(body) => body.items.get(index).cloned(),
@@ -34,14 +34,14 @@ fn nth(_: &mut Heap, args: &mut [Value]) -> Res {
         other => {
             let error = Error::new(
                 ErrorKind::Destructure,
-                format!("a vector pattern needs a vector or list, got {}", other.type_name()),
+                format!("a vector pattern needs a vector or list, got {}", heap.brief(other)),
             );
             return Err(match other {
                 Value::Map(_) | Value::Sorted(_) => {
                     error.hint("write {:keys [a b]} for a map, or walk its entries")
                 }
                 Value::Set(_) => error.hint("a set has no order: use (vec s) or (sort s)"),
-                _ => error,
+                _ => error.hint("give it a vector, or bind the value to a plain name"),
             }
             .into());
         }
@@ -55,8 +55,10 @@ fn bindable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) => {}
         Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Bool(_) | Value::Kw(_) | Value::Fn(_) => {
-            let message = format!("a map pattern needs a map, got {}", args[0].type_name());
-            return Err(Error::new(ErrorKind::Destructure, message).into());
+            let message = format!("a map pattern needs a map, got {}", heap.brief(&args[0]));
+            return Err(Error::new(ErrorKind::Destructure, message)
+                .hint("give it a map, or bind the value to a plain name")
+                .into());
         }
         _ => return Ok(args::take(args, 0)),
     }

@@ -115,7 +115,7 @@ impl Machine {
         match entry.decl.run {
             Run::Native(native) => {
                 if !entry.arity.accepts(n) {
-                    return Err(wrong_arity(entry.local, &entry.arity.describe(), n).into());
+                    return Err(Error::wrong_arity(entry.local, &entry.arity.describe(), n).into());
                 }
                 let args = &mut self.fiber.regs[f + 1..f + 1 + n];
                 match native(&mut self.heap, args) {
@@ -194,6 +194,9 @@ impl Machine {
         let entry = registry().get(id);
         if !matches!(entry.ns, "prim" | "ptc.impl") {
             error.function.get_or_insert_with(|| entry.local.to_owned());
+        }
+        if error.kind == ErrorKind::NotCallable {
+            error.hint = Some("pass a function, for example inc, :key or #(…)".to_owned());
         }
         error
     }
@@ -321,13 +324,15 @@ impl Machine {
                 false => arity.params.to_string(),
             })
             .collect();
-        wrong_arity(&name, &words.join(" or "), n)
+        let error = Error::wrong_arity(&name, &words.join(" or "), n);
+        match self.blamed() {
+            Some(id) => {
+                let plural = if n == 1 { "" } else { "s" };
+                error.hint(format!("{} calls it with {n} argument{plural}", registry().get(id).local))
+            }
+            None => error,
+        }
     }
-}
-
-fn wrong_arity(name: &str, expected: &str, count: usize) -> Error {
-    let plural = if expected == "1" { "" } else { "s" };
-    Error::new(ErrorKind::Arity, format!("{name} takes {expected} argument{plural}, got {count}"))
 }
 
 fn not_callable(value: &Value, heap: &crate::heap::Heap) -> Error {

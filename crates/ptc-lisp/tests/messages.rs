@@ -1,0 +1,202 @@
+//! What programs are told about the mistakes models make most: the exact words, as a model reads them.
+
+use ptc_lisp::machine::{Machine, Step};
+use ptc_lisp::render::for_models;
+use ptc_lisp::{Error, Limits};
+
+/// The error that a program ends with.
+fn failure(source: &str) -> Error {
+    let mut machine = Machine::new(Limits::default());
+    if let Err(error) = machine.load(source) {
+        return error;
+    }
+    loop {
+        match machine.run(1_000_000) {
+            Step::Failed(error) => return error,
+            Step::Yield => {}
+            other => panic!("{source} does not fail: {other:?} {}", machine.value()),
+        }
+    }
+}
+
+fn check(cases: &[(&str, &str)]) {
+    for (source, expected) in cases {
+        assert_eq!(for_models(&failure(source), source), *expected, "{source}");
+    }
+}
+
+#[test]
+fn calls_with_the_wrong_number_of_arguments() {
+    check(&[
+        ("((fn [x] x) 1 2)", "arity_error at 1:1: this function takes 1 argument, got 2."),
+        ("(defn f [a b] a) (f 1)", "arity_error at 1:18: f takes 2 arguments, got 1."),
+        ("(let [f (fn [a & more] a)] (f))", "arity_error at 1:28: f takes at least 1 argument, got 0."),
+        ("(defn g ([a] 1) ([a b] 2)) (g 1 2 3)", "arity_error at 1:28: g takes 1 or 2 arguments, got 3."),
+        (
+            "(get {})",
+            "arity_error at 1:1: get takes 2 or 3 arguments, got 1. \
+             Fix: write (get coll key) or (get coll key not-found)",
+        ),
+        (
+            "(update {} :a)",
+            "arity_error at 1:1: update takes at least 3 arguments, got 2. \
+             Fix: write (update m k f) or (update m k f a b c & more)",
+        ),
+        (
+            "(reduce (fn [a] a) [1 2 3])",
+            "arity_error at 1:1: reduce: this function takes 1 argument, got 2. \
+             Fix: reduce calls it with 2 arguments",
+        ),
+        (
+            "(map (fn [a b] a) [1 2])",
+            "arity_error at 1:1: map: this function takes 2 arguments, got 1. \
+             Fix: map calls it with 1 argument",
+        ),
+        ("(:a {} 1 2)", "arity_error at 1:1: a keyword takes 1 or 2 arguments as a function, got 3."),
+    ]);
+}
+
+#[test]
+fn values_that_are_not_functions() {
+    check(&[
+        (
+            "((+ 1 2))",
+            "not_callable at 1:1: 3 is not a function. Fix: there may be one pair of parentheses too many",
+        ),
+        (
+            "(filter 5 [1])",
+            "not_callable at 1:1: filter: 5 is not a function. \
+             Fix: pass a function, for example inc, :key or #(…)",
+        ),
+        (
+            "(data/orders)",
+            "invalid_form at 1:2: data/orders is data, not a function. \
+             Fix: write data/orders without parentheses",
+        ),
+    ]);
+}
+
+#[test]
+fn values_of_the_wrong_type() {
+    check(&[
+        (
+            "(+ 1 nil)",
+            "type_error at 1:1: expected a number, got nil. \
+             Fix: a value is missing: check the key or path, or give a default such as (or x 0)",
+        ),
+        (
+            "(Math/sqrt \"a\")",
+            "type_error at 1:1: sqrt: expected a number, got string \"a\". \
+             Fix: turn text into a number first with parse-long or parse-double",
+        ),
+        ("(count 5)", "type_error at 1:1: count: expected a collection, got integer 5."),
+        (
+            "(str/upper-case nil)",
+            "type_error at 1:1: upper-case: argument 1 must be a string, got nil. \
+             Fix: handle nil first: (or s \"\") or (when s …)",
+        ),
+        (
+            "(sort [1 \"a\"])",
+            "type_error at 1:1: sort: cannot compare string with integer. \
+             Fix: compare values of one type: numbers, strings, keywords, vectors or dates",
+        ),
+        (
+            "(let [[a b] 5] a)",
+            "destructure_error at 1:7: a vector pattern needs a vector or list, got 5. \
+             Fix: give it a vector, or bind the value to a plain name",
+        ),
+        (
+            "(let [{:keys [a]} 5] a)",
+            "destructure_error at 1:7: a map pattern needs a map, got 5. \
+             Fix: give it a map, or bind the value to a plain name",
+        ),
+        (
+            "(nth [1 2] 5)",
+            "index_out_of_bounds at 1:1: nth: index 5 is outside the vector of 2 items. \
+             Fix: use (get coll index) or (nth coll index default)",
+        ),
+    ]);
+}
+
+#[test]
+fn names_that_are_not_there() {
+    check(&[
+        (
+            "(let [total 1]\n  (+ totl (fliter odd? [])))",
+            "unbound_var at 2:6: undefined names: totl, fliter. \
+             Fix: did you mean total in place of totl?; did you mean filter in place of fliter?",
+        ),
+        ("(length [1])", "unbound_var at 1:2: undefined name: length. Fix: write (count coll)"),
+        (
+            "(str/uper-case \"a\")",
+            "invalid_form at 1:2: str/uper-case is not available. Fix: did you mean str/upper-case?",
+        ),
+        (
+            "(tool/search {})",
+            "unknown_tool at 1:1: unknown tool: search. Fix: no tools are available to this program",
+        ),
+    ]);
+}
+
+#[test]
+fn clojure_that_is_left_out() {
+    check(&[
+        (
+            "(defmacro m [] 1)",
+            "unsupported_form at 1:2: defmacro is not part of PTC-Lisp: programs cannot define macros. \
+             Fix: write a function with defn",
+        ),
+        (
+            "(slurp \"x\")",
+            "unsupported_form at 1:2: slurp is not part of PTC-Lisp: programs cannot read files. \
+             Fix: inputs are in data/, other data comes from tools",
+        ),
+        (
+            "(future 1)",
+            "unsupported_form at 1:2: future is not part of PTC-Lisp: there are no threads. \
+             Fix: use pmap or pcalls for calls that can run side by side",
+        ),
+        (
+            "(map #(map #(inc %) %) [[1]])",
+            "parse_error at 1:12: `#()` cannot stand inside another `#()`: it would not be clear whose `%` is \
+             meant. Fix: write one of them as `(fn [x] …)`",
+        ),
+    ]);
+}
+
+#[test]
+fn forms_written_wrongly() {
+    check(&[
+        ("(let (a 1) a)", "invalid_form at 1:6: expected a vector of bindings: (let [name value …] body…)."),
+        (
+            "(loop [x 1] (+ 1 (recur 2)))",
+            "invalid_form at 1:18: recur must be in tail position. \
+             Fix: nothing may happen after recur: make it the last expression of its branch",
+        ),
+        (
+            "(cond (= 1 2) :a :b)",
+            "invalid_form at 1:18: cond needs pairs of test and value. \
+             Fix: the last test has no value; write :else before a default",
+        ),
+        (
+            "{:a 1 :a 2}",
+            "duplicate_key at 1:7: duplicate key in a map literal. Fix: keep one of the two; each key may stand once",
+        ),
+    ]);
+}
+
+#[test]
+fn limits() {
+    check(&[
+        (
+            "(loop [] (recur))",
+            "fuel_exceeded at 1:10: the program used up its 100000000 units of fuel. \
+             Fix: check for an endless loop, or do less work per run",
+        ),
+        (
+            "(vec (repeat 5000000 \"x\"))",
+            "memory_exceeded at 1:6: the program needs more than its 67108864 bytes of memory. \
+             Fix: keep less at once: filter early, aggregate with reduce, return less",
+        ),
+    ]);
+}
