@@ -1,5 +1,7 @@
 //! Making strings out of values: `str`, `join`, `escape`.
 
+use std::rc::Rc;
+
 use super::super::args::{self, text};
 use super::super::registry;
 use super::replacing::is_callable;
@@ -7,7 +9,7 @@ use super::{string_bytes, write};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
 use crate::value::text::graphemes;
-use crate::value::{Items, Value};
+use crate::value::{Items, Text, Value};
 
 pub(super) fn str(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut bytes = 0usize;
@@ -28,9 +30,13 @@ pub(super) fn str(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let [Value::Str(only)] = args {
         return Ok(Value::Str(only.clone()));
     }
-    write(heap, bytes)?;
     // The first string's buffer grows in place if nobody else holds it, so that building a text up
-    // piece by piece takes linear time.
+    // piece by piece takes linear time, and costs as much.
+    let grows = match args.first() {
+        Some(Value::Str(Text::Long(text))) if Rc::strong_count(text) == 1 => text.len(),
+        _ => 0,
+    };
+    write(heap, bytes - grows)?;
     let mut out = match args.first_mut() {
         Some(first @ Value::Str(_)) => match std::mem::replace(first, Value::Nil) {
             Value::Str(text) => text.into_string(),
