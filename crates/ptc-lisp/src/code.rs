@@ -155,6 +155,18 @@ pub enum Const {
     Set(Vec<Const>),
 }
 
+impl Const {
+    /// Whether it refers to a definition, itself or inside. Constants nest no deeper than source text.
+    pub fn refers(&self) -> bool {
+        match self {
+            Const::Var(_) => true,
+            Const::List(items) | Const::Vector(items) | Const::Set(items) => items.iter().any(Const::refers),
+            Const::Map(pairs) => pairs.iter().any(|(key, value)| key.refers() || value.refers()),
+            _ => false,
+        }
+    }
+}
+
 /// One arity of a function.
 #[derive(Clone, Debug)]
 pub struct Arity {

@@ -117,6 +117,46 @@ fn the_manifest_names_every_tool_with_literal_arguments_and_a_bound() {
 }
 
 #[test]
+fn the_manifest_shows_literal_arguments_as_the_tool_sees_them() {
+    let mut machine = machine();
+    let mut uses = |source: &str| machine.check(source).expect("it checks").uses.remove(0);
+    let json = |tool_use: &ptc_lisp::analyze::ToolUse| tool_use.args.clone().map(serde_json::Value::Object);
+    let whole = uses("(tool/price :unit-id :a :tags #{\"x\"} :at {:deep-key [nil true 1.5]})");
+    assert_eq!(
+        json(&whole),
+        Some(json!({"unit_id": "a", "tags": ["x"], "at": {"deep_key": [null, true, 1.5]}}))
+    );
+    assert!(whole.complete);
+    let part = uses("(let [n 2] (tool/price {:n n :unit 1}))");
+    assert_eq!((json(&part), part.complete, part.at_most), (Some(json!({"unit": 1})), false, Some(1)));
+    let unknown = uses("(let [args {}] (tool/price args))");
+    assert_eq!((json(&unknown), unknown.complete, unknown.at_most), (None, false, Some(1)));
+}
+
+#[test]
+fn what_earlier_programs_left_may_call_their_tools_as_long_as_they_are_granted() {
+    let mut machine = machine();
+    for source in ["(defn cost [] (tool/price {:n 1}))", "tool/price"] {
+        run(&mut machine, source).0.expect("it runs");
+    }
+    assert_eq!(machine.check("(+ 1 2)").expect("it checks").tools(), Vec::<&str>::new());
+    for source in ["(cost)", "(map (fn [_] (cost)) [1])", "(*1 {:n 1})", "(#'cost)"] {
+        let manifest = machine.check(source).expect("it checks");
+        assert_eq!((manifest.tools(), manifest.max_calls()), (vec!["price"], None), "{source}");
+        let (result, made, _) = run(&mut machine, source);
+        result.unwrap_or_else(|error| panic!("{source}: {error}"));
+        assert_eq!(made.len(), 1, "{source}");
+        run(&mut machine, "tool/price").0.expect("it runs");
+    }
+    machine.set_tools([]);
+    let error = run(&mut machine, "(cost)").0.expect_err("the tool is gone");
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ErrorKind::UnknownTool, "tool price is no longer granted")
+    );
+}
+
+#[test]
 fn definitions_and_results_last_from_program_to_program() {
     let mut machine = machine();
     let steps = [

@@ -159,12 +159,19 @@ mod eval {
         let tools = file("check-tools.json", r#"{"search": {"default": []}, "gh/pr": {"default": 1}}"#);
         let cases = [
             ("(println 1) (+ 1 2)", 0, "ok, calls no tools\n"),
-            ("(tool/search {:q \"a\"})", 0, "ok, may call search (at most 1 calls)\n"),
-            ("(map #(tool/search {:q %}) [1 2])", 0, "ok, may call search\n"),
+            ("(tool/search {:q \"a\"})", 0, "ok, may call search once\n  search {\"q\":\"a\"}, once\n"),
             (
-                "(tool/search {}) (tool/call {:server \"gh\" :tool \"pr\"})",
+                "(tool/search {:q data/x :n 1})",
                 0,
-                "ok, may call call, search (at most 2 calls)\n",
+                "ok, may call search once\n  search {\"n\":1} and more, once\n",
+            ),
+            ("(map #(tool/search {:q %}) [1 2])", 0, "ok, may call search\n  search, any number of times\n"),
+            ("(map tool/search [{}])", 0, "ok, may call search\n  search, any number of times\n"),
+            (
+                "(tool/search) (tool/call {:server \"gh\" :tool \"pr\" :args {:n data/n :user-id 1}})",
+                0,
+                "ok, may call call, search, at most 2 times in all\n  search {}, once\n  \
+                 call {\"server\":\"gh\",\"tool\":\"pr\",\"args\":{\"user_id\":1}} and more, once\n",
             ),
             ("(tool/serch {})", 1, ""),
         ];
@@ -464,6 +471,12 @@ mod tools {
     }
 
     #[test]
+    fn hyphens_find_underscores() {
+        let answer = answer("(tool/get-user {:id 1})", json!({"get_user": {"default": "x"}}));
+        assert_eq!((&answer["json"], &answer["calls"][0]["tool"]), (&json!("x"), &json!("get_user")));
+    }
+
+    #[test]
     fn only_granted_tools_are_there() {
         assert_eq!(answer("(tool/g {})", json!({"f": {"default": 1}}))["error"]["kind"], "unknown_tool");
         assert_eq!(answer("(tool/call {})", json!({"f": {"default": 1}}))["error"]["kind"], "unknown_tool");
@@ -569,6 +582,16 @@ mod repl {
     #[test]
     fn a_form_that_never_closes_is_reported() {
         assert!(session("(+ 1\n").starts_with("parse_error: the text ends"));
+    }
+
+    #[test]
+    fn functions_defined_earlier_may_call_their_tools() {
+        let tools = file("repl-later.json", r#"{"get_user": {"default": 5}}"#);
+        let ran = with_input(
+            &["repl", "--tools", &tools],
+            "(defn f [] (tool/get-user {}))\n(inc (f))\ntool/get_user\n(*1 {})\n",
+        );
+        assert!(ran.out.starts_with("#'f\n6\n") && ran.out.ends_with("\n5\n"), "{}", ran.out);
     }
 
     #[test]

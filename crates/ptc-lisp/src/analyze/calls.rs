@@ -85,13 +85,8 @@ impl Analyzer<'_> {
 
     /// `(tool/name)`, `(tool/name {…})`, `(tool/name :k v …)`
     fn tool_call(&mut self, name: &str, args: &[Form], span: Span) -> Result {
-        self.check_tool(name, span)?;
+        let name = self.granted(name, span)?;
         let nodes = self.forms(args)?;
-        let literal = match nodes.as_slice() {
-            [] => Some(Const::Map(Vec::new())),
-            [Node { kind: NodeKind::Const(value @ Const::Map(_)), .. }] => Some(value.clone()),
-            _ => None,
-        };
         let positional = match args {
             [] => false,
             [one] => !matches!(
@@ -113,8 +108,8 @@ impl Analyzer<'_> {
                 .hint(format!("write (tool/{name} {{:name value}})"))
                 .at(span));
         }
-        self.manifest.add(name, literal);
-        let function = Node::new(NodeKind::Const(Const::Tool(name.to_owned())), span);
+        self.manifest.add_call(&name, &nodes);
+        let function = Node::new(NodeKind::Const(Const::Tool(name)), span);
         Ok(Node::new(NodeKind::Call(Box::new(function), nodes), span))
     }
 

@@ -1,6 +1,9 @@
-//! The effect manifest: which tools a program may call. There is no eval and no dynamic name, so it
-//! is sound: it may name too much, never too little.
+//! The effect manifest: which tools a program may call, with what, and how often. There is no eval and
+//! no dynamic name, so it is sound: it may name too much, never too little.
 
+use serde_json::{Map, Number, Value as Json};
+
+use super::node::{Node, NodeKind};
 use crate::code::Const;
 
 /// A use of a tool in a program.
@@ -8,8 +11,10 @@ use crate::code::Const;
 pub struct ToolUse {
     /// The tool.
     pub tool: String,
-    /// Its arguments, where they are literal.
-    pub args: Option<Const>,
+    /// The arguments that are literal, as the tool will see them; `None` where nothing is known.
+    pub args: Option<Map<String, Json>>,
+    /// Whether these are all arguments.
+    pub complete: bool,
     /// How often this place can run at most, if that is known.
     pub at_most: Option<u64>,
 }
@@ -24,10 +29,19 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Notes a use at the place being analysed.
-    pub(super) fn add(&mut self, tool: &str, args: Option<Const>) {
-        let at_most = (self.repeats == 0 && args.is_some()).then_some(1);
-        self.uses.push(ToolUse { tool: tool.to_owned(), args, at_most });
+    /// Notes a call at the place being analysed.
+    pub(super) fn add_call(&mut self, tool: &str, args: &[Node]) {
+        let at_most = (self.repeats == 0).then_some(1);
+        let (args, complete) = match literal_args(tool, args) {
+            Some((args, complete)) => (Some(args), complete),
+            None => (None, false),
+        };
+        self.uses.push(ToolUse { tool: tool.to_owned(), args, complete, at_most });
+    }
+
+    /// Notes a tool that is handed on as a value: who calls it, and how, is not known.
+    pub(crate) fn add_mention(&mut self, tool: &str) {
+        self.uses.push(ToolUse { tool: tool.to_owned(), args: None, complete: false, at_most: None });
     }
 
     pub(super) fn settle(&mut self) {
@@ -51,4 +65,75 @@ impl Manifest {
     pub fn max_calls(&self) -> Option<u64> {
         self.uses.iter().map(|tool_use| tool_use.at_most).sum()
     }
+}
+
+/// The literal arguments of a call, and whether they are all.
+fn literal_args(tool: &str, args: &[Node]) -> Option<(Map<String, Json>, bool)> {
+    match args {
+        [] => Some((Map::new(), true)),
+        [Node { kind: NodeKind::Const(Const::Nil), .. }] => Some((Map::new(), true)),
+        [Node { kind: NodeKind::Const(value @ Const::Map(_)), .. }] => match json(value) {
+            Some(Json::Object(fields)) => Some((fields, true)),
+            _ => None,
+        },
+        [Node { kind: NodeKind::Map(pairs), .. }] => {
+            Some(fields(&mut pairs.iter().map(|(key, value)| (key, value))))
+        }
+        [Node { kind: NodeKind::Const(Const::Symbol(target)), .. }, rest @ ..] if tool == "call" => {
+            let (server, name) = target.split_once('/')?;
+            let (args, complete) = literal_args("", rest).unwrap_or_default();
+            let fields = [("server", Json::from(server)), ("tool", name.into()), ("args", args.into())];
+            Some((fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect(), complete))
+        }
+        _ if args.len().is_multiple_of(2) => {
+            Some(fields(&mut args.chunks_exact(2).map(|pair| (&pair[0], &pair[1]))))
+        }
+        _ => None,
+    }
+}
+
+fn fields(pairs: &mut dyn Iterator<Item = (&Node, &Node)>) -> (Map<String, Json>, bool) {
+    let (mut known, mut complete) = (Map::new(), true);
+    for pair in pairs {
+        let literal = match (&pair.0.kind, &pair.1.kind) {
+            (NodeKind::Const(key), NodeKind::Const(value)) => key_text(key).zip(json(value)),
+            (NodeKind::Const(key), NodeKind::Map(inner)) => {
+                let (inner, all) = fields(&mut inner.iter().map(|(key, value)| (key, value)));
+                complete &= all;
+                key_text(key).map(|key| (key, inner.into()))
+            }
+            _ => None,
+        };
+        complete &= literal.is_some();
+        known.extend(literal);
+    }
+    (known, complete)
+}
+
+/// A key as tools see it: with underscores.
+fn key_text(key: &Const) -> Option<String> {
+    match key {
+        Const::Keyword(name) | Const::Symbol(name) => Some(name.replace('-', "_")),
+        Const::Str(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// A constant as JSON, if it has a plain form. Constants nest no deeper than source text.
+fn json(value: &Const) -> Option<Json> {
+    Some(match value {
+        Const::Nil => Json::Null,
+        Const::Bool(value) => Json::Bool(*value),
+        Const::Int(int) => Json::from(*int),
+        Const::Float(float) => Json::Number(Number::from_f64(*float)?),
+        Const::Str(text) | Const::Keyword(text) | Const::Symbol(text) => Json::String(text.clone()),
+        Const::Vector(items) | Const::List(items) | Const::Set(items) => {
+            Json::Array(items.iter().map(json).collect::<Option<_>>()?)
+        }
+        Const::Map(pairs) => {
+            let field = |(key, value): &(Const, Const)| Some((key_text(key)?, json(value)?));
+            Json::Object(pairs.iter().map(field).collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
 }

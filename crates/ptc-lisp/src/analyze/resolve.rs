@@ -141,15 +141,18 @@ impl Analyzer<'_> {
 
     /// `tool/name` in value position.
     pub(super) fn tool(&mut self, name: &str, span: Span) -> Result {
-        self.check_tool(name, span)?;
-        self.manifest.add(name, None);
-        Ok(Node::new(NodeKind::Const(Const::Tool(name.to_owned())), span))
+        let name = self.granted(name, span)?;
+        self.manifest.add_mention(&name);
+        Ok(Node::new(NodeKind::Const(Const::Tool(name)), span))
     }
 
-    pub(super) fn check_tool(&self, name: &str, span: Span) -> Result<()> {
-        let Some(tools) = self.world.tools() else { return Ok(()) };
-        if tools.iter().any(|tool| tool == name || tool.replace('_', "-") == name.replace('_', "-")) {
-            return Ok(());
+    /// The tool that `name` stands for, as it was granted: exact, else with hyphens for underscores.
+    pub(super) fn granted(&self, name: &str, span: Span) -> Result<String> {
+        let Some(tools) = self.world.tools() else { return Ok(name.to_owned()) };
+        let hyphened = |tool: &str| tool.replace('_', "-");
+        let alike = || tools.iter().find(|tool| hyphened(tool) == hyphened(name));
+        if let Some(tool) = tools.iter().find(|tool| *tool == name).or_else(alike) {
+            return Ok(tool.clone());
         }
         let error = Error::new(ErrorKind::UnknownTool, format!("unknown tool: {name}")).at(span);
         let close = suggest::closest(name, tools.iter().map(String::as_str));

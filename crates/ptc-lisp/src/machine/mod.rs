@@ -20,7 +20,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::analyze::{Manifest, World, analyze};
-use crate::code::Linked;
+use crate::code::{Const, Linked, Op, Unit};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -106,6 +106,8 @@ pub struct Machine {
     history: Vec<Value>,
     source: Arc<str>,
     manifest: Manifest,
+    /// Tools that definitions and values of earlier programs may call, sorted.
+    carried: Vec<String>,
     fiber: Fiber,
     /// Fibers that are not running, by number; the running one's place is empty.
     fibers: Vec<Option<Fiber>>,
@@ -138,6 +140,7 @@ impl Machine {
             history: Vec::new(),
             source: Arc::from(""),
             manifest: Manifest::default(),
+            carried: Vec::new(),
             fiber: Fiber::new(),
             fibers: Vec::new(),
             current: 0,
@@ -179,11 +182,11 @@ impl Machine {
     /// What a program needs, without running it: every mistake that shows before it runs, and the
     /// tools it may call.
     pub fn check(&mut self, source: &str) -> Result<Manifest, Error> {
-        let (analysis, _) = self.analyse(source)?;
-        Ok(analysis.manifest)
+        Ok(self.prepare(source)?.1)
     }
 
-    fn analyse(&mut self, source: &str) -> Result<(crate::analyze::Analysis, Arc<str>), Error> {
+    /// Reads, checks and compiles a program.
+    fn prepare(&mut self, source: &str) -> Result<(Unit, Manifest), Error> {
         self.source = Arc::from(source);
         let limits = ReadLimits {
             max_bytes: self.heap.limits.source_bytes,
@@ -195,22 +198,38 @@ impl Machine {
         }
         let forms = read_all(source, &limits)?;
         let analysis = analyze(&forms, &Known { machine: self })?;
-        Ok((analysis, self.source.clone()))
+        let unit = compile(analysis.body, self.source.clone())?;
+        let mut manifest = analysis.manifest;
+        if self.reaches_back(&unit) {
+            self.carried
+                .iter()
+                .filter(|tool| self.tools.contains(tool))
+                .for_each(|tool| manifest.add_mention(tool));
+        }
+        Ok((unit, manifest))
+    }
+
+    /// Whether a program uses what earlier ones left behind, which may call the tools they could call.
+    fn reaches_back(&self, unit: &Unit) -> bool {
+        let known = Known { machine: self };
+        unit.globals.iter().any(|name| known.has_global(name))
+            || unit.ops.iter().any(|op| matches!(op, Op::History { .. }))
+            || unit.consts.iter().any(Const::refers)
     }
 
     /// Reads, checks and compiles a program and makes it the one to run.
     pub fn load(&mut self, source: &str) -> Result<Manifest, Error> {
+        self.cancel();
         self.reset();
-        let (analysis, text) = self.analyse(source)?;
-        let unit = compile(analysis.body, text)?;
+        let (unit, manifest) = self.prepare(source)?;
         let entry = unit.funcs.len() - 1;
         // The program's own function comes first to be numbered and last to be finished.
         let entry =
             unit.funcs.iter().position(|func| func.name.is_none() && func.captures == 0).unwrap_or(entry);
         let linked = self.link(Arc::new(unit))?;
-        self.manifest = analysis.manifest.clone();
+        self.manifest = manifest.clone();
         self.start(&linked, entry);
-        Ok(analysis.manifest)
+        Ok(manifest)
     }
 
     fn start(&mut self, linked: &Rc<Linked>, entry: usize) {
@@ -252,6 +271,10 @@ impl Machine {
         self.heap.flush_prints();
         if keep {
             self.globals.commit();
+            let tools = self.manifest.tools().into_iter().map(str::to_owned);
+            self.carried.extend(tools);
+            self.carried.sort_unstable();
+            self.carried.dedup();
         } else {
             self.globals.rollback();
         }

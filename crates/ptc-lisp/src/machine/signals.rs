@@ -282,6 +282,10 @@ impl Machine {
 
     /// Leaves the machine for a tool call.
     fn suspend(&mut self, request: ToolRequest, dst: Option<Reg>) -> Go {
+        if !self.tools.contains(&request.tool) {
+            let message = format!("tool {} is no longer granted", request.tool);
+            return self.raise(Error::new(ErrorKind::UnknownTool, message));
+        }
         if !self.manifest.allows(&request.tool) {
             let message = format!("tool {} is not in the program's manifest", request.tool);
             return self.raise(Error::new(ErrorKind::UnknownTool, message));

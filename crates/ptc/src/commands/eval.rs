@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::{Error, Limits};
 use serde_json::{Value, json};
@@ -197,26 +198,8 @@ fn check(machine: &mut Machine, name: &str, source: &str, as_json: bool) -> anyh
     let checked = machine.check(source);
     let mut out = io::stdout().lock();
     let written = match (&checked, as_json) {
-        (Ok(manifest), true) => {
-            let uses: Vec<Value> = manifest
-                .uses
-                .iter()
-                .map(|tool_use| json!({"tool": tool_use.tool, "at_most": tool_use.at_most}))
-                .collect();
-            writeln!(
-                out,
-                "{}",
-                json!({"ok": true, "tools": manifest.tools(), "max_calls": manifest.max_calls(), "uses": uses})
-            )
-        }
-        (Ok(manifest), false) => {
-            let tools = manifest.tools();
-            match manifest.max_calls() {
-                _ if tools.is_empty() => writeln!(out, "ok, calls no tools"),
-                Some(most) => writeln!(out, "ok, may call {} (at most {most} calls)", tools.join(", ")),
-                None => writeln!(out, "ok, may call {}", tools.join(", ")),
-            }
-        }
+        (Ok(manifest), true) => writeln!(out, "{}", manifest_json(manifest)),
+        (Ok(manifest), false) => writeln!(out, "{}", manifest_text(manifest)),
         (Err(error), true) => {
             writeln!(out, "{}", json!({"ok": false, "error": report::error_fields(error, source)}))
         }
@@ -227,6 +210,39 @@ fn check(machine: &mut Machine, name: &str, source: &str, as_json: bool) -> anyh
     };
     ignore_closed_pipe(written)?;
     Ok(report::outcome(&checked.map(|_| Signal::Value)))
+}
+
+fn manifest_json(manifest: &Manifest) -> Value {
+    let tool_use = |tool_use: &ToolUse| {
+        json!({
+            "tool": tool_use.tool,
+            "args": tool_use.args,
+            "complete": tool_use.complete,
+            "at_most": tool_use.at_most,
+        })
+    };
+    let uses: Vec<Value> = manifest.uses.iter().map(tool_use).collect();
+    json!({"ok": true, "tools": manifest.tools(), "max_calls": manifest.max_calls(), "uses": uses})
+}
+
+/// The tools in one line, then one line per place that uses one.
+fn manifest_text(manifest: &Manifest) -> String {
+    let mut lines = vec![match (manifest.tools().as_slice(), manifest.max_calls()) {
+        ([], _) => "ok, calls no tools".to_owned(),
+        (tools, Some(1)) => format!("ok, may call {} once", tools.join(", ")),
+        (tools, Some(most)) => format!("ok, may call {}, at most {most} times in all", tools.join(", ")),
+        (tools, None) => format!("ok, may call {}", tools.join(", ")),
+    }];
+    for tool_use in &manifest.uses {
+        let args = match &tool_use.args {
+            Some(args) if tool_use.complete => format!(" {}", Value::Object(args.clone())),
+            Some(args) if !args.is_empty() => format!(" {} and more", Value::Object(args.clone())),
+            _ => String::new(),
+        };
+        let often = if tool_use.at_most == Some(1) { "once" } else { "any number of times" };
+        lines.push(format!("  {}{args}, {often}", tool_use.tool));
+    }
+    lines.join("\n")
 }
 
 fn print_text(machine: &Machine, ran: &Ran, name: &str) -> io::Result<()> {
