@@ -23,9 +23,9 @@ pub fn functions() -> String {
         let title = if ns.is_empty() { "Methods and constructors" } else { ns };
         let _ = write!(out, "\n## {title}\n\n");
         for entry in entries {
-            let doc = entry.decl.doc.split_whitespace().collect::<Vec<_>>().join(" ");
-            let _ = write!(out, "- **`{}`** `{}` {doc}", entry.local, entry.decl.params);
-            if let Some((source, value)) = entry.decl.examples.first() {
+            let doc = entry.doc().split_whitespace().collect::<Vec<_>>().join(" ");
+            let _ = write!(out, "- **`{}`** `{}` {doc}", entry.local, entry.params());
+            if let Some((source, value)) = entry.examples().first() {
                 let _ = write!(out, " Example: `{source}` gives `{value}`.");
             }
             out.push('\n');

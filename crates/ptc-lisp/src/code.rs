@@ -215,7 +215,7 @@ pub struct Unit {
     pub ops: Vec<Op>,
     /// Where each instruction comes from.
     pub spans: Vec<Span>,
-    /// All functions; the last is the program itself.
+    /// All functions; the first is the program itself.
     pub funcs: Vec<Func>,
     /// All constants.
     pub consts: Vec<Const>,

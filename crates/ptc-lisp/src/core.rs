@@ -1,11 +1,11 @@
-//! The core library's own source: read, declared and compiled once per process.
+//! The core library's own source. A function is read and compiled when it is first used, once per process.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::analyze::node::NodeKind;
 use crate::analyze::{World, analyze_core};
-use crate::builtins::{Builtin, Example, Run};
-use crate::code::{Const, Unit};
+use crate::builtins::{Arity, Example};
+use crate::code::Unit;
 use crate::compile::Compiler;
 use crate::names::Names;
 use crate::reader::{ReadLimits, read_all};
@@ -34,57 +34,112 @@ const FILES: &[(&str, &str)] = &[
     ("walk", include_str!("core/walk.clj")),
 ];
 
-/// A function of the core library's source.
+/// Names that core functions use as constants. Every machine knows them from the start, so that linked
+/// core functions can be shared by all machines of a thread; a test holds the list complete.
+const NAMES: &[&str] = &[
+    "ancestors",
+    "default",
+    "descendants",
+    "else",
+    "hierarchy",
+    "impls",
+    "initk",
+    "kf",
+    "methods",
+    "name",
+    "parents",
+    "pcalls",
+    "pmap",
+    "prefers",
+    "ptc.impl/halt",
+    "ptc.impl/multi",
+    "ptc.impl/none",
+    "ptc.impl/protocol",
+    "somef",
+    "vf",
+];
+
+/// A function of the core library's source. Only its name is known at the start; the rest is read and
+/// compiled when it is first needed, which keeps start-up short.
 struct Source {
-    ns: String,
+    ns: &'static str,
+    name: &'static str,
+    text: &'static str,
+    declaration: OnceLock<Declaration>,
+    unit: OnceLock<Arc<Unit>>,
+}
+
+/// What a `defn` of the core library says about itself.
+pub(crate) struct Declaration {
+    /// Parameter vectors.
+    pub params: String,
+    /// How many arguments it takes.
+    pub arity: Arity,
+    /// The docstring.
+    pub doc: String,
+    /// Examples that run as tests.
+    pub examples: Vec<Example>,
     form: Form,
-    decl: Builtin,
 }
 
-struct Compiled {
-    unit: Arc<Unit>,
-    numbers: Vec<u32>,
-    names: Arc<Names>,
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(scan_files);
+static BASE_NAMES: LazyLock<Arc<Names>> = LazyLock::new(|| {
+    let mut names = Names::default();
+    NAMES.iter().for_each(|name| {
+        names.intern(name);
+    });
+    Arc::new(names)
+});
+
+/// The qualified names of all functions written in the language, in order of place.
+pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
+    SOURCES.iter().map(|source| source.name)
 }
 
-static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
-static COMPILED: LazyLock<Compiled> = LazyLock::new(compile_sources);
-
-/// The declarations of all functions written in the language, for the registry.
-pub(crate) fn declarations() -> impl Iterator<Item = Builtin> {
-    SOURCES.iter().map(|source| source.decl)
+/// What the function at `place` says about itself.
+pub(crate) fn declaration(place: u32) -> &'static Declaration {
+    let source = &SOURCES[place as usize];
+    source.declaration.get_or_init(|| declare(source))
 }
 
-/// The compiled library.
-pub(crate) fn unit() -> Arc<Unit> {
-    COMPILED.unit.clone()
+/// The source text of the function at `place`.
+pub(crate) fn source_text(place: u32) -> &'static str {
+    SOURCES[place as usize].text
 }
 
-/// The number in the unit of the function at `place` in the sources.
-#[inline]
-pub(crate) fn function_number(place: u32) -> u32 {
-    COMPILED.numbers[place as usize]
+/// How many functions there are.
+pub(crate) fn function_count() -> usize {
+    SOURCES.len()
+}
+
+/// The compiled function at `place`: the first function of its own unit.
+pub(crate) fn unit(place: u32) -> Arc<Unit> {
+    let source = &SOURCES[place as usize];
+    source.unit.get_or_init(|| Arc::new(compile_source(source, declaration(place)))).clone()
 }
 
 /// Names that every machine knows from the start.
 pub(crate) fn names() -> Arc<Names> {
-    COMPILED.names.clone()
+    BASE_NAMES.clone()
 }
 
-fn read_sources() -> Vec<Source> {
-    let mut sources: Vec<Source> = Vec::new();
+/// Finds the functions in the source files: a top-level form begins at the start of a line.
+fn scan_files() -> Vec<Source> {
+    let mut sources = Vec::new();
     for (file, text) in FILES {
-        let mut ns = "clojure.core".to_owned();
-        let forms = read_all(text, &ReadLimits::default())
-            .unwrap_or_else(|error| panic!("core/{file}.clj does not read: {error}"));
-        for form in forms {
-            match form.as_list() {
-                Some([head, name, ..]) if head.as_symbol() == Some("ns") => {
-                    ns = name.as_symbol().unwrap_or_default().to_owned();
-                }
-                Some([head, ..]) if matches!(head.as_symbol(), Some("defn" | "defn-")) => {
-                    let place = u32::try_from(sources.len()).expect("few functions");
-                    sources.push(declare(&ns, &form, place));
+        let mut ns = "clojure.core";
+        let mut starts = text.match_indices("\n(").map(|(at, _)| at + 1).peekable();
+        while let Some(start) = starts.next() {
+            let text = text[start..starts.peek().copied().unwrap_or(text.len())].trim_end();
+            let mut words = text[1..].split_whitespace().map(|word| word.trim_end_matches(')'));
+            match (words.next(), words.next()) {
+                (Some("ns"), Some(name)) => ns = name,
+                (Some(head @ ("defn" | "defn-")), Some(name)) => {
+                    let private = head == "defn-" && ns != "ptc.impl";
+                    let name = format!("{}/{name}", if private { "ptc.impl" } else { ns });
+                    let name = Box::leak(name.into_boxed_str());
+                    let (declaration, unit) = (OnceLock::new(), OnceLock::new());
+                    sources.push(Source { ns, name, text, declaration, unit });
                 }
                 _ => panic!("core/{file}.clj holds more than ns, defn and defn-"),
             }
@@ -93,16 +148,17 @@ fn read_sources() -> Vec<Source> {
     sources
 }
 
-/// The declaration that a `defn` makes: name, parameters, docstring and examples.
-fn declare(ns: &str, form: &Form, place: u32) -> Source {
-    let items = form.as_list().unwrap_or_default();
-    let name = items.get(1).and_then(Form::as_symbol).unwrap_or_default();
-    let mut doc = "";
+/// Reads a `defn`: parameters, docstring and examples.
+fn declare(source: &Source) -> Declaration {
+    let forms = read_all(source.text, &ReadLimits::default())
+        .unwrap_or_else(|error| panic!("{} does not read: {error}", source.name));
+    let [form] = forms.as_slice() else { panic!("{} is not one form", source.name) };
+    let mut doc = String::new();
     let mut examples: Vec<Example> = Vec::new();
     let mut params = Vec::new();
-    for item in items.iter().skip(2) {
+    for item in form.as_list().unwrap_or_default().iter().skip(2) {
         match &item.kind {
-            FormKind::Str(text) if doc.is_empty() && params.is_empty() => doc = leak(text),
+            FormKind::Str(text) if doc.is_empty() && params.is_empty() => doc.clone_from(text),
             FormKind::Map(pairs) if params.is_empty() => examples = read_examples(pairs),
             FormKind::Vector(vector) if params.is_empty() => params.push(describe_params(vector)),
             FormKind::List(clause) => {
@@ -113,24 +169,8 @@ fn declare(ns: &str, form: &Form, place: u32) -> Source {
             _ => {}
         }
     }
-    let private = items.first().and_then(Form::as_symbol) == Some("defn-");
-    let full = if private && !matches!(ns, "ptc.impl") {
-        format!("ptc.impl/{name}")
-    } else {
-        format!("{ns}/{name}")
-    };
-    let decl = Builtin {
-        name: leak(&full),
-        params: leak(&params.join(" ")),
-        doc,
-        examples: Box::leak(examples.into_boxed_slice()),
-        run: Run::Core(place),
-    };
-    Source { ns: ns.to_owned(), form: strip(form), decl }
-}
-
-fn leak(text: &str) -> &'static str {
-    Box::leak(text.to_owned().into_boxed_str())
+    let params = params.join(" ");
+    Declaration { arity: Arity::parse(&params), params, doc, examples, form: strip(form) }
 }
 
 fn describe_params(vector: &[Form]) -> String {
@@ -140,7 +180,7 @@ fn describe_params(vector: &[Form]) -> String {
 
 fn read_examples(pairs: &[Form]) -> Vec<Example> {
     let text = |form: &Form| match &form.kind {
-        FormKind::Str(text) => leak(text),
+        FormKind::Str(text) => &*Box::leak(text.clone().into_boxed_str()),
         _ => "",
     };
     pairs
@@ -165,35 +205,17 @@ fn strip(form: &Form) -> Form {
     Form::new(FormKind::List([&[head], rest].concat()), form.span)
 }
 
-fn compile_sources() -> Compiled {
+fn compile_source(source: &Source, declaration: &Declaration) -> Unit {
+    let name = source.name;
+    let node = analyze_core(&declaration.form, source.ns, &CoreWorld)
+        .unwrap_or_else(|error| panic!("{name} of the core library is wrong: {error}"));
+    let NodeKind::Fn(mut function) = node.kind else { panic!("{name} is a function") };
+    function.name = Some(name.to_owned());
     let mut compiler = Compiler::for_library();
-    let mut numbers = Vec::with_capacity(SOURCES.len());
-    let mut mistakes = Vec::new();
-    for source in SOURCES.iter() {
-        let name = source.decl.name;
-        let node = match analyze_core(&source.form, &source.ns, &CoreWorld) {
-            Ok(node) => node,
-            Err(error) => {
-                mistakes.push(format!("{name}: {error}"));
-                continue;
-            }
-        };
-        let NodeKind::Fn(mut function) = node.kind else { panic!("{name} is a function") };
-        function.name = Some(name.to_owned());
-        let number = compiler
-            .function(*function)
-            .unwrap_or_else(|error| panic!("{name} of the core library does not compile: {error}"));
-        numbers.push(u32::from(number));
-    }
-    assert!(mistakes.is_empty(), "the core library does not compile:\n{}", mistakes.join("\n"));
-    let unit = compiler.finish(Arc::from(""));
-    let mut names = Names::default();
-    for constant in &unit.consts {
-        if let Const::Keyword(text) | Const::Symbol(text) | Const::Type(text) = constant {
-            names.intern(text);
-        }
-    }
-    Compiled { unit: Arc::new(unit), numbers, names: Arc::new(names) }
+    compiler
+        .function(*function)
+        .unwrap_or_else(|error| panic!("{name} of the core library does not compile: {error}"));
+    compiler.finish(Arc::from(source.text))
 }
 
 /// The core library refers to builtins only.
@@ -214,5 +236,40 @@ impl World for CoreWorld {
 
     fn is_core(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::Const;
+
+    fn collect(constant: &Const, out: &mut Vec<String>) {
+        match constant {
+            Const::Keyword(name)
+            | Const::Symbol(name)
+            | Const::Type(name)
+            | Const::Tool(name)
+            | Const::Var(name) => out.push(name.clone()),
+            Const::List(items) | Const::Vector(items) | Const::Set(items) => {
+                items.iter().for_each(|item| collect(item, out));
+            }
+            Const::Map(pairs) => pairs.iter().for_each(|(key, value)| {
+                collect(key, out);
+                collect(value, out);
+            }),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_function_compiles_and_uses_only_the_listed_names() {
+        let mut used = Vec::new();
+        for place in 0..function_count() {
+            unit(place as u32).consts.iter().for_each(|constant| collect(constant, &mut used));
+        }
+        used.sort_unstable();
+        used.dedup();
+        assert_eq!(NAMES, used, "core::NAMES must list exactly these");
     }
 }

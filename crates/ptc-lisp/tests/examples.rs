@@ -21,13 +21,11 @@ fn eval(source: &str) -> Result<String, Error> {
 fn examples_print_what_they_say() {
     let mut wrong = Vec::new();
     for (_, entry) in registry().iter() {
-        for (source, expected) in entry.decl.examples {
+        for (source, expected) in entry.examples() {
             match eval(source) {
                 Ok(value) if value == *expected => {}
-                Ok(value) => {
-                    wrong.push(format!("{}: {source} gives {value}, not {expected}", entry.decl.name))
-                }
-                Err(error) => wrong.push(format!("{}: {source} fails: {error}", entry.decl.name)),
+                Ok(value) => wrong.push(format!("{}: {source} gives {value}, not {expected}", entry.name)),
+                Err(error) => wrong.push(format!("{}: {source} fails: {error}", entry.name)),
             }
         }
     }
@@ -41,8 +39,8 @@ fn every_public_builtin_is_documented() {
         .map(|(_, entry)| entry)
         // Host calls are declared only to be refused, so nothing of them can be shown.
         .filter(|entry| !matches!(entry.ns, "prim" | "ptc.impl" | "System" | "Thread" | "Runtime"))
-        .filter(|entry| entry.decl.doc.is_empty() || entry.decl.examples.is_empty())
-        .map(|entry| entry.decl.name)
+        .filter(|entry| entry.doc().is_empty() || entry.examples().is_empty())
+        .map(|entry| entry.name)
         .collect();
     assert!(missing.is_empty(), "without doc or example: {}", missing.join(" "));
 }

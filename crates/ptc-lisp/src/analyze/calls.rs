@@ -56,11 +56,11 @@ impl Analyzer<'_> {
         match &function.kind {
             NodeKind::Builtin(id) => {
                 let entry = registry().get(*id);
-                if matches!(entry.decl.run, Run::Const(_)) || entry.arity.accepts(count) {
+                if matches!(entry.run, Run::Const(_)) || entry.arity().accepts(count) {
                     return Ok(());
                 }
-                let error = Error::wrong_arity(entry.local, &entry.arity.describe(), count);
-                Err(error.hint(usage(entry.local, entry.decl.params)).at(span))
+                let error = Error::wrong_arity(entry.local, &entry.arity().describe(), count);
+                Err(error.hint(usage(entry.local, entry.params())).at(span))
             }
             NodeKind::Global(name) => {
                 let Some(arities) = self.known_arities(name) else { return Ok(()) };

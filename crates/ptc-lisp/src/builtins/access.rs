@@ -354,7 +354,7 @@ fn nth_of(heap: &mut Heap, args: &mut [Value], index: usize) -> Res<Option<Value
 /// The group of a matcher's last match.
 fn group_of(heap: &mut Heap, matcher: &Value, index: usize) -> Res<Option<Value>> {
     let mut groups = [matcher.clone()];
-    let run = registry().qualified("clojure.core/re-groups").map(|id| registry().get(id).decl.run);
+    let run = registry().qualified("clojure.core/re-groups").map(|id| registry().get(id).run);
     let Some(Run::Native(re_groups)) = run else { return Ok(None) };
     Ok(match re_groups(heap, &mut groups)? {
         Value::Vec(body) => body.items.get(index).cloned(),

@@ -79,7 +79,7 @@ fn reference(heap: &Heap, args: &[Value]) -> Res<String> {
         Value::Sym(name) | Value::Kw(name) | Value::Type(name) | Value::Var(name) => {
             heap.names.text(*name).to_owned()
         }
-        Value::Builtin(id) => registry().get(*id).decl.name.to_owned(),
+        Value::Builtin(id) => registry().get(*id).name.to_owned(),
         _ => return args::fail(args, 0, "a name"),
     })
 }
@@ -103,8 +103,8 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 /// The documentation of a builtin as people read it.
 pub fn describe(entry: &Entry) -> String {
-    let mut text = format!("{}\n  {}\n  {}", entry.decl.name, entry.decl.params, entry.decl.doc);
-    for (source, value) in entry.decl.examples {
+    let mut text = format!("{}\n  {}\n  {}", entry.name, entry.params(), entry.doc());
+    for (source, value) in entry.examples() {
         text.push_str(&format!("\n  {source} ;=> {value}"));
     }
     text
@@ -112,9 +112,9 @@ pub fn describe(entry: &Entry) -> String {
 
 fn source(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = reference(heap, args)?;
-    let text = match find(&name).map(|entry| entry.decl.run) {
+    let text = match find(&name).map(|entry| entry.run) {
         Some(Run::Native(_) | Run::Const(_)) => format!("{name} is built in."),
-        Some(Run::Core(_)) => format!("{name} is part of the core library."),
+        Some(Run::Core(place)) => crate::core::source_text(place).to_owned(),
         None => format!("No source for {name}."),
     };
     heap.print(&text)?;
@@ -135,7 +135,7 @@ fn limit(heap: &mut Heap, args: &[Value], default: usize) -> usize {
 }
 
 fn line(entry: &Entry) -> Value {
-    Value::string(format!("{} - {}", entry.local, entry.decl.doc))
+    Value::string(format!("{} - {}", entry.local, entry.doc()))
 }
 
 fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -148,7 +148,7 @@ fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
             () if name == wanted => Some(0),
             () if name.starts_with(&wanted) => Some(1),
             () if name.contains(&wanted) => Some(2),
-            () if entry.decl.doc.to_lowercase().contains(&wanted) => Some(3),
+            () if entry.doc().to_lowercase().contains(&wanted) => Some(3),
             () => None,
         }
     };
@@ -194,7 +194,7 @@ fn ns_publics(heap: &mut Heap, args: &mut [Value]) -> Res {
     let ns = namespace(heap, args)?;
     let mut pairs = Vec::new();
     for entry in members(&ns) {
-        if let Some(id) = registry().qualified(entry.decl.name) {
+        if let Some(id) = registry().qualified(entry.name) {
             pairs.push((Value::Sym(heap.intern(entry.local)), Value::Builtin(id)));
         }
     }

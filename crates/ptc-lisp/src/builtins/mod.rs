@@ -58,7 +58,7 @@ use crate::signal::Res;
 use crate::value::Value;
 
 pub(crate) use classes::full_name;
-pub use registry::{Entry, Registry, registry};
+pub use registry::{Arity, Entry, Registry, registry};
 
 /// A native function. Arguments may be taken out of the slice; the machine has checked their number.
 /// A native that answers [`Signal::Force`](crate::signal::Signal) or another "run again" signal must
@@ -79,6 +79,8 @@ pub struct Builtin {
     pub name: &'static str,
     /// Parameter vectors, one per arity: `[coll] [n coll]`, `[f & more]`. Empty for a constant.
     pub params: &'static str,
+    /// How many arguments it takes, read from `params`.
+    pub arity: Arity,
     /// What it does, in a sentence or two.
     pub doc: &'static str,
     /// Examples that run as tests.
@@ -106,7 +108,7 @@ pub const fn native(
     doc: &'static str,
     examples: &'static [Example],
 ) -> Builtin {
-    Builtin { name, params, doc, examples, run: Run::Native(run) }
+    Builtin { name, params, arity: Arity::parse(params), doc, examples, run: Run::Native(run) }
 }
 
 /// Declares a constant.
@@ -116,7 +118,7 @@ pub const fn constant(
     doc: &'static str,
     examples: &'static [Example],
 ) -> Builtin {
-    Builtin { name, params: "", doc, examples, run: Run::Const(value) }
+    Builtin { name, params: "", arity: Arity::NONE, doc, examples, run: Run::Const(value) }
 }
 
 /// All families of natives.

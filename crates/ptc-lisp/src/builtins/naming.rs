@@ -110,7 +110,7 @@ fn symbol(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     // `#'f` of a function of the core library is the function itself.
     if let [Value::Builtin(id)] = args {
-        return Ok(Value::Sym(heap.intern(registry().get(*id).decl.name)));
+        return Ok(Value::Sym(heap.intern(registry().get(*id).name)));
     }
     let Some(text) = spelled(heap, args)? else {
         return Err(args::wrong(args, 0, "a string, keyword or symbol").into());

@@ -19,7 +19,7 @@ fn heap(fuel: u64) -> Heap {
 
 fn call(heap: &mut Heap, name: &str, args: &[Value]) -> Res {
     let id = registry().qualified(&format!("clojure.core/{name}")).expect("a builtin");
-    let Run::Native(run) = registry().get(id).decl.run else { panic!("{name} is native") };
+    let Run::Native(run) = registry().get(id).run else { panic!("{name} is native") };
     run(heap, &mut args.to_vec())
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::{Builtin, BuiltinId, FAMILIES, JAVA_FAMILIES, Run};
+use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, Run};
 use crate::names::split_name;
 
 /// The fewest and most arguments of a function; `None` as the most means any number.
@@ -18,15 +18,31 @@ pub struct Arity {
 }
 
 impl Arity {
+    /// Takes nothing.
+    pub const NONE: Arity = Arity { exact: 0, variadic: None };
+
     /// Reads parameter vectors: `[a b] [a b & more]`.
-    pub fn parse(params: &str) -> Arity {
+    pub const fn parse(params: &str) -> Arity {
+        let text = params.as_bytes();
         let mut arity = Arity { exact: 0, variadic: None };
-        for vector in params.split('[').skip(1) {
-            let names: Vec<&str> = vector.trim_end().trim_end_matches(']').split_whitespace().collect();
-            match names.iter().position(|&name| name == "&") {
-                Some(at) => arity.variadic = u8::try_from(at).ok(),
-                None => arity.exact |= 1 << names.len().min(31),
+        let (mut at, mut count, mut in_name, mut rest) = (0, 0u8, false, false);
+        while at < text.len() {
+            match text[at] {
+                b'[' => (count, in_name, rest) = (0, false, false),
+                b']' if rest => {}
+                b']' => arity.exact |= 1 << if count > 31 { 31 } else { count },
+                b' ' | b'\n' => in_name = false,
+                b'&' if !in_name => {
+                    rest = true;
+                    arity.variadic = Some(count);
+                }
+                _ if !in_name && !rest => {
+                    in_name = true;
+                    count += 1;
+                }
+                _ => {}
             }
+            at += 1;
         }
         arity
     }
@@ -57,14 +73,54 @@ impl Arity {
 /// A builtin as the registry keeps it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The declaration.
-    pub decl: Builtin,
+    /// The qualified name: `clojure.string/trim`, `Math/sqrt`, `.length`.
+    pub name: &'static str,
     /// The namespace or class: `clojure.core`, `Math`; empty for methods.
     pub ns: &'static str,
     /// The name without namespace.
     pub local: &'static str,
+    /// What runs.
+    pub run: Run,
+    /// The declaration; that of a core function is read when it is asked for.
+    decl: Option<&'static Builtin>,
+}
+
+impl Entry {
+    fn new(name: &'static str, run: Run, decl: Option<&'static Builtin>) -> Entry {
+        let (ns, local) = split_name(name);
+        Entry { name, ns: ns.unwrap_or_default(), local, run, decl }
+    }
+
+    fn core(&self) -> Option<&'static crate::core::Declaration> {
+        match self.run {
+            Run::Core(place) => Some(crate::core::declaration(place)),
+            _ => None,
+        }
+    }
+
     /// How many arguments it takes; nothing for a constant.
-    pub arity: Arity,
+    #[inline]
+    pub fn arity(&self) -> Arity {
+        match self.decl {
+            Some(decl) => decl.arity,
+            None => self.core().map_or(Arity::NONE, |decl| decl.arity),
+        }
+    }
+
+    /// Parameter vectors, one per arity; empty for a constant.
+    pub fn params(&self) -> &'static str {
+        self.decl.map(|decl| decl.params).or_else(|| Some(&self.core()?.params)).unwrap_or_default()
+    }
+
+    /// What it does, in a sentence or two.
+    pub fn doc(&self) -> &'static str {
+        self.decl.map(|decl| decl.doc).or_else(|| Some(&self.core()?.doc)).unwrap_or_default()
+    }
+
+    /// Examples that run as tests.
+    pub fn examples(&self) -> &'static [Example] {
+        self.decl.map(|decl| decl.examples).or_else(|| Some(&*self.core()?.examples)).unwrap_or_default()
+    }
 }
 
 /// All builtins.
@@ -89,25 +145,25 @@ impl Registry {
     fn build() -> Registry {
         let java = JAVA_FAMILIES.iter().flat_map(|family| family.iter());
         let declared = FAMILIES.iter().chain(java).flat_map(|family| family.iter());
-        let mut registry =
-            Registry { entries: Vec::new(), by_name: HashMap::default(), by_local: HashMap::default() };
+        let mut registry = Registry {
+            entries: Vec::with_capacity(2048),
+            by_name: HashMap::with_capacity_and_hasher(2048, FixedState::default()),
+            by_local: HashMap::with_capacity_and_hasher(2048, FixedState::default()),
+        };
         for decl in declared {
-            registry.add(*decl);
+            registry.add(Entry::new(decl.name, decl.run, Some(decl)));
         }
-        for decl in crate::core::declarations() {
-            registry.add(decl);
+        for (name, place) in crate::core::function_names().zip(0..) {
+            registry.add(Entry::new(name, Run::Core(place), None));
         }
         registry
     }
 
-    fn add(&mut self, decl: Builtin) {
-        let (ns, local) = match split_name(decl.name) {
-            (Some(ns), local) => (ns, local),
-            (None, local) => ("", local),
-        };
+    fn add(&mut self, entry: Entry) {
+        let Entry { ns, local, .. } = entry;
         let id = BuiltinId(u16::try_from(self.entries.len()).expect("fewer than 65,536 builtins"));
-        self.entries.push(Entry { decl, ns, local, arity: Arity::parse(decl.params) });
-        self.by_name.insert(decl.name, id);
+        self.by_name.insert(entry.name, id);
+        self.entries.push(entry);
         let rank = |ns: &str| OPEN_NAMESPACES.iter().position(|open| *open == ns);
         if let Some(new) = rank(ns) {
             let taken = self.by_local.get(local).and_then(|&old| rank(self.get(old).ns));
@@ -143,7 +199,7 @@ impl Registry {
 
     /// Whether it is a native function.
     pub fn is_native(&self, id: BuiltinId) -> bool {
-        matches!(self.get(id).decl.run, Run::Native(_))
+        matches!(self.get(id).run, Run::Native(_))
     }
 }
 
@@ -153,7 +209,7 @@ mod tests {
 
     #[test]
     fn no_two_builtins_share_a_name() {
-        let mut names: Vec<&str> = registry().iter().map(|(_, entry)| entry.decl.name).collect();
+        let mut names: Vec<&str> = registry().iter().map(|(_, entry)| entry.name).collect();
         names.sort_unstable();
         let twice: Vec<&str> =
             names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();

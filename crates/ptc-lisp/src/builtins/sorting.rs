@@ -46,7 +46,7 @@ pub(super) enum Known {
 /// Recognises a comparator of the core library.
 pub(super) fn known(comparator: &Value) -> Option<Known> {
     let Value::Builtin(id) = comparator else { return None };
-    match registry().get(*id).decl.name {
+    match registry().get(*id).name {
         "clojure.core/compare" => Some(Known::Natural),
         "clojure.core/<" | "clojure.core/<=" => Some(Known::Less),
         "clojure.core/>" | "clojure.core/>=" => Some(Known::Greater),

@@ -19,8 +19,8 @@ pub(super) fn call(heap: &mut Heap, name: &str, args: impl Into<Vec<Value>>) -> 
     let id = registry().qualified(name).unwrap_or_else(|| panic!("{name} is not declared"));
     let entry = registry().get(id);
     let mut args = args.into();
-    assert!(entry.arity.accepts(args.len()), "{name} does not take {} arguments", args.len());
-    match entry.decl.run {
+    assert!(entry.arity().accepts(args.len()), "{name} does not take {} arguments", args.len());
+    match entry.run {
         Run::Native(run) => run(heap, &mut args),
         _ => panic!("{name} is not native"),
     }

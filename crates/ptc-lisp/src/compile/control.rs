@@ -67,9 +67,7 @@ impl Builder<'_> {
     /// Whether a call runs code of the machine, so that handing over saves a frame.
     fn is_tail_call(&self, function: &Node) -> bool {
         match &function.kind {
-            NodeKind::Builtin(id) => {
-                self.compiler.library && matches!(registry().get(*id).decl.run, Run::Core(_))
-            }
+            NodeKind::Builtin(id) => self.compiler.library && matches!(registry().get(*id).run, Run::Core(_)),
             NodeKind::Const(_) => false,
             _ => !self.top_level,
         }

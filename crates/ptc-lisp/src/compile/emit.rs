@@ -109,7 +109,7 @@ impl Builder<'_> {
 
     /// A builtin in value position; constants of the Java surface are fetched by a call.
     pub(super) fn builtin_value(&mut self, id: BuiltinId, dst: Reg) -> Result {
-        if let Run::Const(_) = registry().get(id).decl.run {
+        if let Run::Const(_) = registry().get(id).run {
             let mark = self.next;
             let f = self.alloc(1)?;
             self.emit(Op::CallBuiltin { dst, f, n: 0, id });
@@ -169,7 +169,7 @@ impl Builder<'_> {
         let mark = self.next;
         let result = match (&function.kind, args) {
             (NodeKind::Builtin(id), [a, b]) => {
-                let name = registry().get(*id).decl.name;
+                let name = registry().get(*id).name;
                 binary(name, 0, 0, 0).map(|_| self.binary(name, a, b, dst)).or_else(|| match &b.kind {
                     NodeKind::Const(key @ Const::Keyword(_)) if name == "clojure.core/get" => {
                         self.lookup(a, key, dst)
@@ -177,7 +177,7 @@ impl Builder<'_> {
                     _ => None,
                 })
             }
-            (NodeKind::Builtin(id), [a]) => match registry().get(*id).decl.name {
+            (NodeKind::Builtin(id), [a]) => match registry().get(*id).name {
                 "clojure.core/inc" => Some(self.add_int(a, 1, dst)),
                 "clojure.core/dec" => Some(self.add_int(a, -1, dst)),
                 "clojure.core/not" => Some(self.operand(a, None).map(|src| {

@@ -18,7 +18,7 @@ use emit::Pool;
 
 type Result<T = ()> = std::result::Result<T, Error>;
 
-/// Compiles a program; its last function is the program itself.
+/// Compiles a program; its first function is the program itself.
 pub fn compile(body: Node, source: Arc<str>) -> Result<Unit> {
     let mut compiler = Compiler::default();
     let arities = vec![crate::analyze::node::ArityNode { params: 0, variadic: false, body }];

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Machine;
 use super::fiber::{Frame, Give};
+use super::library::is_core;
 use super::run::Go;
 use crate::builtins::lookup::get_or;
 use crate::builtins::{BuiltinId, Run, registry};
@@ -11,9 +12,6 @@ use crate::code::{Func, Linked, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::signal::{Res, Signal};
 use crate::value::{CellKind, MAX_DEPTH, Value};
-
-/// The unit of the core library in every machine.
-pub(super) const CORE: u32 = 0;
 
 impl Machine {
     /// Calls the function in register `f` (counted from the bottom) with the `n` arguments after it.
@@ -112,10 +110,10 @@ impl Machine {
         dst: Option<Reg>,
     ) -> Result<Go, Box<Signal>> {
         let entry = registry().get(id);
-        match entry.decl.run {
+        match entry.run {
             Run::Native(native) => {
-                if !entry.arity.accepts(n) {
-                    return Err(Error::wrong_arity(entry.local, &entry.arity.describe(), n).into());
+                if !entry.arity().accepts(n) {
+                    return Err(Error::wrong_arity(entry.local, &entry.arity().describe(), n).into());
                 }
                 let args = &mut self.fiber.regs[f + 1..f + 1 + n];
                 match native(&mut self.heap, args) {
@@ -133,9 +131,8 @@ impl Machine {
             }
             Run::Core(place) => {
                 self.fiber.regs[f] = Value::Builtin(id);
-                let unit = Rc::clone(self.units[CORE as usize].as_ref().expect("the core library is linked"));
-                let func = crate::core::function_number(place);
-                self.enter(&unit, func, f, n, dst)
+                let unit = Rc::clone(self.library.function(place));
+                self.enter(&unit, 0, f, n, dst)
             }
             Run::Const(value) => {
                 let value = value(&mut self.heap);
@@ -204,7 +201,7 @@ impl Machine {
     /// The core function that the program's own code called, if one is running.
     pub(super) fn blamed(&self) -> Option<BuiltinId> {
         let frames = &self.fiber.frames;
-        let own = frames.iter().rposition(|frame| frame.unit != CORE)?;
+        let own = frames.iter().rposition(|frame| !is_core(frame.unit))?;
         match self.fiber.regs.get(frames.get(own + 1)?.base as usize - 1)? {
             Value::Builtin(id) => Some(*id),
             _ => None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Machine;
 use crate::code::{Const, Linked, Unit};
 use crate::error::{Error, ErrorKind};
-use crate::heap::Heap;
+use crate::names::Name;
 use crate::value::{RegexObj, Time, Value};
 
 impl Machine {
@@ -14,7 +14,7 @@ impl Machine {
     pub(super) fn link(&mut self, unit: Arc<Unit>) -> Result<Rc<Linked>, Error> {
         let mut consts = Vec::with_capacity(unit.consts.len());
         for constant in &unit.consts {
-            consts.push(value_of(constant, &mut self.heap)?);
+            consts.push(value_of(constant, &mut |name| self.heap.intern(name))?);
         }
         self.heap.allocated(consts.len() * size_of::<Value>() + unit.ops.len() * 16);
         let globals = unit.globals.iter().map(|name| self.globals.slot(name, &mut self.heap)).collect();
@@ -28,9 +28,9 @@ impl Machine {
         Ok(linked)
     }
 
-    /// Forgets units that no function refers to any more; the core library and running code stay.
+    /// Forgets units that no function refers to any more; running code stays.
     pub(super) fn drop_unused_units(&mut self) {
-        for unit in self.units.iter_mut().skip(1) {
+        for unit in &mut self.units {
             if unit.as_ref().is_some_and(|linked| Rc::strong_count(linked) == 1) {
                 *unit = None;
             }
@@ -39,10 +39,7 @@ impl Machine {
 }
 
 /// A constant as a value. Constants nest no deeper than source text may.
-fn value_of(constant: &Const, heap: &mut Heap) -> Result<Value, Error> {
-    let all = |items: &[Const], heap: &mut Heap| {
-        items.iter().map(|item| value_of(item, heap)).collect::<Result<Vec<Value>, Error>>()
-    };
+pub(super) fn value_of(constant: &Const, intern: &mut impl FnMut(&str) -> Name) -> Result<Value, Error> {
     Ok(match constant {
         Const::Unbound => Value::Unbound,
         Const::Nil => Value::Nil,
@@ -51,28 +48,32 @@ fn value_of(constant: &Const, heap: &mut Heap) -> Result<Value, Error> {
         Const::Big(value) => Value::big(value.clone()),
         Const::Float(value) => Value::Float(*value),
         Const::Str(text) => Value::str(text),
-        Const::Keyword(name) => heap.keyword(name),
-        Const::Symbol(name) => Value::Sym(heap.intern(name)),
-        Const::Type(name) => Value::Type(heap.intern(name)),
-        Const::Tool(name) => Value::Tool(heap.intern(name)),
-        Const::Var(name) => Value::Var(heap.intern(name)),
+        Const::Keyword(name) => Value::Kw(intern(name)),
+        Const::Symbol(name) => Value::Sym(intern(name)),
+        Const::Type(name) => Value::Type(intern(name)),
+        Const::Tool(name) => Value::Tool(intern(name)),
+        Const::Var(name) => Value::Var(intern(name)),
         Const::Builtin(id) => Value::Builtin(*id),
         Const::Regex(source) => {
             let matcher = crate::regex::Matcher::compile(source)?;
             Value::Regex(Rc::new(RegexObj { source: source.clone(), matcher }))
         }
         Const::Tagged(tag, text) => tagged(tag, text)?,
-        Const::List(items) => Value::list(all(items, heap)?),
-        Const::Vector(items) => Value::vector(all(items, heap)?),
-        Const::Set(items) => Value::set_of(all(items, heap)?),
+        Const::List(items) => Value::list(values_of(items, intern)?),
+        Const::Vector(items) => Value::vector(values_of(items, intern)?),
+        Const::Set(items) => Value::set_of(values_of(items, intern)?),
         Const::Map(pairs) => {
             let mut out = Vec::with_capacity(pairs.len());
             for (key, value) in pairs {
-                out.push((value_of(key, heap)?, value_of(value, heap)?));
+                out.push((value_of(key, intern)?, value_of(value, intern)?));
             }
             Value::map_of(out)
         }
     })
+}
+
+fn values_of(items: &[Const], intern: &mut impl FnMut(&str) -> Name) -> Result<Vec<Value>, Error> {
+    items.iter().map(|item| value_of(item, intern)).collect()
 }
 
 fn tagged(tag: &str, text: &str) -> Result<Value, Error> {

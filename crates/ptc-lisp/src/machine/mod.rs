@@ -9,6 +9,7 @@ mod call;
 mod census;
 mod fiber;
 mod globals;
+mod library;
 mod link;
 mod run;
 mod schedule;
@@ -99,6 +100,7 @@ pub(crate) struct Pending {
 #[derive(Debug)]
 pub struct Machine {
     pub(crate) heap: Heap,
+    library: Rc<library::Library>,
     units: Vec<Option<Rc<Linked>>>,
     globals: Globals,
     tools: Vec<String>,
@@ -131,8 +133,9 @@ impl Machine {
     pub fn new(limits: Limits) -> Self {
         let census_at = (limits.memory / 2).max(1 << 16);
         let heap = Heap::new(crate::core::names(), limits);
-        let mut machine = Machine {
+        Machine {
             heap,
+            library: library::Library::shared(),
             units: Vec::new(),
             globals: Globals::default(),
             tools: Vec::new(),
@@ -153,9 +156,7 @@ impl Machine {
             late: None,
             stop_at: 0,
             census_at,
-        };
-        machine.link(crate::core::unit()).expect("the core library links");
-        machine
+        }
     }
 
     /// Grants tools: programs may call these and no others.
@@ -222,18 +223,14 @@ impl Machine {
         self.cancel();
         self.reset();
         let (unit, manifest) = self.prepare(source)?;
-        let entry = unit.funcs.len() - 1;
-        // The program's own function comes first to be numbered and last to be finished.
-        let entry =
-            unit.funcs.iter().position(|func| func.name.is_none() && func.captures == 0).unwrap_or(entry);
         let linked = self.link(Arc::new(unit))?;
         self.manifest = manifest.clone();
-        self.start(&linked, entry);
+        self.start(&linked);
         Ok(manifest)
     }
 
-    fn start(&mut self, linked: &Rc<Linked>, entry: usize) {
-        let arity = &linked.unit.funcs[entry].arities[0];
+    fn start(&mut self, linked: &Rc<Linked>) {
+        let arity = &linked.unit.funcs[0].arities[0];
         let registers = arity.registers;
         let mut fiber = Fiber::new();
         fiber.regs.resize(1 + usize::from(registers), Value::Nil);

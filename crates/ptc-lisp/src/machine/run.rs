@@ -38,7 +38,7 @@ impl Machine {
         loop {
             let Some(frame) = self.fiber.frames.last() else { return Stop::Ended(Value::Nil) };
             let (mut pc, base) = (frame.pc as usize, frame.base as usize);
-            let unit = Rc::clone(self.units[frame.unit as usize].as_ref().expect("running code is linked"));
+            let unit = Rc::clone(self.unit(frame.unit));
             let ops = unit.unit.ops.as_slice();
             loop {
                 let op = ops[pc];

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::fiber::{Cont, Give, State};
+use super::library::is_core;
 use super::run::Go;
 use super::{Machine, Pending, Stop};
 use crate::builtins::exceptions::from_error;
@@ -99,10 +100,9 @@ impl Machine {
     /// The error with the place in the program where it happened.
     fn located(&self, mut error: Error) -> Error {
         if error.span.is_none()
-            && let Some(frame) = self.fiber.frames.iter().rev().find(|frame| frame.unit != super::call::CORE)
-            && let Some(unit) = self.units[frame.unit as usize].as_ref()
+            && let Some(frame) = self.fiber.frames.iter().rev().find(|frame| !is_core(frame.unit))
         {
-            error.span = unit.unit.spans.get((frame.pc as usize).saturating_sub(1)).copied();
+            error.span = self.unit(frame.unit).unit.spans.get((frame.pc as usize).saturating_sub(1)).copied();
         }
         match self.blamed() {
             Some(id) => self.named(error, id),

@@ -27,7 +27,7 @@ impl Names {
         let commands = COMMANDS.iter().chain(SPECIALS).map(|&name| name.to_owned());
         let builtins = registry().iter().filter(|(_, entry)| is_public(entry)).flat_map(|(id, entry)| {
             let short = (registry().unqualified(entry.local) == Some(id)).then(|| entry.local.to_owned());
-            [short, Some(entry.decl.name.to_owned()).filter(|_| entry.ns != "clojure.core")]
+            [short, Some(entry.name.to_owned()).filter(|_| entry.ns != "clojure.core")]
         });
         self.sorted =
             builtins.flatten().chain(commands).chain(tools).chain(definitions.iter().cloned()).collect();

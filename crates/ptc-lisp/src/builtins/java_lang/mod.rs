@@ -84,7 +84,7 @@ pub(super) fn delegate(heap: &mut Heap, name: &str, args: &mut [Value]) -> Res {
     let Some(id) = registry().qualified(name) else {
         return Err(Error::new(ErrorKind::UnboundVar, format!("{name} is not part of this build")).into());
     };
-    match registry().get(id).decl.run {
+    match registry().get(id).run {
         Run::Native(run) => run(heap, args),
         _ => Err(Signal::Call(Value::Builtin(id), args.to_vec()).into()),
     }

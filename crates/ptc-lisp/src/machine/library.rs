@@ -1,0 +1,75 @@
+//! The core library as machines run it: functions are linked when first called and shared by all
+//! machines of a thread, so that a fresh machine costs nothing for them.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use super::Machine;
+use super::link::value_of;
+use crate::code::Linked;
+use crate::core;
+
+/// Numbers of units from here on are functions of the core library, by place.
+const FIRST: u32 = 1 << 31;
+
+/// Whether a unit is a function of the core library.
+#[inline]
+pub(super) fn is_core(unit: u32) -> bool {
+    unit >= FIRST
+}
+
+/// The number of the unit that holds the core function at `place`.
+#[inline]
+pub(super) fn unit_number(place: u32) -> u32 {
+    FIRST + place
+}
+
+/// The linked functions of the core library, by place.
+#[derive(Debug)]
+pub(super) struct Library {
+    linked: Box<[OnceCell<Rc<Linked>>]>,
+}
+
+thread_local! {
+    static LIBRARY: Rc<Library> = Rc::new(Library {
+        linked: (0..core::function_count()).map(|_| OnceCell::new()).collect(),
+    });
+}
+
+impl Library {
+    /// The library of this thread.
+    pub fn shared() -> Rc<Library> {
+        LIBRARY.with(Rc::clone)
+    }
+
+    /// The function at `place`.
+    #[inline]
+    pub fn function(&self, place: u32) -> &Rc<Linked> {
+        self.linked[place as usize].get_or_init(|| link(place))
+    }
+}
+
+#[cold]
+fn link(place: u32) -> Rc<Linked> {
+    let unit = core::unit(place);
+    let names = core::names();
+    let mut name = |text: &str| names.find(text).expect("core::NAMES lists every name");
+    let consts = unit
+        .consts
+        .iter()
+        .map(|constant| value_of(constant, &mut name).expect("constants of the core library are valid"))
+        .collect();
+    debug_assert!(unit.globals.is_empty(), "the core library refers to builtins only");
+    Rc::new(Linked { unit, id: unit_number(place), consts, globals: Vec::new() })
+}
+
+impl Machine {
+    /// The unit with a number.
+    #[inline]
+    pub(super) fn unit(&self, number: u32) -> &Rc<Linked> {
+        if is_core(number) {
+            return self.library.function(number - FIRST);
+        }
+        self.units[number as usize].as_ref().expect("running code is linked")
+    }
+}
