@@ -100,9 +100,8 @@ pub fn doc(name: &str) -> String {
             false => format!("no function is called {name}"),
         };
     };
-    let decl = &entry.decl;
-    let mut text = format!("{}  {}\n  {}", decl.name, decl.params, decl.doc.trim());
-    for (source, value) in decl.examples {
+    let mut text = format!("{}  {}\n  {}", entry.name, entry.params(), entry.doc().trim());
+    for (source, value) in entry.examples() {
         text.push_str(&format!("\n  {source} ⇒ {value}"));
     }
     text
