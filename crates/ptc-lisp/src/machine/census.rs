@@ -10,7 +10,7 @@ use hashbrown::HashSet;
 
 use super::Machine;
 use super::fiber::{Cont, Fiber, State};
-use crate::value::{Items, LazyState, Value};
+use crate::value::{Items, Layout, LazyState, Shared, Value};
 
 /// Bytes of a shared body beyond its contents: counts and header.
 const BODY: usize = 64;
@@ -126,6 +126,20 @@ impl Census {
         values.into_iter().for_each(|value| self.visit(value));
     }
 
+    /// Keys that tables share count once.
+    fn layout(&mut self, layout: Option<&Shared<Layout>>) {
+        let mut next = layout;
+        while let Some(layout) = next {
+            let alone = Rc::strong_count(layout) == 1 && Rc::weak_count(layout) == 0;
+            if !alone && !self.seen.insert(Rc::as_ptr(layout) as usize) {
+                return;
+            }
+            self.bytes += layout.bytes();
+            self.all(layout.keys());
+            next = layout.origin();
+        }
+    }
+
     fn body(&mut self, value: &Value) {
         match value {
             Value::Vec(body) if self.first(Rc::as_ptr(body) as usize) => {
@@ -149,11 +163,13 @@ impl Census {
             }
             Value::Map(body) if self.first(Rc::as_ptr(body) as usize) => {
                 self.bytes += BODY + body.table.bytes();
-                self.all(body.table.iter().flat_map(|(key, value)| [key, value]).chain(body.meta.as_deref()));
+                self.layout(body.table.layout());
+                self.all(body.table.slots().iter().chain(body.meta.as_deref()));
             }
             Value::Set(body) if self.first(Rc::as_ptr(body) as usize) => {
-                self.bytes += BODY + body.table.bytes();
-                self.all(body.table.keys().chain(body.meta.as_deref()));
+                self.bytes += BODY;
+                self.layout(body.table.layout());
+                self.all(body.meta.as_deref());
             }
             Value::Sorted(body) if self.first(Rc::as_ptr(body) as usize) => {
                 self.bytes += BODY + body.entries.capacity() * 2 * size_of::<Value>();

@@ -8,6 +8,7 @@
 
 pub mod equal;
 pub mod items;
+pub mod layout;
 pub mod meter;
 pub mod order;
 pub mod print;
@@ -26,6 +27,7 @@ use crate::code::Linked;
 use crate::error::Error;
 use crate::names::Name;
 pub use items::Items;
+pub use layout::Layout;
 pub use meter::Meter;
 pub use seq::{ConsObj, LazyObj, LazyState, RangeObj, SeqObj};
 pub use table::Table;

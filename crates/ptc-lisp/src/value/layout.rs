@@ -1,0 +1,263 @@
+//! The keys of a table, shared by all tables that have the same ones in the same order.
+//!
+//! Tables up to a small size are searched from the front, larger ones through an index of hashes.
+//! Iteration order never depends on hashes, so they are seeded per process, which keeps hand-made
+//! collisions harmless without making any result vary.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasher, Hasher};
+use std::rc::{Rc, Weak};
+use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use super::equal::{hash_key, same_key};
+use super::{Shared, Value};
+
+static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+/// Layouts up to this size are searched from the front.
+const LINEAR: usize = 8;
+
+/// Layouts up to this size remember what a change makes of them, for the next table that changes alike.
+const REMEMBERED: usize = 64;
+
+/// Chains of remembered changes end after this many.
+const LONGEST_WAY: u8 = 16;
+
+/// A layout that at least this many tables share is likely to see the same change again.
+const MANY: usize = 4;
+
+/// Keys in insertion order.
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// A removed key leaves [`Value::Unbound`] in its slot until the next compaction.
+    keys: Vec<Value>,
+    /// Slots by hash; empty while the layout is small.
+    index: HashTable<Slot>,
+    removed: usize,
+    /// The last change of a table with this layout, and the layout that it led to.
+    next: RefCell<Option<(Change, Weak<Layout>)>>,
+    /// The layout that a remembered change started from, kept so that the way there stays known.
+    origin: Option<Shared<Layout>>,
+    /// How many remembered changes led here.
+    steps: u8,
+}
+
+/// A place in the index: the hash saves looking at keys that differ, and hashing again when it grows.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u32,
+    at: u32,
+}
+
+/// How one layout becomes another.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    /// A key that is not there yet goes to the end.
+    Add(Value),
+    /// The key at a slot goes.
+    Remove(usize),
+}
+
+impl Change {
+    fn is(&self, other: &Change) -> bool {
+        match (self, other) {
+            (Change::Add(a), Change::Add(b)) => same_key(a, b),
+            (Change::Remove(a), Change::Remove(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Clone for Layout {
+    fn clone(&self) -> Self {
+        let (keys, index) = (self.keys.clone(), self.index.clone());
+        Layout { keys, index, removed: self.removed, ..Layout::default() }
+    }
+}
+
+fn hash(key: &Value) -> u32 {
+    let mut hasher = SEED.build_hasher();
+    hash_key(key, &mut hasher);
+    (hasher.finish() >> 32) as u32
+}
+
+/// Spreads a hash over the 64 bits that the index wants.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Layout {
+    /// The layout of different keys.
+    pub fn of(keys: Vec<Value>) -> Layout {
+        let mut layout = Layout { keys, ..Layout::default() };
+        layout.reindex();
+        layout
+    }
+
+    /// One key, with room for `capacity`.
+    pub(super) fn first(key: Value, capacity: usize) -> Layout {
+        let mut keys = Vec::with_capacity(capacity.max(1));
+        keys.push(key);
+        Layout { keys, ..Layout::default() }
+    }
+
+    /// The keys by slot, [`Value::Unbound`] where one was removed.
+    #[inline]
+    pub fn keys(&self) -> &[Value] {
+        &self.keys
+    }
+
+    pub(super) fn into_keys(self) -> Vec<Value> {
+        self.keys
+    }
+
+    /// How many keys there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.keys.len() - self.removed
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many slots there are, those of removed keys too.
+    pub fn slots(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// How many bytes the keys and their index take.
+    pub fn bytes(&self) -> usize {
+        size_of::<Layout>()
+            + self.keys.capacity() * size_of::<Value>()
+            + self.index.capacity() * (size_of::<Slot>() + 1)
+    }
+
+    /// The layout that this one came from, which it keeps alive.
+    pub fn origin(&self) -> Option<&Shared<Layout>> {
+        self.origin.as_ref()
+    }
+
+    pub(super) fn is_indexed(&self) -> bool {
+        !self.index.is_empty()
+    }
+
+    /// Whether `key` stands at a slot, told at a glance: false may only mean that a look is needed.
+    #[inline]
+    pub fn is_at(&self, slot: usize, key: &Value) -> bool {
+        match (self.keys.get(slot), key) {
+            (Some(Value::Kw(there)), Value::Kw(name)) => there == name,
+            (Some(Value::Str(there)), Value::Str(text)) => there.as_bytes() == text.as_bytes(),
+            _ => false,
+        }
+    }
+
+    /// The slot of `key`.
+    #[inline]
+    pub fn position(&self, key: &Value) -> Option<usize> {
+        if let Value::Kw(name) = key
+            && !self.is_indexed()
+        {
+            return self.keys.iter().position(|other| matches!(other, Value::Kw(other) if other == name));
+        }
+        self.position_by(key, same_key)
+    }
+
+    /// The slot of `key`, by a caller's way of telling keys apart that counts its steps.
+    pub(super) fn position_by(
+        &self,
+        key: &Value,
+        mut same: impl FnMut(&Value, &Value) -> bool,
+    ) -> Option<usize> {
+        if !self.is_indexed() {
+            return self.keys.iter().position(|other| same(other, key));
+        }
+        let hash = hash(key);
+        let same = |slot: &Slot| slot.hash == hash && same(&self.keys[slot.at as usize], key);
+        self.index.find(spread(hash), same).map(|slot| slot.at as usize)
+    }
+
+    /// Adds a key that is not there yet.
+    pub(super) fn push(&mut self, key: Value) {
+        if self.is_indexed() {
+            let slot = Slot { hash: hash(&key), at: position_id(self.keys.len()) };
+            self.index.insert_unique(spread(slot.hash), slot, |slot| spread(slot.hash));
+        }
+        self.keys.push(key);
+        if self.keys.len() == LINEAR + 1 && !self.is_indexed() {
+            self.reindex();
+        }
+    }
+
+    fn reindex(&mut self) {
+        self.index.clear();
+        if self.keys.len() <= LINEAR {
+            return;
+        }
+        self.index.reserve(self.keys.len(), |slot| spread(slot.hash));
+        for (at, key) in self.keys.iter().enumerate() {
+            let slot = Slot { hash: hash(key), at: position_id(at) };
+            self.index.insert_unique(spread(slot.hash), slot, |slot| spread(slot.hash));
+        }
+    }
+
+    /// Removes the key at a slot of a layout that is not indexed.
+    pub(super) fn take_out(&mut self, at: usize) {
+        self.keys.remove(at);
+    }
+
+    /// Leaves a hole at a slot of an indexed layout; true says there are so many that
+    /// [`Layout::compact`] is due.
+    pub(super) fn punch(&mut self, at: usize) -> bool {
+        let hash = hash(&self.keys[at]);
+        if let Ok(found) = self.index.find_entry(spread(hash), |slot| slot.at as usize == at) {
+            found.remove();
+        }
+        self.keys[at] = Value::Unbound;
+        self.removed += 1;
+        self.removed > self.len() + LINEAR || self.index.is_empty()
+    }
+
+    /// Closes all holes.
+    pub(super) fn compact(&mut self) {
+        self.keys.retain(|key| !matches!(key, Value::Unbound));
+        self.removed = 0;
+        self.reindex();
+    }
+
+    /// What a change makes of a layout that others share: for small ones the layout that the same change
+    /// led to before, if it is still around.
+    pub(super) fn changed(self: &Shared<Self>, change: Change) -> Shared<Layout> {
+        if let Some((known, to)) = &*self.next.borrow()
+            && known.is(&change)
+            && let Some(to) = to.upgrade()
+        {
+            return to;
+        }
+        let mut new = Layout::clone(self);
+        match &change {
+            Change::Add(key) => new.push(key.clone()),
+            Change::Remove(at) => {
+                new.keys[*at] = Value::Unbound;
+                new.compact();
+            }
+        }
+        let repeats = Rc::strong_count(self) >= MANY || Rc::weak_count(self) > 0;
+        if self.keys.len() > REMEMBERED || self.steps == LONGEST_WAY || !repeats {
+            return Rc::new(new);
+        }
+        new.origin = Some(self.clone());
+        new.steps = self.steps + 1;
+        let new = Rc::new(new);
+        *self.next.borrow_mut() = Some((change, Rc::downgrade(&new)));
+        new
+    }
+}
+
+fn position_id(at: usize) -> u32 {
+    u32::try_from(at).expect("the memory limit keeps tables far below 2^32 entries")
+}
