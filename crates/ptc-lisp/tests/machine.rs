@@ -49,6 +49,21 @@ fn programs_stop_at_tool_calls_wherever_they_are() {
         ("(pmap #(tool/price {:n %}) [1 2 3])", "(10 20 30)", 3, 1),
         ("(pcalls #(tool/price {:n 1}) (fn [] 5) #(tool/price {:n 2}))", "(10 5 20)", 2, 1),
         ("(pmap (fn [x] (reduce + (pmap #(tool/price {:n %}) [x x]))) [1 2])", "(20 40)", 4, 1),
+        ("(pmap #(tool/price {:n (tool/price {:n (tool/price {:n %})})}) [1 2])", "(1000 2000)", 6, 3),
+        // The inner failure belongs to the inner branch, whoever is answered last.
+        (
+            "(pcalls #(try (pcalls (fn [] (tool/price {:n 13}))) (catch Exception e :no)) #(tool/price {:n 1}))",
+            "(:no 10)",
+            2,
+            1,
+        ),
+        // A branch that is given up makes no calls any more.
+        (
+            "[(try (pcalls #(tool/price {:n 1}) #(/ 1 0)) (catch Exception e :no)) (tool/price {:n 2})]",
+            "[:no 20]",
+            1,
+            1,
+        ),
         (
             "(try (tool/price {:n 13}) (catch Exception e (ex-message e)))",
             "\"tool price failed: unlucky\"",

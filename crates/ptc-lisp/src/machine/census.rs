@@ -83,8 +83,10 @@ impl Census {
                 Cont::RealiseDeep(stack) => stack.iter().for_each(|items| self.items(items)),
             }
         }
-        if let State::Joining { results, .. } = &fiber.state {
-            results.iter().for_each(|value| self.visit(value));
+        match &fiber.state {
+            State::Joining { results, .. } => results.iter().for_each(|value| self.visit(value)),
+            State::Answered { answer: Ok(value), .. } => self.visit(value),
+            _ => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::code::Reg;
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::value::{Items, LazyObj, LazyState, Shared, Value};
 
 /// A function being executed.
@@ -79,6 +79,13 @@ pub enum State {
         /// The call.
         call: u64,
         /// Where the answer goes; `None` if it is the result of the running function.
+        give: Option<Reg>,
+    },
+    /// The answer is there; it goes on when its turn comes.
+    Answered {
+        /// A value, or an exception at the place of the call.
+        answer: Result<Value, Box<Error>>,
+        /// Where the answer goes.
         give: Option<Reg>,
     },
     /// It waits for its children.

@@ -35,15 +35,30 @@ impl Machine {
     /// Lets the next fiber that can run take its turn.
     fn switch(&mut self) -> bool {
         let Some(next) = self.ready.pop_front() else { return false };
-        if next == self.current {
-            return matches!(self.fiber.state, State::Ready);
-        }
-        if let Some(fiber) = self.fibers[next].take() {
+        if next != self.current
+            && let Some(fiber) = self.fibers[next].take()
+        {
             let current = std::mem::replace(&mut self.fiber, fiber);
             self.fibers[self.current] = Some(current);
             self.current = next;
         }
+        if matches!(self.fiber.state, State::Answered { .. }) {
+            self.take_answer();
+        }
         true
+    }
+
+    /// Gives the current fiber the answer that it waited for.
+    fn take_answer(&mut self) {
+        let state = std::mem::replace(&mut self.fiber.state, State::Ready);
+        let State::Answered { answer, give } = state else { return };
+        let go = match answer {
+            Ok(value) => self.deliver(value, give),
+            Err(error) => self.raise(*error),
+        };
+        if let Go::Stop(stop) = go {
+            self.late = Some(*stop);
+        }
     }
 
     /// The calls that wait and have not been handed out.
@@ -218,7 +233,10 @@ impl Machine {
             for at in 0..self.fibers.len() {
                 let is_child = |fiber: &Fiber| fiber.parent.is_some_and(|(of, _)| of == parent);
                 if self.fibers[at].as_ref().is_some_and(is_child) {
-                    self.fibers[at] = None;
+                    if let Some(State::Waiting { call, .. }) = self.fibers[at].take().map(|child| child.state)
+                    {
+                        self.pending.retain(|pending| pending.id != call);
+                    }
                     self.ready.retain(|&ready| ready != at);
                     parents.push(at);
                 }
@@ -252,35 +270,20 @@ impl Machine {
         self.answer(id, answer.map_or_else(Answer::Raise, Answer::Value))
     }
 
-    /// Lets the fiber that waits for call `id` go on with a value or an exception.
+    /// Lets the fiber that waits for call `id` go on with a value or an exception. Fibers go on in the
+    /// order of their answers.
     pub(super) fn resume_with(&mut self, id: u64, value: Result<Value, Error>) -> Result<(), Error> {
         let waits = |fiber: &Fiber| matches!(fiber.state, State::Waiting { call, .. } if call == id);
-        let at = if waits(&self.fiber) {
-            self.current
+        let (at, fiber) = if waits(&self.fiber) {
+            (self.current, &mut self.fiber)
         } else {
-            self.fibers
-                .iter()
-                .position(|fiber| fiber.as_ref().is_some_and(waits))
+            let mut others = self.fibers.iter_mut().enumerate();
+            others
+                .find_map(|(at, fiber)| fiber.as_mut().filter(|fiber| waits(fiber)).map(|fiber| (at, fiber)))
                 .ok_or_else(|| Error::new(ErrorKind::Runtime, format!("no call {id} is waiting")))?
         };
-        let before = self.current;
-        if at != before {
-            let fiber = self.fibers[at].take().expect("the position was found");
-            let current = std::mem::replace(&mut self.fiber, fiber);
-            self.fibers[before] = Some(current);
-            self.current = at;
-        }
-        let state = std::mem::replace(&mut self.fiber.state, State::Ready);
-        if let State::Waiting { give, .. } = state {
-            let go = match value {
-                Ok(value) => self.deliver(value, give),
-                Err(error) => self.raise(error),
-            };
-            if let Go::Stop(stop) = go {
-                self.late = Some(*stop);
-            }
-        }
-        if !self.ready.contains(&at) {
+        if let State::Waiting { give, .. } = fiber.state {
+            fiber.state = State::Answered { answer: value.map_err(Box::new), give };
             self.ready.push_back(at);
         }
         Ok(())
