@@ -67,6 +67,8 @@ pub enum ErrorKind {
     NestingTooDeep,
     /// More printed or returned text than allowed.
     OutputExceeded,
+    /// A bug of the machine itself; the host has stopped the program.
+    Internal,
 }
 
 impl ErrorKind {
@@ -103,6 +105,7 @@ impl ErrorKind {
             ProgramTooLarge => "program_too_large",
             NestingTooDeep => "nesting_too_deep",
             OutputExceeded => "output_exceeded",
+            Internal => "internal_error",
         }
     }
 
@@ -118,6 +121,7 @@ impl ErrorKind {
                 | ToolCallLimit
                 | OutputExceeded
                 | NestingTooDeep
+                | Internal
         )
     }
 }

@@ -159,6 +159,12 @@ impl Machine {
         }
     }
 
+    /// Sets what the next program may use.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.census_at = (limits.memory / 2).max(1 << 16);
+        self.heap.limits = limits;
+    }
+
     /// Grants tools: programs may call these and no others.
     pub fn set_tools(&mut self, tools: impl IntoIterator<Item = String>) {
         self.tools = tools.into_iter().collect();

@@ -1,0 +1,101 @@
+//! The synchronous driver: runs a program on the calling thread until it ends.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use ptc_lisp::Error;
+use ptc_lisp::machine::{Machine, Signal};
+
+use crate::cancel::Cancel;
+use crate::drive::{Drive, Turn};
+use crate::flight::Ground;
+use crate::program::{Outcome, Program, Ran, cancelled};
+use crate::tools::{Reply, Tools};
+
+/// Fuel between two looks at the clock: well below a millisecond of work.
+const TURN: u64 = 50_000;
+
+/// What may end a program from outside.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    /// How long it may take, running and waiting for tools.
+    pub timeout: Option<Duration>,
+    /// A token that stops it.
+    pub cancel: Option<Cancel>,
+}
+
+/// Runs a program on a new machine and waits for its end.
+///
+/// Calls of tools that block run on threads of their own, so that they run at once and the program can
+/// end before they do. Only if there is nothing to watch meanwhile (one call, no timeout and no token)
+/// they run in place.
+///
+/// Values may nest a thousand levels, which unoptimised builds cannot walk on the stack of an ordinary
+/// thread: start yours with [`STACK`](crate::STACK) bytes, or use a [`Pool`](crate::Pool).
+pub fn run_blocking(program: &Program) -> Outcome {
+    let mut machine = program.machine();
+    if let Err(error) = program.furnish(&mut machine) {
+        return Outcome::failed(error);
+    }
+    let bounds = Bounds { timeout: program.timeout, cancel: program.cancel.clone() };
+    let ran = drive(&mut machine, &program.source, &program.tools, &bounds);
+    Outcome::of(&machine, ran)
+}
+
+/// Loads a program into a machine of the caller's, which has its inputs already, and drives it to its
+/// end. The machine keeps the definitions for the next program.
+pub fn drive(machine: &mut Machine, source: &str, tools: &Tools, bounds: &Bounds) -> Ran {
+    let (sender, mail) = mpsc::channel();
+    let reply_to = sender.clone();
+    let ground = Ground {
+        // Nobody reads the replies of calls that outlive their program.
+        post: Arc::new(move |id, reply| reply_to.send(Mail::Reply(id, reply)).unwrap_or_default()),
+        patient: bounds.timeout.is_none() && bounds.cancel.is_none(),
+        #[cfg(feature = "tokio")]
+        runtime: crate::runtime::unblocked(),
+    };
+    let mut drive = Drive::new(tools.clone(), ground, bounds.timeout, bounds.cancel.clone());
+    let wake = move || sender.send(Mail::Cancelled).unwrap_or_default();
+    let _hook = bounds.cancel.as_ref().map(|cancel| cancel.on_cancel(wake));
+    machine.set_tools(tools.names().map(str::to_owned));
+    let result = match drive.load(machine, source) {
+        Ok(()) => turns(&mut drive, machine, &mail),
+        Err(error) => Err(error),
+    };
+    drive.finish(machine, result)
+}
+
+enum Mail {
+    Reply(u64, Reply),
+    Cancelled,
+}
+
+fn turns(drive: &mut Drive, machine: &mut Machine, mail: &Receiver<Mail>) -> Result<Signal, Error> {
+    loop {
+        match drive.turn(machine, TURN) {
+            Turn::Over(result) => return result,
+            Turn::Busy => {}
+            Turn::Waits => wait(drive, mail)?,
+        }
+    }
+}
+
+/// Waits until the program can go on.
+fn wait(drive: &mut Drive, mail: &Receiver<Mail>) -> Result<(), Error> {
+    loop {
+        let now = Instant::now();
+        let received = match drive.wake_at(now) {
+            Some(deadline) => mail.recv_timeout(deadline.saturating_duration_since(now)),
+            None => mail.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        let ready = match received {
+            Ok(Mail::Reply(id, reply)) => drive.land(id, reply),
+            Ok(Mail::Cancelled) => return Err(cancelled("the program was cancelled")),
+            Err(_) => drive.expire(Instant::now())?,
+        };
+        if ready {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! One program on one machine, a turn at a time. Both drivers are loops around this: the synchronous
+//! one turns until the end, a pool turns many programs in rotation.
+
+use std::time::{Duration, Instant};
+
+use ptc_lisp::analyze::Manifest;
+use ptc_lisp::machine::{Machine, Signal, Step};
+use ptc_lisp::{Error, ErrorKind};
+
+use crate::cancel::Cancel;
+use crate::flight::{Flight, Ground};
+use crate::program::{Ran, cancelled};
+use crate::tools::{Reply, Tools};
+
+/// Fuel between two looks at the token that cancels: a token takes effect within so many instructions.
+const SLICE: u64 = 1_000;
+
+/// What a step with tool calls counts for, beside its fuel: calls take time that fuel does not show.
+const STEP_COST: u64 = 500;
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// The program is over.
+    Over(Result<Signal, Error>),
+    /// It waits for tools.
+    Waits,
+    /// It could go on.
+    Busy,
+}
+
+/// A program under way, apart from its machine.
+#[derive(Debug)]
+pub(crate) struct Drive {
+    pub flight: Flight,
+    pub cancel: Option<Cancel>,
+    manifest: Manifest,
+    started: Instant,
+    timeout: Option<Duration>,
+    /// Time spent running and waiting for tools.
+    spent: Duration,
+    /// Since when it has been waiting for tools.
+    waiting: Option<Instant>,
+    turns: u64,
+}
+
+impl Drive {
+    /// A program that is about to be loaded.
+    pub fn new(tools: Tools, ground: Ground, timeout: Option<Duration>, cancel: Option<Cancel>) -> Self {
+        Drive {
+            flight: Flight::new(tools, ground),
+            cancel,
+            manifest: Manifest::default(),
+            started: Instant::now(),
+            timeout,
+            spent: Duration::ZERO,
+            waiting: None,
+            turns: 0,
+        }
+    }
+
+    /// Loads the program.
+    pub fn load(&mut self, machine: &mut Machine, source: &str) -> Result<(), Error> {
+        let begun = Instant::now();
+        let loaded = machine.load(source);
+        self.spent += begun.elapsed();
+        self.manifest = loaded?;
+        Ok(())
+    }
+
+    /// Runs the program for about `fuel` units, or until it waits or ends.
+    pub fn turn(&mut self, machine: &mut Machine, fuel: u64) -> Turn {
+        let begun = Instant::now();
+        self.turns += 1;
+        let turn = self.steps(machine, fuel);
+        self.spent += begun.elapsed();
+        match turn {
+            Turn::Busy => self.in_time().map_or_else(|error| Turn::Over(Err(error)), |()| Turn::Busy),
+            other => other,
+        }
+    }
+
+    fn steps(&mut self, machine: &mut Machine, fuel: u64) -> Turn {
+        if self.waiting.is_some()
+            && let Err(error) = self.answer(machine)
+        {
+            return Turn::Over(Err(error));
+        }
+        let mut left = fuel;
+        while left > 0 {
+            if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+                return Turn::Over(Err(cancelled("the program was cancelled")));
+            }
+            let before = machine.fuel_used();
+            match machine.run(SLICE.min(left)) {
+                Step::Done(signal) => return Turn::Over(Ok(signal)),
+                Step::Failed(error) => return Turn::Over(Err(error)),
+                Step::Yield => {}
+                Step::Calls(calls) if calls.is_empty() => return Turn::Over(Err(stuck())),
+                Step::Calls(calls) => {
+                    self.flight.start(calls);
+                    self.waiting = Some(Instant::now());
+                    if !self.flight.is_complete() {
+                        return Turn::Waits;
+                    }
+                    if let Err(error) = self.answer(machine) {
+                        return Turn::Over(Err(error));
+                    }
+                    left = left.saturating_sub(STEP_COST);
+                }
+            }
+            left = left.saturating_sub(machine.fuel_used().saturating_sub(before).max(1));
+        }
+        Turn::Busy
+    }
+
+    /// Hands the answers of a step to the machine.
+    fn answer(&mut self, machine: &mut Machine) -> Result<(), Error> {
+        if let Some(since) = self.waiting.take() {
+            self.spent += since.elapsed();
+        }
+        for (id, answer) in self.flight.answers() {
+            machine.answer(id, answer)?;
+        }
+        self.in_time()
+    }
+
+    /// Takes the reply to a call; true if the program can go on.
+    pub fn land(&mut self, id: u64, reply: Reply) -> bool {
+        self.flight.land(id, reply);
+        self.waiting.is_some() && self.flight.is_complete()
+    }
+
+    /// When a program that waits must be looked at again, for its own limit or that of a tool.
+    pub fn wake_at(&self, now: Instant) -> Option<Instant> {
+        let since = self.waiting?;
+        let own = self.timeout.map(|timeout| since + timeout.saturating_sub(self.spent));
+        own.into_iter().chain(self.flight.deadline(now)).min()
+    }
+
+    /// Gives up tools that took too long; true if the program can go on. An error if its own time is up.
+    pub fn expire(&mut self, now: Instant) -> Result<bool, Error> {
+        let Some(since) = self.waiting else { return Ok(false) };
+        if let Some(timeout) = self.timeout
+            && self.spent + now.saturating_duration_since(since) >= timeout
+        {
+            return Err(late(timeout));
+        }
+        self.flight.expire(now);
+        Ok(self.flight.is_complete())
+    }
+
+    fn in_time(&self) -> Result<(), Error> {
+        self.timeout.filter(|timeout| self.spent >= *timeout).map_or(Ok(()), |timeout| Err(late(timeout)))
+    }
+
+    /// Ends the program: what it defined is taken back if it failed.
+    pub fn finish(mut self, machine: &mut Machine, result: Result<Signal, Error>) -> Ran {
+        if result.is_err() {
+            machine.cancel();
+        }
+        Ran {
+            result,
+            calls: std::mem::take(&mut self.flight.log),
+            manifest: std::mem::take(&mut self.manifest),
+            elapsed: self.started.elapsed(),
+            turns: self.turns,
+        }
+    }
+}
+
+fn late(timeout: Duration) -> Error {
+    Error::new(ErrorKind::Timeout, format!("the program took longer than {timeout:?}"))
+}
+
+fn stuck() -> Error {
+    Error::new(ErrorKind::Runtime, "the program waits for something that cannot come")
+}

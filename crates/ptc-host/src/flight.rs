@@ -1,0 +1,279 @@
+//! The tool calls of a program that are under way.
+//!
+//! All calls of a step start at once, up to the program's cap, and are answered together, in order, when
+//! the last one is in. So what a program does depends on the answers and not on who was faster.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use ptc_lisp::machine::{Answer, Call};
+use ptc_lisp::{Error, ErrorKind};
+use serde_json::Value as Json;
+
+use crate::helpers;
+use crate::tools::{Reply, Run, Tool, Tools, call as call_function};
+
+/// Takes the reply to a call back to the driver, from whatever thread.
+pub(crate) type Post = Arc<dyn Fn(u64, Reply) + Send + Sync>;
+
+/// A tool call in the log of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Called {
+    /// Its number, from 1 on.
+    pub id: u64,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub args: Json,
+    /// What came of it.
+    pub end: CallEnd,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// What came of a tool call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEnd {
+    /// Nothing: the program ended before.
+    Unanswered,
+    /// A value.
+    Value,
+    /// A failure of the world outside, which the program got as a value.
+    Fault,
+    /// An exception.
+    Raised,
+}
+
+/// Where calls start from: the way back, and what runs async functions.
+#[derive(Clone)]
+pub(crate) struct Ground {
+    /// The way back.
+    pub post: Post,
+    /// Whether the driver's thread has nothing else to do, and nothing to watch, while a call blocks.
+    pub patient: bool,
+    /// The runtime for async functions; without one they get a runtime of the process.
+    #[cfg(feature = "tokio")]
+    pub runtime: Option<tokio::runtime::Handle>,
+}
+
+/// A call that is out.
+struct Out {
+    id: u64,
+    begun: Instant,
+    limit: Option<Limit>,
+    #[cfg(feature = "tokio")]
+    task: Option<tokio::task::AbortHandle>,
+}
+
+/// How long a call may take.
+struct Limit {
+    timeout: Duration,
+    /// When its function began to run, if it had to wait for a thread.
+    running: Arc<OnceLock<Instant>>,
+}
+
+impl Out {
+    /// When the call has taken too long. While it waits for a thread the end moves on.
+    fn deadline(&self, now: Instant) -> Option<Instant> {
+        let limit = self.limit.as_ref()?;
+        Some(limit.running.get().copied().unwrap_or(now) + limit.timeout)
+    }
+}
+
+/// The calls of a program.
+pub(crate) struct Flight {
+    tools: Tools,
+    ground: Ground,
+    queue: VecDeque<Call>,
+    out: Vec<Out>,
+    landed: Vec<(u64, Answer)>,
+    /// All calls so far.
+    pub log: Vec<Called>,
+}
+
+impl Flight {
+    pub fn new(tools: Tools, ground: Ground) -> Self {
+        Flight { tools, ground, queue: VecDeque::new(), out: Vec::new(), landed: Vec::new(), log: Vec::new() }
+    }
+
+    /// Starts the calls of a step.
+    pub fn start(&mut self, calls: Vec<Call>) {
+        // Most programs that wait make one call at a time, and many may be waiting: no spare room.
+        self.log.reserve_exact(if self.log.is_empty() { calls.len() } else { 0 });
+        let alone = calls.len() == 1 || self.tools.most_at_once() == 1;
+        self.queue = calls.into();
+        self.fill(alone && self.ground.patient);
+    }
+
+    /// Takes a reply. One that nobody waits for any more, after a timeout, is dropped.
+    pub fn land(&mut self, id: u64, reply: Reply) {
+        let Some(at) = self.out.iter().position(|out| out.id == id) else { return };
+        let out = self.out.swap_remove(at);
+        self.settle(id, out.begun, reply);
+        self.fill(false);
+    }
+
+    /// Whether every call of the step is answered.
+    pub fn is_complete(&self) -> bool {
+        self.queue.is_empty() && self.out.is_empty()
+    }
+
+    /// The answers of the step in order.
+    pub fn answers(&mut self) -> Vec<(u64, Answer)> {
+        let mut landed = std::mem::take(&mut self.landed);
+        landed.sort_by_key(|(id, _)| *id);
+        landed
+    }
+
+    /// When the next call has taken too long.
+    pub fn deadline(&self, now: Instant) -> Option<Instant> {
+        self.out.iter().filter_map(|out| out.deadline(now)).min()
+    }
+
+    /// Gives up calls that have taken too long.
+    pub fn expire(&mut self, now: Instant) {
+        let late = |out: &Out| out.deadline(now).is_some_and(|deadline| deadline <= now);
+        while let Some(at) = self.out.iter().position(late) {
+            let out = self.out.swap_remove(at);
+            out.abort();
+            let timeout = out.limit.map_or(Duration::ZERO, |limit| limit.timeout);
+            self.settle(out.id, out.begun, Err(format!("no answer within {timeout:?}")));
+        }
+        self.fill(false);
+    }
+
+    fn fill(&mut self, in_place: bool) {
+        while self.out.len() < self.tools.most_at_once() {
+            let Some(call) = self.queue.pop_front() else { return };
+            self.launch(call, in_place);
+        }
+    }
+
+    fn launch(&mut self, call: Call, in_place: bool) {
+        let Call { id, tool: name, args } = call;
+        let begun = Instant::now();
+        let tool = self.tools.get(&name).cloned();
+        let entry = |args| Called { id, tool: name, args, end: CallEnd::Unanswered, elapsed: Duration::ZERO };
+        self.log.push(entry(args.clone()));
+        let Some(tool) = tool else {
+            let missing = Error::new(ErrorKind::UnknownTool, "no tool of this name is there");
+            return self.settle(id, begun, Ok(Answer::Raise(missing)));
+        };
+        match &tool.run {
+            Run::Quick(function) => {
+                let reply = call_function(function, args);
+                self.settle(id, begun, reply);
+            }
+            Run::Blocking(function) if in_place && tool.timeout.is_none() => {
+                let reply = call_function(function, args);
+                self.settle(id, begun, reply);
+            }
+            _ => {
+                let out = self.send(&tool, id, begun, args);
+                self.out.reserve_exact(1);
+                self.out.push(out);
+            }
+        }
+    }
+
+    /// Starts a call that answers later.
+    fn send(&self, tool: &Tool, id: u64, begun: Instant, args: Json) -> Out {
+        let running = Arc::new(OnceLock::new());
+        let mark = tool.timeout.is_some().then(|| running.clone());
+        let limit = tool.timeout.map(|timeout| Limit { timeout, running });
+        let land = Land { id, post: Some(self.ground.post.clone()) };
+        #[cfg(feature = "tokio")]
+        let mut task = None;
+        match &tool.run {
+            Run::Quick(function) | Run::Blocking(function) => {
+                let function = function.clone();
+                #[cfg(feature = "tokio")]
+                let runtime = self.ground.runtime.clone();
+                helpers::spawn(Box::new(move || {
+                    #[cfg(feature = "tokio")]
+                    let _inside = runtime.as_ref().map(tokio::runtime::Handle::enter);
+                    mark.inspect(|mark| mark.set(Instant::now()).unwrap_or_default());
+                    land.with(call_function(&function, args));
+                }));
+            }
+            #[cfg(feature = "tokio")]
+            Run::Future(function) => {
+                mark.inspect(|mark| mark.set(begun).unwrap_or_default());
+                let reply = crate::tools::wait_for(function.clone(), args);
+                let future = async move { land.with(reply.await) };
+                task = Some(match &self.ground.runtime {
+                    Some(runtime) => runtime.spawn(future).abort_handle(),
+                    None => crate::runtime::own().spawn(future).abort_handle(),
+                });
+            }
+        }
+        Out {
+            id,
+            begun,
+            limit,
+            #[cfg(feature = "tokio")]
+            task,
+        }
+    }
+
+    fn settle(&mut self, id: u64, begun: Instant, reply: Reply) {
+        let Ok(at) = self.log.binary_search_by_key(&id, |called| called.id) else { return };
+        let called = &mut self.log[at];
+        let answer = reply.unwrap_or_else(|message| {
+            let message = format!("tool {} failed: {message}", called.tool);
+            Answer::Raise(Error::new(ErrorKind::Tool, message))
+        });
+        called.elapsed = begun.elapsed();
+        called.end = match answer {
+            Answer::Value(_) | Answer::Upstream(_) => CallEnd::Value,
+            Answer::Fault { .. } => CallEnd::Fault,
+            Answer::Raise(_) => CallEnd::Raised,
+        };
+        self.landed.reserve_exact(1);
+        self.landed.push((id, answer));
+    }
+}
+
+impl Out {
+    fn abort(&self) {
+        #[cfg(feature = "tokio")]
+        self.task.iter().for_each(tokio::task::AbortHandle::abort);
+    }
+}
+
+impl Drop for Flight {
+    /// What still runs has nobody to answer.
+    fn drop(&mut self) {
+        self.out.iter().for_each(Out::abort);
+    }
+}
+
+impl fmt::Debug for Flight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Flight").field("out", &self.out.len()).field("queue", &self.queue.len()).finish()
+    }
+}
+
+/// The duty to answer a call. Dropped without an answer, it says so.
+struct Land {
+    id: u64,
+    post: Option<Post>,
+}
+
+impl Land {
+    fn with(mut self, reply: Reply) {
+        if let Some(post) = self.post.take() {
+            post(self.id, reply);
+        }
+    }
+}
+
+impl Drop for Land {
+    fn drop(&mut self) {
+        if let Some(post) = self.post.take() {
+            post(self.id, Err("it ended without an answer".to_owned()));
+        }
+    }
+}

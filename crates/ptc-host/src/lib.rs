@@ -1,0 +1,78 @@
+//! Drivers that run programs of PTC-Lisp: one for the calling thread, and a fair pool for thousands.
+//!
+//! A machine of `ptc-lisp` never waits and never touches the outside: it says which tools it needs and
+//! stops. This crate does the waiting. A [`Program`] names its source, inputs, tools and limits;
+//! [`run_blocking`] runs it on the calling thread, a [`Pool`] runs thousands on a few threads, and what
+//! comes back is an [`Outcome`]. The outcome is the same either way, to the unit of fuel.
+//!
+//! ```
+//! use ptc_host::{Pool, Program, Tool, Tools, run_blocking};
+//! use serde_json::json;
+//!
+//! let tools = Tools::new()
+//!     // Answers from memory, on the program's own thread.
+//!     .with("price", Tool::quick(|args| json!(if args["sku"] == "a" { 12 } else { 30 })))
+//!     // May block: every call has a thread, calls of a `pmap` run at once.
+//!     .with("stock", Tool::blocking(|_| std::fs::metadata("/").map(|_| json!(7))));
+//! let program = Program::new("(reduce + (pmap #(* (tool/stock {}) (tool/price {:sku %})) data/skus))")
+//!     .data(json!({"skus": ["a", "b"]}))
+//!     .tools(tools)
+//!     .timeout(std::time::Duration::from_secs(10));
+//!
+//! let outcome = run_blocking(&program);
+//! assert_eq!((outcome.value.as_str(), outcome.calls.len()), ("294", 4));
+//!
+//! // The same on a pool; in async code `.await` it instead.
+//! let pooled = Pool::global().run(program).wait();
+//! assert_eq!((pooled.value, pooled.fuel), (outcome.value, outcome.fuel));
+//! ```
+//!
+//! Async functions are tools too, and the future of a program is `Send`; dropping it cancels the
+//! program:
+//!
+//! ```
+//! # #[cfg(feature = "tokio")]
+//! # fn main() {
+//! use ptc_host::{Pool, Program, Tool, Tools};
+//! use serde_json::{Value, json};
+//!
+//! async fn lookup(args: Value) -> Result<Value, std::io::Error> {
+//!     Ok(json!({"name": args["id"], "ok": true}))
+//! }
+//!
+//! let program = Program::new("(:name (tool/lookup {:id 5}))")
+//!     .tools(Tools::new().with("lookup", Tool::future(lookup).timeout(std::time::Duration::from_secs(5))));
+//! let runtime = tokio::runtime::Runtime::new().unwrap();
+//! let outcome = runtime.block_on(async { Pool::global().run(program).await });
+//! assert_eq!(outcome.json, json!(5));
+//! # }
+//! # #[cfg(not(feature = "tokio"))]
+//! # fn main() {}
+//! ```
+//!
+//! **Order.** All calls of a step are started together and answered together, in order, when the last
+//! is there. What a program does depends on what tools answer, never on which was faster.
+//!
+//! **Time.** Fuel and memory are counted by the machine. The timeout is a backstop: it counts the time a
+//! program runs and waits for tools, not the time it stands in a pool's queue, so that no program times
+//! out because of its neighbours. Cancelling takes effect within 1,000 instructions.
+
+mod blocking;
+mod cancel;
+mod drive;
+mod flight;
+mod helpers;
+mod pool;
+mod program;
+#[cfg(feature = "tokio")]
+mod runtime;
+mod tools;
+
+pub use blocking::{Bounds, drive, run_blocking};
+pub use cancel::Cancel;
+pub use flight::{CallEnd, Called};
+pub use pool::{Pool, PoolConfig, Running, STACK, Session};
+pub use program::{Outcome, Program, Ran, now_ms};
+pub use ptc_lisp::machine::{Answer, Signal};
+pub use ptc_lisp::{Error, ErrorKind, Limits};
+pub use tools::{IntoAnswer, Tool, Tools};

@@ -1,0 +1,109 @@
+//! Who runs next on a worker. Programs that are new or have just got their answers go before those that
+//! are busy computing, but never so many in a row that the busy ones stand still.
+
+use std::collections::VecDeque;
+
+/// Turns in a row that programs in front get while busy ones wait.
+const STREAK: u32 = 64;
+
+/// Fuel of a turn in front: enough for a small program to end, and little enough that five hundred
+/// others that resume at the same moment do not wait long.
+pub(super) const FRONT_FUEL: u64 = 10_000;
+
+/// Fuel of a turn of a busy program.
+pub(super) const BUSY_FUEL: u64 = 50_000;
+
+/// The programs of a worker that can run.
+#[derive(Debug, Default)]
+pub(super) struct RunQueue {
+    front: VecDeque<u64>,
+    busy: VecDeque<u64>,
+    streak: u32,
+}
+
+impl RunQueue {
+    /// Adds a program that is new or has its answers.
+    pub fn push_front_class(&mut self, id: u64) {
+        self.front.push_back(id);
+    }
+
+    /// Adds a program that used up its turn.
+    pub fn push_busy(&mut self, id: u64) {
+        self.busy.push_back(id);
+    }
+
+    /// The next program and the fuel of its turn.
+    pub fn next(&mut self) -> Option<(u64, u64)> {
+        let busy_first = self.front.is_empty() || self.streak >= STREAK && !self.busy.is_empty();
+        if busy_first {
+            self.streak = 0;
+            return self.busy.pop_front().map(|id| (id, BUSY_FUEL));
+        }
+        self.streak += 1;
+        self.front.pop_front().map(|id| (id, FRONT_FUEL))
+    }
+
+    /// Whether nothing can run.
+    pub fn is_empty(&self) -> bool {
+        self.front.is_empty() && self.busy.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(queue: &mut RunQueue, count: usize) -> Vec<u64> {
+        (0..count).filter_map(|_| queue.next()).map(|(id, _)| id).collect()
+    }
+
+    #[test]
+    fn busy_programs_take_turns() {
+        let mut queue = RunQueue::default();
+        (1..=3).for_each(|id| queue.push_busy(id));
+        let mut order = Vec::new();
+        for _ in 0..7 {
+            let (id, fuel) = queue.next().unwrap();
+            assert_eq!(fuel, BUSY_FUEL);
+            order.push(id);
+            queue.push_busy(id);
+        }
+        assert_eq!(order, [1, 2, 3, 1, 2, 3, 1]);
+    }
+
+    #[test]
+    fn a_program_with_its_answer_goes_before_all_busy_ones() {
+        let mut queue = RunQueue::default();
+        (1..=1_000).for_each(|id| queue.push_busy(id));
+        assert_eq!(ids(&mut queue, 2), [1, 2]);
+        queue.push_front_class(7_777);
+        assert_eq!(queue.next(), Some((7_777, FRONT_FUEL)));
+        assert_eq!(ids(&mut queue, 1), [3]);
+    }
+
+    #[test]
+    fn programs_in_front_cannot_starve_a_busy_one() {
+        let mut queue = RunQueue::default();
+        queue.push_busy(0);
+        (1..=3).for_each(|id| queue.push_front_class(id));
+        let mut turns_until_busy = 0;
+        while let Some((id, _)) = queue.next() {
+            if id == 0 {
+                break;
+            }
+            turns_until_busy += 1;
+            queue.push_front_class(id);
+        }
+        assert_eq!(turns_until_busy, STREAK);
+    }
+
+    #[test]
+    fn an_empty_queue_has_nobody() {
+        let mut queue = RunQueue::default();
+        assert!(queue.is_empty());
+        assert_eq!(queue.next(), None);
+        queue.push_front_class(1);
+        assert!(!queue.is_empty());
+        assert_eq!(ids(&mut queue, 5), [1]);
+    }
+}

@@ -1,0 +1,241 @@
+//! What workers and callers share: new programs, mail for workers, and how much room is left.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Instant;
+
+use super::running::Slot;
+use crate::cancel::Cancel;
+use crate::program::{Outcome, Program, cancelled};
+use crate::tools::Reply;
+
+/// A program that was admitted.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub program: Program,
+    pub slot: Arc<Slot>,
+    pub cancel: Cancel,
+    pub session: Option<u64>,
+    #[cfg(feature = "tokio")]
+    pub runtime: Option<tokio::runtime::Handle>,
+}
+
+/// Something a worker must know.
+#[derive(Debug)]
+pub(super) enum Mail {
+    /// A program for a session that lives on this worker.
+    Job(Box<Job>),
+    /// A tool call of a program was answered.
+    Reply(u64, u64, Reply),
+    /// A program that waits was cancelled.
+    Cancelled(u64),
+    /// A session is not needed any more.
+    Forget(u64),
+}
+
+/// Where a program is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum To {
+    /// To whoever has time.
+    Anyone,
+    /// To the worker of a session.
+    Session { worker: usize, id: u64 },
+}
+
+/// A caller that waits for room: its place in the line, once it has one, and how to tell it.
+pub(super) struct Waiter<'a> {
+    pub place: &'a mut Option<u64>,
+    pub waker: &'a Waker,
+}
+
+/// The state under one lock: everybody holds it for a moment only.
+#[derive(Debug)]
+struct State {
+    fresh: VecDeque<Box<Job>>,
+    mail: Vec<Vec<Mail>>,
+    asleep: Vec<bool>,
+    closing: bool,
+    unfinished: usize,
+    /// Callers that wait for room, in order.
+    waiters: BTreeMap<u64, Waker>,
+    next_waiter: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    wake: Vec<Condvar>,
+    most: usize,
+    pub(super) turns: AtomicU64,
+    next_session: AtomicU64,
+}
+
+/// What a worker finds when it looks for work.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub mail: Vec<Mail>,
+    pub fresh: Option<Box<Job>>,
+    pub closing: bool,
+}
+
+impl Shared {
+    pub fn new(workers: usize, most: usize) -> Self {
+        let state = State {
+            fresh: VecDeque::new(),
+            mail: (0..workers).map(|_| Vec::new()).collect(),
+            asleep: vec![false; workers],
+            closing: false,
+            unfinished: 0,
+            waiters: BTreeMap::new(),
+            next_waiter: 0,
+        };
+        Shared {
+            state: Mutex::new(state),
+            wake: (0..workers).map(|_| Condvar::new()).collect(),
+            most: most.max(1),
+            turns: AtomicU64::new(0),
+            next_session: AtomicU64::new(0),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new session: its number and its worker, in rotation.
+    pub fn new_session(&self) -> (u64, usize) {
+        let id = self.next_session.fetch_add(1, Ordering::Relaxed);
+        (id, id as usize % self.wake.len())
+    }
+
+    /// Takes a program in if there is room. Otherwise it comes back, and `waiter` keeps its place in the
+    /// line, woken when its turn has come.
+    pub fn admit(&self, job: Box<Job>, to: To, waiter: Option<Waiter<'_>>) -> Result<(), Box<Job>> {
+        let mut state = self.state();
+        if state.closing {
+            drop(state);
+            job.slot.fill(Outcome::failed(cancelled("the pool is shut down")));
+            return Ok(());
+        }
+        if state.unfinished >= self.most {
+            if let Some(waiter) = waiter {
+                let number = *waiter.place.get_or_insert_with(|| {
+                    state.next_waiter += 1;
+                    state.next_waiter
+                });
+                state.waiters.insert(number, waiter.waker.clone());
+            }
+            return Err(job);
+        }
+        if let Some(number) = waiter.and_then(|waiter| waiter.place.take()) {
+            state.waiters.remove(&number);
+        }
+        state.unfinished += 1;
+        let worker = match to {
+            To::Anyone => {
+                state.fresh.push_back(job);
+                state.asleep.iter().position(|asleep| *asleep)
+            }
+            To::Session { worker, .. } => {
+                state.mail[worker].push(Mail::Job(job));
+                Some(worker)
+            }
+        };
+        if let Some(worker) = worker {
+            self.rouse(&mut state, worker);
+        }
+        Ok(())
+    }
+
+    /// A caller that waited for room has gone. If its turn had come, the next one's has.
+    pub fn leave_line(&self, place: u64) {
+        let mut state = self.state();
+        if state.waiters.remove(&place).is_none() {
+            let next = state.next_in_line(self.most);
+            drop(state);
+            next.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// A program is over.
+    pub fn finished(&self) {
+        let mut state = self.state();
+        state.unfinished -= 1;
+        let next = state.next_in_line(self.most);
+        drop(state);
+        next.into_iter().for_each(Waker::wake);
+    }
+
+    /// Puts mail into a worker's box.
+    pub fn post(&self, worker: usize, mail: Mail) {
+        let mut state = self.state();
+        state.mail[worker].push(mail);
+        self.rouse(&mut state, worker);
+    }
+
+    fn rouse(&self, state: &mut State, worker: usize) {
+        if std::mem::take(&mut state.asleep[worker]) {
+            self.wake[worker].notify_one();
+        }
+    }
+
+    /// What there is to do for a worker. One that has nothing else to do waits for something to come,
+    /// until `deadline` at most. `mail` lends its room.
+    pub fn find(
+        &self,
+        worker: usize,
+        idle: bool,
+        deadline: impl Fn() -> Option<Instant>,
+        mut mail: Vec<Mail>,
+    ) -> Found {
+        let mut state = self.state();
+        loop {
+            let fresh = state.fresh.pop_front();
+            if !idle || fresh.is_some() || state.closing || !state.mail[worker].is_empty() {
+                std::mem::swap(&mut mail, &mut state.mail[worker]);
+                return Found { mail, fresh, closing: state.closing };
+            }
+            let wait = deadline().map(|at| at.saturating_duration_since(Instant::now()));
+            if wait.is_some_and(|wait| wait.is_zero()) {
+                return Found { mail, fresh: None, closing: false };
+            }
+            state.asleep[worker] = true;
+            let wake = &self.wake[worker];
+            state = match wait {
+                Some(wait) => wake
+                    .wait_timeout(state, wait)
+                    .map(|(state, _)| state)
+                    .unwrap_or_else(|error| error.into_inner().0),
+                None => wake.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+            state.asleep[worker] = false;
+        }
+    }
+
+    /// Takes no more programs in, and tells every worker to end.
+    pub fn close(&self) {
+        let mut state = self.state();
+        state.closing = true;
+        let waiters = std::mem::take(&mut state.waiters);
+        let fresh = std::mem::take(&mut state.fresh);
+        drop(state);
+        for job in fresh {
+            job.slot.fill(Outcome::failed(cancelled("the pool is shut down")));
+        }
+        self.wake.iter().for_each(Condvar::notify_all);
+        waiters.into_values().for_each(Waker::wake);
+    }
+}
+
+impl State {
+    /// The caller whose turn it is, if there is room for it.
+    fn next_in_line(&mut self, most: usize) -> Option<Waker> {
+        if self.unfinished >= most {
+            return None;
+        }
+        self.waiters.pop_first().map(|(_, waker)| waker)
+    }
+}

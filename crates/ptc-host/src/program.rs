@@ -1,0 +1,199 @@
+//! What is run and what comes of it: plain data that crosses threads, while machines stay where they
+//! were made.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ptc_lisp::analyze::Manifest;
+use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::{Error, ErrorKind, Limits};
+use serde_json::Value as Json;
+
+use crate::cancel::Cancel;
+use crate::flight::Called;
+use crate::tools::Tools;
+
+/// A program with all that it may see and use.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its text.
+    pub source: Arc<str>,
+    /// Its inputs, read as `data/name`. Without any, a program of a session sees those of the one before.
+    pub data: Option<Arc<Json>>,
+    /// The tools it may call.
+    pub tools: Tools,
+    /// What it may use.
+    pub limits: Limits,
+    /// Where its random numbers begin.
+    pub seed: u64,
+    /// What its clock says, in milliseconds since 1970; the real time when it starts unless told.
+    pub clock_ms: Option<i64>,
+    /// How long it may take, running and waiting for tools. Waiting for its turn in a pool does not
+    /// count, so that no program times out because of others.
+    pub timeout: Option<Duration>,
+    /// A token that stops it.
+    pub cancel: Option<Cancel>,
+}
+
+impl Program {
+    /// A program without inputs and tools, with the default limits.
+    pub fn new(source: impl Into<Arc<str>>) -> Self {
+        Program {
+            source: source.into(),
+            data: None,
+            tools: Tools::default(),
+            limits: Limits::default(),
+            seed: 0,
+            clock_ms: None,
+            timeout: None,
+            cancel: None,
+        }
+    }
+
+    /// With inputs: a JSON object by name. An `Arc` shares them between programs.
+    #[must_use]
+    pub fn data(mut self, data: impl Into<Arc<Json>>) -> Self {
+        self.data = Some(data.into());
+        self
+    }
+
+    /// With tools.
+    #[must_use]
+    pub fn tools(mut self, tools: Tools) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// With another beginning of random numbers.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// With a clock that stands still, in milliseconds since 1970.
+    #[must_use]
+    pub fn clock_ms(mut self, now: i64) -> Self {
+        self.clock_ms = Some(now);
+        self
+    }
+
+    /// With a limit of time.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// With a token that stops it.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Cancel) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+
+    /// A machine for this program.
+    pub(crate) fn machine(&self) -> Machine {
+        Machine::new(self.limits.clone())
+    }
+
+    /// Gives a machine what this program may see and use.
+    pub(crate) fn furnish(&self, machine: &mut Machine) -> Result<(), Error> {
+        machine.set_limits(self.limits.clone());
+        machine.set_tools(self.tools.names().map(str::to_owned));
+        machine.set_clock(self.clock_ms.unwrap_or_else(now_ms));
+        machine.set_seed(self.seed);
+        self.data.as_ref().map_or(Ok(()), |data| machine.set_data(data))
+    }
+}
+
+/// What came of a program.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub result: Result<Signal, Error>,
+    /// Its value as text that reads back; empty if it failed.
+    pub value: String,
+    /// Its value as JSON; null if it failed.
+    pub json: Json,
+    /// Lines that it printed.
+    pub prints: Vec<String>,
+    /// Fuel that it used.
+    pub fuel: u64,
+    /// Its tool calls in order.
+    pub calls: Vec<Called>,
+    /// The tools that it could have called.
+    pub manifest: Manifest,
+    /// How long it took, all told.
+    pub elapsed: Duration,
+    /// How many turns it had on its thread.
+    pub turns: u64,
+}
+
+impl Outcome {
+    /// The outcome of a program that never ran.
+    pub(crate) fn failed(error: Error) -> Self {
+        Outcome {
+            result: Err(error),
+            value: String::new(),
+            json: Json::Null,
+            prints: Vec::new(),
+            fuel: 0,
+            calls: Vec::new(),
+            manifest: Manifest::default(),
+            elapsed: Duration::ZERO,
+            turns: 0,
+        }
+    }
+
+    /// Reads a machine whose program is over.
+    pub(crate) fn of(machine: &Machine, ran: Ran) -> Self {
+        let (value, json) = match ran.result {
+            Ok(_) => (machine.value(), machine.value_json()),
+            Err(_) => (String::new(), Json::Null),
+        };
+        Outcome {
+            result: ran.result,
+            value,
+            json,
+            prints: machine.prints().to_vec(),
+            fuel: machine.fuel_used(),
+            calls: ran.calls,
+            manifest: ran.manifest,
+            elapsed: ran.elapsed,
+            turns: ran.turns,
+        }
+    }
+}
+
+/// A program that has been driven to its end; its machine has the value and what was printed.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub result: Result<Signal, Error>,
+    /// Its tool calls in order.
+    pub calls: Vec<Called>,
+    /// The tools that it could have called.
+    pub manifest: Manifest,
+    /// How long it took, all told.
+    pub elapsed: Duration,
+    /// How many turns it had on its thread.
+    pub turns: u64,
+}
+
+/// The real time in milliseconds since 1970.
+pub fn now_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn cancelled(why: &str) -> Error {
+    Error::new(ErrorKind::Cancelled, why)
+}

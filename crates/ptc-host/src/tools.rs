@@ -1,0 +1,197 @@
+//! Tools that programs may call: closures, and async functions with the feature `tokio`.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ptc_lisp::machine::Answer;
+use serde_json::Value as Json;
+
+/// What a tool's function gave: an answer, or what went wrong.
+pub(crate) type Reply = Result<Answer, String>;
+
+type Function = Arc<dyn Fn(Json) -> Reply + Send + Sync>;
+
+#[cfg(feature = "tokio")]
+type Pending = std::pin::Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// What functions of tools may return: JSON, an [`Answer`], or a `Result` of one, whose error raises an
+/// exception at the place of the call.
+pub trait IntoAnswer {
+    /// The answer, or what went wrong.
+    fn into_answer(self) -> Result<Answer, String>;
+}
+
+impl IntoAnswer for Answer {
+    fn into_answer(self) -> Result<Answer, String> {
+        Ok(self)
+    }
+}
+
+impl IntoAnswer for Json {
+    fn into_answer(self) -> Result<Answer, String> {
+        Ok(Answer::Value(self))
+    }
+}
+
+impl<T: IntoAnswer, E: Display> IntoAnswer for Result<T, E> {
+    fn into_answer(self) -> Result<Answer, String> {
+        self.map_err(|error| error.to_string())?.into_answer()
+    }
+}
+
+/// How a tool's function is run.
+#[derive(Clone)]
+pub(crate) enum Run {
+    /// On the thread that runs the program.
+    Quick(Function),
+    /// On a thread that may block.
+    Blocking(Function),
+    /// On the async runtime.
+    #[cfg(feature = "tokio")]
+    Future(Arc<dyn Fn(Json) -> Pending + Send + Sync>),
+}
+
+/// A tool: its function, which gets the arguments as a JSON object, and how to run it.
+#[derive(Clone)]
+pub struct Tool {
+    pub(crate) run: Run,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Tool {
+    /// A function that answers at once from memory. It runs on the thread that runs the program, where
+    /// nothing can interrupt it.
+    pub fn quick<R: IntoAnswer>(function: impl Fn(Json) -> R + Send + Sync + 'static) -> Self {
+        Self::new(Run::Quick(Arc::new(move |args| function(args).into_answer())))
+    }
+
+    /// A function that may block: it runs on a thread of its own, at the same time as other calls.
+    pub fn blocking<R: IntoAnswer>(function: impl Fn(Json) -> R + Send + Sync + 'static) -> Self {
+        Self::new(Run::Blocking(Arc::new(move |args| function(args).into_answer())))
+    }
+
+    /// An async function. It runs on the tokio runtime that the program was started on.
+    #[cfg(feature = "tokio")]
+    pub fn future<R, F>(function: impl Fn(Json) -> F + Send + Sync + 'static) -> Self
+    where
+        R: IntoAnswer,
+        F: Future<Output = R> + Send + 'static,
+    {
+        let pending = move |args| -> Pending {
+            let future = function(args);
+            Box::pin(async move { future.await.into_answer() })
+        };
+        Self::new(Run::Future(Arc::new(pending)))
+    }
+
+    /// Gives up on a call that takes longer: the program gets an exception. A function that blocks runs
+    /// on to its end, unheard; a quick one cannot time out.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    fn new(run: Run) -> Self {
+        Tool { run, timeout: None }
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.run {
+            Run::Quick(_) => "quick",
+            Run::Blocking(_) => "blocking",
+            #[cfg(feature = "tokio")]
+            Run::Future(_) => "future",
+        };
+        write!(f, "{kind}")?;
+        self.timeout.map_or(Ok(()), |timeout| write!(f, " within {timeout:?}"))
+    }
+}
+
+/// The tools granted to a program, by name. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Tools {
+    granted: Arc<Granted>,
+}
+
+#[derive(Clone, Debug)]
+struct Granted {
+    by_name: BTreeMap<String, Tool>,
+    concurrency: usize,
+}
+
+impl Default for Granted {
+    fn default() -> Self {
+        Granted { by_name: BTreeMap::new(), concurrency: 16 }
+    }
+}
+
+impl Tools {
+    /// No tools.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Grants a tool under a name; a later one of the same name takes its place.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, tool: Tool) -> Self {
+        Arc::make_mut(&mut self.granted).by_name.insert(name.into(), tool);
+        self
+    }
+
+    /// How many calls of one program may run at once; 16 unless told.
+    #[must_use]
+    pub fn concurrency(mut self, most: usize) -> Self {
+        Arc::make_mut(&mut self.granted).concurrency = most.max(1);
+        self
+    }
+
+    /// The names of the tools, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.granted.by_name.keys().map(String::as_str)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
+        self.granted.by_name.get(name)
+    }
+
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.granted.concurrency
+    }
+}
+
+/// Calls a tool's function; its panic becomes an error of the tool.
+pub(crate) fn call(function: &Function, args: Json) -> Reply {
+    panic::catch_unwind(AssertUnwindSafe(|| function(args))).unwrap_or_else(|panic| Err(panicked(&*panic)))
+}
+
+/// Makes a tool's future, which polls without panicking.
+#[cfg(feature = "tokio")]
+pub(crate) async fn wait_for(function: Arc<dyn Fn(Json) -> Pending + Send + Sync>, args: Json) -> Reply {
+    let made = panic::catch_unwind(AssertUnwindSafe(|| function(args)));
+    let mut pending = match made {
+        Ok(pending) => pending,
+        Err(panic) => return Err(panicked(&*panic)),
+    };
+    let polled = std::future::poll_fn(move |cx| {
+        panic::catch_unwind(AssertUnwindSafe(|| pending.as_mut().poll(cx)))
+            .unwrap_or_else(|panic| std::task::Poll::Ready(Err(panicked(&*panic))))
+    });
+    polled.await
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    format!("it panicked: {}", panic_text(panic))
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
