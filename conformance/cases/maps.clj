@@ -62,7 +62,6 @@
 (set/join #{{:a 1 :x 1}} #{{:b 1 :y 2}} {:a :b})  ;=> #{{:a 1, :x 1, :b 1, :y 2}}
 (set/project #{{:a 1 :b 2}} [:a])  ;=> #{{:a 1}}
 (set/rename #{{:a 1}} {:a :b})  ;=> #{{:b 1}}
-; pending: different map forms count as duplicates
 (set/index #{{:k 1 :v 1} {:k 1 :v 2}} [:k])  ;=> {{:k 1} #{{:k 1, :v 2} {:k 1, :v 1}}}
 (set [1 2 2 3])  ;=> #{1 3 2}
 (set nil)  ;=> #{}

@@ -5,7 +5,6 @@
 ;;data scores [71, 85, 92, 64, 85, 77, 100, 58, 85, 90]
 ;;data grid ["S.#.", "..#E", "#...", "...."]
 
-; pending: unknown namespace clojure.lang.PersistentQueue/
 ; name: breadth-first distances
 (let [adj (reduce (fn [m {:keys [from to]}]
                     (-> m (update from (fnil conj #{}) to) (update to (fnil conj #{}) from)))

@@ -288,7 +288,6 @@
 (mapv describe-it [nil "abc" {:b 1 :a 2} [1 2] '(1) #{1} :k 5 2.5 inc true])
 ;=> ["nothing" "string of 3" "map with a,b" "seq of 2" "seq of 1" "set of 1" "keyword k" "int" "float" "function" "?"]
 
-; pending: StringBuilder cannot be constructed here
 ; name: string builder and interop
 (let [sb (StringBuilder.)]
   (doseq [[i w] (map-indexed vector ["x" "y" "z"])]

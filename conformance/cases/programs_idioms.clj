@@ -345,7 +345,6 @@
   (map pick [0 1 3 4 9]))
 ;=> (:a :b :b :c :c)
 
-; pending: unknown namespace clojure.lang.PersistentQueue/
 ; name: moving counts with queue
 (loop [q clojure.lang.PersistentQueue/EMPTY [x & xs] [1 2 3 4] out []]
   (if x

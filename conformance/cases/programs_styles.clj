@@ -201,7 +201,6 @@
 [(collide {:kind :rock} {:kind :ship :hp 30}) (collide {:kind :ship :hp 5} {:kind :rock}) (collide {:kind :x} {:kind :y})]
 ;=> [{:kind :ship, :hp 20} {:kind :ship, :hp -5} {:kind :y}]
 
-; pending: Integer cannot be constructed here
 ; name: java constructors and static helpers
 [(Integer. 5) (Long. "77") (Double. "1.5") (String. "abc") (Integer/valueOf "12") (Boolean/valueOf true)
  (Integer/parseInt "-12") (Long/parseLong "ff" 16) (Integer/toString 42) (Character/toString \x) (String/valueOf 3.5)]
@@ -251,7 +250,6 @@
 (map fields ["a,b,c" "\"x,y\",z" ""])
 ;=> (["a" "b" "c"] ["x,y" "z"] [""])
 
-; pending: unknown method .find
 ; name: tokenizer with named groups
 (let [re #"(?<num>\d+)|(?<op>[+*-])|(?<id>[a-z]+)"
       m (re-matcher re "x1+22*foo")]

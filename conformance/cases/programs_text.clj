@@ -323,7 +323,6 @@
    :top (->> (ngrams 2 "banana") frequencies (sort-by (juxt (comp - val) key)) first)})
 ;=> {:bigrams ["ba" "an" "na" "an" "na"], :top ["an" 2]}
 
-; pending: with-out-str is not linked
 ; name: histogram bars
 (let [data {"a" 3 "bb" 5 "ccc" 1}
       w (apply max (map count (keys data)))]

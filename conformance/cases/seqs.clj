@@ -240,7 +240,5 @@
 (nth (filter odd? (range)) 20000)  ;=> 40001
 (take 2 (map vector (range 1 Integer/MAX_VALUE) (iterate inc 5)))  ;=> ([1 5] [2 6])
 (letfn [(nat [n] (lazy-seq (cons n (nat (inc n)))))] (nth (nat 0) 20000))  ;=> 20000
-; pending: gives nil instead of an empty sequence
 (subseq (sorted-set 1 3 5 7) < 0)  ;=> ()
-; pending: gives nil instead of an empty sequence
 (rsubseq (sorted-set 1 3 5 7) > 7)  ;=> ()
