@@ -50,7 +50,6 @@
 (defrecord A [x]) (:missing (->A 1) :none)  ;=> :none
 ; divergence: D45
 (defrecord A [x]) ((->A 1) :x)  ;=> 1
-; pending: Object toString is ignored
 (defrecord A [x] Object (toString [_] (str "A" x))) (str (->A 5))  ;=> "A5"
 (def shapes [{:kind :sq :s 2} {:kind :ci :r 1}]) (defmulti a* :kind) (defmethod a* :sq [{s :s}] (* s s)) (defmethod a* :ci [{r :r}] (* 3 r)) (mapv a* shapes)  ;=> [4 3]
 (prefers (do (defmulti f identity) f))  ;=> {}

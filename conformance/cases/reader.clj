@@ -106,7 +106,6 @@ line"  ;=> "multi\nline"
 (meta ^{:a 1} [1])  ;=> {:a 1}
 (:tag (meta ^"x" [1]))  ;=> "x"
 (meta ^:a ^:b {})  ;=> {:b true, :a true}
-; pending: vars are not values
 #'inc  ;=> #'clojure.core/inc
 (#'inc 1)  ;=> 2
 (let [λ 1 ß? 2] (+ λ ß?))  ;=> 3

@@ -159,7 +159,8 @@ impl Const {
     /// Whether it refers to a definition, itself or inside. Constants nest no deeper than source text.
     pub fn refers(&self) -> bool {
         match self {
-            Const::Var(_) => true,
+            // Vars of the core library have qualified names.
+            Const::Var(name) => !name.contains('/') || name == "/",
             Const::List(items) | Const::Vector(items) | Const::Set(items) => items.iter().any(Const::refers),
             Const::Map(pairs) => pairs.iter().any(|(key, value)| key.refers() || value.refers()),
             _ => false,

@@ -31,6 +31,7 @@ const FILES: &[(&str, &str)] = &[
     ("strings", include_str!("core/strings.clj")),
     ("support", include_str!("core/support.clj")),
     ("transducers", include_str!("core/transducers.clj")),
+    ("vars", include_str!("core/vars.clj")),
     ("walk", include_str!("core/walk.clj")),
 ];
 
@@ -102,9 +103,15 @@ pub(crate) fn declaration(place: u32) -> &'static Declaration {
     source.declaration.get_or_init(|| declare(source))
 }
 
-/// The source text of the function at `place`.
+/// The source text of the function at `place`, without the comments that belong to the next one.
 pub(crate) fn source_text(place: u32) -> &'static str {
-    SOURCES[place as usize].text
+    let mut text = SOURCES[place as usize].text;
+    while let Some((before, last)) = text.rsplit_once('\n')
+        && (last.is_empty() || last.starts_with(';'))
+    {
+        text = before;
+    }
+    text
 }
 
 /// How many functions there are.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
+use crate::globals::Globals;
 use crate::limits::Limits;
 use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
@@ -44,6 +45,9 @@ pub struct Heap {
     /// What `(budget/remaining)` gives.
     pub budget: Value,
     hierarchy: Value,
+    object_methods: Value,
+    /// Definitions of the session.
+    pub globals: Globals,
     /// All lazy sequences and cells alive, so that a census can break cycles through them.
     pub lazies: Vec<Shared<LazyObj>>,
     /// See `lazies`.
@@ -70,6 +74,8 @@ impl Heap {
             steps: Vec::new(),
             budget: Value::map_of([]),
             hierarchy: Value::Nil,
+            object_methods: Value::Nil,
+            globals: Globals::default(),
             lazies: Vec::new(),
             cells: Vec::new(),
         }
@@ -232,6 +238,12 @@ impl Heap {
         name
     }
 
+    /// The slot of the definition `name`, made if it is new.
+    pub fn slot(&mut self, name: &str) -> u32 {
+        let name = self.intern(name);
+        self.globals.slot(name)
+    }
+
     /// A new mutable cell.
     pub fn cell(&mut self, kind: CellKind, value: Value, ready: bool) -> Value {
         let state = CellState { value, ready, validator: Value::Nil, watches: Value::Nil, meta: None };
@@ -315,9 +327,26 @@ impl Heap {
         self.hierarchy.clone()
     }
 
+    /// The atom that holds the methods of `Object` by type.
+    pub fn object_methods(&mut self) -> Value {
+        if self.object_methods.is_nil() {
+            self.object_methods = self.cell(CellKind::Atom, Value::map_of([]), true);
+        }
+        self.object_methods.clone()
+    }
+
+    /// The same, if some type has such methods.
+    pub fn known_object_methods(&self) -> Option<&Value> {
+        Some(&self.object_methods).filter(|methods| !methods.is_nil())
+    }
+
     /// Values that the heap itself holds on to.
     pub fn roots(&self) -> impl Iterator<Item = &Value> {
-        self.journal.iter().flat_map(|(key, value)| [key, value]).chain([&self.budget, &self.hierarchy])
+        self.journal.iter().flat_map(|(key, value)| [key, value]).chain([
+            &self.budget,
+            &self.hierarchy,
+            &self.object_methods,
+        ])
     }
 
     /// Ends a line that has no newline yet.

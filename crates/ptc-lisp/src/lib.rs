@@ -9,6 +9,7 @@ mod core;
 pub mod edn;
 pub mod error;
 pub mod float;
+mod globals;
 pub mod heap;
 pub mod interchange;
 pub mod json;

@@ -64,6 +64,11 @@ impl At {
         Form::new(FormKind::Quote(Box::new(form)), self.0)
     }
 
+    /// `#'name`
+    pub fn var(self, name: Form) -> Form {
+        Form::new(FormKind::Var(Box::new(name)), self.0)
+    }
+
     /// `(head items…)`
     pub fn call(self, head: &str, items: impl IntoIterator<Item = Form>) -> Form {
         let mut list = vec![self.sym(head)];

@@ -28,6 +28,10 @@ impl Analyzer<'_> {
                     pending.push(inner);
                     continue;
                 }
+                FormKind::Var(inner) => {
+                    self.forget_arities(inner);
+                    continue;
+                }
                 _ => continue,
             };
             if let [head, name, ..] = items.as_slice()
@@ -62,6 +66,14 @@ impl Analyzer<'_> {
                     }
                 }
             }
+            // Another function may stand in for the time being.
+            "binding" | "with-redefs" => {
+                name.as_vector()
+                    .unwrap_or_default()
+                    .iter()
+                    .step_by(2)
+                    .for_each(|name| self.forget_arities(name));
+            }
             "declare" => items[1..].iter().filter_map(Form::as_symbol).for_each(|name| self.define(name)),
             "memory/put" => {
                 if let FormKind::Keyword(key) | FormKind::Str(key) = &name.kind {
@@ -87,6 +99,15 @@ impl Analyzer<'_> {
         match self.arities.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => *known = None,
             None => self.arities.push((name.to_owned(), arities.filter(|arities| !arities.is_empty()))),
+        }
+    }
+
+    /// Says nothing about the arities of a function that the program may change through its var.
+    fn forget_arities(&mut self, name: &Form) {
+        let Some(name) = name.as_symbol() else { return };
+        match self.arities.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = None,
+            None => self.arities.push((name.to_owned(), None)),
         }
     }
 
@@ -136,14 +157,7 @@ impl Analyzer<'_> {
             function.name.get_or_insert_with(|| name.to_owned());
         }
         self.define(name);
-        Ok(self.define_node(name, node, span))
-    }
-
-    /// Sets a definition; the value of the form is its var.
-    fn define_node(&mut self, name: &str, value: Node, span: Span) -> Node {
-        let define = Node::new(NodeKind::Define(name.to_owned(), Box::new(value)), span);
-        let var = Node::new(NodeKind::Const(Const::Var(name.to_owned())), span);
-        Node::new(NodeKind::Do(vec![define, var]), span)
+        self.define_node(&items[1], &[], node, span)
     }
 
     /// `(defonce name value)`
@@ -173,20 +187,23 @@ impl Analyzer<'_> {
     pub(super) fn defn(&mut self, items: &[Form], span: Span) -> Result {
         let name = self.definable(items.get(1), "defn", span)?.to_owned();
         let mut rest = &items[2..];
+        let mut attributes = Vec::new();
         if let [Form { kind: FormKind::Str(_), .. }, more @ ..] = rest
             && !more.is_empty()
         {
             rest = more;
         }
-        if let [Form { kind: FormKind::Map(_), .. }, more @ ..] = rest
+        if let [map @ Form { kind: FormKind::Map(_), .. }, more @ ..] = rest
             && !more.is_empty()
         {
+            attributes.push(map);
             rest = more;
         }
-        if let [clauses @ .., Form { kind: FormKind::Map(_), .. }] = rest
+        if let [clauses @ .., map @ Form { kind: FormKind::Map(_), .. }] = rest
             && clauses.iter().all(|clause| clause.as_list().is_some())
             && !clauses.is_empty()
         {
+            attributes.push(map);
             rest = clauses;
         }
         if rest.is_empty() {
@@ -195,7 +212,7 @@ impl Analyzer<'_> {
         self.define(&name);
         let function = self.function(Some(name.clone()), rest, FnScope::default(), span)?;
         let node = Node::new(NodeKind::Fn(Box::new(function)), span);
-        Ok(self.define_node(&name, node, span))
+        self.define_node(&items[1], &attributes, node, span)
     }
 
     pub(super) fn definition(&mut self, name: &str, items: &[Form], span: Span) -> Option<Result> {
@@ -207,8 +224,7 @@ impl Analyzer<'_> {
             "extend-type" => self.extend_type(items, span),
             "extend-protocol" => self.extend_protocol(items, span),
             "reify" => self.reify(items, span),
-            "binding" | "with-redefs" => self.binding(items, span),
-            _ => return None,
+            _ => return self.var_form(name, items, span),
         })
     }
 
@@ -244,30 +260,5 @@ impl Analyzer<'_> {
         let at = At(span);
         let function = at.call("%fn", rest.iter().cloned());
         self.form(&at.call("%ptc.impl/add-method", [name.clone(), value.clone(), function]), false)
-    }
-
-    /// `(binding [name value …] body…)`: sets definitions for the time of the body.
-    fn binding(&mut self, items: &[Form], span: Span) -> Result {
-        let pairs = super::bindings::binding_pairs(items, "binding", span)?;
-        let at = At(span);
-        let mut saves = Vec::new();
-        let mut sets = Vec::new();
-        let mut restores = Vec::new();
-        for (name, value) in pairs {
-            let global = name.as_symbol().filter(|name| !self.scopes.is_local(name) && self.is_global(name));
-            if global.is_none() {
-                return Err(Error::new(ErrorKind::InvalidForm, "binding sets definitions of the program")
-                    .hint("define the name first with (def ^:dynamic name value), or use let")
-                    .at(name.span));
-            }
-            let (old, new) = (self.gensym("old"), self.gensym("new"));
-            saves.extend([at.sym(&new), value.clone(), at.sym(&old), name.clone()]);
-            sets.push(at.call("%def", [name.clone(), at.sym(&new)]));
-            restores.push(at.call("%def", [name.clone(), at.sym(&old)]));
-        }
-        let body = sets.into_iter().chain(items[2..].iter().cloned());
-        let finally = at.list([vec![at.sym("finally")], restores].concat());
-        let form = at.bind(saves, [at.call("%try", body.chain([finally]))]);
-        self.form(&form, false)
     }
 }

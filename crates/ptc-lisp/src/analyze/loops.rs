@@ -1,4 +1,4 @@
-//! Loops over collections: `for`, `doseq`, `dotimes`, `while`; and forms that wrap a body in a
+//! Loops over collections and arrays: `for`, `doseq`, `dotimes`, `while`, `areduce`, `amap`; and forms that wrap a body in a
 //! function: `lazy-seq`, `delay`, `task`.
 
 use super::build::At;
@@ -46,8 +46,36 @@ impl Analyzer<'_> {
                 let thunks = items[1..].iter().map(|value| at.fn_(Vec::new(), [value.clone()]));
                 self.form(&at.call("%clojure.core/pcalls", thunks.collect::<Vec<_>>()), false)
             }
+            "areduce" => match &items[1..] {
+                [array, index, result, init, value] => {
+                    let (source, step) = self.array_walk(at, index);
+                    let names = vec![index.clone(), at.int(0), result.clone(), init.clone()];
+                    let again = at.call("%recur", [step, value.clone()]);
+                    let body = at.if_(before_end(at, index, &source), again, result.clone());
+                    let walk = at.call("%loop", [at.vector(names), body]);
+                    self.form(&at.bind(vec![source, array.clone()], [walk]), false)
+                }
+                _ => Err(wrong_count("(areduce array index result init expression)", span)),
+            },
+            "amap" => match &items[1..] {
+                [array, index, result, value] => {
+                    let (source, step) = self.array_walk(at, index);
+                    let set = at.call("%clojure.core/aset", [result.clone(), index.clone(), value.clone()]);
+                    let again = at.do_([set, at.call("%recur", [step])]);
+                    let body = at.if_(before_end(at, index, &source), again, result.clone());
+                    let walk = at.call("%loop", [at.vector(vec![index.clone(), at.int(0)]), body]);
+                    let copy = at.call("%clojure.core/aclone", [source.clone()]);
+                    self.form(&at.bind(vec![source, array.clone(), result.clone(), copy], [walk]), false)
+                }
+                _ => Err(wrong_count("(amap array index result expression)", span)),
+            },
             _ => return None,
         })
+    }
+
+    /// A name for the array that a loop walks, and the next index.
+    fn array_walk(&mut self, at: At, index: &Form) -> (Form, Form) {
+        (at.sym(&self.gensym("array")), at.call("%clojure.core/inc", [index.clone()]))
     }
 
     /// `(for [x xs y ys :when t :let [z …] :while t] body…)`: nested walks that push onto one vector.
@@ -177,4 +205,9 @@ fn leading(span: Span) -> Error {
     Error::new(ErrorKind::InvalidForm, "the bindings must begin with a name and a collection")
         .hint(":when, :let and :while follow a pair")
         .at(span)
+}
+
+/// `(< index (alength array))`
+fn before_end(at: At, index: &Form, array: &Form) -> Form {
+    at.call("%clojure.core/<", [index.clone(), at.call("%clojure.core/alength", [array.clone()])])
 }

@@ -19,6 +19,7 @@ mod special;
 mod suggest;
 mod threading;
 mod types;
+mod vars;
 
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;

@@ -92,6 +92,15 @@ impl Analyzer<'_> {
         {
             return Ok(Node::new(NodeKind::Builtin(id), span));
         }
+        // `String/.length` and `String/new`: methods and constructors as values.
+        if let Some(class) = super::types::known_class(ns) {
+            let member = if local == "new" { format!("{class}.") } else { local.to_owned() };
+            if let Some(id) =
+                registry().qualified(&member).filter(|_| member != *local || local.starts_with('.'))
+            {
+                return Ok(Node::new(NodeKind::Builtin(id), span));
+            }
+        }
         if self.namespaces.is_own(ns) && self.is_global(local) {
             return Ok(Node::new(NodeKind::Global(local.to_owned()), span));
         }
@@ -163,12 +172,22 @@ impl Analyzer<'_> {
         })
     }
 
-    /// `#'name`: the value of the name.
+    /// `#'name`: the var of a definition or of a function of the core library. Locals have none; what
+    /// else a name stands for is its own var.
     pub(super) fn var(&mut self, inner: &Form) -> Result {
-        match inner.as_symbol() {
-            Some(name) => self.symbol(name, inner.span),
-            None => Err(super::malformed("a symbol after #'", inner.span)),
-        }
+        let Some(name) = inner.as_symbol() else {
+            return Err(super::malformed("a symbol after #'", inner.span));
+        };
+        let node = match self.is_global(name) {
+            true => Node::new(NodeKind::Global(name.to_owned()), inner.span),
+            false => self.symbol(name, inner.span)?,
+        };
+        let name = match &node.kind {
+            NodeKind::Global(name) => name.clone(),
+            NodeKind::Builtin(id) => registry().get(*id).name.to_owned(),
+            _ => return Ok(node),
+        };
+        Ok(Node::new(NodeKind::Const(Const::Var(name)), inner.span))
     }
 
     /// Keeps an undefined name, with the local that may have been meant, for one error about all.

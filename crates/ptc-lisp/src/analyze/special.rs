@@ -71,6 +71,8 @@ pub const SPECIALS: &[&str] = &[
     "delay",
     "binding",
     "with-redefs",
+    "with-bindings",
+    "bound-fn",
     "with-out-str",
     "with-meta*",
     "assert",
@@ -97,6 +99,8 @@ pub const SPECIALS: &[&str] = &[
     "locking",
     "io!",
     "memfn",
+    "areduce",
+    "amap",
 ];
 
 /// Whether `name` is the head of a special form or macro.

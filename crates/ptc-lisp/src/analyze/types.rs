@@ -165,13 +165,12 @@ impl Analyzer<'_> {
         let from_map = at.fn_(vec![source], [at.call("%prim/record", [at.sym(name), merged])]);
         forms.push(at.call("%def", [at.sym(&format!("map->{name}")), from_map]));
         for (protocol, methods) in protocol_groups(&items[3..])? {
-            if is_interface(protocol) {
+            if self.is_interface(protocol) {
                 continue;
             }
             let methods =
                 methods.iter().map(|method| with_fields(at, method, &plain)).collect::<Result<Vec<_>>>()?;
-            let table = method_table(at, &methods);
-            forms.push(at.call("%ptc.impl/extend-protocol!", [protocol.clone(), at.sym(name), table]));
+            forms.push(self.extend(at, protocol, &at.sym(name), &methods));
         }
         forms.push(at.sym(name));
         self.form(&at.do_(forms), false)
@@ -208,8 +207,7 @@ impl Analyzer<'_> {
         let mut forms = Vec::new();
         for (protocol, methods) in protocol_groups(rest)? {
             let methods: Vec<Form> = methods.into_iter().cloned().collect();
-            let table = method_table(at, &methods);
-            forms.push(at.call("%ptc.impl/extend-protocol!", [protocol.clone(), target.clone(), table]));
+            forms.push(self.extend(at, protocol, target, &methods));
         }
         forms.push(at.nil());
         self.form(&at.do_(forms), false)
@@ -224,8 +222,7 @@ impl Analyzer<'_> {
         let mut forms = Vec::new();
         for (target, methods) in protocol_groups(rest)? {
             let methods: Vec<Form> = methods.into_iter().cloned().collect();
-            let table = method_table(at, &methods);
-            forms.push(at.call("%ptc.impl/extend-protocol!", [protocol.clone(), target.clone(), table]));
+            forms.push(self.extend(at, protocol, target, &methods));
         }
         forms.push(at.nil());
         self.form(&at.do_(forms), false)
@@ -238,21 +235,34 @@ impl Analyzer<'_> {
         let name = at.call("%clojure.core/gensym", [at.str("reify")]);
         let mut forms = Vec::new();
         for (protocol, methods) in protocol_groups(&items[1..])? {
-            if is_interface(protocol) {
+            if self.is_interface(protocol) {
                 continue;
             }
             let methods: Vec<Form> = methods.into_iter().cloned().collect();
-            let table = method_table(at, &methods);
-            forms.push(at.call("%ptc.impl/extend-protocol!", [protocol.clone(), kind.clone(), table]));
+            forms.push(self.extend(at, protocol, &kind, &methods));
         }
         forms.push(at.call("%prim/record", [kind.clone(), at.map(Vec::new())]));
         self.form(&at.bind(vec![kind, at.call("%prim/type", [name])], forms), false)
     }
-}
 
-/// Host interfaces that records of other programs name; there is nothing to extend.
-fn is_interface(form: &Form) -> bool {
-    form.as_symbol().is_some_and(|name| known_class(name).is_some())
+    /// Gives a type the methods of a protocol, or those of `Object`.
+    fn extend(&self, at: At, protocol: &Form, target: &Form, methods: &[Form]) -> Form {
+        let table = method_table(at, methods);
+        if self.is_object(protocol) {
+            return at.call("%ptc.impl/extend-object!", [target.clone(), table]);
+        }
+        at.call("%ptc.impl/extend-protocol!", [protocol.clone(), target.clone(), table])
+    }
+
+    /// Whether a form names `Object`, whose `toString` types may have.
+    fn is_object(&self, form: &Form) -> bool {
+        form.as_symbol().is_some_and(|name| simple_class(name) == "Object" && !self.is_global(name))
+    }
+
+    /// Host interfaces that records of other programs name; there is nothing to extend.
+    fn is_interface(&self, form: &Form) -> bool {
+        !self.is_object(form) && form.as_symbol().is_some_and(|name| known_class(name).is_some())
+    }
 }
 
 /// `Name (method …)… Name (method …)…` as groups.

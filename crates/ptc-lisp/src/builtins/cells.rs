@@ -38,7 +38,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/deref",
         "[ref] [ref timeout-ms timeout-value]",
         deref,
-        "What an atom, volatile, delay, promise or reduced value holds; same as @ref.",
+        "What an atom, volatile, delay, promise, var or reduced value holds; same as @ref.",
         &[("(deref (atom 5))", "5"), ("@(delay (+ 1 2))", "3")],
     ),
     native(
@@ -166,8 +166,9 @@ fn vreset(_: &mut Heap, args: &mut [Value]) -> Res {
     Ok(args::take(args, 1))
 }
 
-fn deref(_: &mut Heap, args: &mut [Value]) -> Res {
+fn deref(heap: &mut Heap, args: &mut [Value]) -> Res {
     let cell = match &args[0] {
+        Value::Var(name) => return super::vars::value(heap, *name),
         Value::Cell(cell)
             if !matches!(cell.kind, CellKind::Matcher | CellKind::Transient | CellKind::Array) =>
         {

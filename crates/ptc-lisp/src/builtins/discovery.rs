@@ -1,10 +1,11 @@
 //! Finding out what there is: `doc`, `apropos`, `dir` and their relatives, all derived from the
-//! declarations of builtins.
+//! declarations of builtins and from the text of definitions.
 
 use super::registry::{Entry, registry};
-use super::{Builtin, Run, args, native};
+use super::{Builtin, Run, args, native, vars};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
+use crate::names::Name;
 use crate::signal::Res;
 use crate::value::Value;
 
@@ -20,8 +21,11 @@ pub(super) static TABLE: &[Builtin] = &[
         "ptc/source",
         "[name]",
         source,
-        "Prints the source of a function that has one here.",
-        &[("(source inc)", "nil")],
+        "Prints the source of a function: of the program's own, or of the core library.",
+        &[
+            ("(source inc)", "nil"),
+            ("(do (defn f [x] x) (with-out-str (source f)))", "\"(defn f [x] x)\\n\""),
+        ],
     ),
     native(
         "ptc/apropos",
@@ -89,16 +93,41 @@ fn find(name: &str) -> Option<&'static Entry> {
     Some(registry().get(id)).filter(|entry| !is_hidden(entry.ns))
 }
 
+/// The definition of the program that a name means.
+fn own(heap: &Heap, name: &str) -> Option<Name> {
+    let name = name.strip_prefix("user/").unwrap_or(name);
+    heap.names.find(name).filter(|name| heap.globals.find(*name).is_some())
+}
+
 fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = reference(heap, args)?;
-    let text = match find(&name) {
-        Some(entry) => describe(entry),
-        None if crate::analyze::is_special(&name) => format!("{name}\n  A special form of the language."),
-        None => format!("No documentation for {name}."),
+    let text = match (own(heap, &name), find(&name)) {
+        (Some(own), _) => describe_own(heap, own)?,
+        (None, Some(entry)) => describe(entry),
+        _ if crate::analyze::is_special(&name) => format!("{name}\n  A special form of the language."),
+        _ => format!("No documentation for {name}."),
     };
     heap.print(&text)?;
     heap.print("\n")?;
     Ok(Value::Nil)
+}
+
+/// The documentation of a definition of the program.
+fn describe_own(heap: &mut Heap, name: Name) -> Res<String> {
+    let mut text = heap.names.text(name).to_owned();
+    let Value::Map(meta) = vars::meta(heap, name)? else { return Ok(text) };
+    for key in ["arglists", "doc"] {
+        match meta.table.get(&heap.keyword(key)) {
+            None | Some(Value::Nil) => {}
+            Some(Value::Seq(lists)) => {
+                let lists: Vec<String> =
+                    lists.as_slice().iter().map(|list| heap.readable(list)).collect::<Res<_>>()?;
+                text.push_str(&format!("\n  {}", lists.join(" ")));
+            }
+            Some(other) => text.push_str(&format!("\n  {}", heap.display(other)?)),
+        }
+    }
+    Ok(text)
 }
 
 /// The documentation of a builtin as people read it.
@@ -112,10 +141,19 @@ pub fn describe(entry: &Entry) -> String {
 
 fn source(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = reference(heap, args)?;
-    let text = match find(&name).map(|entry| entry.run) {
-        Some(Run::Native(_) | Run::Const(_)) => format!("{name} is built in."),
-        Some(Run::Core(place)) => crate::core::source_text(place).to_owned(),
-        None => format!("No source for {name}."),
+    let own =
+        own(heap, &name).and_then(|own| heap.globals.origin(own)).map(|origin| origin.text().to_owned());
+    let text = match (own, find(&name)) {
+        (Some(text), _) => text,
+        (None, Some(entry)) => match entry.run {
+            Run::Core(place) => crate::core::source_text(place).to_owned(),
+            Run::Native(_) => {
+                format!("{name} is native: it has no source in the language.\n{}", describe(entry))
+            }
+            Run::Const(_) => format!("{name} is a constant.\n{}", describe(entry)),
+        },
+        _ if crate::analyze::is_special(&name) => format!("{name} is a special form of the language."),
+        _ => "Source not found".to_owned(),
     };
     heap.print(&text)?;
     heap.print("\n")?;

@@ -60,7 +60,10 @@ pub(super) static TABLE: &[Builtin] = &[
     native("prim/record?", "[x]", is_record, "Whether x is a record.", &[]),
 ];
 
-fn meta(_: &mut Heap, args: &mut [Value]) -> Res {
+fn meta(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if let Value::Var(name) = args[0] {
+        return super::vars::meta(heap, name);
+    }
     Ok(args[0].meta().map_or(Value::Nil, |meta| (*meta).clone()))
 }
 

@@ -43,6 +43,7 @@ mod seqs;
 mod session;
 mod sets;
 mod shapes;
+mod shown;
 mod sorted;
 mod sorting;
 mod strings;
@@ -51,6 +52,7 @@ pub(crate) mod testing;
 mod transients;
 #[cfg(test)]
 mod trial;
+pub(crate) mod vars;
 mod vectors;
 
 use crate::heap::Heap;
@@ -155,10 +157,12 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     session::TABLE,
     sets::TABLE,
     shapes::TABLE,
+    shown::TABLE,
     sorted::TABLE,
     sorting::TABLE,
     strings::TABLE,
     transients::TABLE,
+    vars::TABLE,
     vectors::TABLE,
 ];
 

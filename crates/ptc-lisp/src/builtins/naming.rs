@@ -108,7 +108,7 @@ fn symbol(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let [Value::Kw(name) | Value::Sym(name) | Value::Var(name)] = args {
         return Ok(Value::Sym(*name));
     }
-    // `#'f` of a function of the core library is the function itself.
+    // A function of the core library has one name.
     if let [Value::Builtin(id)] = args {
         return Ok(Value::Sym(heap.intern(registry().get(*id).name)));
     }

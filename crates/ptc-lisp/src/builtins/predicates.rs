@@ -373,7 +373,13 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/var?",
         |x| matches!(x, Value::Var(_)),
         "Whether it is a var.",
-        &[("(var? 1)", "false")]
+        &[("(var? #'inc)", "true"), ("(var? inc)", "false")]
+    ),
+    predicate!(
+        "clojure.core/uri?",
+        |x| matches!(x, Value::Unbound),
+        "Whether it is a java.net.URI, which no value is here.",
+        &[("(uri? \"http://a.b\")", "false")]
     ),
     predicate!(
         "clojure.core/volatile?",

@@ -26,13 +26,6 @@ pub(super) static TABLE: &[Builtin] = &[
         "The atom that holds the machine's hierarchy.",
         &[],
     ),
-    native(
-        "clojure.core/reset-meta!",
-        "[x meta]",
-        reset_meta,
-        "Gives an atom other metadata and returns it.",
-        &[("(let [a (atom 1)] (reset-meta! a {:k 1}) (meta a))", "{:k 1}")],
-    ),
     native("prim/missing", "[]", missing, "The marker for a missing value.", &[]),
 ];
 
@@ -90,10 +83,4 @@ fn global_hierarchy(heap: &mut Heap, _: &mut [Value]) -> Res {
 
 fn missing(_: &mut Heap, _: &mut [Value]) -> Res {
     Ok(Value::Unbound)
-}
-
-fn reset_meta(_: &mut Heap, args: &mut [Value]) -> Res {
-    let Value::Cell(cell) = &args[0] else { return args::fail(args, 0, "an atom") };
-    cell.state.borrow_mut().meta = (!args[1].is_nil()).then(|| args[1].clone().into());
-    Ok(args::take(args, 1))
 }

@@ -30,6 +30,31 @@
     (swap! impls assoc type methods)
     nil))
 
+;; The methods that types give themselves under Object are kept apart from protocols: natives look for
+;; toString there.
+(defn extend-object!
+  "Gives a type methods of Object, of which toString is used; gives nil."
+  {:examples [["(do (defrecord P [x] Object (toString [this] (str \"P\" x))) (str (->P 1)))" "\"P1\""]]}
+  [type methods]
+  (swap! (prim/object-methods) update type merge methods)
+  nil)
+
+(defn- text-of [x]
+  (let [f (prim/text-method x)]
+    (if f (f x) x)))
+
+(defn call-with-texts
+  "Calls f with the arguments, those replaced by their text whose type says what it is."
+  {:examples [["(do (deftype P [x] Object (toString [this] \"p\")) (str (->P 1) 1))" "\"p1\""]]}
+  [f args]
+  (prim/apply f (mapv text-of args)))
+
+(defn join-texts
+  "Joins items, some of which have a type that says what their text is."
+  {:examples [["(do (deftype P [x] Object (toString [this] (str x))) (clojure.string/join \"-\" [(->P 1) (->P 2)]))" "\"1-2\""]]}
+  ([coll] (clojure.string/join (mapv text-of coll)))
+  ([separator coll] (clojure.string/join separator (mapv text-of coll))))
+
 (defn- impls-of [protocol]
   (or (get protocol :impls)
       (prim/illegal "argument 1 must be a protocol made with defprotocol")))

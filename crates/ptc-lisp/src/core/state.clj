@@ -101,19 +101,22 @@
   ([v f x & args] (put-atom v (prim/apply f (cons (prim/cell-get v) (cons x args))))))
 
 (defn add-watch
-  "Calls (f key atom old new) after each change of the atom; gives the atom."
+  "Calls (f key ref old new) after each change of the atom or var; gives it back."
   {:examples [["(let [log (atom []) a (atom 1)] (add-watch a :log (fn [k r o n] (swap! log conj [o n]))) (swap! a inc) @log)"
                "[[1 2]]"]]}
   [a key f]
-  (prim/set-watches a (assoc (prim/cell-watches a) key f))
+  (if (var? a)
+    (prim/set-var-watches a (assoc (prim/var-watches a) key f))
+    (prim/set-watches a (assoc (prim/cell-watches a) key f)))
   a)
 
 (defn remove-watch
-  "Takes the watch with that key off the atom; gives the atom."
+  "Takes the watch with that key off the atom or var; gives it back."
   {:examples [["(let [a (atom 1)] (add-watch a :w (fn [k r o n] (fail n))) (remove-watch a :w) (swap! a inc))" "2"]]}
   [a key]
-  (let [left (dissoc (prim/cell-watches a) key)]
-    (prim/set-watches a (not-empty left)))
+  (if (var? a)
+    (prim/set-var-watches a (not-empty (dissoc (prim/var-watches a) key)))
+    (prim/set-watches a (not-empty (dissoc (prim/cell-watches a) key))))
   a)
 
 (defn set-validator!

@@ -7,6 +7,7 @@ use super::fiber::{Frame, Give};
 use super::library::is_core;
 use super::run::Go;
 use crate::builtins::lookup::get_or;
+use crate::builtins::vars;
 use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Func, Linked, Reg};
 use crate::error::{Error, ErrorKind};
@@ -33,13 +34,10 @@ impl Machine {
                     super::tools::arguments(&mut self.heap, &tool, &self.fiber.regs[f + 1..f + 1 + n])?;
                 Err(Box::new(Signal::Tool(crate::signal::ToolRequest { tool, args })))
             }
-            Value::Var(name) => match self.globals.find(*name) {
-                Some(value) => {
-                    self.fiber.regs[f] = value.clone();
-                    self.invoke(f, n, dst)
-                }
-                None => Err(not_callable(&self.fiber.regs[f], &self.heap).into()),
-            },
+            Value::Var(name) => {
+                self.fiber.regs[f] = vars::callee(&self.heap, *name)?;
+                self.invoke(f, n, dst)
+            }
             _ => {
                 let value = self.call_data(f, n)?;
                 self.finish(value, dst)
@@ -136,7 +134,12 @@ impl Machine {
             }
             Run::Const(value) => {
                 let value = value(&mut self.heap);
-                self.finish(value, dst)
+                // `(Math/PI)` is the constant; with arguments it is called like any other value.
+                if n == 0 {
+                    return self.finish(value, dst);
+                }
+                self.fiber.regs[f] = value;
+                self.invoke(f, n, dst)
             }
         }
     }

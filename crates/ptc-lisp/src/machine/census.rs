@@ -27,7 +27,7 @@ impl Machine {
     /// Counts what is live and frees unreachable cycles.
     pub(super) fn census(&mut self) {
         let mut census = Census::default();
-        for value in self.globals.roots().chain(&self.history).chain([&self.data]) {
+        for value in self.heap.globals.roots().chain(&self.history).chain([&self.data]) {
             census.visit(value);
         }
         for unit in self.units.iter().flatten() {
@@ -41,6 +41,7 @@ impl Machine {
         census.run();
         let bytes = census.bytes
             + self.heap.names.bytes()
+            + self.heap.globals.text_bytes()
             + self.heap.captures.iter().map(String::len).sum::<usize>();
         let seen = census.seen;
         self.heap.lazies.retain(|lazy| {

@@ -17,7 +17,7 @@ impl Machine {
             consts.push(value_of(constant, &mut |name| self.heap.intern(name))?);
         }
         self.heap.allocated(consts.len() * size_of::<Value>() + unit.ops.len() * 16);
-        let globals = unit.globals.iter().map(|name| self.globals.slot(name, &mut self.heap)).collect();
+        let globals = unit.globals.iter().map(|name| self.heap.slot(name)).collect();
         let free = self.units.iter().position(Option::is_none);
         let id = free.unwrap_or(self.units.len());
         let linked = Rc::new(Linked { unit, id: id as u32, consts, globals });

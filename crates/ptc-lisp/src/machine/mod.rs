@@ -8,7 +8,6 @@ mod answer;
 mod call;
 mod census;
 mod fiber;
-mod globals;
 mod library;
 mod link;
 mod run;
@@ -31,7 +30,6 @@ use crate::reader::{ReadLimits, read_all};
 use crate::value::{ExObj, Value};
 pub use answer::Answer;
 use fiber::Fiber;
-use globals::Globals;
 
 /// Why a fiber stopped.
 #[derive(Debug)]
@@ -102,7 +100,6 @@ pub struct Machine {
     pub(crate) heap: Heap,
     library: Rc<library::Library>,
     units: Vec<Option<Rc<Linked>>>,
-    globals: Globals,
     tools: Vec<String>,
     data: Value,
     history: Vec<Value>,
@@ -137,7 +134,6 @@ impl Machine {
             heap,
             library: library::Library::shared(),
             units: Vec::new(),
-            globals: Globals::default(),
             tools: Vec::new(),
             data: Value::Nil,
             history: Vec::new(),
@@ -250,7 +246,7 @@ impl Machine {
         self.fiber = fiber;
         self.fibers = vec![None];
         self.current = 0;
-        self.globals.save_cells(&self.heap.cells);
+        self.heap.globals.save_cells(&self.heap.cells);
         self.running = true;
     }
 
@@ -273,13 +269,13 @@ impl Machine {
         self.running = false;
         self.heap.flush_prints();
         if keep {
-            self.globals.commit();
+            self.heap.globals.commit();
             let tools = self.manifest.tools().into_iter().map(str::to_owned);
             self.carried.extend(tools);
             self.carried.sort_unstable();
             self.carried.dedup();
         } else {
-            self.globals.rollback();
+            self.heap.globals.rollback();
         }
         self.fiber = Fiber::new();
         self.fibers.clear();
@@ -320,7 +316,7 @@ impl Machine {
 
     /// The names of all definitions, in order of definition.
     pub fn definitions(&self) -> Vec<String> {
-        self.globals.iter().map(|(name, _)| self.heap.names.text(name).to_owned()).collect()
+        self.heap.globals.iter().map(|(name, _)| self.heap.names.text(name).to_owned()).collect()
     }
 
     /// The text of the program that was loaded last.
@@ -352,7 +348,7 @@ struct Known<'m> {
 impl World for Known<'_> {
     fn has_global(&self, name: &str) -> bool {
         let found = self.machine.heap.names.find(name);
-        found.and_then(|name| self.machine.globals.find(name)).is_some()
+        found.and_then(|name| self.machine.heap.globals.find(name)).is_some()
     }
 
     fn globals(&self) -> Vec<String> {

@@ -9,6 +9,7 @@ use crate::builtins::comparing::equals;
 use crate::builtins::lookup::{find_exact, get_or};
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
+use crate::globals::Origin;
 use crate::signal::{Res, Signal};
 use crate::value::{Closure, Items, MapObj, Shape, Table, Value};
 
@@ -182,7 +183,7 @@ impl Machine {
                     }
                     Op::Global { dst, at } => {
                         let slot = unit.globals[at as usize];
-                        match self.globals.get(slot) {
+                        match self.heap.globals.get(slot) {
                             Value::Unbound => Err(self.unbound(slot)),
                             value => {
                                 let value = value.clone();
@@ -191,19 +192,21 @@ impl Machine {
                         }
                     }
                     Op::GlobalOrNil { dst, at } => {
-                        let value = match self.globals.get(unit.globals[at as usize]) {
+                        let value = match self.heap.globals.get(unit.globals[at as usize]) {
                             Value::Unbound => Value::Nil,
                             value => value.clone(),
                         };
                         self.put(base, dst, value)
                     }
                     Op::HasGlobal { dst, at } => {
-                        let known = !matches!(self.globals.get(unit.globals[at as usize]), Value::Unbound);
+                        let known =
+                            !matches!(self.heap.globals.get(unit.globals[at as usize]), Value::Unbound);
                         self.put(base, dst, Value::Bool(known))
                     }
                     Op::Define { src, at } => {
                         let value = std::mem::take(self.at_mut(base, src));
-                        self.globals.set(unit.globals[at as usize], value);
+                        let origin = Origin::new(unit.unit.source.clone(), unit.unit.spans[pc - 1]);
+                        self.heap.globals.define(unit.globals[at as usize], value, origin);
                         Ok(Go::On)
                     }
                     Op::Data { dst, at } => {
@@ -444,7 +447,7 @@ impl Machine {
 
     #[cold]
     fn unbound(&self, slot: u32) -> Box<Signal> {
-        let name = self.heap.names.text(self.globals.name(slot));
+        let name = self.heap.names.text(self.heap.globals.name(slot));
         Error::new(ErrorKind::UnboundVar, format!("{name} has no value yet"))
             .hint(format!("move (def {name} …) before its first use"))
             .into()

@@ -14,7 +14,7 @@ use num_traits::{FromPrimitive, Signed};
 
 use self::decimal::Decimal;
 use self::directive::{Directive, Part};
-use super::{Builtin, args, native};
+use super::{Builtin, args, native, shown};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -44,11 +44,13 @@ pub(super) static TABLE: &[Builtin] = &[
 ];
 
 fn format(heap: &mut Heap, args: &mut [Value]) -> Res {
+    shown::of_arguments(heap, "clojure.core/format", args)?;
     let template = args::text(args, 0)?;
     Ok(Value::string(formatted(heap, template, &args[1..])?))
 }
 
 fn printf(heap: &mut Heap, args: &mut [Value]) -> Res {
+    shown::of_arguments(heap, "clojure.core/printf", args)?;
     let template = args::text(args, 0)?;
     let text = formatted(heap, template, &args[1..])?;
     heap.print(&text)?;

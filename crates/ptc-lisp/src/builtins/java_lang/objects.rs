@@ -3,7 +3,7 @@
 use num_traits::ToPrimitive;
 
 use super::super::classes::full_name;
-use super::super::{Builtin, args, native};
+use super::super::{Builtin, args, native, shown};
 use super::numbers::sign;
 use super::strings::text_distance;
 use super::{delegate, no_method};
@@ -170,7 +170,11 @@ fn to_string(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Nil => Err(no_method(args, "any value but nil")),
         Value::Str(_) => Ok(args::take(args, 0)),
-        value => Ok(heap.display(&value.clone())?.into()),
+        value => {
+            let value = value.clone();
+            shown::of_value(heap, &value)?;
+            Ok(heap.display(&value)?.into())
+        }
     }
 }
 

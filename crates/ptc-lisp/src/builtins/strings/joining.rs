@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::super::args::{self, text};
-use super::super::registry;
+use super::super::{registry, shown};
 use super::replacing::is_callable;
 use super::{string_bytes, write};
 use crate::heap::Heap;
@@ -12,6 +12,7 @@ use crate::value::text::graphemes;
 use crate::value::{Items, Text, Value};
 
 pub(super) fn str(heap: &mut Heap, args: &mut [Value]) -> Res {
+    shown::of_arguments(heap, "clojure.core/str", args)?;
     let mut bytes = 0usize;
     for arg in args.iter_mut() {
         bytes = bytes.saturating_add(match &*arg {
@@ -90,6 +91,7 @@ pub(super) fn join(heap: &mut Heap, args: &mut [Value]) -> Res {
             out.push_str(&separator);
         }
         if !push_scalar(&mut out, &item) {
+            shown::of_items(heap, args, &item)?;
             out.push_str(&heap.display(&item)?);
         }
         heap.work(1)?;

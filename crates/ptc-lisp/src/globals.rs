@@ -1,0 +1,240 @@
+//! Definitions of a session: their values, what is known about them (where they were written, metadata,
+//! watches), the values that `binding` put in front, and what is needed to take back the changes of a
+//! failed program.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use crate::names::Name;
+use crate::span::Span;
+use crate::value::{CellObj, Shared, Value};
+
+/// The text of a definition: a part of the program that made it.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    source: Arc<str>,
+    span: Span,
+}
+
+impl Origin {
+    /// The part of `source` at `span`.
+    pub fn new(source: Arc<str>, span: Span) -> Self {
+        Origin { source, span }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        self.source.get(self.span.start as usize..self.span.end as usize).unwrap_or_default()
+    }
+
+    /// The text on its own, so that it does not keep the whole program.
+    fn trimmed(&self) -> Self {
+        let text = self.text();
+        Origin { source: Arc::from(text), span: Span::new(0, text.len()) }
+    }
+}
+
+/// What is known about a definition besides its value.
+#[derive(Clone, Debug)]
+struct Facts {
+    name: Name,
+    origin: Option<Origin>,
+    /// Metadata that the program gave; what the text says need not be here.
+    meta: Option<Rc<Value>>,
+    /// A map from keys to functions, or nil.
+    watches: Value,
+    /// Whether the running program has changed the definition.
+    changed: bool,
+}
+
+/// Definitions by slot.
+#[derive(Debug, Default)]
+pub struct Globals {
+    values: Vec<Value>,
+    facts: Vec<Facts>,
+    index: HashMap<Name, u32, FixedState>,
+    /// Definitions as they were before this program changed them.
+    undo: Vec<(u32, Value, Facts)>,
+    /// Values that atoms had before this program changed them.
+    undo_cells: Vec<(Shared<CellObj>, Value)>,
+    /// The values that stand behind those given by `binding`, oldest first.
+    bound: Vec<(u32, Value)>,
+}
+
+impl Globals {
+    /// The slot of a definition, made if it is new.
+    pub fn slot(&mut self, name: Name) -> u32 {
+        *self.index.entry(name).or_insert_with(|| {
+            self.facts.push(Facts { name, origin: None, meta: None, watches: Value::Nil, changed: false });
+            self.values.push(Value::Unbound);
+            (self.values.len() - 1) as u32
+        })
+    }
+
+    /// The value in a slot; `Unbound` if there is none.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &Value {
+        &self.values[slot as usize]
+    }
+
+    /// The name of a slot.
+    pub fn name(&self, slot: u32) -> Name {
+        self.facts[slot as usize].name
+    }
+
+    /// The value of a definition.
+    pub fn find(&self, name: Name) -> Option<&Value> {
+        let value = self.get(*self.index.get(&name)?);
+        (!matches!(value, Value::Unbound)).then_some(value)
+    }
+
+    fn facts(&self, name: Name) -> Option<&Facts> {
+        Some(&self.facts[*self.index.get(&name)? as usize])
+    }
+
+    /// Where a definition was written.
+    pub fn origin(&self, name: Name) -> Option<&Origin> {
+        self.facts(name)?.origin.as_ref()
+    }
+
+    /// The metadata that the program gave a definition.
+    pub fn meta(&self, name: Name) -> Option<&Rc<Value>> {
+        self.facts(name)?.meta.as_ref()
+    }
+
+    /// The watches of a definition: a map or nil.
+    pub fn watches(&self, name: Name) -> Value {
+        self.facts(name).map_or(Value::Nil, |facts| facts.watches.clone())
+    }
+
+    /// Gives a definition its value, at the place where the program says so.
+    pub fn define(&mut self, slot: u32, value: Value, origin: Origin) {
+        self.note(slot);
+        let facts = &mut self.facts[slot as usize];
+        facts.origin = Some(origin);
+        facts.meta = None;
+        self.values[slot as usize] = value;
+    }
+
+    /// Sets the value that a definition has right now, be it its own or one given by `binding`.
+    pub fn assign(&mut self, slot: u32, value: Value) {
+        self.note(slot);
+        self.values[slot as usize] = value;
+    }
+
+    /// The value of a definition behind all that `binding` put in front.
+    pub fn root(&self, slot: u32) -> &Value {
+        let behind = self.bound.iter().find(|(bound, _)| *bound == slot);
+        behind.map_or(self.get(slot), |(_, value)| value)
+    }
+
+    /// Sets the value of a definition behind all that `binding` put in front.
+    pub fn set_root(&mut self, slot: u32, value: Value) {
+        self.note(slot);
+        match self.bound.iter_mut().find(|(bound, _)| *bound == slot) {
+            Some((_, root)) => *root = value,
+            None => self.values[slot as usize] = value,
+        }
+    }
+
+    /// Gives a definition metadata.
+    pub fn set_meta(&mut self, slot: u32, meta: Option<Rc<Value>>) {
+        self.note(slot);
+        self.facts[slot as usize].meta = meta;
+    }
+
+    /// Gives a definition watches.
+    pub fn set_watches(&mut self, slot: u32, watches: Value) {
+        self.note(slot);
+        self.facts[slot as usize].watches = watches;
+    }
+
+    /// Puts a value in front of a definition's own until [`Globals::unbind`].
+    pub fn bind(&mut self, slot: u32, value: Value) {
+        self.note(slot);
+        let old = std::mem::replace(&mut self.values[slot as usize], value);
+        self.bound.push((slot, old));
+    }
+
+    /// Takes away the value that was put in front last.
+    pub fn unbind(&mut self, slot: u32) {
+        if let Some(at) = self.bound.iter().rposition(|(bound, _)| *bound == slot) {
+            self.values[slot as usize] = self.bound.remove(at).1;
+        }
+    }
+
+    /// The names and present values of definitions that have a value in front.
+    pub fn bindings(&self) -> Vec<(Name, Value)> {
+        let mut slots: Vec<u32> = self.bound.iter().map(|(slot, _)| *slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots.into_iter().map(|slot| (self.name(slot), self.get(slot).clone())).collect()
+    }
+
+    /// Remembers what a definition was before the running program.
+    fn note(&mut self, slot: u32) {
+        let facts = &mut self.facts[slot as usize];
+        if !facts.changed {
+            self.undo.push((slot, self.values[slot as usize].clone(), facts.clone()));
+            facts.changed = true;
+        }
+    }
+
+    /// All definitions that have a value, in order of first mention.
+    pub fn iter(&self) -> impl Iterator<Item = (Name, &Value)> {
+        let defined = self.facts.iter().map(|facts| facts.name).zip(&self.values);
+        defined.filter(|(_, value)| !matches!(value, Value::Unbound))
+    }
+
+    /// All values, for the census.
+    pub fn roots(&self) -> impl Iterator<Item = &Value> {
+        let facts = self.facts.iter().chain(self.undo.iter().map(|(.., facts)| facts));
+        let known = facts.flat_map(|facts| facts.meta.as_deref().into_iter().chain([&facts.watches]));
+        let before = self.undo.iter().map(|(_, value, _)| value);
+        self.values.iter().chain(before).chain(self.bound.iter().map(|(_, value)| value)).chain(known)
+    }
+
+    /// Bytes of the texts of definitions.
+    pub fn text_bytes(&self) -> usize {
+        self.facts.iter().filter_map(|facts| facts.origin.as_ref()).map(|origin| origin.text().len()).sum()
+    }
+
+    /// Keeps the changes.
+    pub fn commit(&mut self) {
+        self.unbind_all();
+        for (slot, ..) in self.undo.drain(..) {
+            let facts = &mut self.facts[slot as usize];
+            facts.changed = false;
+            facts.origin = facts.origin.as_ref().map(Origin::trimmed);
+        }
+        self.undo_cells.clear();
+    }
+
+    /// Takes the changes back.
+    pub fn rollback(&mut self) {
+        self.bound.clear();
+        for (slot, value, facts) in self.undo.drain(..).rev() {
+            self.values[slot as usize] = value;
+            self.facts[slot as usize] = facts;
+        }
+        for (cell, old) in self.undo_cells.drain(..).rev() {
+            cell.state.borrow_mut().value = old;
+        }
+    }
+
+    /// A program may end inside of `binding`; what it put in front ends with it.
+    fn unbind_all(&mut self) {
+        for (slot, value) in self.bound.drain(..).rev() {
+            self.values[slot as usize] = value;
+        }
+    }
+
+    /// Remembers what the cells that definitions reach hold now.
+    pub fn save_cells(&mut self, cells: &[Shared<CellObj>]) {
+        self.undo_cells =
+            cells.iter().map(|cell| (cell.clone(), cell.state.borrow().value.clone())).collect();
+    }
+}
