@@ -169,7 +169,7 @@ impl Const {
 }
 
 /// One arity of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Arity {
     /// How many parameters are fixed.
     pub params: u16,
@@ -182,7 +182,7 @@ pub struct Arity {
 }
 
 /// A function.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Func {
     /// The name it was defined with.
     pub name: Option<String>,

@@ -97,6 +97,11 @@ pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
     SOURCES.iter().map(|source| source.name)
 }
 
+/// The qualified name of the function at `place`.
+pub(crate) fn function_name(place: u32) -> &'static str {
+    SOURCES[place as usize].name
+}
+
 /// What the function at `place` says about itself.
 pub(crate) fn declaration(place: u32) -> &'static Declaration {
     let source = &SOURCES[place as usize];
@@ -273,7 +278,10 @@ mod tests {
     fn every_function_compiles_and_uses_only_the_listed_names() {
         let mut used = Vec::new();
         for place in 0..function_count() {
-            unit(place as u32).consts.iter().for_each(|constant| collect(constant, &mut used));
+            let unit = unit(place as u32);
+            unit.consts.iter().for_each(|constant| collect(constant, &mut used));
+            let verified = crate::verify::verify(&unit);
+            assert!(verified.is_ok(), "{}: {verified:?}", function_name(place as u32));
         }
         used.sort_unstable();
         used.dedup();

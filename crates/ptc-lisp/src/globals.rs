@@ -15,8 +15,8 @@ use crate::value::{CellObj, Shared, Value};
 /// The text of a definition: a part of the program that made it.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    source: Arc<str>,
-    span: Span,
+    pub(crate) source: Arc<str>,
+    pub(crate) span: Span,
 }
 
 impl Origin {
@@ -39,29 +39,29 @@ impl Origin {
 
 /// What is known about a definition besides its value.
 #[derive(Clone, Debug)]
-struct Facts {
-    name: Name,
-    origin: Option<Origin>,
+pub(crate) struct Facts {
+    pub(crate) name: Name,
+    pub(crate) origin: Option<Origin>,
     /// Metadata that the program gave; what the text says need not be here.
-    meta: Option<Rc<Value>>,
+    pub(crate) meta: Option<Rc<Value>>,
     /// A map from keys to functions, or nil.
-    watches: Value,
+    pub(crate) watches: Value,
     /// Whether the running program has changed the definition.
-    changed: bool,
+    pub(crate) changed: bool,
 }
 
 /// Definitions by slot.
 #[derive(Debug, Default)]
 pub struct Globals {
-    values: Vec<Value>,
-    facts: Vec<Facts>,
-    index: HashMap<Name, u32, FixedState>,
+    pub(crate) values: Vec<Value>,
+    pub(crate) facts: Vec<Facts>,
+    pub(crate) index: HashMap<Name, u32, FixedState>,
     /// Definitions as they were before this program changed them.
-    undo: Vec<(u32, Value, Facts)>,
+    pub(crate) undo: Vec<(u32, Value, Facts)>,
     /// Values that atoms had before this program changed them.
-    undo_cells: Vec<(Shared<CellObj>, Value)>,
+    pub(crate) undo_cells: Vec<(Shared<CellObj>, Value)>,
     /// The values that stand behind those given by `binding`, oldest first.
-    bound: Vec<(u32, Value)>,
+    pub(crate) bound: Vec<(u32, Value)>,
 }
 
 impl Globals {

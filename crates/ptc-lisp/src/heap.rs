@@ -33,19 +33,19 @@ pub struct Heap {
     pub prints: Vec<String>,
     /// Text printed without a newline yet.
     pub partial_line: String,
-    printed_bytes: usize,
+    pub(crate) printed_bytes: usize,
     /// Captures of `with-out-str`, innermost last.
     pub captures: Vec<String>,
-    random: u64,
-    gensym: u64,
+    pub(crate) random: u64,
+    pub(crate) gensym: u64,
     /// Results of `task`, by id.
     pub journal: Table<Value>,
     /// Steps of the plan that are done: id and summary.
     pub steps: Vec<(String, String)>,
     /// What `(budget/remaining)` gives.
     pub budget: Value,
-    hierarchy: Value,
-    object_methods: Value,
+    pub(crate) hierarchy: Value,
+    pub(crate) object_methods: Value,
     /// Definitions of the session.
     pub globals: Globals,
     /// All lazy sequences and cells alive, so that a census can break cycles through them.

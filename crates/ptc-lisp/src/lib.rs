@@ -6,6 +6,7 @@ pub mod builtins;
 mod code;
 mod compile;
 mod core;
+pub mod dump;
 pub mod edn;
 pub mod error;
 pub mod float;
@@ -23,7 +24,9 @@ pub mod signal;
 pub mod span;
 pub mod syntax;
 pub mod value;
+mod verify;
 
+pub use dump::DumpError;
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use span::{Position, Span};

@@ -46,6 +46,11 @@ impl Names {
         self.bytes
     }
 
+    /// The names this table holds beyond its shared base, in order.
+    pub fn own(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|text| &**text)
+    }
+
     /// How many names this table holds beyond its shared base.
     pub fn own_count(&self) -> usize {
         self.texts.len()

@@ -29,6 +29,11 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// A manifest of these uses.
+    pub(crate) fn of(uses: Vec<ToolUse>) -> Manifest {
+        Manifest { uses, repeats: 0 }
+    }
+
     /// Notes a call at the place being analysed.
     pub(super) fn add_call(&mut self, tool: &str, args: &[Node]) {
         let at_most = (self.repeats == 0).then_some(1);

@@ -241,6 +241,37 @@ pub(crate) fn class_of(kind: ErrorKind) -> &'static str {
     }
 }
 
+/// Every class that an exception can have.
+const CLASSES: &[&str] = &[
+    "Throwable",
+    "Exception",
+    "Error",
+    "AssertionError",
+    "StackOverflowError",
+    "RuntimeException",
+    "InterruptedException",
+    "NumberFormatException",
+    "ArityException",
+    "StringIndexOutOfBoundsException",
+    "ArrayIndexOutOfBoundsException",
+    "DateTimeParseException",
+    "ExceptionInfo",
+    "IllegalArgumentException",
+    "IllegalStateException",
+    "ArithmeticException",
+    "UnsupportedOperationException",
+    "IndexOutOfBoundsException",
+    "NullPointerException",
+    "ClassCastException",
+    "NoSuchElementException",
+    "DateTimeException",
+];
+
+/// The class with a name, if exceptions can have it.
+pub(crate) fn class_named(name: &str) -> Option<&'static str> {
+    CLASSES.iter().copied().find(|class| *class == name)
+}
+
 /// The class above a class of exceptions.
 pub(super) fn parent(class: &str) -> Option<&'static str> {
     Some(match class {

@@ -14,8 +14,13 @@ const FIRST: u32 = 1 << 31;
 
 /// Whether a unit is a function of the core library.
 #[inline]
-pub(super) fn is_core(unit: u32) -> bool {
+pub(crate) fn is_core(unit: u32) -> bool {
     unit >= FIRST
+}
+
+/// The place of the core function that a unit is, if it is one.
+pub(crate) fn place(unit: u32) -> Option<u32> {
+    unit.checked_sub(FIRST)
 }
 
 /// The number of the unit that holds the core function at `place`.
@@ -26,7 +31,7 @@ pub(super) fn unit_number(place: u32) -> u32 {
 
 /// The linked functions of the core library, by place.
 #[derive(Debug)]
-pub(super) struct Library {
+pub(crate) struct Library {
     linked: Box<[OnceCell<Rc<Linked>>]>,
 }
 
@@ -66,7 +71,7 @@ fn link(place: u32) -> Rc<Linked> {
 impl Machine {
     /// The unit with a number.
     #[inline]
-    pub(super) fn unit(&self, number: u32) -> &Rc<Linked> {
+    pub(crate) fn unit(&self, number: u32) -> &Rc<Linked> {
         if is_core(number) {
             return self.library.function(number - FIRST);
         }

@@ -11,7 +11,7 @@ use crate::value::{RegexObj, Time, Value};
 
 impl Machine {
     /// Adds a unit to the machine.
-    pub(super) fn link(&mut self, unit: Arc<Unit>) -> Result<Rc<Linked>, Error> {
+    pub(crate) fn link(&mut self, unit: Arc<Unit>) -> Result<Rc<Linked>, Error> {
         let mut consts = Vec::with_capacity(unit.consts.len());
         for constant in &unit.consts {
             consts.push(value_of(constant, &mut |name| self.heap.intern(name))?);

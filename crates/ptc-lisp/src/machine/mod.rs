@@ -7,8 +7,8 @@
 mod answer;
 mod call;
 mod census;
-mod fiber;
-mod library;
+pub(crate) mod fiber;
+pub(crate) mod library;
 mod link;
 mod run;
 mod schedule;
@@ -26,6 +26,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interchange::{Keys, from_json};
 use crate::limits::Limits;
+use crate::names::Names;
 use crate::reader::{ReadLimits, read_all};
 use crate::value::{ExObj, Value};
 pub use answer::Answer;
@@ -89,40 +90,50 @@ pub struct Call {
 /// A tool call inside the machine.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    id: u64,
-    tool: String,
-    args: Value,
+    pub(crate) id: u64,
+    pub(crate) tool: String,
+    pub(crate) args: Value,
+    /// Whether the host has it.
+    pub(crate) handed_out: bool,
+}
+
+impl Pending {
+    /// The call as the host sees it.
+    fn shown(&self, names: &Names) -> Call {
+        let args = crate::interchange::to_json(&self.args, names);
+        Call { id: self.id, tool: self.tool.clone(), args }
+    }
 }
 
 /// A machine.
 #[derive(Debug)]
 pub struct Machine {
     pub(crate) heap: Heap,
-    library: Rc<library::Library>,
-    units: Vec<Option<Rc<Linked>>>,
-    tools: Vec<String>,
-    data: Value,
-    history: Vec<Value>,
-    source: Arc<str>,
-    manifest: Manifest,
+    pub(crate) library: Rc<library::Library>,
+    pub(crate) units: Vec<Option<Rc<Linked>>>,
+    pub(crate) tools: Vec<String>,
+    pub(crate) data: Value,
+    pub(crate) history: Vec<Value>,
+    pub(crate) source: Arc<str>,
+    pub(crate) manifest: Manifest,
     /// Tools that definitions and values of earlier programs may call, sorted.
-    carried: Vec<String>,
-    fiber: Fiber,
+    pub(crate) carried: Vec<String>,
+    pub(crate) fiber: Fiber,
     /// Fibers that are not running, by number; the running one's place is empty.
-    fibers: Vec<Option<Fiber>>,
-    current: usize,
-    ready: VecDeque<usize>,
-    pending: Vec<Pending>,
-    children: Vec<Value>,
-    tool_calls: u64,
-    result: Value,
-    running: bool,
+    pub(crate) fibers: Vec<Option<Fiber>>,
+    pub(crate) current: usize,
+    pub(crate) ready: VecDeque<usize>,
+    pub(crate) pending: Vec<Pending>,
+    pub(crate) children: Vec<Value>,
+    pub(crate) tool_calls: u64,
+    pub(crate) result: Value,
+    pub(crate) running: bool,
     /// A stop that came up outside of the instruction loop.
-    late: Option<Stop>,
+    pub(crate) late: Option<Stop>,
     /// Fuel at which the slice ends.
-    stop_at: u64,
+    pub(crate) stop_at: u64,
     /// Fresh bytes at which a census is due.
-    census_at: usize,
+    pub(crate) census_at: usize,
 }
 
 impl Machine {
@@ -225,6 +236,7 @@ impl Machine {
         self.cancel();
         self.reset();
         let (unit, manifest) = self.prepare(source)?;
+        debug_assert!(crate::verify::verify(&unit).is_ok(), "the compiler makes code that passes");
         let linked = self.link(Arc::new(unit))?;
         self.manifest = manifest.clone();
         self.start(&linked);
@@ -260,6 +272,7 @@ impl Machine {
         self.tool_calls = 0;
         self.result = Value::Nil;
         self.running = false;
+        self.late = None;
         self.heap.start_program();
         self.drop_unused_units();
     }
@@ -307,6 +320,11 @@ impl Machine {
     pub fn live_bytes(&mut self) -> usize {
         self.census();
         self.heap.live_bytes
+    }
+
+    /// The tools that the loaded program may call.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 
     /// How many tool calls the program made.

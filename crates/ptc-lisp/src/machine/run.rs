@@ -485,7 +485,7 @@ impl Machine {
 /// Another function of the group that `function` belongs to.
 fn sibling(function: &Value, func: u16) -> Value {
     match function {
-        Value::Fn(body) => Value::Fn(Rc::new(Closure {
+        Value::Fn(body) if body.fits(func) => Value::Fn(Rc::new(Closure {
             unit: body.unit.clone(),
             func: u32::from(func),
             captures: body.captures.clone(),

@@ -7,7 +7,6 @@ use super::run::Go;
 use super::{Call, Machine, Signal, Step, Stop};
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
-use crate::interchange::to_json;
 use crate::value::Value;
 
 impl Machine {
@@ -64,12 +63,17 @@ impl Machine {
     /// The calls that wait and have not been handed out.
     fn calls(&mut self) -> Step {
         let names = &self.heap.names;
-        let calls = self
-            .pending
-            .drain(..)
-            .map(|pending| Call { id: pending.id, tool: pending.tool, args: to_json(&pending.args, names) })
-            .collect();
-        Step::Calls(calls)
+        let new = self.pending.iter_mut().filter(|call| !call.handed_out);
+        let calls = new.map(|call| {
+            call.handed_out = true;
+            call.shown(names)
+        });
+        Step::Calls(calls.collect())
+    }
+
+    /// All calls that wait for an answer, handed out or not: what a host that loads a dump must answer.
+    pub fn outstanding(&self) -> Vec<Call> {
+        self.pending.iter().map(|call| call.shown(&self.heap.names)).collect()
     }
 
     /// What follows when a fiber stops; a step if the host must act.
@@ -124,6 +128,10 @@ impl Machine {
                 crate::code::Op::Return { src: 0 },
             ],
             spans: vec![crate::span::Span::default(); 2],
+            funcs: vec![crate::code::Func {
+                arities: vec![crate::code::Arity { params: 0, variadic: false, registers: 3, entry: 0 }],
+                ..crate::code::Func::default()
+            }],
             ..crate::code::Unit::default()
         });
         let linked = match self.link(unit) {
@@ -284,6 +292,7 @@ impl Machine {
         };
         if let State::Waiting { give, .. } = fiber.state {
             fiber.state = State::Answered { answer: value.map_err(Box::new), give };
+            self.pending.retain(|pending| pending.id != id);
             self.ready.push_back(at);
         }
         Ok(())

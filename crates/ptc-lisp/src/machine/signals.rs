@@ -298,7 +298,8 @@ impl Machine {
         self.tool_calls += 1;
         let id = self.tool_calls;
         self.fiber.state = State::Waiting { call: id, give: dst };
-        self.pending.push(Pending { id, tool: request.tool, args: request.args });
+        self.pending.push(Pending { id, tool: request.tool, args: request.args, handed_out: false });
+        self.restore_window();
         Go::stop(Stop::Blocked)
     }
 
@@ -307,6 +308,7 @@ impl Machine {
         let left = thunks.len();
         self.fiber.state = State::Joining { results: vec![Value::Nil; left], left, kind, give: dst };
         self.children = thunks;
+        self.restore_window();
         Go::stop(Stop::Blocked)
     }
 

@@ -223,6 +223,14 @@ pub struct Closure {
     pub meta: Meta,
 }
 
+impl Closure {
+    /// Whether its captures are those of another function of its unit, as they are among siblings.
+    pub(crate) fn fits(&self, func: u16) -> bool {
+        let other = self.unit.unit.funcs.get(usize::from(func));
+        other.is_some_and(|other| usize::from(other.captures) == self.captures.len())
+    }
+}
+
 /// What a mutable cell is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellKind {

@@ -1,0 +1,197 @@
+//! Whether a machine that was read can run: frames fit their code and their registers, handlers fit
+//! their frames, fibers wait for each other and for calls that exist.
+
+use super::DumpError;
+use super::bytes::Read;
+use super::read::Reader;
+use crate::code::{Op, Reg};
+use crate::machine::fiber::{Fiber, Frame, Give, State};
+use crate::value::Value;
+use crate::verify::Region;
+
+fn demand(holds: bool, what: &'static str) -> Read {
+    if holds { Ok(()) } else { Err(DumpError::damaged(what)) }
+}
+
+impl Reader<'_> {
+    /// The code that a frame is in. One that waits for the result of its last call may stand behind it.
+    pub(super) fn region(&self, unit: usize, pc: u32) -> Read<&Region> {
+        let layout = self.layouts.get(unit).ok_or(DumpError::damaged("a unit is missing"))?;
+        let behind_tail_call = || {
+            let last = pc.checked_sub(1)?;
+            let call = matches!(self.units[unit].unit.ops.get(last as usize), Some(Op::TailCall { .. }));
+            layout.open_tries(last).filter(|_| call).and_then(|_| layout.region(last))
+        };
+        let running = || layout.open_tries(pc).and_then(|_| layout.region(pc));
+        behind_tail_call()
+            .filter(|_| running().is_none())
+            .or_else(running)
+            .ok_or(DumpError::damaged("a function runs outside of its code"))
+    }
+
+    /// Looks at everything that running relies on.
+    pub(super) fn check(&self) -> Read {
+        let machine = &self.machine;
+        demand(machine.history.len() <= 3, "there are too many results")?;
+        if !machine.running {
+            return Ok(());
+        }
+        let places = machine.fibers.len();
+        demand(machine.current < places, "the running fiber has no place")?;
+        demand(machine.fibers[machine.current].is_none(), "two fibers have one place")?;
+        for at in 0..places {
+            if let Some(fiber) = self.at(at) {
+                self.fiber_fits(fiber)?;
+                self.waits_well(at, fiber)?;
+            }
+        }
+        demand(self.turns_fit(), "a fiber that can run has no turn, or one that cannot has one")?;
+        self.calls_fit()
+    }
+
+    /// The fiber with a number.
+    fn at(&self, at: usize) -> Option<&Fiber> {
+        if at == self.machine.current {
+            Some(&self.machine.fiber)
+        } else {
+            self.machine.fibers.get(at)?.as_ref()
+        }
+    }
+
+    /// Whether exactly those fibers wait for their turn that can run, the running one left out.
+    fn turns_fit(&self) -> bool {
+        let machine = &self.machine;
+        let wants = |at: usize| match self.at(at).map(|fiber| &fiber.state) {
+            Some(State::Ready) => at != machine.current,
+            Some(State::Answered { .. }) => true,
+            _ => false,
+        };
+        let mut turns: Vec<usize> = machine.ready.iter().copied().collect();
+        turns.sort_unstable();
+        turns.into_iter().eq((0..machine.fibers.len()).filter(|at| wants(*at)))
+    }
+
+    fn fiber_fits(&self, fiber: &Fiber) -> Read {
+        let mut caller: Option<&Frame> = None;
+        let mut handlers = 0;
+        for (at, frame) in fiber.frames.iter().enumerate() {
+            let top = at + 1 == fiber.frames.len();
+            let open = self.frame_fits(fiber, frame, caller, top)?;
+            for level in 0..open {
+                let handler = fiber.handlers.get(handlers);
+                let handler = handler.ok_or(DumpError::damaged("a handler is missing"))?;
+                demand(handler.frames == at + 1, "a handler belongs to another function")?;
+                demand(handler.conts <= fiber.conts.len(), "a handler is older than its function")?;
+                demand(handler.dst < frame.registers, "a handler has no register")?;
+                self.handler_fits(frame, handler.to, level)?;
+                handlers += 1;
+            }
+            caller = Some(frame);
+        }
+        demand(handlers == fiber.handlers.len(), "there is a handler too many")
+    }
+
+    /// Checks a frame and tells how many handlers it has.
+    fn frame_fits(&self, fiber: &Fiber, frame: &Frame, caller: Option<&Frame>, top: bool) -> Read<u16> {
+        let number = self.number_of(frame.unit).ok_or(DumpError::damaged("a unit is missing"))?;
+        let region = self.region(number, frame.pc)?;
+        let base = frame.base as usize;
+        demand(base > caller.map_or(0, |caller| caller.base as usize), "a frame begins before its caller")?;
+        demand(base <= fiber.regs.len(), "a frame begins beyond the registers")?;
+        let room = base + usize::from(frame.registers) <= fiber.regs.len();
+        demand(room || !top, "a frame has too few registers")?;
+        if let (Give::Into(register), Some(caller)) = (frame.give, caller) {
+            demand(register < caller.registers, "a result has no register")?;
+        }
+        if region.captures > 0 {
+            let fits = match &fiber.regs[base - 1] {
+                Value::Fn(body) => {
+                    body.unit.id == frame.unit && body.captures.len() == usize::from(region.captures)
+                }
+                _ => false,
+            };
+            demand(fits, "a function has lost what it captured")?;
+        }
+        match self.layouts[number]
+            .open_tries(frame.pc)
+            .filter(|_| region.start <= frame.pc && frame.pc < region.end)
+        {
+            Some(open) => Ok(open),
+            None => {
+                // Behind its last call: only the answer to that call can come now.
+                let answered = matches!(
+                    fiber.state,
+                    State::Waiting { give: None, .. }
+                        | State::Answered { give: None, .. }
+                        | State::Joining { give: None, .. }
+                );
+                demand(top && answered, "a function runs outside of its code")?;
+                Ok(0)
+            }
+        }
+    }
+
+    fn handler_fits(&self, frame: &Frame, to: u32, level: u16) -> Read {
+        let number = self.number_of(frame.unit).ok_or(DumpError::damaged("a unit is missing"))?;
+        let (own, target) = (self.region(number, frame.pc)?, self.region(number, to)?);
+        let open = self.layouts[number].open_tries(to);
+        demand(own == target && open == Some(level), "a handler leads out of its function")
+    }
+
+    /// Whether what a fiber waits for will come.
+    fn waits_well(&self, at: usize, fiber: &Fiber) -> Read {
+        let registers = fiber.frames.last().map_or(0, |frame| frame.registers);
+        let lands =
+            |give: Option<Reg>| demand(give.is_none_or(|give| give < registers), "a result has no register");
+        match &fiber.state {
+            State::Ready => {}
+            State::Answered { give, .. } => lands(*give)?,
+            State::Waiting { call, give } => {
+                let known = self.machine.pending.iter().any(|pending| pending.id == *call);
+                demand(known, "a fiber waits for a call that nobody made")?;
+                lands(*give)?;
+            }
+            State::Joining { results, left, give, .. } => {
+                let mut places = vec![false; results.len()];
+                for (parent, place) in (0..self.machine.fibers.len()).filter_map(|at| self.at(at)?.parent) {
+                    if parent == at {
+                        let fresh =
+                            places.get_mut(place).is_some_and(|taken| !std::mem::replace(taken, true));
+                        demand(fresh, "a branch has no place for its result")?;
+                    }
+                }
+                let branches = places.iter().filter(|taken| **taken).count();
+                demand(*left == branches && branches > 0, "a branch is missing")?;
+                lands(*give)?;
+            }
+            State::Over => demand(false, "a fiber that is over is still there")?,
+        }
+        self.has_root(fiber)
+    }
+
+    /// Follows parents up to the program itself.
+    fn has_root(&self, fiber: &Fiber) -> Read {
+        let mut next = fiber.parent;
+        for _ in 0..=self.machine.fibers.len() {
+            let Some((parent, _)) = next else { return Ok(()) };
+            let parent = self.at(parent).ok_or(DumpError::damaged("a branch has no parent"))?;
+            demand(matches!(parent.state, State::Joining { .. }), "a branch has no parent that waits")?;
+            next = parent.parent;
+        }
+        demand(false, "a branch is its own parent")
+    }
+
+    /// Calls that wait are waited for, each by one fiber.
+    fn calls_fit(&self) -> Read {
+        let machine = &self.machine;
+        let fibers = || (0..machine.fibers.len()).filter_map(|at| self.at(at));
+        for call in &machine.pending {
+            let waits =
+                |fiber: &&Fiber| matches!(fiber.state, State::Waiting { call: id, .. } if id == call.id);
+            demand(fibers().filter(waits).count() == 1, "nobody waits for a call")?;
+            demand(call.id <= machine.tool_calls, "a call has a number to come")?;
+        }
+        let roots = fibers().filter(|fiber| fiber.parent.is_none()).count();
+        demand(roots == 1, "there is more than one program")
+    }
+}

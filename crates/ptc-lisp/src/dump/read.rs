@@ -1,0 +1,238 @@
+//! The reader: what is common to all parts of a dump, and the order of the parts.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::DumpError;
+use super::bytes::{In, Read, checksum};
+use super::format::{MAGIC, VERSION};
+use crate::builtins::{BuiltinId, Run, registry};
+use crate::code::{Linked, Unit};
+use crate::limits::Limits;
+use crate::machine::Machine;
+use crate::names::Name;
+use crate::value::{CellObj, LazyObj, Text, Value};
+use crate::verify::{Layout, verify};
+
+/// Room is made for at most this many things before they have been read.
+pub(super) const AT_ONCE: usize = 4096;
+
+/// A body that is referred to by number.
+pub(super) enum Slot {
+    /// It is being read: nothing can refer to it yet.
+    Open,
+    Value(Value),
+    Captures(Rc<[Value]>),
+    Layout(Rc<crate::value::Layout>),
+}
+
+/// A dump being read.
+pub(super) struct Reader<'b> {
+    pub input: In<'b>,
+    pub machine: Machine,
+    texts: Vec<&'b str>,
+    /// Names of texts that were asked for.
+    names: Vec<Option<Name>>,
+    pub units: Vec<Rc<Linked>>,
+    pub layouts: Vec<Layout>,
+    pub slots: Vec<Slot>,
+    pub lazies: Vec<Rc<LazyObj>>,
+    pub cells: Vec<Rc<CellObj>>,
+    pub depth: u16,
+    /// Fresh, live and printed bytes, and when a census is due.
+    pub meters: [usize; 4],
+}
+
+/// Code that is not linked yet.
+pub(super) enum Code {
+    /// A function of the library, the same in this build.
+    Library(u32),
+    /// A program, or a function of the library as it was in the build that wrote the dump.
+    Own(Arc<Unit>),
+}
+
+/// Reads a machine.
+pub(super) fn read(bytes: &[u8], limits: &Limits) -> Read<Machine> {
+    let mut reader = Reader {
+        input: In::new(body(bytes)?),
+        machine: Machine::new(limits.clone()),
+        texts: Vec::new(),
+        names: Vec::new(),
+        units: Vec::new(),
+        layouts: Vec::new(),
+        slots: Vec::new(),
+        lazies: Vec::new(),
+        cells: Vec::new(),
+        depth: 0,
+        meters: [0; 4],
+    };
+    reader.texts = reader.input.list(In::text)?;
+    reader.names = vec![None; reader.texts.len()];
+    let seeding = reader.input.small()?;
+    let code = reader.listed(Reader::unit_code)?;
+    reader.scalars()?;
+    reader.link(code, seeding)?;
+    reader.values()?;
+    reader.queues()?;
+    if !reader.input.is_empty() {
+        return Err(DumpError::damaged("there is something after the end"));
+    }
+    reader.check()?;
+    reader.set_meters();
+    // The lists by which cycles are found and freed.
+    reader.machine.heap.lazies = std::mem::take(&mut reader.lazies);
+    reader.machine.heap.cells = std::mem::take(&mut reader.cells);
+    Ok(reader.machine)
+}
+
+/// What stands between the version and the checksum.
+fn body(bytes: &[u8]) -> Read<&[u8]> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(DumpError::NotADump)?;
+    let mut version = In::new(rest);
+    match version.int()? {
+        VERSION => {}
+        other => return Err(DumpError::Version(other)),
+    }
+    let (written, sum) = bytes.split_last_chunk::<8>().ok_or(DumpError::Truncated)?;
+    if checksum(written) != u64::from_le_bytes(*sum) {
+        return Err(DumpError::Checksum);
+    }
+    written.get(MAGIC.len() + 1..).ok_or(DumpError::Truncated)
+}
+
+impl<'b> Reader<'b> {
+    /// A counted list. Room is made as things turn out to be there.
+    pub fn listed<T>(&mut self, mut item: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+        let count = self.input.count()?;
+        let mut items = Vec::with_capacity(count.min(AT_ONCE));
+        for _ in 0..count {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    fn text_number(&mut self) -> Read<usize> {
+        let number = self.input.small::<usize>()?;
+        if number < self.texts.len() { Ok(number) } else { Err(DumpError::damaged("a name is missing")) }
+    }
+
+    /// A text by its number.
+    pub fn text(&mut self) -> Read<&'b str> {
+        let number = self.text_number()?;
+        Ok(self.texts[number])
+    }
+
+    /// A name by the number of its text.
+    pub fn name(&mut self) -> Read<Name> {
+        let number = self.text_number()?;
+        Ok(match self.names[number] {
+            Some(name) => name,
+            None => {
+                let name = self.machine.heap.names.intern(self.texts[number]);
+                self.names[number] = Some(name);
+                name
+            }
+        })
+    }
+
+    /// A builtin by the number of its name.
+    pub fn builtin(&mut self) -> Read<BuiltinId> {
+        let name = self.text()?;
+        registry().qualified(name).ok_or_else(|| DumpError::Missing(name.to_owned()))
+    }
+
+    /// A unit by number.
+    pub fn unit(&mut self) -> Read<Rc<Linked>> {
+        let number = self.input.small::<usize>()?;
+        self.units.get(number).cloned().ok_or(DumpError::damaged("a unit is missing"))
+    }
+
+    /// Reads and verifies the code of one unit.
+    fn unit_code(&mut self) -> Read<Code> {
+        let library = if self.input.bool()? { Some(self.text()?) } else { None };
+        let source = if library.is_none() { self.input.text()? } else { "" };
+        let mut unit = self.code()?;
+        let fault = |fault: crate::verify::Fault| {
+            DumpError::Damaged(format!("instruction {}: {}", fault.at, fault.what))
+        };
+        self.layouts.push(verify(&unit).map_err(fault)?);
+        if let Some(place) = library.and_then(|name| place_in_library(name, &unit)) {
+            return Ok(Code::Library(place));
+        }
+        if library.is_none() {
+            unit.spans = self.spans()?;
+            unit.source = Arc::from(source);
+        }
+        Ok(Code::Own(Arc::new(unit)))
+    }
+
+    /// Links all units. Constants of the first ones are the first bodies that values can refer to.
+    fn link(&mut self, code: Vec<Code>, seeding: usize) -> Read {
+        for (number, code) in code.into_iter().enumerate() {
+            let unit = match code {
+                Code::Library(place) => self.machine.library.function(place).clone(),
+                Code::Own(unit) => self.machine.link(unit).map_err(unlinked)?,
+            };
+            if number < seeding {
+                let slots = &mut self.slots;
+                unit.consts.iter().for_each(|value| each_body(value, &mut |_, body| slots.push(body)));
+            }
+            self.units.push(unit);
+        }
+        Ok(())
+    }
+}
+
+fn unlinked(error: crate::error::Error) -> DumpError {
+    DumpError::Damaged(format!("a constant cannot be made: {error}"))
+}
+
+/// The place of a library function in this build, if its code is still the same.
+fn place_in_library(name: &str, unit: &Unit) -> Option<u32> {
+    #[cfg(test)]
+    if super::tests::LIBRARY_HAS_CHANGED.get() {
+        return None;
+    }
+    let registry = registry();
+    let Run::Core(place) = registry.get(registry.qualified(name)?).run else { return None };
+    let own = crate::core::unit(place);
+    let same = own.ops == unit.ops && own.consts == unit.consts && own.funcs == unit.funcs;
+    same.then_some(place)
+}
+
+/// Every body of a constant that something else may share, in a fixed order, with its address.
+pub(super) fn each_body(constant: &Value, each: &mut impl FnMut(usize, Slot)) {
+    fn at<T: ?Sized>(body: &Rc<T>) -> usize {
+        Rc::as_ptr(body).cast::<()>() as usize
+    }
+    fn all<'v>(values: impl IntoIterator<Item = &'v Value>, each: &mut impl FnMut(usize, Slot)) {
+        values.into_iter().for_each(|value| each_body(value, each));
+    }
+    let itself = || Slot::Value(constant.clone());
+    match constant {
+        Value::Str(Text::Long(body)) => each(at(body), itself()),
+        Value::Big(body) => each(at(body), itself()),
+        Value::Regex(body) => each(at(body), itself()),
+        Value::Time(body) => each(at(body), itself()),
+        Value::Vec(body) => {
+            each(at(body), itself());
+            all(&body.items, each);
+        }
+        Value::Seq(body) => {
+            each(at(body), itself());
+            each(at(&body.items), Slot::Value(Value::Vec(body.items.clone())));
+            all(&body.items.items, each);
+        }
+        Value::Map(body) => {
+            each(at(body), itself());
+            body.table.layout().into_iter().for_each(|keys| each(at(keys), Slot::Layout(keys.clone())));
+            all(body.table.iter().flat_map(|(key, value)| [key, value]), each);
+        }
+        Value::Set(body) => {
+            each(at(body), itself());
+            body.table.layout().into_iter().for_each(|keys| each(at(keys), Slot::Layout(keys.clone())));
+            all(body.table.keys(), each);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,516 @@
+//! Values to bytes.
+//!
+//! A body that has more than one owner gets a number when it is written and is only named by it
+//! afterwards, so what was shared is shared again after loading. Lazy sequences and cells are always
+//! named; their contents come later from a queue, because only through them values can form cycles or
+//! nest without bound. Everything else nests no deeper than the machine allows, and lists are walked in
+//! a loop.
+
+use std::rc::Rc;
+
+use super::format::{self, Tag, cell_number, flag, kind_number, tag_number};
+use super::write::Writer;
+use crate::builtins::registry;
+use crate::error::Error;
+use crate::names::Name;
+use crate::value::{
+    CellObj, Closure, ConsObj, ExObj, Items, LazyObj, LazyState, MAX_DEPTH, MapObj, Meta, Ordering, SeqObj,
+    SetObj, Shape, SortedObj, Table, Text, Value, VecObj,
+};
+
+/// Values nest at most [`MAX_DEPTH`] levels as their shapes count, and a little more while they are
+/// arguments of a call; metadata of lists is not counted.
+pub(super) const DEEPEST: u16 = MAX_DEPTH + 50;
+
+impl Writer<'_> {
+    /// Writes a value.
+    pub(super) fn value(&mut self, value: &Value) {
+        if value.is_scalar() {
+            return self.written(value);
+        }
+        if self.depth > DEEPEST {
+            self.too_deep = true;
+            return self.tag(Tag::Nil);
+        }
+        self.depth += 1;
+        self.written(value);
+        self.depth -= 1;
+    }
+
+    fn written(&mut self, value: &Value) {
+        match value {
+            Value::Unbound => self.tag(Tag::Unbound),
+            Value::Nil => self.tag(Tag::Nil),
+            Value::Bool(value) => self.tag(if *value { Tag::True } else { Tag::False }),
+            Value::Int(int @ 0..128) => self.out.byte(format::SMALL_INT | *int as u8),
+            Value::Int(int) => {
+                self.tag(Tag::Int);
+                self.out.signed(*int);
+            }
+            Value::Float(float) => {
+                self.tag(Tag::Float);
+                self.out.raw(&float.to_bits().to_le_bytes());
+            }
+            Value::Kw(name) => self.named(Tag::Kw, *name),
+            Value::Sym(name) => self.named(Tag::Sym, *name),
+            Value::Tool(name) => self.named(Tag::Tool, *name),
+            Value::Var(name) => self.named(Tag::Var, *name),
+            Value::Type(name) => self.named(Tag::Type, *name),
+            Value::Builtin(id) => {
+                self.tag(Tag::Builtin);
+                self.text(registry().get(*id).name);
+            }
+            Value::Str(text) => self.string(text),
+            Value::Vec(body) => self.vector(body),
+            Value::Seq(body) => self.seq(body),
+            Value::Cons(cell) => self.cons(cell),
+            Value::Lazy(lazy) => self.lazy(lazy),
+            Value::Map(body) => self.map(body),
+            Value::Set(body) => self.set(body),
+            Value::Sorted(body) => self.sorted(body),
+            Value::Fn(body) => self.closure(body),
+            Value::Cell(cell) => self.cell(cell),
+            _ => self.other(value),
+        }
+    }
+
+    fn other(&mut self, value: &Value) {
+        match value {
+            Value::Big(body) if self.begin(Tag::Big, body) => self.big(body),
+            Value::Range(body) if self.begin(Tag::Range, body) => {
+                self.out.signed(body.start);
+                self.out.signed(body.step);
+                self.out.int(body.count);
+            }
+            Value::Regex(body) if self.begin(Tag::Regex, body) => self.out.text(&body.source),
+            Value::Time(body) if self.begin(Tag::Time, body) => self.out.text(&body.to_wire()),
+            Value::Reduced(body) if self.begin(Tag::Reduced, body) => self.value(body),
+            Value::Ex(body) => self.exception(body),
+            Value::Iter(body) if self.begin(Tag::Iter, body) => self.items(&body.borrow()),
+            _ => {}
+        }
+    }
+
+    fn tag(&mut self, tag: Tag) {
+        self.out.byte(tag_number(tag));
+    }
+
+    fn named(&mut self, tag: Tag, name: Name) {
+        self.tag(tag);
+        self.name(name);
+    }
+
+    /// Writes the tag of a shared body, or the number it was written under before; then it is done.
+    fn begin<T: ?Sized>(&mut self, tag: Tag, body: &Rc<T>) -> bool {
+        if Rc::strong_count(body) == 1 {
+            self.tag(tag);
+            return true;
+        }
+        match self.known(body) {
+            Some(number) => {
+                self.tag(Tag::Again);
+                self.out.int(u64::from(number));
+                false
+            }
+            None => {
+                self.out.byte(tag_number(tag) | format::SHARED);
+                true
+            }
+        }
+    }
+
+    /// The number a body was written under; if there is none yet, it gets the next one.
+    pub(super) fn known<T: ?Sized>(&mut self, body: &Rc<T>) -> Option<u32> {
+        let next = self.slots;
+        match self.shared.entry(Rc::as_ptr(body).cast::<()>() as usize) {
+            hashbrown::hash_map::Entry::Occupied(known) => Some(*known.get()),
+            hashbrown::hash_map::Entry::Vacant(place) => {
+                place.insert(next);
+                self.slots += 1;
+                None
+            }
+        }
+    }
+
+    fn string(&mut self, text: &Text) {
+        let first = match text {
+            Text::Short(_) => {
+                self.tag(Tag::Str);
+                true
+            }
+            Text::Long(body) => self.begin(Tag::Str, body),
+        };
+        if first {
+            self.out.text(text.as_str());
+        }
+    }
+
+    /// Flags, then the depth if the parts do not show it.
+    fn flags(&mut self, flags: u8, meta: &Meta, depth: u16, shown: Shape) {
+        let deep = depth > shown.depth;
+        let with = |on: bool, bit: u8| if on { bit } else { 0 };
+        self.out.byte(flags | with(meta.is_some(), flag::META) | with(deep, flag::DEEP));
+        if deep {
+            self.out.int(u64::from(depth));
+        }
+    }
+
+    fn meta(&mut self, meta: &Meta) {
+        if let Some(meta) = meta {
+            self.value(meta);
+        }
+    }
+
+    fn vector(&mut self, body: &Rc<VecObj>) {
+        if self.begin(Tag::Vec, body) {
+            let shown = shown(body.items.iter().chain(body.meta.as_deref()));
+            let entry = if body.entry { flag::ENTRY } else { 0 };
+            self.flags(entry, &body.meta, body.shape.depth, shown);
+            self.out.size(body.items.len());
+            body.items.iter().for_each(|item| self.value(item));
+            self.meta(&body.meta);
+        }
+    }
+
+    fn seq(&mut self, body: &Rc<SeqObj>) {
+        if self.begin(Tag::Seq, body) {
+            let list = if body.list { flag::ENTRY } else { 0 };
+            let queue = if body.queue { flag::SPECIAL } else { 0 };
+            self.flags(list | queue, &body.meta, 0, Shape::EMPTY);
+            self.out.size(body.offset);
+            self.vector(&body.items);
+            self.meta(&body.meta);
+        }
+    }
+
+    fn cons(&mut self, mut cell: &Rc<ConsObj>) {
+        loop {
+            if !self.begin(Tag::Cons, cell) {
+                return;
+            }
+            let mut shown = shown([&cell.first].into_iter().chain(cell.meta.as_deref()));
+            shown.depth = shown.depth.max(depth_shown(&cell.rest));
+            let list = if cell.list { flag::ENTRY } else { 0 };
+            self.flags(list, &cell.meta, cell.shape.depth, shown);
+            self.value(&cell.first);
+            self.meta(&cell.meta);
+            match &cell.rest {
+                Value::Cons(next) => cell = next,
+                rest => return self.value(rest),
+            }
+        }
+    }
+
+    pub(super) fn lazy(&mut self, lazy: &Rc<LazyObj>) {
+        self.tag(Tag::Lazy);
+        let number = self.numbered(Rc::as_ptr(lazy) as usize, self.lazies.len());
+        if number == self.lazies.len() {
+            self.lazies.push(lazy.clone());
+        }
+        self.out.size(number);
+    }
+
+    pub(super) fn cell(&mut self, cell: &Rc<CellObj>) {
+        self.tag(Tag::Cell);
+        let number = self.numbered(Rc::as_ptr(cell) as usize, self.cells.len());
+        self.out.size(number);
+        if number == self.cells.len() {
+            self.cells.push(cell.clone());
+            self.out.byte(cell_number(cell.kind));
+        }
+    }
+
+    /// The place in the queue of a lazy sequence or cell; `next` if it is new.
+    fn numbered(&mut self, at: usize, next: usize) -> usize {
+        *self.queued.entry(at).or_insert(next)
+    }
+
+    /// Contents of all lazy sequences and cells met so far and of those met on the way.
+    pub(super) fn queues(&mut self) {
+        let (mut lazies, mut cells) = (0, 0);
+        while lazies < self.lazies.len() || cells < self.cells.len() {
+            while let Some(lazy) = self.lazies.get(lazies).cloned() {
+                match &*lazy.state.borrow() {
+                    LazyState::Thunk(thunk) => self.state(format::lazy::THUNK, thunk),
+                    LazyState::Running => self.out.byte(format::lazy::RUNNING),
+                    LazyState::Done(value) => self.state(format::lazy::DONE, value),
+                }
+                lazies += 1;
+            }
+            while let Some(cell) = self.cells.get(cells).cloned() {
+                let state = cell.state.borrow();
+                let meta = if state.meta.is_some() { flag::META } else { 0 };
+                self.out.byte(u8::from(state.ready) << 1 | meta);
+                [&state.value, &state.validator, &state.watches]
+                    .into_iter()
+                    .for_each(|value| self.value(value));
+                self.meta(&state.meta);
+                cells += 1;
+            }
+        }
+    }
+
+    fn state(&mut self, number: u8, value: &Value) {
+        self.out.byte(number);
+        self.value(value);
+    }
+
+    fn map(&mut self, body: &Rc<MapObj>) {
+        if self.begin(Tag::Map, body) {
+            let pairs = body.table.iter().flat_map(|(key, value)| [key, value]);
+            let shown = shown(pairs.chain(body.meta.as_deref()));
+            let record = if body.record.is_some() { flag::SPECIAL } else { 0 };
+            self.flags(record, &body.meta, body.shape.depth, shown);
+            if let Some(record) = body.record {
+                self.name(record);
+            }
+            self.table(&body.table, |writer, value| writer.value(value));
+            self.meta(&body.meta);
+        }
+    }
+
+    fn set(&mut self, body: &Rc<SetObj>) {
+        if self.begin(Tag::Set, body) {
+            let shown = shown(body.table.keys().chain(body.meta.as_deref()));
+            self.flags(0, &body.meta, body.shape.depth, shown);
+            self.table(&body.table, |_, ()| {});
+            self.meta(&body.meta);
+        }
+    }
+
+    /// A table: how many entries, the keys, the values. Keys that several tables share are written once.
+    pub(super) fn table<V>(&mut self, table: &Table<V>, mut value: impl FnMut(&mut Self, &V)) {
+        self.out.size(table.len());
+        let Some(layout) = table.layout().filter(|_| !table.is_empty()) else { return };
+        let known = if Rc::strong_count(layout) > 1 {
+            let known = self.known(layout);
+            self.out.int(known.map_or(1, |number| u64::from(number) + 2));
+            known
+        } else {
+            self.out.int(0);
+            None
+        };
+        if known.is_none() {
+            table.keys().for_each(|key| self.key(key));
+        }
+        table.values().for_each(|of_key| value(self, of_key));
+    }
+
+    /// A key must be whole when its table is made again, so lazy sequences in it, which have been
+    /// realised, are written as what they hold.
+    fn key(&mut self, key: &Value) {
+        match holds_lazy(key) {
+            true => self.value(&plain_copy(key)),
+            false => self.value(key),
+        }
+    }
+
+    fn sorted(&mut self, body: &Rc<SortedObj>) {
+        if self.begin(Tag::Sorted, body) {
+            let (order, function) = match &body.ordering {
+                Ordering::Natural => (0, None),
+                Ordering::Reverse => (flag::REVERSE, None),
+                Ordering::By(function) => (flag::BY, Some(function)),
+            };
+            let pairs = body.entries.iter().flat_map(|(key, value)| [key, value]);
+            let shown = shown(pairs.chain(function).chain(body.meta.as_deref()));
+            let set = if body.is_set { flag::SPECIAL } else { 0 };
+            self.flags(order | set, &body.meta, body.shape.depth, shown);
+            if let Some(function) = function {
+                self.value(function);
+            }
+            self.out.size(body.entries.len());
+            for (key, value) in &body.entries {
+                self.value(key);
+                if !body.is_set {
+                    self.value(value);
+                }
+            }
+            self.meta(&body.meta);
+        }
+    }
+
+    fn closure(&mut self, body: &Rc<Closure>) {
+        if self.begin(Tag::Fn, body) {
+            let shared = Rc::strong_count(&body.captures) > 1 && !body.captures.is_empty();
+            let shown = shown(body.captures.iter().chain(body.meta.as_deref()));
+            let group = if shared { flag::GROUP } else { 0 };
+            self.flags(group, &body.meta, body.shape.depth, shown);
+            let unit = self.unit_number(body.unit.id);
+            self.out.size(unit);
+            self.out.int(u64::from(body.func));
+            let known = if shared { self.known(&body.captures) } else { None };
+            match known {
+                Some(number) => self.out.int(u64::from(number) + 1),
+                None => {
+                    if shared {
+                        self.out.int(0);
+                    }
+                    self.out.size(body.captures.len());
+                    body.captures.iter().for_each(|value| self.value(value));
+                }
+            }
+            self.meta(&body.meta);
+        }
+    }
+
+    pub(super) fn exception(&mut self, body: &Rc<ExObj>) {
+        if self.begin(Tag::Ex, body) {
+            self.flags(0, &None, body.shape.depth, shown([&body.data, &body.cause]));
+            self.error(&body.error);
+            self.value(&body.data);
+            self.value(&body.cause);
+            self.text(body.class);
+        }
+    }
+
+    pub(super) fn error(&mut self, error: &Error) {
+        self.out.byte(kind_number(error.kind));
+        self.out.text(&error.message);
+        for text in [&error.function, &error.hint, &error.repaired] {
+            self.out.option(text.as_ref(), |out, text| out.text(text));
+        }
+        self.out.option(error.span, |out, span| {
+            out.int(u64::from(span.start));
+            out.int(u64::from(span.end));
+        });
+        self.out.size(error.notes.len());
+        for (span, note) in &error.notes {
+            self.out.int(u64::from(span.start));
+            self.out.int(u64::from(span.end));
+            self.out.text(note);
+        }
+    }
+
+    pub(super) fn items(&mut self, items: &Items) {
+        use format::items as tag;
+        match items {
+            Items::Empty => self.out.byte(tag::EMPTY),
+            Items::Slice(body, at) => {
+                self.out.byte(tag::SLICE);
+                self.vector(body);
+                self.out.size(*at);
+            }
+            Items::Range(range) => {
+                self.out.byte(tag::RANGE);
+                self.out.signed(range.start);
+                self.out.signed(range.step);
+                self.out.int(range.count);
+            }
+            Items::Map(body, at) => {
+                self.out.byte(tag::MAP);
+                self.map(body);
+                self.out.size(entries_before(&body.table, *at));
+            }
+            Items::Set(body, at) => {
+                self.out.byte(tag::SET);
+                self.set(body);
+                self.out.size(entries_before(&body.table, *at));
+            }
+            Items::Sorted(body, at) => {
+                self.out.byte(tag::SORTED);
+                self.sorted(body);
+                self.out.size(*at);
+            }
+            Items::Text(text, at) => {
+                self.out.byte(tag::TEXT);
+                self.string(text);
+                self.out.size(*at);
+            }
+            Items::Chain(value) => {
+                self.out.byte(tag::CHAIN);
+                self.value(value);
+            }
+        }
+    }
+}
+
+/// How many entries stand before a slot: a table that is loaded has no gaps.
+fn entries_before<V>(table: &Table<V>, slot: usize) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while let Some((_, next)) = table.slot_from(at)
+        && next <= slot
+    {
+        at = next;
+        count += 1;
+    }
+    count
+}
+
+/// The depth of a part as loading finds it: what hangs behind a lazy sequence comes later.
+fn depth_shown(value: &Value) -> u16 {
+    match value {
+        Value::Lazy(_) => 1,
+        _ if value.is_scalar() => 0,
+        _ => value.shape().depth,
+    }
+}
+
+fn shown<'v>(parts: impl IntoIterator<Item = &'v Value>) -> Shape {
+    let mut shape = Shape::EMPTY;
+    for part in parts {
+        if !part.is_scalar() {
+            shape.depth = shape.depth.max(depth_shown(part).saturating_add(1));
+        }
+    }
+    shape
+}
+
+/// Whether a lazy sequence is inside a key where equality looks.
+fn holds_lazy(key: &Value) -> bool {
+    match key {
+        Value::Lazy(_) => true,
+        Value::Vec(body) => body.items.iter().any(holds_lazy),
+        Value::Seq(body) => body.as_slice().iter().any(holds_lazy),
+        Value::Cons(cell) => {
+            let mut cell = cell;
+            loop {
+                match &cell.rest {
+                    _ if holds_lazy(&cell.first) => return true,
+                    Value::Cons(next) => cell = next,
+                    rest => return holds_lazy(rest),
+                }
+            }
+        }
+        Value::Map(body) => body.table.iter().any(|(key, value)| holds_lazy(key) || holds_lazy(value)),
+        Value::Set(body) => body.table.keys().any(holds_lazy),
+        Value::Sorted(body) => body.entries.iter().any(|(key, value)| holds_lazy(key) || holds_lazy(value)),
+        Value::Reduced(body) => holds_lazy(body),
+        _ => false,
+    }
+}
+
+/// A key that is the same to equality and hash, without lazy sequences. Metadata of the parts that held
+/// one is dropped.
+fn plain_copy(key: &Value) -> Value {
+    if !holds_lazy(key) {
+        return key.clone();
+    }
+    let pairs = |pairs: &mut dyn Iterator<Item = (&Value, &Value)>| -> Vec<(Value, Value)> {
+        pairs.map(|(key, value)| (plain_copy(key), plain_copy(value))).collect()
+    };
+    match key {
+        Value::Vec(body) => Value::vector(body.items.iter().map(plain_copy).collect()),
+        Value::Map(body) => match Value::map_of(pairs(&mut body.table.iter())) {
+            Value::Map(mut copy) if body.record.is_some() => {
+                Rc::make_mut(&mut copy).record = body.record;
+                Value::Map(copy)
+            }
+            copy => copy,
+        },
+        Value::Set(body) => Value::set_of(body.table.keys().map(plain_copy)),
+        Value::Sorted(body) => {
+            let entries = pairs(&mut body.entries.iter().map(|(key, value)| (key, value)));
+            Value::sorted(entries, body.ordering.clone(), body.is_set)
+        }
+        Value::Reduced(body) => Value::Reduced(Rc::new(plain_copy(body))),
+        _ => {
+            let mut items = Items::over(key).unwrap_or(Items::Empty);
+            let mut copy = Vec::new();
+            while let Ok(Some(item)) = items.next() {
+                copy.push(plain_copy(&item));
+            }
+            Value::seq(copy)
+        }
+    }
+}

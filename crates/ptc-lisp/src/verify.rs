@@ -1,0 +1,389 @@
+//! The verifier: whether code does only what the instruction loop can take.
+//!
+//! The compiler makes such code and debug builds check that; code from a dump is checked before it is
+//! linked. [`verify`] says yes only if all of this holds, so the loop need not look:
+//!
+//! - Every instruction belongs to one arity of one function, and execution cannot leave it except by
+//!   `Return`, `TailCall` or `Throw`: jumps stay inside, nothing runs off the end, the instruction that
+//!   `Next` and `Unreduce` skip is there.
+//! - Every register an instruction names, also as part of a row, is below the arity's `registers`;
+//!   parameters fit into them.
+//! - Constants, definitions, functions and captures that are named exist; a keyword lookup names a
+//!   keyword; a function and its siblings have equally many captures.
+//! - Every cycle goes through a `Jump` back, where the meters are looked at: conditional jumps and
+//!   handlers only go forward.
+//! - `Try` and `EndTry` match on every path, and none is open at `Return` and `TailCall`, so a handler
+//!   never outlives its frame.
+//!
+//! It says nothing about the values in registers: what the loop takes from a register (a function, a
+//! walk, captures of a sibling) it looks at.
+
+use crate::code::{Const, Op, Reg, Unit};
+
+/// What is wrong with code: the instruction and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The instruction.
+    pub at: usize,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+/// The code of one arity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The first instruction.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+    /// How many registers a frame has there.
+    pub registers: u16,
+    /// The function.
+    pub func: u32,
+    /// How many values the function captures.
+    pub captures: u16,
+}
+
+/// What is known of verified code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    regions: Vec<Region>,
+    /// Open `Try`s before each instruction; [`UNREACHED`] where execution never comes.
+    open: Vec<u16>,
+}
+
+const UNREACHED: u16 = u16::MAX;
+
+impl Layout {
+    /// The arity that the instruction at `pc` belongs to.
+    pub fn region(&self, pc: u32) -> Option<&Region> {
+        let after = self.regions.partition_point(|region| region.start <= pc);
+        self.regions.get(after.checked_sub(1)?).filter(|region| pc < region.end)
+    }
+
+    /// How many `Try`s are open before the instruction at `pc`, if execution can come there.
+    pub fn open_tries(&self, pc: u32) -> Option<u16> {
+        self.open.get(pc as usize).copied().filter(|open| *open != UNREACHED)
+    }
+}
+
+/// Checks all code of a unit.
+pub fn verify(unit: &Unit) -> Result<Layout, Fault> {
+    let regions = regions(unit)?;
+    let mut layout = Layout { open: vec![UNREACHED; unit.ops.len()], regions: Vec::new() };
+    for region in &regions {
+        let check = Check { unit, region };
+        for at in region.start..region.end {
+            check.operands(at)?;
+        }
+        check.flow(&mut layout.open)?;
+    }
+    layout.regions = regions;
+    Ok(layout)
+}
+
+/// The arities of all functions in the order of their code, which they share out completely.
+fn regions(unit: &Unit) -> Result<Vec<Region>, Fault> {
+    let fault = |at: u32, what| Err(Fault { at: at as usize, what });
+    if unit.funcs.len() > usize::from(u16::MAX) {
+        return fault(0, "there are too many functions");
+    }
+    let mut regions = Vec::with_capacity(unit.funcs.len());
+    for (func, function) in unit.funcs.iter().enumerate() {
+        for arity in &function.arities {
+            if u32::from(arity.params) + u32::from(arity.variadic) > u32::from(arity.registers) {
+                return fault(arity.entry, "the parameters do not fit into the registers");
+            }
+            let (start, registers) = (arity.entry, arity.registers);
+            let captures = function.captures;
+            regions.push(Region { start, end: start, registers, func: func as u32, captures });
+        }
+    }
+    regions.sort_by_key(|region| region.start);
+    let end = u32::try_from(unit.ops.len()).unwrap_or(u32::MAX);
+    if regions.first().map_or(end, |region| region.start) != 0 {
+        return fault(0, "the code belongs to no function");
+    }
+    for at in 0..regions.len() {
+        let next = regions.get(at + 1).map_or(end, |region| region.start);
+        regions[at].end = next;
+        if next <= regions[at].start {
+            return fault(next, "an arity has no code");
+        }
+    }
+    Ok(regions)
+}
+
+/// One arity being checked.
+struct Check<'u> {
+    unit: &'u Unit,
+    region: &'u Region,
+}
+
+type Checked = Result<(), &'static str>;
+
+impl Check<'_> {
+    fn reg(&self, reg: Reg) -> Checked {
+        self.row(reg, 1)
+    }
+
+    fn regs<const N: usize>(&self, regs: [Reg; N]) -> Checked {
+        regs.into_iter().try_for_each(|reg| self.reg(reg))
+    }
+
+    fn row(&self, first: Reg, count: usize) -> Checked {
+        let fits = usize::from(first) + count <= usize::from(self.region.registers);
+        fits.then_some(()).ok_or("a register is outside of the frame")
+    }
+
+    fn constant(&self, at: u32) -> Result<&Const, &'static str> {
+        self.unit.consts.get(at as usize).ok_or("a constant is missing")
+    }
+
+    fn global(&self, at: u32) -> Checked {
+        self.unit.globals.get(at as usize).map(|_| ()).ok_or("the name of a definition is missing")
+    }
+
+    fn captures_of(&self, func: u16) -> Result<u16, &'static str> {
+        self.unit.funcs.get(usize::from(func)).map(|func| func.captures).ok_or("a function is missing")
+    }
+
+    fn target(&self, to: u32) -> Checked {
+        (self.region.start..self.region.end).contains(&to).then_some(()).ok_or("a jump leaves the function")
+    }
+
+    fn forward(&self, at: u32, to: u32) -> Checked {
+        self.target(to)?;
+        (to > at).then_some(()).ok_or("only plain jumps may go back")
+    }
+
+    fn operands(&self, at: u32) -> Result<(), Fault> {
+        let op = self.unit.ops[at as usize];
+        self.operand(at, op).map_err(|what| Fault { at: at as usize, what })
+    }
+
+    fn operand(&self, at: u32, op: Op) -> Checked {
+        match op {
+            Op::Nil { dst } | Op::Bool { dst, .. } | Op::Int { dst, .. } | Op::SelfFn { dst } => {
+                self.reg(dst)
+            }
+            Op::Const { dst, at } | Op::Data { dst, at } => {
+                self.constant(at)?;
+                self.reg(dst)
+            }
+            Op::Copy { dst, src } | Op::Move { dst, src } | Op::Not { dst, src } | Op::Walk { dst, src } => {
+                self.regs([dst, src])
+            }
+            Op::Capture { dst, at } => {
+                let there = at < self.region.captures;
+                there.then_some(()).ok_or("a captured value is missing")?;
+                self.reg(dst)
+            }
+            Op::Sibling { dst, func } => {
+                let equal = self.captures_of(func)? == self.region.captures;
+                equal.then_some(()).ok_or("a sibling captures something else")?;
+                self.reg(dst)
+            }
+            Op::SiblingOf { dst, of, func } => {
+                self.captures_of(func)?;
+                self.regs([dst, of])
+            }
+            Op::Function { dst, first, func } => {
+                self.row(first, usize::from(self.captures_of(func)?))?;
+                self.reg(dst)
+            }
+            Op::Global { dst: reg, at }
+            | Op::GlobalOrNil { dst: reg, at }
+            | Op::HasGlobal { dst: reg, at }
+            | Op::Define { src: reg, at } => {
+                self.global(at)?;
+                self.reg(reg)
+            }
+            Op::History { dst, nth } => {
+                (nth > 0).then_some(()).ok_or("results are counted from one")?;
+                self.reg(dst)
+            }
+            Op::Jump { to } => self.target(to),
+            Op::JumpIfNot { src, to } | Op::JumpIf { src, to } | Op::JumpIfNil { src, to } => {
+                self.forward(at, to)?;
+                self.reg(src)
+            }
+            Op::Try { dst, to } => {
+                self.forward(at, to)?;
+                self.reg(dst)
+            }
+            Op::EndTry => Ok(()),
+            Op::Call { dst, f, n } => {
+                self.row(f, usize::from(n) + 1)?;
+                self.reg(dst)
+            }
+            Op::CallBuiltin { dst, f, n, .. } => {
+                self.row(f, usize::from(n) + 1)?;
+                self.reg(dst)
+            }
+            Op::TailCall { f, n } => self.row(f, usize::from(n) + 1),
+            Op::Return { src } | Op::Throw { src } | Op::Unreduce { src } => self.reg(src),
+            Op::Add { dst, a, b }
+            | Op::Sub { dst, a, b }
+            | Op::Mul { dst, a, b }
+            | Op::Less { dst, a, b }
+            | Op::LessEq { dst, a, b }
+            | Op::Equal { dst, a, b } => self.regs([dst, a, b]),
+            Op::AddInt { dst, a, .. } => self.regs([dst, a]),
+            Op::Lookup { dst, map, key } => {
+                let keyword = matches!(self.constant(u32::from(key))?, Const::Keyword(_));
+                keyword.then_some(()).ok_or("a lookup is not by keyword")?;
+                self.regs([dst, map])
+            }
+            Op::Vector { dst, first, n } | Op::Set { dst, first, n } => {
+                self.row(first, usize::from(n))?;
+                self.reg(dst)
+            }
+            Op::Map { dst, first, n } => {
+                self.row(first, 2 * usize::from(n))?;
+                self.reg(dst)
+            }
+            Op::Next { dst, walk } => self.regs([dst, walk]),
+            Op::TakeSlot { dst, map, key } => self.regs([dst, map, key]),
+            Op::Catches { dst, src, class } => {
+                self.constant(u32::from(class))?;
+                self.regs([dst, src])
+            }
+        }
+    }
+
+    /// Follows every path and counts open `Try`s, which must agree where paths meet.
+    fn flow(&self, open: &mut [u16]) -> Result<(), Fault> {
+        let mut pending = vec![self.region.start];
+        open[self.region.start as usize] = 0;
+        while let Some(at) = pending.pop() {
+            let here = open[at as usize];
+            let fault = |what| Fault { at: at as usize, what };
+            for (to, tries) in self.paths(at, here).map_err(fault)?.into_iter().flatten() {
+                if !(self.region.start..self.region.end).contains(&to) {
+                    return Err(fault("the code runs off its end"));
+                }
+                let known = &mut open[to as usize];
+                if *known == UNREACHED {
+                    *known = tries;
+                    pending.push(to);
+                } else if *known != tries {
+                    return Err(fault("a try is open on one path and not on another"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where execution can go from an instruction, with how many `Try`s open.
+    fn paths(&self, at: u32, open: u16) -> Result<[Option<(u32, u16)>; 2], &'static str> {
+        let next = Some((at + 1, open));
+        let closed = || if open == 0 { Ok([None, None]) } else { Err("a try is left open") };
+        Ok(match self.unit.ops[at as usize] {
+            Op::Jump { to } => [Some((to, open)), None],
+            Op::JumpIfNot { to, .. } | Op::JumpIf { to, .. } | Op::JumpIfNil { to, .. } => {
+                [next, Some((to, open))]
+            }
+            Op::Next { .. } | Op::Unreduce { .. } => [next, Some((at + 2, open))],
+            Op::Try { to, .. } => {
+                let more = open.checked_add(1).filter(|more| *more != UNREACHED);
+                [Some((at + 1, more.ok_or("too many tries are open")?)), Some((to, open))]
+            }
+            Op::EndTry => [Some((at + 1, open.checked_sub(1).ok_or("no try is open")?)), None],
+            Op::Return { .. } | Op::TailCall { .. } => closed()?,
+            Op::Throw { .. } => [None, None],
+            Op::Nil { .. }
+            | Op::Bool { .. }
+            | Op::Int { .. }
+            | Op::Const { .. }
+            | Op::Copy { .. }
+            | Op::Move { .. }
+            | Op::Capture { .. }
+            | Op::SelfFn { .. }
+            | Op::Sibling { .. }
+            | Op::SiblingOf { .. }
+            | Op::Function { .. }
+            | Op::Global { .. }
+            | Op::GlobalOrNil { .. }
+            | Op::HasGlobal { .. }
+            | Op::Define { .. }
+            | Op::Data { .. }
+            | Op::History { .. }
+            | Op::Call { .. }
+            | Op::CallBuiltin { .. }
+            | Op::Add { .. }
+            | Op::AddInt { .. }
+            | Op::Sub { .. }
+            | Op::Mul { .. }
+            | Op::Less { .. }
+            | Op::LessEq { .. }
+            | Op::Equal { .. }
+            | Op::Not { .. }
+            | Op::Lookup { .. }
+            | Op::Vector { .. }
+            | Op::Map { .. }
+            | Op::Set { .. }
+            | Op::Walk { .. }
+            | Op::TakeSlot { .. }
+            | Op::Catches { .. } => [next, None],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{Arity, Func};
+
+    /// A unit of one function without parameters, with three registers, two captures and one constant.
+    fn unit(ops: &[Op]) -> Unit {
+        let arity = Arity { params: 0, variadic: false, registers: 3, entry: 0 };
+        let func = Func { name: None, arities: vec![arity], captures: 2 };
+        let consts = vec![Const::Str("text".to_owned()), Const::Keyword("key".to_owned())];
+        Unit { ops: ops.to_vec(), funcs: vec![func], consts, ..Unit::default() }
+    }
+
+    #[test]
+    fn good_code_passes_and_says_where_tries_are_open() {
+        let ops = [
+            Op::Try { dst: 0, to: 4 },
+            Op::Call { dst: 0, f: 1, n: 1 },
+            Op::EndTry,
+            Op::Jump { to: 4 },
+            Op::Return { src: 0 },
+        ];
+        let layout = verify(&unit(&ops)).expect("it is fine");
+        assert_eq!([0, 1, 2, 3, 4].map(|pc| layout.open_tries(pc)), [0, 1, 1, 0, 0].map(Some));
+        assert_eq!(layout.region(4).map(|region| region.registers), Some(3));
+        assert_eq!(layout.region(5), None);
+    }
+
+    #[test]
+    fn bad_code_is_refused_with_a_reason() {
+        let done = Op::Return { src: 0 };
+        let cases: &[(&[Op], &str)] = &[
+            (&[Op::Nil { dst: 3 }, done], "a register is outside of the frame"),
+            (&[Op::Call { dst: 0, f: 1, n: 2 }, done], "a register is outside of the frame"),
+            (&[Op::Map { dst: 0, first: 0, n: 2 }, done], "a register is outside of the frame"),
+            (&[Op::Function { dst: 0, first: 2, func: 0 }, done], "a register is outside of the frame"),
+            (&[Op::Function { dst: 0, first: 0, func: 1 }, done], "a function is missing"),
+            (&[Op::Const { dst: 0, at: 2 }, done], "a constant is missing"),
+            (&[Op::Global { dst: 0, at: 0 }, done], "the name of a definition is missing"),
+            (&[Op::Capture { dst: 0, at: 2 }, done], "a captured value is missing"),
+            (&[Op::Lookup { dst: 0, map: 0, key: 0 }, done], "a lookup is not by keyword"),
+            (&[Op::History { dst: 0, nth: 0 }, done], "results are counted from one"),
+            (&[Op::Jump { to: 2 }, done], "a jump leaves the function"),
+            (&[Op::Nil { dst: 0 }, Op::JumpIf { src: 0, to: 0 }, done], "only plain jumps may go back"),
+            (&[Op::Try { dst: 0, to: 0 }, Op::EndTry, done], "only plain jumps may go back"),
+            (&[Op::Nil { dst: 0 }], "the code runs off its end"),
+            (&[Op::Next { dst: 0, walk: 1 }, done], "the code runs off its end"),
+            (&[Op::Try { dst: 0, to: 1 }, done], "a try is open on one path and not on another"),
+            (&[Op::EndTry, done], "no try is open"),
+            (&[Op::Try { dst: 0, to: 2 }, done, done], "a try is left open"),
+            (&[], "an arity has no code"),
+        ];
+        for (ops, what) in cases {
+            assert_eq!(verify(&unit(ops)).map_err(|fault| fault.what), Err(*what), "{ops:?}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Machines between programs: definitions, closures, atoms and results survive, limits only shrink.
+
+use ptc_lisp::machine::{Machine, Step};
+use ptc_lisp::{DumpError, ErrorKind, Limits};
+
+use crate::programs::{finish, machine, reloaded};
+
+/// Runs programs in one session, with the machine written and loaded before each and at each stop.
+fn session(sources: &[&str], pause: &mut impl FnMut(Machine) -> Machine) -> Vec<String> {
+    let mut machine = machine();
+    let mut values = Vec::new();
+    for source in sources {
+        machine = pause(machine);
+        machine.load(source).unwrap_or_else(|error| panic!("{source}: {error}"));
+        loop {
+            match machine.run(1000) {
+                Step::Yield => machine = pause(machine),
+                Step::Done(_) => break values.push(machine.value()),
+                Step::Failed(error) => break values.push(format!("error {error}")),
+                Step::Calls(calls) => {
+                    machine = pause(machine);
+                    crate::programs::answer_all(&mut machine, &calls);
+                }
+            }
+        }
+        values.push(format!("{:?} {}", machine.prints(), machine.fuel_used()));
+    }
+    values
+}
+
+#[test]
+fn what_programs_leave_behind_survives() {
+    let sources = [
+        "(def x 1) (defn add [y] (+ x y)) (def counter (atom {:n 0}))",
+        "(let [k 10] (def adder (fn [n] (swap! counter update :n + n k) (add (tool/price {:n n})))))",
+        "[(adder 1) (:n @counter)]",
+        "[*1 *2 (adder 2)]",
+        "(def x 100) (adder 3)",
+        "(def x 7) (reset! counter nil) (tool/price {:n 1}) (/ 1 0)",
+        "[x @counter *1 *2 *3]",
+        "(def s (map inc (range))) (first s)",
+        "(take 3 (drop 5 s))",
+        "(defrecord P [a]) (defmulti m :k) (defmethod m 1 [_] :one) (derive ::a ::b) (def p (->P 1))",
+        "[(m {:k 1}) (isa? ::a ::b) p (instance? P p) (= p (->P 1))]",
+        "(def #^{:doc \"documented\"} y 5) (defn ^:private hidden \"does it\" [] y) (hidden)",
+        "(def shared [1 2 3]) (def both {:a shared :b shared}) (identical? (:a both) (:b both))",
+        "(identical? (:a both) shared)",
+        "(def self (atom nil)) (reset! self [self]) (identical? self (first @self))",
+        "(identical? self (first @(first @self)))",
+        "(println (gensym)) (rand-int 1000)",
+        "(fail :on-purpose)",
+        "(sort (map str [x y (count both) (:n @counter)]))",
+    ];
+    let undisturbed = session(&sources, &mut |machine| machine);
+    let moved = session(&sources, &mut |machine| reloaded(&machine));
+    for (number, (a, b)) in undisturbed.iter().zip(&moved).enumerate() {
+        assert_eq!(a, b, "{}", sources[number / 2]);
+    }
+    assert!(undisturbed.contains(&"[11 10]".to_owned()) || undisturbed.len() == 2 * sources.len());
+}
+
+#[test]
+fn an_idle_machine_keeps_its_result_and_prints() {
+    let mut first = machine();
+    first.load("(println \"hello\") (def x 1) {:value x}").expect("it loads");
+    assert!(matches!(first.run(1000), Step::Done(_)));
+    let second = reloaded(&first);
+    assert_eq!((second.value(), second.prints()), (first.value(), first.prints()));
+    assert_eq!(second.definitions(), ["x"]);
+    assert_eq!(second.outstanding(), []);
+}
+
+#[test]
+fn limits_of_the_host_hold_for_a_loaded_machine() {
+    let mut first = machine();
+    first.load("(tool/price {:n 1}) (reduce + (range 100000))").expect("it loads");
+    assert!(matches!(first.run(1000), Step::Calls(_)));
+    let bytes = first.dump().expect("it can be written");
+    let limits = Limits { fuel: 5_000, ..Limits::default() };
+    let mut tight = Machine::load_dump(&bytes, &limits).expect("it loads");
+    let calls = tight.outstanding();
+    crate::programs::answer_all(&mut tight, &calls);
+    let outcome = finish(tight, 1000, &mut |machine| machine);
+    assert!(outcome.value.contains(ErrorKind::FuelExceeded.reason()), "{}", outcome.value);
+    // The dump of a machine with tight limits keeps them, whatever the next host allows.
+    let tight = Machine::load_dump(&bytes, &limits).expect("it loads");
+    let mut wide = reloaded(&tight);
+    let calls = wide.outstanding();
+    crate::programs::answer_all(&mut wide, &calls);
+    let outcome = finish(wide, 1000, &mut |machine| machine);
+    assert!(outcome.value.contains(ErrorKind::FuelExceeded.reason()), "{}", outcome.value);
+}
+
+#[test]
+fn deep_and_long_values_are_written_without_deep_recursion() {
+    let sources = [
+        "(def deep (reduce (fn [v _] [v]) 1 (range 900))) (tool/price {:n 1}) (count (pr-str deep))",
+        "(def long (reduce (fn [l n] (cons n l)) nil (range 20000))) (tool/price {:n 1}) (reduce + long)",
+        "(def lazy (doall (take 20000 (iterate inc 0)))) (tool/price {:n 1}) (last lazy)",
+        "(def cells (reduce (fn [a _] (atom a)) nil (range 5000))) (tool/price {:n 1}) (nil? @cells)",
+        "(def metas (reduce (fn [m _] (with-meta (list 1) {:m m})) nil (range 300))) (tool/price {:n 1}) (count metas)",
+    ];
+    for source in sources {
+        let mut machine = machine();
+        machine.load(source).expect("it loads");
+        let undisturbed = finish(machine, 10_000_000, &mut |machine| machine);
+        let mut machine = crate::programs::loaded(source);
+        machine.run(10_000_000);
+        let mut machine = reloaded(&machine);
+        let calls = machine.outstanding();
+        crate::programs::answer_all(&mut machine, &calls);
+        assert_eq!(finish(machine, 10_000_000, &mut |machine| machine), undisturbed, "{source}");
+    }
+}
+
+#[test]
+fn other_bytes_are_refused_with_the_reason() {
+    let mut machine = machine();
+    machine.load("(tool/price {:n 1})").expect("it loads");
+    machine.run(1000);
+    let bytes = machine.dump().expect("it can be written");
+    let load = |bytes: &[u8]| Machine::load_dump(bytes, &Limits::default()).map(|_| ());
+    let mut newer = bytes.clone();
+    newer[4] = 9;
+    let mut damaged = bytes.clone();
+    damaged[40] ^= 1;
+    let longer = crate::seal::sealed([&bytes[..bytes.len() - 8], &[0; 9]].concat());
+    assert_eq!(load(&bytes), Ok(()));
+    assert_eq!(load(b""), Err(DumpError::NotADump));
+    assert_eq!(load(b"PNG and more"), Err(DumpError::NotADump));
+    assert_eq!(load(&newer), Err(DumpError::Version(9)));
+    assert_eq!(load(&damaged), Err(DumpError::Checksum));
+    assert_eq!(load(&bytes[..bytes.len() - 1]), Err(DumpError::Checksum));
+    assert_eq!(load(&longer), Err(DumpError::Damaged("there is something after the end".to_owned())));
+}

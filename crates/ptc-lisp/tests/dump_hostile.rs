@@ -1,0 +1,161 @@
+//! Hostile bytes: real dumps with something changed and the checksum made right again. Whatever loads
+//! must run within its limits; nothing may panic or take much memory.
+
+#![expect(clippy::disallowed_methods, reason = "tests read the corpus")]
+
+#[path = "dump/programs.rs"]
+#[expect(dead_code, reason = "not all of it is needed here")]
+mod programs;
+#[path = "dump/seal.rs"]
+mod seal;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ptc_lisp::Limits;
+use ptc_lisp::machine::{Machine, Step};
+
+use crate::programs::{answer, answer_all, loaded, programs};
+use crate::seal::sealed;
+
+/// Notes the largest piece of memory that is asked for.
+struct Watching;
+
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+#[expect(unsafe_code, reason = "an allocator that watches can only be written this way")]
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Watching {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        LARGEST.fetch_max(size, Ordering::Relaxed);
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static WATCHING: Watching = Watching;
+
+/// A stream of numbers that is the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % most.max(1)
+    }
+
+    /// One small change, or a few.
+    fn changed(&mut self, bytes: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        for _ in 0..=self.below(3) {
+            let end = bytes.len() - 8;
+            let at = 5 + self.below(end - 5);
+            match self.below(8) {
+                0 => bytes[at] ^= 1 << self.below(8),
+                1 => bytes[at] = self.below(256) as u8,
+                2 => bytes[at] = bytes[at].wrapping_add(1),
+                3 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][self.below(5)],
+                4 => bytes.insert(at, self.below(256) as u8),
+                5 if end > 40 => drop(bytes.remove(at)),
+                6 if end > 80 => {
+                    let count = 1 + self.below(20.min(end - at - 1));
+                    bytes.drain(at..at + count);
+                }
+                _ => {
+                    let other = &others[self.below(others.len())];
+                    let from = self.below(other.len());
+                    let piece = &other[from..(from + 1 + self.below(30)).min(other.len())];
+                    bytes.splice(at..at, piece.iter().copied());
+                }
+            }
+        }
+        sealed(bytes)
+    }
+}
+
+/// Loads and runs for a while; tells whether it loaded.
+fn tried(bytes: &[u8]) -> bool {
+    let limits =
+        Limits { fuel: 20_000, memory: 1 << 20, print_bytes: 1 << 14, tool_calls: 20, ..Limits::default() };
+    let Ok(mut machine) = Machine::load_dump(bytes, &limits) else { return false };
+    let mut calls = machine.outstanding();
+    for _ in 0..200 {
+        for call in calls.drain(..) {
+            if ["price", "echo", "rows", "user", "page"].contains(&call.tool.as_str()) {
+                let _ = machine.resume(call.id, answer(&call));
+            }
+        }
+        match machine.run(1_000) {
+            Step::Yield => {}
+            Step::Calls(more) if !more.is_empty() => calls = more,
+            Step::Done(_) => {
+                let _ = machine.value();
+                break;
+            }
+            Step::Calls(_) | Step::Failed(_) => break,
+        }
+    }
+    let again = machine.dump().map(|bytes| Machine::load_dump(&bytes, &limits).is_ok());
+    assert_ne!(again, Ok(false), "what ran can be written and loaded");
+    true
+}
+
+/// Every stop of every program of the corpus.
+fn dumps() -> Vec<Vec<u8>> {
+    let mut dumps = Vec::new();
+    for program in programs() {
+        let mut machine = loaded(&program.source);
+        for _ in 0..4 {
+            match machine.run(150) {
+                Step::Done(_) | Step::Failed(_) => break,
+                Step::Calls(calls) => {
+                    dumps.push(machine.dump().expect("it can be written"));
+                    answer_all(&mut machine, &calls);
+                }
+                Step::Yield => dumps.push(machine.dump().expect("it can be written")),
+            }
+        }
+    }
+    dumps
+}
+
+#[test]
+fn changed_dumps_neither_panic_nor_take_much_memory() {
+    let dumps = dumps();
+    let mut dice = Dice(0x5eed_0123_4567_89ab);
+    let (mut loaded, rounds) = (0, std::env::var("PTC_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()));
+    LARGEST.store(0, Ordering::Relaxed);
+    for round in 0..rounds.unwrap_or(4_000) {
+        let bytes = dice.changed(&dumps[round % dumps.len()], &dumps);
+        let outcome = std::panic::catch_unwind(|| tried(&bytes));
+        match outcome {
+            Ok(ran) => loaded += usize::from(ran),
+            Err(_) => panic!("round {round} panics"),
+        }
+    }
+    let largest = LARGEST.load(Ordering::Relaxed);
+    assert!(largest < 8 << 20, "a piece of {largest} bytes was asked for");
+    assert!(loaded > 100, "only {loaded} changed dumps got as far as running");
+}
+
+#[test]
+fn a_dump_cut_short_anywhere_is_refused() {
+    let dumps = dumps();
+    for bytes in dumps.iter().step_by(7) {
+        for end in (13..bytes.len()).step_by(3) {
+            let cut = sealed(bytes[..end].to_vec());
+            assert!(Machine::load_dump(&cut, &Limits::default()).is_err(), "cut at {end}");
+        }
+    }
+}
