@@ -165,3 +165,4 @@
 (clojure.core/inc 1)  ;=> 2
 (clojure.string/join "," [1])  ;=> "1"
 (clojure.set/union #{1} #{2})  ;=> #{1 2}
+[(namespace (keyword "" "hi")) (name (keyword "" "hi")) (namespace (keyword nil "hi")) (namespace :/)]  ;=> ["" "hi" nil nil]

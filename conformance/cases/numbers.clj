@@ -228,3 +228,8 @@ Math/E  ;=> 2.718281828459045
 (inc nil)  ;=!
 (Math/sqrt "x")  ;=!
 (max)  ;=!
+
+[(- -0.0 0) (+ -0.0 0) (- 0.0 0) (- -0.0)]  ;=> [-0.0 0.0 0.0 0.0]
+[Double/MIN_VALUE (* 2 Double/MIN_VALUE) 1e23 2e-323]  ;=> [4.9E-324 1.0E-323 9.999999999999999E22 2.0E-323]
+(str Double/MIN_VALUE)  ;=> "4.9E-324"
+(try (Integer/parseInt nil) (catch NumberFormatException e :no-number))  ;=> :no-number

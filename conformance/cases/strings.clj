@@ -256,3 +256,12 @@
 (= (str/reverse "racecar") "racecar")  ;=> true
 (str (subs "hello" 0 1) "…")  ;=> "h…"
 (str/includes? (str/lower-case "ABC") "b")  ;=> true
+
+; dates and hexadecimal floats in format
+(let [d (java.time.LocalDateTime/of 2024 3 7 14 5 9)] [(format "%tY-%<tm-%<td" d) (format "%tB %<te, %<tY" d) (format "%tH:%<tM:%<tS" d) (format "%tF %<tT" d) (format "%ta %<tA %<tb" d) (format "%tI:%<tM %<tp" d) (format "%tj|%<ty|%<tR|%<tD|%<tL|%<tk|%<tl" d)])  ;=> ["2024-03-07" "March 7, 2024" "14:05:09" "2024-03-07 14:05:09" "Thu Thursday Mar" "02:05 pm" "067|24|14:05|03/07/24|000|14|2"]
+(format "%1$tY/%1$tm/%1$td" (java.time.LocalDate/of 2024 12 1))  ;=> "2024/12/01"
+(format "%TB|%10tB|%-6tb|" (java.time.LocalDate/of 2024 12 1) (java.time.LocalDate/of 2024 5 1) (java.time.LocalDate/of 2024 5 1))  ;=> "DECEMBER|       May|May   |"
+(format "%tQ %<ts" (java.util.Date. 86400000))  ;=> "86400000 86400"
+(format "%tH" (java.time.LocalDate/of 2024 12 1))  ;=!
+(format "%tY" "2024")  ;=!
+[(format "%a" 1.0) (format "%a" 0.1) (format "%a" -2.5) (format "%a" 0.0) (format "%A" 255.5)]  ;=> ["0x1.0p0" "0x1.999999999999ap-4" "-0x1.4p1" "0x0.0p0" "0X1.FFP7"]

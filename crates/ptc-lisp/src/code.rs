@@ -110,6 +110,14 @@ pub enum Op {
     Throw { src: Reg },
 }
 
+impl Op {
+    /// Whether it computes with numbers or compares them.
+    pub fn is_arithmetic(self) -> bool {
+        use Op::{Add, AddInt, Less, LessEq, Mul, Sub};
+        matches!(self, Add { .. } | AddInt { .. } | Sub { .. } | Mul { .. } | Less { .. } | LessEq { .. })
+    }
+}
+
 const _: () = assert!(size_of::<Op>() == 8);
 
 /// A constant, as data.
@@ -224,6 +232,13 @@ pub struct Unit {
     pub globals: Vec<String>,
     /// The text it was compiled from.
     pub source: Arc<str>,
+}
+
+impl Unit {
+    /// The text at a place.
+    pub fn text(&self, span: Option<Span>) -> &str {
+        span.and_then(|span| self.source.get(span.start as usize..span.end as usize)).unwrap_or_default()
+    }
 }
 
 /// A unit bound to one machine.

@@ -167,13 +167,11 @@ impl Error {
         Error::new(ErrorKind::Arity, format!("{name} takes {expected} argument{plural}, got {count}"))
     }
 
-    /// The message with the function that found fault before it. The place says enough about operators.
+    /// The message with the function that found fault before it.
     pub fn text(&self) -> String {
         match &self.function {
-            Some(function) if function.contains(char::is_alphanumeric) => {
-                format!("{function}: {}", self.message)
-            }
-            _ => self.message.clone(),
+            Some(function) => format!("{function}: {}", self.message),
+            None => self.message.clone(),
         }
     }
 

@@ -92,10 +92,11 @@ impl Names {
     }
 }
 
-/// Splits `ns/name` at its first slash; a leading slash belongs to the name.
+/// Splits `ns/name` at its first slash; a slash alone is a name. Nothing that is read has an empty
+/// namespace, but `(keyword "" "name")` has.
 pub fn split_name(text: &str) -> (Option<&str>, &str) {
     match text.find('/') {
-        Some(at) if at > 0 && at + 1 < text.len() => (Some(&text[..at]), &text[at + 1..]),
+        Some(at) if at + 1 < text.len() => (Some(&text[..at]), &text[at + 1..]),
         _ => (None, text),
     }
 }
@@ -121,6 +122,7 @@ mod tests {
         assert_eq!(split_name("a/b"), (Some("a"), "b"));
         assert_eq!(split_name("/"), (None, "/"));
         assert_eq!(split_name("core//"), (Some("core"), "/"));
+        assert_eq!(split_name("/name"), (Some(""), "name"));
         assert_eq!(split_name("plain"), (None, "plain"));
     }
 }

@@ -81,7 +81,7 @@ fn values_of_the_wrong_type() {
     check(&[
         (
             "(+ 1 nil)",
-            "type_error at 1:1: expected a number, got nil. \
+            "type_error at 1:1: +: expected a number, got nil. \
              Fix: a value is missing: check the key or path, or give a default such as (or x 0)",
         ),
         (

@@ -200,7 +200,10 @@ impl Builder<'_> {
         match (name, small(a), small(b)) {
             ("clojure.core/+", _, Some(value)) => return self.add_int(a, value, dst),
             ("clojure.core/+", Some(value), _) => return self.add_int(b, value, dst),
-            ("clojure.core/-", _, Some(value)) if value != i16::MIN => return self.add_int(a, -value, dst),
+            // Not for zero: -0.0 less zero is -0.0, but plus zero it is 0.0.
+            ("clojure.core/-", _, Some(value)) if value != i16::MIN && value != 0 => {
+                return self.add_int(a, -value, dst);
+            }
             _ => {}
         }
         let a_register = self.operand(a, Some(b))?;

@@ -102,7 +102,13 @@ impl Machine {
         if error.span.is_none()
             && let Some(frame) = self.fiber.frames.iter().rev().find(|frame| !is_core(frame.unit))
         {
-            error.span = self.unit(frame.unit).unit.spans.get((frame.pc as usize).saturating_sub(1)).copied();
+            let unit = &self.unit(frame.unit).unit;
+            let at = (frame.pc as usize).saturating_sub(1);
+            error.span = unit.spans.get(at).copied();
+            if error.kind == ErrorKind::Type && unit.ops.get(at).is_some_and(|op| op.is_arithmetic()) {
+                error.function =
+                    error.function.or_else(|| operator(unit.text(error.span)).map(str::to_owned));
+            }
         }
         match self.blamed() {
             Some(id) => self.named(error, id),
@@ -319,4 +325,12 @@ impl Machine {
             Err(signal) => self.signal(signal, dst),
         }
     }
+}
+
+/// The operator at the head of a call. Expansions have arithmetic too, but their text begins otherwise.
+fn operator(text: &str) -> Option<&str> {
+    const OPERATORS: &[&str] = &["+", "-", "*", "<", ">", "<=", ">=", "inc", "dec", "+'", "-'", "*'"];
+    let inside = text.trim_start_matches('#').strip_prefix('(')?.trim_start();
+    let head = inside.split(|c: char| c.is_whitespace() || c == ')').next()?;
+    OPERATORS.contains(&head).then_some(head)
 }

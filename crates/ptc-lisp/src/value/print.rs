@@ -316,10 +316,11 @@ pub fn float_text(float: f64, special: [&str; 3]) -> String {
     if size == 0.0 || (1e-3..1e7).contains(&size) {
         return format!("{float:?}");
     }
-    let text = format!("{float:e}");
+    // Two digits at least, and of those the nearest: 4.9E-324, though 5E-324 would be as clear.
+    let short = format!("{float:e}");
+    let text = if short.contains('.') { short } else { format!("{float:.1e}") };
     match text.split_once('e') {
-        Some((digits, exponent)) if digits.contains('.') => format!("{digits}E{exponent}"),
-        Some((digits, exponent)) => format!("{digits}.0E{exponent}"),
+        Some((digits, exponent)) => format!("{digits}E{exponent}"),
         None => text,
     }
 }
@@ -339,6 +340,9 @@ mod tests {
             (0.001, "0.001"),
             (0.0001, "1.0E-4"),
             (-0.0, "-0.0"),
+            (5e-324, "4.9E-324"),
+            (1e-323, "9.9E-324"),
+            (1e23, "1.0E23"),
             (f64::INFINITY, "Inf"),
         ];
         for (float, text) in cases {

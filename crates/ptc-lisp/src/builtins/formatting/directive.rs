@@ -34,6 +34,8 @@ pub(super) struct Directive<'t> {
     pub(super) width: Option<usize>,
     pub(super) precision: Option<usize>,
     pub(super) conversion: char,
+    /// What `%t` is to show.
+    pub(super) part: Option<char>,
 }
 
 /// The parts of a template in order.
@@ -87,9 +89,12 @@ fn read(text: &str) -> Result<Directive<'_>, Error> {
     let Some(conversion) = rest.chars().next() else {
         return Err(bad(text, "the template ends in the middle of a directive"));
     };
-    let source = &text[..text.len() - rest.len() + conversion.len_utf8()];
+    let mut length = text.len() - rest.len() + conversion.len_utf8();
+    let part = rest[conversion.len_utf8()..].chars().next().filter(|_| matches!(conversion, 't' | 'T'));
+    length += part.map_or(0, char::len_utf8);
+    let source = &text[..length];
     let width = if width.is_empty() { None } else { Some(number(width, text)?) };
-    Ok(Directive { source, index, flags, width, precision, conversion })
+    Ok(Directive { source, index, flags, width, precision, conversion, part })
 }
 
 fn leading(text: &str, wanted: impl Fn(char) -> bool) -> &str {
@@ -137,13 +142,15 @@ impl Directive<'_> {
             'g' | 'G' => ("-+ 0,(<", true),
             '%' => ("-", false),
             'n' => ("", false),
+            'a' | 'A' => ("-#+ 0<", false),
+            't' | 'T' if self.part.is_some_and(super::dates::is_known) => ("-<", false),
             't' | 'T' => {
-                return Err(bad(self.source, "dates are not formatted here")
-                    .hint("use a java.time.format.DateTimeFormatter, or (str date)"));
+                return Err(bad(self.source, "there is no such part of a date")
+                    .hint("known are %tY %tm %td %tB %tb %tA %ta %tH %tM %tS %tF %tT and others"));
             }
             _ => {
                 return Err(bad(self.source, "there is no such conversion")
-                    .hint("known are %s %d %f %e %g %x %o %b %c %h %n %%"));
+                    .hint("known are %s %d %f %e %g %a %x %o %b %c %h %t… %n %%"));
             }
         };
         if let Some(flag) = self.flags.chars().find(|flag| !flags.contains(*flag)) {

@@ -1,9 +1,10 @@
 //! `format` and `printf`: Java's format strings.
 //!
-//! `directive` reads a template, `decimal` writes floats digit by digit, and this file puts values, signs
+//! `directive` reads a template, `decimal` writes floats digit by digit, `dates` parts of dates, and this file puts values, signs
 //! and padding together. Two differences from Java are deliberate: nil is empty text for `%s`, and
 //! `%d` takes whole floats as `%f` takes integers.
 
+mod dates;
 mod decimal;
 mod directive;
 #[cfg(test)]
@@ -116,6 +117,8 @@ fn shown(heap: &mut Heap, directive: &Directive<'_>, value: &Value) -> Res<Strin
         'd' => integer(directive, value)?,
         'x' => digits(directive, value, 16)?,
         'o' => digits(directive, value, 8)?,
+        't' => dates::part(directive, value)?,
+        'a' => hexadecimal(directive, value)?,
         _ => float(directive, value)?,
     };
     let text = if directive.conversion.is_ascii_uppercase() { text.to_uppercase() } else { text };
@@ -205,6 +208,28 @@ fn float(directive: &Directive<'_>, value: &Value) -> Res<String> {
     };
     let point = if directive.has('#') && !size.contains('.') { "." } else { "" };
     Ok(signed(directive, negative, &(size + point), &exponent))
+}
+
+/// A float in hexadecimal, as `Double/toHexString` writes it.
+fn hexadecimal(directive: &Directive<'_>, value: &Value) -> Res<String> {
+    let Value::Float(float) = value else { return Err(unfit(directive, value, "%a shows floats").into()) };
+    if !float.is_finite() {
+        return Ok(endless(directive, *float));
+    }
+    let bits = float.to_bits();
+    let (exponent, fraction) = ((bits >> 52) & 0x7ff, bits & ((1 << 52) - 1));
+    let (lead, exponent) = match (exponent, fraction) {
+        (0, 0) => (0, 0),
+        (0, _) => (0, -1022),
+        _ => (1, i64::try_from(exponent).unwrap_or_default() - 1023),
+    };
+    let digits = format!("{fraction:013x}");
+    let digits = match digits.trim_end_matches('0') {
+        "" => "0",
+        some => some,
+    };
+    let size = format!("0x{lead}.{digits}p{exponent}");
+    Ok(signed(directive, float.is_sign_negative(), &size, ""))
 }
 
 /// NaN and the infinities, which are never filled with zeros.

@@ -77,7 +77,7 @@ fn what_java_refuses() {
         r#"(format "%.2d" 1)"#,
         r#"(format "%<s" 1)"#,
         r#"(format "%3$s" 1)"#,
-        r#"(format "%tY" 1)"#,
+        r#"(format "%tq" 1)"#,
         r#"(format "%9999999d" 1)"#,
     ] {
         check(&[(source, "error: illegal_argument")]);

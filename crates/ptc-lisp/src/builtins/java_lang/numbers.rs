@@ -350,15 +350,14 @@ fn radix(args: &[Value], at: usize) -> Res<u32> {
 
 fn parse_integer(args: &[Value], width: Width) -> Res {
     let radix = radix(args, 1)?;
+    let hint = "use parse-long for text that may be no number: it gives nil";
+    if args[0].is_nil() {
+        return Err(not_a_number("nil", width.name(), hint).into());
+    }
     let text = args::text(args, 0)?;
     match i64::from_str_radix(text, radix) {
         Ok(int) if width.fits(int) => Ok(Value::Int(int)),
-        _ => Err(not_a_number(
-            text,
-            width.name(),
-            "use parse-long for text that may be no number: it gives nil",
-        )
-        .into()),
+        _ => Err(not_a_number(text, width.name(), hint).into()),
     }
 }
 
