@@ -1,4 +1,5 @@
-//! Values to and from `serde_json`, the form in which hosts hold data.
+//! Values to and from JSON: as text, which is read straight into values, and as `serde_json`, the form in
+//! which hosts hold data that they look at themselves.
 //!
 //! Objects from outside get keyword keys, since that is how programs read them; reading by string
 //! finds them too. On the way out keywords become strings, sets become arrays, dates become text.
@@ -7,6 +8,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
+use crate::json::{self, Duplicates, ReadOptions};
 use crate::names::Names;
 use crate::value::print::pr_str;
 use crate::value::{Items, MAX_DEPTH, Table, Value};
@@ -18,6 +20,14 @@ pub enum Keys {
     Keywords,
     /// As strings.
     Strings,
+}
+
+/// JSON text as a value; of two members with the same key the last one counts.
+pub fn from_json_text(heap: &mut Heap, text: &str, keys: Keys) -> Result<Value, Error> {
+    let options = ReadOptions { keys, duplicates: Duplicates::Last, room: usize::MAX };
+    let (value, bytes) = json::read(text, &options, &mut heap.names).map_err(|fault| fault.error(text))?;
+    heap.allocated(bytes);
+    Ok(value)
 }
 
 /// JSON as a value.

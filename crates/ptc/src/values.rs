@@ -3,7 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use anyhow::anyhow;
+use ptc_lisp::machine::Machine;
+use serde_json::Value;
 
 /// A number of bytes: `65536`, `64mb`, `1.5GiB`. Units are powers of 1024.
 pub fn bytes(text: &str) -> Result<usize, String> {
@@ -69,11 +71,12 @@ pub fn moment(text: &str) -> Result<i64, String> {
     Ok(moment.as_millisecond())
 }
 
-/// An input from the command line: its name, and its JSON in place or in a file.
+/// An input from the command line: its name, and its JSON in place or from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     name: String,
-    value: Value,
+    text: String,
+    file: Option<String>,
 }
 
 /// `name=JSON` or `name=@file.json`.
@@ -84,28 +87,33 @@ pub fn input(text: &str) -> Result<Input, String> {
     if name.is_empty() {
         return Err("the name before `=` is missing; write name=JSON or name=@file.json".to_owned());
     }
-    Ok(Input { name: name.to_owned(), value: json(value)? })
+    let file = value.strip_prefix('@').map(str::to_owned);
+    let text = match &file {
+        Some(path) => fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?,
+        None => value.to_owned(),
+    };
+    Ok(Input { name: name.to_owned(), text, file })
 }
 
-/// JSON in place, or `@file` for JSON in a file.
-pub fn json(text: &str) -> Result<Value, String> {
-    let Some(path) = text.strip_prefix('@') else {
-        return serde_json::from_str(text).map_err(|error| {
-            format!("`{}` is not JSON: {error}; quote text like '\"this\"'", shorten(text))
-        });
-    };
-    json_file(path)
+/// Gives a machine its inputs; a later one replaces an earlier one of the same name.
+pub fn give(machine: &mut Machine, inputs: &[Input]) -> anyhow::Result<()> {
+    machine.set_data_json("{}")?;
+    for input in inputs {
+        machine.add_data_json(&input.name, &input.text).map_err(|error| match &input.file {
+            Some(path) => anyhow!("--data: {path} is not JSON: {}", error.message),
+            None => {
+                let text = shorten(&input.text);
+                anyhow!("--data: `{text}` is not JSON: {}; quote text like '\"this\"'", error.message)
+            }
+        })?;
+    }
+    Ok(())
 }
 
 /// The JSON in a file.
 pub fn json_file(path: &str) -> Result<Value, String> {
     let text = fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
     serde_json::from_slice(&text).map_err(|error| format!("{path} is not JSON: {error}"))
-}
-
-/// All inputs as one object; a later one replaces an earlier one of the same name.
-pub fn object(inputs: Vec<Input>) -> Value {
-    Value::Object(inputs.into_iter().map(|input| (input.name, input.value)).collect::<Map<_, _>>())
 }
 
 fn shorten(text: &str) -> String {

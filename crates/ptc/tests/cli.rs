@@ -240,12 +240,12 @@ mod usage {
             (&["eval", "-e", "1", "--data", "=1"], "the name before `=` is missing"),
             (
                 &["eval", "-e", "1", "--data", "x=north"],
-                "`north` is not JSON: expected ident at line 1 column 2; quote text like '\"this\"'",
+                "`north` is not JSON: bad JSON at line 1, column 1: expected a value; quote text like '\"this\"'",
             ),
             (&["eval", "-e", "1", "--data", "x=@none.json"], "cannot read none.json: No such file"),
             (
                 &["eval", "-e", "1", "--data", &data],
-                "bad.json is not JSON: EOF while parsing an object at line 1 column 1",
+                "bad.json is not JSON: bad JSON at line 1, column 2: expected a key in double quotes",
             ),
             (
                 &["eval", "-e", "1", "--memory", "64parsecs"],

@@ -228,21 +228,8 @@ fn read_str(heap: &mut Heap, args: &mut [Value]) -> Res {
     let text = args::text(args, 0)?;
     match read(heap, text, keys, Duplicates::Last)? {
         Ok(value) => Ok(value),
-        Err(fault) => Err(not_json(text, &fault).into()),
+        Err(fault) => Err(fault.error(text).hint("json/parse-string gives nil for bad JSON").into()),
     }
-}
-
-fn not_json(text: &str, fault: &Fault) -> Error {
-    let before = text.get(..fault.at).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let message = match fault.kind {
-        FaultKind::Syntax(expected) => {
-            format!("bad JSON at line {line}, column {column}: expected {expected}")
-        }
-        _ => format!("the JSON nests too deeply at line {line}, column {column}"),
-    };
-    Error::new(ErrorKind::Format, message).hint("json/parse-string gives nil for bad JSON")
 }
 
 fn generate_string(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod properties;
 mod read;
+mod scan;
+mod shapes;
 mod write;
 
 pub use read::{Duplicates, Fault, FaultKind, ReadOptions, lines, read};

@@ -1,9 +1,13 @@
 //! JSON text to values.
+//!
+//! Objects mostly repeat the keys of an object that stood in the same place before, so the reader expects
+//! those keys: as long as they come, no key is looked up, and the map shares its keys with the others.
 
 use std::borrow::Cow;
 
-use num_bigint::BigInt;
-
+use super::scan::Scanner;
+use super::shapes::{Shapes, UNKNOWN};
+use crate::error::{Error, ErrorKind};
 use crate::interchange::Keys;
 use crate::names::Names;
 use crate::value::{MAX_DEPTH, Table, Value};
@@ -37,6 +41,28 @@ pub struct Fault {
     pub at: usize,
 }
 
+impl Fault {
+    /// The error for a fault of `text`.
+    pub fn error(&self, text: &str) -> Error {
+        let before = text.get(..self.at).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let (kind, message) = match self.kind {
+            FaultKind::Syntax(expected) => {
+                let message = format!("bad JSON at line {line}, column {column}: expected {expected}");
+                (ErrorKind::Format, message)
+            }
+            FaultKind::TooDeep => {
+                (ErrorKind::Format, format!("the JSON nests too deeply at line {line}, column {column}"))
+            }
+            FaultKind::TooLarge(bytes) => {
+                (ErrorKind::MemoryExceeded, format!("the JSON takes more than {bytes} bytes"))
+            }
+        };
+        Error::new(kind, message)
+    }
+}
+
 /// What can happen to a text being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
@@ -48,14 +74,17 @@ pub enum FaultKind {
     TooLarge(usize),
 }
 
-/// Longest integer that is read exactly; reading takes quadratic time in its digits.
-const MAX_DIGITS: usize = 10_000;
-
 /// The value that `text` spells, and about how many bytes it takes.
 pub fn read(text: &str, options: &ReadOptions, names: &mut Names) -> Result<(Value, usize), Fault> {
-    let seen = [const { ("", Value::Nil) }; SEEN];
-    let mut reader =
-        Reader { text, bytes: text.as_bytes(), at: 0, options, names, size: 0, seen, members: 0 };
+    let mut reader = Reader {
+        scan: Scanner::new(text),
+        options,
+        names,
+        size: 0,
+        values: Vec::new(),
+        shapes: Shapes::default(),
+        seen: [const { ("", Value::Nil) }; SEEN],
+    };
     let value = reader.document()?;
     Ok((value, reader.size))
 }
@@ -66,168 +95,218 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 struct Reader<'a> {
-    text: &'a str,
-    bytes: &'a [u8],
-    at: usize,
+    scan: Scanner<'a>,
     options: &'a ReadOptions,
     names: &'a mut Names,
     size: usize,
-    /// Keys seen before, each at the place its text gives it: most objects repeat them.
+    /// Values of arrays and objects that are not closed yet.
+    values: Vec<Value>,
+    shapes: Shapes,
+    /// Keys seen before, each at the place its text gives it.
     seen: [(&'a str, Value); SEEN],
-    /// How many members the last object had: the next one is likely to have as many.
-    members: usize,
 }
 
 const SEEN: usize = 64;
 
-/// An array or object that is not closed yet.
+/// An array or object that is not closed yet. The place says where it stands, for the keys to expect.
 enum Open {
-    Array(Vec<Value>),
-    Object(Table<Value>, Value),
+    /// An array; its items are the values from `start`.
+    Array { start: usize, place: u32 },
+    /// An object with the keys of a shape so far; its values are those from `start`.
+    Row { start: usize, place: u32, shape: u32 },
+    /// An object with keys of its own, and the key whose value comes next.
+    Object { table: Table<Value>, key: Value, place: u32 },
 }
 
 impl<'a> Reader<'a> {
-    fn fault<T>(&self, kind: FaultKind) -> Result<T, Fault> {
-        Err(Fault { kind, at: self.at })
-    }
-
-    fn syntax<T>(&self, expected: &'static str) -> Result<T, Fault> {
-        self.fault(FaultKind::Syntax(expected))
-    }
-
     /// Counts memory.
     fn takes(&mut self, bytes: usize) -> Result<(), Fault> {
         self.size = self.size.saturating_add(bytes);
-        if self.size > self.options.room { self.fault(FaultKind::TooLarge(self.size)) } else { Ok(()) }
-    }
-
-    fn skip_space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.bytes.get(self.at) {
-            self.at += 1;
-        }
-    }
-
-    fn eat(&mut self, byte: u8) -> bool {
-        let there = self.bytes.get(self.at) == Some(&byte);
-        self.at += usize::from(there);
-        there
+        if self.size > self.options.room { self.scan.fault(FaultKind::TooLarge(self.size)) } else { Ok(()) }
     }
 
     /// One value and nothing after it.
     fn document(&mut self) -> Result<Value, Fault> {
         let mut open: Vec<Open> = Vec::new();
+        let mut place = 0;
         loop {
-            self.skip_space();
-            let mut value = match self.bytes.get(self.at) {
-                Some(b'[') => {
-                    self.at += 1;
-                    self.skip_space();
-                    if self.eat(b']') {
-                        self.array(Vec::new())?
-                    } else {
-                        self.nest(&mut open, Open::Array(Vec::new()))?;
-                        continue;
+            self.scan.skip_space();
+            let mut value = match self.scan.peek() {
+                b'"' => self.text()?,
+                b'-' | b'0'..=b'9' => self.scan.number()?,
+                byte @ (b'[' | b'{') => {
+                    self.scan.at += 1;
+                    self.scan.skip_space();
+                    let empty = if byte == b'[' { self.open_array(place) } else { self.open_object(place)? };
+                    match empty {
+                        Ok(empty) => empty,
+                        Err(_) if open.len() + 1 >= usize::from(MAX_DEPTH) => {
+                            return self.scan.fault(FaultKind::TooDeep);
+                        }
+                        Err((inner, next)) => {
+                            open.push(inner);
+                            place = next;
+                            continue;
+                        }
                     }
                 }
-                Some(b'{') => {
-                    self.at += 1;
-                    self.skip_space();
-                    if self.eat(b'}') {
-                        self.object(Table::default())?
-                    } else {
-                        let key = self.key()?;
-                        let table = Table::with_capacity(self.members);
-                        self.nest(&mut open, Open::Object(table, key))?;
-                        continue;
-                    }
-                }
-                _ => self.scalar()?,
+                _ => self.scan.word()?,
             };
             // The value goes into what is open; what that closes goes on as the value.
             loop {
-                match self.close(&mut open, value)? {
-                    Closing::Done(whole) => return Ok(whole),
-                    Closing::Closed(whole) => value = whole,
-                    Closing::More => break,
+                self.scan.skip_space();
+                let Some(innermost) = open.last_mut() else {
+                    let done = self.scan.at == self.scan.bytes.len();
+                    return if done { Ok(value) } else { self.scan.syntax("the end of the text") };
+                };
+                match self.put(innermost, value)? {
+                    Some(next) => {
+                        place = next;
+                        break;
+                    }
+                    None => value = self.close(open.pop())?,
                 }
             }
         }
     }
 
-    fn nest(&self, open: &mut Vec<Open>, new: Open) -> Result<(), Fault> {
-        if open.len() + 1 >= usize::from(MAX_DEPTH) {
-            return self.fault(FaultKind::TooDeep);
+    /// An empty array, or the open one and the place of its items.
+    fn open_array(&mut self, place: u32) -> Result<Value, (Open, u32)> {
+        if self.scan.eat(b']') {
+            return Ok(Value::vector(Vec::new()));
         }
-        open.push(new);
-        Ok(())
+        Err((Open::Array { start: self.values.len(), place }, place))
     }
 
-    /// Puts a value where it belongs and reads the comma or bracket after it.
-    fn close(&mut self, open: &mut Vec<Open>, value: Value) -> Result<Closing, Fault> {
-        self.skip_space();
-        let Some(innermost) = open.last_mut() else {
-            return if self.at == self.bytes.len() {
-                Ok(Closing::Done(value))
-            } else {
-                self.syntax("the end of the text")
-            };
-        };
+    /// An empty object, or the open one and the place of its first value.
+    fn open_object(&mut self, place: u32) -> Result<Result<Value, (Open, u32)>, Fault> {
+        if self.scan.eat(b'}') {
+            return Ok(Ok(Value::map(Table::default())));
+        }
+        let shape = self.shapes.expected(place);
+        if self.expect_key(shape, 0) {
+            let start = self.values.len();
+            return Ok(Err((Open::Row { start, place, shape }, self.shapes.place(shape, 0))));
+        }
+        let (table, key) = (Table::with_capacity(4), self.key()?);
+        Ok(Err((Open::Object { table, key, place }, UNKNOWN)))
+    }
+
+    /// Goes past the key of a shape and its colon, if that is what comes.
+    #[inline]
+    fn expect_key(&mut self, shape: u32, at: usize) -> bool {
+        let back = self.scan.at;
+        if let Some(key) = self.shapes.key_text(shape, at)
+            && self.scan.eat_all(key)
+        {
+            self.scan.skip_space();
+            if self.scan.eat(b':') {
+                return true;
+            }
+        }
+        self.scan.at = back;
+        false
+    }
+
+    /// Puts a value where it belongs and reads the comma and key after it: the place of the next value,
+    /// or nothing if there is a closing bracket.
+    #[inline]
+    fn put(&mut self, innermost: &mut Open, value: Value) -> Result<Option<u32>, Fault> {
         match innermost {
-            Open::Array(items) => {
-                items.push(value);
-                if self.eat(b',') {
-                    return Ok(Closing::More);
+            Open::Array { place, .. } => {
+                self.values.push(value);
+                if self.scan.eat(b',') {
+                    return Ok(Some(*place));
                 }
-                if !self.eat(b']') {
-                    return self.syntax("`,` or `]`");
-                }
+                if self.scan.eat(b']') { Ok(None) } else { self.scan.syntax("`,` or `]`") }
             }
-            Open::Object(table, key) => {
-                let key = std::mem::take(key);
-                match table.insert(key.clone(), value) {
+            Open::Row { start, place, shape } => {
+                self.values.push(value);
+                let at = self.values.len() - *start;
+                if self.scan.eat(b',') {
+                    self.scan.skip_space();
+                    if self.expect_key(*shape, at) {
+                        return Ok(Some(self.shapes.place(*shape, at)));
+                    }
+                    let keys = self.shapes.keys(*shape).iter().cloned();
+                    let table: Table<Value> = keys.zip(self.values.drain(*start..)).collect();
+                    *innermost = Open::Object { table, key: self.key()?, place: *place };
+                    return Ok(Some(UNKNOWN));
+                }
+                if self.scan.eat(b'}') { Ok(None) } else { self.scan.syntax("`,` or `}`") }
+            }
+            Open::Object { table, key, .. } => {
+                let added = std::mem::take(key);
+                match table.insert(added.clone(), value) {
                     Some(first) if self.options.duplicates == Duplicates::First => {
-                        table.insert(key, first);
+                        table.insert(added, first);
                     }
                     _ => {}
                 }
-                if self.eat(b',') {
-                    self.skip_space();
-                    let next = self.key()?;
-                    if let Some(Open::Object(_, key)) = open.last_mut() {
-                        *key = next;
-                    }
-                    return Ok(Closing::More);
+                if self.scan.eat(b',') {
+                    self.scan.skip_space();
+                    *key = self.key()?;
+                    return Ok(Some(UNKNOWN));
                 }
-                if !self.eat(b'}') {
-                    return self.syntax("`,` or `}`");
-                }
+                if self.scan.eat(b'}') { Ok(None) } else { self.scan.syntax("`,` or `}`") }
             }
         }
-        Ok(Closing::Closed(match open.pop() {
-            Some(Open::Array(items)) => self.array(items)?,
-            Some(Open::Object(table, _)) => self.object(table)?,
-            None => Value::Nil,
-        }))
     }
 
-    fn array(&mut self, mut items: Vec<Value>) -> Result<Value, Fault> {
-        items.shrink_to_fit();
-        self.takes(80 + items.len() * size_of::<Value>())?;
-        Ok(Value::vector(items))
+    /// The value of an array or object that is complete.
+    fn close(&mut self, closed: Option<Open>) -> Result<Value, Fault> {
+        match closed {
+            Some(Open::Array { start, .. }) => {
+                let items: Vec<Value> = self.values.drain(start..).collect();
+                self.takes(80 + items.len() * size_of::<Value>())?;
+                Ok(Value::vector(items))
+            }
+            Some(Open::Row { start, place, shape }) => {
+                let count = self.values.len() - start;
+                if count < self.shapes.keys(shape).len() {
+                    // The object ended before the shape did: it has a shape of its own.
+                    let keys = self.shapes.keys(shape)[..count].iter().cloned();
+                    let table = keys.zip(self.values.drain(start..)).collect();
+                    return self.object(table, place);
+                }
+                self.takes(96 + count * size_of::<Value>())?;
+                self.shapes.expect(place, shape);
+                let values = self.values.drain(start..).collect();
+                Ok(Value::map(self.shapes.row(shape, values)))
+            }
+            Some(Open::Object { table, place, .. }) => self.object(table, place),
+            None => Ok(Value::Nil),
+        }
     }
 
-    fn object(&mut self, table: Table<Value>) -> Result<Value, Fault> {
-        self.takes(128 + table.bytes())?;
-        self.members = table.len().min(64);
+    fn object(&mut self, mut table: Table<Value>, place: u32) -> Result<Value, Fault> {
+        self.takes(96 + table.bytes())?;
+        if let Some(shape) = self.shapes.of(&mut table, self.names) {
+            self.shapes.expect(place, shape);
+        } else {
+            self.takes(table.layout().map_or(0, |layout| layout.bytes()))?;
+        }
         Ok(Value::map(table))
+    }
+
+    fn text(&mut self) -> Result<Value, Fault> {
+        self.scan.at += 1;
+        let text = self.scan.string()?;
+        if text.len() > 14 {
+            self.takes(text.len() + 40)?;
+        }
+        Ok(match text {
+            Cow::Borrowed(text) => Value::str(text),
+            Cow::Owned(text) => Value::string(text),
+        })
     }
 
     /// A member's key and its colon.
     fn key(&mut self) -> Result<Value, Fault> {
-        if !self.eat(b'"') {
-            return self.syntax("a key in double quotes");
+        if !self.scan.eat(b'"') {
+            return self.scan.syntax("a key in double quotes");
         }
-        let key = match self.string()? {
+        let key = match self.scan.string()? {
             Cow::Borrowed(text) => {
                 let bytes = text.as_bytes();
                 let ends =
@@ -240,8 +319,8 @@ impl<'a> Reader<'a> {
             }
             Cow::Owned(text) => self.named(&text)?,
         };
-        self.skip_space();
-        if self.eat(b':') { Ok(key) } else { self.syntax("`:` after a key") }
+        self.scan.skip_space();
+        if self.scan.eat(b':') { Ok(key) } else { self.scan.syntax("`:` after a key") }
     }
 
     /// A key that was not seen before.
@@ -254,181 +333,6 @@ impl<'a> Reader<'a> {
         self.takes(text.len() + self.names.bytes() - before)?;
         Ok(key)
     }
-
-    fn scalar(&mut self) -> Result<Value, Fault> {
-        match self.bytes.get(self.at) {
-            Some(b'"') => {
-                self.at += 1;
-                let text = self.string()?;
-                self.takes(if text.len() > 14 { text.len() + 40 } else { 0 })?;
-                Ok(match text {
-                    Cow::Borrowed(text) => Value::str(text),
-                    Cow::Owned(text) => Value::string(text),
-                })
-            }
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'n') => self.word("null", Value::Nil),
-            _ => self.syntax("a value"),
-        }
-    }
-
-    fn word(&mut self, word: &str, value: Value) -> Result<Value, Fault> {
-        if !self.text[self.at..].starts_with(word) {
-            return self.syntax("a value");
-        }
-        self.at += word.len();
-        Ok(value)
-    }
-
-    fn digits(&mut self) -> usize {
-        let start = self.at;
-        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
-        }
-        self.at - start
-    }
-
-    fn number(&mut self) -> Result<Value, Fault> {
-        let start = self.at;
-        self.eat(b'-');
-        let first = self.at;
-        let count = self.digits();
-        if count == 0 || (count > 1 && self.bytes[first] == b'0') {
-            return self.syntax("a number without leading zeros");
-        }
-        let mut is_float = false;
-        if self.eat(b'.') {
-            is_float = true;
-            if self.digits() == 0 {
-                return self.syntax("digits after the point");
-            }
-        }
-        if self.eat(b'e') || self.eat(b'E') {
-            is_float = true;
-            let _ = self.eat(b'+') || self.eat(b'-');
-            if self.digits() == 0 {
-                return self.syntax("digits of the exponent");
-            }
-        }
-        let text = &self.text[start..self.at];
-        if is_float {
-            return match text.parse::<f64>() {
-                Ok(float) if float.is_finite() => Ok(Value::Float(float)),
-                _ => self.syntax("a number that fits a float"),
-            };
-        }
-        if let Ok(int) = text.parse::<i64>() {
-            return Ok(Value::Int(int));
-        }
-        if count > MAX_DIGITS {
-            return self.syntax("at most 10000 digits");
-        }
-        self.takes(count)?;
-        Ok(text.parse::<BigInt>().map_or(Value::Nil, Value::big))
-    }
-
-    /// A string after its opening quote.
-    fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
-        let start = self.at;
-        match self.plain() {
-            Some(b'"') => {
-                self.at += 1;
-                Ok(Cow::Borrowed(&self.text[start..self.at - 1]))
-            }
-            Some(b'\\') => self.escaped(start).map(Cow::Owned),
-            Some(_) => self.syntax("no control characters inside a string; write them as escapes"),
-            None => self.syntax("a closing quote"),
-        }
-    }
-
-    /// Goes to the next byte of a string that is not plain text.
-    fn plain(&mut self) -> Option<u8> {
-        let rest = &self.bytes[self.at..];
-        let skip = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-        self.at += skip.unwrap_or(rest.len());
-        self.bytes.get(self.at).copied()
-    }
-
-    fn escaped(&mut self, start: usize) -> Result<String, Fault> {
-        let mut out = self.text[start..self.at].to_owned();
-        loop {
-            let from = self.at;
-            match self.plain() {
-                Some(b'"') => {
-                    out.push_str(&self.text[from..self.at]);
-                    self.at += 1;
-                    return Ok(out);
-                }
-                Some(b'\\') => {
-                    out.push_str(&self.text[from..self.at]);
-                    self.at += 1;
-                    let c = self.escape()?;
-                    out.push(c);
-                }
-                Some(_) => {
-                    return self.syntax("no control characters inside a string; write them as escapes");
-                }
-                None => return self.syntax("a closing quote"),
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Result<char, Fault> {
-        let Some(byte) = self.bytes.get(self.at) else { return self.syntax("a closing quote") };
-        self.at += 1;
-        Ok(match byte {
-            b'"' => '"',
-            b'\\' => '\\',
-            b'/' => '/',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => return self.unicode(),
-            _ => return self.syntax("an escape such as \\n or \\u00e9"),
-        })
-    }
-
-    /// `\u` with four digits; two of them may make one character. Half a pair becomes U+FFFD.
-    fn unicode(&mut self) -> Result<char, Fault> {
-        let unit = self.hex()?;
-        if !(0xd800..0xdc00).contains(&unit) {
-            return Ok(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER));
-        }
-        let back = self.at;
-        if self.eat(b'\\') && self.eat(b'u') {
-            let low = self.hex()?;
-            if (0xdc00..0xe000).contains(&low) {
-                let code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-        }
-        self.at = back;
-        Ok(char::REPLACEMENT_CHARACTER)
-    }
-
-    fn hex(&mut self) -> Result<u32, Fault> {
-        let digits =
-            self.text.get(self.at..self.at + 4).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
-        let Some(code) = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) else {
-            return self.syntax("four hexadecimal digits after \\u");
-        };
-        self.at += 4;
-        Ok(code)
-    }
-}
-
-/// What a value that was put in its place leads to.
-enum Closing {
-    /// The document ends with this value.
-    Done(Value),
-    /// It closed what was open, which is a value now.
-    Closed(Value),
-    /// More values follow.
-    More,
 }
 
 #[cfg(test)]
@@ -458,6 +362,16 @@ mod tests {
             ("[1,[],{},[ 2 , \"x\"]]", "[1 [] {} [2 \"x\"]]"),
             ("{\"a\":1, \"b\":[true,false,null]}", "{\"a\" 1, \"b\" [true false nil]}"),
             ("{\"a\":1,\"a\":2}", "{\"a\" 1}"),
+            // Objects that begin like the ones before.
+            (
+                r#"[{"a":1,"b":2},{"a":3,"b":4},{"a":5},{"a":6,"b":7,"c":8},{"a":9,"c":1},{"b" : 2 , "a" : 3},{"a":4,"a":5},{}]"#,
+                r#"[{"a" 1, "b" 2} {"a" 3, "b" 4} {"a" 5} {"a" 6, "b" 7, "c" 8} {"a" 9, "c" 1} {"b" 2, "a" 3} {"a" 4} {}]"#,
+            ),
+            (r#"[{"x\ty":1},{"x\ty":2},{"x\u0079":3}]"#, r#"[{"x\ty" 1} {"x\ty" 2} {"xy" 3}]"#),
+            (
+                r#"{"p":{"k":{"a":1}},"q":[{"k":{"a":2}},{"k":{"b":3}},{"k":[{"a":4}]}]}"#,
+                r#"{"p" {"k" {"a" 1}}, "q" [{"k" {"a" 2}} {"k" {"b" 3}} {"k" [{"a" 4}]}]}"#,
+            ),
             (r#""\u00e9\n\ud83d\ude00\"\/\\""#, "\"é\\n😀\\\"/\\\\\""),
             (r#""a\ud83dz""#, "\"a\u{fffd}z\""),
         ];

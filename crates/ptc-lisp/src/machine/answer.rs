@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::Machine;
 use crate::error::Error;
-use crate::interchange::{Keys, from_json};
+use crate::interchange::{Keys, from_json, from_json_text};
 use crate::value::Value;
 
 /// What a tool call gave.
@@ -16,6 +16,8 @@ use crate::value::Value;
 pub enum Answer {
     /// A value, seen by the program as it is.
     Value(Json),
+    /// A value as JSON text, which is read straight into the machine.
+    Json(String),
     /// A value from an upstream: `{:ok true :value v :value_kind kw}`.
     Upstream(Json),
     /// A failure of the world outside: `{:ok false :reason kw :message text}`. The program goes on.
@@ -34,6 +36,7 @@ impl Machine {
     pub fn answer(&mut self, id: u64, answer: Answer) -> Result<(), Error> {
         let value = match answer {
             Answer::Value(json) => Ok(from_json(&mut self.heap, &json, Keys::Keywords)?),
+            Answer::Json(text) => Ok(from_json_text(&mut self.heap, &text, Keys::Keywords)?),
             Answer::Upstream(json) => Ok(self.tagged(&json)?),
             Answer::Fault { reason, message } => Ok(self.fault(&reason, &message)),
             Answer::Raise(error) => Err(error),

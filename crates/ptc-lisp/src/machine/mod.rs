@@ -24,13 +24,14 @@ use crate::code::{Const, Linked, Op, Unit};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
-use crate::interchange::{Keys, from_json};
+use crate::interchange::{Keys, from_json, from_json_text};
 use crate::limits::Limits;
 use crate::names::Names;
 use crate::reader::{ReadLimits, read_all};
-use crate::value::{ExObj, Value};
+use crate::value::{ExObj, Table, Value};
 pub use answer::Answer;
 use fiber::Fiber;
+pub(crate) use library::is_core;
 
 /// Why a fiber stopped.
 #[derive(Debug)]
@@ -180,6 +181,25 @@ impl Machine {
     /// Gives a program its inputs, which it reads as `data/name`. Keys of objects become keywords.
     pub fn set_data(&mut self, data: &serde_json::Value) -> Result<(), Error> {
         self.data = from_json(&mut self.heap, data, Keys::Keywords)?;
+        Ok(())
+    }
+
+    /// Gives a program its inputs as the text of one JSON object; reads it straight into values.
+    pub fn set_data_json(&mut self, text: &str) -> Result<(), Error> {
+        self.data = from_json_text(&mut self.heap, text, Keys::Keywords)?;
+        Ok(())
+    }
+
+    /// Gives a program one more input, as JSON text.
+    pub fn add_data_json(&mut self, name: &str, text: &str) -> Result<(), Error> {
+        let value = from_json_text(&mut self.heap, text, Keys::Keywords)?;
+        let name = self.heap.keyword(name);
+        let mut all: Table<Value> = match &self.data {
+            Value::Map(body) => body.table.clone(),
+            _ => Table::default(),
+        };
+        all.insert(name, value);
+        self.data = Value::map(all);
         Ok(())
     }
 

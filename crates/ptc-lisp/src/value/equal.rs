@@ -29,7 +29,7 @@ pub fn same_key(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Kw(a), Value::Kw(b)) => a == b,
         (Value::Int(a), Value::Int(b)) => a == b,
-        (Value::Str(a), Value::Str(b)) => a.as_bytes() == b.as_bytes(),
+        (Value::Str(a), Value::Str(b)) => a.is(b),
         _ => same(a, b, true, &mut Meter::unlimited()),
     }
 }
@@ -65,7 +65,7 @@ fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
             !strict && big_with_float(big, *float) == Some(Ordering::Equal)
         }
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => a == b,
-        (Value::Str(a), Value::Str(b)) => meter.step(a.byte_len() / 8) && a.as_bytes() == b.as_bytes(),
+        (Value::Str(a), Value::Str(b)) => meter.step(a.byte_len() / 8) && a.is(b),
         (Value::Map(a), Value::Map(b)) => {
             Rc::ptr_eq(a, b) || (a.record == b.record && same_maps(a, b, strict, meter))
         }

@@ -151,7 +151,7 @@ impl Layout {
     pub fn is_at(&self, slot: usize, key: &Value) -> bool {
         match (self.keys.get(slot), key) {
             (Some(Value::Kw(there)), Value::Kw(name)) => there == name,
-            (Some(Value::Str(there)), Value::Str(text)) => there.as_bytes() == text.as_bytes(),
+            (Some(Value::Str(there)), Value::Str(text)) => there.is(text),
             _ => false,
         }
     }

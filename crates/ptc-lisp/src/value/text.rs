@@ -16,8 +16,8 @@ pub enum Text {
     Long(Rc<String>),
 }
 
-/// A short string.
-#[derive(Clone, Copy, Debug)]
+/// A short string; the bytes after its end are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short {
     len: u8,
     bytes: [u8; Short::CAPACITY],
@@ -26,6 +26,11 @@ pub struct Short {
 impl Short {
     /// The longest text that is held in place.
     pub const CAPACITY: usize = 14;
+
+    /// All its bytes, zeros after the end, and the length.
+    pub(crate) fn parts(&self) -> (&[u8; Short::CAPACITY], u8) {
+        (&self.bytes, self.len)
+    }
 }
 
 impl Text {
@@ -39,11 +44,24 @@ impl Text {
         Self::short(&text).unwrap_or_else(|| Text::Long(Rc::new(text)))
     }
 
+    #[inline]
     fn short(text: &str) -> Option<Self> {
+        let (text, len) = (text.as_bytes(), text.len());
         let mut bytes = [0; Short::CAPACITY];
-        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
-        let len = u8::try_from(text.len()).ok()?;
-        Some(Text::Short(Short { len, bytes }))
+        // Two copies of a fixed size that may overlap cost less than one of any size.
+        match len {
+            8..=Short::CAPACITY => {
+                bytes[..8].copy_from_slice(&text[..8]);
+                bytes[len - 8..len].copy_from_slice(&text[len - 8..]);
+            }
+            4..8 => {
+                bytes[..4].copy_from_slice(&text[..4]);
+                bytes[len - 4..len].copy_from_slice(&text[len - 4..]);
+            }
+            0..4 => bytes[..len].copy_from_slice(text),
+            _ => return None,
+        }
+        Some(Text::Short(Short { len: len as u8, bytes }))
     }
 
     /// The bytes, which are UTF-8.
@@ -62,6 +80,17 @@ impl Text {
                 std::str::from_utf8(&short.bytes[..usize::from(short.len)]).unwrap_or_default()
             }
             Text::Long(text) => text,
+        }
+    }
+
+    /// Whether two texts are the same.
+    #[inline]
+    pub fn is(&self, other: &Text) -> bool {
+        match (self, other) {
+            (Text::Short(a), Text::Short(b)) => a == b,
+            (Text::Long(a), Text::Long(b)) => Rc::ptr_eq(a, b) || a == b,
+            // A text is long only if it does not fit a short one.
+            _ => false,
         }
     }
 

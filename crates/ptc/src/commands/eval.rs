@@ -146,8 +146,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mut stubs = stubs(args.tools.as_deref())?;
     let mut machine = args.common.machine();
     machine.set_tools(stubs.names());
-    let data = values::object(args.data.clone());
-    machine.set_data(&data).map_err(|error| anyhow!("--data: {error}"))?;
+    values::give(&mut machine, &args.data)?;
     if args.check {
         return check(&mut machine, &name, &source, args.json);
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::reader::is_incomplete;
 use rustyline::error::ReadlineError;
@@ -146,7 +146,7 @@ impl Session {
 fn fresh(args: &Args, stubs: &Stubs) -> anyhow::Result<Machine> {
     let mut machine = args.common.machine();
     machine.set_tools(stubs.names());
-    machine.set_data(&values::object(args.data.clone())).map_err(|error| anyhow!("--data: {error}"))?;
+    values::give(&mut machine, &args.data)?;
     Ok(machine)
 }
 
