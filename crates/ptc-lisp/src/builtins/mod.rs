@@ -24,6 +24,7 @@ mod java_lang;
 mod java_time;
 mod java_util;
 mod json;
+mod known;
 pub(crate) mod lookup;
 mod maps;
 mod math;
@@ -44,6 +45,7 @@ mod session;
 mod sets;
 mod shapes;
 mod shown;
+mod sort_keys;
 mod sorted;
 mod sorting;
 mod strings;
@@ -139,6 +141,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     exceptions::TABLE,
     formatting::TABLE,
     json::TABLE,
+    known::TABLE,
     maps::TABLE,
     math::TABLE,
     metadata::TABLE,

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Builtin, native, registry};
+use super::{Builtin, known, native, registry, sort_keys};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
@@ -23,6 +23,14 @@ pub(super) static TABLE: &[Builtin] = &[
         &[],
     ),
     native("prim/sort-by-keys", "[keys items]", sort_by_keys, "Items in the order of their keys.", &[]),
+    native(
+        "prim/sort-by-known",
+        "[f cmp coll]",
+        sort_by_known,
+        "The items by a field or by fields, in natural order or that of a built-in comparator; nil if \
+         the function is another, or if the fields are not numbers and short strings.",
+        &[],
+    ),
     native(
         "prim/sort-by-keys-known",
         "[cmp keys items]",
@@ -93,8 +101,8 @@ fn sorted(heap: &mut Heap, coll: &Value, order: Known) -> Res {
     let items = if items.iter().all(|item| matches!(item, Value::Int(_))) {
         sort_ints(items, order)
     } else {
-        let names = &heap.names;
-        merge_sort(items, |a, b| order.order(a, b, names))?
+        let keys = items.clone();
+        arranged(heap, keys, items, order)?
     };
     heap.allocated(96);
     Ok(Value::seq(items))
@@ -114,6 +122,41 @@ fn sort_ints(mut items: Vec<Value>, order: Known) -> Vec<Value> {
     items
 }
 
+/// The items in the order of their keys.
+fn arranged(heap: &mut Heap, keys: Vec<Value>, items: Vec<Value>, order: Known) -> Res<Vec<Value>> {
+    // Keys once more, as columns of numbers, and positions.
+    heap.reserve_values(keys.len() * 6)?;
+    let as_numbers = match sort_keys::columns(&keys) {
+        Some(columns) if order == Known::Natural => sort_keys::order(&columns, order),
+        Some(_) => None,
+        None => {
+            let column = [keys];
+            let positions = sort_keys::order(&column, order);
+            let [keys] = column;
+            return match positions {
+                Some(positions) => Ok(picked(items, &positions)),
+                None => compared(heap, &keys, items, order),
+            };
+        }
+    };
+    match as_numbers {
+        Some(positions) => Ok(picked(items, &positions)),
+        None => compared(heap, &keys, items, order),
+    }
+}
+
+fn compared(heap: &Heap, keys: &[Value], items: Vec<Value>, order: Known) -> Res<Vec<Value>> {
+    let names = &heap.names;
+    let positions: Vec<u32> = (0..).take(items.len()).collect();
+    let key = |at: &u32| &keys[*at as usize];
+    let positions = merge_sort(positions, |a, b| order.order(key(a), key(b), names))?;
+    Ok(picked(items, &positions))
+}
+
+fn picked(mut items: Vec<Value>, positions: &[u32]) -> Vec<Value> {
+    positions.iter().map(|at| std::mem::take(&mut items[*at as usize])).collect()
+}
+
 fn sort_by_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
     by_keys(heap, &args[0], &args[1], Known::Natural)
 }
@@ -130,11 +173,35 @@ fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: Known) -> Res {
     let keys = heap.collect(keys)?;
     let items = heap.collect(items)?;
     charge(heap, items.len())?;
-    heap.reserve_values(items.len() * 4)?;
-    let names = &heap.names;
-    let pairs: Vec<(Value, Value)> = keys.into_iter().zip(items).collect();
-    let sorted = merge_sort(pairs, |a, b| order.order(&a.0, &b.0, names))?;
-    Ok(Value::seq(sorted.into_iter().map(|(_, item)| item).collect()))
+    Ok(Value::seq(arranged(heap, keys, items, order)?))
+}
+
+/// Items by fields: the keys of `juxt` need no vectors.
+fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let order = match &args[1] {
+        Value::Nil => Some(Known::Natural),
+        comparator => known(comparator),
+    };
+    let (Some(order), Some(function)) = (order, known::Known::of(&args[0])) else { return Ok(Value::Nil) };
+    let mut fields = match function {
+        known::Known::Field(field) => vec![field],
+        known::Known::Fields(fields) if order == Known::Natural => fields,
+        _ => return Ok(Value::Nil),
+    };
+    let items = heap.collect(&args[2])?;
+    charge(heap, items.len())?;
+    heap.reserve_values(items.len() * (2 * fields.len() + 2))?;
+    let mut columns = vec![Vec::with_capacity(items.len()); fields.len()];
+    for item in &items {
+        for (field, column) in fields.iter_mut().zip(&mut columns) {
+            let Ok(value) = field.of(heap, item) else { return Ok(Value::Nil) };
+            column.push(value.into_owned());
+        }
+    }
+    Ok(match sort_keys::order(&columns, order) {
+        Some(positions) => Value::seq(picked(items, &positions)),
+        None => Value::Nil,
+    })
 }
 
 /// A stable merge sort that ends at the first pair without an order.

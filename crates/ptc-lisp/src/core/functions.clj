@@ -107,24 +107,25 @@
       (prim/apply f (cons (if (nil? a) x a)
                           (cons (if (nil? b) y b) (cons (if (nil? c) z c) more))))))))
 
+;; Natives know the functions named juxt here by what they capture: the functions, or a vector of them.
 (defn juxt
   "A function that gives the vector of the results of all the functions on its arguments."
   {:examples [["((juxt :a count) {:a 1})" "[1 1]"] ["((juxt + -) 5 3)" "[8 2]"]]}
   ([f]
-   (fn
+   (fn juxt
      ([] [(f)])
      ([x] [(f x)])
      ([x y] [(f x y)])
      ([x y & more] [(prim/apply f (cons x (cons y more)))])))
   ([f g]
-   (fn
+   (fn juxt
      ([] [(f) (g)])
      ([x] [(f x) (g x)])
      ([x y] [(f x y) (g x y)])
      ([x y & more] (apply-each [f g] (cons x (cons y more))))))
   ([f g & more]
    (let [fs (into [f g] more)]
-     (fn
+     (fn juxt
        ([] (apply-each fs ()))
        ([x] (reduce* [out [] f fs] (prim/push out (f x))))
        ([x & more] (apply-each fs (cons x more)))))))

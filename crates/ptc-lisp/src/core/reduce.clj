@@ -12,11 +12,11 @@
   ([f coll]
    (let [s (seq coll)]
      (if s
-       (let [start (first s)]
-         (reduce* [acc start x (rest s)] (f acc x)))
+       (reduce f (first s) (rest s))
        (f))))
   ([f init coll]
-   (reduce* [acc init x coll] (f acc x))))
+   (or (prim/reduce-known f init coll)
+       (reduce* [acc init x coll] (f acc x)))))
 
 (defn reduce-kv
   "Folds a map with f, called with the value so far, a key and its value; for a vector the keys are

@@ -17,7 +17,8 @@
   ([f coll]
    (if (prim/lazy? coll)
      (map-walk f (prim/iter coll))
-     (prim/as-seq (reduce* [out [] x coll] (prim/push out (f x))))))
+     (prim/as-seq (or (prim/map-known f coll)
+                      (reduce* [out [] x coll] (prim/push out (f x)))))))
   ([f c1 c2]
    (if (and (prim/lazy? c1) (prim/lazy? c2))
      (map-walk-2 f (prim/iter c1) (prim/iter c2))
@@ -84,7 +85,8 @@
   {:examples [["(mapv inc [1 2 3])" "[2 3 4]"]
               ["(mapv vector [1 2] [:a :b])" "[[1 :a] [2 :b]]"]]}
   ([f coll]
-   (reduce* [out [] x coll] (prim/push out (f x))))
+   (or (prim/map-known f coll)
+       (reduce* [out [] x coll] (prim/push out (f x)))))
   ([f c1 c2]
    (let [walk (prim/iter c2)]
      (reduce* [out [] x c1]
@@ -155,7 +157,7 @@
   ([pred coll]
    (if (prim/lazy? coll)
      (filter-walk pred (prim/iter coll))
-     (prim/as-seq (reduce* [out [] x coll] (if (pred x) (prim/push out x) out))))))
+     (prim/as-seq (filterv pred coll)))))
 
 (defn- filter-walk [pred walk]
   (lazy-seq
@@ -170,7 +172,8 @@
   "Like filter, but with a vector as the result."
   {:examples [["(filterv odd? [1 2 3])" "[1 3]"]]}
   [pred coll]
-  (reduce* [out [] x coll] (if (pred x) (prim/push out x) out)))
+  (or (prim/filter-known pred coll)
+      (reduce* [out [] x coll] (if (pred x) (prim/push out x) out))))
 
 (defn remove
   "The elements of coll for which pred is not truthy. Without a collection, a transducer."

@@ -24,19 +24,24 @@
               ["(sort-by :n > [{:n 1} {:n 3} {:n 2}])" "({:n 3} {:n 2} {:n 1})"]
               ["(sort-by (juxt :a :b) [{:a 2 :b 1} {:a 1 :b 2}])" "({:a 1, :b 2} {:a 2, :b 1})"]]}
   ([keyfn coll]
-   (let [f (ptc.impl/key-fn keyfn)
-         items (prim/vec-of coll)]
-     (prim/sort-by-keys (mapv f items) items)))
+   (or (prim/sort-by-known keyfn nil coll)
+       (let [f (ptc.impl/key-fn keyfn)
+             items (prim/vec-of coll)]
+         (prim/sort-by-keys (mapv f items) items))))
   ([keyfn comp coll]
    (check-comparator comp coll true)
-   (let [f (ptc.impl/key-fn keyfn)
-         items (prim/vec-of coll)
-         ks (mapv f items)]
-     (or (prim/sort-by-keys-known comp ks items)
-         (prim/as-seq
-          (mapv peek
-                (merge-sort (fn [b a] (comp (nth b 0) (nth a 0)))
-                            (mapv vector ks items))))))))
+   (or (prim/sort-by-known keyfn comp coll)
+       (sort-by-comparator keyfn comp coll))))
+
+(defn- sort-by-comparator [keyfn comp coll]
+  (let [f (ptc.impl/key-fn keyfn)
+        items (prim/vec-of coll)
+        ks (mapv f items)]
+    (or (prim/sort-by-keys-known comp ks items)
+        (prim/as-seq
+         (mapv peek
+               (merge-sort (fn [b a] (comp (nth b 0) (nth a 0)))
+                           (mapv vector ks items)))))))
 
 (defn- check-comparator [comp coll by-key?]
   (cond

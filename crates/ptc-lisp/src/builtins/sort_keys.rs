@@ -1,0 +1,147 @@
+//! Sort keys as numbers: numbers, short strings and nil become integers in the same order, so a sort by
+//! one, two or three of them compares machine words.
+
+use super::sorting::Known;
+use crate::value::Value;
+use crate::value::text::{Short, Text};
+
+/// Most columns that are compared as numbers.
+const MOST_COLUMNS: usize = 3;
+
+/// The positions of the rows in the order of their keys, column by column; rows with equal keys stay in
+/// their order. `None` if a key is not of a kind that becomes a number.
+pub(super) fn order(columns: &[Vec<Value>], known: Known) -> Option<Vec<u32>> {
+    let encoded: Option<Vec<Vec<u128>>> = columns.iter().map(|column| encode(column, known)).collect();
+    match encoded?.as_slice() {
+        [a] => Some(sorted(a.iter().map(|a| [*a]))),
+        [a, b] => Some(sorted(a.iter().zip(b).map(|(a, b)| [*a, *b]))),
+        [a, b, c] => Some(sorted(a.iter().zip(b).zip(c).map(|((a, b), c)| [*a, *b, *c]))),
+        _ => None,
+    }
+}
+
+/// Keys that are vectors of one length, as columns.
+pub(super) fn columns(keys: &[Value]) -> Option<Vec<Vec<Value>>> {
+    let Some(Value::Vec(first)) = keys.first() else { return None };
+    let width = first.items.len();
+    if !(1..=MOST_COLUMNS).contains(&width) {
+        return None;
+    }
+    let mut columns = vec![Vec::with_capacity(keys.len()); width];
+    for key in keys {
+        let Value::Vec(row) = key else { return None };
+        if row.items.len() != width {
+            return None;
+        }
+        for (column, value) in columns.iter_mut().zip(&row.items) {
+            column.push(value.clone());
+        }
+    }
+    Some(columns)
+}
+
+fn sorted<const N: usize>(keys: impl Iterator<Item = [u128; N]>) -> Vec<u32> {
+    // The position decides between equal keys, which makes any sort a stable one.
+    let mut rows: Vec<([u128; N], u32)> = keys.zip(0..).collect();
+    rows.sort_unstable();
+    rows.into_iter().map(|(_, at)| at).collect()
+}
+
+fn encode(column: &[Value], known: Known) -> Option<Vec<u128>> {
+    let has_float = column.iter().any(|value| matches!(value, Value::Float(_)));
+    let has_text = column.iter().any(|value| matches!(value, Value::Str(_)));
+    let natural = known == Known::Natural;
+    let key = |value: &Value| match value {
+        Value::Nil if natural => Some(0),
+        Value::Str(Text::Short(text)) if natural => text_key(text),
+        Value::Int(int) if !has_text && !has_float => Some(1 + u128::from(int.cast_unsigned() ^ SIGN)),
+        // Beyond 2^53 an integer may lie between two floats.
+        Value::Int(int) if !has_text && int.unsigned_abs() <= 1 << 53 => float_key(*int as f64),
+        Value::Float(float) if !has_text => float_key(*float),
+        _ => None,
+    };
+    let backwards = |key: u128| if known == Known::Greater { !key } else { key };
+    column.iter().map(|value| key(value).map(backwards)).collect()
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// NaN has no place in the order, and both zeros have the same.
+fn float_key(float: f64) -> Option<u128> {
+    if float.is_nan() {
+        return None;
+    }
+    let bits = if float == 0.0 { 0 } else { float.to_bits() };
+    Some(1 + u128::from(if bits & SIGN == 0 { bits ^ SIGN } else { !bits }))
+}
+
+/// Strings compare by UTF-16 units, which is the order of their bytes except for rare characters.
+fn text_key(text: &Short) -> Option<u128> {
+    let (bytes, len) = text.parts();
+    if bytes.iter().any(|byte| *byte >= 0xEE) {
+        return None;
+    }
+    let mut key = [0; 16];
+    key[1..15].copy_from_slice(bytes);
+    key[15] = len;
+    Some((1 << 120) | u128::from_be_bytes(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Names;
+    use crate::value::order::compare;
+
+    #[test]
+    fn keys_have_the_order_of_their_values() {
+        let numbers = [
+            Value::Nil,
+            Value::Float(f64::NEG_INFINITY),
+            Value::Int(-(1 << 53)),
+            Value::Float(-2.5),
+            Value::Int(-2),
+            Value::Float(-0.0),
+            Value::Int(0),
+            Value::Float(5e-324),
+            Value::Int(7),
+            Value::Float(7.0),
+            Value::Float(f64::INFINITY),
+        ];
+        let ints = [i64::MIN, -1, 0, 1, i64::MAX].map(Value::Int);
+        let texts = ["", "\0", "a", "a\0", "a\0b", "aa", "b", "fourteen bytes", "ž"].map(Value::str);
+        for column in [&numbers[..], &ints, &texts] {
+            let keys = encode(column, Known::Natural).expect("every value has a key");
+            for (x, a) in column.iter().zip(&keys) {
+                for (y, b) in column.iter().zip(&keys) {
+                    let expected = compare(x, y, &Names::default()).expect("they have an order");
+                    assert_eq!(a.cmp(b), expected, "{x:?} {y:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_key_is_left_to_compare() {
+        let columns = [
+            vec![Value::Float(f64::NAN)],
+            vec![Value::Int(1), Value::str("a")],
+            vec![Value::Float(1.0), Value::Int(i64::MAX)],
+            vec![Value::str("more than fourteen bytes")],
+            vec![Value::str("\u{ffff}")],
+            vec![Value::vector(vec![])],
+        ];
+        for column in columns {
+            assert!(encode(&column, Known::Natural).is_none(), "{column:?}");
+        }
+        assert!(encode(&[Value::Nil], Known::Less).is_none());
+        assert!(encode(&[Value::str("a")], Known::Greater).is_none());
+    }
+
+    #[test]
+    fn equal_keys_keep_their_order_also_backwards() {
+        let column = [2, 1, 2, 1].map(Value::Int).to_vec();
+        assert_eq!(order(std::slice::from_ref(&column), Known::Natural), Some(vec![1, 3, 0, 2]));
+        assert_eq!(order(&[column], Known::Greater), Some(vec![0, 2, 1, 3]));
+    }
+}
