@@ -1,0 +1,244 @@
+//! Measures the pool: memory of programs that wait, how soon they resume while others compute, and
+//! programs per second. `cargo run --release -p ptc-host --example soak [-- --json] [NAME…]`
+//! runs all measurements or the named ones: memory, latency, throughput, callers, slices.
+
+#![expect(clippy::print_stdout, reason = "the figures are what it is for")]
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ptc_host::{Limits, Pool, PoolConfig, Program, Running, Tool, Tools, run_blocking};
+use ptc_lisp::machine::{Machine, Step};
+use serde_json::{Map, Value, json};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const WORKERS: usize = 2;
+
+type Measure = fn() -> Value;
+
+const MEASURES: &[(&str, Measure)] = &[
+    ("memory", memory),
+    ("latency", latency),
+    ("throughput", throughput),
+    ("callers", callers),
+    ("slices", slices),
+];
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let named =
+        |name: &str| args.iter().all(|arg| arg.starts_with("--")) || args.iter().any(|arg| arg == name);
+    let figures: Map<String, Value> = MEASURES
+        .iter()
+        .filter(|(name, _)| named(name))
+        .map(|(name, measure)| ((*name).to_owned(), measure()))
+        .collect();
+    if args.iter().any(|arg| arg == "--json") {
+        println!("{:#}", Value::Object(figures));
+        return;
+    }
+    for (name, figures) in figures {
+        println!("{name}");
+        for (what, figure) in figures.as_object().into_iter().flatten() {
+            println!("  {what:<52} {figure:>14}");
+        }
+    }
+}
+
+fn pool() -> Pool {
+    Pool::new(PoolConfig { workers: WORKERS, ..PoolConfig::default() })
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts")
+}
+
+/// Bytes of memory that the process really uses, where the system tells.
+fn resident() -> f64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    pages.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0.0) * 4096.0
+}
+
+/// Programs that wait for an async tool that never answers.
+fn memory() -> Value {
+    const COUNT: usize = 10_000;
+    let small = "(tool/wait {:n 1})";
+    let usual = "(defn total [rows] (reduce + (map :amount rows)))
+        (let [orders (tool/wait {:status \"open\" :limit 50})
+              by-region (group-by :region orders)]
+          (->> by-region
+               (map (fn [[region rows]] {:region region :total (total rows) :count (count rows)}))
+               (sort-by :total >)
+               (take 5)))";
+    let mut figures = Map::new();
+    for (name, source) in [("one call", small), ("twelve lines of code", usual)] {
+        figures.insert(format!("bytes of a waiting program, {name}"), json!(waiting_bytes(source, COUNT)));
+    }
+    Value::Object(figures)
+}
+
+fn waiting_bytes(source: &str, count: usize) -> u64 {
+    runtime().block_on(async {
+        let pool = pool();
+        let begun = Arc::new(Mutex::new(0));
+        let count_up = begun.clone();
+        let wait = Tool::future(move |_| {
+            *count_up.lock().expect("nobody panics") += 1;
+            std::future::pending::<Value>()
+        });
+        let program = Program::new(source).tools(Tools::new().with("wait", wait));
+        let all_wait = async |expected: usize| {
+            while *begun.lock().expect("nobody panics") < expected {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        // What is made once is there before the count begins.
+        let warm: Vec<Running> = (0..200).map(|_| pool.run(program.clone())).collect();
+        all_wait(200).await;
+        let before = resident();
+        let waiting: Vec<Running> = (0..count).map(|_| pool.run(program.clone())).collect();
+        all_wait(200 + count).await;
+        let bytes = (resident() - before) / count as f64;
+        drop((warm, waiting));
+        bytes as u64
+    })
+}
+
+/// A thousand busy programs and a thousand that wait ten times each: from the moment an answer is there
+/// to the moment the program goes on.
+fn latency() -> Value {
+    const COUNT: u64 = 1_000;
+    const ROUNDS: u64 = 10;
+    let delays = Arc::new(Mutex::new(Vec::new()));
+    let (record, origin) = (delays.clone(), Instant::now());
+    let nanos = move || u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let wait = Tool::future(move |args: Value| async move {
+        // Spread over time, and in the last round all at once.
+        let (n, round) = (args["n"].as_u64().unwrap_or(0), args["round"].as_u64().unwrap_or(0));
+        let ms = if round + 1 == ROUNDS { 300 } else { 20 + n * 7_919 % 200 };
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        json!(nanos())
+    });
+    let seen = Tool::quick(move |args| {
+        let delay = nanos().saturating_sub(args["at"].as_u64().unwrap_or(0));
+        record.lock().expect("nobody panics").push(delay);
+        Value::Null
+    });
+    let tools = Tools::new().with("wait", wait).with("seen", seen);
+    let source = format!("(dotimes [i {ROUNDS}] (tool/seen {{:at (tool/wait {{:n data/n :round i}})}}))");
+    let busy = Program::new("(loop [i 0 m {}] (recur (inc i) (assoc m (mod i 100) (str i))))")
+        .limits(Limits { fuel: u64::MAX, ..Limits::default() });
+    let pool = pool();
+    let mut idle = Map::new();
+    for (name, count) in [("alone", 0), ("with 1,000 busy", COUNT)] {
+        delays.lock().expect("nobody panics").clear();
+        runtime().block_on(async {
+            let busy: Vec<Running> = (0..count).map(|_| pool.run(busy.clone())).collect();
+            let program = |n| Program::new(source.as_str()).data(json!({"n": n})).tools(tools.clone());
+            let waiting: Vec<Running> = (0..COUNT).map(|n| pool.run(program(n))).collect();
+            for running in waiting {
+                running.await.result.expect("the program ends well");
+            }
+            drop(busy);
+        });
+        let mut delays = delays.lock().expect("nobody panics").clone();
+        delays.sort_unstable();
+        for (what, share) in [("median", 0.5), ("p99", 0.99), ("max", 1.0)] {
+            let at = ((delays.len() - 1) as f64 * share) as usize;
+            idle.insert(format!("{what} ms from answer to resumption, {name}"), ms(delays[at]));
+        }
+    }
+    Value::Object(idle)
+}
+
+fn ms(nanos: u64) -> Value {
+    json!((nanos as f64 / 1e4).round() / 100.0)
+}
+
+const SMALL: &str = "(reduce + (range 1000))";
+
+/// Fresh programs from source, one after the other and on the pool from one thread.
+fn throughput() -> Value {
+    let mut figures = Map::new();
+    for (source, value) in [(SMALL, "499500"), ("(+ 1 2)", "3")] {
+        let (alone, pooled) = per_second(&Program::new(source), value);
+        figures.insert(format!("{source} a second, one thread, no pool"), json!(alone.round()));
+        figures.insert(format!("{source} a second, pool of 2"), json!(pooled.round()));
+    }
+    Value::Object(figures)
+}
+
+fn per_second(program: &Program, value: &str) -> (f64, f64) {
+    let span = Duration::from_secs(2);
+    let (started, mut alone) = (Instant::now(), 0u64);
+    while started.elapsed() < span {
+        assert_eq!(run_blocking(program).value, value);
+        alone += 1;
+    }
+    let alone = alone as f64 / started.elapsed().as_secs_f64();
+    let pool = pool();
+    let (started, mut done, mut flying) = (Instant::now(), 0u64, VecDeque::new());
+    while started.elapsed() < span {
+        while flying.len() < 1_000 {
+            flying.push_back(pool.run(program.clone()));
+        }
+        for running in flying.drain(..500) {
+            assert_eq!(running.wait().value, value);
+            done += 1;
+        }
+    }
+    (alone, done as f64 / started.elapsed().as_secs_f64())
+}
+
+/// A thousand concurrent async callers, each running one program after the other, with limits that one
+/// program alone just keeps.
+fn callers() -> Value {
+    let alone = run_blocking(&Program::new(SMALL));
+    let limits = Limits { fuel: alone.fuel, memory: 1 << 16, ..Limits::default() };
+    let program = Program::new(SMALL).limits(limits).timeout(Duration::from_millis(500));
+    let pool = Arc::new(pool());
+    let (done, failed) = runtime().block_on(async {
+        let until = Instant::now() + Duration::from_secs(3);
+        let caller = |pool: Arc<Pool>, program: Program| async move {
+            let (mut done, mut failed) = (0u64, 0u64);
+            while Instant::now() < until {
+                let outcome = pool.run(program.clone()).await;
+                done += 1;
+                failed += u64::from(outcome.result.is_err());
+            }
+            (done, failed)
+        };
+        let tasks: Vec<_> = (0..1_000).map(|_| tokio::spawn(caller(pool.clone(), program.clone()))).collect();
+        let mut sum = (0, 0);
+        for task in tasks {
+            let (done, failed) = task.await.expect("no caller panics");
+            sum = (sum.0 + done, sum.1 + failed);
+        }
+        sum
+    });
+    json!({"programs a second, 1,000 async callers": (done as f64 / 3.0).round(), "of them over a limit": failed})
+}
+
+/// What looking at the cancellation token every 1,000 units costs.
+fn slices() -> Value {
+    let source = "(loop [i 0 s 0] (if (< i 3000000) (recur (inc i) (+ s i)) s))";
+    let time = |slice: u64| {
+        let once = || {
+            let mut machine = Machine::new(Limits::default());
+            machine.load(source).expect("it loads");
+            let started = Instant::now();
+            while let Step::Yield = machine.run(slice) {}
+            started.elapsed()
+        };
+        (0..7).map(|_| once()).min().unwrap_or_default().as_secs_f64()
+    };
+    let (whole, sliced) = (time(u64::MAX), time(1_000));
+    json!({
+        "ms in one piece": (whole * 1e5).round() / 100.0,
+        "ms in slices of 1,000": (sliced * 1e5).round() / 100.0,
+        "percent more": ((sliced / whole - 1.0) * 1e4).round() / 100.0,
+    })
+}
