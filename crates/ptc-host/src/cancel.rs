@@ -1,7 +1,6 @@
 //! Telling a program to stop. A token is a flag that drivers look at between slices of fuel, with hooks
 //! for those who sleep when it is set.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +22,7 @@ struct Shared {
 #[derive(Default)]
 struct Hooks {
     next: u64,
-    by_number: BTreeMap<u64, Action>,
+    waiting: Vec<(u64, Action)>,
     /// What keeps a child's hook at its parent alive.
     parent: Option<Hook>,
 }
@@ -39,9 +38,9 @@ impl Cancel {
         let actions = {
             let mut hooks = self.hooks();
             self.shared.set.store(true, Ordering::Release);
-            std::mem::take(&mut hooks.by_number)
+            std::mem::take(&mut hooks.waiting)
         };
-        actions.into_values().for_each(|action| action());
+        actions.into_iter().for_each(|(_, action)| action());
     }
 
     /// Makes a token that was set as good as new, for the next program.
@@ -79,7 +78,11 @@ impl Cancel {
         }
         let number = hooks.next;
         hooks.next += 1;
-        hooks.by_number.insert(number, Box::new(action));
+        // Nearly every token has one hook at most, and there may be a token per program that waits.
+        if hooks.waiting.is_empty() {
+            hooks.waiting.reserve_exact(1);
+        }
+        hooks.waiting.push((number, Box::new(action)));
         drop(hooks);
         Hook { of: Some((self.clone(), number)) }
     }
@@ -104,7 +107,10 @@ pub(crate) struct Hook {
 impl Drop for Hook {
     fn drop(&mut self) {
         if let Some((cancel, number)) = self.of.take() {
-            let action = cancel.hooks().by_number.remove(&number);
+            let mut hooks = cancel.hooks();
+            let at = hooks.waiting.binary_search_by_key(&number, |(number, _)| *number);
+            let action = at.map(|at| hooks.waiting.remove(at));
+            drop(hooks);
             drop(action);
         }
     }
@@ -147,6 +153,6 @@ mod tests {
     fn children_that_are_gone_leave_nothing_behind() {
         let parent = Cancel::new();
         drop(parent.child());
-        assert!(parent.hooks().by_number.is_empty());
+        assert!(parent.hooks().waiting.is_empty());
     }
 }

@@ -105,6 +105,9 @@ impl Flight {
         let alone = calls.len() == 1 || self.tools.most_at_once() == 1;
         self.queue = calls.into();
         self.fill(alone && self.ground.patient);
+        if self.queue.is_empty() {
+            self.queue = VecDeque::new();
+        }
     }
 
     /// Takes a reply. One that nobody waits for any more, after a timeout, is dropped.
@@ -227,7 +230,7 @@ impl Flight {
         });
         called.elapsed = begun.elapsed();
         called.end = match answer {
-            Answer::Value(_) | Answer::Upstream(_) => CallEnd::Value,
+            Answer::Value(_) | Answer::Json(_) | Answer::Upstream(_) => CallEnd::Value,
             Answer::Fault { .. } => CallEnd::Fault,
             Answer::Raise(_) => CallEnd::Raised,
         };

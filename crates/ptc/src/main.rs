@@ -1,7 +1,6 @@
 //! The `ptc` command: arguments, terminal and wiring. The work is done in the library crates.
 
 mod commands;
-mod driver;
 mod report;
 mod stubs;
 mod terminal;
@@ -31,13 +30,9 @@ Examples:
 
 `ptc help COMMAND` describes a command in full.";
 
-/// Stack for the work: programs nest as deep as their limits allow, and unoptimised builds need much
-/// stack per level. Memory that is not touched is not used.
-const STACK: usize = 256 << 20;
-
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let worker = std::thread::Builder::new().stack_size(STACK).spawn(move || cli.command.run());
+    let worker = std::thread::Builder::new().stack_size(ptc_host::STACK).spawn(move || cli.command.run());
     let outcome = match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(outcome)) => outcome.map_err(|error| format!("{error:#}")),
         Ok(Err(_)) => Err("stopped by a bug of its own, see above".to_owned()),

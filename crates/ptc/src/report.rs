@@ -1,11 +1,11 @@
 //! The outcome of a program as JSON, the same for `--json` and for the lines of a batch.
 
+use ptc_host::Ran;
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::{Error, ErrorKind, Position};
 use serde_json::{Map, Value, json};
 
 use crate::commands::Outcome;
-use crate::driver::Ran;
 
 /// What a program gave: `{"ok": true, "value", "json"}` or `{"ok": false, "error"}`, with what it
 /// printed, the signal that ended it, and its tool calls when it had tools.

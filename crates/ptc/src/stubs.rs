@@ -5,22 +5,14 @@
 //! `{"$raise": "text"}` raises, `{"$fail": {"reason", "message"}}` is a failure of the world outside.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-use ptc_lisp::machine::{Answer, Call};
-use ptc_lisp::{Error, ErrorKind};
+use ptc_host::{Answer, Error, ErrorKind, Tool, Tools};
 use serde::Deserialize;
 use serde_json::Value;
 
 /// The name of the tool that calls upstreams.
 const CALL: &str = "call";
-
-/// Canned tools and upstreams.
-#[derive(Clone, Debug, Default)]
-pub struct Stubs {
-    tools: BTreeMap<String, Stub>,
-    /// By `server/tool`.
-    upstream: Option<BTreeMap<String, Stub>>,
-}
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,65 +68,55 @@ impl From<Value> for Outcome {
     }
 }
 
-impl Stubs {
-    /// Reads descriptions of tools by name, and of upstream tools by `server/tool`.
-    pub fn new(tools: Option<&Value>, upstream: Option<&Value>) -> Result<Stubs, String> {
-        Ok(Stubs {
-            tools: tools.map(|json| read(json, "tools")).transpose()?.unwrap_or_default(),
-            upstream: upstream.map(|json| read(json, "upstream")).transpose()?,
-        })
+/// Reads descriptions of tools by name, and of upstream tools by `server/tool`.
+pub fn tools(tools: Option<&Value>, upstream: Option<&Value>) -> Result<Tools, String> {
+    let mut granted = Tools::new();
+    if let Some(json) = upstream {
+        let upstream = Mutex::new(read(json, "upstream")?);
+        let call = move |args: Value| answer_upstream(&mut locked(&upstream), &args);
+        granted = granted.with(CALL, Tool::quick(call));
     }
+    for (name, stub) in tools.map(|json| read(json, "tools")).transpose()?.unwrap_or_default() {
+        let stub = Mutex::new(stub);
+        granted = granted.with(name, Tool::quick(move |args: Value| locked(&stub).answer(&args)));
+    }
+    Ok(granted)
+}
 
-    /// Reads a file of canned tools. Names with a slash belong to upstreams; an object of `tools` and
-    /// `upstream` that are not descriptions themselves names both.
-    pub fn from_file(json: &Value) -> Result<Stubs, String> {
-        let Some(fields) = json.as_object() else {
-            return Err("must be an object of tool names".to_owned());
-        };
-        let described = |value: &Value| value.get("cases").is_some() || value.get("default").is_some();
-        let both = !fields.is_empty()
-            && fields
-                .iter()
-                .all(|(key, value)| matches!(key.as_str(), "tools" | "upstream") && !described(value));
-        if both {
-            return Stubs::new(fields.get("tools"), fields.get("upstream"));
-        }
-        let (upstream, tools): (serde_json::Map<_, _>, serde_json::Map<_, _>) =
-            fields.clone().into_iter().partition(|(name, _)| name.contains('/'));
-        let upstream = (!upstream.is_empty()).then_some(Value::Object(upstream));
-        Stubs::new(Some(&Value::Object(tools)), upstream.as_ref())
+/// Reads a file of canned tools. Names with a slash belong to upstreams; an object of `tools` and
+/// `upstream` that are not descriptions themselves names both.
+pub fn from_file(json: &Value) -> Result<Tools, String> {
+    let Some(fields) = json.as_object() else {
+        return Err("must be an object of tool names".to_owned());
+    };
+    let described = |value: &Value| value.get("cases").is_some() || value.get("default").is_some();
+    let both = !fields.is_empty()
+        && fields
+            .iter()
+            .all(|(key, value)| matches!(key.as_str(), "tools" | "upstream") && !described(value));
+    if both {
+        return tools(fields.get("tools"), fields.get("upstream"));
     }
+    let (upstream, own): (serde_json::Map<_, _>, serde_json::Map<_, _>) =
+        fields.clone().into_iter().partition(|(name, _)| name.contains('/'));
+    let upstream = (!upstream.is_empty()).then_some(Value::Object(upstream));
+    tools(Some(&Value::Object(own)), upstream.as_ref())
+}
 
-    /// The names of the tools that a program may call.
-    pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.tools.keys().cloned().collect();
-        if self.upstream.is_some() && !self.tools.contains_key(CALL) {
-            names.push(CALL.to_owned());
-        }
-        names
-    }
-
-    /// Answers a call.
-    pub fn answer(&mut self, call: &Call) -> Answer {
-        if let Some(stub) = self.tools.get_mut(&call.tool) {
-            return match stub.next(&call.args) {
-                Some(Outcome::Value(value)) => Answer::Value(value),
-                Some(Outcome::Raise(message) | Outcome::Fail { message, .. }) => {
-                    raise_tool(&call.tool, &message)
-                }
-                None => raise_tool(&call.tool, &format!("no canned answer for {}", call.args)),
-            };
-        }
-        match &mut self.upstream {
-            Some(upstream) if call.tool == CALL => answer_upstream(upstream, &call.args),
-            _ => {
-                Answer::Raise(Error::new(ErrorKind::UnknownTool, format!("no tool `{}` is there", call.tool)))
-            }
-        }
-    }
+fn locked<T>(stubs: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    stubs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Stub {
+    /// Answers a call; an error raises.
+    fn answer(&mut self, args: &Value) -> Result<Answer, String> {
+        match self.next(args) {
+            Some(Outcome::Value(value)) => Ok(Answer::Value(value)),
+            Some(Outcome::Raise(message) | Outcome::Fail { message, .. }) => Err(message),
+            None => Err(format!("no canned answer for {args}")),
+        }
+    }
+
     /// The next outcome for these arguments.
     fn next(&mut self, args: &Value) -> Option<Outcome> {
         let mut last = None;
@@ -162,10 +144,6 @@ fn read(json: &Value, field: &str) -> Result<BTreeMap<String, Stub>, String> {
     fields.iter().map(stub).collect()
 }
 
-fn raise_tool(tool: &str, message: &str) -> Answer {
-    Answer::Raise(Error::new(ErrorKind::Tool, format!("tool {tool} failed: {message}")))
-}
-
 /// Answers `(tool/call {:server … :tool … :args …})`. What the program got wrong raises; what the world
 /// got wrong is an answer.
 fn answer_upstream(upstream: &mut BTreeMap<String, Stub>, call: &Value) -> Answer {
@@ -189,7 +167,10 @@ fn answer_upstream(upstream: &mut BTreeMap<String, Stub>, call: &Value) -> Answe
     if let Some(stub) = upstream.get_mut(&format!("{server}/{tool}")) {
         return match stub.next(&args) {
             Some(Outcome::Value(value)) => Answer::Upstream(value),
-            Some(Outcome::Raise(message)) => raise_tool(&format!("{server}.{tool}"), &message),
+            Some(Outcome::Raise(message)) => {
+                let message = format!("tool {server}.{tool} failed: {message}");
+                Answer::Raise(Error::new(ErrorKind::Tool, message))
+            }
             Some(Outcome::Fail { reason, message }) => Answer::Fault { reason, message },
             None => Answer::Fault {
                 reason: "tool_error".to_owned(),

@@ -8,14 +8,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 
 use anyhow::Context;
+use ptc_host::drive;
 use ptc_lisp::Error;
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
 use super::eval::{Common, ignore_closed_pipe};
-use crate::driver::drive;
-use crate::report;
-use crate::stubs::Stubs;
+use crate::{report, stubs};
 
 /// Answers every line of `input`.
 pub fn run(mut common: Common, mut input: impl BufRead, out: &mut impl Write) -> anyhow::Result<Outcome> {
@@ -101,16 +100,15 @@ fn answer_row(common: &Common, row: &Value) -> Result<Map<String, Value>, String
         return Err("\"src\" must be the text of a program".to_owned());
     };
     let given = |name: &str| row.get(name).filter(|value| !value.is_null());
-    let mut stubs = Stubs::new(given("tools"), given("upstream"))?;
+    let tools = stubs::tools(given("tools"), given("upstream"))?;
     let mut machine = common.machine();
-    machine.set_tools(stubs.names());
     if let Some(data) = given("data") {
         if !data.is_object() {
             return Err("\"data\" must be an object of inputs by name".to_owned());
         }
         machine.set_data(data).map_err(|error: Error| format!("\"data\": {}", error.message))?;
     }
-    let ran = drive(&mut machine, source, &mut stubs, common.bounds());
+    let ran = drive(&mut machine, source, &tools, &common.bounds());
     Ok(report::answer(&machine, &ran, given("tools").is_some() || given("upstream").is_some()))
 }
 

@@ -6,17 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use ptc_host::{Bounds, Ran, Tools, drive, now_ms};
 use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::{Error, Limits};
 use serde_json::{Value, json};
 
 use super::{Outcome, batch};
-use crate::driver::{Bounds, Ran, drive, now_ms};
-use crate::report;
-use crate::stubs::Stubs;
-use crate::terminal;
-use crate::values;
+use crate::{report, stubs, terminal, values};
 
 /// Run a program and print its value.
 ///
@@ -98,8 +95,8 @@ impl Common {
     }
 
     /// What ends a program from outside.
-    pub fn bounds(&self) -> Bounds<'static> {
-        Bounds { timeout: Some(self.timeout), interrupt: None }
+    pub fn bounds(&self) -> Bounds {
+        Bounds { timeout: Some(self.timeout), cancel: None }
     }
 
     /// Reads the clock, unless it was given, so that all programs of this run see the same time.
@@ -143,14 +140,14 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         return batch::run(args.common, io::stdin().lock(), &mut io::stdout().lock());
     }
     let (name, source) = program(&args)?;
-    let mut stubs = stubs(args.tools.as_deref())?;
+    let tools = tools(args.tools.as_deref())?;
     let mut machine = args.common.machine();
-    machine.set_tools(stubs.names());
+    machine.set_tools(tools.names().map(str::to_owned));
     values::give(&mut machine, &args.data)?;
     if args.check {
         return check(&mut machine, &name, &source, args.json);
     }
-    let ran = drive(&mut machine, &source, &mut stubs, args.common.bounds());
+    let ran = drive(&mut machine, &source, &tools, &args.common.bounds());
     let written = match args.json {
         true => print_json(&mut machine, &ran, &args),
         false => print_text(&machine, &ran, &name),
@@ -163,10 +160,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 }
 
 /// The canned tools of a file.
-pub fn stubs(path: Option<&str>) -> anyhow::Result<Stubs> {
-    let Some(path) = path else { return Ok(Stubs::default()) };
+pub fn tools(path: Option<&str>) -> anyhow::Result<Tools> {
+    let Some(path) = path else { return Ok(Tools::new()) };
     values::json_file(path)
-        .and_then(|json| Stubs::from_file(&json).map_err(|error| format!("{path}: {error}")))
+        .and_then(|json| stubs::from_file(&json).map_err(|error| format!("{path}: {error}")))
         .map_err(|error| anyhow!("--tools: {error}"))
 }
 

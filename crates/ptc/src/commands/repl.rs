@@ -3,10 +3,9 @@
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
+use ptc_host::{Bounds, Cancel, Ran, Tools, drive};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::reader::is_incomplete;
 use rustyline::error::ReadlineError;
@@ -15,10 +14,7 @@ use rustyline::{ColorMode, CompletionType, Config, Editor};
 
 use super::eval::{Common, ignore_closed_pipe, stats_text};
 use super::{Outcome, complete, eval};
-use crate::driver::{Bounds, Ran, drive};
-use crate::stubs::Stubs;
-use crate::terminal;
-use crate::values;
+use crate::{terminal, values};
 
 /// Type programs and see their values; definitions stay.
 ///
@@ -73,25 +69,25 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 /// What is kept from one program to the next.
 pub struct Session {
     args: Args,
-    stubs: Stubs,
+    tools: Tools,
     /// The machine with all definitions.
     pub machine: Machine,
     last: Option<Ran>,
-    interrupt: Arc<AtomicBool>,
+    interrupt: Cancel,
     coloured: bool,
 }
 
 impl Session {
     fn new(args: Args) -> anyhow::Result<Session> {
-        let stubs = eval::stubs(args.tools.as_deref())?;
-        let machine = fresh(&args, &stubs)?;
+        let tools = eval::tools(args.tools.as_deref())?;
+        let machine = fresh(&args, &tools)?;
         let coloured = terminal::colours(&io::stdout());
-        Ok(Session { args, stubs, machine, last: None, interrupt: Arc::default(), coloured })
+        Ok(Session { args, tools, machine, last: None, interrupt: Cancel::new(), coloured })
     }
 
     /// The names of granted tools.
     pub fn tools(&self) -> Vec<String> {
-        self.stubs.names()
+        self.tools.names().map(str::to_owned).collect()
     }
 
     /// Does what the person typed; false to leave.
@@ -110,7 +106,7 @@ impl Session {
                 }
                 None => self.say("nothing has run yet")?,
             },
-            ":reset" => match fresh(&self.args, &self.stubs) {
+            ":reset" => match fresh(&self.args, &self.tools) {
                 Ok(machine) => self.machine = machine,
                 Err(error) => self.say(&format!("{error:#}"))?,
             },
@@ -121,9 +117,9 @@ impl Session {
     }
 
     fn evaluate(&mut self, text: &str) -> io::Result<()> {
-        self.interrupt.store(false, Ordering::Relaxed);
-        let bounds = Bounds { interrupt: Some(&self.interrupt), ..self.args.common.bounds() };
-        let ran = drive(&mut self.machine, text, &mut self.stubs, bounds);
+        self.interrupt.reset();
+        let bounds = Bounds { cancel: Some(self.interrupt.clone()), ..self.args.common.bounds() };
+        let ran = drive(&mut self.machine, text, &self.tools, &bounds);
         let mut answer: Vec<String> = self.machine.prints().to_vec();
         answer.push(match &ran.result {
             Ok(Signal::Value | Signal::Return) => self.machine.value(),
@@ -143,9 +139,9 @@ impl Session {
     }
 }
 
-fn fresh(args: &Args, stubs: &Stubs) -> anyhow::Result<Machine> {
+fn fresh(args: &Args, tools: &Tools) -> anyhow::Result<Machine> {
     let mut machine = args.common.machine();
-    machine.set_tools(stubs.names());
+    machine.set_tools(tools.names().map(str::to_owned));
     values::give(&mut machine, &args.data)?;
     Ok(machine)
 }
@@ -157,12 +153,11 @@ enum Lines {
 }
 
 impl Lines {
-    fn open(interrupt: Arc<AtomicBool>) -> anyhow::Result<Lines> {
+    fn open(interrupt: Cancel) -> anyhow::Result<Lines> {
         if !io::stdin().is_terminal() {
             return Ok(Lines::Plain);
         }
-        ctrlc::set_handler(move || interrupt.store(true, Ordering::Relaxed))
-            .context("cannot listen for Ctrl-C")?;
+        ctrlc::set_handler(move || interrupt.cancel()).context("cannot listen for Ctrl-C")?;
         let colours = match terminal::colours(&io::stdout()) {
             true => ColorMode::Enabled,
             false => ColorMode::Disabled,
