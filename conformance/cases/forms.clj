@@ -115,6 +115,8 @@
 (case :b (:a :b) 1 :c 2)  ;=> 1
 (case "x" "x" 1 2)  ;=> 1
 (case 'a a 1 b 2)  ;=> 1
+(case 'b a 1 'b 2)  ;=> 2
+(case 'quote a 1 'b 2)  ;=> 2
 (case [1 2] [1 2] :vec :other)  ;=> :vec
 (case {:a 1} {:a 1} :map :other)  ;=> :map
 (case \a \a 1 2)  ;=> 1

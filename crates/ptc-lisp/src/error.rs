@@ -167,11 +167,12 @@ impl Error {
         Error::new(ErrorKind::Arity, format!("{name} takes {expected} argument{plural}, got {count}"))
     }
 
-    /// The message with the function that found fault before it.
+    /// The message with the function that found fault before it. `Divide by zero` says which it was.
     pub fn text(&self) -> String {
+        let named = |function: &str| self.kind != ErrorKind::Arithmetic || function != "/";
         match &self.function {
-            Some(function) => format!("{function}: {}", self.message),
-            None => self.message.clone(),
+            Some(function) if named(function) => format!("{function}: {}", self.message),
+            _ => self.message.clone(),
         }
     }
 

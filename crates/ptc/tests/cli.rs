@@ -79,6 +79,16 @@ mod eval {
     }
 
     #[test]
+    fn large_integers_in_inputs_stay_exact() {
+        let big = "[18446744073709551616, -123456789012345678901234567890]";
+        let ran = ptc(&["eval", "-e", "(map inc data/x)", "--data", &format!("x={big}")]);
+        assert_eq!(ran.out, "(18446744073709551617 -123456789012345678901234567889)\n");
+        let line = format!(r#"{{"id": 1, "src": "(first data/x)", "data": {{"x": {big}}}}}"#);
+        let ran = with_input(&["eval", "--batch"], &line);
+        assert!(ran.out.contains(r#""value":"18446744073709551616""#), "{}", ran.out);
+    }
+
+    #[test]
     fn exit_codes_tell_outcomes_apart() {
         let cases: &[(&[&str], i32)] = &[
             (&["-e", "(return 1)"], 0),

@@ -230,8 +230,21 @@ impl Analyzer<'_> {
         self.depth = depth;
         for pair in pairs {
             self.depth += 1;
-            let constants = match &pair[0].kind {
-                FormKind::List(group) => group.as_slice(),
+            // `'a` is the group `(quote a)`; that several name `quote` is nobody's mistake.
+            let unquoted = match &pair[0].kind {
+                FormKind::Quote(inner) => {
+                    let quote = at.sym("quote");
+                    let known = seen.contains(&quote.kind);
+                    Some(
+                        [&[(**inner).clone()], [quote].get(usize::from(known)..).unwrap_or_default()]
+                            .concat(),
+                    )
+                }
+                _ => None,
+            };
+            let constants = match (&unquoted, &pair[0].kind) {
+                (Some(group), _) => group.as_slice(),
+                (None, FormKind::List(group)) => group.as_slice(),
                 _ => std::slice::from_ref(&pair[0]),
             };
             let mut tests = Vec::new();

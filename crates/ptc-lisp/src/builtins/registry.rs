@@ -135,6 +135,9 @@ pub struct Registry {
 const OPEN_NAMESPACES: &[&str] =
     &["clojure.core", "ptc", "clojure.string", "clojure.set", "clojure.walk", "clojure.math"];
 
+/// Functions of these that need their namespace.
+const QUALIFIED: &[&str] = &["clojure.string/capitalize"];
+
 /// The registry, made at first use.
 pub fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::build);
@@ -160,12 +163,12 @@ impl Registry {
     }
 
     fn add(&mut self, entry: Entry) {
-        let Entry { ns, local, .. } = entry;
+        let Entry { name, ns, local, .. } = entry;
         let id = BuiltinId(u16::try_from(self.entries.len()).expect("fewer than 65,536 builtins"));
         self.by_name.insert(entry.name, id);
         self.entries.push(entry);
         let rank = |ns: &str| OPEN_NAMESPACES.iter().position(|open| *open == ns);
-        if let Some(new) = rank(ns) {
+        if let Some(new) = rank(ns).filter(|_| !QUALIFIED.contains(&name)) {
             let taken = self.by_local.get(local).and_then(|&old| rank(self.get(old).ns));
             if taken.is_none_or(|old| new < old) {
                 self.by_local.insert(local, id);

@@ -58,7 +58,7 @@ fn answer_line(common: &Common, line: &[u8], number: u64) -> Value {
         }
     };
     let id = row.get("id").cloned().unwrap_or_default();
-    let answer = guarded(|| match answer_row(common, &row) {
+    let answer = guarded(|| match answer_row(common, &row, line) {
         Ok(answer) => answer,
         Err(problem) => invalid(format!("line {number}: {problem}")),
     });
@@ -68,6 +68,12 @@ fn answer_line(common: &Common, line: &[u8], number: u64) -> Value {
 #[derive(serde::Deserialize)]
 struct OnlyId {
     id: Value,
+}
+
+#[derive(serde::Deserialize)]
+struct OnlyData<'l> {
+    #[serde(borrow)]
+    data: &'l serde_json::value::RawValue,
 }
 
 fn identified(id: &Value, answer: Map<String, Value>) -> Value {
@@ -95,7 +101,7 @@ fn guarded(work: impl FnOnce() -> Map<String, Value>) -> Map<String, Value> {
     })
 }
 
-fn answer_row(common: &Common, row: &Value) -> Result<Map<String, Value>, String> {
+fn answer_row(common: &Common, row: &Value, line: &[u8]) -> Result<Map<String, Value>, String> {
     let Some(source) = row["src"].as_str() else {
         return Err("\"src\" must be the text of a program".to_owned());
     };
@@ -106,7 +112,11 @@ fn answer_row(common: &Common, row: &Value) -> Result<Map<String, Value>, String
         if !data.is_object() {
             return Err("\"data\" must be an object of inputs by name".to_owned());
         }
-        machine.set_data(data).map_err(|error: Error| format!("\"data\": {}", error.message))?;
+        // The tree has lost the digits of large integers, so the machine reads the text.
+        let text = serde_json::from_slice::<OnlyData<'_>>(line).map_err(|error| error.to_string())?;
+        machine
+            .set_data_json(text.data.get())
+            .map_err(|error: Error| format!("\"data\": {}", error.message))?;
     }
     let ran = drive(&mut machine, source, &tools, &common.bounds());
     Ok(report::answer(&machine, &ran, given("tools").is_some() || given("upstream").is_some()))

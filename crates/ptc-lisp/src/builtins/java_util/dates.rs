@@ -47,6 +47,20 @@ pub(super) static TABLE: &[Builtin] = &[
         ],
     ),
     native(
+        ".setTimeZone",
+        "[format zone]",
+        set_time_zone,
+        "Accepts UTC, in which a SimpleDateFormat works here; gives nil.",
+        &[("(.setTimeZone (SimpleDateFormat. \"yyyy\") (TimeZone/getTimeZone \"UTC\"))", "nil")],
+    ),
+    native(
+        "TimeZone/getTimeZone",
+        "[id]",
+        |heap, args| super::super::java_lang::delegate(heap, "ZoneId/of", args),
+        "A time zone by its name.",
+        &[("(str (TimeZone/getTimeZone \"UTC\"))", "\"UTC\"")],
+    ),
+    native(
         ".getTime",
         "[date]",
         |_, args| match &args[0] {
@@ -92,6 +106,22 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(inst-ms #inst \"1970-01-01T00:00:01Z\")", "1000")],
     ),
 ];
+
+/// A format is a value here and cannot change; most programs ask for what it does anyway.
+fn set_time_zone(_: &mut Heap, args: &mut [Value]) -> Res {
+    let is_utc = match &args[1] {
+        Value::Time(time) => {
+            time.zone().is_some_and(|zone| matches!(zone.id().as_str(), "UTC" | "GMT" | "Z"))
+        }
+        _ => return args::fail(args, 1, "a TimeZone such as (TimeZone/getTimeZone \"UTC\")"),
+    };
+    if !is_utc {
+        return Err(Error::new(ErrorKind::Unsupported, "a SimpleDateFormat works in UTC here")
+            .hint("use (.withZone (DateTimeFormatter/ofPattern \"…\") (ZoneId/of \"…\")) on an Instant")
+            .into());
+    }
+    Ok(Value::Nil)
+}
 
 fn is_inst(value: &Value) -> bool {
     matches!(value, Value::Time(time) if matches!(**time, Time::JavaDate(_) | Time::Instant(_)))
