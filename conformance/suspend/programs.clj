@@ -377,4 +377,4 @@
 
 ;; a mistake after a call names its place
 (let [x (tool/price {:n 1})] (+ x (tool/echo {:value "text"})))
-;=> error type_error: expected a number, got string "text" at (+ x (tool/echo {:value "text"}))
+;=> error type_error: +: expected a number, got string "text" at (+ x (tool/echo {:value "text"}))
