@@ -194,7 +194,9 @@ impl Globals {
         let facts = self.facts.iter().chain(self.undo.iter().map(|(.., facts)| facts));
         let known = facts.flat_map(|facts| facts.meta.as_deref().into_iter().chain([&facts.watches]));
         let before = self.undo.iter().map(|(_, value, _)| value);
-        self.values.iter().chain(before).chain(self.bound.iter().map(|(_, value)| value)).chain(known)
+        let cells = self.undo_cells.iter().map(|(_, value)| value);
+        let bound = self.bound.iter().map(|(_, value)| value);
+        self.values.iter().chain(before).chain(bound).chain(cells).chain(known)
     }
 
     /// Bytes of the texts of definitions.

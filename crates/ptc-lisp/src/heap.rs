@@ -9,10 +9,9 @@ use crate::globals::Globals;
 use crate::limits::Limits;
 use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
+use crate::value::laziness::{Found, look};
 use crate::value::print::{Printer, Style, pr_str};
-use crate::value::{
-    CellKind, CellObj, CellState, Items, LazyObj, LazyState, MAX_DEPTH, Shared, Table, Value,
-};
+use crate::value::{CellKind, CellObj, CellState, Items, LazyObj, LazyState, Shared, Table, Value};
 
 /// The state that natives share with the machine.
 #[derive(Debug)]
@@ -90,7 +89,26 @@ impl Heap {
     #[inline]
     pub fn work(&mut self, amount: usize) -> Res<()> {
         self.fuel_used = self.fuel_used.saturating_add(amount as u64);
-        if self.fuel_used > self.limits.fuel { Err(self.out_of_fuel()) } else { Ok(()) }
+        if self.fuel_used > self.limits.fuel {
+            return Err(self.out_of_fuel());
+        }
+        // A native that makes much in small steps is stopped here. The census comes often enough that
+        // what is fresh beyond this is not garbage from before.
+        if self.live_bytes.saturating_add(self.fresh_bytes) > self.limits.memory + self.limits.memory / 4 {
+            return Err(self.out_of_memory().into());
+        }
+        Ok(())
+    }
+
+    /// The error for a program that needs too much memory.
+    #[cold]
+    pub fn out_of_memory(&self) -> Error {
+        let limit = self.limits.memory;
+        Error::new(
+            ErrorKind::MemoryExceeded,
+            format!("the program needs more than its {limit} bytes of memory"),
+        )
+        .hint("keep less at once: filter early, aggregate with reduce, return less")
     }
 
     /// How much fuel is left, for walks that stop by themselves.
@@ -130,6 +148,23 @@ impl Heap {
         self.reserve(count.saturating_mul(size_of::<Value>()))
     }
 
+    /// Makes room in a collection that a native builds without knowing how large it becomes; call it
+    /// before each push. It doubles, and asks for that beforehand.
+    #[inline]
+    pub fn grow<T>(&mut self, out: &mut Vec<T>) -> Res<()> {
+        if out.len() < out.capacity() { Ok(()) } else { self.grow_now(out) }
+    }
+
+    #[cold]
+    fn grow_now<T>(&mut self, out: &mut Vec<T>) -> Res<()> {
+        let more = out.len().max(16);
+        if self.reserve(more * size_of::<T>()).is_err() {
+            return Err(Signal::Reclaim(2 * more * size_of::<T>()).into());
+        }
+        out.reserve_exact(more);
+        Ok(())
+    }
+
     /// All items of a sequence, realising it if need be; charges one unit of work each.
     pub fn collect(&mut self, value: &Value) -> Res<Vec<Value>> {
         let Some(mut items) = Items::over(value) else {
@@ -139,17 +174,21 @@ impl Heap {
             self.work(count)?;
             self.reserve_values(count)?;
         }
+        // A walk whose end is not known may lead back to where it began, so it pays as it goes.
+        const STRETCH: usize = 1024;
+        let counted = items.len_hint().is_some();
         let mut out = Vec::with_capacity(items.len_hint().unwrap_or(0));
         loop {
+            if !counted && out.len() % STRETCH == 0 {
+                self.work(STRETCH)?;
+            }
+            self.grow(&mut out)?;
             match items.next() {
                 Ok(Some(item)) => out.push(item),
-                Ok(None) => break,
+                Ok(None) => return Ok(out),
                 Err(_) => return Err(Signal::Realise(value.clone()).into()),
             }
         }
-        self.work(out.len())?;
-        self.allocated(out.len() * size_of::<Value>());
-        Ok(out)
     }
 
     /// The sequence of a value: nil if it is empty. Forces one step of a lazy sequence.
@@ -175,11 +214,18 @@ impl Heap {
 
     /// Makes sure no lazy sequence hides inside `value`: call it before a deep walk.
     #[inline]
-    pub fn realised(&self, value: &Value) -> Res<()> {
-        if value.shape().lazy && has_lazy(value) {
-            return Err(Signal::RealiseDeep(value.clone()).into());
+    pub fn realised(&mut self, value: &Value) -> Res<()> {
+        if value.shape().lazy { self.look_for_lazy(value) } else { Ok(()) }
+    }
+
+    fn look_for_lazy(&mut self, value: &Value) -> Res<()> {
+        let (found, steps) = look(value, self.fuel_left());
+        self.work(usize::try_from(steps).unwrap_or(usize::MAX))?;
+        match found {
+            Found::Realised => Ok(()),
+            Found::Lazy => Err(Signal::RealiseDeep(value.clone()).into()),
+            Found::TooLong => Err(self.out_of_fuel()),
         }
-        Ok(())
     }
 
     /// The text of a value as `str` gives it.
@@ -195,17 +241,27 @@ impl Heap {
     /// The text of a value in a style; `top` shows a string or nil as `str` does.
     pub fn printed(&mut self, value: &Value, style: Style, top: bool) -> Res<String> {
         self.realised(value)?;
-        let room = self.limits.memory.saturating_sub(self.live_bytes).max(1024);
-        let mut printer = Printer::new(&self.names, style, room).with_fuel(self.fuel_left());
+        let mut printer = Printer::new(&self.names, style, self.room_for_text()).with_fuel(self.fuel_left());
         let done = if top { printer.display(value) } else { printer.value(value) };
         let work = printer.work();
         let text = printer.finish();
         self.work(work.saturating_add(text.len() / 8))?;
         if done.is_err() {
-            return Err(Signal::Reclaim(text.len()).into());
+            return Err(self.text_too_long(text.len()));
         }
         self.allocated(text.len());
         Ok(text)
+    }
+
+    /// The longest text that may be made without knowing its length: a text that grows is there twice
+    /// whenever it moves.
+    pub fn room_for_text(&self) -> usize {
+        (self.limits.memory.saturating_sub(self.live_bytes) / 2).max(1024)
+    }
+
+    /// The answer of a native whose text of `length` bytes was longer than [`Heap::room_for_text`].
+    pub fn text_too_long(&self, length: usize) -> Box<Signal> {
+        Signal::Reclaim(length.saturating_mul(2).saturating_add(1)).into()
     }
 
     /// A short readable text for messages: never fails, never long.
@@ -289,7 +345,10 @@ impl Heap {
             self.allocated(text.len());
             return Ok(());
         }
-        self.printed_bytes = self.printed_bytes.saturating_add(text.len());
+        // A line takes room even if it is empty.
+        const LINE: usize = 32;
+        let newlines = text.bytes().filter(|&byte| byte == b'\n').count();
+        self.printed_bytes = self.printed_bytes.saturating_add(text.len()).saturating_add(newlines * LINE);
         if self.printed_bytes > self.limits.print_bytes {
             let limit = self.limits.print_bytes;
             return Err(Error::new(
@@ -375,38 +434,5 @@ pub fn not_seqable(value: &Value) -> Error {
             error.hint("the arguments look swapped: the function comes first, the collection last")
         }
         _ => error,
-    }
-}
-
-/// Whether an unrealised lazy sequence is anywhere inside. Shapes say "maybe"; this looks. A value
-/// that nests too deeply behind lazy sequences counts as one: realising it will find out.
-pub fn has_lazy(value: &Value) -> bool {
-    has_lazy_within(value, MAX_DEPTH)
-}
-
-fn has_lazy_within(value: &Value, depth: u16) -> bool {
-    if !value.shape().lazy {
-        return false;
-    }
-    let Some(depth) = depth.checked_sub(1) else { return true };
-    let inside = |value: &Value| has_lazy_within(value, depth);
-    match value {
-        Value::Map(body) => body.table.iter().any(|(key, value)| inside(key) || inside(value)),
-        Value::Set(body) => body.table.keys().any(inside),
-        Value::Sorted(body) => body.entries.iter().any(|(key, value)| inside(key) || inside(value)),
-        Value::Reduced(value) => inside(value),
-        Value::Fn(_) => false,
-        Value::Ex(body) => inside(&body.data),
-        _ => {
-            let Some(mut items) = Items::over(value) else { return false };
-            loop {
-                match items.next() {
-                    Ok(Some(item)) if inside(&item) => return true,
-                    Ok(Some(_)) => {}
-                    Ok(None) => return false,
-                    Err(_) => return true,
-                }
-            }
-        }
     }
 }

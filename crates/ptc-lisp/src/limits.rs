@@ -1,4 +1,9 @@
 //! The limits a program runs under: one place, with defaults that are safe for untrusted programs.
+//!
+//! Two sorts: what a host sets per machine ([`Limits`]), and what is fixed because code relies on it.
+//! [`ALL`] describes both as data; `docs/limits.md` is made from it.
+
+use crate::error::ErrorKind;
 
 /// What a program may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +18,9 @@ pub struct Limits {
     pub source_depth: usize,
     /// Bytes of printed text.
     pub print_bytes: usize,
+    /// Bytes of text that leave the machine at once: the result, or the arguments of the tool calls that
+    /// wait together.
+    pub output_bytes: usize,
     /// Calls of tools.
     pub tool_calls: u64,
 }
@@ -25,7 +33,172 @@ impl Default for Limits {
             source_bytes: 1_000_000,
             source_depth: 256,
             print_bytes: 1 << 20,
+            output_bytes: 4 << 20,
             tool_calls: 1_000,
+        }
+    }
+}
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Units of work.
+    Work,
+    /// Bytes.
+    Bytes,
+    /// Things: levels, digits, calls.
+    Count,
+}
+
+/// A limit, described.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Its name; for those a host sets, the field of [`Limits`].
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// What it is unless the host says otherwise, or what it always is.
+    pub default: fn() -> u64,
+    /// Whether the host sets it.
+    pub settable: bool,
+    /// What it bounds, in a sentence.
+    pub bounds: &'static str,
+    /// The error that a program over the limit ends with.
+    pub kind: ErrorKind,
+}
+
+/// A limit that a host sets.
+const fn set(
+    name: &'static str,
+    unit: Unit,
+    default: fn() -> u64,
+    bounds: &'static str,
+    kind: ErrorKind,
+) -> Limit {
+    Limit { name, unit, default, settable: true, bounds, kind }
+}
+
+/// A limit that is what it is.
+const fn fixed(
+    name: &'static str,
+    unit: Unit,
+    value: fn() -> u64,
+    bounds: &'static str,
+    kind: ErrorKind,
+) -> Limit {
+    Limit { name, unit, default: value, settable: false, bounds, kind }
+}
+
+/// All limits.
+pub static ALL: &[Limit] = &[
+    set(
+        "fuel",
+        Unit::Work,
+        || Limits::default().fuel,
+        "Work: one unit per instruction, and in functions of the library one per element touched or per \
+         eight bytes of text. Reading, analysing and compiling the program count too.",
+        ErrorKind::FuelExceeded,
+    ),
+    set(
+        "memory",
+        Unit::Bytes,
+        || Limits::default().memory as u64,
+        "Live data: collections, strings, closures, cells, names, and the stack of calls, so it also bounds \
+         how deep calls nest. Large pieces are asked for before they are made.",
+        ErrorKind::MemoryExceeded,
+    ),
+    set(
+        "source_bytes",
+        Unit::Bytes,
+        || Limits::default().source_bytes as u64,
+        "The text of a program.",
+        ErrorKind::ProgramTooLarge,
+    ),
+    set(
+        "source_depth",
+        Unit::Count,
+        || Limits::default().source_depth as u64,
+        "How deep forms nest in the text of a program.",
+        ErrorKind::NestingTooDeep,
+    ),
+    set(
+        "print_bytes",
+        Unit::Bytes,
+        || Limits::default().print_bytes as u64,
+        "What a program prints, each line counting 32 bytes more. What `with-out-str` captures counts as \
+         memory instead.",
+        ErrorKind::OutputExceeded,
+    ),
+    set(
+        "output_bytes",
+        Unit::Bytes,
+        || Limits::default().output_bytes as u64,
+        "What leaves at once: the result of a program, or the arguments of all tool calls that wait together. \
+         Counted as text, each element of a collection as at least 16 bytes.",
+        ErrorKind::OutputExceeded,
+    ),
+    set(
+        "tool_calls",
+        Unit::Count,
+        || Limits::default().tool_calls,
+        "Calls of tools in one program, parallel branches included.",
+        ErrorKind::ToolCallLimit,
+    ),
+    fixed(
+        "value depth",
+        Unit::Count,
+        || u64::from(crate::value::MAX_DEPTH),
+        "How deep values nest. What hangs behind a lazy sequence or an atom is not counted.",
+        ErrorKind::NestingTooDeep,
+    ),
+    fixed(
+        "form depth",
+        Unit::Count,
+        || crate::analyze::MAX_NESTING as u64,
+        "How deep forms nest after macros such as `->` and `cond` are rewritten.",
+        ErrorKind::NestingTooDeep,
+    ),
+    fixed(
+        "forms",
+        Unit::Count,
+        || crate::reader::ReadLimits::default().max_forms as u64,
+        "Forms in the text of a program.",
+        ErrorKind::ProgramTooLarge,
+    ),
+    fixed(
+        "number digits",
+        Unit::Count,
+        || crate::reader::ReadLimits::default().max_digits as u64,
+        "Digits of one number in the text of a program or in JSON.",
+        ErrorKind::Parse,
+    ),
+    fixed(
+        "integer bits",
+        Unit::Count,
+        || crate::arith::MAX_BITS,
+        "Bits of an integer.",
+        ErrorKind::MemoryExceeded,
+    ),
+    fixed(
+        "pattern bytes",
+        Unit::Bytes,
+        || crate::regex::MAX_PATTERN as u64,
+        "The text of a regular expression.",
+        ErrorKind::IllegalArgument,
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_settable_ones_end_the_program() {
+        for (at, limit) in ALL.iter().enumerate() {
+            assert!(ALL[..at].iter().all(|other| other.name != limit.name), "{}", limit.name);
+            assert!((limit.default)() > 0 && limit.bounds.ends_with('.'), "{}", limit.name);
+            let before_it_runs = limit.kind == ErrorKind::ProgramTooLarge;
+            assert!(!limit.settable || before_it_runs || !limit.kind.is_catchable(), "{}", limit.name);
         }
     }
 }

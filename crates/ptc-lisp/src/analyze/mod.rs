@@ -57,7 +57,7 @@ pub struct Analysis {
 }
 
 /// Forms nest at most this deep after rewriting; more is refused.
-const MAX_NESTING: usize = 700;
+pub(crate) const MAX_NESTING: usize = 700;
 
 pub(crate) type Result<T = Node> = std::result::Result<T, Error>;
 

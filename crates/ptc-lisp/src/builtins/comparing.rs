@@ -7,7 +7,7 @@ use super::{Builtin, native};
 use crate::arith;
 use crate::heap::Heap;
 use crate::signal::{Res, pending};
-use crate::value::equal::stable_hash;
+use crate::value::hash::stable_hash;
 use crate::value::{Items, Meter, Table, Value, equal, order};
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -240,9 +240,9 @@ fn distinct(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn hash(heap: &mut Heap, value: &Value) -> Res {
     heap.realised(value)?;
-    let parts = if value.is_scalar() { 1 } else { equal::HASHED_PARTS };
-    heap.work(parts + value.as_str().map_or(0, str::len) / 8)?;
-    Ok(Value::Int(stable_hash(value)))
+    let (hash, steps) = stable_hash(value, heap.fuel_left());
+    heap.work(usize::try_from(steps).unwrap_or(usize::MAX))?;
+    Ok(Value::Int(hash))
 }
 
 fn hash_unordered(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -243,7 +243,7 @@ fn write_str(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn write(heap: &mut Heap, args: &[Value], lenient: bool) -> Res {
     let pretty = options(heap, args)?.pretty;
     heap.realised(&args[0])?;
-    let limit = heap.limits.memory.saturating_sub(heap.live_bytes).max(1024);
+    let limit = heap.room_for_text();
     let options = WriteOptions { sorted: !lenient, lenient, pretty, limit };
     match json::write(&args[0], &heap.names, &options) {
         Ok(text) => {
@@ -251,7 +251,10 @@ fn write(heap: &mut Heap, args: &[Value], lenient: bool) -> Res {
             heap.reserve(text.len())?;
             Ok(Value::string(text))
         }
-        Err(Unwritable::TooLong) => Err(Signal::Reclaim(limit).into()),
+        Err(Unwritable::TooLong) => {
+            heap.work(1 + limit / 4)?;
+            Err(heap.text_too_long(limit))
+        }
         Err(Unwritable::Value { path, what }) => {
             let place = match path.is_empty() {
                 true => String::new(),

@@ -216,7 +216,7 @@ fn flatten(heap: &mut Heap, args: &mut [Value]) -> Res {
         match step(inner)? {
             Some(item) if item.is_sequential() => open.push(items(&item)?),
             Some(item) => {
-                heap.allocated(size_of::<Value>());
+                heap.grow(&mut out)?;
                 out.push(item);
             }
             None => {
@@ -291,7 +291,8 @@ fn zip(heap: &mut Heap, args: &mut [Value]) -> Res {
     while let Some(a) = left.next().map_err(lazy)? {
         let Some(b) = right.next().map_err(lazy)? else { break };
         heap.work(1)?;
-        heap.allocated(BODY + 3 * size_of::<Value>());
+        heap.allocated(BODY + 2 * size_of::<Value>());
+        heap.grow(&mut out)?;
         out.push(Value::vector(vec![a, b]));
     }
     Ok(Value::vector(out))

@@ -305,6 +305,7 @@ impl Reader<'_> {
             source_bytes: host.source_bytes.min(source_bytes),
             source_depth: host.source_depth.min(source_depth),
             print_bytes: host.print_bytes.min(print_bytes),
+            output_bytes: host.output_bytes,
             tool_calls: host.tool_calls.min(tool_calls),
         };
         Ok(())
@@ -411,6 +412,7 @@ impl Reader<'_> {
                 tool: reader.text()?.to_owned(),
                 args: reader.value()?,
                 handed_out: reader.input.bool()?,
+                bytes: 0,
             })
         })?;
         Ok(())

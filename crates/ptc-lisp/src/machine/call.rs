@@ -12,7 +12,7 @@ use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Func, Linked, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::signal::{Res, Signal};
-use crate::value::{CellKind, MAX_DEPTH, Value};
+use crate::value::{CellKind, MAX_DEPTH, Value, ledger};
 
 impl Machine {
     /// Calls the function in register `f` (counted from the bottom) with the `n` arguments after it.
@@ -40,6 +40,7 @@ impl Machine {
             }
             _ => {
                 let value = self.call_data(f, n)?;
+                self.heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
                 self.finish(value, dst)
             }
         }
@@ -114,8 +115,14 @@ impl Machine {
                     return Err(Error::wrong_arity(entry.local, &entry.arity().describe(), n).into());
                 }
                 let args = &mut self.fiber.regs[f + 1..f + 1 + n];
-                match native(&mut self.heap, args) {
+                let answer = native(&mut self.heap, args);
+                let keys = ledger::take();
+                if keys > 0 {
+                    self.heap.work(usize::try_from(keys).unwrap_or(usize::MAX))?;
+                }
+                match answer {
                     Ok(value) => {
+                        self.reclaimed = false;
                         // Dates are made in many places; here all of them pass.
                         if matches!(value, Value::Time(_)) {
                             self.heap.allocated(size_of::<crate::value::Time>() + 16);
@@ -163,6 +170,7 @@ impl Machine {
                     _ => None,
                 };
                 let count = args.len();
+                self.heap.allocated(count * size_of::<Value>());
                 self.fiber.regs.truncate(f);
                 self.fiber.regs.push(function);
                 self.fiber.regs.extend(args);
@@ -271,10 +279,13 @@ impl Machine {
             self.heap.allocated(64 + rest.len() * size_of::<Value>());
             self.fiber.regs.push(if rest.is_empty() { Value::Nil } else { Value::seq(rest) });
         }
-        let capacity = self.fiber.regs.capacity();
-        self.fiber.regs.resize(base + usize::from(registers), Value::Nil);
-        if self.fiber.regs.capacity() != capacity {
-            self.heap.allocated((self.fiber.regs.capacity() - capacity) * size_of::<Value>());
+        let top = base + usize::from(registers);
+        if top > self.fiber.regs.capacity() {
+            self.grow_registers(top)?;
+        }
+        self.fiber.regs.resize(top, Value::Nil);
+        if self.fiber.frames.len() == self.fiber.frames.capacity() {
+            self.grow_frames()?;
         }
         self.fiber.frames.push(Frame { unit: unit.id, pc: arity.entry, base: base as u32, registers, give });
         if self.due() {

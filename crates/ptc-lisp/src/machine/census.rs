@@ -9,8 +9,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
 use super::Machine;
-use super::fiber::{Cont, Fiber, State};
-use crate::value::{Items, Layout, LazyState, Shared, Value};
+use super::fiber::{Cont, Fiber, Frame, Handler, State};
+use crate::signal::Signal;
+use crate::value::{Items, Layout, LazyState, Meta, Shared, Value};
 
 /// Bytes of a shared body beyond its contents: counts and header.
 const BODY: usize = 64;
@@ -19,6 +20,9 @@ const BODY: usize = 64;
 #[derive(Default)]
 struct Census {
     bytes: usize,
+    /// Values looked at, which is what a census takes time for.
+    visits: usize,
+    bodies: usize,
     seen: HashSet<usize, FixedState>,
     pending: Vec<Value>,
 }
@@ -42,8 +46,8 @@ impl Machine {
         let bytes = census.bytes
             + self.heap.names.bytes()
             + self.heap.globals.text_bytes()
-            + self.heap.captures.iter().map(String::len).sum::<usize>();
-        let seen = census.seen;
+            + self.heap.captures.iter().map(|text| text.capacity() + BODY).sum::<usize>();
+        let seen = &census.seen;
         self.heap.lazies.retain(|lazy| {
             let reached = seen.contains(&(Rc::as_ptr(lazy) as usize));
             if !reached && Rc::strong_count(lazy) > 1 {
@@ -65,18 +69,72 @@ impl Machine {
         self.heap.fresh_bytes = 0;
         // A census costs time in proportion to what is live, so the next one waits for as much again.
         let room = self.heap.limits.memory.saturating_sub(bytes);
-        self.census_at = (room / 2).min(bytes.max(16 << 20)).max(1 << 16);
-        self.heap.fuel_used += (bytes / 4096) as u64;
+        self.census_at = (room / 4).min(bytes.max(16 << 20)).max(1 << 16);
+        self.heap.fuel_used += (census.bodies + census.visits / 16) as u64;
+    }
+
+    /// Makes sure that `bytes` more fit, after a census if need be. Everything live must be where the
+    /// census finds it.
+    pub(super) fn claim(&mut self, bytes: usize) -> Result<(), Box<Signal>> {
+        if self.heap.reserve(bytes).is_ok() {
+            return Ok(());
+        }
+        self.census();
+        self.heap.reserve(bytes).map_err(|_| self.out_of_memory().into())
+    }
+
+    /// Makes the stack of registers large enough. It doubles: allocators keep what it grew out of for a
+    /// while, and so all of that together is no more than what it grows into.
+    #[cold]
+    pub(super) fn grow_registers(&mut self, needed: usize) -> Result<(), Box<Signal>> {
+        let regs = &self.fiber.regs;
+        let capacity = regs.capacity();
+        let wanted = needed.max(capacity * 2).max(64);
+        self.claim((wanted - capacity) * size_of::<Value>())?;
+        let regs = &mut self.fiber.regs;
+        regs.reserve_exact(wanted - regs.len());
+        Ok(())
+    }
+
+    /// Makes room for more frames.
+    #[cold]
+    pub(super) fn grow_frames(&mut self) -> Result<(), Box<Signal>> {
+        let more = self.fiber.frames.len().max(16);
+        self.claim(more * size_of::<Frame>())?;
+        self.fiber.frames.reserve_exact(more);
+        Ok(())
+    }
+
+    /// Makes room for more open `try`s.
+    #[cold]
+    pub(super) fn grow_handlers(&mut self) -> Result<(), Box<Signal>> {
+        let more = self.fiber.handlers.len().max(16);
+        self.claim(more * size_of::<Handler>())?;
+        self.fiber.handlers.reserve_exact(more);
+        Ok(())
+    }
+
+    /// Makes room for more continuations.
+    #[cold]
+    pub(super) fn grow_conts(&mut self) -> Result<(), Box<Signal>> {
+        let more = self.fiber.conts.len().max(16);
+        self.claim(more * size_of::<Cont>())?;
+        self.fiber.conts.reserve_exact(more);
+        Ok(())
     }
 }
 
 impl Census {
     fn fiber(&mut self, fiber: &Fiber) {
-        self.bytes += fiber.regs.capacity() * size_of::<Value>() + fiber.frames.capacity() * 24;
+        self.bytes += fiber.regs.capacity() * size_of::<Value>()
+            + fiber.frames.capacity() * size_of::<Frame>()
+            + fiber.handlers.capacity() * size_of::<Handler>()
+            + fiber.conts.capacity() * size_of::<Cont>();
         fiber.regs.iter().for_each(|value| self.visit(value));
         for cont in &fiber.conts {
             match cont {
                 Cont::Force(lazies, thunk) => {
+                    self.bytes += lazies.capacity() * size_of::<usize>();
                     self.visit(thunk);
                     lazies.iter().for_each(|lazy| self.visit(&Value::Lazy(lazy.clone())));
                 }
@@ -104,6 +162,7 @@ impl Census {
 
     /// Notes a value; shared bodies are visited once.
     fn visit(&mut self, value: &Value) {
+        self.visits += 1;
         match value {
             Value::Str(crate::value::Text::Long(text)) => {
                 if Rc::strong_count(text) == 1 || self.seen.insert(Rc::as_ptr(text) as usize) {
@@ -115,8 +174,33 @@ impl Census {
         }
     }
 
-    fn first(&mut self, at: usize) -> bool {
-        self.seen.insert(at)
+    /// Whether a body is met for the first time. One that only its owner and the list of pending values
+    /// hold cannot be met again, so it need not be remembered.
+    fn first<T: ?Sized>(&mut self, body: &Rc<T>) -> bool {
+        const OWNER_AND_PENDING: usize = 2;
+        self.bodies += 1;
+        Rc::strong_count(body) <= OWNER_AND_PENDING
+            || self.seen.insert(Rc::as_ptr(body) as *const u8 as usize)
+    }
+
+    /// Whether something inside of a body, which is never pending itself, is met for the first time.
+    fn alone_or_new<T: ?Sized>(&mut self, part: &Rc<T>) -> bool {
+        Rc::strong_count(part) == 1 || self.seen.insert(Rc::as_ptr(part) as *const u8 as usize)
+    }
+
+    fn meta(&mut self, meta: &Meta) {
+        if let Some(meta) = meta
+            && self.alone_or_new(meta)
+        {
+            self.bytes += BODY;
+            self.visit(meta);
+        }
+    }
+
+    /// Whether a body that the heap lists is met for the first time; it is remembered in any case.
+    fn listed<T>(&mut self, body: &Rc<T>) -> bool {
+        self.bodies += 1;
+        self.seen.insert(Rc::as_ptr(body) as usize)
     }
 
     fn run(&mut self) {
@@ -145,69 +229,76 @@ impl Census {
 
     fn body(&mut self, value: &Value) {
         match value {
-            Value::Vec(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Vec(body) if self.first(body) => {
                 self.bytes += BODY + body.items.capacity() * size_of::<Value>();
-                self.all(body.items.iter().chain(body.meta.as_deref()));
+                self.all(&body.items);
+                self.meta(&body.meta);
             }
-            Value::Seq(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Seq(body) if self.first(body) => {
                 self.bytes += BODY;
                 self.pending.push(Value::Vec(body.items.clone()));
-                self.all(body.meta.as_deref());
+                self.meta(&body.meta);
             }
-            Value::Cons(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Cons(body) if self.first(body) => {
                 self.bytes += BODY + 2 * size_of::<Value>();
-                self.all([&body.first, &body.rest].into_iter().chain(body.meta.as_deref()));
+                self.all([&body.first, &body.rest]);
+                self.meta(&body.meta);
             }
-            Value::Lazy(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Lazy(body) if self.listed(body) => {
                 self.bytes += BODY;
                 if let LazyState::Thunk(value) | LazyState::Done(value) = &*body.state.borrow() {
                     self.visit(value);
                 }
             }
-            Value::Map(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Map(body) if self.first(body) => {
                 self.bytes += BODY + body.table.bytes();
                 self.layout(body.table.layout());
-                self.all(body.table.slots().iter().chain(body.meta.as_deref()));
+                self.all(body.table.slots());
+                self.meta(&body.meta);
             }
-            Value::Set(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Set(body) if self.first(body) => {
                 self.bytes += BODY;
                 self.layout(body.table.layout());
-                self.all(body.meta.as_deref());
+                self.meta(&body.meta);
             }
-            Value::Sorted(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Sorted(body) if self.first(body) => {
                 self.bytes += BODY + body.entries.capacity() * 2 * size_of::<Value>();
                 self.all(body.entries.iter().flat_map(|(key, value)| [key, value]));
+                self.meta(&body.meta);
                 if let crate::value::Ordering::By(function) = &body.ordering {
                     self.visit(function);
                 }
             }
-            Value::Fn(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Fn(body) if self.first(body) => {
                 self.bytes += BODY;
-                if self.first(Rc::as_ptr(&body.captures) as *const u8 as usize) {
+                if self.alone_or_new(&body.captures) {
                     self.bytes += body.captures.len() * size_of::<Value>();
+                    self.all(&*body.captures);
                 }
-                self.all(body.captures.iter().chain(body.meta.as_deref()));
+                self.meta(&body.meta);
             }
-            Value::Cell(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Cell(body) if self.listed(body) => {
                 self.bytes += BODY + 64;
                 let state = body.state.borrow();
                 self.all([&state.value, &state.validator, &state.watches]);
+                self.meta(&state.meta);
             }
-            Value::Ex(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Ex(body) if self.first(body) => {
                 self.bytes += BODY + body.error.message.len();
                 self.all([&body.data, &body.cause]);
             }
-            Value::Reduced(body) if self.first(Rc::as_ptr(body) as usize) => {
+            Value::Reduced(body) if self.first(body) => {
                 self.bytes += BODY;
                 self.visit(body);
             }
             Value::Big(body) => self.bytes += BODY + body.bits() as usize / 8,
-            Value::Iter(items) => {
-                let items = items.borrow().clone();
+            Value::Iter(body) if self.first(body) => {
+                self.bytes += BODY;
+                let items = body.borrow().clone();
                 self.items(&items);
             }
-            Value::Regex(body) if self.first(Rc::as_ptr(body) as usize) => {
-                self.bytes += BODY + 16 * body.source.len() + 1024;
+            Value::Regex(body) if self.first(body) => {
+                self.bytes += BODY + body.source.len() + body.matcher.bytes();
             }
             Value::Range(_) | Value::Time(_) => self.bytes += BODY,
             _ => {}

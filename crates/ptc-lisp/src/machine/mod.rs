@@ -96,6 +96,8 @@ pub(crate) struct Pending {
     pub(crate) args: Value,
     /// Whether the host has it.
     pub(crate) handed_out: bool,
+    /// How much text the arguments are, while the host does not have it.
+    pub(crate) bytes: usize,
 }
 
 impl Pending {
@@ -135,12 +137,14 @@ pub struct Machine {
     pub(crate) stop_at: u64,
     /// Fresh bytes at which a census is due.
     pub(crate) census_at: usize,
+    /// Whether the native that runs now has asked for a census before.
+    pub(crate) reclaimed: bool,
 }
 
 impl Machine {
     /// A machine without definitions, tools and inputs.
     pub fn new(limits: Limits) -> Self {
-        let census_at = (limits.memory / 2).max(1 << 16);
+        let census_at = first_census(&limits);
         let heap = Heap::new(crate::core::names(), limits);
         Machine {
             heap,
@@ -164,12 +168,13 @@ impl Machine {
             late: None,
             stop_at: 0,
             census_at,
+            reclaimed: false,
         }
     }
 
     /// Sets what the next program may use.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.census_at = (limits.memory / 2).max(1 << 16);
+        self.census_at = first_census(&limits);
         self.heap.limits = limits;
     }
 
@@ -376,6 +381,12 @@ impl Machine {
         }
         Value::Nil
     }
+}
+
+/// How much may be fresh before the first census: a quarter of what there is, so that garbage cannot pass
+/// for data that a native makes.
+fn first_census(limits: &Limits) -> usize {
+    (limits.memory / 4).clamp(1 << 16, 16 << 20)
 }
 
 /// What the analyzer may ask about this machine.

@@ -11,7 +11,7 @@ use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::globals::Origin;
 use crate::signal::{Res, Signal};
-use crate::value::{Closure, Items, MapObj, Shape, Table, Value};
+use crate::value::{Closure, Items, MapObj, Shape, Table, Value, ledger};
 
 /// What the loop does after an instruction.
 pub(super) enum Go {
@@ -279,8 +279,12 @@ impl Machine {
                     Op::Try { dst, to } => {
                         let frames = self.fiber.frames.len();
                         let conts = self.fiber.conts.len();
+                        let grown = match self.fiber.handlers.len() == self.fiber.handlers.capacity() {
+                            true => self.grow_handlers(),
+                            false => Ok(()),
+                        };
                         self.fiber.handlers.push(Handler { frames, conts, dst, to });
-                        Ok(Go::On)
+                        grown.map(|()| Go::On)
                     }
                     Op::EndTry => {
                         self.fiber.handlers.pop();
@@ -399,6 +403,7 @@ impl Machine {
             table.insert(std::mem::take(&mut pair[0]), std::mem::take(&mut pair[1]));
         }
         self.heap.allocated(64 + 32 * pairs);
+        self.heap.fuel_used += ledger::take();
         self.put_deep(base, dst, Value::map(table))
     }
 
@@ -408,7 +413,9 @@ impl Machine {
         }
         let members: Vec<Value> = self.window(base, first, count).iter_mut().map(std::mem::take).collect();
         self.heap.allocated(64 + 16 * count);
-        self.put_deep(base, dst, Value::set_of(members))
+        let set = Value::set_of(members);
+        self.heap.fuel_used += ledger::take();
+        self.put_deep(base, dst, set)
     }
 
     /// `(get map :key)`
@@ -473,12 +480,7 @@ impl Machine {
     }
 
     pub(super) fn out_of_memory(&self) -> Error {
-        let limit = self.heap.limits.memory;
-        Error::new(
-            ErrorKind::MemoryExceeded,
-            format!("the program needs more than its {limit} bytes of memory"),
-        )
-        .hint("keep less at once: filter early, aggregate with reduce, return less")
+        self.heap.out_of_memory()
     }
 }
 

@@ -7,7 +7,7 @@ use super::run::Go;
 use super::{Call, Machine, Signal, Step, Stop};
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
-use crate::value::Value;
+use crate::value::{Value, ledger};
 
 impl Machine {
     /// Runs the loaded program for about `slice` units of fuel.
@@ -17,6 +17,15 @@ impl Machine {
         }
         let limit = self.heap.limits.fuel;
         self.stop_at = self.heap.fuel_used.saturating_add(slice).min(limit);
+        ledger::open(self.heap.fuel_left());
+        let step = self.advance();
+        self.heap.fuel_used = self.heap.fuel_used.saturating_add(ledger::take());
+        ledger::close();
+        step
+    }
+
+    /// Runs fibers until the host must act.
+    fn advance(&mut self) -> Step {
         loop {
             if self.late.is_none() && !matches!(self.fiber.state, State::Ready) && !self.switch() {
                 return self.calls();
@@ -98,8 +107,14 @@ impl Machine {
 
     fn done(&mut self, value: Value, signal: Signal) -> Step {
         // What leaves the machine is realised throughout; lazy sequences are made to run first.
-        if crate::heap::has_lazy(&value) {
-            return self.realise_result(value, signal);
+        if let Err(request) = self.heap.realised(&value) {
+            return match *request {
+                crate::signal::Signal::Raise(error) => self.fail(error),
+                _ => self.realise_result(value, signal),
+            };
+        }
+        if let Err(error) = self.check_output(&value, 0, "the result") {
+            return self.fail(error);
         }
         self.result = value.clone();
         let keep = signal != Signal::Fail;

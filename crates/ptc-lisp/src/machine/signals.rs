@@ -11,6 +11,7 @@ use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
 use crate::heap::not_seqable;
 use crate::signal::{Signal, ToolRequest};
+use crate::value::extent::extent;
 use crate::value::{ExObj, Items, LazyObj, LazyState, MAX_DEPTH, Shared, Value};
 
 impl Machine {
@@ -39,7 +40,9 @@ impl Machine {
             Signal::Reclaim(bytes) => {
                 self.again();
                 self.census();
-                if self.heap.live_bytes.saturating_add(bytes) > self.heap.limits.memory {
+                // Asked twice in a row, a census does not help.
+                let again = std::mem::replace(&mut self.reclaimed, true);
+                if again || self.heap.live_bytes.saturating_add(bytes) > self.heap.limits.memory {
                     return self.raise(self.out_of_memory());
                 }
                 Go::Frame
@@ -117,6 +120,7 @@ impl Machine {
     }
 
     fn unwind(&mut self, ex: Rc<ExObj>) -> Go {
+        self.reclaimed = false;
         let Some(handler) = self.fiber.handlers.pop() else {
             return Go::stop(Stop::Thrown(ex));
         };
@@ -143,6 +147,11 @@ impl Machine {
         match state {
             LazyState::Thunk(thunk) => {
                 self.fiber.conts.push(Cont::Force(vec![lazy], thunk.clone()));
+                if self.fiber.conts.len() == self.fiber.conts.capacity()
+                    && let Err(signal) = self.grow_conts()
+                {
+                    return self.signal(signal, None);
+                }
                 self.run_thunk(thunk)
             }
             LazyState::Done(value) => {
@@ -192,6 +201,7 @@ impl Machine {
                                 ));
                             };
                             lazies.push(inner.clone());
+                            self.heap.allocated(size_of::<usize>() * 2);
                             self.fiber.conts.push(Cont::Force(lazies, next.clone()));
                             return self.run_thunk(next);
                         }
@@ -250,7 +260,11 @@ impl Machine {
         loop {
             match self.fiber.conts.last_mut() {
                 Some(Cont::Realise(items)) => match items.next() {
-                    Ok(Some(_)) => self.heap.fuel_used += 1,
+                    Ok(Some(_)) => {
+                        if let Err(signal) = self.heap.work(1) {
+                            return self.signal(signal, None);
+                        }
+                    }
                     Ok(None) => {
                         self.fiber.conts.pop();
                         return Go::Frame;
@@ -268,7 +282,9 @@ impl Machine {
                     };
                     match items.next() {
                         Ok(Some(item)) => {
-                            self.heap.fuel_used += 1;
+                            if let Err(signal) = self.heap.work(1) {
+                                return self.signal(signal, None);
+                            }
                             if item.shape().lazy
                                 && let Some(inner) = Items::over(&item)
                             {
@@ -301,12 +317,30 @@ impl Machine {
             let message = format!("the program made more than its {limit} tool calls");
             return self.raise(Error::new(ErrorKind::ToolCallLimit, message));
         }
+        let waiting: usize = self.pending.iter().filter(|call| !call.handed_out).map(|call| call.bytes).sum();
+        let bytes = match self.check_output(&request.args, waiting, "what the tools are given") {
+            Ok(bytes) => bytes,
+            Err(error) => return self.raise(error),
+        };
         self.tool_calls += 1;
         let id = self.tool_calls;
         self.fiber.state = State::Waiting { call: id, give: dst };
-        self.pending.push(Pending { id, tool: request.tool, args: request.args, handed_out: false });
+        self.pending.push(Pending { id, tool: request.tool, args: request.args, handed_out: false, bytes });
         self.restore_window();
         Go::stop(Stop::Blocked)
+    }
+
+    /// Measures what is about to leave the machine beside what waits already.
+    pub(super) fn check_output(&mut self, value: &Value, waiting: usize, what: &str) -> Result<usize, Error> {
+        let limit = self.heap.limits.output_bytes;
+        let bytes = extent(value, &self.heap.names, limit.saturating_sub(waiting));
+        self.heap.fuel_used += (bytes / 64) as u64;
+        if bytes.saturating_add(waiting) <= limit {
+            return Ok(bytes);
+        }
+        let message = format!("{what} would be more than {limit} bytes of text");
+        Err(Error::new(ErrorKind::OutputExceeded, message)
+            .hint("give less: a count, a summary, or the first few with take"))
     }
 
     /// Splits into fibers, one per function.

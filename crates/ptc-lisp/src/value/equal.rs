@@ -1,17 +1,15 @@
-//! Equality and hashing.
+//! Equality.
 //!
 //! `=` is loose about numbers: 1 equals 1.0, also inside vectors and map values. Keys of maps and
 //! members of sets are matched strictly, so `{1 :a 1.0 :b}` has two entries.
 
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
 
-use foldhash::fast::FixedState;
 use num_traits::ToPrimitive;
 
 use super::order::big_with_float;
-use super::{Items, MapObj, Meter, SortedObj, Table, Value};
+use super::{Items, MapObj, Meter, SortedObj, Table, Text, Value, ledger};
 
 /// `=`: structural, numbers by value.
 pub fn equals(a: &Value, b: &Value) -> bool {
@@ -29,9 +27,31 @@ pub fn same_key(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Kw(a), Value::Kw(b)) => a == b,
         (Value::Int(a), Value::Int(b)) => a == b,
-        (Value::Str(a), Value::Str(b)) => a.is(b),
-        _ => same(a, b, true, &mut Meter::unlimited()),
+        (Value::Str(a), Value::Str(b)) => same_text(a, b),
+        _ if a.is_scalar() != b.is_scalar() => false,
+        _ => same_parts_of_keys(a, b),
     }
+}
+
+#[inline]
+fn same_text(a: &Text, b: &Text) -> bool {
+    if let (Text::Long(x), Text::Long(y)) = (a, b)
+        && x.len() == y.len()
+    {
+        ledger::note((x.len() / 64) as u64);
+    }
+    a.is(b)
+}
+
+fn same_parts_of_keys(a: &Value, b: &Value) -> bool {
+    let left = ledger::left();
+    if left == 0 {
+        return false;
+    }
+    let mut meter = Meter::new(left);
+    let same = same(a, b, true, &mut meter);
+    ledger::note(meter.used() as u64);
+    same
 }
 
 fn same(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
@@ -159,116 +179,16 @@ impl Value {
     }
 }
 
-/// How many parts of a key take part in its hash at most: equality decides in the end.
-pub const HASHED_PARTS: usize = 1024;
-
-/// Elements of a sequence beyond this do not take part in its hash.
-const HASHED_ITEMS: usize = 64;
-
-/// Feeds a key to a hasher; keys that are [`same_key`] feed the same.
-pub fn hash_key(key: &Value, state: &mut impl Hasher) {
-    hash_parts(key, HASHED_PARTS, state);
-}
-
-/// Feeds up to about `room` parts of a key. Every child of a container gets an equal share of the room,
-/// whatever the order of children, so shared parts cannot make a hash take long.
-fn hash_parts(key: &Value, room: usize, state: &mut impl Hasher) {
-    match key {
-        Value::Unbound | Value::Nil => state.write_u8(0),
-        Value::Bool(value) => value.hash(state),
-        Value::Int(value) => state.write_i64(*value),
-        Value::Float(value) => state.write_u64(if *value == 0.0 { 0 } else { value.to_bits() }),
-        Value::Kw(name) => state.write_u32(name.0),
-        Value::Sym(name) => {
-            state.write_u8(1);
-            state.write_u32(name.0);
-        }
-        Value::Tool(name) | Value::Var(name) | Value::Type(name) => state.write_u32(name.0),
-        Value::Str(text) => state.write(text.as_bytes()),
-        Value::Big(value) => value.hash(state),
-        Value::Builtin(id) => id.hash(state),
-        Value::Map(body) => hash_entries(body.table.len(), body.table.iter(), room, state),
-        Value::Sorted(body) if !body.is_set => {
-            let entries = body.entries.iter().map(|(key, value)| (key, value));
-            hash_entries(body.entries.len(), entries, room, state);
-        }
-        Value::Set(body) => hash_members(body.table.len(), body.table.keys(), room, state),
-        Value::Sorted(body) => {
-            hash_members(body.entries.len(), body.entries.iter().map(|(key, _)| key), room, state);
-        }
-        Value::Regex(body) => body.source.hash(state),
-        Value::Time(body) => body.hash(state),
-        Value::Fn(body) => state.write_usize(Rc::as_ptr(body) as usize),
-        Value::Cell(body) => state.write_usize(Rc::as_ptr(body) as usize),
-        Value::Ex(body) => state.write_usize(Rc::as_ptr(body) as usize),
-        Value::Reduced(body) => hash_parts(body, room / 2, state),
-        Value::Iter(_) => {}
-        Value::Vec(_) | Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => {
-            state.write_u8(4);
-            hash_items(key, room, state);
-        }
-    }
-}
-
-fn hash_items(sequence: &Value, room: usize, state: &mut impl Hasher) {
-    if let Value::Vec(body) = sequence {
-        let items = &body.items[..body.items.len().min(HASHED_ITEMS)];
-        if items.len() <= room {
-            items.iter().for_each(|item| hash_parts(item, room / items.len(), state));
-        }
-        return;
-    }
-    let mut walk = Items::over(sequence).unwrap_or(Items::Empty);
-    let items: Vec<Value> = std::iter::from_fn(|| walk.next().ok().flatten()).take(HASHED_ITEMS).collect();
-    if items.len() <= room {
-        items.iter().for_each(|item| hash_parts(item, room / items.len(), state));
-    }
-}
-
-fn hash_entries<'a>(
-    count: usize,
-    entries: impl Iterator<Item = (&'a Value, &'a Value)>,
-    room: usize,
-    state: &mut impl Hasher,
-) {
-    state.write_usize(count);
-    if count * 2 <= room {
-        let part = room / (count * 2).max(1);
-        let hashes = entries.map(|(key, value)| parts_hash(&[key, value], part));
-        state.write_u64(hashes.fold(2, u64::wrapping_add));
-    }
-}
-
-fn hash_members<'a>(
-    count: usize,
-    members: impl Iterator<Item = &'a Value>,
-    room: usize,
-    state: &mut impl Hasher,
-) {
-    state.write_usize(count);
-    if count <= room {
-        let part = room / count.max(1);
-        let hashes = members.map(|member| parts_hash(&[member], part));
-        state.write_u64(hashes.fold(3, u64::wrapping_add));
-    }
-}
-
-fn parts_hash(parts: &[&Value], room: usize) -> u64 {
-    let mut hasher = FixedState::with_seed(7).build_hasher();
-    parts.iter().for_each(|part| hash_parts(part, room, &mut hasher));
-    hasher.finish()
-}
-
-/// A hash for programs (`hash`): the same in every process.
-pub fn stable_hash(value: &Value) -> i64 {
-    i64::from((parts_hash(&[value], HASHED_PARTS) >> 16) as i32)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::names::Names;
+    use crate::value::hash::stable_hash;
     use crate::value::order;
+
+    fn hash(value: &Value) -> i64 {
+        stable_hash(value, u64::MAX).0
+    }
 
     /// A value that is a tree of 2^`levels` leaves, though its parts are shared.
     fn doubled(levels: usize, wrap: fn(Value) -> Value) -> Value {
@@ -294,7 +214,7 @@ mod tests {
             assert!(equals_within(&a, &b, &mut meter));
             assert!(meter.used() < 100_000);
             assert!(same_key(&a, &b));
-            assert_eq!(stable_hash(&a), stable_hash(&b));
+            assert_eq!(hash(&a), hash(&b));
         }
         let (a, b) = (doubled(200, pair), doubled(200, pair));
         assert!(order::compare(&a, &b, &Names::default()).is_ok_and(Ordering::is_eq));
@@ -319,12 +239,12 @@ mod tests {
         ];
         for other in &sequences {
             assert!(same_key(&sequences[0], other));
-            assert_eq!(stable_hash(&sequences[0]), stable_hash(other));
+            assert_eq!(hash(&sequences[0]), hash(other));
         }
         let entries = |order: [i64; 3]| Value::map_of(order.map(|n| (Value::Int(n), pair(Value::Int(n)))));
         let maps = [entries([1, 2, 3]), entries([3, 1, 2])];
         assert!(same_key(&maps[0], &maps[1]));
-        assert_eq!(stable_hash(&maps[0]), stable_hash(&maps[1]));
+        assert_eq!(hash(&maps[0]), hash(&maps[1]));
     }
 
     #[test]

@@ -5,14 +5,14 @@
 //! collisions harmless without making any result vary.
 
 use std::cell::RefCell;
-use std::hash::{BuildHasher, Hasher};
 use std::rc::{Rc, Weak};
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::equal::{hash_key, same_key};
+use super::equal::same_key;
+use super::hash::hash_key;
 use super::{Shared, Value};
 
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
@@ -79,9 +79,7 @@ impl Clone for Layout {
 }
 
 fn hash(key: &Value) -> u32 {
-    let mut hasher = SEED.build_hasher();
-    hash_key(key, &mut hasher);
-    (hasher.finish() >> 32) as u32
+    (hash_key(key, &*SEED) >> 32) as u32
 }
 
 /// Spreads a hash over the 64 bits that the index wants.

@@ -67,7 +67,8 @@ impl Meter {
     }
 }
 
-fn address(value: &Value) -> Option<usize> {
+/// Where a container is in memory.
+pub(super) fn address(value: &Value) -> Option<usize> {
     fn of<T>(body: &Shared<T>) -> Option<usize> {
         Some(Shared::as_ptr(body).addr())
     }

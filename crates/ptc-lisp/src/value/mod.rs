@@ -7,8 +7,12 @@
 //! code that walks values may recurse on the native stack.
 
 pub mod equal;
+pub mod extent;
+pub mod hash;
 pub mod items;
 pub mod layout;
+pub mod laziness;
+pub mod ledger;
 pub mod meter;
 pub mod order;
 pub mod print;

@@ -217,11 +217,8 @@ impl<'a> Printer<'a> {
 
     /// The contents of a cell, without following further cells.
     fn simple(&mut self, value: &Value) -> Result<(), TooLong> {
-        if matches!(value, Value::Cell(_)) || holds_cell(value) {
-            self.text("…")
-        } else {
-            self.value(value)
-        }
+        let mut room = 10_000;
+        if is_simple(value, &mut room) { self.value(value) } else { self.text("…") }
     }
 
     fn quoted(&mut self, text: &str) -> Result<(), TooLong> {
@@ -292,14 +289,17 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn holds_cell(value: &Value) -> bool {
+/// Whether a value is small and leads to no further cell: only plain data does not, at any depth.
+fn is_simple(value: &Value, room: &mut usize) -> bool {
+    let Some(left) = room.checked_sub(1) else { return false };
+    *room = left;
     match value {
-        Value::Vec(body) => body.items.iter().any(|item| matches!(item, Value::Cell(_)) || holds_cell(item)),
+        Value::Vec(body) => body.items.iter().all(|item| is_simple(item, room)),
         Value::Map(body) => {
-            body.table.values().any(|item| matches!(item, Value::Cell(_)) || holds_cell(item))
+            body.table.iter().all(|(key, value)| is_simple(key, room) && is_simple(value, room))
         }
-        Value::Cell(_) | Value::Fn(_) | Value::Cons(_) | Value::Lazy(_) | Value::Seq(_) => true,
-        _ => false,
+        Value::Set(body) => body.table.keys().all(|key| is_simple(key, room)),
+        _ => value.is_scalar() || matches!(value, Value::Time(_) | Value::Range(_)),
     }
 }
 

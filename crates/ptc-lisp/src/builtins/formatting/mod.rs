@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
-use crate::value::equal::stable_hash;
+use crate::value::hash::stable_hash;
 use crate::value::text::{byte_offset, char_count};
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -304,6 +304,6 @@ fn hash_code(value: &Value) -> u32 {
             .as_str()
             .encode_utf16()
             .fold(0u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into())),
-        _ => stable_hash(value) as u32,
+        _ => stable_hash(value, 1 << 20).0 as u32,
     }
 }

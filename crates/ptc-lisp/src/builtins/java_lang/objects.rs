@@ -9,7 +9,8 @@ use super::strings::text_distance;
 use super::{delegate, no_method};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::equal::{same_key, stable_hash};
+use crate::value::equal::same_key;
+use crate::value::hash::stable_hash;
 use crate::value::order::{compare, compare_numbers};
 use crate::value::{Time, Value};
 
@@ -208,7 +209,9 @@ pub(super) fn hash_code(heap: &mut Heap, value: &Value) -> Res<i32> {
         }
         _ => {
             heap.realised(value)?;
-            stable_hash(value).to_i32().unwrap_or_default()
+            let (hash, steps) = stable_hash(value, heap.fuel_left());
+            heap.work(usize::try_from(steps).unwrap_or(usize::MAX))?;
+            hash.to_i32().unwrap_or_default()
         }
     })
 }
