@@ -74,15 +74,18 @@ fn memory() -> Value {
                (sort-by :total >)
                (take 5)))";
     let mut figures = Map::new();
-    for (name, source) in [("one call", small), ("twelve lines of code", usual)] {
-        figures.insert(format!("bytes of a waiting program, {name}"), json!(waiting_bytes(source, COUNT)));
+    for (name, source) in [("one call", small), ("nine lines of code", usual)] {
+        for (how, park_after) in [("", None), (", parked", Some(Duration::ZERO))] {
+            let bytes = waiting_bytes(source, COUNT, park_after);
+            figures.insert(format!("bytes of a waiting program, {name}{how}"), json!(bytes));
+        }
     }
     Value::Object(figures)
 }
 
-fn waiting_bytes(source: &str, count: usize) -> u64 {
+fn waiting_bytes(source: &str, count: usize, park_after: Option<Duration>) -> u64 {
     runtime().block_on(async {
-        let pool = pool();
+        let pool = Pool::new(PoolConfig { workers: WORKERS, park_after, ..PoolConfig::default() });
         let begun = Arc::new(Mutex::new(0));
         let count_up = begun.clone();
         let wait = Tool::future(move |_| {
@@ -91,7 +94,8 @@ fn waiting_bytes(source: &str, count: usize) -> u64 {
         });
         let program = Program::new(source).tools(Tools::new().with("wait", wait));
         let all_wait = async |expected: usize| {
-            while *begun.lock().expect("nobody panics") < expected {
+            let parked = || park_after.is_none() || pool.stats().parked as usize >= expected;
+            while *begun.lock().expect("nobody panics") < expected || !parked() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };

@@ -34,7 +34,8 @@ pub(crate) enum Turn {
 pub(crate) struct Drive {
     pub flight: Flight,
     pub cancel: Option<Cancel>,
-    manifest: Manifest,
+    /// Whether the machine has the program.
+    loaded: bool,
     started: Instant,
     timeout: Option<Duration>,
     /// Time spent running and waiting for tools.
@@ -50,7 +51,7 @@ impl Drive {
         Drive {
             flight: Flight::new(tools, ground),
             cancel,
-            manifest: Manifest::default(),
+            loaded: false,
             started: Instant::now(),
             timeout,
             spent: Duration::ZERO,
@@ -64,8 +65,8 @@ impl Drive {
         let begun = Instant::now();
         let loaded = machine.load(source);
         self.spent += begun.elapsed();
-        self.manifest = loaded?;
-        Ok(())
+        self.loaded = loaded.is_ok();
+        loaded.map(drop)
     }
 
     /// Runs the program for about `fuel` units, or until it waits or ends.
@@ -81,9 +82,7 @@ impl Drive {
     }
 
     fn steps(&mut self, machine: &mut Machine, fuel: u64) -> Turn {
-        if self.waiting.is_some()
-            && let Err(error) = self.answer(machine)
-        {
+        if let Err(error) = self.answer(machine) {
             return Turn::Over(Err(error));
         }
         let mut left = fuel;
@@ -100,7 +99,7 @@ impl Drive {
                 Step::Calls(calls) => {
                     self.flight.start(calls);
                     self.waiting = Some(Instant::now());
-                    if !self.flight.is_complete() {
+                    if !self.is_ready() {
                         return Turn::Waits;
                     }
                     if let Err(error) = self.answer(machine) {
@@ -116,9 +115,6 @@ impl Drive {
 
     /// Hands the answers of a step to the machine.
     fn answer(&mut self, machine: &mut Machine) -> Result<(), Error> {
-        if let Some(since) = self.waiting.take() {
-            self.spent += since.elapsed();
-        }
         for (id, answer) in self.flight.answers() {
             machine.answer(id, answer)?;
         }
@@ -128,7 +124,22 @@ impl Drive {
     /// Takes the reply to a call; true if the program can go on.
     pub fn land(&mut self, id: u64, reply: Reply) -> bool {
         self.flight.land(id, reply);
-        self.waiting.is_some() && self.flight.is_complete()
+        self.is_ready()
+    }
+
+    /// Whether the wait for tools is over just now.
+    fn is_ready(&mut self) -> bool {
+        let ready = self.waiting.filter(|_| self.flight.is_complete());
+        if let Some(since) = ready {
+            self.spent += since.elapsed();
+            self.waiting = None;
+        }
+        ready.is_some()
+    }
+
+    /// Since when the program has been waiting for tools.
+    pub fn waiting_since(&self) -> Option<Instant> {
+        self.waiting
     }
 
     /// When a program that waits must be looked at again, for its own limit or that of a tool.
@@ -147,7 +158,7 @@ impl Drive {
             return Err(late(timeout));
         }
         self.flight.expire(now);
-        Ok(self.flight.is_complete())
+        Ok(self.is_ready())
     }
 
     fn in_time(&self) -> Result<(), Error> {
@@ -162,7 +173,7 @@ impl Drive {
         Ran {
             result,
             calls: std::mem::take(&mut self.flight.log),
-            manifest: std::mem::take(&mut self.manifest),
+            manifest: if self.loaded { machine.manifest().clone() } else { Manifest::default() },
             elapsed: self.started.elapsed(),
             turns: self.turns,
         }

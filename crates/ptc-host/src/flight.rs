@@ -98,6 +98,11 @@ impl Flight {
         Flight { tools, ground, queue: VecDeque::new(), out: Vec::new(), landed: Vec::new(), log: Vec::new() }
     }
 
+    /// Starts from another place from now on; no call is out.
+    pub fn move_to(&mut self, post: Post) {
+        self.ground.post = post;
+    }
+
     /// Starts the calls of a step.
     pub fn start(&mut self, calls: Vec<Call>) {
         // Most programs that wait make one call at a time, and many may be waiting: no spare room.

@@ -13,13 +13,22 @@ use crate::cancel::Cancel;
 use crate::flight::Called;
 use crate::tools::Tools;
 
+/// Inputs of a program, which programs may share.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// A JSON object by name.
+    Json(Arc<Json>),
+    /// The text of one, read straight into the machine.
+    Text(Arc<str>),
+}
+
 /// A program with all that it may see and use.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Its text.
     pub source: Arc<str>,
     /// Its inputs, read as `data/name`. Without any, a program of a session sees those of the one before.
-    pub data: Option<Arc<Json>>,
+    pub data: Option<Data>,
     /// The tools it may call.
     pub tools: Tools,
     /// What it may use.
@@ -53,7 +62,14 @@ impl Program {
     /// With inputs: a JSON object by name. An `Arc` shares them between programs.
     #[must_use]
     pub fn data(mut self, data: impl Into<Arc<Json>>) -> Self {
-        self.data = Some(data.into());
+        self.data = Some(Data::Json(data.into()));
+        self
+    }
+
+    /// With inputs as the text of a JSON object, which saves a detour.
+    #[must_use]
+    pub fn data_text(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.data = Some(Data::Text(text.into()));
         self
     }
 
@@ -110,7 +126,11 @@ impl Program {
         machine.set_tools(self.tools.names().map(str::to_owned));
         machine.set_clock(self.clock_ms.unwrap_or_else(now_ms));
         machine.set_seed(self.seed);
-        self.data.as_ref().map_or(Ok(()), |data| machine.set_data(data))
+        match &self.data {
+            Some(Data::Json(json)) => machine.set_data(json),
+            Some(Data::Text(text)) => machine.set_data_json(text),
+            None => Ok(()),
+        }
     }
 }
 

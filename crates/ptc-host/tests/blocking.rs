@@ -90,13 +90,16 @@ fn an_outcome_tells_everything() {
 }
 
 #[test]
-fn inputs_and_programs_that_make_no_sense_are_errors() {
+fn inputs_are_json_and_what_makes_no_sense_is_an_error() {
     let too_deep = || {
         let deep = (0..1_100).fold(json!(1), |inner, _| Value::Array(vec![inner]));
         run_blocking(&Program::new("1").data(json!({"deep": deep})))
     };
     let outcome = std::thread::Builder::new().stack_size(STACK).spawn(too_deep).unwrap().join().unwrap();
     assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::NestingTooDeep);
+    let text = Program::new("(:n (first data/rows))");
+    assert_eq!(run_blocking(&text.clone().data_text(r#"{"rows": [{"n": 7}]}"#)).value, "7");
+    assert!(run_blocking(&text.data_text("{")).result.is_err());
     assert_eq!(run_blocking(&Program::new("(+ 1")).result.unwrap_err().kind, ErrorKind::Parse);
     let unknown = run_blocking(&Program::new("(tool/nope {})").tools(tools())).result.unwrap_err();
     assert_eq!(unknown.kind, ErrorKind::UnknownTool);
@@ -152,7 +155,7 @@ fn a_program_ends_with_its_time() {
     let closed = std::sync::Mutex::new(closed);
     let stuck = Tool::blocking(move |_| closed.lock().unwrap().recv().map(|()| json!(1)));
     let waits = Program::new("(tool/stuck {})").tools(Tools::new().with("stuck", stuck));
-    let outcome = run_blocking(&waits.timeout(Duration::from_millis(10)));
+    let outcome = run_blocking(&waits.timeout(Duration::from_millis(500)));
     assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Timeout);
     assert_eq!(outcome.calls[0].end, CallEnd::Unanswered);
     drop(gate);

@@ -14,6 +14,11 @@ fn pool(workers: usize) -> Pool {
     Pool::new(PoolConfig { workers, ..PoolConfig::default() })
 }
 
+/// A pool that parks whatever waits.
+fn parking_pool(workers: usize) -> Pool {
+    Pool::new(PoolConfig { workers, park_after: Some(Duration::ZERO), ..PoolConfig::default() })
+}
+
 fn endless() -> Program {
     Program::new("(loop [] (recur))").limits(Limits { fuel: u64::MAX, ..Limits::default() })
 }
@@ -86,17 +91,21 @@ async fn every_driver_gives_the_same_outcome() {
         )
         .concurrency(8);
     let limits = Limits { fuel: 300_000, tool_calls: 100, ..Limits::default() };
-    let pool = pool(2);
+    let (pool, parking) = (pool(2), parking_pool(2));
     for source in programs {
         let program = Program::new(source).tools(tools.clone()).limits(limits.clone()).seed(7).clock_ms(1);
         let alone = program.clone();
         let blocking = tokio::task::spawn_blocking(move || run_blocking(&alone)).await.unwrap();
         let pooled = pool.run(program.clone()).await;
-        let session = pool.session().run(program).await;
+        let session = pool.session().run(program.clone()).await;
+        let parked = parking.run(program).await;
         let expected = essence(blocking);
         assert_eq!(essence(pooled), expected, "{source}");
         assert_eq!(essence(session), expected, "{source}");
+        assert_eq!(essence(parked), expected, "{source}");
     }
+    assert_eq!(pool.stats().parked, 0);
+    assert!(parking.stats().parked >= 10, "{:?}", parking.stats());
 }
 
 #[tokio::test]
@@ -171,7 +180,7 @@ async fn dropping_the_future_cancels_the_program_and_its_calls() {
             json!(1)
         }
     });
-    let pool = Pool::new(PoolConfig { workers: 1, programs: 1 });
+    let pool = Pool::new(PoolConfig { workers: 1, programs: 1, ..PoolConfig::default() });
     let running = pool.run(Program::new("(tool/never {})").tools(Tools::new().with("never", tool)));
     begun.notified().await;
     drop(running);
@@ -184,7 +193,7 @@ async fn dropping_the_future_cancels_the_program_and_its_calls() {
 
 #[tokio::test]
 async fn tokens_stop_programs_that_run_wait_or_stand_in_line() {
-    let pool = Pool::new(PoolConfig { workers: 1, programs: 2 });
+    let pool = Pool::new(PoolConfig { workers: 1, programs: 2, ..PoolConfig::default() });
     let (waiting, gate, begun) = stuck();
     let cancel = Cancel::new();
     let waiting = pool.run(waiting.cancel(cancel.clone()));
@@ -238,14 +247,14 @@ fn standing_in_the_queue_is_not_the_programs_time() {
 fn busy_programs_get_equal_turns_and_starve_nobody() {
     let pool = pool(1);
     let forever = pool.run(endless());
-    let before = pool.turns();
+    let before = pool.stats().turns;
     // Each needs some ten turns; the endless one gets about as many as each of them, not more.
     let source = "(loop [i 0] (if (< i 100000) (recur (inc i)) i))";
     let all: Vec<Running> = (0..20).map(|_| pool.run(Program::new(source))).collect();
     let turns: Vec<u64> = all.into_iter().map(|running| running.wait().turns).collect();
     let (least, most) = (turns.iter().min().copied().unwrap_or(0), turns.iter().max().copied().unwrap_or(0));
     assert!(least >= 2 && most - least <= 1, "{turns:?}");
-    let others = pool.turns() - before - turns.iter().sum::<u64>();
+    let others = pool.stats().turns - before - turns.iter().sum::<u64>();
     assert!(others >= least, "the endless program had {others} turns, the others {turns:?}");
     forever.cancel();
     assert_eq!(kind(forever.wait()), ErrorKind::Cancelled);
@@ -253,7 +262,7 @@ fn busy_programs_get_equal_turns_and_starve_nobody() {
 
 #[tokio::test]
 async fn programs_beyond_the_bound_wait_for_room() {
-    let pool = Pool::new(PoolConfig { workers: 1, programs: 2 });
+    let pool = Pool::new(PoolConfig { workers: 1, programs: 2, ..PoolConfig::default() });
     let (first, gate, begun) = stuck();
     let first = pool.run(first);
     begun.notified().await;
@@ -273,6 +282,44 @@ async fn programs_beyond_the_bound_wait_for_room() {
     assert_eq!(fourth.await.value, "4");
     drop(gate);
     assert_eq!(kind(first.await), ErrorKind::Tool);
+}
+
+#[tokio::test]
+async fn parked_programs_end_like_others() {
+    let pool = parking_pool(1);
+    let until_parked = async |times: u64| {
+        while pool.stats().parked < times {
+            tokio::task::yield_now().await;
+        }
+    };
+    let prints = |program: Program| Program { source: "(println 5) (tool/stuck {})".into(), ..program };
+    let (program, gate, _) = stuck();
+    let cancelled = pool.run(prints(program));
+    until_parked(1).await;
+    cancelled.cancel();
+    let outcome = cancelled.await;
+    assert_eq!((outcome.prints.as_slice(), outcome.calls.len()), (["5".to_owned()].as_slice(), 1));
+    assert_eq!(kind(outcome), ErrorKind::Cancelled);
+    drop(gate);
+
+    let (program, gate, _) = stuck();
+    let failed = pool.run(prints(program));
+    until_parked(2).await;
+    drop(gate);
+    assert_eq!(kind(failed.await), ErrorKind::Tool);
+
+    let (program, gate, _) = stuck();
+    let shut_down = pool.run(prints(program));
+    until_parked(3).await;
+    pool.shutdown();
+    assert_eq!(kind(shut_down.await), ErrorKind::Cancelled);
+    drop(gate);
+
+    let (program, gate, _) = stuck();
+    let pool = parking_pool(1);
+    let late = pool.run(prints(program).timeout(Duration::from_millis(100)));
+    assert_eq!(kind(late.await), ErrorKind::Timeout);
+    drop(gate);
 }
 
 #[tokio::test]
@@ -303,7 +350,7 @@ async fn a_session_keeps_definitions_and_runs_programs_in_order() {
 
 #[tokio::test]
 async fn shutting_down_ends_everything() {
-    let pool = Pool::new(PoolConfig { workers: 2, programs: 3 });
+    let pool = Pool::new(PoolConfig { workers: 2, programs: 3, ..PoolConfig::default() });
     let (waiting, gate, begun) = stuck();
     let (waiting, busy) = (pool.run(waiting), pool.run(endless()));
     let session = pool.session();

@@ -12,9 +12,9 @@ mod task;
 mod tests;
 mod worker;
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 pub use running::Running;
 use shared::{Mail, Shared, To};
@@ -33,13 +33,28 @@ pub struct PoolConfig {
     pub workers: usize,
     /// Programs that may be unfinished at once, running or waiting. Further ones wait for room.
     pub programs: usize,
+    /// How long a small program waits for tools before only its dump is kept, some hundred bytes instead
+    /// of a machine; it goes on on whichever worker has time. `None`, the default, keeps machines: a
+    /// machine that was parked may count its memory in slightly other steps, and so its fuel.
+    pub park_after: Option<Duration>,
 }
 
 impl Default for PoolConfig {
     fn default() -> Self {
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        PoolConfig { workers, programs: 100_000 }
+        PoolConfig { workers, programs: 100_000, park_after: None }
     }
+}
+
+/// What a pool has done since it was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Programs that it has and that are not over.
+    pub unfinished: usize,
+    /// Turns that programs had.
+    pub turns: u64,
+    /// How often a program was parked.
+    pub parked: u64,
 }
 
 /// A pool of threads that run programs. Dropping it shuts it down.
@@ -63,7 +78,7 @@ impl Pool {
             thread::Builder::new()
                 .name(format!("ptc-worker-{index}"))
                 .stack_size(STACK)
-                .spawn(move || Worker::new(index, shared).run())
+                .spawn(move || Worker::new(index, shared, config.park_after).run())
                 .expect("a thread can be started")
         };
         let threads = (0..workers).map(start).collect();
@@ -92,9 +107,9 @@ impl Pool {
         Session { shared: self.shared.clone(), id, worker }
     }
 
-    /// How many turns programs have had since the pool was started.
-    pub fn turns(&self) -> u64 {
-        self.shared.turns.load(Ordering::Relaxed)
+    /// What the pool has done so far.
+    pub fn stats(&self) -> PoolStats {
+        self.shared.stats()
     }
 
     /// Stops all programs, whose outcomes say so, and waits for the threads to end.

@@ -6,7 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 
+use super::PoolStats;
 use super::running::Slot;
+use super::task::Parked;
 use crate::cancel::Cancel;
 use crate::program::{Outcome, Program, cancelled};
 use crate::tools::Reply;
@@ -53,6 +55,8 @@ pub(super) struct Waiter<'a> {
 /// The state under one lock: everybody holds it for a moment only.
 #[derive(Debug)]
 struct State {
+    /// Parked programs that have their answers: they go before new ones.
+    awake: VecDeque<Box<Parked>>,
     fresh: VecDeque<Box<Job>>,
     mail: Vec<Vec<Mail>>,
     asleep: Vec<bool>,
@@ -69,21 +73,32 @@ pub(super) struct Shared {
     state: Mutex<State>,
     wake: Vec<Condvar>,
     most: usize,
-    pub(super) turns: AtomicU64,
+    pub turns: AtomicU64,
+    pub parked: AtomicU64,
     next_session: AtomicU64,
+}
+
+/// A program that no worker has.
+#[derive(Debug)]
+pub(super) enum Fresh {
+    /// A new one.
+    New(Box<Job>),
+    /// One that was parked and has its answers.
+    Awake(Box<Parked>),
 }
 
 /// What a worker finds when it looks for work.
 #[derive(Debug)]
 pub(super) struct Found {
     pub mail: Vec<Mail>,
-    pub fresh: Option<Box<Job>>,
+    pub fresh: Option<Fresh>,
     pub closing: bool,
 }
 
 impl Shared {
     pub fn new(workers: usize, most: usize) -> Self {
         let state = State {
+            awake: VecDeque::new(),
             fresh: VecDeque::new(),
             mail: (0..workers).map(|_| Vec::new()).collect(),
             asleep: vec![false; workers],
@@ -97,12 +112,22 @@ impl Shared {
             wake: (0..workers).map(|_| Condvar::new()).collect(),
             most: most.max(1),
             turns: AtomicU64::new(0),
+            parked: AtomicU64::new(0),
             next_session: AtomicU64::new(0),
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has been done so far.
+    pub fn stats(&self) -> PoolStats {
+        PoolStats {
+            unfinished: self.state().unfinished,
+            turns: self.turns.load(Ordering::Relaxed),
+            parked: self.parked.load(Ordering::Relaxed),
+        }
     }
 
     /// A new session: its number and its worker, in rotation.
@@ -134,20 +159,24 @@ impl Shared {
             state.waiters.remove(&number);
         }
         state.unfinished += 1;
-        let worker = match to {
+        match to {
             To::Anyone => {
                 state.fresh.push_back(job);
-                state.asleep.iter().position(|asleep| *asleep)
+                self.rouse_any(&mut state);
             }
             To::Session { worker, .. } => {
                 state.mail[worker].push(Mail::Job(job));
-                Some(worker)
+                self.rouse(&mut state, worker);
             }
-        };
-        if let Some(worker) = worker {
-            self.rouse(&mut state, worker);
         }
         Ok(())
+    }
+
+    /// Gives a parked program that has its answers to whoever has time.
+    pub fn hand_on(&self, parked: Box<Parked>) {
+        let mut state = self.state();
+        state.awake.push_back(parked);
+        self.rouse_any(&mut state);
     }
 
     /// A caller that waited for room has gone. If its turn had come, the next one's has.
@@ -176,6 +205,12 @@ impl Shared {
         self.rouse(&mut state, worker);
     }
 
+    fn rouse_any(&self, state: &mut State) {
+        if let Some(worker) = state.asleep.iter().position(|asleep| *asleep) {
+            self.rouse(state, worker);
+        }
+    }
+
     fn rouse(&self, state: &mut State, worker: usize) {
         if std::mem::take(&mut state.asleep[worker]) {
             self.wake[worker].notify_one();
@@ -193,7 +228,7 @@ impl Shared {
     ) -> Found {
         let mut state = self.state();
         loop {
-            let fresh = state.fresh.pop_front();
+            let fresh = state.next_fresh();
             if !idle || fresh.is_some() || state.closing || !state.mail[worker].is_empty() {
                 std::mem::swap(&mut mail, &mut state.mail[worker]);
                 return Found { mail, fresh, closing: state.closing };
@@ -221,9 +256,11 @@ impl Shared {
         state.closing = true;
         let waiters = std::mem::take(&mut state.waiters);
         let fresh = std::mem::take(&mut state.fresh);
+        let awake = std::mem::take(&mut state.awake);
         drop(state);
-        for job in fresh {
-            job.slot.fill(Outcome::failed(cancelled("the pool is shut down")));
+        let new = fresh.into_iter().map(|job| job.slot);
+        for slot in new.chain(awake.into_iter().map(|parked| parked.rest.slot)) {
+            slot.fill(Outcome::failed(cancelled("the pool is shut down")));
         }
         self.wake.iter().for_each(Condvar::notify_all);
         waiters.into_values().for_each(Waker::wake);
@@ -231,6 +268,11 @@ impl Shared {
 }
 
 impl State {
+    fn next_fresh(&mut self) -> Option<Fresh> {
+        let awake = self.awake.pop_front().map(Fresh::Awake);
+        awake.or_else(|| self.fresh.pop_front().map(Fresh::New))
+    }
+
     /// The caller whose turn it is, if there is room for it.
     fn next_in_line(&mut self, most: usize) -> Option<Waker> {
         if self.unfinished >= most {

@@ -2,42 +2,70 @@
 
 use std::sync::Arc;
 
-use ptc_lisp::Error;
 use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::{Error, ErrorKind, Limits};
 
 use super::running::Slot;
 use super::shared::{Job, Mail, Shared};
 use crate::cancel::Hook;
 use crate::drive::{Drive, Turn};
-use crate::flight::Ground;
+use crate::flight::{Ground, Post};
 use crate::program::{Outcome, Program};
 
 /// A program that makes the machine panic, for tests.
 #[cfg(test)]
 pub(super) const PANICS: &str = "(panic)";
 
+/// Live bytes up to which a machine is worth parking: what a program holds is as large in a dump.
+const SMALL: usize = 64 << 10;
+
+/// Where a task lives: mail with this address reaches it.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    pub shared: Arc<Shared>,
+    pub worker: usize,
+    pub id: u64,
+}
+
+impl Address {
+    fn post(self) -> Post {
+        Arc::new(move |call, reply| self.shared.post(self.worker, Mail::Reply(self.id, call, reply)))
+    }
+}
+
 /// A program that a worker runs.
 #[derive(Debug)]
 pub(super) struct Task {
-    machine: Machine,
+    machine: Box<Machine>,
+    limits: Limits,
+    /// The program, until its first turn loads it.
+    program: Option<Box<Program>>,
+    pub rest: Rest,
+}
+
+/// A program apart from its machine: what crosses threads.
+#[derive(Debug)]
+pub(super) struct Rest {
     pub drive: Drive,
     pub slot: Arc<Slot>,
     pub session: Option<u64>,
-    /// The program, until its first turn loads it.
-    program: Option<Box<Program>>,
     /// What wakes the worker when the program is cancelled while it waits.
     hook: Option<Hook>,
 }
 
+/// A program that waits as bytes.
+#[derive(Debug)]
+pub(super) struct Parked {
+    bytes: Box<[u8]>,
+    limits: Limits,
+    pub rest: Rest,
+}
+
 impl Task {
     /// Prepares a program, on the machine of its session if it has one.
-    pub fn new(job: Job, machine: Option<Machine>, shared: &Arc<Shared>, worker: usize, id: u64) -> Self {
-        let post = {
-            let shared = shared.clone();
-            Arc::new(move |call, reply| shared.post(worker, Mail::Reply(id, call, reply)))
-        };
+    pub fn new(job: Job, machine: Option<Box<Machine>>, address: Address) -> Self {
         let ground = Ground {
-            post,
+            post: address.post(),
             patient: false,
             #[cfg(feature = "tokio")]
             runtime: job.runtime,
@@ -45,24 +73,22 @@ impl Task {
         let program = job.program;
         let drive = Drive::new(program.tools.clone(), ground, program.timeout, Some(job.cancel));
         Task {
-            machine: machine.unwrap_or_else(|| program.machine()),
-            drive,
-            slot: job.slot,
-            session: job.session,
+            machine: machine.unwrap_or_else(|| Box::new(program.machine())),
+            limits: program.limits.clone(),
             program: Some(Box::new(program)),
-            hook: None,
+            rest: Rest { drive, slot: job.slot, session: job.session, hook: None },
         }
     }
 
     /// Gives the program a turn.
     pub fn turn(&mut self, fuel: u64) -> Turn {
-        self.hook = None;
+        self.rest.hook = None;
         if let Some(program) = self.program.take()
             && let Err(error) = self.begin(&program)
         {
             return Turn::Over(Err(error));
         }
-        self.drive.turn(&mut self.machine, fuel)
+        self.rest.drive.turn(&mut self.machine, fuel)
     }
 
     fn begin(&mut self, program: &Program) -> Result<(), Error> {
@@ -71,19 +97,45 @@ impl Task {
             panic!("on purpose");
         }
         program.furnish(&mut self.machine)?;
-        self.drive.load(&mut self.machine, &program.source)
+        self.rest.drive.load(&mut self.machine, &program.source)
     }
 
     /// Has the worker told when the program is cancelled from now on.
-    pub fn listen(&mut self, shared: &Arc<Shared>, worker: usize, id: u64) {
-        let shared = shared.clone();
-        let wake = move || shared.post(worker, Mail::Cancelled(id));
-        self.hook = self.drive.cancel.as_ref().map(|cancel| cancel.on_cancel(wake));
+    pub fn listen(&mut self, address: Address) {
+        let wake = move || address.shared.post(address.worker, Mail::Cancelled(address.id));
+        self.rest.hook = self.rest.drive.cancel.as_ref().map(|cancel| cancel.on_cancel(wake));
+    }
+
+    /// Whether the program should wait as bytes: it is small, and no session needs the machine.
+    pub fn can_park(&self) -> bool {
+        self.rest.session.is_none() && self.machine.size_hint() <= SMALL
+    }
+
+    /// The program as bytes; one that cannot be written stays as it is.
+    pub fn park(self: Box<Self>) -> Result<Box<Parked>, Box<Task>> {
+        let Ok(bytes) = self.machine.dump() else { return Err(self) };
+        let Task { limits, rest, .. } = *self;
+        Ok(Box::new(Parked { bytes: bytes.into_boxed_slice(), limits, rest }))
     }
 
     /// Ends the program: its outcome, and the machine for the session.
-    pub fn finish(mut self, result: Result<Signal, Error>) -> (Outcome, Machine) {
-        let ran = self.drive.finish(&mut self.machine, result);
+    pub fn finish(mut self, result: Result<Signal, Error>) -> (Outcome, Box<Machine>) {
+        let ran = self.rest.drive.finish(&mut self.machine, result);
         (Outcome::of(&self.machine, ran), self.machine)
+    }
+}
+
+impl Parked {
+    /// Makes the machine again, on whichever worker.
+    pub fn wake(self: Box<Self>, address: Address) -> Result<Task, (Arc<Slot>, Error)> {
+        let Parked { bytes, limits, mut rest } = *self;
+        rest.drive.flight.move_to(address.post());
+        match Machine::load_dump(&bytes, &limits) {
+            Ok(machine) => Ok(Task { machine: Box::new(machine), limits, program: None, rest }),
+            Err(error) => {
+                let message = format!("the program could not go on after it was parked: {error}");
+                Err((rest.slot, Error::new(ErrorKind::Internal, message)))
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::program::Program;
 
 #[test]
 fn a_panic_ends_one_program_and_nothing_else() {
-    let pool = Pool::new(PoolConfig { workers: 1, programs: 10 });
+    let pool = Pool::new(PoolConfig { workers: 1, programs: 10, ..PoolConfig::default() });
     let endless = pool.run(
         Program::new("(loop [] (recur))")
             .limits(ptc_lisp::Limits { fuel: u64::MAX, ..ptc_lisp::Limits::default() }),
@@ -24,7 +24,7 @@ fn a_panic_ends_one_program_and_nothing_else() {
 
 #[test]
 fn a_session_lost_to_a_panic_says_so() {
-    let pool = Pool::new(PoolConfig { workers: 1, programs: 10 });
+    let pool = Pool::new(PoolConfig { workers: 1, programs: 10, ..PoolConfig::default() });
     let session = pool.session();
     assert!(session.run(Program::new("(def x 1)")).wait().result.is_ok());
     assert!(session.run(Program::new(task::PANICS)).wait().result.is_err());

@@ -5,24 +5,27 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::{Error, ErrorKind};
 
 use super::queue::RunQueue;
 use super::running::Slot;
-use super::shared::{Job, Mail, Shared};
-use super::task::Task;
+use super::shared::{Fresh, Job, Mail, Shared};
+use super::task::{Address, Parked, Rest, Task};
 use crate::drive::Turn;
 use crate::program::{Outcome, cancelled};
-use crate::tools::panic_text;
+use crate::tools::{Reply, panic_text};
 
 /// See the module.
 pub(super) struct Worker {
     index: usize,
     shared: Arc<Shared>,
+    park_after: Option<Duration>,
     tasks: HashMap<u64, Box<Task>>,
+    /// Programs that wait as bytes.
+    parked: HashMap<u64, Box<Parked>>,
     next_task: u64,
     queue: RunQueue,
     /// When programs that wait must be looked at, and which.
@@ -34,7 +37,7 @@ pub(super) struct Worker {
 #[derive(Default)]
 struct Session {
     /// Its machine while no program runs.
-    machine: Option<Machine>,
+    machine: Option<Box<Machine>>,
     running: bool,
     /// A panic took the machine, and its definitions with it.
     lost: bool,
@@ -44,11 +47,13 @@ struct Session {
 }
 
 impl Worker {
-    pub fn new(index: usize, shared: Arc<Shared>) -> Self {
+    pub fn new(index: usize, shared: Arc<Shared>, park_after: Option<Duration>) -> Self {
         Worker {
             index,
             shared,
+            park_after,
             tasks: HashMap::new(),
+            parked: HashMap::new(),
             next_task: 0,
             queue: RunQueue::default(),
             deadlines: BTreeSet::new(),
@@ -64,8 +69,10 @@ impl Worker {
             let found = self.shared.find(self.index, self.queue.is_empty(), deadline, room);
             room = found.mail;
             room.drain(..).for_each(|mail| self.read(mail));
-            if let Some(job) = found.fresh {
-                self.start(*job, None);
+            match found.fresh {
+                Some(Fresh::New(job)) => self.start(*job, None),
+                Some(Fresh::Awake(parked)) => self.wake(parked),
+                None => {}
             }
             if found.closing {
                 return self.close();
@@ -80,14 +87,13 @@ impl Worker {
     fn read(&mut self, mail: Mail) {
         match mail {
             Mail::Job(job) => self.take_for_session(job),
-            Mail::Reply(id, call, reply) => {
-                if self.tasks.get_mut(&id).is_some_and(|task| task.drive.land(call, reply)) {
-                    self.queue.push_front_class(id);
-                }
-            }
+            Mail::Reply(id, call, reply) => self.land(id, call, reply),
             Mail::Cancelled(id) => {
+                let why = cancelled("the program was cancelled");
                 if let Some(task) = self.tasks.remove(&id) {
-                    self.end(task, Err(cancelled("the program was cancelled")));
+                    self.end(task, Err(why));
+                } else if let Some(parked) = self.parked.remove(&id) {
+                    self.end_parked(parked, why);
                 }
             }
             Mail::Forget(id) => {
@@ -99,18 +105,54 @@ impl Worker {
         }
     }
 
-    fn start(&mut self, job: Job, machine: Option<Machine>) {
-        let id = self.next_task;
+    /// Passes on the reply to a call.
+    fn land(&mut self, id: u64, call: u64, reply: Reply) {
+        if let Some(task) = self.tasks.get_mut(&id) {
+            if task.rest.drive.land(call, reply) {
+                self.queue.push_front_class(id);
+            }
+        } else if let Some(parked) = self.parked.get_mut(&id)
+            && parked.rest.drive.land(call, reply)
+            && let Some(parked) = self.parked.remove(&id)
+        {
+            self.shared.hand_on(parked);
+        }
+    }
+
+    fn new_address(&mut self) -> Address {
         self.next_task += 1;
-        let (shared, index, slot) = (&self.shared, self.index, job.slot.clone());
-        let session = job.session;
-        let made = guarded(|| Task::new(job, machine, shared, index, id));
-        match made {
+        self.address(self.next_task)
+    }
+
+    fn address(&self, id: u64) -> Address {
+        Address { shared: self.shared.clone(), worker: self.index, id }
+    }
+
+    fn start(&mut self, job: Job, machine: Option<Box<Machine>>) {
+        let (slot, session) = (job.slot.clone(), job.session);
+        let address = self.new_address();
+        let id = address.id;
+        match guarded(|| Task::new(job, machine, address)) {
             Ok(task) => {
                 self.tasks.insert(id, Box::new(task));
                 self.queue.push_front_class(id);
             }
             Err(error) => self.crashed(&slot, session, error),
+        }
+    }
+
+    /// Goes on with a program that was parked.
+    fn wake(&mut self, parked: Box<Parked>) {
+        let slot = parked.rest.slot.clone();
+        let address = self.new_address();
+        let id = address.id;
+        match guarded(|| parked.wake(address)) {
+            Ok(Ok(task)) => {
+                self.tasks.insert(id, Box::new(task));
+                self.queue.push_front_class(id);
+            }
+            Ok(Err((slot, error))) => self.crashed(&slot, None, error),
+            Err(error) => self.crashed(&slot, None, error),
         }
     }
 
@@ -124,13 +166,14 @@ impl Worker {
                 self.queue.push_busy(id);
             }
             Ok(Turn::Waits) => {
-                task.listen(&self.shared, self.index, id);
-                self.watch(&task, id);
+                task.listen(self.address(id));
+                let park_at = self.park_after.filter(|_| task.can_park()).map(|after| Instant::now() + after);
+                self.watch(&task.rest, id, park_at);
                 self.tasks.insert(id, task);
             }
             Ok(Turn::Over(result)) => self.end(task, result),
             Err(error) => {
-                let (slot, session) = (task.slot.clone(), task.session);
+                let (slot, session) = (task.rest.slot.clone(), task.rest.session);
                 // What a panic left behind may panic again.
                 let dropped = guarded(|| drop(task));
                 self.crashed(&slot, session, dropped.err().unwrap_or(error));
@@ -139,10 +182,9 @@ impl Worker {
     }
 
     /// Notes when a program that waits must be looked at.
-    fn watch(&mut self, task: &Task, id: u64) {
-        if let Some(at) = task.drive.wake_at(Instant::now()) {
-            self.deadlines.insert((at, id));
-        }
+    fn watch(&mut self, rest: &Rest, id: u64, park_at: Option<Instant>) {
+        let at = rest.drive.wake_at(Instant::now()).into_iter().chain(park_at).min();
+        self.deadlines.extend(at.map(|at| (at, id)));
     }
 
     /// Looks at programs that have waited long.
@@ -156,24 +198,78 @@ impl Worker {
                 return;
             }
             self.deadlines.pop_first();
-            let Some(mut task) = self.tasks.remove(&id) else { continue };
-            match task.drive.expire(now) {
-                Ok(ready) => {
-                    if ready {
-                        self.queue.push_front_class(id);
-                    } else {
-                        self.watch(&task, id);
-                    }
-                    self.tasks.insert(id, task);
-                }
-                Err(error) => self.end(task, Err(error)),
+            if let Some(task) = self.tasks.remove(&id) {
+                self.expire_task(task, id, now);
+            } else if let Some(parked) = self.parked.remove(&id) {
+                self.expire_parked(parked, id, now);
             }
+        }
+    }
+
+    fn expire_task(&mut self, mut task: Box<Task>, id: u64, now: Instant) {
+        match task.rest.drive.expire(now) {
+            Ok(true) => {
+                self.tasks.insert(id, task);
+                self.queue.push_front_class(id);
+            }
+            Ok(false) => self.keep_waiting(task, id, now),
+            Err(error) => self.end(task, Err(error)),
+        }
+    }
+
+    fn expire_parked(&mut self, mut parked: Box<Parked>, id: u64, now: Instant) {
+        match parked.rest.drive.expire(now) {
+            Ok(true) => self.shared.hand_on(parked),
+            Ok(false) => {
+                self.watch(&parked.rest, id, None);
+                self.parked.insert(id, parked);
+            }
+            Err(error) => self.end_parked(parked, error),
+        }
+    }
+
+    /// Parks a program that has waited long enough.
+    fn keep_waiting(&mut self, task: Box<Task>, id: u64, now: Instant) {
+        let since = task.rest.drive.waiting_since();
+        let park_at = since.zip(self.park_after).map(|(since, after)| since + after);
+        let Some(park_at) = park_at.filter(|_| task.can_park()) else {
+            self.watch(&task.rest, id, None);
+            self.tasks.insert(id, task);
+            return;
+        };
+        if park_at > now {
+            self.watch(&task.rest, id, Some(park_at));
+            self.tasks.insert(id, task);
+            return;
+        }
+        let (slot, session) = (task.rest.slot.clone(), task.rest.session);
+        match guarded(|| task.park()) {
+            Ok(Ok(parked)) => {
+                self.shared.parked.fetch_add(1, Ordering::Relaxed);
+                self.watch(&parked.rest, id, None);
+                self.parked.insert(id, parked);
+            }
+            Ok(Err(task)) => {
+                self.watch(&task.rest, id, None);
+                self.tasks.insert(id, task);
+            }
+            Err(error) => self.crashed(&slot, session, error),
+        }
+    }
+
+    /// Ends a program that waits as bytes: it has to go on in order to end.
+    fn end_parked(&mut self, parked: Box<Parked>, error: Error) {
+        let slot = parked.rest.slot.clone();
+        let address = self.new_address();
+        match guarded(|| parked.wake(address)) {
+            Ok(Ok(task)) => self.end(Box::new(task), Err(error)),
+            _ => self.crashed(&slot, None, error),
         }
     }
 
     /// Ends a program and hands out its outcome.
     fn end(&mut self, task: Box<Task>, result: Result<Signal, Error>) {
-        let (slot, session) = (task.slot.clone(), task.session);
+        let (slot, session) = (task.rest.slot.clone(), task.rest.session);
         match guarded(|| task.finish(result)) {
             Ok((outcome, machine)) => {
                 self.deliver(&slot, outcome);
@@ -206,7 +302,7 @@ impl Worker {
     }
 
     /// A program of a session is over.
-    fn rest(&mut self, id: u64, machine: Option<Machine>) {
+    fn rest(&mut self, id: u64, machine: Option<Box<Machine>>) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.running = false;
             session.lost |= machine.is_none();
@@ -245,6 +341,9 @@ impl Worker {
         }
         for task in std::mem::take(&mut self.tasks).into_values() {
             self.end(task, Err(why()));
+        }
+        for parked in std::mem::take(&mut self.parked).into_values() {
+            self.end_parked(parked, why());
         }
     }
 }

@@ -341,6 +341,12 @@ impl Machine {
         self.heap.fuel_used
     }
 
+    /// About how many bytes its values take, at once and at most: what was live at the last census and
+    /// everything made since.
+    pub fn size_hint(&self) -> usize {
+        self.heap.live_bytes + self.heap.fresh_bytes
+    }
+
     /// Bytes that are live now.
     pub fn live_bytes(&mut self) -> usize {
         self.census();
