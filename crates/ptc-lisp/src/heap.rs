@@ -174,6 +174,9 @@ impl Heap {
             self.work(count)?;
             self.reserve_values(count)?;
         }
+        if let Items::Slice(body, at) = &items {
+            return Ok(body.items.get(*at..).unwrap_or_default().to_vec());
+        }
         // A walk whose end is not known may lead back to where it began, so it pays as it goes.
         const STRETCH: usize = 1024;
         let counted = items.len_hint().is_some();

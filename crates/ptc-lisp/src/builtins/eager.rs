@@ -4,12 +4,12 @@
 //! written in the core library; it comes here when everything is realised anyway.
 
 use super::access::{empty_seq, items, step, tail};
-use super::vectors::{BODY, conj};
+use super::vectors::{BODY, conj, vec};
 use super::{Builtin, args, native};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal, illegal};
 use crate::value::equal::same_key;
-use crate::value::{RangeObj, Table, Value};
+use crate::value::{RangeObj, Shape, Table, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/vec-of", "[coll]", vec_of, "All items as a vector.", &[]),
@@ -42,9 +42,7 @@ fn seq_of(heap: &mut Heap, items: Vec<Value>) -> Res {
 }
 
 fn vec_of(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let items = heap.collect(&args[0])?;
-    heap.allocated(BODY);
-    Ok(Value::vector(items))
+    vec(heap, args)
 }
 
 /// The first `n` items of anything that can be walked.
@@ -232,6 +230,7 @@ fn repeat(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn group(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.realised(&args[0])?;
+    let shape = item_shape(&args[1]);
     let keys = heap.collect(&args[0])?;
     let items = heap.collect(&args[1])?;
     heap.allocated(keys.len() * 48);
@@ -245,5 +244,13 @@ fn group(heap: &mut Heap, args: &mut [Value]) -> Res {
             }
         }
     }
-    Ok(Value::map_of(table.into_iter().map(|(key, group)| (key, Value::vector(group)))))
+    Ok(Value::map(table.map_values(|group| Value::vector_from(group, shape))))
+}
+
+/// The shape of the containers that hold items of `coll`; unknown ones must be looked at.
+pub(super) fn item_shape(coll: &Value) -> Shape {
+    match coll {
+        Value::Vec(_) | Value::Seq(_) => coll.shape(),
+        _ => Shape { depth: u16::MAX, lazy: true },
+    }
 }

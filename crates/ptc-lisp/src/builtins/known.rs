@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 
 use super::access::items;
+use super::eager::item_shape;
 use super::vectors::BODY;
 use super::{Builtin, NativeFn, Run, lookup, native, registry};
 use crate::arith;
@@ -197,6 +198,7 @@ fn map_known(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn filter_known(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Some(mut known) = Known::of(&args[0]) else { return Ok(Value::Nil) };
     let items = items_of(heap, &args[1])?;
+    let shape = item_shape(&args[1]);
     let mut out = Vec::new();
     for item in items.iter() {
         let Ok(result) = known.apply(heap, item) else { return Ok(Value::Nil) };
@@ -205,7 +207,7 @@ fn filter_known(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
     }
     heap.allocated(BODY + out.capacity() * size_of::<Value>());
-    Ok(Value::vector(out))
+    Ok(Value::vector_from(out, shape))
 }
 
 fn group_known(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -226,7 +228,8 @@ fn group_known(heap: &mut Heap, args: &mut [Value]) -> Res {
             }
         }
     }
-    Ok(Value::map(groups.map_values(Value::vector)))
+    let shape = item_shape(&args[1]);
+    Ok(Value::map(groups.map_values(|group| Value::vector_from(group, shape))))
 }
 
 fn reduce_known(heap: &mut Heap, args: &mut [Value]) -> Res {

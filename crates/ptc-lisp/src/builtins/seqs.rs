@@ -3,6 +3,7 @@
 use num_traits::ToPrimitive;
 
 use super::access::{empty_seq, items, rest_of, step, tail};
+use super::known::items_of;
 use super::vectors::BODY;
 use super::{Builtin, args, native, registry, sorted};
 use crate::error::ErrorKind;
@@ -230,16 +231,18 @@ fn flatten(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn frequencies(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.realised(&args[0])?;
     let mut table: Table<i64> = Table::default();
-    for item in heap.collect(&args[0])? {
-        match table.get_mut(&item) {
+    let items = items_of(heap, &args[0])?;
+    heap.work(items.len())?;
+    for item in items.iter() {
+        match table.get_mut(item) {
             Some(count) => *count += 1,
             None => {
                 heap.allocated(64);
-                table.insert(item, 1);
+                table.insert(item.clone(), 1);
             }
         }
     }
-    Ok(Value::map_of(table.into_iter().map(|(item, count)| (item, Value::Int(count)))))
+    Ok(Value::map(table.map_values(Value::Int)))
 }
 
 /// A random number below `bound`, which is not zero.

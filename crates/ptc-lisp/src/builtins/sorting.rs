@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use super::eager::item_shape;
 use super::{Builtin, known, native, registry, sort_keys};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -105,7 +106,7 @@ fn sorted(heap: &mut Heap, coll: &Value, order: Known) -> Res {
         arranged(heap, keys, items, order)?
     };
     heap.allocated(96);
-    Ok(Value::seq(items))
+    Ok(Value::seq_from(items, item_shape(coll)))
 }
 
 fn charge(heap: &mut Heap, count: usize) -> Res<()> {
@@ -169,11 +170,12 @@ fn sort_by_keys_known(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: Known) -> Res {
+    let shape = item_shape(items);
     heap.realised(keys)?;
     let keys = heap.collect(keys)?;
     let items = heap.collect(items)?;
     charge(heap, items.len())?;
-    Ok(Value::seq(arranged(heap, keys, items, order)?))
+    Ok(Value::seq_from(arranged(heap, keys, items, order)?, shape))
 }
 
 /// Items by fields: the keys of `juxt` need no vectors.
@@ -199,7 +201,7 @@ fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
     }
     Ok(match sort_keys::order(&columns, order) {
-        Some(positions) => Value::seq(picked(items, &positions)),
+        Some(positions) => Value::seq_from(picked(items, &positions), item_shape(&args[2])),
         None => Value::Nil,
     })
 }

@@ -133,7 +133,7 @@ fn list(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(Value::list(take_from(args, 0)))
 }
 
-fn vec(heap: &mut Heap, args: &mut [Value]) -> Res {
+pub(super) fn vec(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &mut args[0] {
         Value::Vec(body) => {
             if body.entry || body.meta.is_some() {

@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 
 use super::ledger;
 use super::meter::address;
+use super::text::Text;
 use super::{Items, Value};
 
 /// Walks shorter than this remember nothing.
@@ -32,6 +33,14 @@ pub fn hash_key<S: BuildHasher>(key: &Value, seed: &S) -> u64 {
         Value::Int(int) => {
             let mut hasher = seed.build_hasher();
             hasher.write_i64(*int);
+            hasher.finish()
+        }
+        // The bytes of a short string come with its length, so two numbers are all of it.
+        Value::Str(Text::Short(text)) => {
+            let (low, high) = text.words();
+            let mut hasher = seed.build_hasher();
+            hasher.write_u64(low);
+            hasher.write_u64(high);
             hasher.finish()
         }
         Value::Str(text) => {

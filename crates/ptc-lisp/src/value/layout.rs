@@ -157,12 +157,18 @@ impl Layout {
     /// The slot of `key`.
     #[inline]
     pub fn position(&self, key: &Value) -> Option<usize> {
-        if let Value::Kw(name) = key
-            && !self.is_indexed()
-        {
-            return self.keys.iter().position(|other| matches!(other, Value::Kw(other) if other == name));
+        if self.is_indexed() {
+            return self.position_by(key, same_key);
         }
-        self.position_by(key, same_key)
+        match key {
+            Value::Kw(name) => {
+                self.keys.iter().position(|other| matches!(other, Value::Kw(other) if other == name))
+            }
+            Value::Str(text) => {
+                self.keys.iter().position(|other| matches!(other, Value::Str(other) if other.is(text)))
+            }
+            _ => self.position_by(key, same_key),
+        }
     }
 
     /// The slot of `key`, by a caller's way of telling keys apart that counts its steps.

@@ -141,6 +141,13 @@ impl Shape {
         self.lazy |= child.lazy;
     }
 
+    /// The shape of a container of `children`, all of which come from a container with this shape. Looking
+    /// at every child again is only worth it where too much would add up: when it nests deeply.
+    pub fn for_some<'a>(self, children: impl IntoIterator<Item = &'a Value>) -> Shape {
+        const SHALLOW: u16 = 16;
+        if self.depth <= SHALLOW && !self.lazy { self } else { Shape::of(children) }
+    }
+
     /// The shape of a container of `children`.
     pub fn of<'a>(children: impl IntoIterator<Item = &'a Value>) -> Shape {
         let mut shape = Shape::EMPTY;
@@ -309,6 +316,19 @@ impl Value {
     pub fn vector(items: Vec<Value>) -> Value {
         let shape = Shape::of(&items);
         Value::Vec(Rc::new(VecObj { items, entry: false, shape, meta: None }))
+    }
+
+    /// A vector of items that all come from a container of the shape `source`.
+    pub fn vector_from(items: Vec<Value>, source: Shape) -> Value {
+        let shape = source.for_some(&items);
+        Value::Vec(Rc::new(VecObj { items, entry: false, shape, meta: None }))
+    }
+
+    /// A realised sequence of items that all come from a container of the shape `source`.
+    pub fn seq_from(items: Vec<Value>, source: Shape) -> Value {
+        let shape = source.for_some(&items);
+        let items = Rc::new(VecObj { items, entry: false, shape, meta: None });
+        Value::Seq(Rc::new(SeqObj { items, offset: 0, list: false, queue: false, meta: None }))
     }
 
     /// A map entry: a vector of key and value.

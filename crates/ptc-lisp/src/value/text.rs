@@ -17,7 +17,7 @@ pub enum Text {
 }
 
 /// A short string; the bytes after its end are zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Short {
     len: u8,
     bytes: [u8; Short::CAPACITY],
@@ -26,6 +26,14 @@ pub struct Short {
 impl Short {
     /// The longest text that is held in place.
     pub const CAPACITY: usize = 14;
+
+    /// Bytes and length as two numbers that no other text has.
+    #[inline]
+    pub(crate) fn words(&self) -> (u64, u64) {
+        let [a, b, c, d, e, f, g, h, rest @ ..] = self.bytes;
+        let [i, j, k, l, m, n] = rest;
+        (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u64::from_le_bytes([i, j, k, l, m, n, 0, self.len]))
+    }
 
     /// All its bytes, zeros after the end, and the length.
     pub(crate) fn parts(&self) -> (&[u8; Short::CAPACITY], u8) {
@@ -87,7 +95,7 @@ impl Text {
     #[inline]
     pub fn is(&self, other: &Text) -> bool {
         match (self, other) {
-            (Text::Short(a), Text::Short(b)) => a == b,
+            (Text::Short(a), Text::Short(b)) => a.words() == b.words(),
             (Text::Long(a), Text::Long(b)) => Rc::ptr_eq(a, b) || a == b,
             // A text is long only if it does not fit a short one.
             _ => false,
