@@ -60,8 +60,26 @@ pub enum Op {
     JumpIf { src: Reg, to: u32 },
     /// go on at `to` if `src` is nil
     JumpIfNil { src: Reg, to: u32 },
+    /// skip the next instruction (a jump) if `a < b`
+    IfLess { a: Reg, b: Reg },
+    /// skip the next instruction if `a <= b`
+    IfLessEq { a: Reg, b: Reg },
+    /// skip the next instruction if `a = b`
+    IfEqual { a: Reg, b: Reg },
+    /// skip the next instruction if `a < value`
+    IfLessInt { a: Reg, value: i32 },
+    /// skip the next instruction if `a <= value`
+    IfLessEqInt { a: Reg, value: i32 },
+    /// skip the next instruction if `a > value`
+    IfMoreInt { a: Reg, value: i32 },
+    /// skip the next instruction if `a >= value`
+    IfMoreEqInt { a: Reg, value: i32 },
+    /// skip the next instruction if `a = value`
+    IfEqualInt { a: Reg, value: i32 },
     /// call the function in `f` with `n` arguments that follow it
     Call { dst: Reg, f: Reg, n: u16 },
+    /// call the definition with `n` arguments that follow register `f`
+    CallGlobal { dst: Reg, f: Reg, n: u8, at: u16 },
     /// call a builtin with `n` arguments that follow register `f`
     CallBuiltin { dst: Reg, f: Reg, n: u8, id: BuiltinId },
     /// call the function in `f` in place of the running one
@@ -113,8 +131,26 @@ pub enum Op {
 impl Op {
     /// Whether it computes with numbers or compares them.
     pub fn is_arithmetic(self) -> bool {
-        use Op::{Add, AddInt, Less, LessEq, Mul, Sub};
-        matches!(self, Add { .. } | AddInt { .. } | Sub { .. } | Mul { .. } | Less { .. } | LessEq { .. })
+        matches!(
+            self,
+            Op::Add { .. }
+                | Op::AddInt { .. }
+                | Op::Sub { .. }
+                | Op::Mul { .. }
+                | Op::Less { .. }
+                | Op::LessEq { .. }
+                | Op::IfLess { .. }
+                | Op::IfLessEq { .. }
+                | Op::IfLessInt { .. }
+                | Op::IfLessEqInt { .. }
+                | Op::IfMoreInt { .. }
+                | Op::IfMoreEqInt { .. }
+        )
+    }
+
+    /// Whether it reads the function that is running.
+    pub fn looks_at_self(&self) -> bool {
+        matches!(self, Op::Capture { .. } | Op::SelfFn { .. } | Op::Sibling { .. })
     }
 }
 
@@ -198,9 +234,37 @@ pub struct Func {
     pub arities: Vec<Arity>,
     /// How many values it captures.
     pub captures: u16,
+    /// Whether its code looks at the function it runs as: its captures, itself, its siblings.
+    pub needs_self: bool,
+}
+
+/// What a call of a function with one fixed arity needs to know, kept beside the function.
+#[derive(Clone, Copy, Debug)]
+pub struct Simple {
+    /// Where its code begins.
+    pub entry: u32,
+    /// How many parameters it has; `u16::MAX` if it is not that simple.
+    pub params: u16,
+    /// How many registers it needs.
+    pub registers: u16,
+    /// See [`Func::needs_self`].
+    pub needs_self: bool,
 }
 
 impl Func {
+    /// See [`Simple`].
+    pub fn simple(&self) -> Simple {
+        match self.arities.as_slice() {
+            [only] if !only.variadic => Simple {
+                entry: only.entry,
+                params: only.params,
+                registers: only.registers,
+                needs_self: self.needs_self,
+            },
+            _ => Simple { entry: 0, params: u16::MAX, registers: 0, needs_self: true },
+        }
+    }
+
     /// The arity for a call with `count` arguments: an exact one before the variadic one.
     #[inline]
     pub fn arity(&self, count: usize) -> Option<&Arity> {

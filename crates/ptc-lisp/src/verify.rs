@@ -11,7 +11,7 @@
 //! - Constants, definitions, functions and captures that are named exist; a keyword lookup names a
 //!   keyword; a function and its siblings have equally many captures.
 //! - Every cycle goes through a `Jump` back, where the meters are looked at: conditional jumps and
-//!   handlers only go forward.
+//!   handlers only go forward, and so does the jump after a comparison.
 //! - `Try` and `EndTry` match on every path, and none is open at `Return` and `TailCall`, so a handler
 //!   never outlives its frame.
 //!
@@ -157,6 +157,14 @@ impl Check<'_> {
         (to > at).then_some(()).ok_or("only plain jumps may go back")
     }
 
+    /// The loop takes the jump after a comparison without a look at the meters.
+    fn forward_jump_after(&self, at: u32) -> Checked {
+        match self.unit.ops.get(at as usize + 1) {
+            Some(Op::Jump { to }) => self.forward(at, *to),
+            _ => Err("a comparison has no jump after it"),
+        }
+    }
+
     fn operands(&self, at: u32) -> Result<(), Fault> {
         let op = self.unit.ops[at as usize];
         self.operand(at, op).map_err(|what| Fault { at: at as usize, what })
@@ -230,6 +238,23 @@ impl Check<'_> {
             | Op::LessEq { dst, a, b }
             | Op::Equal { dst, a, b } => self.regs([dst, a, b]),
             Op::AddInt { dst, a, .. } => self.regs([dst, a]),
+            Op::IfLess { a, b } | Op::IfLessEq { a, b } | Op::IfEqual { a, b } => {
+                self.forward_jump_after(at)?;
+                self.regs([a, b])
+            }
+            Op::IfLessInt { a, .. }
+            | Op::IfLessEqInt { a, .. }
+            | Op::IfMoreInt { a, .. }
+            | Op::IfMoreEqInt { a, .. }
+            | Op::IfEqualInt { a, .. } => {
+                self.forward_jump_after(at)?;
+                self.reg(a)
+            }
+            Op::CallGlobal { dst, f, n, at } => {
+                self.global(u32::from(at))?;
+                self.row(f, usize::from(n) + 1)?;
+                self.reg(dst)
+            }
             Op::Lookup { dst, map, key } => {
                 let keyword = matches!(self.constant(u32::from(key))?, Const::Keyword(_));
                 keyword.then_some(()).ok_or("a lookup is not by keyword")?;
@@ -285,6 +310,14 @@ impl Check<'_> {
                 [next, Some((to, open))]
             }
             Op::Next { .. } | Op::Unreduce { .. } => [next, Some((at + 2, open))],
+            Op::IfLess { .. }
+            | Op::IfLessEq { .. }
+            | Op::IfEqual { .. }
+            | Op::IfLessInt { .. }
+            | Op::IfLessEqInt { .. }
+            | Op::IfMoreInt { .. }
+            | Op::IfMoreEqInt { .. }
+            | Op::IfEqualInt { .. } => [next, Some((at + 2, open))],
             Op::Try { to, .. } => {
                 let more = open.checked_add(1).filter(|more| *more != UNREACHED);
                 [Some((at + 1, more.ok_or("too many tries are open")?)), Some((to, open))]
@@ -311,6 +344,7 @@ impl Check<'_> {
             | Op::History { .. }
             | Op::Call { .. }
             | Op::CallBuiltin { .. }
+            | Op::CallGlobal { .. }
             | Op::Add { .. }
             | Op::AddInt { .. }
             | Op::Sub { .. }
@@ -338,7 +372,7 @@ mod tests {
     /// A unit of one function without parameters, with three registers, two captures and one constant.
     fn unit(ops: &[Op]) -> Unit {
         let arity = Arity { params: 0, variadic: false, registers: 3, entry: 0 };
-        let func = Func { name: None, arities: vec![arity], captures: 2 };
+        let func = Func { arities: vec![arity], captures: 2, ..Func::default() };
         let consts = vec![Const::Str("text".to_owned()), Const::Keyword("key".to_owned())];
         Unit { ops: ops.to_vec(), funcs: vec![func], consts, ..Unit::default() }
     }

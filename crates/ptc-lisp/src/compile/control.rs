@@ -88,6 +88,9 @@ impl Builder<'_> {
 
     /// A jump that is taken if `test` is false (or nil).
     fn branch(&mut self, test: &Node, on_nil: bool) -> Result<usize> {
+        if !on_nil && let Some(jump) = self.compare(test)? {
+            return Ok(jump);
+        }
         let mark = self.next;
         let src = match test.kind {
             NodeKind::Local(local, _) => self.register(local),
@@ -173,7 +176,9 @@ impl Builder<'_> {
         let mut numbers = Vec::new();
         for (_, function) in &letfn.functions {
             let at = self.compiler.reserve(function)?;
-            self.compiler.unit.funcs[usize::from(at)].captures = captures;
+            let reserved = &mut self.compiler.unit.funcs[usize::from(at)];
+            reserved.captures = captures;
+            reserved.needs_self |= captures > 0;
             numbers.push(at);
         }
         let base = numbers.first().copied().unwrap_or_default();

@@ -76,6 +76,49 @@ fn binary(name: &str, dst: Reg, a: Reg, b: Reg) -> Option<Op> {
     })
 }
 
+/// Comparisons that have an instruction of their own in a branch.
+const COMPARISONS: &[&str] =
+    &["clojure.core/<", "clojure.core/<=", "clojure.core/>", "clojure.core/>=", "clojure.core/="];
+
+/// The comparison that says the same of its arguments the other way round.
+fn turned(name: &str) -> &str {
+    match name {
+        "clojure.core/<" => "clojure.core/>",
+        "clojure.core/<=" => "clojure.core/>=",
+        "clojure.core/>" => "clojure.core/<",
+        "clojure.core/>=" => "clojure.core/<=",
+        other => other,
+    }
+}
+
+fn compare_int(name: &str, a: Reg, value: i32) -> Op {
+    match name {
+        "clojure.core/<" => Op::IfLessInt { a, value },
+        "clojure.core/<=" => Op::IfLessEqInt { a, value },
+        "clojure.core/>" => Op::IfMoreInt { a, value },
+        "clojure.core/>=" => Op::IfMoreEqInt { a, value },
+        _ => Op::IfEqualInt { a, value },
+    }
+}
+
+fn compare_registers(name: &str, a: Reg, b: Reg) -> Op {
+    match name {
+        "clojure.core/<" => Op::IfLess { a, b },
+        "clojure.core/<=" => Op::IfLessEq { a, b },
+        "clojure.core/>" => Op::IfLess { a: b, b: a },
+        "clojure.core/>=" => Op::IfLessEq { a: b, b: a },
+        _ => Op::IfEqual { a, b },
+    }
+}
+
+/// The integer that a node stands for, if it is small.
+fn int(node: &Node) -> Option<i32> {
+    match node.kind {
+        NodeKind::Const(Const::Int(int)) => i32::try_from(int).ok(),
+        _ => None,
+    }
+}
+
 impl Builder<'_> {
     pub(super) fn emit(&mut self, op: Op) -> usize {
         self.ops.push(op);
@@ -139,6 +182,15 @@ impl Builder<'_> {
         }
         let mark = self.next;
         let f = self.alloc(args.len() + 1)?;
+        let n = u16::try_from(args.len()).map_err(|_| too_large())?;
+        if let NodeKind::Global(name) = &function.kind
+            && let (Ok(n), Ok(at)) = (u8::try_from(n), u16::try_from(self.compiler.pool.global(name)))
+        {
+            self.args(args, f)?;
+            self.emit(Op::CallGlobal { dst, f, n, at });
+            self.next = mark;
+            return Ok(());
+        }
         let direct = match function.kind {
             NodeKind::Builtin(id) if args.len() <= usize::from(u8::MAX) => Some(id),
             _ => None,
@@ -147,7 +199,6 @@ impl Builder<'_> {
             self.expr(function, f)?;
         }
         self.args(args, f)?;
-        let n = u16::try_from(args.len()).map_err(|_| too_large())?;
         match direct {
             Some(id) => self.emit(Op::CallBuiltin { dst, f, n: n as u8, id }),
             None => self.emit(Op::Call { dst, f, n }),
@@ -190,6 +241,39 @@ impl Builder<'_> {
         };
         self.next = mark;
         result
+    }
+
+    /// A comparison that is only wanted for a branch: it skips the jump that follows if it holds. The
+    /// place of that jump, or `None` if `test` is no such comparison.
+    pub(super) fn compare(&mut self, test: &Node) -> Result<Option<usize>> {
+        let NodeKind::Call(function, args) = &test.kind else { return Ok(None) };
+        let (NodeKind::Builtin(id), [a, b]) = (&function.kind, args.as_slice()) else { return Ok(None) };
+        let name = registry().get(*id).name;
+        if !COMPARISONS.contains(&name) {
+            return Ok(None);
+        }
+        let outer = std::mem::replace(&mut self.span, test.span);
+        let mark = self.next;
+        let op = match (int(a), int(b)) {
+            (_, Some(value)) => {
+                let a = self.operand(a, None)?;
+                compare_int(name, a, value)
+            }
+            (Some(value), _) => {
+                let b = self.operand(b, None)?;
+                compare_int(turned(name), b, value)
+            }
+            _ => {
+                let a_register = self.operand(a, Some(b))?;
+                let b_register = self.operand(b, None)?;
+                compare_registers(name, a_register, b_register)
+            }
+        };
+        self.emit(op);
+        let jump = self.emit(Op::Jump { to: 0 });
+        self.next = mark;
+        self.span = outer;
+        Ok(Some(jump))
     }
 
     fn binary(&mut self, name: &str, a: &Node, b: &Node, dst: Reg) -> Result {

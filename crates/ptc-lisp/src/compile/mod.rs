@@ -57,7 +57,12 @@ impl Compiler {
     fn reserve(&mut self, node: &FnNode) -> Result<u16> {
         let at = u16::try_from(self.unit.funcs.len()).map_err(|_| too_large())?;
         let captures = u16::try_from(node.captures.len()).map_err(|_| too_large())?;
-        self.unit.funcs.push(Func { name: node.name.clone(), arities: Vec::new(), captures });
+        self.unit.funcs.push(Func {
+            name: node.name.clone(),
+            arities: Vec::new(),
+            captures,
+            needs_self: captures > 0,
+        });
         Ok(at)
     }
 
@@ -70,6 +75,7 @@ impl Compiler {
             builder.top_level = top_level;
             builder.tail(&arity.body)?;
             let Builder { ops, spans, registers, .. } = builder;
+            self.unit.funcs[usize::from(at)].needs_self |= ops.iter().any(Op::looks_at_self);
             let entry = self.append(ops, spans)?;
             let arity = Arity { params: arity.params, variadic: arity.variadic, registers, entry };
             self.unit.funcs[usize::from(at)].arities.push(arity);

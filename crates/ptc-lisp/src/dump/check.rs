@@ -99,7 +99,7 @@ impl Reader<'_> {
         demand(base > caller.map_or(0, |caller| caller.base as usize), "a frame begins before its caller")?;
         demand(base <= fiber.regs.len(), "a frame begins beyond the registers")?;
         let room = base + usize::from(frame.registers) <= fiber.regs.len();
-        demand(room || !top, "a frame has too few registers")?;
+        demand(room, "a frame has too few registers")?;
         if let (Give::Into(register), Some(caller)) = (frame.give, caller) {
             demand(register < caller.registers, "a result has no register")?;
         }

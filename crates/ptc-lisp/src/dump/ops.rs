@@ -118,4 +118,13 @@ ops! {
     42 EndTry {}
     43 Catches { dst, src, class }
     44 Throw { src }
+    45 IfLess { a, b }
+    46 IfLessEq { a, b }
+    47 IfEqual { a, b }
+    48 IfLessInt { a, value }
+    49 IfLessEqInt { a, value }
+    50 IfMoreInt { a, value }
+    51 IfMoreEqInt { a, value }
+    52 IfEqualInt { a, value }
+    53 CallGlobal { dst, f, n, at }
 }

@@ -391,14 +391,16 @@ impl Reader<'_> {
         let captures = self.captures(flags.has(flag::GROUP))?;
         let meta = self.meta(&flags)?;
         let function = unit.unit.funcs.get(func as usize);
-        if function.is_none_or(|function| usize::from(function.captures) != captures.len()) {
+        let Some(function) = function.filter(|function| usize::from(function.captures) == captures.len())
+        else {
             return Err(DumpError::damaged("a function does not fit its code"));
-        }
+        };
+        let simple = function.simple();
         let shape = flags.shape(captures.iter().chain(meta.as_deref()))?;
         // What a function captured does not show when it is looked at, so it may be lazy.
         let lazy = meta.as_ref().is_some_and(|meta| meta.shape().lazy);
         let shape = Shape { lazy, ..shape };
-        Ok(Value::Fn(Rc::new(Closure { unit, func, captures, shape, meta })))
+        Ok(Value::Fn(Rc::new(Closure { unit, func, simple, captures, shape, meta })))
     }
 
     fn captures(&mut self, shared: bool) -> Read<Rc<[Value]>> {

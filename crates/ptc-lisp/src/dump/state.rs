@@ -175,7 +175,7 @@ impl<'m> Writer<'m> {
     }
 
     fn fiber(&mut self, fiber: &Fiber) {
-        self.list(&fiber.regs);
+        self.list(&fiber.regs[..fiber.end()]);
         self.out.size(fiber.frames.len());
         for frame in &fiber.frames {
             let unit = self.unit_number(frame.unit);

@@ -41,6 +41,7 @@ impl Machine {
             _ => {
                 let value = self.call_data(f, n)?;
                 self.heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
+                self.fiber.clear(f, f + n + 1);
                 self.finish(value, dst)
             }
         }
@@ -114,8 +115,7 @@ impl Machine {
                 if !entry.arity().accepts(n) {
                     return Err(Error::wrong_arity(entry.local, &entry.arity().describe(), n).into());
                 }
-                let args = &mut self.fiber.regs[f + 1..f + 1 + n];
-                let answer = native(&mut self.heap, args);
+                let answer = native(&mut self.heap, &mut self.fiber.regs[f + 1..f + 1 + n]);
                 let keys = ledger::take();
                 if keys > 0 {
                     self.heap.work(usize::try_from(keys).unwrap_or(usize::MAX))?;
@@ -123,12 +123,12 @@ impl Machine {
                 match answer {
                     Ok(value) => {
                         self.reclaimed = false;
-                        // Dates are made in many places; here all of them pass.
+                        // Dates are made in many places; here and in the loop all of them pass.
                         if matches!(value, Value::Time(_)) {
                             self.heap.allocated(size_of::<crate::value::Time>() + 16);
                         }
                         // An argument left behind would be a second owner of what it holds.
-                        args.iter_mut().for_each(|arg| *arg = Value::Nil);
+                        self.fiber.clear(f, f + n + 1);
                         self.finish(value, dst)
                     }
                     Err(signal) => self.native_signal(*signal, id, f, n, dst),
@@ -152,7 +152,7 @@ impl Machine {
     }
 
     /// A native that did not answer with a value.
-    fn native_signal(
+    pub(super) fn native_signal(
         &mut self,
         signal: Signal,
         id: BuiltinId,
@@ -170,22 +170,20 @@ impl Machine {
                     _ => None,
                 };
                 let count = args.len();
-                self.heap.allocated(count * size_of::<Value>());
-                self.fiber.regs.truncate(f);
-                self.fiber.regs.push(function);
-                self.fiber.regs.extend(args);
+                self.fiber.clear(f, f + n + 1);
+                self.place(f, function, args);
                 self.heap.work(count)?;
                 match (self.invoke(f, count, dst), asked) {
-                    (Ok(Go::On), _) => {
-                        self.restore_window();
-                        Ok(Go::On)
-                    }
-                    (Err(signal), Some(asked)) if signal.runs_again() => {
-                        self.restore_window();
-                        self.fiber.regs[f + 1..f + 1 + n].clone_from_slice(&asked);
+                    (Err(signal), asked) => {
+                        self.fiber.clear(f, f + count + 1);
+                        if let Some(asked) = asked
+                            && signal.runs_again()
+                        {
+                            self.fiber.regs[f + 1..f + 1 + n].clone_from_slice(&asked);
+                        }
                         Err(signal)
                     }
-                    (result, _) => result,
+                    (done, _) => done,
                 }
             }
             Signal::Raise(error) => Err(Box::new(Signal::Raise(self.named(error, id)))),
@@ -219,12 +217,19 @@ impl Machine {
         }
     }
 
-    /// After a call that used registers beyond the frame's own, gives the frame its window back.
-    pub(super) fn restore_window(&mut self) {
-        if let Some(frame) = self.fiber.frames.last() {
-            let top = frame.base as usize + usize::from(frame.registers);
-            self.fiber.regs.resize(top, Value::Nil);
+    /// Puts a function and its arguments into registers from `f` on.
+    pub(super) fn place(&mut self, f: usize, function: Value, args: Vec<Value>) {
+        self.reach(f + 1 + args.len());
+        self.fiber.regs[f] = function;
+        for (register, arg) in self.fiber.regs[f + 1..].iter_mut().zip(args) {
+            *register = arg;
         }
+    }
+
+    /// Makes sure that registers up to `end` exist.
+    fn reach(&mut self, end: usize) {
+        let bytes = self.fiber.ensure(end);
+        self.heap.allocated(bytes);
     }
 
     /// Stores the result of a call that is over, or returns it for a tail call.
@@ -259,35 +264,37 @@ impl Machine {
             return Err(self.closure_arity(function, f, n).into());
         };
         let (params, registers) = (usize::from(arity.params), arity.registers);
+        let (variadic, entry) = (arity.variadic, arity.entry);
         let mut f = f;
         let mut give = super::run::give(dst);
         if dst.is_none() {
-            // A tail call: the arguments take the place of the running frame.
+            // A tail call: the function and its arguments take the place of the running frame.
+            let end = self.fiber.top().max(f + n + 1);
             if let Some(frame) = self.fiber.frames.pop() {
-                let base = frame.base as usize;
+                let start = frame.base as usize - 1;
                 for at in 0..=n {
-                    self.fiber.regs.swap(base - 1 + at, f + at);
+                    self.fiber.regs.swap(start + at, f + at);
                 }
-                f = base - 1;
+                self.fiber.clear(start + n + 1, end);
+                f = start;
                 give = frame.give;
             }
         }
         let base = f + 1;
-        self.fiber.regs.truncate(base + n);
-        if arity.variadic {
-            let rest: Vec<Value> = self.fiber.regs.drain(base + params..).collect();
+        let end = base + usize::from(registers);
+        if end > self.fiber.regs.len() {
+            self.grow_registers(end)?;
+        }
+        if variadic {
+            let rest: Vec<Value> =
+                self.fiber.regs[base + params..base + n].iter_mut().map(std::mem::take).collect();
             self.heap.allocated(64 + rest.len() * size_of::<Value>());
-            self.fiber.regs.push(if rest.is_empty() { Value::Nil } else { Value::seq(rest) });
+            self.fiber.regs[base + params] = if rest.is_empty() { Value::Nil } else { Value::seq(rest) };
         }
-        let top = base + usize::from(registers);
-        if top > self.fiber.regs.capacity() {
-            self.grow_registers(top)?;
-        }
-        self.fiber.regs.resize(top, Value::Nil);
         if self.fiber.frames.len() == self.fiber.frames.capacity() {
             self.grow_frames()?;
         }
-        self.fiber.frames.push(Frame { unit: unit.id, pc: arity.entry, base: base as u32, registers, give });
+        self.fiber.frames.push(Frame { unit: unit.id, pc: entry, base: base as u32, registers, give });
         if self.due() {
             if self.heap.live_bytes + self.heap.fresh_bytes > self.heap.limits.memory {
                 self.census();
@@ -304,19 +311,16 @@ impl Machine {
 
     /// Ends the running function with a value.
     pub(super) fn give_back(&mut self, value: Value) -> Go {
+        let end = self.fiber.top();
         let Some(frame) = self.fiber.frames.pop() else { return Go::stop(super::Stop::Ended(value)) };
-        self.fiber.regs.truncate(frame.base as usize - 1);
+        self.fiber.clear(frame.base as usize - 1, end);
         match (frame.give, self.fiber.frames.last()) {
             (Give::Into(dst), Some(caller)) => {
                 let base = caller.base as usize;
-                self.fiber.regs.resize(base + usize::from(caller.registers), Value::Nil);
                 self.fiber.regs[base + usize::from(dst)] = value;
                 Go::Frame
             }
-            (Give::Continue, _) if !self.fiber.conts.is_empty() => {
-                self.restore_window();
-                self.continue_with(value)
-            }
+            (Give::Continue, _) if !self.fiber.conts.is_empty() => self.continue_with(value),
             _ => Go::stop(super::Stop::Ended(value)),
         }
     }

@@ -87,12 +87,12 @@ impl Machine {
     /// while, and so all of that together is no more than what it grows into.
     #[cold]
     pub(super) fn grow_registers(&mut self, needed: usize) -> Result<(), Box<Signal>> {
-        let regs = &self.fiber.regs;
-        let capacity = regs.capacity();
-        let wanted = needed.max(capacity * 2).max(64);
-        self.claim((wanted - capacity) * size_of::<Value>())?;
+        let count = self.fiber.regs.len();
+        let wanted = needed.max(count * 2).max(16);
+        self.claim((wanted - count) * size_of::<Value>())?;
         let regs = &mut self.fiber.regs;
-        regs.reserve_exact(wanted - regs.len());
+        regs.reserve_exact(wanted - count);
+        regs.resize(wanted, Value::Nil);
         Ok(())
     }
 

@@ -106,7 +106,7 @@ pub enum State {
 /// One thread of execution.
 #[derive(Debug)]
 pub struct Fiber {
-    /// Registers of all frames.
+    /// Registers of all frames. Those above the running frame's window hold nothing that is counted.
     pub regs: Vec<Value>,
     /// Functions being executed, innermost last.
     pub frames: Vec<Frame>,
@@ -130,6 +130,38 @@ impl Fiber {
             conts: Vec::new(),
             state: State::Ready,
             parent: None,
+        }
+    }
+
+    /// The first register above the running frame's window.
+    pub fn top(&self) -> usize {
+        self.frames.last().map_or(0, |frame| frame.base as usize + usize::from(frame.registers))
+    }
+
+    /// The end of all windows: a caller's may go beyond the running frame's.
+    pub fn end(&self) -> usize {
+        let ends = self.frames.iter().map(|frame| frame.base as usize + usize::from(frame.registers));
+        ends.max().unwrap_or(0)
+    }
+
+    /// Makes registers up to `end`, and says how many bytes that took.
+    pub fn ensure(&mut self, end: usize) -> usize {
+        let before = self.regs.len();
+        if end <= before {
+            return 0;
+        }
+        self.regs.resize(end.max(before + before / 2).max(16), Value::Nil);
+        (self.regs.len() - before) * size_of::<Value>()
+    }
+
+    /// Empties the registers from `from` up to `to`.
+    #[inline]
+    pub fn clear(&mut self, from: usize, to: usize) {
+        let to = to.min(self.regs.len());
+        for register in self.regs.get_mut(from..to).unwrap_or_default() {
+            if !register.is_plain() {
+                *register = Value::Nil;
+            }
         }
     }
 }

@@ -10,10 +10,12 @@ mod census;
 pub(crate) mod fiber;
 pub(crate) mod library;
 mod link;
+mod ops;
 mod run;
 mod schedule;
 mod signals;
 mod tools;
+mod window;
 
 use std::collections::VecDeque;
 use std::rc::Rc;

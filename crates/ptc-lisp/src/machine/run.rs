@@ -1,17 +1,20 @@
 //! The instruction loop.
+//!
+//! The loop works on the running frame's registers and on what natives may touch, and nothing else; so
+//! the compiler keeps its state in processor registers. Whatever needs more of the machine (growing the
+//! stack, errors, tools, rare instructions) leaves the inner loop with an [`Exit`] and is done by
+//! methods of the machine, after which the loop picks up the topmost frame again.
+#![expect(unsafe_code, reason = "makes the windows that `window` has the reasons for")]
 
-use std::rc::Rc;
-
-use super::fiber::{Give, Handler};
+use super::call::check_depth;
+use super::fiber::{Frame, Give};
+use super::window::{Code, Window};
 use super::{Machine, Stop};
-use crate::arith;
-use crate::builtins::comparing::equals;
-use crate::builtins::lookup::{find_exact, get_or};
+use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Op, Reg};
-use crate::error::{Error, ErrorKind};
-use crate::globals::Origin;
-use crate::signal::{Res, Signal};
-use crate::value::{Closure, Items, MapObj, Shape, Table, Value, ledger};
+use crate::error::Error;
+use crate::signal::Signal;
+use crate::value::{Value, ledger};
 
 /// What the loop does after an instruction.
 pub(super) enum Go {
@@ -31,433 +34,411 @@ impl Go {
 }
 
 /// Whether an instruction that needs more than the loop's own state is done.
-type Done = Result<Go, Box<Signal>>;
+pub(super) type Done = Result<Go, Box<Signal>>;
+
+/// Why the inner loop was left. The frame's next instruction has been saved.
+enum Exit {
+    /// This instruction needs the machine.
+    Slow(Op),
+    /// A call that is not one of a simple function: the function's register, arguments, result.
+    Call(Reg, u16, Option<Reg>),
+    /// A native did not answer with a value.
+    Native(Box<Signal>, BuiltinId, Reg, u16, Reg),
+    /// A function ended whose caller is not waiting in a register.
+    Return(Value),
+    /// An instruction that is done did not leave a valid value.
+    Signal(Box<Signal>),
+    /// The meters need a look.
+    Due,
+}
 
 impl Machine {
     /// Runs the current fiber until it ends, waits, or the slice of fuel is used up.
     pub(super) fn execute(&mut self) -> Stop {
         loop {
-            let Some(frame) = self.fiber.frames.last() else { return Stop::Ended(Value::Nil) };
-            let (mut pc, base) = (frame.pc as usize, frame.base as usize);
-            let unit = Rc::clone(self.unit(frame.unit));
-            let ops = unit.unit.ops.as_slice();
-            loop {
-                let op = ops[pc];
-                pc += 1;
-                self.heap.fuel_used += 1;
-                let done: Done = match op {
-                    Op::Nil { dst } => self.put(base, dst, Value::Nil),
-                    Op::Bool { dst, value } => self.put(base, dst, Value::Bool(value)),
-                    Op::Int { dst, value } => self.put(base, dst, Value::Int(i64::from(value))),
-                    Op::Const { dst, at } => self.put(base, dst, unit.consts[at as usize].clone()),
-                    Op::Copy { dst, src } => {
-                        let value = self.at(base, src).clone();
-                        self.put(base, dst, value)
-                    }
-                    Op::Move { dst, src } => {
-                        let value = std::mem::take(self.at_mut(base, src));
-                        self.put(base, dst, value)
-                    }
-                    Op::Jump { to } => {
-                        // Only jumps back can make a loop, so only they look at the meters.
-                        if (to as usize) < pc && self.due() {
-                            self.save(pc);
-                            self.fiber.frames.last_mut().expect("a frame is running").pc = to;
-                            match self.service() {
-                                Ok(None) => {}
-                                Ok(Some(stop)) => return stop,
-                                Err(signal) => match self.signal(signal, None) {
-                                    Go::Stop(stop) => return *stop,
-                                    Go::On | Go::Frame => break,
-                                },
-                            }
-                        }
-                        pc = to as usize;
-                        continue;
-                    }
-                    Op::JumpIfNot { src, to } => {
-                        if !self.at(base, src).truthy() {
-                            pc = to as usize;
-                        }
-                        continue;
-                    }
-                    Op::JumpIf { src, to } => {
-                        if self.at(base, src).truthy() {
-                            pc = to as usize;
-                        }
-                        continue;
-                    }
-                    Op::JumpIfNil { src, to } => {
-                        if self.at(base, src).is_nil() {
-                            pc = to as usize;
-                        }
-                        continue;
-                    }
-                    Op::Add { dst, a, b } => {
-                        if let (Value::Int(x), Value::Int(y)) = (self.at(base, a), self.at(base, b))
-                            && let Some(sum) = x.checked_add(*y)
-                        {
-                            *self.at_mut(base, dst) = Value::Int(sum);
-                            continue;
-                        }
-                        let sum = arith::add(self.at(base, a), self.at(base, b));
-                        self.put_number(base, dst, sum, (a, b), arith::sum_cost)
-                    }
-                    Op::AddInt { dst, a, value } => {
-                        if let Value::Int(int) = self.at(base, a)
-                            && let Some(sum) = int.checked_add(i64::from(value))
-                        {
-                            *self.at_mut(base, dst) = Value::Int(sum);
-                            continue;
-                        }
-                        let sum = arith::add(self.at(base, a), &Value::Int(i64::from(value)));
-                        self.put_number(base, dst, sum, (a, a), arith::sum_cost)
-                    }
-                    Op::Sub { dst, a, b } => {
-                        let difference = arith::sub(self.at(base, a), self.at(base, b));
-                        self.put_number(base, dst, difference, (a, b), arith::sum_cost)
-                    }
-                    Op::Mul { dst, a, b } => {
-                        let product = arith::mul(self.at(base, a), self.at(base, b));
-                        self.put_number(base, dst, product, (a, b), arith::product_cost)
-                    }
-                    Op::Less { dst, a, b } => {
-                        if let (Value::Int(x), Value::Int(y)) = (self.at(base, a), self.at(base, b)) {
-                            let less = x < y;
-                            *self.at_mut(base, dst) = Value::Bool(less);
-                            continue;
-                        }
-                        let less = arith::less(self.at(base, a), self.at(base, b)).map(Value::Bool);
-                        self.put_result(base, dst, less)
-                    }
-                    Op::LessEq { dst, a, b } => {
-                        let less = arith::less_eq(self.at(base, a), self.at(base, b)).map(Value::Bool);
-                        self.put_result(base, dst, less)
-                    }
-                    Op::Equal { dst, a, b } => {
-                        let (x, y) = (self.at(base, a), self.at(base, b));
-                        let equal = match (x, y) {
-                            (Value::Int(x), Value::Int(y)) => Ok(x == y),
-                            (Value::Kw(x), Value::Kw(y)) => Ok(x == y),
-                            _ => {
-                                let (x, y) = (x.clone(), y.clone());
-                                equals(&mut self.heap, &x, &y)
-                            }
-                        };
-                        self.put_result(base, dst, equal.map(Value::Bool))
-                    }
-                    Op::Not { dst, src } => {
-                        let not = !self.at(base, src).truthy();
-                        self.put(base, dst, Value::Bool(not))
-                    }
-                    Op::Lookup { dst, map, key } => {
-                        let key = &unit.consts[usize::from(key)];
-                        let found = self.lookup(base, map, key);
-                        self.put_result(base, dst, found)
-                    }
-                    Op::Capture { dst, at } => {
-                        let value = match self.callee(base) {
-                            Value::Fn(body) => body.captures[usize::from(at)].clone(),
-                            _ => Value::Nil,
-                        };
-                        self.put(base, dst, value)
-                    }
-                    Op::SelfFn { dst } => {
-                        let value = self.callee(base).clone();
-                        self.put(base, dst, value)
-                    }
-                    Op::Sibling { dst, func } => {
-                        let value = sibling(self.callee(base), func);
-                        self.put(base, dst, value)
-                    }
-                    Op::SiblingOf { dst, of, func } => {
-                        let value = sibling(self.at(base, of), func);
-                        self.put(base, dst, value)
-                    }
-                    Op::Function { dst, first, func } => {
-                        let count = usize::from(unit.unit.funcs[usize::from(func)].captures);
-                        let captures =
-                            self.window(base, first, count).iter_mut().map(std::mem::take).collect();
-                        let value = self.make_closure(unit.clone(), u32::from(func), captures);
-                        self.put_deep(base, dst, value)
-                    }
-                    Op::Global { dst, at } => {
-                        let slot = unit.globals[at as usize];
-                        match self.heap.globals.get(slot) {
-                            Value::Unbound => Err(self.unbound(slot)),
-                            value => {
-                                let value = value.clone();
-                                self.put(base, dst, value)
-                            }
-                        }
-                    }
-                    Op::GlobalOrNil { dst, at } => {
-                        let value = match self.heap.globals.get(unit.globals[at as usize]) {
-                            Value::Unbound => Value::Nil,
-                            value => value.clone(),
-                        };
-                        self.put(base, dst, value)
-                    }
-                    Op::HasGlobal { dst, at } => {
-                        let known =
-                            !matches!(self.heap.globals.get(unit.globals[at as usize]), Value::Unbound);
-                        self.put(base, dst, Value::Bool(known))
-                    }
-                    Op::Define { src, at } => {
-                        let value = std::mem::take(self.at_mut(base, src));
-                        let origin = Origin::new(unit.unit.source.clone(), unit.unit.spans[pc - 1]);
-                        self.heap.globals.define(unit.globals[at as usize], value, origin);
-                        Ok(Go::On)
-                    }
-                    Op::Data { dst, at } => {
-                        let value = self.input(&unit.consts[at as usize]);
-                        self.put(base, dst, value)
-                    }
-                    Op::History { dst, nth } => {
-                        let value = self.history.get(usize::from(nth) - 1).cloned().unwrap_or_default();
-                        self.put(base, dst, value)
-                    }
-                    Op::Call { dst, f, n } => {
-                        self.save(pc);
-                        self.invoke(base + usize::from(f), usize::from(n), Some(dst))
-                    }
-                    Op::CallBuiltin { dst, f, n, id } => {
-                        self.save(pc);
-                        self.call_builtin(id, base + usize::from(f), usize::from(n), Some(dst))
-                    }
-                    Op::TailCall { f, n } => {
-                        self.save(pc);
-                        self.invoke(base + usize::from(f), usize::from(n), None)
-                    }
-                    Op::Return { src } => {
-                        let value = std::mem::take(self.at_mut(base, src));
-                        Ok(self.give_back(value))
-                    }
-                    Op::Vector { dst, first, n } => {
-                        let items =
-                            self.window(base, first, usize::from(n)).iter_mut().map(std::mem::take).collect();
-                        self.heap.allocated(64 + 16 * usize::from(n));
-                        self.put_deep(base, dst, Value::vector(items))
-                    }
-                    Op::Map { dst, first, n } => self.make_map(base, dst, first, usize::from(n)),
-                    Op::Set { dst, first, n } => self.make_set(base, dst, first, usize::from(n)),
-                    Op::Walk { dst, src } => match Items::over(self.at(base, src)) {
-                        Some(items) => {
-                            *self.at_mut(base, src) = Value::Nil;
-                            self.put(base, dst, Value::Iter(Rc::new(items.into())))
-                        }
-                        None => Err(crate::heap::not_seqable(self.at(base, src)).into()),
-                    },
-                    Op::Next { dst, walk } => {
-                        let next = match self.at(base, walk) {
-                            Value::Iter(items) => items.borrow_mut().next(),
-                            _ => Ok(None),
-                        };
-                        match next {
-                            Ok(None) => continue,
-                            Ok(Some(item)) => {
-                                pc += 1;
-                                self.put(base, dst, item)
-                            }
-                            Err(lazy) => Err(Box::new(Signal::Force(lazy))),
-                        }
-                    }
-                    Op::Unreduce { src } => {
-                        match self.at(base, src) {
-                            Value::Reduced(value) => {
-                                let value = (**value).clone();
-                                *self.at_mut(base, src) = value;
-                            }
-                            _ => pc += 1,
-                        }
-                        continue;
-                    }
-                    Op::TakeSlot { dst, map, key } => {
-                        let value = self.take_slot(base, map, key);
-                        self.put(base, dst, value)
-                    }
-                    Op::Try { dst, to } => {
-                        let frames = self.fiber.frames.len();
-                        let conts = self.fiber.conts.len();
-                        let grown = match self.fiber.handlers.len() == self.fiber.handlers.capacity() {
-                            true => self.grow_handlers(),
-                            false => Ok(()),
-                        };
-                        self.fiber.handlers.push(Handler { frames, conts, dst, to });
-                        grown.map(|()| Go::On)
-                    }
-                    Op::EndTry => {
-                        self.fiber.handlers.pop();
-                        Ok(Go::On)
-                    }
-                    Op::Catches { dst, src, class } => {
-                        let class = unit.consts[usize::from(class)].as_str().unwrap_or_default();
-                        let catches = match self.at(base, src) {
-                            Value::Ex(ex) => crate::builtins::exceptions::catches(class, ex),
-                            _ => true,
-                        };
-                        self.put(base, dst, Value::Bool(catches))
-                    }
-                    Op::Throw { src } => {
-                        let value = std::mem::take(self.at_mut(base, src));
-                        Err(Box::new(Signal::Throw(value)))
-                    }
-                };
-                match done {
-                    Ok(Go::On) => {}
-                    Ok(Go::Frame) => break,
-                    Ok(Go::Stop(stop)) => return *stop,
-                    Err(signal) => {
-                        self.save(pc);
-                        let dst = result_register(op);
-                        match self.signal(signal, dst) {
-                            Go::Stop(stop) => return *stop,
-                            Go::On | Go::Frame => break,
-                        }
+            if self.fiber.frames.is_empty() {
+                return Stop::Ended(Value::Nil);
+            }
+            let (exit, dst) = self.run_frames();
+            let done = match exit {
+                Exit::Slow(op) => self.slow(op),
+                Exit::Call(f, n, dst) => {
+                    let f = self.base() + usize::from(f);
+                    self.invoke(f, usize::from(n), dst)
+                }
+                Exit::Native(signal, id, f, n, dst) => {
+                    let f = self.base() + usize::from(f);
+                    self.native_signal(*signal, id, f, usize::from(n), Some(dst))
+                }
+                Exit::Return(value) => Ok(self.give_back(value)),
+                Exit::Signal(signal) => Err(signal),
+                Exit::Due => match self.service() {
+                    Ok(None) => Ok(Go::On),
+                    Ok(Some(stop)) => return stop,
+                    Err(signal) => Err(signal),
+                },
+            };
+            match done {
+                Ok(Go::On | Go::Frame) => {}
+                Ok(Go::Stop(stop)) => return *stop,
+                Err(signal) => {
+                    if let Go::Stop(stop) = self.signal(signal, dst) {
+                        return *stop;
                     }
                 }
             }
         }
     }
 
-    #[inline]
-    fn at(&self, base: usize, reg: Reg) -> &Value {
-        &self.fiber.regs[base + usize::from(reg)]
-    }
+    /// Runs instructions until one needs the machine; also says where that one's result goes.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the loop is one function so that its state stays in registers"
+    )]
+    fn run_frames(&mut self) -> (Exit, Option<Reg>) {
+        let Some(frame) = self.fiber.frames.last() else { return (Exit::Return(Value::Nil), None) };
+        let Frame { unit, base, registers, .. } = *frame;
+        let mut pc = frame.pc as usize;
+        // Fuel is one per instruction: what was used before, and how far straight on the code went.
+        let mut used_before = self.heap.fuel_used.wrapping_sub(pc as u64);
+        // SAFETY: the frame's code was compiled or verified for its number of registers; while `regs` is
+        // in use the stack is reached by it alone; units are not dropped while a program runs.
+        let (mut code, mut regs) = unsafe {
+            (Code::new(self.unit(unit)), Window::new(&mut self.fiber.regs, base as usize, registers))
+        };
 
-    #[inline]
-    fn at_mut(&mut self, base: usize, reg: Reg) -> &mut Value {
-        &mut self.fiber.regs[base + usize::from(reg)]
-    }
-
-    fn window(&mut self, base: usize, first: Reg, count: usize) -> &mut [Value] {
-        let first = base + usize::from(first);
-        &mut self.fiber.regs[first..first + count]
-    }
-
-    #[inline]
-    fn put(&mut self, base: usize, dst: Reg, value: Value) -> Done {
-        self.fiber.regs[base + usize::from(dst)] = value;
-        Ok(Go::On)
-    }
-
-    /// Stores a result that may be an error.
-    #[inline]
-    fn put_result(&mut self, base: usize, dst: Reg, value: Res) -> Done {
-        self.fiber.regs[base + usize::from(dst)] = value?;
-        Ok(Go::On)
-    }
-
-    /// Stores a number. A big integer pays for the time and memory it took.
-    #[inline]
-    fn put_number(
-        &mut self,
-        base: usize,
-        dst: Reg,
-        value: Res,
-        (a, b): (Reg, Reg),
-        cost: fn(&Value, &Value) -> usize,
-    ) -> Done {
-        let value = value?;
-        if let Value::Big(_) = value {
-            let cost = cost(self.at(base, a), self.at(base, b));
-            self.heap.work(cost)?;
-            self.heap.allocated(arith::words(&value) * size_of::<u64>());
-        }
-        self.put(base, dst, value)
-    }
-
-    /// Stores a container after looking at how deep it nests.
-    fn put_deep(&mut self, base: usize, dst: Reg, value: Value) -> Done {
-        super::call::check_depth(&value)?;
-        self.put(base, dst, value)
-    }
-
-    /// The function that is running.
-    fn callee(&self, base: usize) -> &Value {
-        &self.fiber.regs[base - 1]
-    }
-
-    /// Writes the next instruction back to the frame.
-    #[inline]
-    pub(super) fn save(&mut self, pc: usize) {
-        if let Some(frame) = self.fiber.frames.last_mut() {
-            frame.pc = pc as u32;
-        }
-    }
-
-    fn make_closure(&mut self, unit: Rc<crate::code::Linked>, func: u32, captures: Rc<[Value]>) -> Value {
-        let shape = Shape::of(captures.iter());
-        // What a function captured does not show when it is looked at, so it may be lazy.
-        let shape = Shape { lazy: false, ..shape };
-        self.heap.allocated(96 + captures.len() * size_of::<Value>());
-        Value::Fn(Rc::new(Closure { unit, func, captures, shape, meta: None }))
-    }
-
-    fn make_map(&mut self, base: usize, dst: Reg, first: Reg, pairs: usize) -> Done {
-        for key in self.window(base, first, pairs * 2).iter().step_by(2).cloned().collect::<Vec<_>>() {
-            self.heap.realised(&key)?;
-        }
-        let mut table = Table::with_capacity(pairs);
-        for pair in self.window(base, first, pairs * 2).chunks_exact_mut(2) {
-            table.insert(std::mem::take(&mut pair[0]), std::mem::take(&mut pair[1]));
-        }
-        self.heap.allocated(64 + 32 * pairs);
-        self.heap.fuel_used += ledger::take();
-        self.put_deep(base, dst, Value::map(table))
-    }
-
-    fn make_set(&mut self, base: usize, dst: Reg, first: Reg, count: usize) -> Done {
-        for member in self.window(base, first, count).to_vec() {
-            self.heap.realised(&member)?;
-        }
-        let members: Vec<Value> = self.window(base, first, count).iter_mut().map(std::mem::take).collect();
-        self.heap.allocated(64 + 16 * count);
-        let set = Value::set_of(members);
-        self.heap.fuel_used += ledger::take();
-        self.put_deep(base, dst, set)
-    }
-
-    /// `(get map :key)`
-    fn lookup(&mut self, base: usize, map: Reg, key: &Value) -> Res {
-        if let Value::Map(body) = self.at(base, map)
-            && let Some(value) = body.table.get(key)
-        {
-            return Ok(value.clone());
-        }
-        let map = self.at(base, map).clone();
-        get_or(&mut self.heap, &map, key, &Value::Nil)
-    }
-
-    /// Takes the value at a key out of a map or vector that nobody else sees.
-    fn take_slot(&mut self, base: usize, map: Reg, key: Reg) -> Value {
-        let key = self.at(base, key).clone();
-        match self.at_mut(base, map) {
-            Value::Map(body) => match Rc::get_mut(body) {
-                Some(MapObj { table, .. }) => table.get_mut(&key).map(std::mem::take).unwrap_or_default(),
-                None => body.table.get(&key).cloned().unwrap_or_default(),
-            },
-            Value::Vec(body) => {
-                let Value::Int(index) = key else { return Value::Nil };
-                let Ok(index) = usize::try_from(index) else { return Value::Nil };
-                match Rc::get_mut(body) {
-                    Some(body) => body.items.get_mut(index).map(std::mem::take).unwrap_or_default(),
-                    None => body.items.get(index).cloned().unwrap_or_default(),
+        // Leaves the loop; the frame remembers where it stands.
+        macro_rules! leave {
+            ($exit:expr, $dst:expr) => {{
+                let exit = $exit;
+                self.heap.fuel_used = used_before.wrapping_add(pc as u64);
+                if let Some(frame) = self.fiber.frames.last_mut() {
+                    frame.pc = pc as u32;
                 }
-            }
-            other => {
-                let other = other.clone();
-                find_exact(&mut self.heap, &other, &key).ok().flatten().unwrap_or_default()
+                return (exit, $dst);
+            }};
+        }
+        macro_rules! jump {
+            ($to:expr) => {{
+                used_before = used_before.wrapping_add(pc as u64).wrapping_sub(u64::from($to));
+                pc = $to as usize;
+            }};
+        }
+        // What follows a comparison: the next instruction is skipped if it holds. It is a jump.
+        macro_rules! branch {
+            ($holds:expr) => {{
+                if $holds {
+                    pc += 1;
+                } else if let Op::Jump { to } = *code.get(pc) {
+                    jump!(to);
+                }
+                continue;
+            }};
+        }
+        macro_rules! compare_int {
+            ($op:expr, $a:expr, $value:expr, $compare:tt) => {{
+                if let Value::Int(a) = regs.get($a) {
+                    branch!(*a $compare i64::from($value));
+                }
+                leave!(Exit::Slow(*$op), None);
+            }};
+        }
+        macro_rules! compare {
+            ($op:expr, $a:expr, $b:expr, $compare:tt) => {{
+                let (a, b) = (regs.get($a), regs.get($b));
+                if let Value::Int(a) = a && let Value::Int(b) = b {
+                    branch!(a $compare b);
+                }
+                if let Value::Float(a) = a && let Value::Float(b) = b {
+                    branch!(a $compare b);
+                }
+                leave!(Exit::Slow(*$op), None);
+            }};
+        }
+        // An operation on two small numbers of the same kind.
+        macro_rules! arithmetic {
+            ($op:expr, $dst:expr, $a:expr, $b:expr, $ints:expr, $floats:tt) => {{
+                let (a, b) = (regs.get($a), regs.get($b));
+                if let Value::Int(a) = a && let Value::Int(b) = b && let Some(int) = $ints(*a, *b) {
+                    regs.put_int($dst, int);
+                    continue;
+                }
+                if let Value::Float(a) = a && let Value::Float(b) = b {
+                    let float = a $floats b;
+                    regs.put_float($dst, float);
+                    continue;
+                }
+                leave!(Exit::Slow(*$op), None);
+            }};
+        }
+        macro_rules! call_native {
+            ($native:expr, $id:expr, $f:expr, $n:expr, $dst:expr) => {{
+                self.heap.fuel_used = used_before.wrapping_add(pc as u64);
+                let args = regs.row(usize::from($f) + 1, usize::from($n));
+                let result = $native(&mut self.heap, args);
+                let keys = ledger::take();
+                used_before = self.heap.fuel_used.wrapping_add(keys).wrapping_sub(pc as u64);
+                if keys > 0 && used_before.wrapping_add(pc as u64) > self.heap.limits.fuel {
+                    leave!(Exit::Due, None);
+                }
+                match result {
+                    Ok(value) => {
+                        self.reclaimed = false;
+                        // An argument left behind would be a second owner of what it holds.
+                        args.iter_mut().filter(|arg| !arg.is_plain()).for_each(|arg| *arg = Value::Nil);
+                        if !value.is_scalar()
+                            && let Err(signal) = self.admit(&value)
+                        {
+                            leave!(Exit::Signal(signal), Some($dst));
+                        }
+                        regs.put($dst, value);
+                        if self.heap.fresh_bytes >= self.census_at {
+                            leave!(Exit::Due, None);
+                        }
+                    }
+                    Err(signal) => leave!(Exit::Native(signal, $id, $f, u16::from($n), $dst), Some($dst)),
+                }
+            }};
+        }
+        // Makes the frame of a function with one fixed arity, if there is room and no meter needs a look.
+        macro_rules! enter {
+            ($body:expr, $f:expr, $dst:expr, $otherwise:expr) => {{
+                let simple = $body.simple;
+                let frames = &mut self.fiber.frames;
+                let base = frames.last().map_or(0, |frame| frame.base) + u32::from($f) + 1;
+                if frames.len() == frames.capacity()
+                    || self.fiber.regs.len() < base as usize + usize::from(simple.registers)
+                    || used_before.wrapping_add(pc as u64) >= self.stop_at
+                    || self.heap.fresh_bytes >= self.census_at
+                {
+                    leave!($otherwise, Some($dst));
+                }
+                if let Some(frame) = frames.last_mut() {
+                    frame.pc = pc as u32;
+                }
+                let (unit, give) = ($body.unit.id, Give::Into($dst));
+                frames.push(Frame { unit, pc: simple.entry, base, registers: simple.registers, give });
+                // SAFETY: as above; the closure's code and registers belong together.
+                unsafe {
+                    if unit != code.linked().id {
+                        code = Code::new(&$body.unit);
+                    }
+                    regs = Window::new(&mut self.fiber.regs, base as usize, simple.registers);
+                }
+                jump!(simple.entry);
+            }};
+        }
+
+        loop {
+            let op = code.get(pc);
+            pc += 1;
+            match *op {
+                Op::Nil { dst } => regs.put(dst, Value::Nil),
+                Op::Bool { dst, value } => regs.put_bool(dst, value),
+                Op::Int { dst, value } => regs.put_int(dst, i64::from(value)),
+                Op::Const { dst, at } => regs.load(dst, &code.linked().consts[at as usize]),
+                Op::Copy { dst, src } => regs.copy(dst, src),
+                Op::Move { dst, src } => regs.shift(dst, src),
+                Op::Jump { to } => {
+                    // Only jumps back can make a loop, so only they look at the meters.
+                    let back = (to as usize) < pc;
+                    jump!(to);
+                    if back
+                        && (used_before.wrapping_add(pc as u64) >= self.stop_at
+                            || self.heap.fresh_bytes >= self.census_at)
+                    {
+                        leave!(Exit::Due, None);
+                    }
+                }
+                Op::JumpIfNot { src, to } => {
+                    if !regs.get(src).truthy() {
+                        jump!(to);
+                    }
+                }
+                Op::JumpIf { src, to } => {
+                    if regs.get(src).truthy() {
+                        jump!(to);
+                    }
+                }
+                Op::JumpIfNil { src, to } => {
+                    if regs.get(src).is_nil() {
+                        jump!(to);
+                    }
+                }
+                Op::IfLess { a, b } => compare!(op, a, b, <),
+                Op::IfLessEq { a, b } => compare!(op, a, b, <=),
+                Op::IfEqual { a, b } => match same(regs.get(a), regs.get(b)) {
+                    Some(same) => branch!(same),
+                    None => leave!(Exit::Slow(*op), None),
+                },
+                Op::IfLessInt { a, value } => compare_int!(op, a, value, <),
+                Op::IfLessEqInt { a, value } => compare_int!(op, a, value, <=),
+                Op::IfMoreInt { a, value } => compare_int!(op, a, value, >),
+                Op::IfMoreEqInt { a, value } => compare_int!(op, a, value, >=),
+                Op::IfEqualInt { a, value } => compare_int!(op, a, value, ==),
+                Op::Add { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_add, +),
+                Op::AddInt { dst, a, value } => {
+                    if let Value::Int(int) = regs.get(a)
+                        && let Some(sum) = int.checked_add(i64::from(value))
+                    {
+                        regs.put_int(dst, sum);
+                        continue;
+                    }
+                    leave!(Exit::Slow(*op), None);
+                }
+                Op::Sub { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_sub, -),
+                Op::Mul { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_mul, *),
+                Op::Less { dst, a, b } => match less(regs.get(a), regs.get(b)) {
+                    Some(less) => regs.put_bool(dst, less),
+                    None => leave!(Exit::Slow(*op), None),
+                },
+                Op::LessEq { dst, a, b } => match less_eq(regs.get(a), regs.get(b)) {
+                    Some(less) => regs.put_bool(dst, less),
+                    None => leave!(Exit::Slow(*op), None),
+                },
+                Op::Equal { dst, a, b } => match same(regs.get(a), regs.get(b)) {
+                    Some(equal) => regs.put_bool(dst, equal),
+                    None => leave!(Exit::Slow(*op), None),
+                },
+                Op::Not { dst, src } => {
+                    let not = !regs.get(src).truthy();
+                    regs.put_bool(dst, not);
+                }
+                Op::Lookup { dst, map, key } => {
+                    if let Value::Map(body) = regs.get(map)
+                        && let Some(value) = body.table.get(&code.linked().consts[usize::from(key)]).cloned()
+                    {
+                        regs.put(dst, value);
+                        continue;
+                    }
+                    leave!(Exit::Slow(*op), Some(dst));
+                }
+                Op::Capture { dst, at } => {
+                    let value = match regs.callee() {
+                        Value::Fn(body) => body.captures[usize::from(at)].clone(),
+                        _ => Value::Nil,
+                    };
+                    regs.put(dst, value);
+                }
+                Op::Global { dst, at } => match self.heap.globals.get(code.linked().globals[at as usize]) {
+                    Value::Unbound => leave!(Exit::Slow(*op), None),
+                    value => regs.load(dst, value),
+                },
+                Op::CallGlobal { dst, f, n, at } => {
+                    match self.heap.globals.get(code.linked().globals[usize::from(at)]) {
+                        value @ Value::Fn(body) if body.simple.params == u16::from(n) => {
+                            regs.put(f, if body.simple.needs_self { value.clone() } else { Value::Nil });
+                            enter!(body, f, dst, {
+                                regs.put(f, value.clone());
+                                Exit::Call(f, u16::from(n), Some(dst))
+                            });
+                        }
+                        Value::Unbound => leave!(Exit::Slow(*op), None),
+                        value => {
+                            regs.put(f, value.clone());
+                            leave!(Exit::Call(f, u16::from(n), Some(dst)), Some(dst));
+                        }
+                    }
+                }
+                Op::Call { dst, f, n } => match regs.get(f) {
+                    Value::Fn(body) if body.simple.params == n => {
+                        enter!(body, f, dst, Exit::Call(f, n, Some(dst)));
+                    }
+                    Value::Builtin(id) => {
+                        let id = *id;
+                        let entry = registry().get(id);
+                        match entry.run {
+                            Run::Native(native) if entry.arity().accepts(usize::from(n)) => {
+                                call_native!(native, id, f, n, dst);
+                            }
+                            _ => leave!(Exit::Call(f, n, Some(dst)), Some(dst)),
+                        }
+                    }
+                    _ => leave!(Exit::Call(f, n, Some(dst)), Some(dst)),
+                },
+                Op::CallBuiltin { dst, f, n, id } => {
+                    let entry = registry().get(id);
+                    match entry.run {
+                        Run::Native(native) if entry.arity().accepts(usize::from(n)) => {
+                            call_native!(native, id, f, n, dst);
+                        }
+                        _ => {
+                            regs.put(f, Value::Builtin(id));
+                            leave!(Exit::Call(f, u16::from(n), Some(dst)), Some(dst));
+                        }
+                    }
+                }
+                Op::TailCall { f, n } => leave!(Exit::Call(f, n, None), None),
+                Op::Return { src } => {
+                    let value = regs.take(src);
+                    let [.., caller, frame] = self.fiber.frames.as_slice() else {
+                        leave!(Exit::Return(value), None);
+                    };
+                    let Give::Into(dst) = frame.give else { leave!(Exit::Return(value), None) };
+                    let Frame { unit, pc: back, base, registers, .. } = *caller;
+                    regs.clear(frame.registers);
+                    self.fiber.frames.pop();
+                    // SAFETY: as above.
+                    unsafe {
+                        if unit != code.linked().id {
+                            code = Code::new(self.unit(unit));
+                        }
+                        regs = Window::new(&mut self.fiber.regs, base as usize, registers);
+                    }
+                    jump!(back);
+                    regs.put(dst, value);
+                }
+                Op::Next { dst, walk } => {
+                    let next = match regs.get(walk) {
+                        Value::Iter(items) => items.borrow_mut().next(),
+                        _ => Ok(None),
+                    };
+                    match next {
+                        Ok(None) => {}
+                        Ok(Some(item)) => {
+                            pc += 1;
+                            regs.put(dst, item);
+                        }
+                        Err(lazy) => leave!(Exit::Signal(Box::new(Signal::Force(lazy))), None),
+                    }
+                }
+                Op::Unreduce { src } => match regs.get(src) {
+                    Value::Reduced(value) => {
+                        let value = (**value).clone();
+                        regs.put(src, value);
+                    }
+                    _ => pc += 1,
+                },
+                Op::SelfFn { .. }
+                | Op::Sibling { .. }
+                | Op::SiblingOf { .. }
+                | Op::Function { .. }
+                | Op::GlobalOrNil { .. }
+                | Op::HasGlobal { .. }
+                | Op::Define { .. }
+                | Op::Data { .. }
+                | Op::History { .. }
+                | Op::Vector { .. }
+                | Op::Map { .. }
+                | Op::Set { .. }
+                | Op::Walk { .. }
+                | Op::TakeSlot { .. }
+                | Op::Try { .. }
+                | Op::EndTry
+                | Op::Catches { .. }
+                | Op::Throw { .. } => leave!(Exit::Slow(*op), None),
             }
         }
     }
 
-    #[cold]
-    fn unbound(&self, slot: u32) -> Box<Signal> {
-        let name = self.heap.names.text(self.heap.globals.name(slot));
-        Error::new(ErrorKind::UnboundVar, format!("{name} has no value yet"))
-            .hint(format!("move (def {name} …) before its first use"))
-            .into()
+    /// Looks at a value that a native made before it goes into a register.
+    #[inline(never)]
+    fn admit(&mut self, value: &Value) -> Result<(), Box<Signal>> {
+        if matches!(value, Value::Time(_)) {
+            // Dates are made in many places; here all of them pass.
+            self.heap.allocated(size_of::<crate::value::Time>() + 16);
+        }
+        check_depth(value)
     }
 
     /// Whether fuel, memory or the time slice need a look.
@@ -484,24 +465,36 @@ impl Machine {
     }
 }
 
-/// Another function of the group that `function` belongs to.
-fn sibling(function: &Value, func: u16) -> Value {
-    match function {
-        Value::Fn(body) if body.fits(func) => Value::Fn(Rc::new(Closure {
-            unit: body.unit.clone(),
-            func: u32::from(func),
-            captures: body.captures.clone(),
-            shape: body.shape,
-            meta: None,
-        })),
-        _ => Value::Nil,
+/// Whether one small number is below another; other kinds are left to `arith`.
+#[inline(always)]
+fn less(a: &Value, b: &Value) -> Option<bool> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Some(a < b),
+        (Value::Float(a), Value::Float(b)) => Some(a < b),
+        _ => None,
     }
 }
 
-/// Where the result of an instruction goes; `None` for a tail call.
-fn result_register(op: Op) -> Option<Reg> {
-    match op {
-        Op::Call { dst, .. } | Op::CallBuiltin { dst, .. } => Some(dst),
+/// Like [`less`], or equal.
+#[inline(always)]
+fn less_eq(a: &Value, b: &Value) -> Option<bool> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Some(a <= b),
+        (Value::Float(a), Value::Float(b)) => Some(a <= b),
+        _ => None,
+    }
+}
+
+/// Whether two values are equal, if that takes no walk.
+#[inline(always)]
+fn same(a: &Value, b: &Value) -> Option<bool> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Some(a == b),
+        (Value::Float(a), Value::Float(b)) => Some(a == b),
+        (Value::Kw(a), Value::Kw(b)) => Some(a == b),
+        (Value::Str(a), Value::Str(b)) if a.byte_len() <= 64 => Some(a.as_bytes() == b.as_bytes()),
+        (Value::Nil, b) => Some(b.is_nil()),
+        (a, Value::Nil) => Some(a.is_nil()),
         _ => None,
     }
 }

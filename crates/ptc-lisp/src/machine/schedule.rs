@@ -203,7 +203,7 @@ impl Machine {
 
     /// Makes the current (new) fiber begin with a call of `thunk`.
     fn enter_thunk(&mut self, thunk: Value) -> Result<(), Error> {
-        self.fiber.regs.push(thunk);
+        self.place(0, thunk, Vec::new());
         match self.invoke(0, 0, Some(0)) {
             Ok(Go::Frame) => Ok(()),
             Ok(Go::Stop(stop)) if matches!(*stop, Stop::Yield) => Ok(()),

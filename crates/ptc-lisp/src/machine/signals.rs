@@ -62,17 +62,15 @@ impl Machine {
 
     /// A call asked for by an instruction that is not a call (a lookup in a sorted collection).
     fn late_call(&mut self, function: Value, args: Vec<Value>, dst: Option<Reg>) -> Go {
-        let top = self.fiber.regs.len();
+        let top = self.fiber.top();
         let n = args.len();
-        self.fiber.regs.push(function);
-        self.fiber.regs.extend(args);
+        self.place(top, function, args);
         match self.invoke(top, n, dst) {
-            Ok(Go::On) => {
-                self.restore_window();
-                Go::Frame
-            }
             Ok(go) => go,
-            Err(signal) => self.signal(signal, dst),
+            Err(signal) => {
+                self.fiber.clear(top, top + n + 1);
+                self.signal(signal, dst)
+            }
         }
     }
 
@@ -124,7 +122,9 @@ impl Machine {
         let Some(handler) = self.fiber.handlers.pop() else {
             return Go::stop(Stop::Thrown(ex));
         };
+        let end = self.fiber.top();
         self.fiber.frames.truncate(handler.frames);
+        self.fiber.clear(self.fiber.top(), end);
         while self.fiber.conts.len() > handler.conts {
             if let Some(cont) = self.fiber.conts.pop() {
                 cont.undo();
@@ -133,9 +133,6 @@ impl Machine {
         if let Some(frame) = self.fiber.frames.last_mut() {
             frame.pc = handler.to;
             let base = frame.base as usize;
-            let top = base + usize::from(frame.registers);
-            self.fiber.regs.truncate(top);
-            self.fiber.regs.resize(top, Value::Nil);
             self.fiber.regs[base + usize::from(handler.dst)] = Value::Ex(ex);
         }
         Go::Frame
@@ -167,8 +164,8 @@ impl Machine {
 
     /// Calls a function without arguments; the continuation on top gets the result.
     fn run_thunk(&mut self, thunk: Value) -> Go {
-        let top = self.fiber.regs.len();
-        self.fiber.regs.push(thunk);
+        let top = self.fiber.top();
+        self.place(top, thunk, Vec::new());
         // The frame gives its result to the continuation, which `Into` could not say.
         match self.invoke(top, 0, Some(Reg::MAX)) {
             Ok(go) => {
@@ -178,7 +175,10 @@ impl Machine {
                 }
                 go
             }
-            Err(signal) => self.signal(signal, None),
+            Err(signal) => {
+                self.fiber.clear(top, top + 1);
+                self.signal(signal, None)
+            }
         }
     }
 
@@ -222,9 +222,10 @@ impl Machine {
         let mut seq = self.heap.seq(&value);
         if matches!(seq.as_ref().map_err(|signal| &**signal), Err(Signal::Reclaim(_))) {
             // The value must be where the census finds it.
-            self.fiber.regs.push(value.clone());
+            let top = self.fiber.top();
+            self.place(top, value.clone(), Vec::new());
             self.census();
-            self.fiber.regs.pop();
+            self.fiber.clear(top, top + 1);
             seq = self.heap.seq(&value);
         }
         let seq = match seq {
@@ -326,7 +327,6 @@ impl Machine {
         let id = self.tool_calls;
         self.fiber.state = State::Waiting { call: id, give: dst };
         self.pending.push(Pending { id, tool: request.tool, args: request.args, handed_out: false, bytes });
-        self.restore_window();
         Go::stop(Stop::Blocked)
     }
 
@@ -348,7 +348,6 @@ impl Machine {
         let left = thunks.len();
         self.fiber.state = State::Joining { results: vec![Value::Nil; left], left, kind, give: dst };
         self.children = thunks;
-        self.restore_window();
         Go::stop(Stop::Blocked)
     }
 

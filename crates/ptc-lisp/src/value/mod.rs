@@ -27,7 +27,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 
 use crate::builtins::BuiltinId;
-use crate::code::Linked;
+use crate::code::{Linked, Simple};
 use crate::error::Error;
 use crate::names::Name;
 pub use items::Items;
@@ -63,6 +63,14 @@ pub enum Value {
     Kw(Name),
     /// A symbol.
     Sym(Name),
+    /// A function of the core library.
+    Builtin(BuiltinId),
+    /// A tool in value position.
+    Tool(Name),
+    /// The name of a definition, as `def` returns it.
+    Var(Name),
+    /// A class or record type in value position.
+    Type(Name),
     /// A string; characters are one-character strings.
     Str(Text),
     /// An integer that does not fit 64 bits.
@@ -85,16 +93,8 @@ pub enum Value {
     Sorted(Shared<SortedObj>),
     /// A compiled function with what it captured.
     Fn(Shared<Closure>),
-    /// A function of the core library.
-    Builtin(BuiltinId),
-    /// A tool in value position.
-    Tool(Name),
     /// An atom, volatile, delay, promise, transient or array.
     Cell(Shared<CellObj>),
-    /// The name of a definition, as `def` returns it.
-    Var(Name),
-    /// A class or record type in value position.
-    Type(Name),
     /// A compiled regular expression.
     Regex(Shared<RegexObj>),
     /// An exception.
@@ -226,6 +226,8 @@ pub struct Closure {
     pub unit: Shared<Linked>,
     /// The function's index in the unit.
     pub func: u32,
+    /// How to call it quickly.
+    pub simple: Simple,
     /// Captured values, shared with the other functions of a `letfn`.
     pub captures: Shared<[Value]>,
     /// See [`Shape`].
@@ -428,6 +430,25 @@ impl Value {
             Value::Str(text) => Some(text.as_str()),
             _ => None,
         }
+    }
+
+    /// Whether copying it counts nothing and dropping it frees nothing.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        matches!(
+            self,
+            Value::Unbound
+                | Value::Nil
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::Kw(_)
+                | Value::Sym(_)
+                | Value::Builtin(_)
+                | Value::Tool(_)
+                | Value::Var(_)
+                | Value::Type(_)
+        )
     }
 
     /// Whether nothing can nest in it.

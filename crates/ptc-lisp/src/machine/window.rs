@@ -1,0 +1,223 @@
+//! The running frame's registers and code as the loop sees them: without bounds checks.
+//!
+//! This is the only unsafe code of the machine. The loop reads and writes two or three registers per
+//! instruction; checking each against the length of the stack made it half as fast again. What makes
+//! it sound:
+//!
+//! - Code names only registers below its arity's count and jumps only inside its unit. The compiler
+//!   makes such code, and `verify` holds code that comes from outside to it before it is linked.
+//! - A window is made from the stack after it has grown to hold the whole window, and made anew
+//!   whenever the stack may have moved or another frame has become the running one.
+//! - Debug builds, which all tests use, check every access.
+#![expect(unsafe_code, reason = "bounds checks cost the loop a third of its speed")]
+
+use crate::code::{Linked, Op, Reg};
+use crate::value::Value;
+
+/// The registers of a frame, and the function it runs in the register before them.
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    first: *mut Value,
+    #[cfg(debug_assertions)]
+    count: usize,
+}
+
+impl Window {
+    /// The window of `count` registers from `base` on, which the stack must hold.
+    ///
+    /// # Safety
+    /// The window is used only while the stack is neither moved nor reached by another way, and only
+    /// with registers of code that was compiled for `count` registers.
+    pub unsafe fn new(stack: &mut [Value], base: usize, count: u16) -> Window {
+        let count = usize::from(count);
+        assert!(base > 0 && base + count <= stack.len(), "the window is on the stack");
+        Window {
+            // SAFETY: `base` is inside of the stack, as was just checked.
+            first: unsafe { stack.as_mut_ptr().add(base) },
+            #[cfg(debug_assertions)]
+            count,
+        }
+    }
+
+    #[inline(always)]
+    fn check(&self, end: usize) {
+        #[cfg(debug_assertions)]
+        assert!(end <= self.count, "register {end} of {}", self.count);
+        let _ = end;
+    }
+
+    #[inline(always)]
+    fn at(&self, at: Reg) -> *mut Value {
+        self.check(usize::from(at) + 1);
+        // SAFETY: the register is in the window, which the maker of the window answers for.
+        unsafe { self.first.add(usize::from(at)) }
+    }
+
+    /// A register.
+    #[inline(always)]
+    pub fn get(&self, at: Reg) -> &Value {
+        // SAFETY: it points into the stack, to a value.
+        unsafe { &*self.at(at) }
+    }
+
+    /// Puts a value into a register. Plain values, by far the most common, are not dropped.
+    #[inline(always)]
+    pub fn put(&mut self, at: Reg, value: Value) {
+        let register = self.emptied(at);
+        // SAFETY: it points into the stack, and what was there needs no drop any more.
+        unsafe { std::ptr::write(register, value) }
+    }
+
+    /// Puts an integer into a register; where one was before, only the number changes.
+    #[inline(always)]
+    pub fn put_int(&mut self, at: Reg, int: i64) {
+        // SAFETY: it points into the stack, to a value.
+        match unsafe { &mut *self.at(at) } {
+            Value::Int(slot) => *slot = int,
+            other => replace(other, Value::Int(int)),
+        }
+    }
+
+    /// Puts a float into a register; where one was before, only the number changes.
+    #[inline(always)]
+    pub fn put_float(&mut self, at: Reg, float: f64) {
+        // SAFETY: it points into the stack, to a value.
+        match unsafe { &mut *self.at(at) } {
+            Value::Float(slot) => *slot = float,
+            other => replace(other, Value::Float(float)),
+        }
+    }
+
+    /// Puts a boolean into a register.
+    #[inline(always)]
+    pub fn put_bool(&mut self, at: Reg, bool: bool) {
+        // SAFETY: it points into the stack, to a value.
+        match unsafe { &mut *self.at(at) } {
+            Value::Bool(slot) => *slot = bool,
+            other => replace(other, Value::Bool(bool)),
+        }
+    }
+
+    /// Puts a copy of `value` into a register.
+    #[inline(always)]
+    pub fn load(&mut self, at: Reg, value: &Value) {
+        let register = self.at(at);
+        if value.is_plain() {
+            let register = self.emptied(at);
+            // SAFETY: both point to values; copying a plain value counts nothing.
+            unsafe { std::ptr::copy(value, register, 1) }
+        } else {
+            // SAFETY: it points into the stack, to a value.
+            replace(unsafe { &mut *register }, value.clone());
+        }
+    }
+
+    /// Puts a copy of another register into a register.
+    #[inline(always)]
+    pub fn copy(&mut self, dst: Reg, src: Reg) {
+        // SAFETY: it points into the stack, to a value that is read before anything is written.
+        let value = unsafe { &*self.at(src) };
+        self.load(dst, value);
+    }
+
+    /// Moves the value of another register into a register; a plain value stays in both.
+    #[inline(always)]
+    pub fn shift(&mut self, dst: Reg, src: Reg) {
+        let (to, from) = (self.emptied(dst), self.at(src));
+        // SAFETY: both point into the stack; the value moves, and its place is overwritten without drop.
+        unsafe {
+            std::ptr::copy(from, to, 1);
+            if dst != src && !(*to).is_plain() {
+                std::ptr::write(from, Value::Nil);
+            }
+        }
+    }
+
+    /// A register whose value has been dropped: it must be written before anything else happens.
+    #[inline(always)]
+    fn emptied(&mut self, at: Reg) -> *mut Value {
+        let register = self.at(at);
+        // SAFETY: it points into the stack, to a value; what is left is plain.
+        if !unsafe { &*register }.is_plain() {
+            replace(unsafe { &mut *register }, Value::Nil);
+        }
+        register
+    }
+
+    /// Takes the value out of a register.
+    #[inline(always)]
+    pub fn take(&mut self, at: Reg) -> Value {
+        // SAFETY: it points into the stack, to a value.
+        std::mem::take(unsafe { &mut *self.at(at) })
+    }
+
+    /// `count` registers in a row.
+    #[inline(always)]
+    pub fn row(&mut self, first: usize, count: usize) -> &mut [Value] {
+        self.check(first + count);
+        // SAFETY: all of them are in the window.
+        unsafe { std::slice::from_raw_parts_mut(self.first.add(first), count) }
+    }
+
+    /// The function that runs.
+    #[inline(always)]
+    pub fn callee(&self) -> &Value {
+        // SAFETY: a window never begins at the bottom of the stack.
+        unsafe { &*self.first.sub(1) }
+    }
+
+    /// Empties the window's `count` registers and the register of the function: nothing above the
+    /// caller's window may hold what is counted.
+    #[inline(always)]
+    pub fn clear(&mut self, count: u16) {
+        self.check(usize::from(count));
+        for at in 0..=usize::from(count) {
+            // SAFETY: from the function's register to the last of the window.
+            let register = unsafe { &mut *self.first.sub(1).add(at) };
+            if !register.is_plain() {
+                replace(register, Value::Nil);
+            }
+        }
+    }
+}
+
+/// Drops what is there. Not inlined: it is rare, and the loop needs its registers for other things.
+#[cold]
+#[inline(never)]
+fn replace(register: &mut Value, value: Value) {
+    *register = value;
+}
+
+/// The code of a unit.
+#[derive(Clone, Copy)]
+pub(super) struct Code {
+    first: *const Op,
+    linked: *const Linked,
+}
+
+impl Code {
+    /// The code of a unit.
+    ///
+    /// # Safety
+    /// The code is used only while the unit lives, and only with places that the unit's own
+    /// instructions lead to.
+    pub unsafe fn new(linked: &Linked) -> Code {
+        Code { first: linked.unit.ops.as_ptr(), linked }
+    }
+
+    /// The unit.
+    #[inline(always)]
+    pub fn linked(&self) -> &Linked {
+        // SAFETY: the maker of the code answers for the unit's life.
+        unsafe { &*self.linked }
+    }
+
+    /// The instruction at a place. By reference: its parts are read where they are used, which leaves
+    /// the loop's registers to the loop.
+    #[inline(always)]
+    pub fn get<'a>(self, at: usize) -> &'a Op {
+        debug_assert!(at < self.linked().unit.ops.len(), "instruction {at}");
+        // SAFETY: code ends with a return or a jump, and jumps stay inside the unit, which lives on.
+        unsafe { &*self.first.add(at) }
+    }
+}
