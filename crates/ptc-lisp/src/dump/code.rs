@@ -34,7 +34,6 @@ impl<'m> Writer<'m> {
             self.text(name);
         }
         self.out.int(u64::from(func.captures));
-        self.out.bool(func.needs_self);
         self.out.size(func.arities.len());
         for arity in &func.arities {
             self.out.int(u64::from(arity.params) << 1 | u64::from(arity.variadic));
@@ -132,7 +131,6 @@ impl Reader<'_> {
     fn func(&mut self) -> Read<Func> {
         let name = if self.input.bool()? { Some(self.text()?.to_owned()) } else { None };
         let captures = self.input.small()?;
-        let needs_self = self.input.bool()?;
         let arities = self.listed(|reader| {
             let params = reader.input.small::<u32>()?;
             let too_many = |_| DumpError::damaged("a function has too many parameters");
@@ -143,7 +141,8 @@ impl Reader<'_> {
                 entry: reader.input.small()?,
             })
         })?;
-        Ok(Func { name, arities, captures, needs_self })
+        // Not written: that a function may look at itself is always a safe thing to say.
+        Ok(Func { name, arities, captures, needs_self: true })
     }
 
     pub(super) fn spans(&mut self) -> Read<Vec<Span>> {
