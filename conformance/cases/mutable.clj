@@ -30,3 +30,11 @@
 
 (= (range) [0 1])  ;=> false
 (let [r (range)] (= r @(atom r)))  ;=> true
+
+; refs and agents, which nothing shares
+(let [a (ref 10) b (ref 0)] (dosync (alter a - 3) (alter b + 3)) [@a @b])  ;=> [7 3]
+(let [r (ref {:n 0})] (dosync (alter r update :n inc) (ref-set r (assoc @r :k 2)) (commute r assoc :m 1)) @r)  ;=> {:n 1, :k 2, :m 1}
+(let [r (ref 1) log (atom [])] (add-watch r :w (fn [_ _ o n] (swap! log conj [o n]))) (dosync (alter r inc)) @log)  ;=> [[1 2]]
+(let [a (agent 1)] (send a + 2) (send-off a * 10) (await a) @a)  ;=> 30
+; ptc-only
+(let [a (agent 1)] (send a (fn [_] (throw (ex-info "bad" {})))) [(ex-message (agent-error a)) @a (restart-agent a 5) @a])  ;=> ["bad" 1 5 5]

@@ -233,3 +233,11 @@ Math/E  ;=> 2.718281828459045
 [Double/MIN_VALUE (* 2 Double/MIN_VALUE) 1e23 2e-323]  ;=> [4.9E-324 1.0E-323 9.999999999999999E22 2.0E-323]
 (str Double/MIN_VALUE)  ;=> "4.9E-324"
 (try (Integer/parseInt nil) (catch NumberFormatException e :no-number))  ;=> :no-number
+
+; N makes a big integer, which stays one
+[(int? 1N) (integer? 1N) (int? 1) (int? (+ 1 1N)) (integer? (* 2N 3)) (int? (mod 10 3N)) (pos-int? 1N) (nat-int? 5)]  ;=> [false true true false true false false true]
+[(= 1 1N) (= 1N 1) (== 1N 1) (contains? #{1} 1N) (get {1 :a} 1N) (get {1N :a} 1) (compare 1N 1) (< 1N 2) (hash-map 1N :x)]  ;=> [true true true true :a :a 0 true {1N :x}]
+[(zero? 0N) (pos? 1N) (neg? -1N) (even? 2N) (max 1N 2) (abs -3N) (inc 1N) (dec 1N) (- 5N) (/ 6N 3) (quot 7N 2) (rem -7N 2) (mod -7N 2)]  ;=> [true true true true 2 3N 2N 0N -5N 2N 3N -1N 1N]
+[(nth [:a :b] 1N) ([:a :b] 1N) (take 2N [1 2 3]) (long 5N) (int 5N) (double 5N) (str 5N) (Math/pow 2N 3) (range 3N)]  ;=> [:b :b (1 2) 5 5 5.0 "5" 8.0 (0 1 2)]
+[(int? (bigint 5)) (= 5 (bigint 5)) (+ (bigint 5) 1) (int? (long (bigint 5)))]  ;=> [false true 6N true]
+[(with-precision 3 (* 1.23456M 1)) (with-precision 1 :rounding UP (* 1.1M 1M)) (with-precision 2 :rounding FLOOR (* -1.99M 1M)) (with-precision 4 (/ 1M 3M))]  ;=> [1.23M 2M -2.0M 0.3333M]

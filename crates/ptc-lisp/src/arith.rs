@@ -1,7 +1,7 @@
 //! Arithmetic on values, shared by the machine's instructions and the natives.
 //!
 //! Integers never overflow: a result that does not fit 64 bits becomes a big integer, and a big result
-//! that fits becomes small again. An operation with a float gives a float. `/` on integers gives an
+//! that fits becomes small again, unless an operand was big though it need not be (`1N`). An operation with a float gives a float. `/` on integers gives an
 //! integer when it divides evenly and a float otherwise. The paths for two small integers and two floats
 //! are inlined; all else is out of line.
 //!
@@ -220,7 +220,7 @@ pub fn check_number(value: &Value) -> Res<()> {
 fn add_slow(a: &Value, b: &Value) -> Res {
     Ok(match Pair::of(a, b)? {
         Pair::Floats(a, b) => Value::Float(a + b),
-        Pair::Ints(a, b) => sized(&*a + &*b)?,
+        Pair::Ints(x, y) => sized_as(&*x + &*y, a, b)?,
     })
 }
 
@@ -228,7 +228,7 @@ fn add_slow(a: &Value, b: &Value) -> Res {
 fn sub_slow(a: &Value, b: &Value) -> Res {
     Ok(match Pair::of(a, b)? {
         Pair::Floats(a, b) => Value::Float(a - b),
-        Pair::Ints(a, b) => sized(&*a - &*b)?,
+        Pair::Ints(x, y) => sized_as(&*x - &*y, a, b)?,
     })
 }
 
@@ -236,9 +236,9 @@ fn sub_slow(a: &Value, b: &Value) -> Res {
 fn mul_slow(a: &Value, b: &Value) -> Res {
     Ok(match Pair::of(a, b)? {
         Pair::Floats(a, b) => Value::Float(a * b),
-        Pair::Ints(a, b) => {
-            check_bits(a.bits() + b.bits())?;
-            Value::big(&*a * &*b)
+        Pair::Ints(x, y) => {
+            check_bits(x.bits() + y.bits())?;
+            big_as(&*x * &*y, a, b)
         }
     })
 }
@@ -248,9 +248,9 @@ fn div_slow(a: &Value, b: &Value) -> Res {
     match Pair::of(a, b)? {
         Pair::Floats(a, b) => Ok(Value::Float(a / b)),
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
-        Pair::Ints(a, b) => {
-            let (quotient, rest) = a.div_rem(&b);
-            Ok(if rest.is_zero() { Value::big(quotient) } else { Value::Float(ratio_to_f64(&a, &b)) })
+        Pair::Ints(x, y) => {
+            let (quotient, rest) = x.div_rem(&y);
+            Ok(if rest.is_zero() { big_as(quotient, a, b) } else { Value::Float(ratio_to_f64(&x, &y)) })
         }
     }
 }
@@ -260,7 +260,7 @@ fn quot_slow(a: &Value, b: &Value) -> Res {
     match Pair::of(a, b)? {
         Pair::Floats(a, b) => Ok(Value::Float(whole_quotient(a, b)?)),
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
-        Pair::Ints(a, b) => Ok(Value::big(&*a / &*b)),
+        Pair::Ints(x, y) => Ok(big_as(&*x / &*y, a, b)),
     }
 }
 
@@ -269,7 +269,7 @@ fn rem_slow(a: &Value, b: &Value) -> Res {
     match Pair::of(a, b)? {
         Pair::Floats(a, b) => Ok(Value::Float(float_rem(a, b)?)),
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
-        Pair::Ints(a, b) => Ok(Value::big(&*a % &*b)),
+        Pair::Ints(x, y) => Ok(big_as(&*x % &*y, a, b)),
     }
 }
 
@@ -282,7 +282,7 @@ fn modulo_slow(a: &Value, b: &Value) -> Res {
             Ok(Value::Float(if same_side { rest } else { rest + b }))
         }
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
-        Pair::Ints(a, b) => Ok(Value::big(a.mod_floor(&b))),
+        Pair::Ints(x, y) => Ok(big_as(x.mod_floor(&y), a, b)),
     }
 }
 
@@ -328,6 +328,21 @@ fn ratio_to_f64(a: &BigInt, b: &BigInt) -> f64 {
         quotient.set_bit(0, true);
     }
     signed(float::scale(quotient.to_f64().unwrap_or(f64::INFINITY), -shift))
+}
+
+/// Whether a value is a big integer that need not be.
+fn is_wide(value: &Value) -> bool {
+    matches!(value, Value::Big(big) if big.bits() < 64)
+}
+
+/// The integer that came of two others, big if one of them is big without need.
+fn big_as(int: BigInt, a: &Value, b: &Value) -> Value {
+    if is_wide(a) || is_wide(b) { Value::wide(int) } else { Value::big(int) }
+}
+
+fn sized_as(int: BigInt, a: &Value, b: &Value) -> Res {
+    check_bits(int.bits())?;
+    Ok(big_as(int, a, b))
 }
 
 /// An integer as a value, unless it is too long.
@@ -419,7 +434,7 @@ pub fn sign(value: &Value) -> Res<Ordering> {
     match value {
         Value::Int(int) => Ok(int.cmp(&0)),
         Value::Float(float) => Ok(float.partial_cmp(&0.0).unwrap_or(Ordering::Equal)),
-        Value::Big(big) => Ok(if big.sign() == Sign::Minus { Ordering::Less } else { Ordering::Greater }),
+        Value::Big(big) => Ok(big.sign().cmp(&Sign::NoSign)),
         _ => Err(not_a_number(value)),
     }
 }

@@ -39,7 +39,7 @@ impl Conversion<'_> {
             FormKind::Nil => Value::Nil,
             FormKind::Bool(flag) => Value::Bool(*flag),
             FormKind::Int(int) => Value::Int(*int),
-            FormKind::BigInt(int) => Value::big(int.clone()),
+            FormKind::BigInt(int) => Value::wide(int.clone()),
             FormKind::Float(float) => Value::Float(*float),
             FormKind::Str(text) => Value::str(text),
             FormKind::Keyword(text) => self.heap.keyword(text),

@@ -84,6 +84,11 @@ pub fn to_json(value: &Value, names: &Names) -> Json {
         Value::Nil | Value::Unbound => Json::Null,
         Value::Bool(value) => Json::Bool(*value),
         Value::Int(int) => Json::from(*int),
+        Value::Big(big) => match (value.as_i64(), u64::try_from(&**big)) {
+            (Some(int), _) => Json::from(int),
+            (None, Ok(int)) => Json::from(int),
+            _ => text(value, names),
+        },
         Value::Float(float) => Number::from_f64(*float).map_or_else(|| text(value, names), Json::Number),
         Value::Str(text) => Json::String(text.as_str().to_owned()),
         Value::Kw(name) | Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {

@@ -24,9 +24,9 @@ pub enum FormKind {
     Nil,
     /// `true`, `false`
     Bool(bool),
-    /// An integer that fits 64 bits.
+    /// An integer that fits 64 bits and has no `N`.
     Int(i64),
-    /// A larger integer.
+    /// A larger integer, or one written with `N`.
     BigInt(BigInt),
     /// A float; also what ratios and `M` literals read as.
     Float(f64),

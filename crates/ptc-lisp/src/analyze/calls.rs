@@ -212,7 +212,7 @@ impl Analyzer<'_> {
             },
             "." => self.dot(args, span),
             "assert" => self.assert(args, span),
-            "time" | "locking" | "io!" => {
+            "time" | "locking" | "io!" | "dosync" => {
                 self.body(args.get(usize::from(name == "locking")..).unwrap_or_default(), span, tail)
             }
             "with-out-str" => {
@@ -231,6 +231,7 @@ impl Analyzer<'_> {
                     false,
                 )
             }
+            "with-precision" => self.with_precision(args, span),
             "task" => match args {
                 [id, body] => {
                     let thunk = at.fn_(Vec::new(), [body.clone()]);
@@ -292,6 +293,21 @@ impl Analyzer<'_> {
             None => vec![at.sym(&format!(".{name}")), object.clone()],
         };
         self.form(&at.list([head, rest].concat()), false)
+    }
+
+    /// `(with-precision digits :rounding MODE body…)`: rounds what the body gives.
+    fn with_precision(&mut self, args: &[Form], span: Span) -> Result {
+        let at = At(span);
+        let (digits, mode, body) = match args {
+            [digits, key, mode, body @ ..] if key.as_keyword() == Some("rounding") => {
+                (digits, mode.as_symbol().unwrap_or_default(), body)
+            }
+            [digits, body @ ..] => (digits, "HALF_UP", body),
+            [] => return Err(wrong_count("(with-precision digits :rounding HALF_UP body…)", span)),
+        };
+        let rounding = at.sym(&format!("java.math.RoundingMode/{mode}"));
+        let value = at.do_(body.iter().cloned());
+        self.form(&at.call("%prim/to-precision", [value, digits.clone(), rounding]), false)
     }
 
     /// `(assert test message?)`

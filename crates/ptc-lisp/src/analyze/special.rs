@@ -98,6 +98,8 @@ pub const SPECIALS: &[&str] = &[
     "with-local-vars",
     "locking",
     "io!",
+    "dosync",
+    "with-precision",
     "memfn",
     "areduce",
     "amap",

@@ -30,7 +30,9 @@ pub fn int(args: &[Value], at: usize) -> Res<i64> {
     match args.get(at) {
         Some(Value::Int(int)) => Ok(*int),
         Some(Value::Float(float)) if float.is_finite() => Ok(*float as i64),
-        Some(Value::Big(_)) => Err(wrong(args, at, "an integer of at most 64 bits").into()),
+        Some(big @ Value::Big(_)) => {
+            big.as_i64().ok_or_else(|| wrong(args, at, "an integer of at most 64 bits").into())
+        }
         _ => Err(wrong(args, at, "an integer").into()),
     }
 }

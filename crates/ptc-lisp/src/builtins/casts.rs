@@ -322,7 +322,10 @@ pub(super) fn within(args: &[Value], at: usize, low: i64, high: i64) -> Res<i64>
                 out_of_range(at, &float_text(*float, ["NaN", "##Inf", "##-Inf"]), low, high)
             }
         }
-        Value::Big(_) => out_of_range(at, "a larger integer", low, high),
+        Value::Big(_) => match args[at].as_i64().filter(|int| (low..=high).contains(int)) {
+            Some(int) => Ok(int),
+            None => out_of_range(at, "a larger integer", low, high),
+        },
         Value::Str(_) => Err(args::wrong(args, at, "a number")
             .hint("parse-long reads a number from text; int gives the code point of a character")
             .into()),
@@ -360,8 +363,10 @@ fn bad_number<T>(text: &str) -> Res<T> {
 
 fn bigint(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
-        Value::Int(_) | Value::Big(_) => Ok(args::take(args, 0)),
+        Value::Int(int) => Ok(Value::wide(BigInt::from(*int))),
+        Value::Big(_) => Ok(args::take(args, 0)),
         Value::Float(float) => match whole_decimal(float.trunc()) {
+            Some(Value::Int(int)) => Ok(Value::wide(BigInt::from(int))),
             Some(int) => Ok(int),
             None => raise(ErrorKind::Format, "NaN and infinite floats have no integer"),
         },
@@ -372,7 +377,7 @@ fn bigint(heap: &mut Heap, args: &mut [Value]) -> Res {
             heap.work(text.len() + (text.len() / 20).saturating_mul(text.len() / 20) / 8)?;
             heap.reserve(text.len())?;
             match text.parse::<BigInt>() {
-                Ok(int) if !text.contains('_') => Ok(Value::big(int)),
+                Ok(int) if !text.contains('_') => Ok(Value::wide(int)),
                 _ => bad_number(text),
             }
         }

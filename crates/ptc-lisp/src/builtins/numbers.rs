@@ -275,7 +275,7 @@ pub(super) fn abs(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Float(float) => Ok(Value::Float(float.abs())),
         Value::Big(big) => {
             heap.work(arith::words(&args[0]))?;
-            Ok(Value::big(big.abs()))
+            Ok(Value::wide(big.abs()))
         }
         other => Err(arith::not_a_number(other)),
     }

@@ -91,9 +91,9 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     predicate!(
         "clojure.core/int?",
-        |x| is_integer(x),
-        "Whether it is an integer, of whatever size.",
-        &[("(int? 1)", "true"), ("(int? 1.0)", "false")]
+        |x| is_small(x),
+        "Whether it is an integer of at most 64 bits.",
+        &[("(int? 1)", "true"), ("(int? 1.0)", "false"), ("(int? 1N)", "false")]
     ),
     predicate!(
         "clojure.core/integer?",
@@ -133,20 +133,20 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     predicate!(
         "clojure.core/nat-int?",
-        |x| is_integer(x) && !has_sign(x, Ordering::Less),
-        "Whether it is an integer that is not negative.",
+        |x| is_small(x) && !has_sign(x, Ordering::Less),
+        "Whether it is an integer of at most 64 bits that is not negative.",
         &[("(nat-int? 0)", "true"), ("(nat-int? -1)", "false")]
     ),
     predicate!(
         "clojure.core/pos-int?",
-        |x| is_integer(x) && has_sign(x, Ordering::Greater),
-        "Whether it is a positive integer.",
+        |x| is_small(x) && has_sign(x, Ordering::Greater),
+        "Whether it is a positive integer of at most 64 bits.",
         &[("(pos-int? 1)", "true"), ("(pos-int? 0)", "false")]
     ),
     predicate!(
         "clojure.core/neg-int?",
-        |x| is_integer(x) && has_sign(x, Ordering::Less),
-        "Whether it is a negative integer.",
+        |x| is_small(x) && has_sign(x, Ordering::Less),
+        "Whether it is a negative integer of at most 64 bits.",
         &[("(neg-int? -1)", "true"), ("(neg-int? 0)", "false")]
     ),
     predicate!(
@@ -346,8 +346,8 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     predicate!(
         "clojure.core/seqable?",
-        |x| is_coll(x) || matches!(x, Value::Nil | Value::Str(_)),
-        "Whether `seq` works on it: a collection, string or nil.",
+        |x| is_coll(x) || x.is_array() || matches!(x, Value::Nil | Value::Str(_)),
+        "Whether `seq` works on it: a collection, array, string or nil.",
         &[("(seqable? \"abc\")", "true"), ("(seqable? 1)", "false")]
     ),
     predicate!(
@@ -430,12 +430,16 @@ fn is_integer(x: &Value) -> bool {
     matches!(x, Value::Int(_) | Value::Big(_))
 }
 
+fn is_small(x: &Value) -> bool {
+    matches!(x, Value::Int(_))
+}
+
 fn has_sign(x: &Value, sign: Ordering) -> bool {
     arith::sign(x).is_ok_and(|other| other == sign)
 }
 
 fn is_zero(x: &Value) -> bool {
-    matches!(x, Value::Int(0)) || matches!(x, Value::Float(float) if *float == 0.0)
+    x.as_i64() == Some(0) || matches!(x, Value::Float(float) if *float == 0.0)
 }
 
 /// Whether a number is even; whole floats count.

@@ -102,6 +102,7 @@ fn range(heap: &mut Heap, args: &mut [Value]) -> Res {
     for at in 0..args.len() {
         args::float(args, at)?;
     }
+    let [start, end, step] = [start, end, step].map(|bound| bound.as_i64().map_or(bound, Value::Int));
     match (&start, &end, &step) {
         (Value::Int(start), Value::Int(end), Value::Int(step)) if *step != 0 => {
             Ok(int_range(*start, i128::from(*end), *step))

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::registry::{Entry, registry};
-use super::{Builtin, args, native};
+use super::{Builtin, args, constant, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Name;
@@ -15,6 +15,12 @@ use crate::syntax::{Form, FormKind};
 use crate::value::{CellObj, Table, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
+    constant(
+        "clojure.core/*assert*",
+        |_| Value::Bool(true),
+        "True: assertions are checked.",
+        &[("*assert*", "true")],
+    ),
     native(
         "clojure.core/var-get",
         "[var]",

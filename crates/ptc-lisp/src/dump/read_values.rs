@@ -115,7 +115,7 @@ impl Reader<'_> {
             Tag::Type => Value::Type(self.name()?),
             Tag::Builtin => Value::Builtin(self.builtin()?),
             Tag::Str => Value::str(self.input.text()?),
-            Tag::Big => Value::big(self.big()?),
+            Tag::Big => Value::wide(self.big()?),
             Tag::Again => self.again()?,
             Tag::Range => Value::Range(Rc::new(self.range()?)),
             Tag::Lazy => Value::Lazy(self.lazy()?),

@@ -71,8 +71,9 @@ impl Machine {
                 _ => wrong(&format!("a {}", function.type_name())),
             },
             Value::Vec(body) => match args {
-                [Value::Int(index)] => {
-                    let item = usize::try_from(*index).ok().and_then(|index| body.items.get(index));
+                [index @ (Value::Int(_) | Value::Big(_))] => {
+                    let index = index.as_i64().unwrap_or(-1);
+                    let item = usize::try_from(index).ok().and_then(|index| body.items.get(index));
                     item.cloned().ok_or_else(|| {
                         let message = format!("index {index} is outside of a vector of {}", body.items.len());
                         Error::new(ErrorKind::IndexOutOfBounds, message).into()

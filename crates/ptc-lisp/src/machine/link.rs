@@ -45,7 +45,7 @@ pub(super) fn value_of(constant: &Const, intern: &mut impl FnMut(&str) -> Name) 
         Const::Nil => Value::Nil,
         Const::Bool(value) => Value::Bool(*value),
         Const::Int(value) => Value::Int(*value),
-        Const::Big(value) => Value::big(value.clone()),
+        Const::Big(value) => Value::wide(value.clone()),
         Const::Float(value) => Value::Float(*value),
         Const::Str(text) => Value::str(text),
         Const::Keyword(name) => Value::Kw(intern(name)),

@@ -30,13 +30,19 @@ pub(super) fn parse(token: &str, max_digits: usize) -> Result<FormKind, NumberFa
         return number.ratio(numerator, denominator);
     }
     if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        return number.integer(hex.strip_suffix('N').unwrap_or(hex), 16);
+        return match hex.strip_suffix('N') {
+            Some(hex) => number.integer(hex, 16).map(wide),
+            None => number.integer(hex, 16),
+        };
     }
     if let Some((radix, digits)) = digits.split_once(['r', 'R']).filter(|(radix, _)| all_digits(radix)) {
         let radix = radix.parse().ok().filter(|radix| (2..=36).contains(radix));
         return number.integer(digits, radix.ok_or(NumberFault::Radix)?);
     }
-    let whole = digits.strip_suffix('N').unwrap_or(digits);
+    if let Some(whole) = digits.strip_suffix('N').filter(|whole| all_digits(whole)) {
+        return number.integer(whole, 10).map(wide);
+    }
+    let whole = digits;
     if !all_digits(whole) {
         return number.float();
     }
@@ -100,6 +106,14 @@ impl Unsigned<'_> {
         }
         let value = nearest_float(&numerator, &denominator);
         finite(if self.negative { -value } else { value })
+    }
+}
+
+/// The `N` after an integer makes it a big one, whatever its size.
+fn wide(form: FormKind) -> FormKind {
+    match form {
+        FormKind::Int(small) => FormKind::BigInt(BigInt::from(small)),
+        other => other,
     }
 }
 

@@ -81,6 +81,7 @@ fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
             !strict && int_equals_float(*int, *float)
         }
         (Value::Big(a), Value::Big(b)) => a == b,
+        (Value::Big(_), Value::Int(_)) | (Value::Int(_), Value::Big(_)) => a.as_i64() == b.as_i64(),
         (Value::Big(big), Value::Float(float)) | (Value::Float(float), Value::Big(big)) => {
             !strict && big_with_float(big, *float) == Some(Ordering::Equal)
         }

@@ -110,7 +110,10 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
             }
             Value::Big(value) => {
                 self.steps += value.bits() / 512;
-                value.hash(state);
+                match i64::try_from(&**value) {
+                    Ok(small) => state.write_i64(small),
+                    Err(_) => value.hash(state),
+                }
             }
             Value::Builtin(id) => id.hash(state),
             Value::Regex(body) => body.source.hash(state),

@@ -403,6 +403,22 @@ impl Value {
         }
     }
 
+    /// A big integer of whatever size, as `1N` and `bigint` make it. A result that has a small one among
+    /// its operands stays big; all others are as small as they fit.
+    pub fn wide(int: BigInt) -> Value {
+        Value::Big(Rc::new(int))
+    }
+
+    /// The integer of a value, if it fits 64 bits.
+    #[inline]
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Int(int) => Some(*int),
+            Value::Big(big) => i64::try_from(&**big).ok(),
+            _ => None,
+        }
+    }
+
     /// A date, time or other value of the Java-shaped surface.
     pub fn time(time: Time) -> Value {
         Value::Time(Rc::new(time))

@@ -73,9 +73,7 @@ pub fn compare_numbers(a: &Value, b: &Value) -> Option<Ordering> {
         (Value::Int(a), Value::Float(b)) => int_with_float(*a, *b),
         (Value::Float(a), Value::Int(b)) => int_with_float(*b, *a).map(Ordering::reverse),
         (Value::Big(a), Value::Big(b)) => Some(a.cmp(b)),
-        (Value::Big(a), Value::Int(_)) => {
-            Some(if a.sign() == num_bigint::Sign::Minus { Ordering::Less } else { Ordering::Greater })
-        }
+        (Value::Big(a), Value::Int(b)) => Some((**a).cmp(&BigInt::from(*b))),
         (Value::Int(_), Value::Big(_)) => compare_numbers(b, a).map(Ordering::reverse),
         (Value::Big(a), Value::Float(b)) => big_with_float(a, *b),
         (Value::Float(a), Value::Big(b)) => big_with_float(b, *a).map(Ordering::reverse),

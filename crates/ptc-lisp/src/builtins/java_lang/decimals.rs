@@ -96,6 +96,13 @@ pub(super) static TABLE: &[Builtin] = &[
     constant("BigInteger/TWO", |_| Value::Int(2), "Two.", &[("BigInteger/TWO", "2")]),
     constant("BigInteger/TEN", |_| Value::Int(10), "Ten.", &[("BigInteger/TEN", "10")]),
     native(
+        "prim/to-precision",
+        "[x digits rounding]",
+        to_precision,
+        "A number rounded to so many digits.",
+        &[],
+    ),
+    native(
         ".setScale",
         "[n places] [n places rounding]",
         set_scale,
@@ -297,6 +304,19 @@ fn new_integer(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn set_scale(heap: &mut Heap, args: &mut [Value]) -> Res {
     let rounding = if args.len() > 2 { Rounding::argument(args, 2)? } else { Rounding::Unnecessary };
     receiver(heap, args)?.rescaled(places(args, 1)?, rounding)?.value(args)
+}
+
+/// A number rounded to so many digits that count; zero asks for all of them.
+fn to_precision(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let (digits, rounding) = (places(args, 1)?, Rounding::argument(args, 2)?);
+    let Some(number) = of_number(&args[0]).filter(|_| digits > 0) else { return Ok(args::take(args, 0)) };
+    heap.work(1 + arith::words(&args[0]) * 64)?;
+    let number = stripped(number);
+    let surplus = number.unscaled.magnitude().to_string().len() as i64 - digits;
+    if surplus <= 0 {
+        return Ok(args::take(args, 0));
+    }
+    number.rescaled(number.scale - surplus, rounding)?.value(args)
 }
 
 fn divide(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -15,8 +15,6 @@ macro_rules! refusals {
 }
 
 pub(super) static REFUSALS: &[Builtin] = &refusals! {
-    "System/getProperty" "[name] [name default]" "a program cannot see the machine it runs on",
-        "pass what you need in as data";
     "System/getenv" "[] [name]" "a program cannot see the environment of the machine it runs on",
         "pass what you need in as data";
     "System/exit" "[status]" "a program cannot end its host", "use (return value) or (fail reason)";
@@ -25,6 +23,13 @@ pub(super) static REFUSALS: &[Builtin] = &refusals! {
 };
 
 pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "System/getProperty",
+        "[name] [name default]",
+        get_property,
+        "The separators of lines, files and paths, which are the same everywhere; refuses to say more.",
+        &[("(System/getProperty \"line.separator\")", "\"\\n\"")],
+    ),
     native(
         "System/currentTimeMillis",
         "[]",
@@ -57,4 +62,15 @@ pub(super) static TABLE: &[Builtin] = &[
 
 fn line_separator(_: &mut Heap, _: &mut [Value]) -> Res {
     Ok("\n".into())
+}
+
+fn get_property(_: &mut Heap, args: &mut [Value]) -> Res {
+    match args[0].as_str() {
+        Some("line.separator") => Ok(Value::str("\n")),
+        Some("file.separator") => Ok(Value::str("/")),
+        Some("path.separator") => Ok(Value::str(":")),
+        _ => Err(Error::new(ErrorKind::Unsupported, "a program cannot see the machine it runs on")
+            .hint("pass what you need in as data")
+            .into()),
+    }
 }
