@@ -39,19 +39,17 @@ pub(super) fn parse(token: &str, max_digits: usize) -> Result<FormKind, NumberFa
         let radix = radix.parse().ok().filter(|radix| (2..=36).contains(radix));
         return number.integer(digits, radix.ok_or(NumberFault::Radix)?);
     }
-    if let Some(whole) = digits.strip_suffix('N').filter(|whole| all_digits(whole)) {
-        return number.integer(whole, 10).map(wide);
-    }
-    let whole = digits;
+    let (whole, big) = digits.strip_suffix('N').map_or((digits, false), |whole| (whole, true));
     if !all_digits(whole) {
         return number.float();
     }
-    match whole.strip_prefix('0') {
-        Some(octal) if !octal.is_empty() => {
-            number.integer(octal, 8).map_err(|_| NumberFault::Octal(whole.trim_start_matches('0').to_owned()))
-        }
-        _ => number.integer(whole, 10),
-    }
+    let integer = match whole.strip_prefix('0') {
+        Some(octal) if !octal.is_empty() => number
+            .integer(octal, 8)
+            .map_err(|_| NumberFault::Octal(whole.trim_start_matches('0').to_owned()))?,
+        _ => number.integer(whole, 10)?,
+    };
+    Ok(if big { wide(integer) } else { integer })
 }
 
 fn all_digits(text: &str) -> bool {
