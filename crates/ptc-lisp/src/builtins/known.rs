@@ -1,5 +1,5 @@
-//! Functions that natives can apply by themselves: keywords, sets and maps, `juxt` of keywords, and pure
-//! builtins of one argument.
+//! Functions that natives can apply by themselves: keywords, sets and maps, `juxt` of keywords, builtins
+//! without effects, and functions of the program that are made of such things.
 //!
 //! Natives never call back into the machine, but these functions need no machine. So the core library
 //! asks here first when it maps, filters, groups or folds; nil means that the function must be called.
@@ -10,8 +10,9 @@ use std::borrow::Cow;
 
 use super::access::items;
 use super::eager::item_shape;
+use super::pure::{self, Pure};
 use super::vectors::BODY;
-use super::{Builtin, NativeFn, Run, lookup, native, registry};
+use super::{Builtin, NativeFn, lookup, native, registry};
 use crate::arith;
 use crate::heap::Heap;
 use crate::machine::is_core;
@@ -49,47 +50,6 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
 ];
 
-/// Builtins without effects that take one argument.
-const PURE: &[&str] = &[
-    "clojure.core/boolean",
-    "clojure.core/count",
-    "clojure.core/dec",
-    "clojure.core/double",
-    "clojure.core/empty?",
-    "clojure.core/even?",
-    "clojure.core/false?",
-    "clojure.core/ffirst",
-    "clojure.core/first",
-    "clojure.core/identity",
-    "clojure.core/inc",
-    "clojure.core/integer?",
-    "clojure.core/key",
-    "clojure.core/keyword",
-    "clojure.core/keyword?",
-    "clojure.core/last",
-    "clojure.core/long",
-    "clojure.core/map?",
-    "clojure.core/name",
-    "clojure.core/neg?",
-    "clojure.core/nil?",
-    "clojure.core/not",
-    "clojure.core/number?",
-    "clojure.core/odd?",
-    "clojure.core/peek",
-    "clojure.core/pos?",
-    "clojure.core/second",
-    "clojure.core/some?",
-    "clojure.core/string?",
-    "clojure.core/true?",
-    "clojure.core/val",
-    "clojure.core/vector?",
-    "clojure.core/zero?",
-    "clojure.string/blank?",
-    "clojure.string/lower-case",
-    "clojure.string/trim",
-    "clojure.string/upper-case",
-];
-
 /// A function of one argument that natives can apply.
 pub(super) enum Known {
     /// A keyword looks itself up.
@@ -100,9 +60,12 @@ pub(super) enum Known {
     Lookup(Value),
     /// A builtin.
     Native(NativeFn),
+    /// A function of the program.
+    Pure(Pure),
 }
 
 /// A keyword that is looked up in one map after the other.
+#[derive(Clone, Debug)]
 pub(super) struct Field {
     key: Value,
     /// Where the last map had it.
@@ -110,7 +73,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    fn new(key: &Value) -> Field {
+    pub(super) fn new(key: &Value) -> Field {
         Field { key: key.clone(), hint: 0 }
     }
 
@@ -127,18 +90,29 @@ impl Field {
 }
 
 impl Known {
+    /// Recognises a function that is applied to every item of `coll`; reading the code of a function is
+    /// not worth it for a few.
+    pub(super) fn for_items(function: &Value, coll: &Value) -> Option<Known> {
+        const FEW: usize = 16;
+        let count = match coll {
+            Value::Vec(body) => body.items.len(),
+            Value::Seq(body) => body.as_slice().len(),
+            Value::Map(body) => body.table.len(),
+            Value::Set(body) => body.table.len(),
+            _ => 0,
+        };
+        match function {
+            Value::Fn(body) if count < FEW && !is_core(body.unit.id) => None,
+            _ => Known::of(function),
+        }
+    }
+
     /// Recognises a function.
-    pub(super) fn of(function: &Value) -> Option<Known> {
+    fn of(function: &Value) -> Option<Known> {
         match function {
             Value::Kw(_) => Some(Known::Field(Field::new(function))),
             Value::Set(_) | Value::Map(_) => Some(Known::Lookup(function.clone())),
-            Value::Builtin(id) => {
-                let entry = registry().get(*id);
-                match entry.run {
-                    Run::Native(run) if PURE.binary_search(&entry.name).is_ok() => Some(Known::Native(run)),
-                    _ => None,
-                }
-            }
+            Value::Builtin(id) => pure::native_of(*id, 1).map(Known::Native),
             Value::Fn(body) if is_core(body.unit.id) => {
                 if body.unit.function_name(body.func) != Some("juxt") {
                     return None;
@@ -150,13 +124,14 @@ impl Known {
                 let all = !keys.is_empty() && keys.iter().all(|key| matches!(key, Value::Kw(_)));
                 all.then(|| Known::Fields(keys.iter().map(Field::new).collect()))
             }
+            Value::Fn(body) => Pure::of(body).map(Known::Pure),
             _ => None,
         }
     }
 
     /// The result for one item.
     #[inline]
-    fn apply<'i>(&mut self, heap: &mut Heap, item: &'i Value) -> Res<Cow<'i, Value>> {
+    fn apply<'i>(&'i mut self, heap: &mut Heap, item: &'i Value) -> Res<Cow<'i, Value>> {
         Ok(match self {
             Known::Field(field) => return field.of(heap, item),
             Known::Fields(fields) => {
@@ -167,6 +142,7 @@ impl Known {
             }
             Known::Lookup(coll) => Cow::Owned(lookup::get_or(heap, coll, item, &Value::Nil)?),
             Known::Native(run) => Cow::Owned(run(heap, &mut [item.clone()])?),
+            Known::Pure(function) => return function.apply(heap, item),
         })
     }
 }
@@ -183,7 +159,7 @@ pub(super) fn items_of<'v>(heap: &mut Heap, coll: &'v Value) -> Res<Cow<'v, [Val
 }
 
 fn map_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Some(mut known) = Known::of(&args[0]) else { return Ok(Value::Nil) };
+    let Some(mut known) = Known::for_items(&args[0], &args[1]) else { return Ok(Value::Nil) };
     let items = items_of(heap, &args[1])?;
     heap.reserve_values(items.len())?;
     let mut out = Vec::with_capacity(items.len());
@@ -196,7 +172,7 @@ fn map_known(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn filter_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Some(mut known) = Known::of(&args[0]) else { return Ok(Value::Nil) };
+    let Some(mut known) = Known::for_items(&args[0], &args[1]) else { return Ok(Value::Nil) };
     let items = items_of(heap, &args[1])?;
     let shape = item_shape(&args[1]);
     let mut out = Vec::new();
@@ -211,7 +187,7 @@ fn filter_known(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn group_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Some(mut known) = Known::of(&args[0]) else { return Ok(Value::Nil) };
+    let Some(mut known) = Known::for_items(&args[0], &args[1]) else { return Ok(Value::Nil) };
     let items = items_of(heap, &args[1])?;
     heap.reserve_values(items.len() * 2)?;
     let mut groups: Table<Vec<Value>> = Table::default();
@@ -261,16 +237,6 @@ fn reduce_known(heap: &mut Heap, args: &mut [Value]) -> Res {
 #[cfg(test)]
 mod tests {
     use super::super::trial::check;
-    use super::*;
-
-    #[test]
-    fn pure_builtins_are_natives_in_the_order_of_their_names() {
-        assert!(PURE.is_sorted());
-        for name in PURE {
-            let id = registry().qualified(name).unwrap_or_else(|| panic!("{name} is not declared"));
-            assert!(matches!(registry().get(id).run, Run::Native(_)), "{name} is not native");
-        }
-    }
 
     #[test]
     fn functions_that_natives_know_give_what_calls_give() {

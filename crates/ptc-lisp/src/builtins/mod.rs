@@ -36,6 +36,7 @@ mod paths;
 mod predicates;
 mod prims;
 mod printing;
+mod pure;
 mod queues;
 mod random;
 mod regexes;

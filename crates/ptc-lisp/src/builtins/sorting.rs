@@ -184,7 +184,9 @@ fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Nil => Some(Known::Natural),
         comparator => known(comparator),
     };
-    let (Some(order), Some(function)) = (order, known::Known::of(&args[0])) else { return Ok(Value::Nil) };
+    let (Some(order), Some(function)) = (order, known::Known::for_items(&args[0], &args[2])) else {
+        return Ok(Value::Nil);
+    };
     let mut fields = match function {
         known::Known::Field(field) => vec![field],
         known::Known::Fields(fields) if order == Known::Natural => fields,
