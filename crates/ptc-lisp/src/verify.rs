@@ -55,6 +55,11 @@ pub struct Layout {
 const UNREACHED: u16 = u16::MAX;
 
 impl Layout {
+    /// All arities in the order of their code.
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
     /// The arity that the instruction at `pc` belongs to.
     pub fn region(&self, pc: u32) -> Option<&Region> {
         let after = self.regions.partition_point(|region| region.start <= pc);

@@ -141,8 +141,8 @@ impl Reader<'_> {
                 entry: reader.input.small()?,
             })
         })?;
-        // Not written: that a function may look at itself is always a safe thing to say.
-        Ok(Func { name, arities, captures, needs_self: true })
+        // Whether it looks at itself is seen in its code.
+        Ok(Func { name, arities, captures, needs_self: captures > 0 })
     }
 
     pub(super) fn spans(&mut self) -> Read<Vec<Span>> {

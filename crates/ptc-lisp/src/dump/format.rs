@@ -62,12 +62,14 @@ pub(super) enum Tag {
     Iter,
     /// A body written before.
     Again,
+    /// A lazy sequence that is realised to its end.
+    Realised,
 }
 
 numbered!(tag_number, tag_of, Tag {
     0 Unbound, 1 Nil, 2 False, 3 True, 4 Int, 5 Float, 6 Kw, 7 Sym, 8 Str, 9 Big, 10 Vec, 11 Seq, 12 Cons,
     13 Range, 14 Lazy, 15 Map, 16 Set, 17 Sorted, 18 Fn, 19 Builtin, 20 Tool, 21 Cell, 22 Var, 23 Type,
-    24 Regex, 25 Ex, 26 Time, 27 Reduced, 28 Iter, 29 Again,
+    24 Regex, 25 Ex, 26 Time, 27 Reduced, 28 Iter, 29 Again, 30 Realised,
 });
 
 /// Added to the tag of a body that something else refers to again later.
@@ -92,6 +94,8 @@ pub(super) mod flag {
     pub const BY: u8 = 32;
     /// A function whose captures others share; a number follows.
     pub const GROUP: u8 = 64;
+    /// It counts as lazy, though its parts do not show why.
+    pub const LAZY: u8 = 128;
 }
 
 numbered!(cell_number, cell_kind, CellKind {

@@ -28,6 +28,8 @@ mod tests;
 mod write;
 mod write_values;
 
+use std::borrow::Cow;
+
 pub use bytes::checksum;
 
 use crate::limits::Limits;
@@ -57,16 +59,16 @@ pub enum DumpError {
     Missing(String),
     /// Anything else that cannot be.
     #[error("the dump is damaged: {0}")]
-    Damaged(String),
+    Damaged(Cow<'static, str>),
 }
 
 impl DumpError {
-    fn damaged(what: impl Into<String>) -> Self {
-        DumpError::Damaged(what.into())
+    fn damaged(what: &'static str) -> Self {
+        DumpError::Damaged(Cow::Borrowed(what))
     }
 
     fn unknown(what: &str, number: u8) -> Self {
-        DumpError::Damaged(format!("there is no {what} with number {number}"))
+        DumpError::Damaged(format!("there is no {what} with number {number}").into())
     }
 }
 

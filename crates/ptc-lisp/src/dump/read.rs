@@ -7,7 +7,7 @@ use super::DumpError;
 use super::bytes::{In, Read, checksum};
 use super::format::{MAGIC, VERSION};
 use crate::builtins::{BuiltinId, Run, registry};
-use crate::code::{Linked, Unit};
+use crate::code::{Linked, Op, Unit};
 use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::names::Name;
@@ -80,7 +80,7 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Read<Machine> {
     reader.check()?;
     reader.set_meters();
     // The lists by which cycles are found and freed.
-    reader.machine.heap.lazies = std::mem::take(&mut reader.lazies);
+    reader.machine.heap.lazies.append(&mut reader.lazies);
     reader.machine.heap.cells = std::mem::take(&mut reader.cells);
     Ok(reader.machine)
 }
@@ -153,9 +153,14 @@ impl<'b> Reader<'b> {
         let source = if library.is_none() { self.input.text()? } else { "" };
         let mut unit = self.code()?;
         let fault = |fault: crate::verify::Fault| {
-            DumpError::Damaged(format!("instruction {}: {}", fault.at, fault.what))
+            DumpError::Damaged(format!("instruction {}: {}", fault.at, fault.what).into())
         };
-        self.layouts.push(verify(&unit).map_err(fault)?);
+        let layout = verify(&unit).map_err(fault)?;
+        for region in layout.regions() {
+            let code = &unit.ops[region.start as usize..region.end as usize];
+            unit.funcs[region.func as usize].needs_self |= code.iter().any(Op::looks_at_self);
+        }
+        self.layouts.push(layout);
         if let Some(place) = library.and_then(|name| place_in_library(name, &unit)) {
             return Ok(Code::Library(place));
         }
@@ -184,7 +189,7 @@ impl<'b> Reader<'b> {
 }
 
 fn unlinked(error: crate::error::Error) -> DumpError {
-    DumpError::Damaged(format!("a constant cannot be made: {error}"))
+    DumpError::Damaged(format!("a constant cannot be made: {error}").into())
 }
 
 /// The place of a library function in this build, if its code is still the same.

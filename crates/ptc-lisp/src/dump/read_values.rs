@@ -31,6 +31,7 @@ impl Flags {
     fn shape<'v>(&self, parts: impl IntoIterator<Item = &'v Value>) -> Read<Shape> {
         let mut shape = Shape::of(parts);
         shape.depth = shape.depth.max(self.depth);
+        shape.lazy |= self.has(flag::LAZY);
         if shape.depth > DEEPEST { Err(DumpError::TooDeep) } else { Ok(shape) }
     }
 }
@@ -91,6 +92,7 @@ impl Reader<'_> {
             Tag::Set => |reader| reader.set().map(Value::Set),
             Tag::Sorted => |reader| reader.sorted().map(Value::Sorted),
             Tag::Fn => Self::closure,
+            Tag::Realised => Self::realised,
             Tag::Ex => |reader| reader.exception().map(Value::Ex),
             Tag::Reduced => |reader| Ok(Value::Reduced(Rc::new(reader.value()?))),
             Tag::Iter => |reader| Ok(Value::Iter(Rc::new(reader.items()?.into()))),
@@ -138,7 +140,7 @@ impl Reader<'_> {
 
     fn flags(&mut self, known: u8) -> Read<Flags> {
         let bits = self.input.byte()?;
-        if bits & !(known | flag::META | flag::DEEP) != 0 {
+        if bits & !(known | flag::META | flag::DEEP | flag::LAZY) != 0 {
             return Err(DumpError::damaged("a value has unknown flags"));
         }
         let depth = if bits & flag::DEEP != 0 { self.input.small()? } else { 0 };
@@ -157,13 +159,27 @@ impl Reader<'_> {
         Ok(Rc::new(VecObj { items, entry: flags.has(flag::ENTRY), shape, meta }))
     }
 
+    /// A part that is one level together with what it is part of.
+    fn same_level(&mut self) -> Read<Value> {
+        self.depth = self.depth.saturating_sub(1);
+        let value = self.value()?;
+        self.depth += 1;
+        Ok(value)
+    }
+
+    fn realised(&mut self) -> Read<Value> {
+        let value = self.same_level()?;
+        if value.shape().lazy || matches!(value, Value::Lazy(_)) {
+            return Err(DumpError::damaged("a lazy sequence is not realised"));
+        }
+        let lazy = Rc::new(LazyObj { state: LazyState::Done(value).into() });
+        self.machine.heap.lazies.push(lazy.clone());
+        Ok(Value::Lazy(lazy))
+    }
+
     /// The array of a sequence, which other sequences and vectors may share.
     fn array(&mut self) -> Read<Rc<VecObj>> {
-        // Together they are one level.
-        self.depth = self.depth.saturating_sub(1);
-        let array = self.value();
-        self.depth += 1;
-        match array? {
+        match self.same_level()? {
             Value::Vec(body) => Ok(body),
             _ => Err(DumpError::damaged("an array is expected")),
         }
@@ -398,7 +414,7 @@ impl Reader<'_> {
         let simple = function.simple();
         let shape = flags.shape(captures.iter().chain(meta.as_deref()))?;
         // What a function captured does not show when it is looked at, so it may be lazy.
-        let lazy = meta.as_ref().is_some_and(|meta| meta.shape().lazy);
+        let lazy = flags.has(flag::LAZY) || meta.as_ref().is_some_and(|meta| meta.shape().lazy);
         let shape = Shape { lazy, ..shape };
         Ok(Value::Fn(Rc::new(Closure { unit, func, simple, captures, shape, meta })))
     }

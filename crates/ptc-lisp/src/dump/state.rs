@@ -18,6 +18,12 @@ use crate::machine::fiber::{Cont, Fiber, Frame, Give, Handler, State};
 use crate::span::Span;
 use crate::value::Value;
 
+/// More than any meter shows, so that adding to one never overflows.
+const FULL: u64 = 1 << 60;
+
+/// The end of the year 9999, in milliseconds since 1970.
+const LATEST: i64 = 253_402_300_799_999;
+
 impl<'m> Writer<'m> {
     /// Everything.
     pub(super) fn state_of_machine(&mut self) {
@@ -37,7 +43,8 @@ impl<'m> Writer<'m> {
         for limit in [limits.fuel, limits.tool_calls] {
             self.out.int(limit);
         }
-        for limit in [limits.memory, limits.source_bytes, limits.source_depth, limits.print_bytes] {
+        let (memory, source, depth) = (limits.memory, limits.source_bytes, limits.source_depth);
+        for limit in [memory, source, depth, limits.print_bytes, limits.output_bytes] {
             self.out.size(limit);
         }
         for meter in [heap.fuel_used, heap.gensym, machine.tool_calls, machine.stop_at] {
@@ -171,6 +178,7 @@ impl<'m> Writer<'m> {
             self.text(&call.tool);
             self.value(&call.args);
             self.out.bool(call.handed_out);
+            self.out.size(call.bytes);
         }
     }
 
@@ -275,12 +283,13 @@ impl Reader<'_> {
         self.limits()?;
         let heap = &mut self.machine.heap;
         let input = &mut self.input;
-        heap.fuel_used = input.int()?;
-        heap.gensym = input.int()?;
-        self.machine.tool_calls = input.int()?;
-        self.machine.stop_at = input.int()?;
-        self.meters = [input.small()?, input.small()?, input.small()?, input.small()?];
-        heap.now_ms = input.signed()?;
+        let mut meter = || Ok(input.int()?.min(FULL));
+        heap.fuel_used = meter()?;
+        heap.gensym = meter()?;
+        self.machine.tool_calls = meter()?;
+        self.machine.stop_at = meter()?;
+        self.meters = [meter()?, meter()?, meter()?, meter()?].map(|bytes| bytes as usize);
+        heap.now_ms = input.signed()?.clamp(-LATEST, LATEST);
         heap.random = u64::from_le_bytes(input.array()?);
         heap.partial_line = input.string()?;
         heap.prints = input.list(|input| input.string())?;
@@ -297,7 +306,8 @@ impl Reader<'_> {
     fn limits(&mut self) -> Read {
         let (fuel, tool_calls) = (self.input.int()?, self.input.int()?);
         let mut size = || self.input.small::<usize>();
-        let (memory, source_bytes, source_depth, print_bytes) = (size()?, size()?, size()?, size()?);
+        let (memory, source_bytes, source_depth) = (size()?, size()?, size()?);
+        let (print_bytes, output_bytes) = (size()?, size()?);
         let host = &mut self.machine.heap.limits;
         *host = Limits {
             fuel: host.fuel.min(fuel),
@@ -305,7 +315,7 @@ impl Reader<'_> {
             source_bytes: host.source_bytes.min(source_bytes),
             source_depth: host.source_depth.min(source_depth),
             print_bytes: host.print_bytes.min(print_bytes),
-            output_bytes: host.output_bytes,
+            output_bytes: host.output_bytes.min(output_bytes),
             tool_calls: host.tool_calls.min(tool_calls),
         };
         Ok(())
@@ -412,7 +422,7 @@ impl Reader<'_> {
                 tool: reader.text()?.to_owned(),
                 args: reader.value()?,
                 handed_out: reader.input.bool()?,
-                bytes: 0,
+                bytes: reader.input.small::<u32>()? as usize,
             })
         })?;
         Ok(())

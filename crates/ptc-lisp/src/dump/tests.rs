@@ -57,3 +57,20 @@ fn running_functions_of_a_library_that_has_changed_come_from_the_dump() {
         assert_eq!(moved, undisturbed, "{source}");
     }
 }
+
+#[test]
+fn running_functions_of_the_library_are_shared_with_it_again() {
+    let mut machine = Machine::new(Limits::default());
+    machine.set_tools(["price".to_owned()]);
+    machine.load("(sort-by #(- (tool/price {:n %})) (map inc [3 1 2]))").expect("it loads");
+    assert!(matches!(machine.run(1_000_000), Step::Calls(_)));
+    let library = |machine: &Machine| {
+        let frames = machine.fiber.frames.iter();
+        frames.filter(|frame| crate::machine::library::is_core(frame.unit)).count()
+    };
+    assert!(library(&machine) > 0);
+    let bytes = machine.dump().expect("it can be written");
+    let loaded = Machine::load_dump(&bytes, &Limits::default()).expect("it loads");
+    assert_eq!(library(&loaded), library(&machine));
+    assert_eq!(loaded.units.len(), machine.units.len());
+}

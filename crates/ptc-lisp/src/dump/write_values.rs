@@ -145,13 +145,16 @@ impl Writer<'_> {
         }
     }
 
-    /// Flags, then the depth if the parts do not show it.
-    fn flags(&mut self, flags: u8, meta: &Meta, depth: u16, shown: Shape) {
-        let deep = depth > shown.depth;
+    /// Flags, then the depth if the parts do not show it. What depends on the order in which things were
+    /// made is kept, because fuel depends on it.
+    fn flags(&mut self, flags: u8, meta: &Meta, shape: Shape, shown: Shape) {
+        let deep = shape.depth > shown.depth;
+        let lazy = shape.lazy && !shown.lazy;
         let with = |on: bool, bit: u8| if on { bit } else { 0 };
-        self.out.byte(flags | with(meta.is_some(), flag::META) | with(deep, flag::DEEP));
+        let flags = flags | with(deep, flag::DEEP) | with(lazy, flag::LAZY);
+        self.out.byte(flags | with(meta.is_some(), flag::META));
         if deep {
-            self.out.int(u64::from(depth));
+            self.out.int(u64::from(shape.depth));
         }
     }
 
@@ -165,7 +168,7 @@ impl Writer<'_> {
         if self.begin(Tag::Vec, body) {
             let shown = shown(body.items.iter().chain(body.meta.as_deref()));
             let entry = if body.entry { flag::ENTRY } else { 0 };
-            self.flags(entry, &body.meta, body.shape.depth, shown);
+            self.flags(entry, &body.meta, body.shape, shown);
             self.out.size(body.items.len());
             body.items.iter().for_each(|item| self.value(item));
             self.meta(&body.meta);
@@ -176,7 +179,7 @@ impl Writer<'_> {
         if self.begin(Tag::Seq, body) {
             let list = if body.list { flag::ENTRY } else { 0 };
             let queue = if body.queue { flag::SPECIAL } else { 0 };
-            self.flags(list | queue, &body.meta, 0, Shape::EMPTY);
+            self.flags(list | queue, &body.meta, Shape::EMPTY, Shape::EMPTY);
             self.out.size(body.offset);
             self.vector(&body.items);
             self.meta(&body.meta);
@@ -189,9 +192,11 @@ impl Writer<'_> {
                 return;
             }
             let mut shown = shown([&cell.first].into_iter().chain(cell.meta.as_deref()));
-            shown.depth = shown.depth.max(depth_shown(&cell.rest));
+            let rest = shown_part(&cell.rest);
+            shown.depth = shown.depth.max(rest.depth);
+            shown.lazy |= rest.lazy;
             let list = if cell.list { flag::ENTRY } else { 0 };
-            self.flags(list, &cell.meta, cell.shape.depth, shown);
+            self.flags(list, &cell.meta, cell.shape, shown);
             self.value(&cell.first);
             self.meta(&cell.meta);
             match &cell.rest {
@@ -202,6 +207,15 @@ impl Writer<'_> {
     }
 
     pub(super) fn lazy(&mut self, lazy: &Rc<LazyObj>) {
+        if is_whole(lazy) {
+            if self.begin(Tag::Realised, lazy)
+                && let LazyState::Done(value) = &*lazy.state.borrow()
+            {
+                // Together they are one level.
+                self.written(value);
+            }
+            return;
+        }
         self.tag(Tag::Lazy);
         let number = self.numbered(Rc::as_ptr(lazy) as usize, self.lazies.len());
         if number == self.lazies.len() {
@@ -260,7 +274,7 @@ impl Writer<'_> {
             let pairs = body.table.iter().flat_map(|(key, value)| [key, value]);
             let shown = shown(pairs.chain(body.meta.as_deref()));
             let record = if body.record.is_some() { flag::SPECIAL } else { 0 };
-            self.flags(record, &body.meta, body.shape.depth, shown);
+            self.flags(record, &body.meta, body.shape, shown);
             if let Some(record) = body.record {
                 self.name(record);
             }
@@ -272,7 +286,7 @@ impl Writer<'_> {
     fn set(&mut self, body: &Rc<SetObj>) {
         if self.begin(Tag::Set, body) {
             let shown = shown(body.table.keys().chain(body.meta.as_deref()));
-            self.flags(0, &body.meta, body.shape.depth, shown);
+            self.flags(0, &body.meta, body.shape, shown);
             self.table(&body.table, |_, ()| {});
             self.meta(&body.meta);
         }
@@ -315,7 +329,7 @@ impl Writer<'_> {
             let pairs = body.entries.iter().flat_map(|(key, value)| [key, value]);
             let shown = shown(pairs.chain(function).chain(body.meta.as_deref()));
             let set = if body.is_set { flag::SPECIAL } else { 0 };
-            self.flags(order | set, &body.meta, body.shape.depth, shown);
+            self.flags(order | set, &body.meta, body.shape, shown);
             if let Some(function) = function {
                 self.value(function);
             }
@@ -333,9 +347,10 @@ impl Writer<'_> {
     fn closure(&mut self, body: &Rc<Closure>) {
         if self.begin(Tag::Fn, body) {
             let shared = Rc::strong_count(&body.captures) > 1 && !body.captures.is_empty();
-            let shown = shown(body.captures.iter().chain(body.meta.as_deref()));
+            let mut shown = shown(body.captures.iter().chain(body.meta.as_deref()));
+            shown.lazy = body.meta.as_ref().is_some_and(|meta| shown_part(meta).lazy);
             let group = if shared { flag::GROUP } else { 0 };
-            self.flags(group, &body.meta, body.shape.depth, shown);
+            self.flags(group, &body.meta, body.shape, shown);
             let unit = self.unit_number(body.unit.id);
             self.out.size(unit);
             self.out.int(u64::from(body.func));
@@ -356,7 +371,7 @@ impl Writer<'_> {
 
     pub(super) fn exception(&mut self, body: &Rc<ExObj>) {
         if self.begin(Tag::Ex, body) {
-            self.flags(0, &None, body.shape.depth, shown([&body.data, &body.cause]));
+            self.flags(0, &None, body.shape, shown([&body.data, &body.cause]));
             self.error(&body.error);
             self.value(&body.data);
             self.value(&body.cause);
@@ -437,12 +452,12 @@ fn entries_before<V>(table: &Table<V>, slot: usize) -> usize {
     count
 }
 
-/// The depth of a part as loading finds it: what hangs behind a lazy sequence comes later.
-fn depth_shown(value: &Value) -> u16 {
+/// The shape of a part as loading finds it: what hangs behind a lazy sequence mostly comes later.
+fn shown_part(value: &Value) -> Shape {
     match value {
-        Value::Lazy(_) => 1,
-        _ if value.is_scalar() => 0,
-        _ => value.shape().depth,
+        Value::Lazy(lazy) if !is_whole(lazy) => Shape { depth: 1, lazy: true },
+        _ if value.is_scalar() => Shape::FLAT,
+        _ => value.shape(),
     }
 }
 
@@ -450,10 +465,33 @@ fn shown<'v>(parts: impl IntoIterator<Item = &'v Value>) -> Shape {
     let mut shape = Shape::EMPTY;
     for part in parts {
         if !part.is_scalar() {
-            shape.depth = shape.depth.max(depth_shown(part).saturating_add(1));
+            let part = shown_part(part);
+            shape.depth = shape.depth.max(part.depth.saturating_add(1));
+            shape.lazy |= part.lazy;
         }
     }
     shape
+}
+
+/// Whether a lazy sequence is realised to its end and nothing in it is lazy, so that it can be written in
+/// its place. Long lists are not looked at to their end.
+fn is_whole(lazy: &LazyObj) -> bool {
+    const LOOKED_AT: usize = 64;
+    fn ends(value: &Value) -> bool {
+        let mut value = value;
+        for _ in 0..LOOKED_AT {
+            match value {
+                Value::Cons(cell) => value = &cell.rest,
+                Value::Lazy(_) => return false,
+                _ => return true,
+            }
+        }
+        false
+    }
+    match &*lazy.state.borrow() {
+        LazyState::Done(value) => !value.shape().lazy && ends(value),
+        _ => false,
+    }
 }
 
 /// Whether a lazy sequence is inside a key where equality looks.

@@ -131,5 +131,5 @@ fn other_bytes_are_refused_with_the_reason() {
     assert_eq!(load(&newer), Err(DumpError::Version(9)));
     assert_eq!(load(&damaged), Err(DumpError::Checksum));
     assert_eq!(load(&bytes[..bytes.len() - 1]), Err(DumpError::Checksum));
-    assert_eq!(load(&longer), Err(DumpError::Damaged("there is something after the end".to_owned())));
+    assert_eq!(load(&longer), Err(DumpError::Damaged("there is something after the end".into())));
 }
