@@ -142,7 +142,8 @@ fn scan_files() -> Vec<Source> {
     let mut sources = Vec::new();
     for (file, text) in FILES {
         let mut ns = "clojure.core";
-        let mut starts = text.match_indices("\n(").map(|(at, _)| at + 1).peekable();
+        let lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        let mut starts = lines.filter(|&at| text.as_bytes().get(at) == Some(&b'(')).peekable();
         while let Some(start) = starts.next() {
             let text = text[start..starts.peek().copied().unwrap_or(text.len())].trim_end();
             let mut words = text[1..].split_whitespace().map(|word| word.trim_end_matches(')'));
@@ -150,7 +151,7 @@ fn scan_files() -> Vec<Source> {
                 (Some("ns"), Some(name)) => ns = name,
                 (Some(head @ ("defn" | "defn-")), Some(name)) => {
                     let private = head == "defn-" && ns != "ptc.impl";
-                    let name = format!("{}/{name}", if private { "ptc.impl" } else { ns });
+                    let name = [if private { "ptc.impl" } else { ns }, "/", name].concat();
                     let name = Box::leak(name.into_boxed_str());
                     let (declaration, unit) = (OnceLock::new(), OnceLock::new());
                     sources.push(Source { ns, name, text, declaration, unit });

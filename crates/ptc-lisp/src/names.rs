@@ -95,7 +95,7 @@ impl Names {
 /// Splits `ns/name` at its first slash; a slash alone is a name. Nothing that is read has an empty
 /// namespace, but `(keyword "" "name")` has.
 pub fn split_name(text: &str) -> (Option<&str>, &str) {
-    match text.find('/') {
+    match text.bytes().position(|byte| byte == b'/') {
         Some(at) if at + 1 < text.len() => (Some(&text[..at]), &text[at + 1..]),
         _ => (None, text),
     }

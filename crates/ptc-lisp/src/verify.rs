@@ -8,6 +8,7 @@
 //!   `Next` and `Unreduce` skip is there.
 //! - Every register an instruction names, also as part of a row, is below the arity's `registers`;
 //!   parameters fit into them.
+//! - The result of a call goes to a register below the ones of the called function.
 //! - Constants, definitions, functions and captures that are named exist; a keyword lookup names a
 //!   keyword; a function and its siblings have equally many captures.
 //! - Every cycle goes through a `Jump` back, where the meters are looked at: conditional jumps and
@@ -53,6 +54,9 @@ pub struct Layout {
 }
 
 const UNREACHED: u16 = u16::MAX;
+
+/// A function's registers are cleared when it returns, after its result has been handed over.
+const INSIDE: &str = "the result of a call goes where the called function's registers are";
 
 impl Layout {
     /// All arities in the order of their code.
@@ -227,10 +231,12 @@ impl Check<'_> {
             }
             Op::EndTry => Ok(()),
             Op::Call { dst, f, n } => {
+                (dst <= f).then_some(()).ok_or(INSIDE)?;
                 self.row(f, usize::from(n) + 1)?;
                 self.reg(dst)
             }
             Op::CallBuiltin { dst, f, n, .. } => {
+                (dst <= f).then_some(()).ok_or(INSIDE)?;
                 self.row(f, usize::from(n) + 1)?;
                 self.reg(dst)
             }
@@ -256,6 +262,7 @@ impl Check<'_> {
                 self.reg(a)
             }
             Op::CallGlobal { dst, f, n, at } => {
+                (dst <= f).then_some(()).ok_or(INSIDE)?;
                 self.global(u32::from(at))?;
                 self.row(f, usize::from(n) + 1)?;
                 self.reg(dst)

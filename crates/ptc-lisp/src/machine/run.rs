@@ -91,6 +91,7 @@ impl Machine {
     }
 
     /// Runs instructions until one needs the machine; also says where that one's result goes.
+    #[inline(never)]
     #[expect(
         clippy::too_many_lines,
         reason = "the loop is one function so that its state stays in registers"
@@ -327,7 +328,10 @@ impl Machine {
                 Op::CallGlobal { dst, f, n, at } => {
                     match self.heap.globals.get(code.linked().globals[usize::from(at)]) {
                         value @ Value::Fn(body) if body.simple.params == u16::from(n) => {
-                            regs.put(f, if body.simple.needs_self { value.clone() } else { Value::Nil });
+                            match body.simple.needs_self {
+                                true => regs.load(f, value),
+                                false => regs.release(f),
+                            }
                             enter!(body, f, dst, {
                                 regs.put(f, value.clone());
                                 Exit::Call(f, u16::from(n), Some(dst))
@@ -370,23 +374,29 @@ impl Machine {
                 }
                 Op::TailCall { f, n } => leave!(Exit::Call(f, n, None), None),
                 Op::Return { src } => {
-                    let value = regs.take(src);
                     let [.., caller, frame] = self.fiber.frames.as_slice() else {
+                        let value = regs.take(src);
                         leave!(Exit::Return(value), None);
                     };
-                    let Give::Into(dst) = frame.give else { leave!(Exit::Return(value), None) };
-                    let Frame { unit, pc: back, base, registers, .. } = *caller;
-                    regs.clear(frame.registers);
-                    self.fiber.frames.pop();
-                    // SAFETY: as above.
+                    let Give::Into(dst) = frame.give else {
+                        let value = regs.take(src);
+                        leave!(Exit::Return(value), None);
+                    };
+                    let (registers, back) = (frame.registers, caller.pc);
+                    let unit = caller.unit;
+                    // SAFETY: as above; of the callee's window only what is moved and cleared is touched.
                     unsafe {
+                        let (base, count) = (caller.base as usize, caller.registers);
+                        let mut below = Window::new(&mut self.fiber.regs, base, count);
+                        regs.give(src, &mut below, dst);
+                        regs.clear(registers);
+                        regs = below;
                         if unit != code.linked().id {
                             code = Code::new(self.unit(unit));
                         }
-                        regs = Window::new(&mut self.fiber.regs, base as usize, registers);
                     }
+                    self.fiber.frames.pop();
                     jump!(back);
-                    regs.put(dst, value);
                 }
                 Op::Next { dst, walk } => {
                     let next = match regs.get(walk) {

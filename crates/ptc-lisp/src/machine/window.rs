@@ -28,6 +28,7 @@ impl Window {
     /// # Safety
     /// The window is used only while the stack is neither moved nor reached by another way, and only
     /// with registers of code that was compiled for `count` registers.
+    #[inline(always)]
     pub unsafe fn new(stack: &mut [Value], base: usize, count: u16) -> Window {
         let count = usize::from(count);
         assert!(base > 0 && base + count <= stack.len(), "the window is on the stack");
@@ -151,6 +152,25 @@ impl Window {
         std::mem::take(unsafe { &mut *self.at(at) })
     }
 
+    /// Makes sure that a register holds nothing that is counted.
+    #[inline(always)]
+    pub fn release(&mut self, at: Reg) {
+        self.emptied(at);
+    }
+
+    /// Moves the value of a register into a register of the caller's window.
+    #[inline(always)]
+    pub fn give(&mut self, src: Reg, caller: &mut Window, dst: Reg) {
+        let (from, to) = (self.at(src), caller.emptied(dst));
+        // SAFETY: both point into the stack; the value moves, and its place is overwritten without drop.
+        unsafe {
+            std::ptr::copy(from, to, 1);
+            if !(*to).is_plain() {
+                std::ptr::write(from, Value::Nil);
+            }
+        }
+    }
+
     /// `count` registers in a row.
     #[inline(always)]
     pub fn row(&mut self, first: usize, count: usize) -> &mut [Value] {
@@ -171,9 +191,9 @@ impl Window {
     #[inline(always)]
     pub fn clear(&mut self, count: u16) {
         self.check(usize::from(count));
-        for at in 0..=usize::from(count) {
-            // SAFETY: from the function's register to the last of the window.
-            let register = unsafe { &mut *self.first.sub(1).add(at) };
+        // SAFETY: from the function's register to the last of the window.
+        let window = unsafe { std::slice::from_raw_parts_mut(self.first.sub(1), usize::from(count) + 1) };
+        for register in window {
             if !register.is_plain() {
                 replace(register, Value::Nil);
             }
