@@ -255,7 +255,8 @@ fn busy_programs_get_equal_turns_and_starve_nobody() {
     let (least, most) = (turns.iter().min().copied().unwrap_or(0), turns.iter().max().copied().unwrap_or(0));
     assert!(least >= 2 && most - least <= 1, "{turns:?}");
     let others = pool.stats().turns - before - turns.iter().sum::<u64>();
-    assert!(others >= least, "the endless program had {others} turns, the others {turns:?}");
+    // The first turn of each was in front, and that of the endless one may have been before the count.
+    assert!(others + 2 >= least, "the endless program had {others} turns, the others {turns:?}");
     forever.cancel();
     assert_eq!(kind(forever.wait()), ErrorKind::Cancelled);
 }
