@@ -211,3 +211,5 @@
 (loop [v [1 2] i 0 n 0] (if (< i 3) (recur v (inc i) (+ n (count v))) [v n]))  ;=> [[1 2] 6]
 (loop [a 1 b 2 n 0] (if (= n 3) [a b] (recur b a (inc n))))  ;=> [2 1]
 ((fn [m k] (if (m k) (recur m (m k)) k)) {:a :b :b :c} :a)  ;=> :c
+(map #(case % 1 :one 2.5 :float [1] :vec :other) [1 1.0 2.5 [1] [1.0] 1N])  ;=> (:one :other :float :vec :other :one)
+(let [none (Object.)] (map #(if (identical? none (get {:a nil} % none)) :missing :there) [:a :b]))  ;=> (:there :missing)

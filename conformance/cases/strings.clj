@@ -265,3 +265,13 @@
 (format "%tH" (java.time.LocalDate/of 2024 12 1))  ;=!
 (format "%tY" "2024")  ;=!
 [(format "%a" 1.0) (format "%a" 0.1) (format "%a" -2.5) (format "%a" 0.0) (format "%A" 255.5)]  ;=> ["0x1.0p0" "0x1.999999999999ap-4" "-0x1.4p1" "0x0.0p0" "0X1.FFP7"]
+
+; printing for people
+(require '[clojure.pprint :as pp]) (with-out-str (pp/pprint {:a 1 :b [1 2 3]}))  ;=> "{:a 1, :b [1 2 3]}\n"
+(require '[clojure.pprint :refer [pprint]]) (with-out-str (pprint (vec (range 40))))  ;=> "[0\n 1\n 2\n 3\n 4\n 5\n 6\n 7\n 8\n 9\n 10\n 11\n 12\n 13\n 14\n 15\n 16\n 17\n 18\n 19\n 20\n 21\n 22\n 23\n 24\n 25\n 26\n 27\n 28\n 29\n 30\n 31\n 32\n 33\n 34\n 35\n 36\n 37\n 38\n 39]\n"
+(with-out-str (clojure.pprint/pprint (array-map :name "a rather long name for a person" :address {:street "Somewhere 12" :city "Nowhere"} :tags ["one" "two"])))  ;=> "{:name \"a rather long name for a person\",\n :address {:street \"Somewhere 12\", :city \"Nowhere\"},\n :tags [\"one\" \"two\"]}\n"
+(with-out-str (clojure.pprint/pprint [{:id 1 :title "The first of the long titles here"} {:id 2 :title "The second of the long titles here"}]))  ;=> "[{:id 1, :title \"The first of the long titles here\"}\n {:id 2, :title \"The second of the long titles here\"}]\n"
+(with-out-str (clojure.pprint/pprint (list "aaaaaaaaaaaaaaaaaaaaaaaaaaa" "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb" "cccccccccccccccccccccccc")))  ;=> "(\"aaaaaaaaaaaaaaaaaaaaaaaaaaa\"\n \"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\"\n \"cccccccccccccccccccccccc\")\n"
+(with-out-str (clojure.pprint/pprint "text"))  ;=> "\"text\"\n"
+(with-out-str (clojure.pprint/print-table [{:id 1 :name "Ann"} {:id 22 :name "Bo"}]))  ;=> "\n| :id | :name |\n|-----+-------|\n|   1 |   Ann |\n|  22 |    Bo |\n"
+(with-out-str (clojure.pprint/print-table [:name :x] [{:id 1 :name "Ann"} {:id 22 :name "Bo"}]))  ;=> "\n| :name | :x |\n|-------+----|\n|   Ann |    |\n|    Bo |    |\n"

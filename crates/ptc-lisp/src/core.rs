@@ -21,6 +21,7 @@ const FILES: &[(&str, &str)] = &[
     ("maps", include_str!("core/maps.clj")),
     ("multimethods", include_str!("core/multimethods.clj")),
     ("parallel", include_str!("core/parallel.clj")),
+    ("pprint", include_str!("core/pprint.clj")),
     ("protocols", include_str!("core/protocols.clj")),
     ("reduce", include_str!("core/reduce.clj")),
     ("refs", include_str!("core/refs.clj")),

@@ -255,10 +255,19 @@ impl Analyzer<'_> {
                         .at(constant.span));
                 }
                 seen.push(constant.kind.clone());
-                let equal = self.builtin("clojure.core/=", constant.span);
                 let value = Node::new(NodeKind::Const(self.quoted(constant)?), constant.span);
-                let subject = Node::new(NodeKind::Local(local, false), constant.span);
-                tests.push(Node::new(NodeKind::Call(Box::new(equal), vec![subject, value]), constant.span));
+                let test = |name: &str| {
+                    let subject = Node::new(NodeKind::Local(local, false), constant.span);
+                    let equal = Box::new(self.builtin(name, constant.span));
+                    Node::new(NodeKind::Call(equal, vec![subject, value.clone()]), constant.span)
+                };
+                // Like keys of maps, 1 and 1.0 are two constants, though they are equal.
+                tests.push(match has_number(constant) {
+                    true => {
+                        Node::new(NodeKind::And(vec![test("clojure.core/="), test("prim/same-key?")]), span)
+                    }
+                    false => test("clojure.core/="),
+                });
             }
             let test = match tests.len() {
                 1 => tests.remove(0),
@@ -277,4 +286,10 @@ fn chain(clauses: Vec<(Node, Node)>, default: Node, span: Span) -> Node {
     clauses.into_iter().rev().fold(default, |other, (test, then)| {
         Node::new(NodeKind::If(Box::new(test), Box::new(then), Box::new(other)), span)
     })
+}
+
+/// Whether a constant is a number or may hold one.
+fn has_number(form: &Form) -> bool {
+    use FormKind::{BigInt, Float, Int, List, Map, Set, Vector};
+    matches!(form.kind, Int(_) | BigInt(_) | Float(_) | List(_) | Vector(_) | Map(_) | Set(_))
 }

@@ -33,6 +33,13 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(== 1 1.0)", "true"), ("(== 1 2)", "false")],
     ),
     native(
+        "prim/same-key?",
+        "[x y]",
+        |_, args| Ok(Value::Bool(equal::same_key(&args[0], &args[1]))),
+        "Whether two equal values are the same as keys of a map.",
+        &[],
+    ),
+    native(
         "clojure.core/identical?",
         "[x y]",
         |_, args| Ok(Value::Bool(identical(&args[0], &args[1]))),

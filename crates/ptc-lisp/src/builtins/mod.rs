@@ -33,6 +33,7 @@ mod naming;
 mod numbers;
 mod parsing;
 mod paths;
+mod pprint;
 mod predicates;
 mod prims;
 mod printing;
@@ -150,6 +151,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     numbers::TABLE,
     parsing::TABLE,
     paths::TABLE,
+    pprint::TABLE,
     predicates::TABLE,
     prims::TABLE,
     printing::TABLE,

@@ -12,7 +12,7 @@ use crate::signal::Res;
 use crate::value::equal::same_key;
 use crate::value::hash::stable_hash;
 use crate::value::order::{compare, compare_numbers};
-use crate::value::{Time, Value};
+use crate::value::{CellKind, Time, Value};
 
 /// Conversions of numbers: name, function, doc, example.
 macro_rules! conversions {
@@ -41,6 +41,13 @@ pub(super) static NUMBERS: &[Builtin] = &conversions! {
 };
 
 pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "Object.",
+        "[]",
+        |heap, _| Ok(heap.cell(CellKind::Volatile, Value::Nil, true)),
+        "Something that is equal to nothing else, as a mark for what is missing.",
+        &[("(let [none (Object.)] [(= none none) (= none (Object.))])", "[true false]")],
+    ),
     native(
         ".toString",
         "[x]",

@@ -1,0 +1,112 @@
+//! `pprint`: a value over several lines when it does not fit on one.
+
+use super::{Builtin, native};
+use crate::heap::Heap;
+use crate::signal::Res;
+use crate::value::Value;
+use crate::value::text::char_count;
+
+pub(super) static TABLE: &[Builtin] = &[native(
+    "clojure.pprint/pprint",
+    "[x]",
+    pprint,
+    "Prints a value so that people can read it; gives nil.",
+    &[("(with-out-str (clojure.pprint/pprint {:a [1 2]}))", "\"{:a [1 2]}\\n\"")],
+)];
+
+/// The longest line, as in Clojure.
+const WIDTH: usize = 72;
+
+fn pprint(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.realised(&args[0])?;
+    let mut page = Page { text: String::new(), column: 0 };
+    page.value(heap, &args[0].clone(), 0)?;
+    page.text.push('\n');
+    heap.print(&page.text)?;
+    Ok(Value::Nil)
+}
+
+struct Page {
+    text: String,
+    column: usize,
+}
+
+impl Page {
+    fn push(&mut self, text: &str) {
+        self.column += char_count(text);
+        self.text.push_str(text);
+    }
+
+    fn line(&mut self, indent: usize) {
+        self.text.push('\n');
+        self.text.push_str(&" ".repeat(indent));
+        self.column = indent;
+    }
+
+    /// Writes a value of which so many characters follow on the same line. Values nest no deeper than
+    /// the machine allows.
+    fn value(&mut self, heap: &mut Heap, value: &Value, after: usize) -> Res<()> {
+        let flat = heap.readable(value)?;
+        let fits = self.column + char_count(&flat) + after <= WIDTH;
+        match value {
+            _ if fits => self.push(&flat),
+            Value::Map(body) if body.record.is_none() => {
+                let entries = body.table.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+                self.map(heap, entries, after)?;
+            }
+            Value::Sorted(body) if !body.is_set => self.map(heap, body.entries.clone(), after)?,
+            Value::Vec(_) => self.items(heap, value, ("[", "]"), after)?,
+            Value::Set(_) | Value::Sorted(_) => self.items(heap, value, ("#{", "}"), after)?,
+            Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) | Value::Range(_) => {
+                self.items(heap, value, ("(", ")"), after)?;
+            }
+            _ => self.push(&flat),
+        }
+        Ok(())
+    }
+
+    fn items(
+        &mut self,
+        heap: &mut Heap,
+        value: &Value,
+        (open, close): (&str, &str),
+        after: usize,
+    ) -> Res<()> {
+        let items = heap.collect(value)?;
+        self.push(open);
+        let indent = self.column;
+        for (at, item) in items.iter().enumerate() {
+            let last = at + 1 == items.len();
+            self.value(heap, item, if last { after + 1 } else { 0 })?;
+            if !last {
+                self.line(indent);
+            }
+        }
+        self.push(close);
+        Ok(())
+    }
+
+    fn map(&mut self, heap: &mut Heap, entries: Vec<(Value, Value)>, after: usize) -> Res<()> {
+        heap.work(entries.len())?;
+        self.push("{");
+        let indent = self.column;
+        for (at, (key, value)) in entries.iter().enumerate() {
+            let last = at + 1 == entries.len();
+            let after = if last { after + 1 } else { 1 };
+            self.value(heap, key, 1)?;
+            let flat = heap.readable(value)?;
+            if self.column + 1 + char_count(&flat) + after <= WIDTH {
+                self.push(" ");
+            } else {
+                self.line(indent);
+            }
+            self.value(heap, value, after)?;
+            if !last {
+                self.push(",");
+                self.line(indent);
+            }
+        }
+        self.push("}");
+        Ok(())
+    }
+}
