@@ -10,7 +10,7 @@ use super::{Builtin, known, native, registry, sort_keys};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
-use crate::signal::Res;
+use crate::signal::{Res, illegal};
 use crate::value::Value;
 use crate::value::order::{compare, compare_numbers};
 
@@ -174,6 +174,9 @@ fn by_keys(heap: &mut Heap, keys: &Value, items: &Value, order: Known) -> Res {
     heap.realised(keys)?;
     let keys = heap.collect(keys)?;
     let items = heap.collect(items)?;
+    if keys.len() != items.len() {
+        return illegal("every item needs one key");
+    }
     charge(heap, items.len())?;
     Ok(Value::seq_from(arranged(heap, keys, items, order)?, shape))
 }

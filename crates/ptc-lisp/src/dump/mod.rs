@@ -14,6 +14,8 @@
 //! they index, code by [`crate::verify`], frames against the code they are in; shapes are computed
 //! again. A dump can only make a machine that some program could have made.
 
+#[cfg(test)]
+mod any_values;
 mod bytes;
 mod check;
 mod code;

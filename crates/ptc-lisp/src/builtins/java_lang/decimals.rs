@@ -265,7 +265,7 @@ fn integer_receiver(args: &[Value]) -> Res<()> {
 
 fn places(args: &[Value], at: usize) -> Res<i64> {
     match whole(args, at)? {
-        places if places.abs() <= MOST_PLACES => Ok(places),
+        places if (-MOST_PLACES..=MOST_PLACES).contains(&places) => Ok(places),
         _ => illegal(format!("the number of places must be at most {MOST_PLACES}")),
     }
 }
