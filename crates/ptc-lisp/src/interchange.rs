@@ -4,14 +4,17 @@
 //! Objects from outside get keyword keys, since that is how programs read them; reading by string
 //! finds them too. On the way out keywords become strings, sets become arrays, dates become text.
 
+use std::collections::VecDeque;
+
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::json::{self, Duplicates, ReadOptions};
 use crate::names::Names;
+use crate::value::equal::same_key;
 use crate::value::print::pr_str;
-use crate::value::{Items, MAX_DEPTH, Table, Value};
+use crate::value::{Items, Layout, MAX_DEPTH, Shared, Table, Value};
 
 /// How keys of objects are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,40 +35,69 @@ pub fn from_json_text(heap: &mut Heap, text: &str, keys: Keys) -> Result<Value, 
 
 /// JSON as a value.
 pub fn from_json(heap: &mut Heap, json: &Json, keys: Keys) -> Result<Value, Error> {
-    convert(heap, json, keys, 0)
+    Converter { heap, keys, layouts: VecDeque::new() }.value(json, 0)
 }
 
-fn convert(heap: &mut Heap, json: &Json, keys: Keys, depth: u16) -> Result<Value, Error> {
-    if depth >= MAX_DEPTH {
-        return Err(Error::new(ErrorKind::NestingTooDeep, "the data nests too deeply"));
-    }
-    Ok(match json {
-        Json::Null => Value::Nil,
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => number_value(number),
-        Json::String(text) => {
-            heap.allocated(text.len());
-            Value::str(text)
+/// How many of the latest layouts are tried for the next object.
+const LAYOUTS: usize = 8;
+
+struct Converter<'h> {
+    heap: &'h mut Heap,
+    keys: Keys,
+    /// Keys of the latest objects, for those that have the same.
+    layouts: VecDeque<Shared<Layout>>,
+}
+
+impl Converter<'_> {
+    fn value(&mut self, json: &Json, depth: u16) -> Result<Value, Error> {
+        if depth >= MAX_DEPTH {
+            return Err(Error::new(ErrorKind::NestingTooDeep, "the data nests too deeply"));
         }
-        Json::Array(items) => {
-            heap.allocated(64 + items.len() * size_of::<Value>());
-            let items: Result<Vec<Value>, Error> =
-                items.iter().map(|item| convert(heap, item, keys, depth + 1)).collect();
-            Value::vector(items?)
-        }
-        Json::Object(fields) => {
-            heap.allocated(96 + fields.len() * 2 * size_of::<Value>());
-            let mut table = Table::with_capacity(fields.len());
-            for (key, value) in fields {
-                let key = match keys {
-                    Keys::Keywords => heap.keyword(key),
-                    Keys::Strings => Value::str(key),
-                };
-                table.insert(key, convert(heap, value, keys, depth + 1)?);
+        Ok(match json {
+            Json::Null => Value::Nil,
+            Json::Bool(value) => Value::Bool(*value),
+            Json::Number(number) => number_value(number),
+            Json::String(text) => {
+                self.heap.allocated(text.len());
+                Value::str(text)
             }
-            Value::map(table)
+            Json::Array(items) => {
+                self.heap.allocated(64 + items.len() * size_of::<Value>());
+                let items: Result<Vec<Value>, Error> =
+                    items.iter().map(|item| self.value(item, depth + 1)).collect();
+                Value::vector(items?)
+            }
+            Json::Object(fields) => {
+                let keys: Vec<Value> = fields.keys().map(|key| self.key(key)).collect();
+                let layout = self.layout(keys);
+                self.heap.allocated(64 + fields.len() * size_of::<Value>());
+                let values: Result<Vec<Value>, Error> =
+                    fields.values().map(|value| self.value(value, depth + 1)).collect();
+                Value::map(Table::with_layout(layout, values?).unwrap_or_default())
+            }
+        })
+    }
+
+    fn key(&mut self, text: &str) -> Value {
+        match self.keys {
+            Keys::Keywords => self.heap.keyword(text),
+            Keys::Strings => Value::str(text),
         }
-    })
+    }
+
+    fn layout(&mut self, keys: Vec<Value>) -> Shared<Layout> {
+        let same = |layout: &&Shared<Layout>| {
+            layout.slots() == keys.len() && layout.keys().iter().zip(&keys).all(|(a, b)| same_key(a, b))
+        };
+        if let Some(layout) = self.layouts.iter().find(same) {
+            return layout.clone();
+        }
+        let layout = Shared::new(Layout::of(keys));
+        self.heap.allocated(layout.bytes());
+        self.layouts.truncate(LAYOUTS - 1);
+        self.layouts.push_front(layout.clone());
+        layout
+    }
 }
 
 fn number_value(number: &Number) -> Value {

@@ -8,7 +8,6 @@
 
 use std::borrow::Cow;
 
-use super::access::items;
 use super::eager::item_shape;
 use super::pure::{self, Pure};
 use super::vectors::BODY;
@@ -214,24 +213,30 @@ fn reduce_known(heap: &mut Heap, args: &mut [Value]) -> Res {
         "clojure.core/+" => arith::add,
         _ => return Ok(Value::Nil),
     };
-    // A lazy sequence is better folded as it is made.
-    let mut items = match &args[2] {
-        coll @ (Value::Vec(_) | Value::Seq(_) | Value::Range(_)) => items(coll)?,
-        _ => return Ok(Value::Nil),
-    };
     let mut sum = args[1].clone();
-    while let Ok(Some(item)) = items.next() {
-        sum = match (&sum, &item) {
+    let mut add = |heap: &mut Heap, item: &Value| {
+        sum = match (&sum, item) {
             (Value::Float(a), Value::Float(b)) => Value::Float(a + b),
             _ => {
-                heap.work(arith::sum_cost(&sum, &item))?;
-                let Ok(next) = fold(&sum, &item) else { return Ok(Value::Nil) };
-                next
+                heap.work(arith::sum_cost(&sum, item))?;
+                fold(&sum, item)?
             }
         };
-        heap.work(1)?;
-    }
-    Ok(sum)
+        Res::Ok(())
+    };
+    // A lazy sequence is better folded as it is made.
+    let done = match &args[2] {
+        coll @ (Value::Vec(_) | Value::Seq(_)) => {
+            let items = items_of(heap, coll)?;
+            items.iter().try_for_each(|item| add(heap, item))
+        }
+        Value::Range(range) => {
+            heap.work(usize::try_from(range.count).unwrap_or(usize::MAX))?;
+            (0..range.count).try_for_each(|at| add(heap, &Value::Int(range.at(at))))
+        }
+        _ => return Ok(Value::Nil),
+    };
+    Ok(if done.is_ok() { sum } else { Value::Nil })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::vectors::{BODY, charge_copy, conj, take_from};
 use super::{Builtin, args, lookup, native, sorted, transients};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
+use crate::names::OptionalName;
 use crate::signal::{Res, raise};
 use crate::value::equal::same_key;
 use crate::value::order::compare;
@@ -441,7 +442,7 @@ pub(super) fn dissoc(heap: &mut Heap, args: &mut [Value]) -> Res {
                 map.table.remove(key);
             }
             // A record without one of its fields is a plain map.
-            map.record = None;
+            map.record = OptionalName::NONE;
             Ok(Value::Map(body))
         }
         Value::Sorted(body) if !body.is_set => sorted::remove(heap, args),

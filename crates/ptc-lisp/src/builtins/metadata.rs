@@ -100,7 +100,7 @@ fn type_keyword(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     let name = match &args[0] {
         Value::Nil => return Ok(Value::Nil),
-        Value::Map(body) => match body.record {
+        Value::Map(body) => match body.record.get() {
             Some(record) => return Ok(Value::Type(record)),
             None => "map",
         },
@@ -126,7 +126,7 @@ fn type_keyword(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn class(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let Value::Map(body) = &args[0]
-        && let Some(record) = body.record
+        && let Some(record) = body.record.get()
     {
         return Ok(Value::Type(record));
     }
@@ -139,7 +139,7 @@ fn class(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn type_chain(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut chain = Vec::new();
     if let Value::Map(body) = &args[0]
-        && let Some(record) = body.record
+        && let Some(record) = body.record.get()
     {
         chain.push(Value::Type(record));
     }
@@ -156,7 +156,7 @@ fn is_instance(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Err(error.hint("the class comes first: (instance? String x)").into());
     };
     if let Value::Map(body) = &args[1]
-        && body.record == Some(*class)
+        && body.record.get() == Some(*class)
     {
         return Ok(Value::Bool(true));
     }
@@ -194,6 +194,6 @@ fn record(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     super::vectors::charge_copy(heap, &args[1])?;
     let Value::Map(mut body) = args::take(args, 1) else { return Ok(Value::Nil) };
-    Rc::make_mut(&mut body).record = Some(name);
+    Rc::make_mut(&mut body).record = Some(name).into();
     Ok(Value::Map(body))
 }

@@ -367,7 +367,7 @@ impl Reader<'_> {
         let meta = self.meta(&flags)?;
         let pairs = table.iter().flat_map(|(key, value)| [key, value]);
         let shape = flags.shape(pairs.chain(meta.as_deref()))?;
-        Ok(Rc::new(MapObj { table, record, shape, meta }))
+        Ok(Rc::new(MapObj { table, record: record.into(), shape, meta }))
     }
 
     fn set(&mut self) -> Read<Rc<SetObj>> {

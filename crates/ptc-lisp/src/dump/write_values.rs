@@ -275,7 +275,7 @@ impl Writer<'_> {
             let shown = shown(pairs.chain(body.meta.as_deref()));
             let record = if body.record.is_some() { flag::SPECIAL } else { 0 };
             self.flags(record, &body.meta, body.shape, shown);
-            if let Some(record) = body.record {
+            if let Some(record) = body.record.get() {
                 self.name(record);
             }
             self.table(&body.table, |writer, value| writer.value(value));

@@ -187,19 +187,19 @@ impl Machine {
 
     /// Gives a program its inputs, which it reads as `data/name`. Keys of objects become keywords.
     pub fn set_data(&mut self, data: &serde_json::Value) -> Result<(), Error> {
-        self.data = from_json(&mut self.heap, data, Keys::Keywords)?;
+        self.data = self.kept(|heap| from_json(heap, data, Keys::Keywords))?;
         Ok(())
     }
 
     /// Gives a program its inputs as the text of one JSON object; reads it straight into values.
     pub fn set_data_json(&mut self, text: &str) -> Result<(), Error> {
-        self.data = from_json_text(&mut self.heap, text, Keys::Keywords)?;
+        self.data = self.kept(|heap| from_json_text(heap, text, Keys::Keywords))?;
         Ok(())
     }
 
     /// Gives a program one more input, as JSON text.
     pub fn add_data_json(&mut self, name: &str, text: &str) -> Result<(), Error> {
-        let value = from_json_text(&mut self.heap, text, Keys::Keywords)?;
+        let value = self.kept(|heap| from_json_text(heap, text, Keys::Keywords))?;
         let name = self.heap.keyword(name);
         let mut all: Table<Value> = match &self.data {
             Value::Map(body) => body.table.clone(),
@@ -208,6 +208,15 @@ impl Machine {
         all.insert(name, value);
         self.data = Value::map(all);
         Ok(())
+    }
+
+    /// Makes a value that the machine will keep: it counts as live at once, without a census.
+    fn kept(&mut self, make: impl FnOnce(&mut Heap) -> Result<Value, Error>) -> Result<Value, Error> {
+        let before = std::mem::take(&mut self.heap.fresh_bytes);
+        let made = make(&mut self.heap);
+        self.heap.live_bytes = self.heap.live_bytes.saturating_add(self.heap.fresh_bytes);
+        self.heap.fresh_bytes = before;
+        made
     }
 
     /// Sets the program's clock, in milliseconds since 1970.

@@ -29,7 +29,7 @@ use num_bigint::BigInt;
 use crate::builtins::BuiltinId;
 use crate::code::{Linked, Simple};
 use crate::error::Error;
-use crate::names::Name;
+use crate::names::{Name, OptionalName};
 pub use items::Items;
 pub use layout::Layout;
 pub use meter::Meter;
@@ -175,12 +175,15 @@ pub struct MapObj {
     /// Keys and values in insertion order.
     pub table: Table<Value>,
     /// The record type, if it is a record.
-    pub record: Option<Name>,
+    pub record: OptionalName,
     /// See [`Shape`].
     pub shape: Shape,
     /// Metadata.
     pub meta: Meta,
 }
+
+// With its counts a map's body fills one cache line.
+const _: () = assert!(size_of::<MapObj>() == 48);
 
 /// The body of a set.
 #[derive(Clone, Debug)]
@@ -357,7 +360,7 @@ impl Value {
             shape.include(key);
             shape.include(value);
         }
-        Value::Map(Rc::new(MapObj { table, record: None, shape, meta: None }))
+        Value::Map(Rc::new(MapObj { table, record: OptionalName::NONE, shape, meta: None }))
     }
 
     /// A map of pairs; a later pair wins.

@@ -112,7 +112,7 @@ impl<'a> Printer<'a> {
             Value::Seq(body) => self.sequence("(", body.as_slice().iter(), ")"),
             Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => self.walked(value),
             Value::Map(body) => {
-                if let Some(record) = body.record {
+                if let Some(record) = body.record.get() {
                     self.out.push_str("#user.");
                     self.text(self.names.text(record))?;
                 }
