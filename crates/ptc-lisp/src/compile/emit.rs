@@ -162,12 +162,22 @@ impl Builder<'_> {
         self.constant(&Const::Builtin(id), dst)
     }
 
+    /// Whether `node` is a local that can be read in its own register, which `later` cannot move away.
+    fn is_own(&self, node: &Node, later: Option<&Node>) -> bool {
+        let is_simple = |node: &Node| matches!(node.kind, NodeKind::Local(..) | NodeKind::Const(_));
+        matches!(node.kind, NodeKind::Local(..)) && later.is_none_or(is_simple)
+    }
+
+    /// Whether a register is the newest temporary, which no local has had.
+    fn is_fresh(&self, register: Reg) -> bool {
+        register + 1 == self.next && !self.locals.contains(&register)
+    }
+
     /// A register that holds the value of `node`: its own if it is a local that `later` cannot move
     /// away, a temporary otherwise.
     fn operand(&mut self, node: &Node, later: Option<&Node>) -> Result<Reg> {
-        let is_simple = |node: &Node| matches!(node.kind, NodeKind::Local(..) | NodeKind::Const(_));
         if let NodeKind::Local(local, _) = node.kind
-            && later.is_none_or(is_simple)
+            && self.is_own(node, later)
         {
             return Ok(self.register(local));
         }
@@ -290,7 +300,14 @@ impl Builder<'_> {
             }
             _ => {}
         }
-        let a_register = self.operand(a, Some(b))?;
+        let a_register = match self.is_own(a, Some(b)) {
+            // Nothing reads the result's register yet, so the first operand can wait there.
+            false if self.is_fresh(dst) => {
+                self.expr(a, dst)?;
+                dst
+            }
+            _ => self.operand(a, Some(b))?,
+        };
         let b_register = self.operand(b, None)?;
         if let Some(op) = binary(name, dst, a_register, b_register) {
             self.emit(op);

@@ -136,7 +136,7 @@ impl<'c> Builder<'c> {
             spans: Vec::new(),
             locals: registers.clone(),
             next: params,
-            registers: params + 1,
+            registers: params.max(1),
             target: Target { start: 0, registers },
             top_level: false,
             span: Span::default(),
@@ -148,7 +148,7 @@ impl<'c> Builder<'c> {
         let first = self.next;
         let count = u16::try_from(count).map_err(|_| too_large())?;
         self.next = first.checked_add(count).filter(|next| *next < u16::MAX - 1).ok_or_else(too_large)?;
-        self.registers = self.registers.max(self.next + 1);
+        self.registers = self.registers.max(self.next);
         Ok(first)
     }
 

@@ -98,7 +98,7 @@ impl Machine {
     )]
     fn run_frames(&mut self) -> (Exit, Option<Reg>) {
         let Some(frame) = self.fiber.frames.last() else { return (Exit::Return(Value::Nil), None) };
-        let Frame { unit, base, registers, .. } = *frame;
+        let Frame { unit, mut base, registers, .. } = *frame;
         let mut pc = frame.pc as usize;
         // Fuel is one per instruction: what was used before, and how far straight on the code went.
         let mut used_before = self.heap.fuel_used.wrapping_sub(pc as u64);
@@ -206,9 +206,9 @@ impl Machine {
             ($body:expr, $f:expr, $dst:expr, $otherwise:expr) => {{
                 let simple = $body.simple;
                 let frames = &mut self.fiber.frames;
-                let base = frames.last().map_or(0, |frame| frame.base) + u32::from($f) + 1;
+                let new_base = base + u32::from($f) + 1;
                 if frames.len() == frames.capacity()
-                    || self.fiber.regs.len() < base as usize + usize::from(simple.registers)
+                    || self.fiber.regs.len() < new_base as usize + usize::from(simple.registers)
                     || used_before.wrapping_add(pc as u64) >= self.stop_at
                     || self.heap.fresh_bytes >= self.census_at
                 {
@@ -217,6 +217,7 @@ impl Machine {
                 if let Some(frame) = frames.last_mut() {
                     frame.pc = pc as u32;
                 }
+                base = new_base;
                 let (unit, give) = ($body.unit.id, Give::Into($dst));
                 frames.push(Frame { unit, pc: simple.entry, base, registers: simple.registers, give });
                 // SAFETY: as above; the closure's code and registers belong together.
@@ -384,10 +385,10 @@ impl Machine {
                     };
                     let (registers, back) = (frame.registers, caller.pc);
                     let unit = caller.unit;
+                    base = caller.base;
                     // SAFETY: as above; of the callee's window only what is moved and cleared is touched.
                     unsafe {
-                        let (base, count) = (caller.base as usize, caller.registers);
-                        let mut below = Window::new(&mut self.fiber.regs, base, count);
+                        let mut below = Window::new(&mut self.fiber.regs, base as usize, caller.registers);
                         regs.give(src, &mut below, dst);
                         regs.clear(registers);
                         regs = below;
