@@ -39,10 +39,11 @@ impl Reader<'_> {
         let places = machine.fibers.len();
         demand(machine.current < places, "the running fiber has no place")?;
         demand(machine.fibers[machine.current].is_none(), "two fibers have one place")?;
-        for at in 0..places {
+        let branches = self.branches()?;
+        for (at, branches) in branches.iter().enumerate() {
             if let Some(fiber) = self.at(at) {
                 self.fiber_fits(fiber)?;
-                self.waits_well(at, fiber)?;
+                waits_well(fiber, branches)?;
             }
         }
         demand(self.turns_fit(), "a fiber that can run has no turn, or one that cannot has one")?;
@@ -138,60 +139,69 @@ impl Reader<'_> {
         demand(own == target && open == Some(level), "a handler leads out of its function")
     }
 
-    /// Whether what a fiber waits for will come.
-    fn waits_well(&self, at: usize, fiber: &Fiber) -> Read {
-        let registers = fiber.frames.last().map_or(0, |frame| frame.registers);
-        let lands =
-            |give: Option<Reg>| demand(give.is_none_or(|give| give < registers), "a result has no register");
-        match &fiber.state {
-            State::Ready => {}
-            State::Answered { give, .. } => lands(*give)?,
-            State::Waiting { call, give } => {
-                let known = self.machine.pending.iter().any(|pending| pending.id == *call);
-                demand(known, "a fiber waits for a call that nobody made")?;
-                lands(*give)?;
+    /// The branches of every fiber: their numbers and their places among the results. All of them hang
+    /// together with the program itself.
+    fn branches(&self) -> Read<Vec<Vec<(usize, usize)>>> {
+        let mut branches = vec![Vec::new(); self.machine.fibers.len()];
+        let (mut reached, mut count) = (Vec::new(), 0);
+        for at in 0..branches.len() {
+            let Some(fiber) = self.at(at) else { continue };
+            count += 1;
+            match fiber.parent {
+                None => reached.push(at),
+                Some((parent, place)) => match branches.get_mut(parent) {
+                    Some(siblings) => siblings.push((at, place)),
+                    None => return Err(DumpError::damaged("a branch has no parent")),
+                },
             }
-            State::Joining { results, left, give, .. } => {
-                let mut places = vec![false; results.len()];
-                for (parent, place) in (0..self.machine.fibers.len()).filter_map(|at| self.at(at)?.parent) {
-                    if parent == at {
-                        let fresh =
-                            places.get_mut(place).is_some_and(|taken| !std::mem::replace(taken, true));
-                        demand(fresh, "a branch has no place for its result")?;
-                    }
-                }
-                let branches = places.iter().filter(|taken| **taken).count();
-                demand(*left == branches && branches > 0, "a branch is missing")?;
-                lands(*give)?;
-            }
-            State::Over => demand(false, "a fiber that is over is still there")?,
         }
-        self.has_root(fiber)
-    }
-
-    /// Follows parents up to the program itself.
-    fn has_root(&self, fiber: &Fiber) -> Read {
-        let mut next = fiber.parent;
-        for _ in 0..=self.machine.fibers.len() {
-            let Some((parent, _)) = next else { return Ok(()) };
-            let parent = self.at(parent).ok_or(DumpError::damaged("a branch has no parent"))?;
-            demand(matches!(parent.state, State::Joining { .. }), "a branch has no parent that waits")?;
-            next = parent.parent;
+        demand(reached.len() == 1, "there is not one program")?;
+        let mut next = 0;
+        while let Some(&at) = reached.get(next) {
+            reached.extend(branches[at].iter().map(|(branch, _)| branch));
+            next += 1;
         }
-        demand(false, "a branch is its own parent")
+        demand(reached.len() == count, "a branch is its own parent")?;
+        Ok(branches)
     }
 
     /// Calls that wait are waited for, each by one fiber.
     fn calls_fit(&self) -> Read {
         let machine = &self.machine;
-        let fibers = || (0..machine.fibers.len()).filter_map(|at| self.at(at));
-        for call in &machine.pending {
-            let waits =
-                |fiber: &&Fiber| matches!(fiber.state, State::Waiting { call: id, .. } if id == call.id);
-            demand(fibers().filter(waits).count() == 1, "nobody waits for a call")?;
-            demand(call.id <= machine.tool_calls, "a call has a number to come")?;
+        let waiting = |at: usize| match self.at(at)?.state {
+            State::Waiting { call, .. } => Some(call),
+            _ => None,
+        };
+        let mut waiting: Vec<u64> = (0..machine.fibers.len()).filter_map(waiting).collect();
+        let mut made: Vec<u64> = machine.pending.iter().map(|call| call.id).collect();
+        waiting.sort_unstable();
+        made.sort_unstable();
+        demand(waiting == made, "a fiber waits for a call that nobody made")?;
+        demand(made.windows(2).all(|pair| pair[0] != pair[1]), "two calls have one number")?;
+        demand(made.last().is_none_or(|last| *last <= machine.tool_calls), "a call has a number to come")
+    }
+}
+
+/// Whether what a fiber waits for will come, and has a place to go.
+fn waits_well(fiber: &Fiber, branches: &[(usize, usize)]) -> Read {
+    let registers = fiber.frames.last().map_or(0, |frame| frame.registers);
+    let lands =
+        |give: Option<Reg>| demand(give.is_none_or(|give| give < registers), "a result has no register");
+    if !matches!(fiber.state, State::Joining { .. }) {
+        demand(branches.is_empty(), "a branch has no parent that waits")?;
+    }
+    match &fiber.state {
+        State::Ready => Ok(()),
+        State::Answered { give, .. } | State::Waiting { give, .. } => lands(*give),
+        State::Joining { results, left, give, .. } => {
+            let mut taken = vec![false; results.len()];
+            for (_, place) in branches {
+                let free = taken.get_mut(*place).is_some_and(|taken| !std::mem::replace(taken, true));
+                demand(free, "a branch has no place for its result")?;
+            }
+            demand(*left == branches.len() && *left > 0, "a branch is missing")?;
+            lands(*give)
         }
-        let roots = fibers().filter(|fiber| fiber.parent.is_none()).count();
-        demand(roots == 1, "there is more than one program")
+        State::Over => demand(false, "a fiber that is over is still there"),
     }
 }

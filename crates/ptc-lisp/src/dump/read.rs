@@ -3,6 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
 use super::DumpError;
 use super::bytes::{In, Read, checksum};
 use super::format::{MAGIC, VERSION};
@@ -13,9 +16,6 @@ use crate::machine::Machine;
 use crate::names::Name;
 use crate::value::{CellObj, LazyObj, Text, Value};
 use crate::verify::{Layout, verify};
-
-/// Room is made for at most this many things before they have been read.
-pub(super) const AT_ONCE: usize = 4096;
 
 /// A body that is referred to by number.
 pub(super) enum Slot {
@@ -34,11 +34,15 @@ pub(super) struct Reader<'b> {
     /// Names of texts that were asked for.
     names: Vec<Option<Name>>,
     pub units: Vec<Rc<Linked>>,
+    /// Numbers of units in the dump, by their numbers in the machine.
+    unit_numbers: HashMap<u32, usize, FixedState>,
     pub layouts: Vec<Layout>,
     pub slots: Vec<Slot>,
     pub lazies: Vec<Rc<LazyObj>>,
     pub cells: Vec<Rc<CellObj>>,
     pub depth: u16,
+    /// How many things lists may still make room for before they have been read.
+    room: usize,
     /// Fresh, live and printed bytes, and when a census is due.
     pub meters: [usize; 4],
 }
@@ -59,11 +63,13 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Read<Machine> {
         texts: Vec::new(),
         names: Vec::new(),
         units: Vec::new(),
+        unit_numbers: HashMap::default(),
         layouts: Vec::new(),
         slots: Vec::new(),
         lazies: Vec::new(),
         cells: Vec::new(),
         depth: 0,
+        room: bytes.len(),
         meters: [0; 4],
     };
     reader.texts = reader.input.list(In::text)?;
@@ -101,10 +107,18 @@ fn body(bytes: &[u8]) -> Read<&[u8]> {
 }
 
 impl<'b> Reader<'b> {
-    /// A counted list. Room is made as things turn out to be there.
+    /// Room for `count` things. All lists together get room for as many things as there are bytes, which
+    /// is enough for every list that is there; a count that lies takes room from other lies.
+    pub fn make_room<T>(&mut self, count: usize) -> Vec<T> {
+        let count = count.min(self.room);
+        self.room -= count;
+        Vec::with_capacity(count)
+    }
+
+    /// A counted list.
     pub fn listed<T>(&mut self, mut item: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
         let count = self.input.count()?;
-        let mut items = Vec::with_capacity(count.min(AT_ONCE));
+        let mut items = self.make_room(count);
         for _ in 0..count {
             items.push(item(self)?);
         }
@@ -147,6 +161,11 @@ impl<'b> Reader<'b> {
         self.units.get(number).cloned().ok_or(DumpError::damaged("a unit is missing"))
     }
 
+    /// The number in the dump of a unit of the machine.
+    pub fn number_of(&self, id: u32) -> Option<usize> {
+        self.unit_numbers.get(&id).copied()
+    }
+
     /// Reads and verifies the code of one unit.
     fn unit_code(&mut self) -> Read<Code> {
         let library = if self.input.bool()? { Some(self.text()?) } else { None };
@@ -182,6 +201,7 @@ impl<'b> Reader<'b> {
                 let slots = &mut self.slots;
                 unit.consts.iter().for_each(|value| each_body(value, &mut |_, body| slots.push(body)));
             }
+            self.unit_numbers.entry(unit.id).or_insert(number);
             self.units.push(unit);
         }
         Ok(())

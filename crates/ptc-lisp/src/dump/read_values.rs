@@ -341,7 +341,7 @@ impl Reader<'_> {
                 _ => return Err(DumpError::damaged("the keys of a map are missing")),
             },
         };
-        let mut values = Vec::with_capacity(count.min(super::read::AT_ONCE));
+        let mut values = self.make_room(count);
         for _ in 0..count {
             values.push(value(self)?);
         }
@@ -349,14 +349,15 @@ impl Reader<'_> {
     }
 
     fn layout(&mut self, count: usize) -> Read<Rc<Layout>> {
-        let mut keys = Table::with_capacity(count.min(super::read::AT_ONCE));
+        let mut keys = self.make_room(count);
         for _ in 0..count {
             let key = self.value()?;
             if matches!(key, Value::Unbound) || key.shape().lazy {
                 return Err(DumpError::damaged("a key is not a value"));
             }
-            keys.insert(key, ());
+            keys.push((key, ()));
         }
+        let keys: Table<()> = keys.into_iter().collect();
         keys.layout().cloned().ok_or(DumpError::damaged("a map has no keys"))
     }
 

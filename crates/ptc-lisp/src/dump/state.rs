@@ -496,9 +496,4 @@ impl Reader<'_> {
             other => return Err(DumpError::unknown("state of a fiber", other)),
         })
     }
-
-    /// The number in the dump of a unit of the machine.
-    pub(super) fn number_of(&self, id: u32) -> Option<usize> {
-        self.units.iter().position(|unit: &Rc<_>| unit.id == id)
-    }
 }

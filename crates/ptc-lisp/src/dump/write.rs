@@ -26,8 +26,10 @@ pub(super) struct Writer<'m> {
     text_numbers: HashMap<&'m str, u32, FixedState>,
     /// Numbers of the texts of names, by name; zero is none yet.
     names: Vec<u32>,
-    /// Units in the order they are written, and how many of them share their constants.
+    /// Units in the order they are written, their numbers there by those in the machine, and how many of
+    /// them share their constants.
     units: Vec<&'m Rc<Linked>>,
+    unit_numbers: HashMap<u32, usize, FixedState>,
     seeding: usize,
     /// Bodies with more than one owner, by address.
     pub shared: HashMap<usize, u32, FixedState>,
@@ -49,6 +51,7 @@ pub(super) fn write(machine: &Machine) -> Result<Vec<u8>, DumpError> {
         text_numbers: HashMap::default(),
         names: Vec::new(),
         units: Vec::new(),
+        unit_numbers: HashMap::default(),
         seeding: 0,
         shared: HashMap::default(),
         slots: 0,
@@ -109,18 +112,21 @@ impl<'m> Writer<'m> {
 
     /// The number in the dump of the unit with this number in the machine.
     pub fn unit_number(&mut self, id: u32) -> usize {
-        if let Some(number) = self.units.iter().position(|known| known.id == id) {
-            return number;
+        let next = self.units.len();
+        let number = *self.unit_numbers.entry(id).or_insert(next);
+        if number == next {
+            self.units.push(self.machine.unit(id));
         }
-        self.units.push(self.machine.unit(id));
-        self.units.len() - 1
+        number
     }
 
     /// Units of programs and of running functions come first, and their constants are the first bodies:
     /// constants in registers are shared with the code again after loading.
     fn number_units(&mut self) {
         let machine = self.machine;
-        self.units.extend(machine.units.iter().flatten());
+        for unit in machine.units.iter().flatten() {
+            self.unit_number(unit.id);
+        }
         for fiber in machine.fibers.iter().flatten().chain([&machine.fiber]) {
             for frame in &fiber.frames {
                 self.unit_number(frame.unit);
