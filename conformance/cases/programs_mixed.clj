@@ -292,3 +292,174 @@
 ; name: update many
 (-> {:a 1 :b {:c [1 2]} :d nil} (update :a + 10 100) (update-in [:b :c] (fn [v] (mapv inc v))) (update :d (fnil conj []) 1) (assoc-in [:e :f] 1) (dissoc :zz) (merge {:g 1}) (update-keys name) (select-keys ["a" "b" "d" "e"]))
 ;=> {"a" 111, "b" {:c [2 3]}, "d" [1], "e" {:f 1}}
+
+;;data rows [{"id": 1, "name": "Widget", "price": 9.99, "tags": ["a", "b"], "created_at": "2024-01-02T03:04:05Z", "meta": {"w": 1, "h": null}}, {"id": 2, "name": "Gizmo", "price": 19.5, "tags": [], "created_at": "2024-02-10T00:00:00Z", "meta": {"w": 3, "h": 4}}, {"id": 3, "name": "widget XL", "price": null, "tags": ["b"], "created_at": "2023-12-31T23:59:59Z", "meta": null}]
+
+; name: slugs
+(require '[clojure.string :as s])
+(defn slug [x] (-> x s/lower-case (s/replace #"[^a-z0-9]+" "-") (s/replace #"(^-|-$)" "")))
+(map (comp slug :name) data/rows)
+;=> ("widget" "gizmo" "widget-xl")
+
+; name: split by price
+(let [{small true big false} (group-by #(< (or (:price %) 0) 10) data/rows)] [(map :id small) (map :id big)])
+;=> [(1 3) (2)]
+
+; name: summary with juxt
+(->> data/rows (map :price) (filter some?) ((juxt #(reduce + %) #(apply min %) #(apply max %) count)) (zipmap [:sum :min :max :n]))
+;=> {:sum 29.490000000000002, :min 9.99, :max 19.5, :n 2}
+
+; name: areas of what has a size
+(reduce (fn [acc {:keys [id meta]}] (if-let [{:keys [w h]} meta] (assoc acc id (* w (or h 1))) acc)) (sorted-map) data/rows)
+;=> {1 1, 2 12}
+
+; name: span of instants
+(let [parse #(java.time.Instant/parse %)
+      xs (sort (map (comp parse :created_at) data/rows))]
+  [(str (first xs)) (.between java.time.temporal.ChronoUnit/HOURS (first xs) (last xs)) (mapv #(.getEpochSecond %) xs) (.isAfter (last xs) (first xs))])
+;=> ["2023-12-31T23:59:59Z" 960 [1704067199 1704164645 1707523200] true]
+
+; name: tags to ids
+(->> data/rows (mapcat (fn [r] (map #(vector % (:id r)) (:tags r)))) (reduce (fn [m [t id]] (update m t (fnil conj []) id)) {}))
+;=> {"a" [1], "b" [1 3]}
+
+; name: render nested markup
+(defmulti render (fn [node] (if (vector? node) (first node) :text)))
+(defmethod render :text [t] (str t))
+(defmethod render :b [[_ & kids]] (str "<b>" (apply str (map render kids)) "</b>"))
+(defmethod render :ul [[_ & kids]] (str "<ul>" (apply str (map #(str "<li>" (render %) "</li>") kids)) "</ul>"))
+(render [:ul "a" [:b "x" 1] [:ul "n"]])
+;=> "<ul><li>a</li><li><b>x1</b></li><li><ul><li>n</li></ul></li></ul>"
+
+; name: binary digits
+(loop [n 100 acc ()] (if (zero? n) (apply str acc) (recur (quot n 2) (conj acc (rem n 2)))))
+;=> "1100100"
+
+; name: pascal rows
+(let [pascal (iterate (fn [row] (vec (concat [1] (map + row (rest row)) [1]))) [1])] (take 6 pascal))
+;=> ([1] [1 1] [1 2 1] [1 3 3 1] [1 4 6 4 1] [1 5 10 10 5 1])
+
+; name: permutations
+(letfn [(perms [xs] (if (empty? xs) [[]] (for [x xs p (perms (remove #{x} xs))] (cons x p))))] (map #(apply str %) (perms "abc")))
+;=> ("abc" "acb" "bac" "bca" "cab" "cba")
+
+; name: powerset
+(letfn [(powerset [s] (reduce (fn [acc x] (into acc (map #(conj % x) acc))) #{#{}} s))] (sort-by (juxt count (comp vec sort)) (powerset [1 2 3])))
+;=> (#{} #{1} #{2} #{3} #{1 2} #{1 3} #{3 2} #{1 3 2})
+
+; name: towers of hanoi
+(let [hanoi (fn hanoi [n a b c] (if (zero? n) [] (concat (hanoi (dec n) a c b) [[a c]] (hanoi (dec n) b a c))))] (count (hanoi 5 :a :b :c)))
+;=> 31
+
+; name: recursive descent calculator
+(defn parse-expr [s] (let [tokens (re-seq #"\d+|[-+*/()]" s)]
+  (letfn [(expr [ts] (let [[v ts] (term ts)] (loop [v v ts ts] (case (first ts) "+" (let [[w r] (term (rest ts))] (recur (+ v w) r)) "-" (let [[w r] (term (rest ts))] (recur (- v w) r)) [v ts]))))
+          (term [ts] (let [[v ts] (factor ts)] (loop [v v ts ts] (case (first ts) "*" (let [[w r] (factor (rest ts))] (recur (* v w) r)) "/" (let [[w r] (factor (rest ts))] (recur (/ v w) r)) [v ts]))))
+          (factor [[t & ts]] (if (= t "(") (let [[v [_ & r]] (expr ts)] [v r]) [(Long/parseLong t) ts]))]
+    (first (expr tokens)))))
+(map parse-expr ["1+2*3" "(1+2)*3" "10/4" "2*(3+4)-5"])
+;=> (7 9 5/2 9)
+
+; name: winner on a board
+(let [board ["X.O" "OX." "..X"] lines (concat board (apply map str board) [(apply str (map-indexed #(nth %2 %1) board)) (apply str (map-indexed #(nth %2 (- 2 %1)) board))])] (some #(when (#{"XXX" "OOO"} %) (first %)) lines))
+;=> \X
+
+; name: paths of all leaves
+(let [m {:a 1 :b {:c 2 :d [3 {:e 4}]}}] (letfn [(leaves [p x] (cond (map? x) (mapcat (fn [[k v]] (leaves (conj p k) v)) x) (sequential? x) (mapcat (fn [[i v]] (leaves (conj p i) v)) (map-indexed vector x)) :else [[p x]]))] (into {} (leaves [] m))))
+;=> {[:a] 1, [:b :c] 2, [:b :d 0] 3, [:b :d 1 :e] 4}
+
+; name: words by length
+(->> "the rain in spain stays mainly" (re-seq #"\w+") (map (fn [w] [(count w) w])) (sort) (partition-by first) (map (fn [g] [(ffirst g) (map second g)])) (into (sorted-map)))
+;=> {2 ("in"), 3 ("the"), 4 ("rain"), 5 ("spain" "stays"), 6 ("mainly")}
+
+; name: clock change in Paris
+(let [now (java.time.ZonedDateTime/of 2024 3 31 1 30 0 0 (java.time.ZoneId/of "Europe/Paris"))] [(str (.plusHours now 1)) (str (.toInstant now)) (str (.getDayOfWeek now)) (str (.toLocalTime now)) (str (.truncatedTo now java.time.temporal.ChronoUnit/DAYS))])
+;=> ["2024-03-31T03:30+02:00[Europe/Paris]" "2024-03-31T00:30:00Z" "SUNDAY" "01:30" "2024-03-31T00:00+01:00[Europe/Paris]"]
+
+; name: java statics
+[(Integer/parseInt "7f" 16) (Integer/toString 255 2) (Long/parseLong "-12") (Double/parseDouble "1e-3") (Character/getNumericValue \7) (int \A) (char 97) (Math/signum -2.5) (Math/cbrt 27.0) (Math/log10 1000) (Math/max 1 2) (Long/MAX_VALUE) (Integer/MAX_VALUE) (Math/floorMod -3 5) (Integer/compare 1 2) (Boolean/valueOf "true")]
+;=> [127 "11111111" -12 0.001 7 65 \a -1.0 3.0 3.0 2 9223372036854775807 2147483647 2 -1 true]
+
+; name: table of functions
+(let [fs {:upper clojure.string/upper-case :rev clojure.string/reverse :len count}] (reduce-kv (fn [m k f] (assoc m k (f "abc"))) {} fs))
+;=> {:upper "ABC", :rev "cba", :len 3}
+
+; name: reduce and into
+[(reduce-kv (fn [a k v] (+ a (* k v))) 0 [10 20 30]) (reduce + 5 []) (reduce conj () [1 2 3]) (into () [1 2 3]) (into {} [[:a 1] {:b 2}]) (into [] (comp (map inc) (partition-all 2)) (range 5)) (reduce max [3 9 2])]
+;=> [80 5 (3 2 1) (3 2 1) {:a 1, :b 2} [[1 2] [3 4] [5]] 9]
+
+; name: regular expressions
+[(re-find #"(\d+)-(\d+)" "tel 555-1234") (re-matches #"(?<user>[^@]+)@(.+)" "a.b@c.org") (re-seq #"(\w)(\d)" "a1 b2") (clojure.string/replace "2024-01-02" #"(\d+)-(\d+)-(\d+)" "$3/$2/$1") (clojure.string/split "a1b2c3" #"(?<=\d)") (re-find #"(?m)^b.*$" "a\nbcd\ne") (re-pattern "a+") (clojure.string/replace "aaa" #"a" {"a" "b"})]
+;=> [["555-1234" "555" "1234"] ["a.b@c.org" "a.b" "c.org"] (["a1" "a" "1"] ["b2" "b" "2"]) "02/01/2024" ["a1" "b2" "c3"] "bcd" #"a+" "bbb"]
+
+; name: blank and empty text
+(for [s ["()" "abc" "" nil "  "]] [(clojure.string/blank? s) (count s) (seq s) (str "<" s ">")])
+;=> ([false 2 (\( \)) "<()>"] [false 3 (\a \b \c) "<abc>"] [true 0 nil "<>"] [true 0 nil "<>"] [true 2 (\space \space) "<  >"])
+
+; name: times of day
+(let [t (java.time.LocalTime/of 23 30)] [(str (.plusMinutes t 45)) (.isBefore t (java.time.LocalTime/NOON)) (str (java.time.LocalTime/parse "07:05:09")) (.toSecondOfDay t) (str (java.time.LocalDateTime/of (java.time.LocalDate/of 2024 1 1) t))])
+;=> ["00:15" false "07:05:09" 84600 "2024-01-01T23:30"]
+
+; name: message of an exception
+(try (let [{:keys [a]} {:a 1} b (/ a 0)] b) (catch ArithmeticException e {:err (.getMessage e) :class (.getSimpleName (class e))}) (finally nil))
+;=> {:err "Divide by zero", :class "ArithmeticException"}
+
+; name: keyword arguments as a map
+(defn process [& {:keys [items op init] :or {op + init 0}}] (reduce op init items))
+[(process :items [1 2 3]) (process :items [1 2 3] :op * :init 1) (process {:items [4]})]
+;=> [6 6 4]
+
+; name: accounts with a protocol
+(defrecord Account [id balance])
+(defprotocol Ops (deposit [a n]) (withdraw [a n]))
+(extend-type Account Ops (deposit [a n] (update a :balance + n)) (withdraw [{:keys [balance] :as a} n] (if (> n balance) (throw (ex-info "insufficient" {:need (- n balance)})) (update a :balance - n))))
+(let [a (->Account 1 100)] [(:balance (-> a (deposit 50) (withdraw 30))) (try (withdraw a 500) (catch Exception e (ex-data e))) (= a (->Account 1 100)) (assoc a :x 1) (keys a) (instance? Account a) (satisfies? Ops a) (str (:id a)) (dissoc a :balance)])
+;=> [120 {:need 400} true #user27.Account{:id 1, :balance 100, :x 1} (:id :balance) true true "1" {:id 1}]
+
+; name: sorted by length
+(let [m (sorted-map-by (fn [a b] (compare (count a) (count b))) "ccc" 3 "a" 1 "bb" 2)] [(keys m) (first m) (get m "zz") (assoc m "dddd" 4) (contains? m "a")])
+;=> [("a" "bb" "ccc") ["a" 1] 2 {"a" 1, "bb" 2, "ccc" 3, "dddd" 4} true]
+
+; name: orders
+[(compare "apple" "banana") (compare [1 2] [1 3]) (compare nil 1) (compare :a :b) (sort ["b" "A" "a"]) (sort-by clojure.string/lower-case ["b" "A" "c"]) (sort > [3 1 2]) (sort-by - [3 1 2]) (reverse (sort [3 1 2])) (sort-by val > {:a 1 :b 2}) (sort-by (juxt count identity) ["bb" "a" "aa"])]
+;=> [-1 -1 -1 -1 ("A" "a" "b") ("A" "b" "c") (3 2 1) (3 2 1) (3 2 1) ([:b 2] [:a 1]) ("a" "aa" "bb")]
+
+; name: pieces of a vector
+(let [xs [5 3 8]] [(apply max-key identity xs) (.indexOf xs 8) (map-indexed #(* %1 %2) xs) (interleave xs [:a :b :c]) (zipmap xs (range)) (nth xs 5 :none) (rand-nth [1]) (shuffle [1]) (take-while #(> % 4) xs) (drop-while #(> % 4) xs) (partition-by odd? xs) (cycle []) (take 4 (cycle xs)) (repeat 2 :x) (range 10 0 -3) (mapv + xs [1 1 1])])
+;=> [8 2 (0 3 16) (5 :a 3 :b 8 :c) {5 0, 3 1, 8 2} :none 1 [1] (5) (3 8) ((5 3) (8)) () (5 3 8 5) (:x :x) (10 7 4 1) [6 4 9]]
+
+; name: nested state in an atom
+(let [a (atom {:users {}})] (swap! a assoc-in [:users 1] {:n "x"}) (swap! a update-in [:users 1 :n] str "y") [(:users @a) (get-in @a [:users 1 :n]) (compare-and-set! a @a {}) @a])
+;=> [{1 {:n "xy"}} "xy" true {}]
+
+; name: letters beyond ascii
+(let [s "Hello, Wörld! 😀"] [(count (filter #(Character/isLetter %) "Wörld")) (clojure.string/upper-case "ß") (clojure.string/index-of s "W") (subs s 7 12) (clojure.string/starts-with? s "Hell") (map int "é") (vec (.getBytes "é" "UTF-8"))])
+;=> [5 "SS" 7 "Wörld" true (233) [-61 -87]]
+
+; name: truth
+[(boolean nil) (boolean 0) (if [] :t :f) (and 1 nil 2) (or nil false 3) (when-not nil 1) (not= 1 2) (if-not true 1 2) (some-> nil inc) (nil? nil) (true? 1) (every? identity [])]
+;=> [false true :t nil 3 1 true 2 nil true false true]
+
+; name: four ways to group
+(let [data [{:k "a" :v 1} {:k "b" :v 2} {:k "a" :v 3}]] [(update-vals (group-by :k data) #(transduce (map :v) + %)) (apply merge-with + (map (fn [{:keys [k v]}] {k v}) data)) (into {} (for [[k vs] (group-by :k data)] [k (mapv :v vs)])) (reduce (fn [m {:keys [k v]}] (assoc m k (max v (get m k 0)))) {} data)])
+;=> [{"a" 4, "b" 2} {"a" 4, "b" 2} {"a" [1 3], "b" [2]} {"a" 3, "b" 2}]
+
+; name: fizzbuzz
+(let [fizz (fn [n] (cond (zero? (mod n 15)) "FizzBuzz" (zero? (mod n 5)) "Buzz" (zero? (mod n 3)) "Fizz" :else n))] (clojure.string/join " " (map fizz (range 1 16))))
+;=> "1 2 Fizz 4 Buzz Fizz 7 8 Fizz Buzz 11 Fizz 13 14 FizzBuzz"
+
+; name: lines of numbers
+(let [in "3 4\n5 6\n\n7 8"] (->> (clojure.string/split-lines in) (remove clojure.string/blank?) (map #(mapv parse-long (clojure.string/split % #" "))) (map (fn [[a b]] (* a b))) (apply +)))
+;=> 98
+
+; name: windows of a vector
+(let [v (vec (range 10))] [(subvec v 2 5) (split-at 3 v) (take-nth 3 v) (partition 3 v) (partition-all 4 v) (rseq v) (nthnext v 7) (mapv vec (partition 2 1 v)) (reductions + v) (keep #(when (even? %) (* % %)) v) (group-by #(mod % 3) v)])
+;=> [[2 3 4] [(0 1 2) (3 4 5 6 7 8 9)] (0 3 6 9) ((0 1 2) (3 4 5) (6 7 8)) ((0 1 2 3) (4 5 6 7) (8 9)) (9 8 7 6 5 4 3 2 1 0) (7 8 9) [[0 1] [1 2] [2 3] [3 4] [4 5] [5 6] [6 7] [7 8] [8 9]] (0 1 3 6 10 15 21 28 36 45) (0 4 16 36 64) {0 [0 3 6 9], 1 [1 4 7], 2 [2 5 8]}]
+
+; name: printing
+(with-out-str (run! println [1 2]) (print "a" "b") (newline) (pr "q" :k) (prn) (println (str "x" nil) [nil "s" \c]))
+;=> "1\n2\na b\n\"q\" :k\nx [nil s c]\n"
+
+; name: cause of an exception
+(let [e (try (throw (ex-info "boom" {:code 42} (RuntimeException. "inner"))) (catch Exception e e))] [(ex-message e) (ex-data e) (.getMessage (.getCause e)) (instance? clojure.lang.ExceptionInfo e) (:code (ex-data e)) (str (class e))])
+;=> ["boom" {:code 42} "inner" true 42 "class clojure.lang.ExceptionInfo"]
