@@ -211,6 +211,12 @@
 (try (pmap #(tool/price {:n %}) [1 13 2]) (catch Exception e [:caught (tool/price {:n 1})]))
 ;=> [:caught 10]
 
+;; pmap with a binding in each branch
+(def ^:dynamic *x* 0)
+(defn seen [] [*x* (tool/price {:n *x*})])
+(binding [*x* 5] [(pmap (fn [i] (binding [*x* i] (tool/price {:n i}) (seen))) [1 2 3]) (seen)])
+;=> [([1 10] [2 20] [3 30]) [5 50]]
+
 ;; pcalls
 (pcalls #(tool/price {:n 1}) (fn [] 5) #(tool/price {:n 2}))
 ;=> (10 5 20)

@@ -166,6 +166,21 @@ impl Globals {
         }
     }
 
+    /// Takes away all that is in front, for as long as another fiber runs.
+    pub fn park(&mut self) -> Vec<(u32, Value)> {
+        let mut parked = Vec::with_capacity(self.bound.len());
+        for (slot, behind) in self.bound.drain(..).rev() {
+            parked.push((slot, std::mem::replace(&mut self.values[slot as usize], behind)));
+        }
+        parked.reverse();
+        parked
+    }
+
+    /// Puts in front again what [`Globals::park`] took away.
+    pub fn unpark(&mut self, parked: Vec<(u32, Value)>) {
+        parked.into_iter().for_each(|(slot, value)| self.bind(slot, value));
+    }
+
     /// The names and present values of definitions that have a value in front.
     pub fn bindings(&self) -> Vec<(Name, Value)> {
         let mut slots: Vec<u32> = self.bound.iter().map(|(slot, _)| *slot).collect();

@@ -77,6 +77,26 @@ fn programs_stop_at_tool_calls_wherever_they_are() {
         ("(reduce (fn [acc x] (+ acc (tool/price {:n x}))) 0 #{1 2})", "30", 2, 2),
         ("(let [a (atom 0)] (swap! a (fn [x] (+ x (tool/price {:n 7})))) @a)", "70", 1, 1),
         ("(defn f [n] (if (zero? n) 0 (+ (tool/price {:n n}) (f (dec n))))) (f 3)", "60", 3, 3),
+        // What binding puts in front belongs to its branch, and goes with a branch that is given up.
+        (
+            "(def ^:dynamic *x* 0) [(pmap (fn [i] (binding [*x* i] (tool/price {:n i}) *x*)) [1 2 3]) *x*]",
+            "[(1 2 3) 0]",
+            3,
+            1,
+        ),
+        (
+            "(def ^:dynamic *x* 0) (binding [*x* 5] (pcalls (fn [] (tool/price {:n 1}) *x*) (fn [] *x*)))",
+            "(5 5)",
+            1,
+            1,
+        ),
+        (
+            "(def ^:dynamic *x* 0) [(try (pcalls #(binding [*x* 1] (tool/price {:n 1})) #(/ 1 0)) \
+             (catch Exception e :no)) *x*]",
+            "[:no 0]",
+            0,
+            0,
+        ),
         ("(call \"price\" {:n 2})", "20", 1, 1),
         ("(map tool/price [{:n 1} {:n 2}])", "(10 20)", 2, 2),
         ("(->> [1 2] (map (fn [n] {:n n})) (mapv tool/price))", "[10 20]", 2, 2),

@@ -151,6 +151,8 @@ pub(super) mod state {
     pub const OVER: u8 = 3;
     pub const ANSWERED: u8 = 4;
     pub const REFUSED: u8 = 5;
+    /// Stands before the state of a fiber inside of `binding`: what it put in front follows.
+    pub const BOUND: u8 = 6;
 }
 
 /// JSON values.

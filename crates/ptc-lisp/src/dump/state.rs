@@ -204,6 +204,14 @@ impl<'m> Writer<'m> {
         }
         self.out.size(fiber.conts.len());
         fiber.conts.iter().for_each(|cont| self.cont(cont));
+        if !fiber.bindings.is_empty() {
+            self.out.byte(format::state::BOUND);
+            self.out.size(fiber.bindings.len());
+            for (slot, value) in &fiber.bindings {
+                self.out.int(u64::from(*slot));
+                self.value(value);
+            }
+        }
         self.fiber_state(&fiber.state);
         self.out.option(fiber.parent, |out, (parent, place)| {
             out.size(parent);
@@ -441,9 +449,15 @@ impl Reader<'_> {
             })
         })?;
         let conts = self.listed(Reader::cont)?;
-        let state = self.fiber_state()?;
+        let mut tag = self.input.byte()?;
+        let mut bindings = Vec::new();
+        if tag == format::state::BOUND {
+            bindings = self.listed(|reader| Ok((reader.slot()?, reader.value()?)))?;
+            tag = self.input.byte()?;
+        }
+        let state = self.fiber_state(tag)?;
         let parent = self.input.option(|input| Ok((input.small()?, input.small()?)))?;
-        Ok(Fiber { regs, frames, handlers, conts, state, parent })
+        Ok(Fiber { regs, frames, handlers, conts, bindings, state, parent })
     }
 
     /// A frame has as many registers as its code says.
@@ -479,9 +493,9 @@ impl Reader<'_> {
         })
     }
 
-    fn fiber_state(&mut self) -> Read<State> {
+    fn fiber_state(&mut self, found: u8) -> Read<State> {
         use format::state as tag;
-        Ok(match self.input.byte()? {
+        Ok(match found {
             tag::READY => State::Ready,
             tag::WAITING => State::Waiting { call: self.input.int()?, give: self.register()? },
             tag::JOINING => State::Joining {

@@ -131,6 +131,7 @@ impl Census {
             + fiber.handlers.capacity() * size_of::<Handler>()
             + fiber.conts.capacity() * size_of::<Cont>();
         fiber.regs.iter().for_each(|value| self.visit(value));
+        fiber.bindings.iter().for_each(|(_, value)| self.visit(value));
         for cont in &fiber.conts {
             match cont {
                 Cont::Force(lazies, thunk) => {

@@ -114,6 +114,8 @@ pub struct Fiber {
     pub handlers: Vec<Handler>,
     /// Continuations, innermost last.
     pub conts: Vec<Cont>,
+    /// Definitions and the values that `binding` put in front of them, while another fiber runs.
+    pub bindings: Vec<(u32, Value)>,
     /// What it is doing.
     pub state: State,
     /// The fiber that waits for it and its place among the siblings.
@@ -128,6 +130,7 @@ impl Fiber {
             frames: Vec::new(),
             handlers: Vec::new(),
             conts: Vec::new(),
+            bindings: Vec::new(),
             state: State::Ready,
             parent: None,
         }

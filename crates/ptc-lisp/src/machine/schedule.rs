@@ -46,9 +46,11 @@ impl Machine {
         if next != self.current
             && let Some(fiber) = self.fibers[next].take()
         {
-            let current = std::mem::replace(&mut self.fiber, fiber);
+            let mut current = std::mem::replace(&mut self.fiber, fiber);
+            current.bindings = self.heap.globals.park();
             self.fibers[self.current] = Some(current);
             self.current = next;
+            self.heap.globals.unpark(std::mem::take(&mut self.fiber.bindings));
         }
         if matches!(self.fiber.state, State::Answered { .. }) {
             self.take_answer();
@@ -180,12 +182,15 @@ impl Machine {
             return None;
         }
         let parent = self.current;
+        let inherited = self.heap.globals.park();
+        self.heap.globals.unpark(inherited.clone());
         for (place, thunk) in thunks.into_iter().enumerate() {
             let mut child = Fiber::new();
             child.parent = Some((parent, place));
+            child.bindings.clone_from(&inherited);
             let free = (0..self.fibers.len()).find(|&at| at != parent && self.fibers[at].is_none());
             let id = free.unwrap_or(self.fibers.len());
-            self.heap.allocated(256);
+            self.heap.allocated(256 + size_of_val(inherited.as_slice()));
             let current = std::mem::replace(&mut self.fiber, child);
             let entered = self.enter_thunk(thunk);
             let child = std::mem::replace(&mut self.fiber, current);
@@ -270,8 +275,11 @@ impl Machine {
     /// Makes another fiber the current one; the current one is over.
     fn become_fiber(&mut self, id: usize) {
         if let Some(fiber) = self.fibers[id].take() {
+            // What the fiber that is over left in front goes with it.
+            drop(self.heap.globals.park());
             self.fiber = fiber;
             self.current = id;
+            self.heap.globals.unpark(std::mem::take(&mut self.fiber.bindings));
         }
     }
 
