@@ -158,6 +158,17 @@ fn waiting_bytes(source: &str, count: usize, park_after: Option<Duration>) -> u6
     })
 }
 
+/// Seconds that threads of the process could run but got no processor, where the system tells: other
+/// processes show up in delays too.
+fn kept_waiting() -> f64 {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let waits = threads.filter_map(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        stat.split(' ').nth(1)?.parse::<f64>().ok()
+    });
+    waits.sum::<f64>() / 1e9
+}
+
 /// A thousand busy programs and a thousand that wait ten times each: from the moment an answer is there
 /// to the moment the program goes on.
 fn latency() -> Value {
@@ -183,9 +194,10 @@ fn latency() -> Value {
     let busy = Program::new("(loop [i 0 m {}] (recur (inc i) (assoc m (mod i 100) (str i))))")
         .limits(Limits { fuel: u64::MAX, ..Limits::default() });
     let pool = pool();
-    let mut idle = Map::new();
+    let mut figures = Map::new();
     for (name, count) in [("alone", 0), ("with 1,000 busy", COUNT)] {
         delays.lock().expect("nobody panics").clear();
+        let (started, kept) = (Instant::now(), kept_waiting());
         runtime().block_on(async {
             let busy: Vec<Running> = (0..count).map(|_| pool.run(busy.clone())).collect();
             let program = |n| Program::new(source.as_str()).data(json!({"n": n})).tools(tools.clone());
@@ -195,14 +207,16 @@ fn latency() -> Value {
             }
             drop(busy);
         });
+        let share = (kept_waiting() - kept) / started.elapsed().as_secs_f64() * 100.0;
+        figures.insert(format!("% of time a thread lacked a processor, {name}"), json!(share.round()));
         let mut delays = delays.lock().expect("nobody panics").clone();
         delays.sort_unstable();
         for (what, share) in [("median", 0.5), ("p99", 0.99), ("max", 1.0)] {
             let at = ((delays.len() - 1) as f64 * share) as usize;
-            idle.insert(format!("{what} ms from answer to resumption, {name}"), ms(delays[at]));
+            figures.insert(format!("{what} ms from answer to resumption, {name}"), ms(delays[at]));
         }
     }
-    Value::Object(idle)
+    Value::Object(figures)
 }
 
 fn ms(nanos: u64) -> Value {

@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 /// Turns in a row that programs in front get while busy ones wait.
 const STREAK: u32 = 64;
 
-/// Fuel of a turn in front: enough for a small program to end, and little enough that five hundred
-/// others that resume at the same moment do not wait long.
-pub(super) const FRONT_FUEL: u64 = 10_000;
+/// Fuel of a turn in front: little enough that, if five hundred programs get their answers at once, the
+/// last one goes on within 50 ms even if all use their turn for work that is dear for its fuel (25 ns).
+pub(super) const FRONT_FUEL: u64 = 4_000;
 
-/// Fuel of a turn of a busy program.
-pub(super) const BUSY_FUEL: u64 = 50_000;
+/// Fuel of a turn of a busy program: half a millisecond of such work at most.
+pub(super) const BUSY_FUEL: u64 = 20_000;
 
 /// The programs of a worker that can run.
 #[derive(Debug, Default)]
