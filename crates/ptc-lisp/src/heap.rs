@@ -11,7 +11,7 @@ use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
 use crate::value::laziness::{Found, look};
 use crate::value::print::{Printer, Style, pr_str};
-use crate::value::{CellKind, CellObj, CellState, Items, LazyObj, LazyState, Shared, Table, Value};
+use crate::value::{CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Shared, Table, Value};
 
 /// The state that natives share with the machine.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub struct Heap {
     pub(crate) object_methods: Value,
     /// Definitions of the session.
     pub globals: Globals,
+    /// Keys of maps that the program writes.
+    pub layouts: Layouts,
     /// All lazy sequences and cells alive, so that a census can break cycles through them.
     pub lazies: Vec<Shared<LazyObj>>,
     /// See `lazies`.
@@ -75,6 +77,7 @@ impl Heap {
             hierarchy: Value::Nil,
             object_methods: Value::Nil,
             globals: Globals::default(),
+            layouts: Layouts::default(),
             lazies: Vec::new(),
             cells: Vec::new(),
         }

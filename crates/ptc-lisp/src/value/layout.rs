@@ -13,7 +13,7 @@ use hashbrown::HashTable;
 
 use super::equal::same_key;
 use super::hash::hash_key;
-use super::{Shared, Value};
+use super::{Shared, Table, Value};
 
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
@@ -262,6 +262,69 @@ impl Layout {
     }
 }
 
+/// Layouts of the maps that programs write, so that maps written in one place share their keys.
+#[derive(Debug, Default)]
+pub struct Layouts {
+    latest: Vec<Shared<Layout>>,
+}
+
+impl Layouts {
+    /// How many places there are; a layout takes that of another with the same number.
+    const PLACES: usize = 16;
+    /// Maps with more keys than this are not written often.
+    const MOST_KEYS: usize = 16;
+
+    /// The layout of these keys in this order, if they are different keywords and not too many.
+    pub fn of<'k>(
+        &mut self,
+        keys: impl ExactSizeIterator<Item = &'k Value> + Clone,
+    ) -> Option<Shared<Layout>> {
+        if keys.len() == 0 || keys.len() > Self::MOST_KEYS {
+            return None;
+        }
+        let mut place = 0;
+        for key in keys.clone() {
+            let Value::Kw(name) = key else { return None };
+            place = place * 7 + name.0 as usize;
+        }
+        if self.latest.is_empty() {
+            self.latest.resize_with(Self::PLACES, Shared::default);
+        }
+        let latest = &mut self.latest[place % Self::PLACES];
+        let same = |layout: &Layout| {
+            layout.slots() == keys.len() && keys.clone().enumerate().all(|(at, key)| layout.is_at(at, key))
+        };
+        if !same(latest) {
+            let different: Table<()> = keys.clone().map(|key| (key.clone(), ())).collect();
+            if different.len() < keys.len() {
+                return None;
+            }
+            *latest = Rc::new(Layout::of(keys.cloned().collect()));
+        }
+        Some(latest.clone())
+    }
+}
+
 fn position_id(at: usize) -> u32 {
     u32::try_from(at).expect("the memory limit keeps tables far below 2^32 entries")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Names;
+
+    #[test]
+    fn maps_written_alike_share_their_keys() {
+        let mut names = Names::default();
+        let [a, b] = ["a", "b"].map(|name| Value::Kw(names.intern(name)));
+        let mut layouts = Layouts::default();
+        let mut of = |keys: &[&Value]| layouts.of(keys.iter().copied());
+        let first = of(&[&a, &b]).expect("two keywords");
+        assert!(of(&[&a, &b]).is_some_and(|again| Rc::ptr_eq(&first, &again)));
+        assert!(of(&[&b, &a]).is_some_and(|other| other.position(&a) == Some(1)));
+        assert!(of(&[&a, &a]).is_none());
+        assert!(of(&[&a, &Value::Int(1)]).is_none());
+        assert!(of(&[]).is_none());
+    }
 }

@@ -31,7 +31,7 @@ use crate::code::{Linked, Simple};
 use crate::error::Error;
 use crate::names::{Name, OptionalName};
 pub use items::Items;
-pub use layout::Layout;
+pub use layout::{Layout, Layouts};
 pub use meter::Meter;
 pub use seq::{ConsObj, LazyObj, LazyState, RangeObj, SeqObj};
 pub use table::Table;
