@@ -2,6 +2,7 @@
 //! declarations in the code.
 
 mod coverage;
+mod limits;
 mod reference;
 mod tidy;
 
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask <command>
   ci            everything a change must pass: format, lints, tidiness, generated files, tests
-  generate      write docs/functions.md and docs/coverage.md from the declarations
+  generate      write docs/functions.md, docs/limits.md and docs/coverage.md from the declarations
   check         fail if a generated file is out of date";
 
 fn main() -> Result<()> {
@@ -39,6 +40,7 @@ fn generated() -> Result<Vec<(PathBuf, String)>> {
     std::fs::create_dir_all(&docs)?;
     Ok(vec![
         (docs.join("functions.md"), reference::functions()),
+        (docs.join("limits.md"), limits::page()),
         (docs.join("coverage.md"), coverage::report(&root().join("conformance/clojure-vars.txt"))?),
     ])
 }

@@ -214,9 +214,12 @@ impl Globals {
         self.values.iter().chain(before).chain(bound).chain(cells).chain(known)
     }
 
-    /// Bytes of the texts of definitions.
+    /// Bytes of the texts of definitions, and of what is remembered about them.
     pub fn text_bytes(&self) -> usize {
-        self.facts.iter().filter_map(|facts| facts.origin.as_ref()).map(|origin| origin.text().len()).sum()
+        let stacks = self.bound.capacity() * size_of::<(u32, Value)>()
+            + self.undo.capacity() * size_of::<(u32, Value, Facts)>();
+        let origins = self.facts.iter().filter_map(|facts| facts.origin.as_ref());
+        stacks + origins.map(|origin| origin.text().len()).sum::<usize>()
     }
 
     /// Keeps the changes.

@@ -319,7 +319,7 @@ impl Heap {
     pub fn lazy(&mut self, thunk: Value) -> Value {
         let lazy = Rc::new(LazyObj { state: LazyState::Thunk(thunk).into() });
         self.lazies.push(lazy.clone());
-        self.allocated(size_of::<LazyObj>() + 32);
+        self.allocated(size_of::<LazyObj>() + 64);
         Value::Lazy(lazy)
     }
 

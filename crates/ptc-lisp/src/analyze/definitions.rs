@@ -96,6 +96,10 @@ impl Analyzer<'_> {
             clauses.map(|clause| clause.first()?.as_vector().map(count)).collect::<Option<Vec<_>>>()
         };
         let arities = if head.starts_with("defn") { direct.or_else(several) } else { None };
+        self.scopes.count(self.arities.len());
+        if self.scopes.steps() > self.world.fuel() {
+            return;
+        }
         match self.arities.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => *known = None,
             None => self.arities.push((name.to_owned(), arities.filter(|arities| !arities.is_empty()))),
@@ -105,6 +109,7 @@ impl Analyzer<'_> {
     /// Says nothing about the arities of a function that the program may change through its var.
     fn forget_arities(&mut self, name: &Form) {
         let Some(name) = name.as_symbol() else { return };
+        self.scopes.count(self.arities.len());
         match self.arities.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => *known = None,
             None => self.arities.push((name.to_owned(), None)),
@@ -113,12 +118,16 @@ impl Analyzer<'_> {
 
     /// The arities of a function that this program defines once.
     pub(super) fn known_arities(&self, name: &str) -> Option<&[(usize, bool)]> {
+        self.scopes.count(self.arities.len());
         let (_, arities) = self.arities.iter().find(|(known, _)| known == name)?;
         arities.as_deref()
     }
 
     fn define(&mut self, name: &str) {
-        if !self.defined.iter().any(|known| known == name) {
+        self.scopes.count(self.defined.len());
+        // Beyond its fuel the program is refused at the next form.
+        let out_of_fuel = self.scopes.steps() > self.world.fuel();
+        if !out_of_fuel && !self.defined.iter().any(|known| known == name) {
             self.defined.push(name.to_owned());
         }
     }

@@ -41,6 +41,10 @@ pub trait World {
     fn globals(&self) -> Vec<String>;
     /// The tools that were granted, or `None` if that is not known.
     fn tools(&self) -> Option<&[String]>;
+    /// How much work the analysis may be: names that have to be looked at.
+    fn fuel(&self) -> u64 {
+        u64::MAX
+    }
     /// Whether the source is the core library itself, which may use its primitives.
     fn is_core(&self) -> bool {
         false
@@ -54,6 +58,8 @@ pub struct Analysis {
     pub body: Node,
     /// The tools it may call.
     pub manifest: Manifest,
+    /// The work it was.
+    pub steps: u64,
 }
 
 /// Forms nest at most this deep after rewriting; more is refused.
@@ -130,7 +136,7 @@ impl<'a> Analyzer<'a> {
     fn finish(mut self, body: Node) -> Result<Analysis> {
         if self.undefined.is_empty() {
             self.manifest.settle();
-            return Ok(Analysis { body, manifest: self.manifest });
+            return Ok(Analysis { body, manifest: self.manifest, steps: self.scopes.steps() });
         }
         Err(self.undefined_error())
     }
@@ -140,6 +146,9 @@ impl<'a> Analyzer<'a> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
             return Err(too_deep(form.span));
+        }
+        if self.scopes.steps() > self.world.fuel() {
+            return Err(out_of_fuel(form.span));
         }
         let node = self.form_inner(form, tail).map_err(|error| error.at(form.span));
         self.depth -= 1;
@@ -194,6 +203,13 @@ impl<'a> Analyzer<'a> {
         let id = crate::builtins::registry().qualified(name);
         Node::new(NodeKind::Builtin(id.unwrap_or_else(|| panic!("builtin {name} is declared"))), span)
     }
+}
+
+/// The error for a program with more names than its fuel pays for.
+fn out_of_fuel(span: Span) -> Error {
+    Error::new(ErrorKind::FuelExceeded, "looking up the names of the program used up its fuel")
+        .hint("write fewer names in one program, or pass data as data/…")
+        .at(span)
 }
 
 /// The error for a program that nests too deeply.

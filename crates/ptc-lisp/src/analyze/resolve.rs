@@ -62,6 +62,7 @@ impl Analyzer<'_> {
 
     /// Whether `name` is a definition of this program or an earlier one.
     pub(super) fn is_global(&self, name: &str) -> bool {
+        self.scopes.count(self.defined.len());
         self.defined.iter().any(|known| known == name) || self.world.has_global(name)
     }
 

@@ -1,5 +1,7 @@
 //! Which names mean what at a place in the program: locals, captures, the functions around.
 
+use std::cell::Cell;
+
 use super::node::{Local, Node, NodeKind};
 use crate::span::Span;
 
@@ -23,12 +25,14 @@ pub struct FnScope {
 #[derive(Debug)]
 pub struct Scopes {
     functions: Vec<FnScope>,
+    /// Names looked at so far. Most programs have few; one with very many pays for the search.
+    steps: Cell<u64>,
 }
 
 impl Scopes {
     /// The scope of a whole program.
     pub fn new() -> Self {
-        Scopes { functions: vec![FnScope::default()] }
+        Scopes { functions: vec![FnScope::default()], steps: Cell::new(0) }
     }
 
     /// The function being analysed.
@@ -46,9 +50,20 @@ impl Scopes {
         self.functions.pop().expect("every leave follows an enter")
     }
 
+    /// Counts names that somebody looks at.
+    pub fn count(&self, steps: usize) {
+        self.steps.set(self.steps.get() + steps as u64);
+    }
+
+    /// How many names were looked at.
+    pub fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
     /// Whether `name` is a local here.
     pub fn is_local(&self, name: &str) -> bool {
         self.functions.iter().any(|scope| {
+            self.count(scope.names.len() + scope.group.len());
             scope.names.iter().any(|(known, _)| known == name)
                 || scope.self_name.as_deref() == Some(name)
                 || scope.group.iter().any(|known| known == name)
@@ -72,6 +87,7 @@ impl Scopes {
 
     fn resolve_at(&mut self, depth: usize, name: &str, span: Span) -> Option<Node> {
         let scope = self.functions.get(depth)?;
+        self.count(scope.names.len() + scope.captures.len());
         if let Some((_, local)) = scope.names.iter().rev().find(|(known, _)| known == name) {
             return Some(Node::new(NodeKind::Local(*local, false), span));
         }

@@ -3,6 +3,7 @@
 use super::{Builtin, args, native, registry};
 use crate::error::Error;
 use crate::heap::Heap;
+use crate::names::Name;
 use crate::signal::Res;
 use crate::value::Value;
 
@@ -54,16 +55,34 @@ pub(super) static TABLE: &[Builtin] = &[
 fn name(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Str(_) => Ok(args[0].clone()),
-        Value::Kw(name) | Value::Sym(name) => Ok(Value::str(heap.names.parts(*name).1)),
+        Value::Kw(name) | Value::Sym(name) => {
+            let name = *name;
+            charge(heap, name)?;
+            Ok(Value::str(heap.names.parts(name).1))
+        }
         _ => Err(not_named(args, "a keyword, symbol or string").into()),
     }
 }
 
 fn namespace(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
-        Value::Kw(name) | Value::Sym(name) => Ok(heap.names.parts(*name).0.map_or(Value::Nil, Value::str)),
+        Value::Kw(name) | Value::Sym(name) => {
+            let name = *name;
+            charge(heap, name)?;
+            Ok(heap.names.parts(name).0.map_or(Value::Nil, Value::str))
+        }
         _ => Err(not_named(args, "a keyword or symbol").into()),
     }
+}
+
+/// Charges for copying a name, which may be long.
+fn charge(heap: &mut Heap, name: Name) -> Res<()> {
+    let bytes = heap.names.text(name).len();
+    if bytes < 64 {
+        return Ok(());
+    }
+    heap.work(bytes / 8)?;
+    heap.reserve(bytes)
 }
 
 fn not_named(args: &[Value], expected: &str) -> Error {

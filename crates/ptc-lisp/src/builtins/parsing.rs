@@ -86,7 +86,8 @@ pub(super) fn long(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-fn parse_double(_: &mut Heap, args: &mut [Value]) -> Res {
+fn parse_double(heap: &mut Heap, args: &mut [Value]) -> Res {
+    heap.work(args[0].as_str().map_or(0, str::len) / 8)?;
     Ok(args[0].as_str().and_then(double).map_or(Value::Nil, Value::Float))
 }
 

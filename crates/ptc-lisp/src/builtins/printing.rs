@@ -189,6 +189,7 @@ fn prn_str(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn capture_begin(heap: &mut Heap, _: &mut [Value]) -> Res {
     let capture = heap.captures.len();
+    heap.allocated(128);
     heap.captures.push(String::new());
     Ok(Value::from(capture))
 }

@@ -11,7 +11,7 @@ use hashbrown::HashSet;
 use super::Machine;
 use super::fiber::{Cont, Fiber, Frame, Handler, State};
 use crate::signal::Signal;
-use crate::value::{Items, Layout, LazyState, Meta, Shared, Value};
+use crate::value::{ExObj, Items, Layout, LazyState, Meta, Shared, Value};
 
 /// Bytes of a shared body beyond its contents: counts and header.
 const BODY: usize = 64;
@@ -130,7 +130,13 @@ impl Census {
             + fiber.frames.capacity() * size_of::<Frame>()
             + fiber.handlers.capacity() * size_of::<Handler>()
             + fiber.conts.capacity() * size_of::<Cont>();
-        fiber.regs.iter().for_each(|value| self.visit(value));
+        for value in &fiber.regs {
+            self.visit(value);
+            // A deep stack holds many values; they need not all wait at once.
+            if self.pending.len() > 1024 {
+                self.run();
+            }
+        }
         fiber.bindings.iter().for_each(|(_, value)| self.visit(value));
         for cont in &fiber.conts {
             match cont {
@@ -246,7 +252,8 @@ impl Census {
                 self.meta(&body.meta);
             }
             Value::Lazy(body) if self.listed(body) => {
-                self.bytes += BODY;
+                // With its place in the heap's list and in this census.
+                self.bytes += BODY + 32;
                 if let LazyState::Thunk(value) | LazyState::Done(value) = &*body.state.borrow() {
                     self.visit(value);
                 }
@@ -285,14 +292,16 @@ impl Census {
                 self.meta(&state.meta);
             }
             Value::Ex(body) if self.first(body) => {
-                self.bytes += BODY + body.error.message.len();
+                let error = &body.error;
+                self.bytes += size_of::<ExObj>() + BODY + error.message.capacity();
+                self.bytes += error.hint.as_ref().map_or(0, String::capacity);
                 self.all([&body.data, &body.cause]);
             }
             Value::Reduced(body) if self.first(body) => {
                 self.bytes += BODY;
                 self.visit(body);
             }
-            Value::Big(body) => self.bytes += BODY + body.bits() as usize / 8,
+            Value::Big(body) => self.bytes += BODY + 32 + body.bits() as usize / 8,
             Value::Iter(body) if self.first(body) => {
                 self.bytes += BODY;
                 let items = body.borrow().clone();

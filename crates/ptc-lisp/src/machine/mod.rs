@@ -237,17 +237,24 @@ impl Machine {
 
     /// Reads, checks and compiles a program.
     fn prepare(&mut self, source: &str) -> Result<(Unit, Manifest), Error> {
-        self.source = Arc::from(source);
+        /// Bytes that a form takes on its way from text to code.
+        const FORM: usize = 256;
+        let given = &self.heap.limits;
         let limits = ReadLimits {
-            max_bytes: self.heap.limits.source_bytes,
-            max_depth: self.heap.limits.source_depth,
+            max_bytes: given.source_bytes,
+            max_depth: given.source_depth,
+            max_forms: ReadLimits::default().max_forms.min(given.memory / FORM),
             ..ReadLimits::default()
         };
+        // A text that is too long is refused by the reader; nobody needs a copy of it.
+        self.source = Arc::from(if source.len() > limits.max_bytes { "" } else { source });
         if self.heap.work(source.len() / 8).is_err() {
             return Err(Error::new(ErrorKind::FuelExceeded, "reading the program used up its fuel"));
         }
         let forms = read_all(source, &limits)?;
         let analysis = analyze(&forms, &Known { machine: self })?;
+        // What is left of the fuel bounded it.
+        self.heap.fuel_used = self.heap.fuel_used.saturating_add(analysis.steps / 8);
         let unit = compile(analysis.body, self.source.clone())?;
         let mut manifest = analysis.manifest;
         if self.reaches_back(&unit) {
@@ -423,6 +430,10 @@ impl World for Known<'_> {
 
     fn tools(&self) -> Option<&[String]> {
         Some(&self.machine.tools)
+    }
+
+    fn fuel(&self) -> u64 {
+        self.machine.heap.fuel_left().saturating_mul(8)
     }
 }
 

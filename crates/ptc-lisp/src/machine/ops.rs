@@ -248,7 +248,7 @@ impl Machine {
         if let Value::Big(_) = value {
             let cost = cost(self.at(base, a), self.at(base, b));
             self.heap.work(cost)?;
-            self.heap.allocated(arith::words(&value) * size_of::<u64>());
+            self.heap.allocated(64 + arith::words(&value) * size_of::<u64>());
         }
         self.put(base, dst, value)
     }

@@ -182,6 +182,8 @@ impl Machine {
             return None;
         }
         let parent = self.current;
+        // Finding free places takes a look at all of them.
+        self.heap.fuel_used += (thunks.len() * (1 + self.fibers.len() / 16)) as u64;
         let inherited = self.heap.globals.park();
         self.heap.globals.unpark(inherited.clone());
         for (place, thunk) in thunks.into_iter().enumerate() {
@@ -195,6 +197,10 @@ impl Machine {
             let entered = self.enter_thunk(thunk);
             let child = std::mem::replace(&mut self.fiber, current);
             if let Err(error) = entered {
+                // A limit ends the program; it is no error of the branch.
+                if !error.kind.is_catchable() {
+                    return Some(self.fail(error));
+                }
                 return self.raise_in_parent(error.message);
             }
             match free {

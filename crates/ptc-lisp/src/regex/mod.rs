@@ -36,6 +36,10 @@ pub use search::{Search, Span};
 /// Longest pattern text in bytes.
 pub const MAX_PATTERN: usize = 10_000;
 
+/// Patterns with more groups go to the backtracking engine: the linear one keeps the groups of every way
+/// through the pattern at once.
+const LINEAR_GROUPS: usize = 20;
+
 /// A compiled pattern.
 #[derive(Debug)]
 pub struct Matcher {
@@ -69,7 +73,7 @@ impl Matcher {
         Ok(Matcher {
             scan: scan::Scan::new(&parsed.node),
             traits,
-            regular: linear::is_regular(&parsed.node),
+            regular: linear::is_regular(&parsed.node) && parsed.groups <= LINEAR_GROUPS,
             linear: OnceLock::new(),
             names: parsed.names,
             groups: parsed.groups,

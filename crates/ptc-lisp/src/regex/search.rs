@@ -7,6 +7,7 @@ use super::Matcher;
 use super::backtrack::{NONE, State, TooComplex};
 use super::linear::Linear;
 use crate::error::{Error, ErrorKind};
+use crate::value::ledger;
 
 /// Where something stands in a text, in bytes.
 pub type Span = std::ops::Range<usize>;
@@ -189,7 +190,8 @@ impl<'a> Search<'a> {
         &mut self,
         search: impl FnOnce(&mut State<'a>) -> Result<bool, TooComplex>,
     ) -> Result<bool, Error> {
-        let limit = STEPS + STEPS_PER_BYTE * self.text.len() as u64;
+        // Nobody pays for steps beyond the fuel that is left.
+        let limit = (STEPS + STEPS_PER_BYTE * self.text.len() as u64).min(ledger::left().max(1));
         self.attempt(limit, search).map_err(|TooComplex| {
             let message = format!("matching took more than {limit} steps and was given up");
             let hint = "avoid nested repetition such as (a+)+ and look-around on long texts";

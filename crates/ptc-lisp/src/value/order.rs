@@ -6,7 +6,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use num_traits::FromPrimitive;
 
-use super::{Meter, Value};
+use super::{Meter, Value, ledger};
 use crate::error::{Error, ErrorKind};
 use crate::names::{Name, Names};
 
@@ -119,6 +119,7 @@ pub fn compare_names(a: Name, b: Name, names: &Names) -> Ordering {
     if a == b {
         return Ordering::Equal;
     }
+    ledger::note((names.text(a).len().min(names.text(b).len()) / 64) as u64);
     names.parts(a).cmp(&names.parts(b))
 }
 

@@ -7,6 +7,8 @@ use std::rc::Rc;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::ledger;
+
 /// A string value.
 #[derive(Clone, Debug)]
 pub enum Text {
@@ -119,18 +121,51 @@ impl Text {
 /// The characters of a string as a reader counts them.
 pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let (ascii, other) = if is_simple(text) { (text, "") } else { ("", text) };
+    note(other, SEGMENTED);
     let ascii = (0..ascii.len()).map(move |at| &ascii[at..=at]);
     ascii.chain(other.graphemes(true))
 }
 
+/// The first character of a text, found without looking at the rest.
+pub fn first_grapheme(text: &str) -> Option<&str> {
+    match text.as_bytes() {
+        [] => None,
+        [first, next, ..] if first.is_ascii() && next.is_ascii() && *first != b'\r' => Some(&text[..1]),
+        _ => {
+            let first = text.graphemes(true).next()?;
+            note(first, SEGMENTED);
+            Some(first)
+        }
+    }
+}
+
+/// Bytes per unit of work: a quick look, and finding where characters end.
+const LOOKED_AT: usize = 64;
+const SEGMENTED: usize = 2;
+
+/// Notes work on a long text; a short one costs no more than the call.
+#[inline]
+fn note(text: &str, bytes_per_unit: usize) {
+    if text.len() >= LOOKED_AT {
+        ledger::note((text.len() / bytes_per_unit) as u64);
+    }
+}
+
 /// Whether every byte is a character of its own: ASCII without CR LF pairs.
 fn is_simple(text: &str) -> bool {
+    note(text, LOOKED_AT);
     text.is_ascii() && !text.contains('\r')
+}
+
+/// Counts the characters of a text that is not simple.
+fn segmented(text: &str) -> usize {
+    note(text, SEGMENTED);
+    text.graphemes(true).count()
 }
 
 /// How many characters `text` has.
 pub fn char_count(text: &str) -> usize {
-    if is_simple(text) { text.len() } else { text.graphemes(true).count() }
+    if is_simple(text) { text.len() } else { segmented(text) }
 }
 
 /// The byte offset of character `index`; the end of the text when it has fewer.
@@ -138,6 +173,7 @@ pub fn byte_offset(text: &str, index: usize) -> usize {
     if is_simple(text) {
         return index.min(text.len());
     }
+    note(text, SEGMENTED);
     text.grapheme_indices(true).nth(index).map_or(text.len(), |(offset, _)| offset)
 }
 

@@ -175,19 +175,29 @@ fn program(args: &Args) -> anyhow::Result<(String, String)> {
     match args.file.as_ref().filter(|path| path.as_os_str() != "-") {
         Some(path) => {
             let name = path.display().to_string();
-            let text = fs::read(path).with_context(|| format!("cannot read {name}"))?;
-            let text = String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8 text"))?;
+            let file = fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
+            let text = source_text(file, &name)?;
             Ok((name, text))
         }
         None if args.file.is_none() && io::stdin().is_terminal() => {
             bail!("no program; give -e PROGRAM, a FILE, or `-` to read standard input")
         }
         None => {
-            let mut text = String::new();
-            io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+            let text = source_text(io::stdin().lock(), "standard input")?;
             Ok(("stdin".to_owned(), text))
         }
     }
+}
+
+/// The text of a program. Of one that is too long only so much is read that the machine will say so.
+fn source_text(from: impl Read, name: &str) -> anyhow::Result<String> {
+    let most = Limits::default().source_bytes as u64 + 1;
+    let mut text = Vec::new();
+    from.take(most).read_to_end(&mut text).with_context(|| format!("cannot read {name}"))?;
+    if text.len() as u64 == most {
+        return Ok(String::from_utf8_lossy(&text).into_owned());
+    }
+    String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8 text"))
 }
 
 fn check(machine: &mut Machine, name: &str, source: &str, as_json: bool) -> anyhow::Result<Outcome> {

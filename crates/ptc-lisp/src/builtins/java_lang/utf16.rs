@@ -2,15 +2,25 @@
 
 use crate::error::ErrorKind;
 use crate::signal::{Res, illegal, raise};
+use crate::value::ledger;
+
+/// Notes the work of walking over a long text.
+fn note(text: &str) {
+    if text.len() >= 64 {
+        ledger::note((text.len() / 16) as u64);
+    }
+}
 
 /// How many UTF-16 units a text has.
 pub(super) fn len(text: &str) -> usize {
+    note(text);
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }
 
 /// The byte at which unit `index` begins. An index outside the text raises; so does one between the
 /// two halves of a character, because the halves alone are no text.
 pub(super) fn byte_at(text: &str, index: i64) -> Res<usize> {
+    note(text);
     let outside = || {
         raise(
             ErrorKind::IndexOutOfBounds,

@@ -216,6 +216,7 @@ fn re_seq(heap: &mut Heap, args: &mut [Value]) -> Res {
         if found?.is_none() {
             break;
         }
+        heap.grow(&mut items)?;
         items.push(match_value(&search, groups));
     }
     Ok(if items.is_empty() { Value::Nil } else { Value::seq(items) })

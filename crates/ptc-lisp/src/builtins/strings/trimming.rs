@@ -20,6 +20,7 @@ pub(crate) fn is_white(c: char) -> bool {
 fn part(heap: &mut Heap, args: &[Value], cut: impl Fn(&str) -> &str) -> Res {
     let whole = text(args, 0)?;
     let part = cut(whole);
+    read(heap, 4 * (whole.len() - part.len()))?;
     if part.len() == whole.len() {
         read(heap, 8)?;
         return Ok(args[0].clone());
@@ -50,7 +51,7 @@ pub(super) fn is_blank(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Str(text) => {
             let text = text.as_str();
             let white = text.len() - text.trim_start_matches(is_white).len();
-            read(heap, white)?;
+            read(heap, 4 * white)?;
             Ok(Value::Bool(white == text.len()))
         }
         _ => Err(not_text(args, 0).into()),
