@@ -1,0 +1,1 @@
+(->> (range data/n) (filter even?) (map inc) (reduce +))

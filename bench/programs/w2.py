@@ -1,0 +1,1 @@
+sum(x + 1 for x in range(n) if x % 2 == 0)

@@ -1,0 +1,5 @@
+(() => {
+  let sum = 0;
+  for (let i = 0; i < n; i++) sum += i;
+  return sum;
+})()
