@@ -184,6 +184,10 @@ impl<'m> Writer<'m> {
 
     fn fiber(&mut self, fiber: &Fiber) {
         self.list(&fiber.regs[..fiber.end()]);
+        // How much room there is decides when a stack grows, and so when the next census is due.
+        for room in fiber.rooms() {
+            self.out.size(room);
+        }
         self.out.size(fiber.frames.len());
         for frame in &fiber.frames {
             let unit = self.unit_number(frame.unit);
@@ -438,6 +442,7 @@ impl Reader<'_> {
 
     fn fiber(&mut self) -> Read<Fiber> {
         let regs = self.listed(Reader::value)?;
+        let rooms = [self.input.small()?, self.input.small()?, self.input.small()?, self.input.small()?];
         let frames = self.listed(Reader::frame)?;
         let handlers = self.listed(|reader| {
             let input = &mut reader.input;
@@ -457,7 +462,11 @@ impl Reader<'_> {
         }
         let state = self.fiber_state(tag)?;
         let parent = self.input.option(|input| Ok((input.small()?, input.small()?)))?;
-        Ok(Fiber { regs, frames, handlers, conts, bindings, state, parent })
+        let mut fiber = Fiber { regs, frames, handlers, conts, bindings, state, parent };
+        if !fiber.make_rooms(rooms, self.machine.heap.limits.memory) {
+            return Err(DumpError::damaged("a stack is larger than the memory"));
+        }
+        Ok(fiber)
     }
 
     /// A frame has as many registers as its code says.

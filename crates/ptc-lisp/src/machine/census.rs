@@ -16,6 +16,12 @@ use crate::value::{ExObj, Items, Layout, LazyState, Meta, Shared, Value};
 /// Bytes of a shared body beyond its contents: counts and header.
 const BODY: usize = 64;
 
+/// What is counted for a vector of `len` items. Not its capacity: that says how it was made, and a machine
+/// that was dumped and loaded must count the same. Growing by doubling leaves about a quarter unused.
+pub(crate) fn room(len: usize) -> usize {
+    len + len / 4
+}
+
 /// Walks everything reachable and adds up its size.
 #[derive(Default)]
 struct Census {
@@ -46,7 +52,7 @@ impl Machine {
         let bytes = census.bytes
             + self.heap.names.bytes()
             + self.heap.globals.text_bytes()
-            + self.heap.captures.iter().map(|text| text.capacity() + BODY).sum::<usize>();
+            + self.heap.captures.iter().map(|text| room(text.len()) + BODY).sum::<usize>();
         let seen = &census.seen;
         self.heap.lazies.retain(|lazy| {
             let reached = seen.contains(&(Rc::as_ptr(lazy) as usize));
@@ -126,10 +132,11 @@ impl Machine {
 
 impl Census {
     fn fiber(&mut self, fiber: &Fiber) {
-        self.bytes += fiber.regs.capacity() * size_of::<Value>()
-            + fiber.frames.capacity() * size_of::<Frame>()
-            + fiber.handlers.capacity() * size_of::<Handler>()
-            + fiber.conts.capacity() * size_of::<Cont>();
+        let [regs, frames, handlers, conts] = fiber.rooms();
+        self.bytes += regs * size_of::<Value>()
+            + frames * size_of::<Frame>()
+            + handlers * size_of::<Handler>()
+            + conts * size_of::<Cont>();
         for value in &fiber.regs {
             self.visit(value);
             // A deep stack holds many values; they need not all wait at once.
@@ -141,7 +148,7 @@ impl Census {
         for cont in &fiber.conts {
             match cont {
                 Cont::Force(lazies, thunk) => {
-                    self.bytes += lazies.capacity() * size_of::<usize>();
+                    self.bytes += room(lazies.len()) * size_of::<usize>();
                     self.visit(thunk);
                     lazies.iter().for_each(|lazy| self.visit(&Value::Lazy(lazy.clone())));
                 }
@@ -173,7 +180,7 @@ impl Census {
         match value {
             Value::Str(crate::value::Text::Long(text)) => {
                 if Rc::strong_count(text) == 1 || self.seen.insert(Rc::as_ptr(text) as usize) {
-                    self.bytes += BODY + text.capacity();
+                    self.bytes += BODY + room(text.len());
                 }
             }
             _ if value.is_scalar() => {}
@@ -237,7 +244,7 @@ impl Census {
     fn body(&mut self, value: &Value) {
         match value {
             Value::Vec(body) if self.first(body) => {
-                self.bytes += BODY + body.items.capacity() * size_of::<Value>();
+                self.bytes += BODY + room(body.items.len()) * size_of::<Value>();
                 self.all(&body.items);
                 self.meta(&body.meta);
             }
@@ -270,7 +277,7 @@ impl Census {
                 self.meta(&body.meta);
             }
             Value::Sorted(body) if self.first(body) => {
-                self.bytes += BODY + body.entries.capacity() * 2 * size_of::<Value>();
+                self.bytes += BODY + room(body.entries.len()) * 2 * size_of::<Value>();
                 self.all(body.entries.iter().flat_map(|(key, value)| [key, value]));
                 self.meta(&body.meta);
                 if let crate::value::Ordering::By(function) = &body.ordering {

@@ -147,6 +147,28 @@ impl Fiber {
         ends.max().unwrap_or(0)
     }
 
+    /// How many registers, frames, handlers and continuations there is room for.
+    pub fn rooms(&self) -> [usize; 4] {
+        [self.regs.len(), self.frames.capacity(), self.handlers.capacity(), self.conts.capacity()]
+    }
+
+    /// Makes that much room, unless it takes more than `memory` bytes.
+    pub fn make_rooms(&mut self, [regs, frames, handlers, conts]: [usize; 4], memory: usize) -> bool {
+        let bytes = |room: usize, size: usize| room.saturating_mul(size);
+        let wanted = bytes(regs, size_of::<Value>())
+            .saturating_add(bytes(frames, size_of::<Frame>()))
+            .saturating_add(bytes(handlers, size_of::<Handler>()))
+            .saturating_add(bytes(conts, size_of::<Cont>()));
+        if wanted > memory {
+            return false;
+        }
+        self.regs.resize(regs.max(self.regs.len()), Value::Nil);
+        self.frames.reserve_exact(frames.saturating_sub(self.frames.len()));
+        self.handlers.reserve_exact(handlers.saturating_sub(self.handlers.len()));
+        self.conts.reserve_exact(conts.saturating_sub(self.conts.len()));
+        true
+    }
+
     /// Makes registers up to `end`, and says how many bytes that took.
     pub fn ensure(&mut self, end: usize) -> usize {
         let before = self.regs.len();

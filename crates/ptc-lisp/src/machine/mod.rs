@@ -32,6 +32,7 @@ use crate::names::Names;
 use crate::reader::{ReadLimits, read_all};
 use crate::value::{ExObj, Table, Value};
 pub use answer::Answer;
+pub(crate) use census::room;
 use fiber::Fiber;
 pub(crate) use library::is_core;
 

@@ -14,6 +14,7 @@ use hashbrown::HashTable;
 use super::equal::same_key;
 use super::hash::hash_key;
 use super::{Shared, Table, Value};
+use crate::machine::room;
 
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
@@ -131,8 +132,8 @@ impl Layout {
     /// How many bytes the keys and their index take.
     pub fn bytes(&self) -> usize {
         size_of::<Layout>()
-            + self.keys.capacity() * size_of::<Value>()
-            + self.index.capacity() * (size_of::<Slot>() + 1)
+            + room(self.keys.len()) * size_of::<Value>()
+            + room(self.index.len()) * (size_of::<Slot>() + 1)
     }
 
     /// The layout that this one came from, which it keeps alive.

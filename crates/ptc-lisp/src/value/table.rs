@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::layout::{Change, Layout};
 use super::{Shared, Value};
+use crate::machine::room;
 
 /// Keys with values in insertion order.
 #[derive(Clone, Debug)]
@@ -191,7 +192,7 @@ impl<V> Table<V> {
 
     /// How many bytes its values take; the keys are the layout's to count.
     pub fn bytes(&self) -> usize {
-        self.values.capacity() * size_of::<V>()
+        room(self.values.len()) * size_of::<V>()
     }
 
     /// The table with other values for the same keys.
