@@ -544,13 +544,16 @@ pub(super) fn find_anywhere(heap: &mut Heap, coll: &Value, key: &Value) -> Res<O
 fn zipmap(heap: &mut Heap, args: &mut [Value]) -> Res {
     let (mut keys, mut vals) = (items(&args[0])?, items(&args[1])?);
     let mut table = Table::default();
+    // The shorter one says how much it can be, if both are counted.
+    let count = keys.len_hint().zip(vals.len_hint()).map(|(keys, vals)| keys.min(vals));
+    heap.reserve(count.unwrap_or(0).saturating_mul(ENTRY))?;
     // Every realised step would begin the walk anew, so lazy sources are left to the core library.
     let lazy = |_| sorted::call("ptc.impl/zip-lazy", args.to_vec());
     while let Some(key) = keys.next().map_err(lazy)? {
         let Some(value) = vals.next().map_err(lazy)? else { break };
         heap.realised(&key)?;
         heap.work(1)?;
-        heap.allocated(ENTRY);
+        heap.allocated(if count.is_none() { ENTRY } else { 0 });
         table.insert(key, value);
     }
     Ok(Value::map(table))

@@ -16,10 +16,11 @@ use crate::value::{ExObj, Items, Layout, LazyState, Meta, Shared, Value};
 /// Bytes of a shared body beyond its contents: counts and header.
 const BODY: usize = 64;
 
-/// What is counted for a vector of `len` items. Not its capacity: that says how it was made, and a machine
-/// that was dumped and loaded must count the same. Growing by doubling leaves about a quarter unused.
+/// How much room is counted for a vector of `len` items. Not its capacity: that says how it was made, and a
+/// machine that was dumped and loaded must count the same. A long vector has doubled to become so long.
 pub(crate) fn room(len: usize) -> usize {
-    len + len / 4
+    const SHORT: usize = 16;
+    if len <= SHORT { len } else { len.next_power_of_two() }
 }
 
 /// Walks everything reachable and adds up its size.

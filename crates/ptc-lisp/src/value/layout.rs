@@ -133,7 +133,7 @@ impl Layout {
     pub fn bytes(&self) -> usize {
         size_of::<Layout>()
             + room(self.keys.len()) * size_of::<Value>()
-            + room(self.index.len()) * (size_of::<Slot>() + 1)
+            + room(self.index.len() * 8 / 7) * (size_of::<Slot>() + 1)
     }
 
     /// The layout that this one came from, which it keeps alive.
