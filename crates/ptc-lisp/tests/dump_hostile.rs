@@ -159,3 +159,15 @@ fn a_dump_cut_short_anywhere_is_refused() {
         }
     }
 }
+
+/// Inputs that made trouble once, found by fuzzing.
+#[test]
+fn old_troubles_stay_away() {
+    const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/suspend/hostile");
+    let files = std::fs::read_dir(FOLDER).expect("the folder is there").map(|file| file.expect("a file").path());
+    let inputs: Vec<Vec<u8>> = files.map(|path| std::fs::read(path).expect("it can be read")).collect();
+    assert!(!inputs.is_empty(), "no inputs");
+    for bytes in inputs {
+        tried(&sealed(bytes));
+    }
+}

@@ -14,7 +14,7 @@ use crate::code::{Linked, Op, Unit};
 use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::names::Name;
-use crate::value::{CellObj, LazyObj, Text, Value};
+use crate::value::{CellObj, LazyObj, Text, Value, ledger};
 use crate::verify::{Layout, verify};
 
 /// A body that is referred to by number.
@@ -55,8 +55,20 @@ pub(super) enum Code {
     Own(Arc<Unit>),
 }
 
-/// Reads a machine.
+/// Reads a machine. A few bytes may stand for keys that take for ever to hash, a long range for instance,
+/// so loading may look at keys only as much as the program may.
 pub(super) fn read(bytes: &[u8], limits: &Limits) -> Read<Machine> {
+    ledger::open(limits.fuel);
+    let machine = read_machine(bytes, limits);
+    let exhausted = ledger::left() == 0;
+    ledger::close();
+    if exhausted {
+        return Err(DumpError::damaged("its keys take more work than its fuel allows"));
+    }
+    machine
+}
+
+fn read_machine(bytes: &[u8], limits: &Limits) -> Read<Machine> {
     let mut reader = Reader {
         input: In::new(body(bytes)?),
         machine: Machine::new(limits.clone()),
