@@ -3,7 +3,7 @@
 ;;data sales [{"id": 1, "rep": "Ann", "region": "north", "product": "widget", "amount": 120.5, "qty": 3, "date": "2024-01-15"}, {"id": 2, "rep": "Bob", "region": "south", "product": "gadget", "amount": 80.0, "qty": 1, "date": "2024-01-20"}, {"id": 3, "rep": "Ann", "region": "north", "product": "gadget", "amount": 200.25, "qty": 5, "date": "2024-02-03"}, {"id": 4, "rep": "Cid", "region": "east", "product": "widget", "amount": 15.75, "qty": 1, "date": "2024-02-11"}, {"id": 5, "rep": "Bob", "region": "south", "product": "widget", "amount": 99.99, "qty": 2, "date": "2024-03-01"}, {"id": 6, "rep": "Dee", "region": "north", "product": "doohickey", "amount": 310.0, "qty": 10, "date": "2024-03-29"}]
 ;;data reps [{"name": "Ann", "team": "A", "quota": 300, "hired": "2020-05-01"}, {"name": "Bob", "team": "B", "quota": 250, "hired": "2019-11-15"}, {"name": "Cid", "team": "A", "quota": 100, "hired": "2023-08-30"}, {"name": "Eve", "team": "B", "quota": 500, "hired": "2024-01-02"}]
 ;;data log ["2024-05-01T08:00:01Z INFO  [auth] user=ann action=login ip=10.0.0.1 ms=12", "2024-05-01T08:00:05Z WARN  [db] slow query ms=1530 table=orders", "2024-05-01T08:01:00Z ERROR [auth] user=bob action=login failed ip=10.0.0.7 ms=40", "2024-05-01T08:02:10Z INFO  [web] GET /items?id=7 200 ms=33", "2024-05-01T08:02:11Z INFO  [web] GET /items?id=8 404 ms=8", "garbage line", "2024-05-01T09:15:00Z ERROR [db] deadlock ms=5000 table=orders"]
-;;data tree {"name": "root", "size": 0, "children": [{"name": "src", "size": 10, "children": [{"name": "a.clj", "size": 120}, {"name": "b.clj", "size": 80}]}, {"name": "doc", "size": 5, "children": []}, {"name": "README", "size": 33}]}
+;;data tree {"name": "repo", "size": 0, "children": [{"name": "src", "size": 10, "children": [{"name": "a.clj", "size": 120}, {"name": "b.clj", "size": 80}]}, {"name": "doc", "size": 5, "children": []}, {"name": "README", "size": 33}]}
 ;;data grades {"math": {"ann": 90, "bob": 72, "cid": 85}, "art": {"ann": 65, "bob": 99}, "pe": {"cid": 70, "ann": 88}}
 
 ; name: attainment by rep with outer join
@@ -99,14 +99,14 @@
           (let [path (str prefix "/" name)]
             (cons [path size] (mapcat #(walk path %) children))))]
   (vec (walk "" data/tree)))
-;=> [["/root" 0] ["/root/src" 10] ["/root/src/a.clj" 120] ["/root/src/b.clj" 80] ["/root/doc" 5] ["/root/README" 33]]
+;=> [["/repo" 0] ["/repo/src" 10] ["/repo/src/a.clj" 120] ["/repo/src/b.clj" 80] ["/repo/doc" 5] ["/repo/README" 33]]
 
 ; name: total sizes bottom up
 (let [total (fn total [{:keys [size children] :as node}]
               (let [kids (mapv total children)]
                 (-> node (assoc :total (apply + size (map :total kids))) (dissoc :size) (assoc :children kids))))]
   (->> (total data/tree) (tree-seq :children :children) (map (juxt :name :total)) (into (sorted-map))))
-;=> {"README" 33, "a.clj" 120, "b.clj" 80, "doc" 5, "root" 248, "src" 210}
+;=> {"README" 33, "a.clj" 120, "b.clj" 80, "doc" 5, "repo" 248, "src" 210}
 
 ; name: transpose nested map
 (reduce-kv (fn [acc subject scores]
@@ -291,7 +291,7 @@
 ; name: destructuring everywhere
 (let [{:keys [name size owner] [first-child & others] :children :or {size -1 owner "nobody"} :as node} data/tree]
   [name size owner (:name first-child) (count others) (count node)])
-;=> ["root" 0 "nobody" "src" 2 3]
+;=> ["repo" 0 "nobody" "src" 2 3]
 
 ; name: nested destructuring in fn args with keyword args
 (defn report [{[a b & more] :xs {:keys [x] :or {x 0}} :m} & {:keys [sep limit] :or {sep "-" limit 2}}]
