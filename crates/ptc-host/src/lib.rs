@@ -42,7 +42,7 @@
 //!
 //! let program = Program::new("(:name (tool/lookup {:id 5}))")
 //!     .tools(Tools::new().with("lookup", Tool::future(lookup).timeout(std::time::Duration::from_secs(5))));
-//! let runtime = tokio::runtime::Runtime::new().unwrap();
+//! let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
 //! let outcome = runtime.block_on(async { Pool::global().run(program).await });
 //! assert_eq!(outcome.json, json!(5));
 //! # }

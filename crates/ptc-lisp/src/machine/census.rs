@@ -103,11 +103,17 @@ impl Machine {
         Ok(())
     }
 
+    /// Claims room for as many things again as there are, and says how many that is.
+    fn claim_as_many(&mut self, count: usize, size: usize) -> Result<usize, Box<Signal>> {
+        let more = count.max(16);
+        self.claim(more * size)?;
+        Ok(more)
+    }
+
     /// Makes room for more frames.
     #[cold]
     pub(super) fn grow_frames(&mut self) -> Result<(), Box<Signal>> {
-        let more = self.fiber.frames.len().max(16);
-        self.claim(more * size_of::<Frame>())?;
+        let more = self.claim_as_many(self.fiber.frames.len(), size_of::<Frame>())?;
         self.fiber.frames.reserve_exact(more);
         Ok(())
     }
@@ -115,8 +121,7 @@ impl Machine {
     /// Makes room for more open `try`s.
     #[cold]
     pub(super) fn grow_handlers(&mut self) -> Result<(), Box<Signal>> {
-        let more = self.fiber.handlers.len().max(16);
-        self.claim(more * size_of::<Handler>())?;
+        let more = self.claim_as_many(self.fiber.handlers.len(), size_of::<Handler>())?;
         self.fiber.handlers.reserve_exact(more);
         Ok(())
     }
@@ -124,8 +129,7 @@ impl Machine {
     /// Makes room for more continuations.
     #[cold]
     pub(super) fn grow_conts(&mut self) -> Result<(), Box<Signal>> {
-        let more = self.fiber.conts.len().max(16);
-        self.claim(more * size_of::<Cont>())?;
+        let more = self.claim_as_many(self.fiber.conts.len(), size_of::<Cont>())?;
         self.fiber.conts.reserve_exact(more);
         Ok(())
     }
