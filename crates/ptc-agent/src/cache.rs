@@ -1,0 +1,1 @@
+//! Results of tools, kept by canonical key.

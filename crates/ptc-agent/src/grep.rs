@@ -1,0 +1,1 @@
+//! The tools `grep` and `grep-n`.

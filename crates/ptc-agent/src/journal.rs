@@ -1,0 +1,1 @@
+//! Journal, plan and progress.

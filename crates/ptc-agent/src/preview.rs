@@ -1,0 +1,1 @@
+//! What a model sees of a result that is kept for programs.

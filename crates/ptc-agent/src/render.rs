@@ -1,0 +1,1 @@
+//! The one renderer: everything a model sees of values passes it.
