@@ -41,7 +41,21 @@ const DELICATE: &[&str] = &[
     "(take 20 (map vector (iterate inc 1) (cycle [:a :b])))",
     "(loop [] (recur))",
     "(loop [xs []] (recur (conj xs (vec (range 100)))))",
+    "(defn f [x] (some-> x f inc)) (f 1)",
 ];
+
+#[test]
+fn delicate_programs_do_the_same_in_any_slices() {
+    // Also with fuel that ends in the midst of what it runs.
+    let scarce = Limits { fuel: 100_000, ..limits() };
+    for (source, limits) in DELICATE.iter().flat_map(|source| [(source, limits()), (source, scarce.clone())])
+    {
+        let whole = trace(source, &limits, u64::MAX);
+        for slice in [61, 500, 5_000] {
+            assert_eq!(trace(source, &limits, slice), whole, "{source} in slices of {slice}");
+        }
+    }
+}
 
 #[test]
 fn delicate_programs_do_the_same_a_hundred_times() {

@@ -296,18 +296,20 @@ impl Machine {
             self.grow_frames()?;
         }
         self.fiber.frames.push(Frame { unit: unit.id, pc: entry, base: base as u32, registers, give });
-        if self.due() {
-            if self.heap.live_bytes + self.heap.fresh_bytes > self.heap.limits.memory {
-                self.census();
-                if self.heap.live_bytes > self.heap.limits.memory {
-                    return Err(self.out_of_memory().into());
-                }
-            }
-            if let Some(stop) = self.service()? {
-                return Ok(Go::stop(stop));
-            }
+        if self.due()
+            && let Some(stop) = self.service()?
+        {
+            return Ok(Go::stop(stop));
         }
         Ok(Go::Frame)
+    }
+
+    /// Leaves the register of a function that was entered the way the loop leaves it. A census, and with it
+    /// the fuel, must not depend on where slices ended.
+    pub(super) fn forget_callee(&mut self, f: usize) {
+        if matches!(&self.fiber.regs[f], Value::Fn(body) if !body.simple.needs_self) {
+            self.fiber.regs[f] = Value::Nil;
+        }
     }
 
     /// Ends the running function with a value.

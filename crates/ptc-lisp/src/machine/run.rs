@@ -42,6 +42,8 @@ enum Exit {
     Slow(Op),
     /// A call that is not one of a simple function: the function's register, arguments, result.
     Call(Reg, u16, Option<Reg>),
+    /// The call of a definition that is a simple function, when a meter needs a look or room is made.
+    Enter(Reg, u16, Reg),
     /// A native did not answer with a value.
     Native(Box<Signal>, BuiltinId, Reg, u16, Reg),
     /// A function ended whose caller is not waiting in a register.
@@ -65,6 +67,12 @@ impl Machine {
                 Exit::Call(f, n, dst) => {
                     let f = self.base() + usize::from(f);
                     self.invoke(f, usize::from(n), dst)
+                }
+                Exit::Enter(f, n, dst) => {
+                    let f = self.base() + usize::from(f);
+                    let done = self.invoke(f, usize::from(n), Some(dst));
+                    self.forget_callee(f);
+                    done
                 }
                 Exit::Native(signal, id, f, n, dst) => {
                     let f = self.base() + usize::from(f);
@@ -335,7 +343,7 @@ impl Machine {
                             }
                             enter!(body, f, dst, {
                                 regs.put(f, value.clone());
-                                Exit::Call(f, u16::from(n), Some(dst))
+                                Exit::Enter(f, u16::from(n), dst)
                             });
                         }
                         Value::Unbound => leave!(Exit::Slow(*op), None),
