@@ -6,7 +6,7 @@
 //! supplies it. The four modes, PTC-Lisp by content, PTC-Lisp by tool call, text and combined, differ in
 //! how a request is built and how a reply is read, not in how a run goes on.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 mod agent;
 mod budget;

@@ -1,1 +1,0 @@
-//! Reads what a model answered.

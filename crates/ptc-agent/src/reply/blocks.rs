@@ -1,0 +1,165 @@
+//! Where code stands in a reply: fenced blocks, found line by line, and elements such as `<clojure>`.
+
+/// The languages whose name on a fence says that the block is the program.
+const TAGS: [&str; 2] = ["clojure", "lisp"];
+
+/// A block of code in a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// The word after the backticks, in lower case; empty if there is none.
+    pub(super) tag: String,
+    /// The lines between the fences, trimmed.
+    pub(super) text: String,
+}
+
+impl Block {
+    /// Whether the fence says that this is a program.
+    pub(super) fn is_tagged(&self) -> bool {
+        TAGS.contains(&self.tag.as_str())
+    }
+}
+
+/// The text with `\n` at the end of every line, whatever it was before.
+pub(super) fn unify_line_ends(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// All fenced blocks, in order. Backticks within a line never count, and a block without an end is no
+/// block: the reply was cut.
+pub(super) fn fenced(reply: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(Fence, Vec<&str>)> = None;
+    for line in reply.lines() {
+        open = match open.take() {
+            None => Fence::opened_by(line).map(|fence| (fence, Vec::new())),
+            Some((fence, lines)) if fence.is_closed_by(line) => {
+                blocks.push(Block { tag: fence.tag, text: lines.join("\n").trim().to_owned() });
+                None
+            }
+            Some((fence, mut lines)) => {
+                lines.push(line);
+                Some((fence, lines))
+            }
+        };
+    }
+    blocks
+}
+
+/// The line that opened a block.
+pub(super) struct Fence {
+    tag: String,
+    ticks: usize,
+}
+
+impl Fence {
+    /// At least three backticks, then one word or nothing.
+    pub(super) fn opened_by(line: &str) -> Option<Fence> {
+        let line = line.trim();
+        let tag = line.trim_start_matches('`');
+        let ticks = line.len() - tag.len();
+        let tag = tag.trim_start();
+        let one_word = !tag.contains(|c: char| c.is_whitespace() || c == '`');
+        (ticks >= 3 && one_word).then(|| Fence { tag: tag.to_lowercase(), ticks })
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        let line = line.trim();
+        let backticks = line.len() >= self.ticks && line.bytes().all(|b| b == b'`');
+        backticks || TAGS.iter().any(|tag| is_closing_tag(line, tag))
+    }
+}
+
+fn is_closing_tag(line: &str, tag: &str) -> bool {
+    let name = line.strip_prefix("</").and_then(|rest| rest.strip_suffix('>'));
+    name.is_some_and(|name| name.eq_ignore_ascii_case(tag))
+}
+
+/// The trimmed texts of `<clojure>…</clojure>` and `<lisp>…</lisp>`, in order.
+pub(super) fn elements(reply: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = reply;
+    while let Some((text, after)) = next_element(rest) {
+        found.push(text.trim());
+        rest = after;
+    }
+    found
+}
+
+/// The text of the first element and what follows it.
+fn next_element(reply: &str) -> Option<(&str, &str)> {
+    let openings = TAGS.iter().filter_map(|tag| {
+        let opening = format!("<{tag}>");
+        reply.find(&opening).map(|at| (at, at + opening.len(), tag))
+    });
+    let (_, start, tag) = openings.min()?;
+    let closing = format!("</{tag}>");
+    let end = start + reply[start..].find(&closing)?;
+    Some((&reply[start..end], &reply[end + closing.len()..]))
+}
+
+/// Whether the text begins like a program: with `(`, comments before it left aside.
+pub(super) fn begins_with_paren(text: &str) -> bool {
+    let first = text.lines().map(str::trim_start).find(|line| !line.is_empty() && !line.starts_with(';'));
+    first.is_some_and(|line| line.starts_with('('))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(reply: &str) -> Vec<(String, String)> {
+        fenced(reply).into_iter().map(|block| (block.tag, block.text)).collect()
+    }
+
+    #[test]
+    fn r3_21_fences_are_recognised_line_by_line() {
+        for (reply, tag, text) in [
+            ("```clojure\n(+ 1 2)\n```", "clojure", "(+ 1 2)"),
+            ("Let me see.\n\n  ```lisp  \n(f)\n  ```\nDone.", "lisp", "(f)"),
+            ("```\n(f)\n```", "", "(f)"),
+            ("```Clojure\n(f)\n```", "clojure", "(f)"),
+            ("``` clojure\n(f)\n```", "clojure", "(f)"),
+            ("```json\n{}\n```", "json", "{}"),
+            ("```clojure\n(f)\n</clojure>", "clojure", "(f)"),
+            ("```lisp\n(f)\n</lisp>", "lisp", "(f)"),
+            ("````clojure\n(str \"\n```\n\")\n````", "clojure", "(str \"\n```\n\")"),
+        ] {
+            assert_eq!(texts(reply), [(tag.to_owned(), text.to_owned())], "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn r3_21_backticks_within_a_line_never_count() {
+        for reply in
+            ["Use ```clojure (f) ``` here", "a ``` b", "```clojure (+ 1 2)```", "```two words\n(f)\n```"]
+        {
+            assert_eq!(texts(reply), [], "{reply:?}");
+        }
+        let within = "```clojure\n(str \"```\" 1)\n```";
+        assert_eq!(texts(within), [("clojure".to_owned(), "(str \"```\" 1)".to_owned())]);
+    }
+
+    #[test]
+    fn r3_21_a_block_without_an_end_is_dropped() {
+        assert_eq!(texts("```clojure\n(+ 1 2)"), []);
+        assert_eq!(texts("```clojure\n(f)\n```\n```clojure\n(g"), [("clojure".to_owned(), "(f)".to_owned())]);
+    }
+
+    #[test]
+    fn r3_21_line_ends_are_unified() {
+        assert_eq!(unify_line_ends("a\r\nb\rc\n"), "a\nb\nc\n");
+    }
+
+    #[test]
+    fn r3_22_elements_hold_programs_too() {
+        assert_eq!(elements("x <clojure>(f)</clojure> y <lisp>\n(g)\n</lisp>"), ["(f)", "(g)"]);
+        assert_eq!(elements("<clojure>(f)"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn comments_may_stand_before_the_first_paren() {
+        assert!(begins_with_paren("; first\n\n  (f)"));
+        assert!(!begins_with_paren("; only a comment"));
+        assert!(!begins_with_paren("text (f)"));
+    }
+}

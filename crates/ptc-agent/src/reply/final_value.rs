@@ -1,0 +1,270 @@
+//! The text of a final answer as a value of the declared type.
+//!
+//! | declared | read as |
+//! |---|---|
+//! | nothing, `:string`, `:any` | the text itself |
+//! | maps and lists | the JSON in the text, checked strictly; a list also as `{"items": […]}` |
+//! | `:keyword`, enums | the word, bare or as a JSON string |
+//! | `:datetime` | ISO 8601, bare or as a JSON string |
+//! | other scalars, optionals, unions | JSON, converted as arguments are |
+
+use ptc_signature::{Coerced, Issue, Mode, Type, keys};
+use serde_json::Value as Json;
+
+use super::blocks::{fenced, unify_line_ends};
+use super::json::{extract_json, parse};
+
+/// Why a final answer is not what was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FinalError {
+    /// It is not the JSON that was asked for.
+    JsonParse(String),
+    /// It breaks the type.
+    Validation(Vec<Issue>),
+}
+
+impl std::fmt::Display for FinalError {
+    /// Issues as `path: message`, joined with `; `.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FinalError::JsonParse(message) => f.write_str(message),
+            FinalError::Validation(issues) => {
+                let lines: Vec<String> = issues.iter().map(Issue::to_string).collect();
+                f.write_str(&lines.join("; "))
+            }
+        }
+    }
+}
+
+/// Whether answers of this type are the text itself.
+pub(crate) fn is_raw_text(ty: &Type) -> bool {
+    matches!(ty, Type::Any | Type::String(_))
+}
+
+/// Reads a final answer. Warnings say what was converted, or what only [`Mode::WarnOnly`] lets pass.
+pub(crate) fn final_value(text: &str, ty: &Type, mode: Mode) -> Result<Coerced<Json>, FinalError> {
+    if is_raw_text(ty) {
+        return check(ty, Json::String(text.to_owned()), mode);
+    }
+    if is_structured(ty) {
+        let value = structured(ty, extract_json(text).map_err(not_json)?)?;
+        return check(ty, to_utc(ty, keys::snake_keys(value), 0), mode);
+    }
+    let value = scalar(ty, text)?;
+    // With validation off there is still a value to give, and it should be of the kind that was asked for.
+    let coerced = ty.coerce(&value, if mode == Mode::Disabled { Mode::WarnOnly } else { mode });
+    let coerced = coerced.map_err(|rejection| FinalError::Validation(rejection.errors))?;
+    Ok(Coerced { value: keys::snake_keys(coerced.value), ..coerced })
+}
+
+fn not_json(message: String) -> FinalError {
+    FinalError::JsonParse(format!("the answer is not the JSON that was asked for: {message}"))
+}
+
+fn check(ty: &Type, value: Json, mode: Mode) -> Result<Coerced<Json>, FinalError> {
+    match ty.validate(&value, mode) {
+        Ok(warnings) => Ok(Coerced { value, warnings }),
+        Err(rejection) => Err(FinalError::Validation(rejection.errors)),
+    }
+}
+
+/// Whether the answer must be an object or a list.
+fn is_structured(ty: &Type) -> bool {
+    matches!(ty, Type::List(_) | Type::Record(_) | Type::Map | Type::MapOf(_))
+}
+
+/// The JSON as the list or the object that the type wants.
+fn structured(ty: &Type, value: Json) -> Result<Json, FinalError> {
+    match (matches!(ty, Type::List(_)), value) {
+        (true, list @ Json::Array(_)) | (false, list @ Json::Object(_)) => Ok(list),
+        (true, Json::Object(mut fields)) => match fields.remove("items") {
+            Some(items @ Json::Array(_)) => Ok(items),
+            _ => Err(not_json("expected an array, got an object without a list `items`".to_owned())),
+        },
+        (true, other) => Err(not_json(format!("expected an array, got {}", kind(&other)))),
+        (false, other) => Err(not_json(format!("expected an object, got {}", kind(&other)))),
+    }
+}
+
+fn kind(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "an array",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// The text of a scalar answer, as JSON or, where the type has text of its own, as it stands.
+fn scalar(ty: &Type, text: &str) -> Result<Json, FinalError> {
+    let text = bare(text);
+    match parse(&text) {
+        Ok(value) if !text_would_fit_better(ty, &value) => Ok(value),
+        Err(error) if !takes_text(ty) => Err(not_json(error)),
+        _ => Ok(Json::String(text)),
+    }
+}
+
+/// The answer without a fence or backticks around it.
+fn bare(text: &str) -> String {
+    let text = unify_line_ends(text);
+    let mut blocks = fenced(&text).into_iter();
+    if let (Some(block), None) = (blocks.next(), blocks.next()) {
+        return block.text;
+    }
+    let trimmed = text.trim();
+    let inner = trimmed.strip_prefix('`').and_then(|inner| inner.strip_suffix('`'));
+    inner.filter(|inner| !inner.contains('`')).unwrap_or(trimmed).to_owned()
+}
+
+/// Whether values of this type can be text that needs no quotes.
+fn takes_text(ty: &Type) -> bool {
+    match ty {
+        Type::Any | Type::String(_) | Type::Keyword | Type::DateTime | Type::Enum(_) => true,
+        Type::Optional(inner) => takes_text(inner),
+        Type::Union(members) => members.iter().any(takes_text),
+        _ => false,
+    }
+}
+
+/// Whether the text is JSON only by chance, such as `42` where a string or a keyword is wanted.
+fn text_would_fit_better(ty: &Type, value: &Json) -> bool {
+    takes_text(ty) && !value.is_string() && ty.validate(value, Mode::Enabled).is_err()
+}
+
+/// Points in time brought to UTC, wherever the type has them. Nothing else is converted.
+fn to_utc(ty: &Type, value: Json, depth: usize) -> Json {
+    if depth > ptc_signature::MAX_DEPTH {
+        return value;
+    }
+    let inner = |ty: &Type, value: Json| to_utc(ty, value, depth + 1);
+    match (ty, value) {
+        (Type::DateTime, value @ Json::String(_)) => {
+            ty.coerce(&value, Mode::Enabled).map_or(value, |coerced| coerced.value)
+        }
+        (Type::Optional(ty), value) => inner(ty, value),
+        (Type::List(ty), Json::Array(items)) => items.into_iter().map(|item| inner(ty, item)).collect(),
+        (Type::MapOf(map), Json::Object(fields)) => {
+            fields.into_iter().map(|(name, value)| (name, inner(&map.value, value))).collect()
+        }
+        (Type::Record(record), Json::Object(fields)) => {
+            let field = |(name, value): (String, Json)| match record.field(&name) {
+                Some(field) => (name, inner(&field.ty, value)),
+                None => (name, value),
+            };
+            fields.into_iter().map(field).collect()
+        }
+        (_, value) => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(text: &str, ty: &str) -> Result<Json, String> {
+        let ty = Type::parse(ty).unwrap();
+        final_value(text, &ty, Mode::Enabled).map(|coerced| coerced.value).map_err(|error| match error {
+            FinalError::JsonParse(message) => format!("parse: {message}"),
+            invalid => format!("invalid: {invalid}"),
+        })
+    }
+
+    #[test]
+    fn r6_30_r4_11_text_is_the_answer_where_text_is_wanted() {
+        for ty in [":string", ":any"] {
+            assert_eq!(read(" 42\n", ty), Ok(json!(" 42\n")), "{ty}");
+            assert_eq!(read(r#"{"a": 1}"#, ty), Ok(json!(r#"{"a": 1}"#)), "{ty}");
+        }
+    }
+
+    #[test]
+    fn r5_9_r6_30_scalars_are_coerced() {
+        for (text, ty, value) in [
+            ("42", ":int", json!(42)),
+            (" 42\n", ":int", json!(42)),
+            ("\"42\"", ":int", json!(42)),
+            ("```\n42\n```", ":int", json!(42)),
+            ("`42`", ":int", json!(42)),
+            ("3", ":float", json!(3.0)),
+            ("3.5", ":float", json!(3.5)),
+            ("true", ":bool", json!(true)),
+            ("\"false\"", ":bool", json!(false)),
+            ("null", ":int?", json!(null)),
+            ("7", ":int?", json!(7)),
+            ("open", ":enum[open closed]", json!("open")),
+            ("\"open\"", ":enum[open closed]", json!("open")),
+            ("2", ":enum[1 2 3]", json!(2)),
+            ("done", ":keyword", json!("done")),
+            ("null", ":string?", json!(null)),
+            ("some text", ":string?", json!("some text")),
+            ("42", ":string?", json!("42")),
+            ("12", ":int|:string", json!(12)),
+            ("twelve", ":int|:string", json!("twelve")),
+        ] {
+            assert_eq!(read(text, ty), Ok(value), "{text:?} as {ty}");
+        }
+    }
+
+    #[test]
+    fn r4_11_r7_33_points_in_time_bare_or_quoted() {
+        for text in ["2026-01-31T12:00:00Z", "\"2026-01-31T12:00:00Z\"", "2026-01-31T14:00:00+02:00"] {
+            assert_eq!(read(text, ":datetime"), Ok(json!("2026-01-31T12:00:00Z")), "{text}");
+        }
+        let naive = read("2026-01-31T12:00:00", ":datetime").unwrap_err();
+        assert!(naive.starts_with("invalid: ") && naive.contains("add an offset"), "{naive}");
+    }
+
+    #[test]
+    fn r7_33_points_in_time_within_structures_are_brought_to_utc() {
+        let text = r#"{"rows": [{"at": "2026-01-31T14:00:00+02:00", "n": 1}], "extra": true}"#;
+        let value = read(text, "{rows [{at :datetime, n :int}]}");
+        assert_eq!(value, Ok(json!({"rows": [{"at": "2026-01-31T12:00:00Z", "n": 1}], "extra": true})));
+    }
+
+    #[test]
+    fn r6_30_what_is_no_scalar_of_the_type_is_an_error() {
+        for (text, ty, start) in [
+            ("The answer is 42", ":int", "parse: "),
+            ("", ":int", "parse: "),
+            ("42.5", ":int", "invalid: root: expected int"),
+            ("\"x\"", ":int", "invalid: root: expected int"),
+            ("maybe", ":bool", "parse: "),
+            ("opened", ":enum[open closed]", "invalid: root: expected one of open, closed"),
+        ] {
+            let error = read(text, ty).unwrap_err();
+            assert!(error.starts_with(start), "{text:?} as {ty}: {error}");
+        }
+    }
+
+    #[test]
+    fn r5_6_lists_come_bare_or_as_items() {
+        assert_eq!(read("[1, 2]", "[:int]"), Ok(json!([1, 2])));
+        assert_eq!(read(r#"{"items": [1, 2]}"#, "[:int]"), Ok(json!([1, 2])));
+        for (text, ty) in
+            [(r#"{"rows": [1]}"#, "[:int]"), ("[1]", "{a :int}"), ("```json\n42\n```", "{a :int}")]
+        {
+            let error = read(text, ty).unwrap_err();
+            assert!(error.starts_with("parse: "), "{text} as {ty}: {error}");
+        }
+    }
+
+    #[test]
+    fn r5_5_structures_are_checked_without_conversion() {
+        assert_eq!(read(r#"Here: {"total-sum": 3}"#, "{total_sum :int}"), Ok(json!({"total_sum": 3})));
+        let error = read(r#"{"a": "3", "b": [{"c": null}]}"#, "{a :int, b [{c :int}]}").unwrap_err();
+        assert_eq!(error, r#"invalid: a: expected int, got string "3"; b[0].c: expected int, got nil"#);
+    }
+
+    #[test]
+    fn modes_decide_what_an_issue_leads_to() {
+        let ty = Type::parse("{a :int}").unwrap();
+        let warned = final_value(r#"{"a": "x"}"#, &ty, Mode::WarnOnly).unwrap();
+        assert_eq!((warned.value, warned.warnings.len()), (json!({"a": "x"}), 1));
+        assert!(final_value(r#"{"a": 1, "b": 2}"#, &ty, Mode::Strict).is_err());
+        assert!(final_value(r#"{"a": "x"}"#, &ty, Mode::Disabled).is_ok());
+    }
+}

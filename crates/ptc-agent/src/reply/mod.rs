@@ -1,0 +1,25 @@
+//! Reads what a model answered: programs in replies and in calls, and final values in text.
+//!
+//! | file | what it knows |
+//! |---|---|
+//! | `blocks` | where code stands in a reply |
+//! | `program` | which block is the program, and what the history keeps of it |
+//! | `repair`, `chars`, `unwrap` | mistakes of writing whose correction cannot change what is meant |
+//! | `argument` | the program in a call of `lisp_eval` |
+//! | `json` | where JSON stands in a reply |
+//! | `final_value` | the text of a final answer as a value of the declared type |
+
+mod argument;
+mod blocks;
+mod chars;
+mod final_value;
+mod json;
+mod program;
+mod repair;
+mod unwrap;
+
+pub(crate) use argument::{ArgumentError, program_argument};
+pub(crate) use final_value::{FinalError, final_value, is_raw_text};
+pub(crate) use json::extract_json;
+pub(crate) use program::{Found, Multiple, Program, holds_code, read_program};
+pub(crate) use repair::{Fix, FixKind, repair};

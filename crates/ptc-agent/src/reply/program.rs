@@ -1,0 +1,200 @@
+//! Which block of a reply is the program, and what the history keeps of the reply.
+
+use super::blocks::{Block, begins_with_paren, elements, fenced, unify_line_ends};
+use super::repair::{Fix, repair};
+use super::unwrap;
+
+/// What to do about a reply with several programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Multiple {
+    /// Ask for one.
+    #[default]
+    Reject,
+    /// Run them in order, as one program.
+    Sequence,
+}
+
+/// What a reply holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Found {
+    /// A program.
+    Program(Program),
+    /// No program at all.
+    None,
+    /// So many programs, where one is wanted.
+    Multiple(usize),
+}
+
+/// A program as it is run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Program {
+    /// The text to run, repaired where that was certain.
+    pub(crate) code: String,
+    /// The blocks it is made of.
+    pub(crate) blocks: usize,
+    /// What the conversation keeps of the reply. The prose around a single tagged block is left out, and
+    /// the block is the code that was run, so that places in errors fit it.
+    pub(crate) history_text: String,
+    /// What was repaired.
+    pub(crate) fixes: Vec<Fix>,
+}
+
+/// Finds the program of a reply and repairs it where that is certain.
+pub(crate) fn read_program(reply: &str, multiple: Multiple) -> Found {
+    let reply = unify_line_ends(reply);
+    let (candidates, tagged) = candidates(&reply);
+    match candidates.len() {
+        0 => return Found::None,
+        count if count > 1 && multiple == Multiple::Reject => return Found::Multiple(count),
+        _ => {}
+    }
+    let mut fixes = Vec::new();
+    let repaired: Vec<String> = candidates
+        .iter()
+        .map(|candidate| {
+            let fixed = repair(candidate);
+            fixes.extend(fixed.fixes);
+            fixed.code
+        })
+        .collect();
+    let code = repaired.join("\n\n");
+    let history_text =
+        if tagged && repaired.len() == 1 { format!("```clojure\n{code}\n```") } else { reply.clone() };
+    Found::Program(Program { code, blocks: repaired.len(), history_text, fixes })
+}
+
+/// Whether a text answer holds a program, which a model should have sent as a call instead.
+pub(crate) fn holds_code(reply: &str) -> bool {
+    let blocks = fenced(&unify_line_ends(reply));
+    blocks.iter().any(|block| block.is_tagged() || (block.tag.is_empty() && begins_with_paren(&block.text)))
+}
+
+/// The texts that may be the program, by the first rule that gives any, and whether fences said so.
+fn candidates(reply: &str) -> (Vec<String>, bool) {
+    let blocks: Vec<Block> = fenced(reply).into_iter().filter(|block| !block.text.is_empty()).collect();
+    let tagged: Vec<String> = blocks.iter().filter(|b| b.is_tagged()).map(|b| b.text.clone()).collect();
+    if !tagged.is_empty() {
+        return (tagged, true);
+    }
+    let rules: [&dyn Fn() -> Vec<String>; 3] = [
+        &|| programs(blocks.iter().map(|block| block.text.as_str())),
+        &|| programs(elements(reply)),
+        &|| programs([reply.trim()]),
+    ];
+    (rules.iter().map(|rule| rule()).find(|found| !found.is_empty()).unwrap_or_default(), false)
+}
+
+fn programs<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let is_program = |text: &&str| begins_with_paren(text) || unwrap::is_wrapped(text);
+    texts.into_iter().filter(is_program).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply::FixKind;
+
+    fn code(reply: &str) -> String {
+        match read_program(reply, Multiple::Reject) {
+            Found::Program(program) => program.code,
+            other => panic!("{reply:?} gave {other:?}"),
+        }
+    }
+
+    fn sequence(reply: &str) -> Program {
+        match read_program(reply, Multiple::Sequence) {
+            Found::Program(program) => program,
+            other => panic!("{reply:?} gave {other:?}"),
+        }
+    }
+
+    #[test]
+    fn r3_22_where_the_program_is() {
+        for (reply, expected) in [
+            ("I will add.\n```clojure\n(+ 1 2)\n```\nThen see.", "(+ 1 2)"),
+            ("```clojure\r\n(def a 1)\r\n(inc a)\r\n```", "(def a 1)\n(inc a)"),
+            // A tagged block is the program whatever it begins with.
+            ("```clojure\n; count\ndata/x\n```", "; count\ndata/x"),
+            // A tagged block beats others.
+            ("```\n(g)\n```\n```clojure\n(f)\n```", "(f)"),
+            ("```clojure\n\n```\n```clojure\n(f)\n```", "(f)"),
+            ("```\n(g)\n```", "(g)"),
+            ("```text\nsome output\n```\n```clj\n(g)\n```", "(g)"),
+            ("Here: <clojure>(h)</clojure>", "(h)"),
+            ("  (+ 1 2)  ", "(+ 1 2)"),
+            ("(+ 1 2)\n(+ 3 4)", "(+ 1 2)\n(+ 3 4)"),
+            (";; add\n(+ 1 2)", ";; add\n(+ 1 2)"),
+        ] {
+            assert_eq!(code(reply), expected, "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn r3_22_no_program() {
+        for reply in
+            ["", "The answer is 3.", "```json\n{\"a\": 1}\n```", "```\nplain\n```", "Let me think (briefly)."]
+        {
+            assert_eq!(read_program(reply, Multiple::Reject), Found::None, "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn r3_22_several_programs_are_counted() {
+        for (reply, count) in [
+            ("```clojure\n(f)\n```\n```clojure\n(g)\n```", 2),
+            ("```\n(f)\n```\n```\n(g)\n```\n```\n(h)\n```", 3),
+            ("<clojure>(f)</clojure><lisp>(g)</lisp>", 2),
+        ] {
+            assert_eq!(read_program(reply, Multiple::Reject), Found::Multiple(count), "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn r3_23_several_blocks_run_in_order_as_one_program_where_allowed() {
+        let program = sequence("First\n```clojure\n(def a 1)\n```\nthen\n```clojure\n(inc a)\n```");
+        assert_eq!(program.code, "(def a 1)\n\n(inc a)");
+        assert_eq!(program.blocks, 2);
+        assert_eq!(sequence("```clojure\n(f)\n```").blocks, 1);
+    }
+
+    #[test]
+    fn r3_23_each_block_is_repaired_by_itself() {
+        let program = sequence("```clojure\n(def a 1))\n```\n```clojure\n(inc a)\n```");
+        assert_eq!(program.code, "(def a 1)\n\n(inc a)");
+        assert_eq!(program.fixes[0].kind, FixKind::Delimiter);
+    }
+
+    #[test]
+    fn r3_24_r3_26_history_keeps_the_tagged_block_without_prose() {
+        let history = |reply: &str| sequence(reply).history_text;
+        assert_eq!(history("Prose\n```lisp\n(f)\n```\nmore"), "```clojure\n(f)\n```");
+        assert_eq!(history("```\n(f)\n```\nmore"), "```\n(f)\n```\nmore");
+        assert_eq!(history("(f)"), "(f)");
+        // What was run is what the model sees again.
+        assert_eq!(history("```clojure\n(f 1))\n```"), "```clojure\n(f 1)\n```");
+    }
+
+    #[test]
+    fn r4_12_code_in_a_text_answer_is_noticed() {
+        for reply in ["```clojure\n(f)\n```", "```lisp\nx\n```", "say\n```\n(f)\n```"] {
+            assert!(holds_code(reply), "{reply:?}");
+        }
+        for reply in ["42", "```json\n{}\n```", "```\nplain\n```", "(f)"] {
+            assert!(!holds_code(reply), "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn wrapped_programs_in_replies_are_found() {
+        for reply in [
+            r#"{"program": "(+ 1 2)"}"#,
+            "```json\n{\"program\": \"(+ 1 2)\"}\n```",
+            "clojure\n(+ 1 2)",
+            "`(+ 1 2)`",
+            r#""(+ 1 2)""#,
+        ] {
+            assert_eq!(code(reply), "(+ 1 2)", "{reply:?}");
+        }
+    }
+}
