@@ -48,7 +48,7 @@ pub enum Op {
     HasGlobal { dst: Reg, at: u32 },
     /// definition `= src`
     Define { src: Reg, at: u32 },
-    /// `dst = input named by the constant`
+    /// `dst = input named by the constant`: a string, or a keyword where earlier results come first
     Data { dst: Reg, at: u32 },
     /// `dst = result of an earlier program (1 is the latest)`
     History { dst: Reg, nth: u16 },

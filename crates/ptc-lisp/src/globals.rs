@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 
 use crate::names::Name;
 use crate::span::Span;
+use crate::value::equal::is_same;
 use crate::value::{CellObj, Shared, Value};
 
 /// The text of a definition: a part of the program that made it.
@@ -48,6 +49,24 @@ pub(crate) struct Facts {
     pub(crate) watches: Value,
     /// Whether the running program has changed the definition.
     pub(crate) changed: bool,
+}
+
+/// What takes back the changes of a program.
+#[derive(Debug, Default)]
+pub struct Undo {
+    slots: Vec<(u32, Value, Facts)>,
+    cells: Vec<(Shared<CellObj>, Value)>,
+}
+
+impl Undo {
+    /// All values, for the census.
+    pub fn roots(&self) -> impl Iterator<Item = &Value> {
+        let known = self
+            .slots
+            .iter()
+            .flat_map(|(_, value, facts)| [value, &facts.watches].into_iter().chain(facts.meta.as_deref()));
+        known.chain(self.cells.iter().map(|(_, value)| value))
+    }
 }
 
 /// Definitions by slot.
@@ -222,15 +241,38 @@ impl Globals {
         stacks + origins.map(|origin| origin.text().len()).sum::<usize>()
     }
 
-    /// Keeps the changes.
-    pub fn commit(&mut self) {
+    /// Keeps the changes; gives what would take them back.
+    pub fn commit(&mut self) -> Undo {
         self.unbind_all();
-        for (slot, ..) in self.undo.drain(..) {
-            let facts = &mut self.facts[slot as usize];
+        for (slot, ..) in &self.undo {
+            let facts = &mut self.facts[*slot as usize];
             facts.changed = false;
             facts.origin = facts.origin.as_ref().map(Origin::trimmed);
         }
-        self.undo_cells.clear();
+        Undo { slots: std::mem::take(&mut self.undo), cells: std::mem::take(&mut self.undo_cells) }
+    }
+
+    /// Takes back changes that were kept.
+    pub fn take_back(&mut self, undo: Undo) {
+        self.undo = undo.slots;
+        self.undo_cells = undo.cells;
+        self.rollback();
+    }
+
+    /// The names of definitions that the program wrote again or gave another value.
+    pub fn rewritten(&self) -> impl Iterator<Item = Name> {
+        self.undo
+            .iter()
+            .filter(|(slot, old, facts)| {
+                let now = &self.facts[*slot as usize];
+                let written = match (&now.origin, &facts.origin) {
+                    (Some(now), Some(old)) => !Arc::ptr_eq(&now.source, &old.source),
+                    (now, old) => now.is_some() != old.is_some(),
+                };
+                let root = self.root(*slot);
+                !matches!(root, Value::Unbound) && (written || !is_same(root, old))
+            })
+            .map(|(slot, ..)| self.name(*slot))
     }
 
     /// Takes the changes back.

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
 use crate::value::laziness::{Found, look};
-use crate::value::print::{Printer, Style, pr_str};
+use crate::value::print::{Printer, Style, TooLong, pr_str};
 use crate::value::{CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Shared, Table, Value};
 
 /// The state that natives share with the machine.
@@ -30,6 +30,8 @@ pub struct Heap {
     pub now_ms: i64,
     /// Lines printed by the program.
     pub prints: Vec<String>,
+    /// Whether printed lines leave out what stands under keys that begin with `_`.
+    pub firewall: bool,
     /// Text printed without a newline yet.
     pub partial_line: String,
     pub(crate) printed_bytes: usize,
@@ -66,6 +68,7 @@ impl Heap {
             live_bytes: 0,
             now_ms: 0,
             prints: Vec::new(),
+            firewall: false,
             partial_line: String::new(),
             printed_bytes: 0,
             captures: Vec::new(),
@@ -246,9 +249,32 @@ impl Heap {
 
     /// The text of a value in a style; `top` shows a string or nil as `str` does.
     pub fn printed(&mut self, value: &Value, style: Style, top: bool) -> Res<String> {
+        self.printed_by(
+            value,
+            style,
+            |printer| if top { printer.display(value) } else { printer.value(value) },
+        )
+    }
+
+    /// The text of a value for the printed lines, or for the capture of `with-out-str`, which the program
+    /// itself reads and which leaves out nothing.
+    pub fn printed_line(&mut self, value: &Value, style: Style) -> Res<String> {
+        let masked = self.firewall && self.captures.is_empty();
+        self.printed_by(value, style, |printer| {
+            printer.mask(masked);
+            printer.value(value)
+        })
+    }
+
+    fn printed_by(
+        &mut self,
+        value: &Value,
+        style: Style,
+        print: impl FnOnce(&mut Printer<'_>) -> Result<(), TooLong>,
+    ) -> Res<String> {
         self.realised(value)?;
         let mut printer = Printer::new(&self.names, style, self.room_for_text()).with_fuel(self.fuel_left());
-        let done = if top { printer.display(value) } else { printer.value(value) };
+        let done = print(&mut printer);
         let work = printer.work();
         let text = printer.finish();
         self.work(work.saturating_add(text.len() / 8))?;

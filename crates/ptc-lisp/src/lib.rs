@@ -25,6 +25,7 @@ pub mod span;
 pub mod syntax;
 pub mod value;
 mod verify;
+pub mod view;
 
 pub use dump::DumpError;
 pub use error::{Error, ErrorKind};

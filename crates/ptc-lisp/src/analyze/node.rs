@@ -39,6 +39,8 @@ pub enum NodeKind {
     Builtin(BuiltinId),
     /// An input.
     Data(String),
+    /// An input, or what an earlier result put in its place (the draft's `ctx/`).
+    Context(String),
     /// `*1`, `*2`, `*3`
     History(u16),
     /// `(if test then else)`

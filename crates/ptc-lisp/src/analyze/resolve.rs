@@ -72,8 +72,11 @@ impl Analyzer<'_> {
 
     fn qualified(&mut self, ns: &str, local: &str, name: &str, span: Span) -> Result {
         match ns {
-            "data" | "ctx" if !self.namespaces.is_alias(ns) => {
+            "data" if !self.namespaces.is_alias(ns) => {
                 return Ok(Node::new(NodeKind::Data(local.to_owned()), span));
+            }
+            "ctx" if !self.namespaces.is_alias(ns) => {
+                return Ok(Node::new(NodeKind::Context(local.to_owned()), span));
             }
             "memory" => return Ok(Node::new(NodeKind::GlobalOrNil(local.to_owned()), span)),
             "tool" => return self.tool(local, span),

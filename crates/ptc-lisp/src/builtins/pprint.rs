@@ -4,6 +4,7 @@ use super::{Builtin, native};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
+use crate::value::print::{HIDDEN, Style, is_hidden_key};
 use crate::value::text::char_count;
 
 pub(super) static TABLE: &[Builtin] = &[native(
@@ -46,7 +47,7 @@ impl Page {
     /// Writes a value of which so many characters follow on the same line. Values nest no deeper than
     /// the machine allows.
     fn value(&mut self, heap: &mut Heap, value: &Value, after: usize) -> Res<()> {
-        let flat = heap.readable(value)?;
+        let flat = heap.printed_line(value, Style::Readable)?;
         let fits = self.column + char_count(&flat) + after <= WIDTH;
         match value {
             _ if fits => self.push(&flat),
@@ -94,13 +95,17 @@ impl Page {
             let last = at + 1 == entries.len();
             let after = if last { after + 1 } else { 1 };
             self.value(heap, key, 1)?;
-            let flat = heap.readable(value)?;
+            let hidden = heap.firewall && heap.captures.is_empty() && is_hidden_key(key, &heap.names);
+            let flat = if hidden { HIDDEN.to_owned() } else { heap.printed_line(value, Style::Readable)? };
             if self.column + 1 + char_count(&flat) + after <= WIDTH {
                 self.push(" ");
             } else {
                 self.line(indent);
             }
-            self.value(heap, value, after)?;
+            match hidden {
+                true => self.push(HIDDEN),
+                false => self.value(heap, value, after)?,
+            }
             if !last {
                 self.push(",");
                 self.line(indent);

@@ -130,19 +130,28 @@ fn by_character(pairs: &[(&str, &str)]) -> Value {
 
 /// The texts of all arguments with spaces between them.
 fn joined(heap: &mut Heap, args: &[Value], style: Style, end: &str) -> Res<String> {
+    join(heap, args, end, |heap, value| heap.printed(value, style, false))
+}
+
+fn join(
+    heap: &mut Heap,
+    args: &[Value],
+    end: &str,
+    text: impl Fn(&mut Heap, &Value) -> Res<String>,
+) -> Res<String> {
     let mut out = String::new();
     for (at, value) in args.iter().enumerate() {
         if at > 0 {
             out.push(' ');
         }
-        out.push_str(&heap.printed(value, style, false)?);
+        out.push_str(&text(heap, value)?);
     }
     out.push_str(end);
     Ok(out)
 }
 
 fn show(heap: &mut Heap, args: &[Value], style: Style, end: &str) -> Res {
-    let text = joined(heap, args, style, end)?;
+    let text = join(heap, args, end, |heap, value| heap.printed_line(value, style))?;
     heap.print(&text)?;
     Ok(Value::Nil)
 }

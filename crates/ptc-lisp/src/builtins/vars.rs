@@ -270,6 +270,15 @@ pub(crate) fn meta(heap: &mut Heap, name: Name) -> Res {
     facts.into_meta(heap, name)
 }
 
+/// The parameter lists, as text, and the docstring that the text of a definition gives a function.
+pub(crate) fn described(text: &str, name: &str) -> (Vec<String>, Option<String>) {
+    let facts = Facts::written(text, name);
+    let params = facts.arglists.iter().map(|form| {
+        text.get(form.span.start as usize..form.span.end as usize).unwrap_or_default().to_owned()
+    });
+    (params.collect(), facts.doc)
+}
+
 /// What a definition says about itself.
 #[derive(Debug, Default)]
 struct Facts {

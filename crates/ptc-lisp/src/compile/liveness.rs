@@ -132,6 +132,7 @@ fn mark(node: &mut Node, live: &mut Live) {
         | NodeKind::HasGlobal(_)
         | NodeKind::Builtin(_)
         | NodeKind::Data(_)
+        | NodeKind::Context(_)
         | NodeKind::History(_) => {}
     }
 }

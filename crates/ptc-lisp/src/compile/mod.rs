@@ -204,6 +204,11 @@ impl<'c> Builder<'c> {
                 self.emit(Op::Data { dst, at });
                 Ok(())
             }
+            NodeKind::Context(name) => {
+                let at = self.compiler.pool.constant(&Const::Keyword(name.clone()));
+                self.emit(Op::Data { dst, at });
+                Ok(())
+            }
             NodeKind::History(nth) => {
                 self.emit(Op::History { dst, nth: *nth });
                 Ok(())

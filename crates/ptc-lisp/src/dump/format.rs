@@ -1,4 +1,4 @@
-//! The numbers of the format. They are part of version 1 and never change: a new thing takes a new
+//! The numbers of the format. They have been there since version 1 and never change: a new thing takes a new
 //! number, an old number is never used for something else.
 
 use super::DumpError;
@@ -9,8 +9,12 @@ use crate::value::CellKind;
 /// The first bytes of every dump.
 pub(super) const MAGIC: &[u8; 4] = b"PTCM";
 
-/// The version this build writes; it reads all up to this one.
-pub(super) const VERSION: u64 = 1;
+/// The version of a machine whose host has set nothing that version 1 does not know.
+pub(super) const PLAIN: u64 = 1;
+
+/// The latest version, which adds what hosts set for the programs to come. It is written where it is
+/// needed; this build reads all up to this one.
+pub(super) const VERSION: u64 = 2;
 
 /// Gives every variant of an enumeration its number, both ways. A variant without one does not compile.
 macro_rules! numbered {
@@ -153,6 +157,18 @@ pub(super) mod state {
     pub const REFUSED: u8 = 5;
     /// Stands before the state of a fiber inside of `binding`: what it put in front follows.
     pub const BOUND: u8 = 6;
+}
+
+/// What hosts set for the programs to come, as bits of one byte.
+pub(super) mod lasting {
+    /// Printed lines leave out what is behind the firewall.
+    pub const FIREWALL: u8 = 1;
+    /// The host may take back a program.
+    pub const TAKES_BACK: u8 = 2;
+    /// Results show through `ctx/`.
+    pub const OVERLAYS: u8 = 4;
+    /// The latest value is only a beginning.
+    pub const HISTORY_CUT: u8 = 8;
 }
 
 /// JSON values.

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::DumpError;
 use super::bytes::{In, Read, checksum};
-use super::format::{MAGIC, VERSION};
+use super::format::{MAGIC, PLAIN, VERSION};
 use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Linked, Op, Unit};
 use crate::limits::Limits;
@@ -28,6 +28,7 @@ pub(super) enum Slot {
 
 /// A dump being read.
 pub(super) struct Reader<'b> {
+    pub version: u64,
     pub input: In<'b>,
     pub machine: Machine,
     texts: Vec<&'b str>,
@@ -69,8 +70,10 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Read<Machine> {
 }
 
 fn read_machine(bytes: &[u8], limits: &Limits) -> Read<Machine> {
+    let (version, input) = body(bytes)?;
     let mut reader = Reader {
-        input: In::new(body(bytes)?),
+        version,
+        input: In::new(input),
         machine: Machine::new(limits.clone()),
         texts: Vec::new(),
         names: Vec::new(),
@@ -103,19 +106,19 @@ fn read_machine(bytes: &[u8], limits: &Limits) -> Read<Machine> {
     Ok(reader.machine)
 }
 
-/// What stands between the version and the checksum.
-fn body(bytes: &[u8]) -> Read<&[u8]> {
+/// The version, and what stands between it and the checksum.
+fn body(bytes: &[u8]) -> Read<(u64, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(DumpError::NotADump)?;
     let mut version = In::new(rest);
-    match version.int()? {
-        VERSION => {}
-        other => return Err(DumpError::Version(other)),
+    let version = version.int()?;
+    if !(PLAIN..=VERSION).contains(&version) {
+        return Err(DumpError::Version(version));
     }
     let (written, sum) = bytes.split_last_chunk::<8>().ok_or(DumpError::Truncated)?;
     if checksum(written) != u64::from_le_bytes(*sum) {
         return Err(DumpError::Checksum);
     }
-    written.get(MAGIC.len() + 1..).ok_or(DumpError::Truncated)
+    written.get(MAGIC.len() + 1..).map(|body| (version, body)).ok_or(DumpError::Truncated)
 }
 
 impl<'b> Reader<'b> {

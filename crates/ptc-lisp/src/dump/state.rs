@@ -113,6 +113,35 @@ impl<'m> Writer<'m> {
         if machine.running {
             self.program();
         }
+        if self.lasts() {
+            self.lasting();
+        }
+    }
+
+    /// Whether the host has set anything for the programs to come.
+    pub(super) fn lasts(&self) -> bool {
+        let lasting = &self.machine.lasting;
+        self.lasting_bits() != 0 || lasting.history_bytes.is_some() || !lasting.overlay.is_nil()
+    }
+
+    fn lasting_bits(&self) -> u8 {
+        use format::lasting as bit;
+        let lasting = &self.machine.lasting;
+        let flags = [
+            (self.machine.heap.firewall, bit::FIREWALL),
+            (lasting.takes_back, bit::TAKES_BACK),
+            (lasting.overlays, bit::OVERLAYS),
+            (lasting.history_cut, bit::HISTORY_CUT),
+        ];
+        flags.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
+    }
+
+    /// What the host has set; what taking back a program needs is not in it.
+    fn lasting(&mut self) {
+        let machine = self.machine;
+        self.out.byte(self.lasting_bits());
+        self.out.option(machine.lasting.history_bytes, |out, bytes| out.size(bytes));
+        self.value(&machine.lasting.overlay);
     }
 
     /// What is known about a definition besides its name and value.
@@ -376,7 +405,27 @@ impl Reader<'_> {
         self.machine.heap.object_methods = self.value()?;
         self.machine.heap.journal = self.table(Reader::value)?;
         self.machine.running = self.input.bool()?;
-        if self.machine.running { self.program() } else { Ok(()) }
+        if self.machine.running {
+            self.program()?;
+        }
+        if self.version > format::PLAIN { self.lasting() } else { Ok(()) }
+    }
+
+    /// See [`Writer::lasting`].
+    fn lasting(&mut self) -> Read {
+        use format::lasting as bit;
+        let bits = self.input.byte()?;
+        if bits >= bit::HISTORY_CUT << 1 {
+            return Err(DumpError::damaged("the host has set something unknown"));
+        }
+        let is = |bit: u8| bits & bit != 0;
+        self.machine.heap.firewall = is(bit::FIREWALL);
+        let lasting = &mut self.machine.lasting;
+        (lasting.takes_back, lasting.overlays) = (is(bit::TAKES_BACK), is(bit::OVERLAYS));
+        lasting.history_cut = is(bit::HISTORY_CUT);
+        lasting.history_bytes = self.input.option(|input| input.small())?;
+        self.machine.lasting.overlay = self.value()?;
+        Ok(())
     }
 
     fn slot(&mut self) -> Read<u32> {

@@ -44,7 +44,7 @@ impl Machine {
         for unit in self.units.iter().flatten() {
             unit.consts.iter().for_each(|value| census.visit(value));
         }
-        self.heap.roots().for_each(|value| census.visit(value));
+        self.heap.roots().chain(self.lasting.roots()).for_each(|value| census.visit(value));
         self.pending.iter().for_each(|call| census.visit(&call.args));
         census.visit(&self.result);
         census.fiber(&self.fiber);

@@ -8,8 +8,10 @@ mod answer;
 mod call;
 mod census;
 pub(crate) mod fiber;
+mod history;
 pub(crate) mod library;
 mod link;
+pub(crate) mod memory;
 mod ops;
 mod run;
 mod schedule;
@@ -30,11 +32,12 @@ use crate::interchange::{Keys, from_json, from_json_text};
 use crate::limits::Limits;
 use crate::names::Names;
 use crate::reader::{ReadLimits, read_all};
-use crate::value::{ExObj, Table, Value};
+use crate::value::{ExObj, Value};
 pub use answer::Answer;
 pub(crate) use census::room;
 use fiber::Fiber;
 pub(crate) use library::is_core;
+pub use memory::Function;
 
 /// Why a fiber stopped.
 #[derive(Debug)]
@@ -142,6 +145,8 @@ pub struct Machine {
     pub(crate) census_at: usize,
     /// Whether the native that runs now has asked for a census before.
     pub(crate) reclaimed: bool,
+    /// What outlives a program besides definitions.
+    pub(crate) lasting: memory::Lasting,
 }
 
 impl Machine {
@@ -172,6 +177,7 @@ impl Machine {
             stop_at: 0,
             census_at,
             reclaimed: false,
+            lasting: memory::Lasting::default(),
         }
     }
 
@@ -201,13 +207,7 @@ impl Machine {
     /// Gives a program one more input, as JSON text.
     pub fn add_data_json(&mut self, name: &str, text: &str) -> Result<(), Error> {
         let value = self.kept(|heap| from_json_text(heap, text, Keys::Keywords))?;
-        let name = self.heap.keyword(name);
-        let mut all: Table<Value> = match &self.data {
-            Value::Map(body) => body.table.clone(),
-            _ => Table::default(),
-        };
-        all.insert(name, value);
-        self.data = Value::map(all);
+        self.put_input(name, value);
         Ok(())
     }
 
@@ -318,6 +318,7 @@ impl Machine {
         self.running = false;
         self.late = None;
         self.heap.start_program();
+        self.lasting.start_program();
         self.drop_unused_units();
     }
 
@@ -326,13 +327,14 @@ impl Machine {
         self.running = false;
         self.heap.flush_prints();
         if keep {
-            self.heap.globals.commit();
+            self.commit();
             let tools = self.manifest.tools().into_iter().map(str::to_owned);
             self.carried.extend(tools);
             self.carried.sort_unstable();
             self.carried.dedup();
         } else {
             self.heap.globals.rollback();
+            self.heap.steps.clear();
         }
         self.fiber = Fiber::new();
         self.fibers.clear();
@@ -390,21 +392,6 @@ impl Machine {
     /// The text of the program that was loaded last.
     pub fn source(&self) -> &str {
         &self.source
-    }
-
-    /// An input by name: as written, else with underscores for hyphens or the other way round.
-    fn input(&mut self, name: &Value) -> Value {
-        let Some(text) = name.as_str() else { return Value::Nil };
-        let data = self.data.clone();
-        for spelling in [text.to_owned(), text.replace('-', "_"), text.replace('_', "-")] {
-            let key = self.heap.keyword(&spelling);
-            let found = crate::builtins::lookup::get_or(&mut self.heap, &data, &key, &Value::Unbound);
-            match found {
-                Ok(Value::Unbound) | Err(_) => {}
-                Ok(value) => return value,
-            }
-        }
-        Value::Nil
     }
 }
 

@@ -122,8 +122,7 @@ impl Machine {
         let keep = signal != Signal::Fail;
         self.end(keep);
         if keep && signal == Signal::Value {
-            self.history.insert(0, value);
-            self.history.truncate(3);
+            self.remember(value);
         }
         Step::Done(signal)
     }

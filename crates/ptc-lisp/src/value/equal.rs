@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use num_traits::ToPrimitive;
 
+use super::meter::address;
 use super::order::big_with_float;
 use super::{Items, MapObj, Meter, SortedObj, Table, Text, Value, ledger};
 
@@ -30,6 +31,14 @@ pub fn same_key(a: &Value, b: &Value) -> bool {
         (Value::Str(a), Value::Str(b)) => same_text(a, b),
         _ if a.is_scalar() != b.is_scalar() => false,
         _ => same_parts_of_keys(a, b),
+    }
+}
+
+/// Whether two values are one and the same, or scalars that no program can tell apart.
+pub fn is_same(a: &Value, b: &Value) -> bool {
+    match (address(a), address(b)) {
+        (None, None) => same_key(a, b),
+        (a, b) => a == b,
     }
 }
 

@@ -20,6 +20,7 @@ pub mod seq;
 pub mod table;
 pub mod text;
 pub mod time;
+pub mod written;
 
 use std::cell::RefCell;
 use std::rc::Rc;

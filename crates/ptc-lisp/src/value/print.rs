@@ -7,6 +7,7 @@ use num_bigint::BigInt;
 use super::{CellKind, ExObj, Items, Value};
 use crate::builtins::full_name;
 use crate::names::Names;
+use crate::view::is_hidden_name;
 
 /// Strings inside collections: quoted, or as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Printer<'a> {
     limit: usize,
     fuel: u64,
     work: usize,
+    /// Whether what stands under a key that begins with `_` is left out.
+    masked: bool,
     out: String,
 }
 
@@ -42,13 +45,24 @@ pub fn pr_str(value: &Value, names: &Names) -> String {
 impl<'a> Printer<'a> {
     /// A printer that stops once `limit` bytes are exceeded.
     pub fn new(names: &'a Names, style: Style, limit: usize) -> Self {
-        Printer { names, style, limit, fuel: u64::MAX, work: 0, out: String::new() }
+        Printer { names, style, limit, fuel: u64::MAX, work: 0, masked: false, out: String::new() }
     }
 
     /// The printer, stopping also once big integers took more work than `fuel`.
     pub fn with_fuel(mut self, fuel: u64) -> Self {
         self.fuel = fuel;
         self
+    }
+
+    /// The printer, with [`HIDDEN`] in place of what stands under a key that begins with `_`.
+    pub fn masked(mut self, masked: bool) -> Self {
+        self.mask(masked);
+        self
+    }
+
+    /// See [`Printer::masked`].
+    pub fn mask(&mut self, masked: bool) {
+        self.masked = masked;
     }
 
     /// The work that big integers took: finding decimal digits takes quadratic time.
@@ -283,9 +297,25 @@ impl<'a> Printer<'a> {
             }
             self.value(key)?;
             self.out.push(' ');
-            self.value(value)?;
+            if self.masked && is_hidden_key(key, self.names) {
+                self.text(HIDDEN)?;
+            } else {
+                self.value(value)?;
+            }
         }
         self.text("}")
+    }
+}
+
+/// What is shown in place of a value behind the firewall.
+pub const HIDDEN: &str = "<Firewalled>";
+
+/// Whether the firewall hides what stands under a key.
+pub fn is_hidden_key(key: &Value, names: &Names) -> bool {
+    match key {
+        Value::Str(text) => is_hidden_name(text.as_str()),
+        Value::Kw(name) | Value::Sym(name) => is_hidden_name(names.text(*name)),
+        _ => false,
     }
 }
 

@@ -1,0 +1,87 @@
+//! Values of earlier programs, made to fit: `*1 *2 *3` keep the beginning of what is too large.
+
+use crate::names::Names;
+use crate::value::print::{Printer, Style};
+use crate::value::written::written;
+use crate::value::{Items, Value};
+
+/// What is put behind a text that was cut.
+const MORE: &str = "...";
+
+/// A value of at most about `limit` bytes of text: itself, or its beginning. Also says whether it was cut.
+pub(super) fn fitted(value: Value, names: &Names, limit: usize) -> (Value, bool) {
+    if written(&value, names, limit) <= limit {
+        return (value, false);
+    }
+    (cut(&value, names, limit), true)
+}
+
+/// Recurses into the first part that does not fit; values nest no deeper than the machine allows.
+fn cut(value: &Value, names: &Names, limit: usize) -> Value {
+    let room = limit.saturating_sub(2);
+    match value {
+        Value::Str(text) => Value::string(beginning(text.as_str(), room)),
+        Value::Map(body) => Value::map_of(entries(body.table.iter(), names, room)),
+        Value::Sorted(body) if !body.is_set => {
+            Value::map_of(entries(body.entries.iter().map(|(key, value)| (key, value)), names, room))
+        }
+        Value::Vec(_) => Value::vector(items(value, names, room)),
+        Value::Set(_) | Value::Sorted(_) => Value::set_of(items(value, names, room)),
+        Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => {
+            Value::list(items(value, names, room))
+        }
+        _ => {
+            let mut printer = Printer::new(names, Style::Readable, room).with_fuel(limit as u64);
+            // What came before the limit is wanted.
+            let _ = printer.value(value);
+            Value::string(beginning(&printer.finish(), room))
+        }
+    }
+}
+
+/// Less than this is not worth a part of its own.
+const LEAST: usize = 8;
+
+fn items(value: &Value, names: &Names, mut room: usize) -> Vec<Value> {
+    let mut out = Vec::new();
+    let mut walk = Items::over(value).unwrap_or(Items::Empty);
+    while let Ok(Some(item)) = walk.next() {
+        let bytes = written(&item, names, room) + 1;
+        if bytes > room {
+            if room >= LEAST {
+                out.push(cut(&item, names, room));
+            }
+            break;
+        }
+        room -= bytes;
+        out.push(item);
+    }
+    out
+}
+
+fn entries<'v>(
+    entries: impl Iterator<Item = (&'v Value, &'v Value)>,
+    names: &Names,
+    mut room: usize,
+) -> Vec<(Value, Value)> {
+    let mut out = Vec::new();
+    for (key, value) in entries {
+        let key_bytes = written(key, names, room) + 3;
+        let bytes = key_bytes.saturating_add(written(value, names, room));
+        if bytes > room {
+            if room >= key_bytes.saturating_add(LEAST) {
+                out.push((key.clone(), cut(value, names, room - key_bytes)));
+            }
+            break;
+        }
+        room -= bytes;
+        out.push((key.clone(), value.clone()));
+    }
+    out
+}
+
+/// The beginning of a text with a sign that there was more, at most `limit` bytes.
+fn beginning(text: &str, limit: usize) -> String {
+    let end = text.floor_char_boundary(limit.saturating_sub(MORE.len()));
+    format!("{}{MORE}", &text[..end])
+}

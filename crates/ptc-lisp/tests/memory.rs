@@ -1,0 +1,318 @@
+//! A machine between programs, as hosts see it: views, memory, history, journal, inputs, the firewall.
+
+use ptc_lisp::Limits;
+use ptc_lisp::machine::{Function, Machine, Signal, Step};
+use ptc_lisp::view::{Bounds, Glimpse, Part, View};
+use serde_json::json;
+
+/// Runs a program to its end; gives its value, or the message of its error.
+fn run(machine: &mut Machine, source: &str) -> String {
+    if let Err(error) = machine.load(source) {
+        return error.to_string();
+    }
+    loop {
+        match machine.run(1000) {
+            Step::Yield => {}
+            Step::Done(Signal::Fail) => return format!("failed with {}", machine.value()),
+            Step::Done(_) => return machine.value(),
+            Step::Failed(error) => return error.to_string(),
+            Step::Calls(calls) => panic!("{source} calls {calls:?}"),
+        }
+    }
+}
+
+fn machine() -> Machine {
+    Machine::new(Limits::default())
+}
+
+/// The machine after a dump and a load.
+fn moved(machine: &Machine) -> Machine {
+    let bytes = machine.dump().expect("it can be written");
+    Machine::load_dump(&bytes, &Limits::default()).expect("it can be loaded")
+}
+
+fn view(source: &str, bounds: &Bounds) -> View {
+    let mut machine = machine();
+    run(&mut machine, source);
+    machine.view_result(bounds)
+}
+
+fn text(text: &str) -> View {
+    View::Str { text: text.to_owned(), chars: text.chars().count() }
+}
+
+#[test]
+fn views_keep_the_kinds_of_values() {
+    let whole = |items: Vec<View>| Part { total: items.len(), items, open: false };
+    let keyword = |name: &str| View::Keyword(name.to_owned());
+    let cases = [
+        ("nil", View::Nil),
+        ("[true 1 1.5 \"a\" :k 'x]", {
+            let parts = [View::Bool(true), View::Int(1), View::Float(1.5), text("a"), keyword("k")];
+            View::Vector(whole(parts.into_iter().chain([View::Symbol("x".to_owned())]).collect()))
+        }),
+        ("(* 10000000000N 10000000000N)", View::Big("100000000000000000000".to_owned())),
+        ("(map inc [1 2])", View::List(whole(vec![View::Int(2), View::Int(3)]))),
+        ("#{:a}", View::Set(whole(vec![keyword("a")]))),
+        ("{:a nil}", View::Map { entries: vec![(keyword("a"), View::Nil)], total: 1 }),
+        (
+            "(java.time.LocalDate/parse \"2026-01-02\")",
+            View::Time { text: "2026-01-02".to_owned(), class: "LocalDate" },
+        ),
+        ("(fn [a b & more] a)", View::Opaque("#fn[%1 %2 & %&]".to_owned())),
+        ("(def x 1)", View::Opaque("#'x".to_owned())),
+        ("inc", View::Opaque("#<builtin>".to_owned())),
+        ("(atom {:n 1})", View::Opaque("#<atom {:n 1}>".to_owned())),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(view(source, &Bounds::default()), expected, "{source}");
+    }
+}
+
+#[test]
+fn views_are_bounded_and_say_how_much_there_is() {
+    let bounds = Bounds { items: 2, string_chars: 3, depth: 2, ..Bounds::default() };
+    let View::Vector(part) = view("[\"abcdef\" [[1 2 3]] 3 4]", &bounds) else { panic!("a vector") };
+    assert_eq!((part.items.len(), part.total), (2, 4));
+    assert_eq!(part.items[0], View::Str { text: "abc".to_owned(), chars: 6 });
+    let deep = Part { items: Vec::new(), total: 3, open: false };
+    assert_eq!(part.items[1], View::Vector(Part { items: vec![View::Vector(deep)], total: 1, open: false }));
+    // An endless sequence in a definition is not walked.
+    let mut machine = Machine::new(Limits { memory: 1 << 20, ..Limits::default() });
+    run(&mut machine, "(def xs (iterate inc 1)) (take 3 xs)");
+    let View::List(part) = machine.view_definition("xs", &bounds).expect("it is defined") else {
+        panic!("a list")
+    };
+    assert!(part.open && part.items.len() == 2, "{part:?}");
+    // Shared parts make a tree of 2^40 leaves.
+    run(&mut machine, "(def tree (reduce (fn [t _] [t t]) 1 (range 40))) nil");
+    let wide = Bounds { items: 50, depth: 60, ..Bounds::default() };
+    assert!(machine.view_definition("tree", &wide).is_some_and(|view| !view.is_whole()));
+    assert!(machine.memory_bytes() > 1 << 20);
+}
+
+#[test]
+fn sorted_views_choose_entries_by_key() {
+    let bounds = Bounds { items: 2, sorted: true, ..Bounds::default() };
+    let entries = |view: View| match view {
+        View::Map { entries, total } => (entries, total),
+        other => panic!("a map, not {other:?}"),
+    };
+    let keyword = |name: &str| View::Keyword(name.to_owned());
+    let expected = (vec![(keyword("a"), View::Int(2)), (keyword("b"), View::Int(3))], 3);
+    assert_eq!(entries(view("{:c 1 :a 2 :b 3}", &bounds)), expected);
+    assert_eq!(entries(View::of_json(&json!({"c": 1, "a": 2, "b": 3}), &bounds)), expected);
+}
+
+#[test]
+fn the_firewall_hides_what_stands_under_names_with_an_underscore() {
+    let hidden = View::Map { entries: vec![(View::Keyword("_ssn".to_owned()), View::Hidden)], total: 1 };
+    let bounds = Bounds::default();
+    assert_eq!(view("{:_ssn \"123\"}", &bounds), hidden);
+    assert_eq!(View::of_json(&json!({"_ssn": "123"}), &bounds), hidden);
+    let open = Bounds { firewall: false, ..bounds.clone() };
+    let shown = View::Map { entries: vec![(View::Keyword("_ssn".to_owned()), text("123"))], total: 1 };
+    assert_eq!(view("{:_ssn \"123\"}", &open), shown);
+    assert_eq!(View::of_json(&json!({"_ssn": "123"}), &open), shown);
+    let mut machine = machine();
+    machine.set_data(&json!({"_key": "123", "n": 1})).expect("data");
+    run(&mut machine, "(def _tmp \"123\") (def box (atom {\"_ssn\" \"123\"}))");
+    assert_eq!(machine.view_data("_key", &bounds), Some(View::Hidden));
+    assert_eq!(machine.view_data("n", &bounds), Some(View::Int(1)));
+    assert_eq!(machine.view_data("missing", &bounds), None);
+    assert_eq!(machine.view_definition("_tmp", &bounds), Some(View::Hidden));
+    let text = View::Opaque("#<atom {\"_ssn\" <Firewalled>}>".to_owned());
+    assert_eq!(machine.view_definition("box", &bounds), Some(text));
+    assert_eq!(machine.data_names(), ["_key", "n"]);
+}
+
+#[test]
+fn printed_lines_leave_out_what_is_behind_the_firewall() {
+    let cases = [
+        ("(println {:a 1 :_b \"123\"} [{\"_c\" \"123\"}])", "{:a 1, :_b <Firewalled>} [{_c <Firewalled>}]"),
+        ("(prn (sorted-map :_b \"123\"))", "{:_b <Firewalled>}"),
+        ("(print {:_b {:c \"123\"}})", "{:_b <Firewalled>}"),
+        ("(pr {:x/_b \"123\"})", "{:x/_b <Firewalled>}"),
+        ("(clojure.pprint/pprint {:_b \"123\" :c 1})", "{:_b <Firewalled>, :c 1}"),
+        // Text belongs to the program.
+        ("(println (pr-str {:_b 1}) (str {:_b 2}) (with-out-str (pr {:_b 3})))", "{:_b 1} {:_b 2} {:_b 3}"),
+    ];
+    let mut machine = machine();
+    machine.set_firewall(true);
+    for (source, line) in cases {
+        machine = moved(&machine);
+        run(&mut machine, source);
+        assert_eq!(machine.prints().join("\n"), line, "{source}");
+    }
+    let long = "(clojure.pprint/pprint {:_b (vec (range 80)) :c (vec (range 40))})";
+    run(&mut machine, long);
+    assert!(
+        machine.prints().join("\n").starts_with("{:_b <Firewalled>,\n :c\n [0"),
+        "{:?}",
+        machine.prints()
+    );
+    machine.set_firewall(false);
+    run(&mut machine, "(println {:_b 1})");
+    assert_eq!(machine.prints(), ["{:_b 1}"]);
+}
+
+#[test]
+fn glimpses_have_the_end_and_the_size() {
+    let bounds = Bounds { items: 2, tail: 2, ..Bounds::default() };
+    let mut machine = machine();
+    run(&mut machine, "(vec (range 100 110))");
+    let glimpse = machine.glimpse_result(&bounds);
+    assert_eq!((glimpse.tail, glimpse.bytes), (vec![View::Int(108), View::Int(109)], 41));
+    let glimpse = Glimpse::of_json(&json!([1, 2, 3]), &bounds);
+    assert_eq!((glimpse.tail, glimpse.bytes), (vec![View::Int(3)], 7));
+}
+
+#[test]
+fn changed_names_are_those_the_program_defined_or_changed() {
+    let mut machine = machine();
+    // Programs one after the other, with what each changes.
+    let programs: [(&str, &[&str]); 9] = [
+        ("(def b 1) (defn a [x] x) (def state (atom 0))", &["a", "b", "state"]),
+        ("(+ b 1)", &[]),
+        ("(def b 1)", &["b"]),
+        ("(swap! state inc)", &["state"]),
+        ("(def ^:dynamic *d* 1)", &["*d*"]),
+        ("(binding [*d* 2] *d*)", &[]),
+        ("(def b 2) (/ 1 0)", &[]),
+        ("(def b 2) (fail :no)", &[]),
+        ("(def c 3) (return 1)", &["c"]),
+    ];
+    for (source, names) in programs {
+        run(&mut machine, source);
+        assert_eq!(machine.changed(), names, "{source}");
+    }
+}
+
+#[test]
+fn a_program_that_ended_well_can_be_taken_back() {
+    let mut machine = machine();
+    machine.set_takes_back(true);
+    machine.set_overlay(true);
+    run(&mut machine, "(def n 1) (def state (atom [1])) {:seen 1}");
+    let program = "(def n 2) (def m 3) (swap! state conj 2) {:seen 2}";
+    run(&mut machine, program);
+    assert!(machine.take_back());
+    assert_eq!(machine.definitions(), ["n", "state"]);
+    assert_eq!(run(&mut machine, "[n @state *1 ctx/seen]"), "[1 [1] {:seen 1} 1]");
+    assert!(machine.changed().is_empty());
+    // Once, and not after the next program was loaded or one that failed.
+    run(&mut machine, program);
+    machine.load("n").expect("it compiles");
+    assert!(!machine.take_back());
+    run(&mut machine, program);
+    assert!(machine.take_back() && !machine.take_back());
+    run(&mut machine, "(def n 5) (/ 1 0)");
+    assert!(!machine.take_back());
+    assert_eq!(run(&mut machine, "n"), "2");
+}
+
+#[test]
+fn memory_is_measured_as_text() {
+    let mut machine = machine();
+    assert_eq!(machine.memory_bytes(), 0);
+    run(&mut machine, "(def xs [1 \"a\"])");
+    assert_eq!(machine.memory_bytes(), "xs".len() + "[1 \"a\"]".len());
+    let before = machine.memory_bytes();
+    let function = "(defn f \"Doubles.\" [x & more] (* 2 x))";
+    run(&mut machine, function);
+    assert!(machine.memory_bytes() >= before + function.len());
+    assert_eq!(moved(&machine).memory_bytes(), machine.memory_bytes());
+}
+
+#[test]
+fn functions_say_what_they_take() {
+    let mut machine = machine();
+    run(
+        &mut machine,
+        "(defn f \"Doubles.\" [x & more] (* 2 x)) (defn g ([] 1) ([{:keys [a]} b] a)) (def n 1)",
+    );
+    let f = Function { params: vec!["[x & more]".to_owned()], doc: Some("Doubles.".to_owned()) };
+    assert_eq!(machine.function("f"), Some(f));
+    let params = vec!["[]".to_owned(), "[{:keys [a]} b]".to_owned()];
+    assert_eq!(machine.function("g"), Some(Function { params, doc: None }));
+    assert_eq!(machine.function("n"), None);
+    let shown = machine.view_definition("f", &Bounds::default());
+    assert_eq!(shown, Some(View::Opaque("#fn[x & more]".to_owned())));
+}
+
+#[test]
+fn hosts_define_and_read_definitions_as_json() {
+    let mut machine = machine();
+    machine.define_json("rows", &json!([{"id": 1}])).expect("it is defined");
+    assert_eq!(run(&mut machine, "(:id (first rows))"), "1");
+    // A failing program does not take away what the host defined.
+    run(&mut machine, "(def rows 2) (/ 1 0)");
+    assert_eq!(machine.definition_json("rows"), Some(json!([{"id": 1}])));
+    assert_eq!(machine.definition_json("other"), None);
+}
+
+#[test]
+fn earlier_values_are_cut_to_size() {
+    let cases = [
+        ("\"0123456789abcdefghijklmnopqrstuvwxyz\"", "\"0123456789abcde...\""),
+        ("(vec (range 100))", "[0 1 2 3 4 5 6 7 8]"),
+        ("[1 2 \"0123456789abcdefghijkl\"]", "[1 2 \"012345678...\"]"),
+        ("{:a \"0123456789abcdefghijkl\"}", "{:a \"01234567...\"}"),
+        ("(map inc (range 100))", "(1 2 3 4 5 6 7 8 9)"),
+        ("12", "12"),
+    ];
+    let mut machine = machine();
+    machine.set_history_bytes(Some(20));
+    for (source, kept) in cases {
+        let value = run(&mut machine, source);
+        assert_eq!(machine.history_is_whole(), value == kept, "{source}");
+        machine = moved(&machine);
+        assert_eq!(machine.history_is_whole(), value == kept, "{source}");
+        assert_eq!(run(&mut machine, "(return *1)"), kept, "{source}");
+    }
+    machine.set_history_bytes(None);
+    run(&mut machine, "(range 100)");
+    assert!(machine.history_is_whole());
+    assert_eq!(run(&mut machine, "(count *1)"), "100");
+}
+
+#[test]
+fn the_journal_survives_a_failing_program_and_summaries_do_not() {
+    let mut machine = machine();
+    machine.set_journal(&json!({"old": {"n": 1}})).expect("a journal");
+    run(&mut machine, "(task \"new\" [(:n (task \"old\" (/ 1 0)))]) (step-done \"1\" \"begun\") (/ 1 0)");
+    assert_eq!(machine.journal(), json!({"old": {"n": 1}, "new": [1]}));
+    assert!(machine.take_steps().is_empty());
+    let mut machine = moved(&machine);
+    run(&mut machine, "(step-done \"1\" \"begun\") (task-reset \"old\")");
+    assert_eq!(machine.take_steps(), [("1".to_owned(), "begun".to_owned())]);
+    assert!(machine.take_steps().is_empty());
+    assert_eq!(machine.journal(), json!({"new": [1]}));
+}
+
+#[test]
+fn inputs_and_budget_come_and_go() {
+    let mut machine = machine();
+    machine.set_input("fail", &json!({"reason": "timeout"})).expect("an input");
+    machine.set_budget(&json!({"turns": 3, "depth": {"max": 2}})).expect("a budget");
+    let program =
+        "[(:reason data/fail) (:turns (budget/remaining)) (get-in (budget/remaining) [:depth :max])]";
+    assert_eq!(run(&mut machine, program), "[\"timeout\" 3 2]");
+    assert!(machine.remove_input("fail") && !machine.remove_input("fail"));
+    assert_eq!(run(&mut machine, program), "[nil 3 2]");
+}
+
+#[test]
+fn results_show_through_the_drafts_context_and_nowhere_else() {
+    let mut machine = machine();
+    machine.set_data(&json!({"n": 1, "k": 2})).expect("data");
+    run(&mut machine, "{:n 10 \"total-sum\" 5}");
+    assert_eq!(run(&mut machine, "[ctx/n ctx/k data/n ctx/missing]"), "[1 2 1 nil]");
+    machine.set_overlay(true);
+    run(&mut machine, "{:n 10 \"total-sum\" 5}");
+    run(&mut machine, "{:n 20} (/ 1 0)");
+    run(&mut machine, "(return {:n 30})");
+    run(&mut machine, "[1 2]");
+    let mut machine = moved(&machine);
+    assert_eq!(run(&mut machine, "[ctx/n ctx/k data/n data/total-sum ctx/total_sum]"), "[10 2 1 nil 5]");
+}
