@@ -26,3 +26,5 @@ mod reply;
 mod run;
 mod step;
 mod tool;
+
+pub use chunk::{Chunk, ChunkError, Chunker};
