@@ -79,6 +79,10 @@
 ; ptc-only
 (get {"first_name" 1} :first-name)  ;=> 1
 ; ptc-only
+(:first-name {:first_name 1})  ;=> 1
+; ptc-only
+(:first_name {:first-name 1})  ;=> nil
+; ptc-only
 ({"a" 1} :a)  ;=> 1
 ; ptc-only
 (get-in {"u" {"n" 5}} [:u :n])  ;=> 5

@@ -108,20 +108,26 @@ pub(crate) fn in_table<'t, V>(table: &'t Table<V>, key: &Value, names: &Names) -
     counterparts(key, names).iter().flatten().find_map(|other| table.get(other))
 }
 
-/// Other spellings of a key: keyword for string and string for keyword, then underscores.
-fn counterparts(key: &Value, names: &Names) -> [Option<Value>; 2] {
+/// Other spellings of a key: keyword for string and string for keyword, then each with underscores.
+fn counterparts(key: &Value, names: &Names) -> [Option<Value>; 3] {
+    let keyword = |text: &str| names.find(text).map(Value::Kw);
     match key {
         Value::Kw(name) => {
             let text = names.text(*name);
-            [Some(Value::str(text)), underscored(text)]
+            let low = underscored(text);
+            [Some(Value::str(text)), low.as_deref().map(Value::str), low.as_deref().and_then(keyword)]
         }
-        Value::Str(text) => [names.find(text.as_str()).map(Value::Kw), underscored(text.as_str())],
-        _ => [None, None],
+        Value::Str(text) => {
+            let low = underscored(text.as_str());
+            let as_keyword = low.as_deref().and_then(keyword);
+            [keyword(text.as_str()), low.map(Value::string), as_keyword]
+        }
+        _ => [None, None, None],
     }
 }
 
-fn underscored(text: &str) -> Option<Value> {
-    text.contains('-').then(|| Value::string(text.replace('-', "_")))
+fn underscored(text: &str) -> Option<String> {
+    text.contains('-').then(|| text.replace('-', "_"))
 }
 
 /// The exact value of `key` in a map, vector or nil: what `update` reads.
