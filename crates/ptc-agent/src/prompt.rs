@@ -1,1 +1,0 @@
-//! Prompts, from cards in files.
