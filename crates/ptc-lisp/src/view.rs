@@ -103,7 +103,8 @@ pub struct Part {
 pub struct Glimpse {
     /// The value.
     pub view: View,
-    /// The last items of the outermost sequence that `view` does not show, at most [`Bounds::tail`].
+    /// The last items of the outermost sequence that `view` does not show, at most [`Bounds::tail`]; of a
+    /// string that `view` does not show whole, its last characters.
     pub tail: Vec<View>,
     /// How many bytes all of it is, written as text.
     pub bytes: usize,
@@ -164,6 +165,9 @@ impl Glimpse {
     /// A glimpse of a value.
     pub fn of(value: &Value, names: &Names, bounds: &Bounds) -> Glimpse {
         let view = View::of(value, names, bounds);
+        if let (Some(text), false, true) = (value.as_str(), view.is_whole(), bounds.tail > 0) {
+            return Glimpse { view, tail: vec![end_of(text)], bytes: written(value, names, BYTES) };
+        }
         let tail = last_items(value, shown(&view), bounds.tail)
             .iter()
             .map(|item| Painter { names, bounds, left: NODES }.value(item, 1))
@@ -174,6 +178,9 @@ impl Glimpse {
     /// A glimpse of JSON.
     pub fn of_json(json: &Json, bounds: &Bounds) -> Glimpse {
         let view = View::of_json(json, bounds);
+        if let (Some(text), false, true) = (json.as_str(), view.is_whole(), bounds.tail > 0) {
+            return Glimpse { view, tail: vec![end_of(text)], bytes: json_bytes(json, BYTES) };
+        }
         let items = json.as_array().map_or(&[][..], Vec::as_slice);
         let from = items.len().saturating_sub(bounds.tail).max(shown(&view)).min(items.len());
         let tail =
@@ -185,6 +192,14 @@ impl Glimpse {
     pub fn hidden() -> Glimpse {
         Glimpse { view: View::Hidden, tail: Vec::new(), bytes: 0 }
     }
+}
+
+/// The last characters of a string.
+fn end_of(text: &str) -> View {
+    const CHARS: usize = 40;
+    let from = text.char_indices().rev().nth(CHARS - 1).map_or(0, |(at, _)| at);
+    let text = text[from..].to_owned();
+    View::Str { chars: text.chars().count(), text }
 }
 
 fn shown(view: &View) -> usize {

@@ -1,0 +1,33 @@
+//! What a model is told after a turn: what its program gave, what went wrong, how many turns are left.
+//!
+//! Pure functions from plain structures to text. Whatever comes from programs, tools or data stands in an
+//! untrusted block; the words around it are ours.
+
+mod answer;
+mod complaint;
+mod execution;
+mod turn;
+
+pub(crate) use answer::{eval_error, eval_ok, protocol_error};
+pub(crate) use complaint::{
+    Invalid, direct_final_invalid, empty_reply, fenced_program, json_invalid, json_invalid_line,
+    multiple_blocks, no_program, return_invalid, rolled_back,
+};
+pub(crate) use execution::{Execution, error, execution, success};
+pub(crate) use turn::{TurnInfo, turn_info};
+
+use crate::render::{FormatOptions, Veil};
+
+/// How things are shown in a run: limits, and hidden texts to cover.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lens<'a> {
+    /// Limits.
+    pub options: &'a FormatOptions,
+    /// Hidden texts.
+    pub veil: &'a Veil,
+}
+
+/// Parts with blank lines between them; empty ones are left out.
+fn joined<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}

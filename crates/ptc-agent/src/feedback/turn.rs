@@ -1,0 +1,115 @@
+//! How many turns are left (3.45, 3.46).
+
+/// Where a run stands when a turn is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TurnInfo {
+    /// The turn that comes now, from 1.
+    pub turn: u32,
+    /// Work turns in all.
+    pub max_turns: u32,
+    /// Work turns left, the one that comes now among them.
+    pub work_left: u32,
+    /// Retry turns left, the one that comes now among them.
+    pub retry_left: u32,
+    /// Retry turns in all.
+    pub retry_total: u32,
+    /// Whether only few turns left are worth a word.
+    pub minimal: bool,
+}
+
+/// How many turns are left, in a line or two; empty where there is nothing to say.
+pub(crate) fn turn_info(info: &TurnInfo) -> String {
+    let TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal } = *info;
+    if max_turns <= 1 {
+        return String::new();
+    }
+    if minimal {
+        return minimal_info(info);
+    }
+    match (work_left, retry_left) {
+        (0, 0) => String::new(),
+        (0, 1) => format!(
+            "⚠️ Turn {turn}: last retry. There is no turn after it: end with (return value) in the expected \
+             shape, or (fail {{:reason … :message …}})."
+        ),
+        (0, left) => {
+            let attempt = retry_total.saturating_sub(left) + 1;
+            format!("Turn {turn}: retry {attempt}/{retry_total}, {left} left. End with (return value).")
+        }
+        (1, retries) => {
+            let corrections = match retries {
+                0 => String::new(),
+                1 => " One more attempt follows only to correct a rejected value.".to_owned(),
+                n => format!(" {n} more attempts follow only to correct a rejected value."),
+            };
+            format!(
+                "⚠️ Turn {turn}: last work turn. Do not call tools any more; end with (return value) or (fail \
+                 {{:reason … :message …}}) from what you have.{corrections}"
+            )
+        }
+        (work, retries) if retries > 0 => {
+            format!("Turn {turn} ({work} work turns + {} remaining)", counted(retries, "retry turn"))
+        }
+        (2, _) => format!(
+            "Turn {turn} of {max_turns} (2 remaining)\n⚠️ The turn after this one is the last: get what you still \
+             need now."
+        ),
+        (work, _) => format!("Turn {turn} of {max_turns} ({work} remaining)"),
+    }
+}
+
+fn minimal_info(info: &TurnInfo) -> String {
+    match (info.work_left, info.retry_left) {
+        (0, 0) => String::new(),
+        (0, left) => format!(";; {} remaining, call (return value)", counted(left, "retry turn")),
+        (left @ 1..=2, _) => format!(";; {} remaining, call (return value) in time", counted(left, "turn")),
+        _ => String::new(),
+    }
+}
+
+fn counted(count: u32, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(turn: u32, max_turns: u32, work_left: u32, retry_left: u32, retry_total: u32) -> TurnInfo {
+        TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal: false }
+    }
+
+    #[test]
+    fn r3_45_turn_info() {
+        assert_eq!(turn_info(&info(1, 1, 1, 0, 0)), "");
+        assert_eq!(turn_info(&info(2, 5, 4, 0, 0)), "Turn 2 of 5 (4 remaining)");
+        assert_eq!(turn_info(&info(2, 5, 4, 2, 2)), "Turn 2 (4 work turns + 2 retry turns remaining)");
+        assert_eq!(turn_info(&info(2, 5, 4, 1, 1)), "Turn 2 (4 work turns + 1 retry turn remaining)");
+        // Cases with a warning, and what they say.
+        let cases: [(TurnInfo, &[&str]); 5] = [
+            (info(4, 5, 2, 0, 0), &["Turn 4 of 5 (2 remaining)", "⚠️"]),
+            (info(5, 5, 1, 0, 0), &["⚠️ Turn 5", "last work turn", "return", "fail"]),
+            (info(5, 5, 1, 2, 2), &["last work turn", "2 more attempts"]),
+            (info(6, 5, 0, 2, 3), &["Turn 6: retry 2/3, 2 left"]),
+            (info(7, 5, 0, 1, 3), &["⚠️ Turn 7: last retry", "return"]),
+        ];
+        for (info, parts) in cases {
+            let text = turn_info(&info);
+            parts.iter().for_each(|part| assert!(text.contains(part), "{part} is not in {text}"));
+        }
+        assert!(!turn_info(&info(5, 5, 1, 0, 0)).contains("attempt"));
+    }
+
+    #[test]
+    fn r3_46_minimal_turn_info_speaks_only_near_the_end() {
+        let cases = [
+            (info(2, 5, 4, 0, 0), ""),
+            (info(4, 5, 2, 0, 0), ";; 2 turns remaining, call (return value) in time"),
+            (info(5, 5, 1, 2, 2), ";; 1 turn remaining, call (return value) in time"),
+            (info(6, 5, 0, 2, 2), ";; 2 retry turns remaining, call (return value)"),
+        ];
+        for (info, expected) in cases {
+            assert_eq!(turn_info(&TurnInfo { minimal: true, ..info }), expected);
+        }
+    }
+}

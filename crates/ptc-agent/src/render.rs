@@ -1,1 +1,0 @@
-//! The one renderer: everything a model sees of values passes it.

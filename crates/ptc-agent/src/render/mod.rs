@@ -1,0 +1,149 @@
+//! The one renderer: whatever a model sees of values passes here.
+//!
+//! Values come as [`View`]s, which are bounded and have left out what is behind the firewall; JSON of the host
+//! becomes a view first. A value that is too large to show becomes a handle ([`handle`]): Clojure that can be
+//! read, with type, count, size, shape, head and tail, and the way to all of it. Text of the world outside
+//! stands in a block that it cannot end ([`untrusted`]), and a [`Veil`] covers hidden texts that a program
+//! took out of their fields.
+
+mod clojure;
+mod handle;
+mod label;
+mod options;
+#[cfg(test)]
+mod properties;
+mod untrusted;
+mod veil;
+
+use ptc_lisp::view::{Bounds, View};
+use serde_json::Value as Json;
+
+pub(crate) use clojure::{key_text, quoted};
+pub(crate) use handle::{Preview, Reach, preview};
+pub(crate) use label::{label, type_name};
+pub use options::{FormatOptions, MissionLogIn};
+pub(crate) use untrusted::{block, neutralise};
+pub(crate) use veil::Veil;
+
+/// What is shown in place of a hidden value.
+pub(crate) const FIREWALLED: &str = "<Firewalled>";
+
+/// How much of a value may be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Items of each collection.
+    pub items: usize,
+    /// Characters of the whole text.
+    pub chars: usize,
+}
+
+impl Limits {
+    /// Samples in inventories (3.16).
+    pub const SAMPLE: Limits = Limits { items: 3, chars: 80 };
+    /// A value that is quoted in a complaint (3.34).
+    pub const RECEIVED: Limits = Limits { items: 20, chars: 200 };
+    /// A value in the mission log (12.5).
+    pub const LOGGED: Limits = Limits { items: 20, chars: 200 };
+    /// A value among the data of a text prompt (5.10).
+    pub const CONTEXT: Limits = Limits { items: 100, chars: 200 };
+
+    /// The bounds of a view that these limits need.
+    pub fn bounds(self, firewall: bool) -> Bounds {
+        let Limits { items, chars } = self;
+        Bounds { items, string_chars: chars, depth: 12, tail: 3, sorted: false, firewall }
+    }
+
+    /// The same for a sample, whose keys are sorted.
+    pub fn sample_bounds(self, firewall: bool) -> Bounds {
+        Bounds { sorted: true, tail: 0, ..self.bounds(firewall) }
+    }
+}
+
+/// A sample for an inventory: `[1 2 ...] (2/5)`, `"abc..." (80/200 chars)` (3.16).
+pub(crate) fn sample(view: &View, limits: Limits) -> String {
+    clojure::sample(view, limits)
+}
+
+/// The text of a view in at most about so many characters, cut only between values. It can be read as
+/// Clojure, also where something is left out: `[1 2 ...+98]`.
+pub(crate) fn brief(view: &View, limits: Limits) -> String {
+    clojure::fitted(view, limits).0
+}
+
+/// The same for JSON.
+pub(crate) fn brief_json(json: &Json, limits: Limits, firewall: bool) -> String {
+    brief(&View::of_json(json, &limits.bounds(firewall)), limits)
+}
+
+/// JSON as a model may see it: what stands under names that begin with `_` is replaced. JSON of hosts nests no
+/// deeper than its reader allowed.
+pub(crate) fn masked_json(json: &Json, firewall: bool) -> Json {
+    match json {
+        _ if !firewall => json.clone(),
+        Json::Array(items) => items.iter().map(|item| masked_json(item, true)).collect(),
+        Json::Object(fields) => {
+            let masked = fields.iter().map(|(key, value)| {
+                let hidden = ptc_lisp::view::is_hidden_name(key);
+                (key.clone(), if hidden { Json::from(FIREWALLED) } else { masked_json(value, true) })
+            });
+            Json::Object(masked.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Text cut by characters, with the totals behind it and `advice` on how to see more (3.40, 3.44). It ends
+/// with a whole line if that is not much less.
+pub(crate) fn cut(text: &str, chars: usize, advice: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(chars) else { return text.to_owned() };
+    let kept = &text[..end];
+    let line = kept.rfind('\n').filter(|at| *at >= end / 2);
+    let kept = line.map_or(kept, |at| &kept[..at]);
+    let between = if line.is_some() { "\n" } else { "" };
+    let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
+    format!("{kept}{between}... ({}/{} chars{advice})", kept.chars().count(), text.chars().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn r3_16_samples_are_short_and_say_how_much_there_is() {
+        let cases = [
+            (json!([1, 2, 3]), "[1 2 3]"),
+            (json!([1, 2, 3, 4, 5]), "[1 2 3 ...] (3/5)"),
+            (json!({"b": 1, "a": 2}), "{:a 2 :b 1}"),
+            (json!({"c": 1, "b": 2, "a": 3}), "{:a 3 :b 2 ...} (2/3)"),
+            (json!("x".repeat(200)), &format!("\"{}...\" (80/200 chars)", "x".repeat(80))),
+            (json!({"_key": "secret", "n": null}), "{:_key <Firewalled> :n nil}"),
+            (json!([{"id": 1, "tags": ["a", "b"]}]), "[{:id 1 :tags [\"a\" \"b\"]}]"),
+            (json!([]), "[]"),
+            (json!({}), "{}"),
+            (json!(1.5), "1.5"),
+            (json!("a\"b\n"), "\"a\\\"b\\n\""),
+        ];
+        for (json, expected) in cases {
+            let view = View::of_json(&json, &Limits::SAMPLE.sample_bounds(true));
+            assert_eq!(sample(&view, Limits::SAMPLE), expected);
+        }
+    }
+
+    #[test]
+    fn r3_44_text_is_cut_by_characters_with_totals() {
+        assert_eq!(cut("žluť", 4, "print less"), "žluť");
+        assert_eq!(cut("žluťoučký", 4, "print less"), "žluť... (4/9 chars; print less)");
+        assert_eq!(cut("one\ntwo\nthree", 9, ""), "one\ntwo\n... (7/13 chars)");
+    }
+
+    #[test]
+    fn d1_json_for_models_hides_firewalled_fields() {
+        let json = json!({"a": [{"_b": "secret", "c": 1}]});
+        assert_eq!(masked_json(&json, true), json!({"a": [{"_b": "<Firewalled>", "c": 1}]}));
+        assert_eq!(masked_json(&json, false), json);
+        assert_eq!(brief_json(&json, Limits::RECEIVED, true), "{:a [{:_b <Firewalled> :c 1}]}");
+        assert_eq!(brief_json(&json, Limits::RECEIVED, false), "{:a [{:_b \"secret\" :c 1}]}");
+    }
+}
