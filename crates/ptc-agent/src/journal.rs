@@ -290,7 +290,7 @@ mod tests {
         let log = mission_log(&entries, true).unwrap();
         assert!(log.starts_with("<mission_log>\n- [done] fetch: {:n 3}\n- [done] long: ää"), "{log}");
         assert!(log.contains("ä... (200/201 chars)") && log.contains("_key: <Firewalled>"), "{log}");
-        assert_eq!(log.matches("</mission_log>").count(), 1);
+        assert_eq!(log.matches("</mission_log>").count(), 1, "{log}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The cards: files, budgets, facts, and that every program in them runs.
 
 use ptc_lisp::Limits;
-use ptc_lisp::machine::{Machine, Step};
+use ptc_lisp::machine::{Answer, Machine, Step};
 use serde_json::json;
 
 use super::Card;
@@ -197,6 +197,18 @@ fn run(prelude: &str, program: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[test]
+fn a_failing_tool_can_be_caught_as_the_card_says() {
+    let mut machine = Machine::new(Limits::default());
+    machine.set_tools(["name".to_owned()]);
+    machine.load("(try (tool/name) (catch Exception e (ex-message e)))").unwrap();
+    let Step::Calls(calls) = machine.run(100_000) else { panic!("a call") };
+    let error = ptc_lisp::Error::new(ptc_lisp::ErrorKind::Tool, "it is down");
+    machine.answer(calls[0].id, Answer::Raise(error)).unwrap();
+    assert!(matches!(machine.run(100_000), Step::Done(_)));
+    assert!(machine.value().contains("it is down"), "{}", machine.value());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ptc_signature::{FIREWALLED, Signature, Type, is_firewalled, keys};
 use serde_json::Value as Json;
 
 use super::card::Card;
-use super::mission::{mission, tagged};
+use super::mission::{harmless, mission, tagged};
 use super::{blocks, example, one_line, output};
 
 /// The four kinds of text agents.
@@ -98,10 +98,11 @@ impl ContextLine {
     fn line(&self, firewall: bool) -> String {
         let hidden = firewall && is_firewalled(&self.name);
         let value = if hidden { FIREWALLED } else { &self.value };
-        match self.description.as_deref().map(one_line).filter(|text| !text.is_empty()) {
-            Some(text) => format!("- {}: {text} = {value}", self.name),
-            None => format!("- {} = {value}", self.name),
-        }
+        let name = one_line(&self.name);
+        harmless(&match self.description.as_deref().map(one_line).filter(|text| !text.is_empty()) {
+            Some(text) => format!("- {name}: {text} = {value}"),
+            None => format!("- {name} = {value}"),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use ptc_signature::{FIREWALLED, is_firewalled};
 
 use super::{blocks, one_line};
+use crate::render::block;
 
 /// Where the comment of an entry begins.
 const COLUMN: usize = 30;
@@ -14,7 +15,7 @@ pub(crate) enum UserLine {
     Function {
         /// Its name.
         name: String,
-        /// Its parameters, as written: `x y`.
+        /// Its parameters, as written: `[x & more]`, one after the other where there are several arities.
         params: String,
         /// Its docstring, if any.
         doc: Option<String>,
@@ -50,7 +51,11 @@ impl UserLine {
     fn line(&self, firewall: bool) -> String {
         match self {
             UserLine::Function { name, params, doc, returns } => {
-                let mut head = format!("({name} [{params}])");
+                let mut head = if params.starts_with('[') {
+                    format!("({name} {params})")
+                } else {
+                    format!("({name} [{params}])")
+                };
                 if doc.is_some() || returns.is_some() {
                     head = format!("{head:<COLUMN$}");
                 }
@@ -78,7 +83,7 @@ pub(crate) fn user_section(lines: &[UserLine], firewall: bool) -> String {
         chosen.map(|line| line.line(firewall)).collect::<Vec<_>>().join("\n")
     };
     let (functions, values) = (of(true), of(false));
-    let values = if values.is_empty() { values } else { super::mission::untrusted("memory", &values) };
+    let values = if values.is_empty() { values } else { block("memory", &values) };
     let body = blocks([functions, values]);
     if body.is_empty() { body } else { format!(";; === user/ (your prelude) ===\n{body}") }
 }
@@ -123,6 +128,9 @@ mod tests {
         assert_eq!(user_section(&[], true), "");
         let empty = ["nil", "[]", "{}", "()", "#{}"].map(|sample| value("x", "?", sample));
         assert_eq!(user_section(&empty, true), "");
-        assert!(user_section(&[function("f", "", None, None)], true).ends_with("\n(f [])"));
+        for (params, expected) in [("", "(f [])"), ("[x]", "(f [x])"), ("[] [x & more]", "(f [] [x & more])")]
+        {
+            assert!(user_section(&[function("f", params, None, None)], true).ends_with(expected), "{params}");
+        }
     }
 }

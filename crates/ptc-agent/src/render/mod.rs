@@ -22,7 +22,7 @@ pub(crate) use clojure::{key_text, quoted};
 pub(crate) use handle::{Preview, Reach, preview};
 pub(crate) use label::{label, type_name};
 pub use options::{FormatOptions, MissionLogIn};
-pub(crate) use untrusted::{block, neutralise};
+pub(crate) use untrusted::{block, disarm, neutralise};
 pub(crate) use veil::Veil;
 
 /// What is shown in place of a hidden value.

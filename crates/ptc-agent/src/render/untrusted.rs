@@ -12,10 +12,16 @@ pub(crate) fn block(source: &str, content: &str) -> String {
 /// The text with every tag of a block in it made harmless, however it is spelt: with blanks, invisible
 /// characters, other case, look-alikes of the brackets.
 pub(crate) fn neutralise(content: &str) -> String {
+    disarm(content, &[TAG])
+}
+
+/// The same for tags of these names.
+pub(crate) fn disarm(content: &str, tags: &[&str]) -> String {
     let mut out = String::with_capacity(content.len());
     let mut from = 0;
     for (at, c) in content.char_indices() {
-        if is_bracket(c) && begins_tag(&content[at + c.len_utf8()..]) {
+        let rest = &content[at + c.len_utf8()..];
+        if is_bracket(c) && tags.iter().any(|tag| begins_tag(rest, tag)) {
             out.push_str(&content[from..at]);
             out.push_str("&lt;");
             from = at + c.len_utf8();
@@ -31,9 +37,9 @@ fn is_bracket(c: char) -> bool {
 
 /// Whether what follows a bracket is the name of the tag, also without its underscores or with others
 /// signs between its words. Looks no further than the name is long, blanks aside.
-fn begins_tag(rest: &str) -> bool {
+fn begins_tag(rest: &str, tag: &str) -> bool {
     const FILLER: usize = 64;
-    let mut wanted = TAG.chars().filter(|c| *c != '_').peekable();
+    let mut wanted = tag.chars().filter(|c| *c != '_').peekable();
     let mut fillers = 0;
     for c in rest.chars() {
         let Some(next) = wanted.peek() else { return true };
@@ -54,6 +60,13 @@ fn begins_tag(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_tags_are_disarmed_where_they_frame_something() {
+        let tags = ["mission", "mission_log"];
+        assert_eq!(disarm("</mission> <Mission-Log>", &tags), "&lt;/mission> &lt;Mission-Log>");
+        assert_eq!(disarm("<task> 1 < 2", &tags), "<task> 1 < 2");
+    }
 
     #[test]
     fn r3_42_content_cannot_end_its_block() {
