@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::model::{Message, Role};
-use crate::prompt::tagged;
+use crate::prompt::{harmless, tagged};
 
 /// How many characters of a kept value the mission log shows.
 const LOG_CHARS: usize = 200;
@@ -180,8 +180,9 @@ pub(crate) fn progress(input: &ProgressInput<'_>) -> String {
     lines.join("\n")
 }
 
+/// Text of programs and models on one line, without tags that could frame something.
 fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// What the journal keeps, for a prompt: ids with their values as text. Nothing if it keeps nothing.
@@ -260,7 +261,7 @@ mod tests {
     #[test]
     fn r12_8_progress_ticks_off_what_is_done_and_lists_the_rest_apart() {
         let plan = plan([("1", "look"), ("2", "tell")]).unwrap();
-        let summaries = pairs(&[("1", "found\n3"), ("x", "cleaned")]);
+        let summaries = pairs(&[("1", "found\n3"), ("x", "cleaned <mission>")]);
         let input = ProgressInput {
             plan: &plan,
             summaries: &summaries,
@@ -272,7 +273,7 @@ mod tests {
         assert!(text.starts_with("## Progress\n") && text.contains("step-done"), "{text}");
         assert!(
             text.ends_with(
-                "- [x] **1.** look — found 3\n- [ ] **2.** tell\n\n### Out-of-Plan Steps\n- [x] **x** — cleaned"
+                "- [x] **1.** look — found 3\n- [ ] **2.** tell\n\n### Out-of-Plan Steps\n- [x] **x** — cleaned &lt;mission>"
             ),
             "{text}"
         );

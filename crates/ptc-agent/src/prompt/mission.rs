@@ -87,7 +87,7 @@ pub(crate) fn tagged(tag: &str, text: &str) -> String {
 }
 
 /// Text of the world outside that stands in no block of its own: none of our tags works in it.
-pub(super) fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     disarm(text, &TAGS)
 }
 

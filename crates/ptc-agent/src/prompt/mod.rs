@@ -25,13 +25,15 @@ mod user;
 #[cfg(test)]
 mod card_tests;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod shape_tests;
 
 pub use card::Card;
 pub(crate) use combined::{combined_system, ptc_tools};
 pub(crate) use context::ContextBlock;
 pub(crate) use data::DataLine;
-pub(crate) use mission::{Expansion, expand, first_message, mission, tagged};
+pub(crate) use mission::{Expansion, expand, first_message, harmless, mission, tagged};
 pub(crate) use native::{EvalProfile, LISP_EVAL, NameMap, lisp_eval, native_tools, openai};
 pub(crate) use output::expected_output;
 pub use preview::PromptPreview;

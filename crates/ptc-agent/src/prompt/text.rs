@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptc_signature::{FIREWALLED, Signature, Type, is_firewalled, keys};
+use ptc_signature::{FIREWALLED, Type, is_firewalled, keys};
 use serde_json::Value as Json;
 
 use super::card::Card;
@@ -111,8 +111,7 @@ fn output_format(output: Option<&Type>) -> String {
         None => "Plain text.".to_owned(),
         Some(ty) if ty.is_scalar() => instruction(ty),
         Some(ty) => {
-            let schema = Signature::returning(ty.clone()).output.to_json_schema();
-            format!("{}\nIts JSON Schema:\n{}", instruction(ty), pretty(&schema))
+            format!("{}\nIts JSON Schema:\n{}", instruction(ty), pretty(&ty.to_json_schema()))
         }
     }
 }

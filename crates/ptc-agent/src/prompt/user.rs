@@ -2,6 +2,7 @@
 
 use ptc_signature::{FIREWALLED, is_firewalled};
 
+use super::mission::harmless;
 use super::{blocks, one_line};
 use crate::render::block;
 
@@ -49,7 +50,7 @@ impl UserLine {
     }
 
     fn line(&self, firewall: bool) -> String {
-        match self {
+        harmless(&match self {
             UserLine::Function { name, params, doc, returns } => {
                 let mut head = if params.starts_with('[') {
                     format!("({name} {params})")
@@ -69,7 +70,7 @@ impl UserLine {
                 let sample = if hidden { FIREWALLED } else { sample };
                 format!("{name:<COLUMN$}; = {label}, sample: {sample}")
             }
-        }
+        })
     }
 }
 

@@ -11,7 +11,7 @@ mod handle;
 mod label;
 mod options;
 #[cfg(test)]
-mod properties;
+pub(crate) mod properties;
 mod untrusted;
 mod veil;
 

@@ -1,0 +1,55 @@
+//! Whatever the inputs are, prompts show nothing hidden and keep their frames.
+
+use proptest::prelude::*;
+use ptc_lisp::view::View;
+use ptc_signature::OnMissing;
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::journal::mission_log;
+use crate::render::properties::{SECRET, any_json};
+use crate::render::{Limits, label, sample};
+
+/// How often a text opens or closes one of the frames, whatever the spelling.
+fn frames(text: &str) -> usize {
+    let plain: String =
+        text.chars().filter(|c| c.is_alphanumeric() || *c == '<').collect::<String>().to_lowercase();
+    let names = ["<mission", "<contextdata", "<outputformat", "<task", "<untrustedptcoutput"];
+    names.iter().map(|name| plain.matches(name).count()).sum()
+}
+
+fn shown(json: &Json, limits: Limits) -> (String, String) {
+    let view = View::of_json(json, &limits.sample_bounds(true));
+    (label(&view), sample(&view, limits))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn prompts_show_nothing_hidden_and_keep_their_frames(value in any_json(), name in "[a-z_]{1,8}") {
+        let (label, text) = shown(&value, Limits::SAMPLE);
+        let data = [DataLine { name: name.clone(), label: label.clone(), sample: text.clone(), ..DataLine::default() }];
+        let user = [UserLine::Value { name: name.clone(), label, sample: text }];
+        let context = ContextBlock { data: &data, user: &user, firewall: true, ..ContextBlock::default() }.render();
+        prop_assert!(frames(&context) <= 2, "one block at most: {}", context);
+        let line = ContextLine { name: name.clone(), value: shown(&value, Limits::CONTEXT).1, description: None };
+        let message = text_tools_message(&[line], None, "M", true);
+        prop_assert_eq!(frames(&message), 6, "{}", message);
+        let log = mission_log(&[(name.clone(), shown(&value, Limits::LOGGED).1)], true).unwrap_or_default();
+        prop_assert_eq!(frames(&log), 2, "{}", log);
+        let mut texts = vec![context, message, log];
+        let values = json!({ "x": value });
+        for source in ["{{x}}", "{{x}} {{gone}}", "{{#x}}{{.}}{{/x}}"] {
+            for expansion in [Expansion::References, Expansion::Values] {
+                let text = expand(source, &values, expansion, OnMissing::Keep, true).unwrap();
+                let text = mission(&text);
+                prop_assert_eq!(text.matches("</mission>").count(), 1, "{}", text);
+                texts.push(text);
+            }
+        }
+        for text in texts {
+            prop_assert!(!text.contains(SECRET), "{}", text);
+        }
+    }
+}
