@@ -1,4 +1,5 @@
 ;; A limit that was reached ends the program. Nothing in the program can catch, delay or hide it.
+;; fuel: 1m
 
 ;; == catch around an endless loop => fuel_exceeded
 (try (loop [] (recur)) (catch Exception e :caught))

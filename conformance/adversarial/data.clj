@@ -1,4 +1,5 @@
 ;; Collections, sorting, JSON, dates, parallel branches and printing with hostile arguments.
+;; fuel: 1m
 
 ;; == sort with a comparator that always says yes => value 100 or illegal_argument
 (count (sort (fn [a b] true) (range 100)))

@@ -1,4 +1,5 @@
 ;; Programs that never end, in every form that can repeat itself.
+;; fuel: 1m
 
 ;; == loop and recur => fuel_exceeded
 (loop [] (recur))

@@ -1,4 +1,5 @@
 ;; Memory taken openly, and memory hidden where a count may forget to look.
+;; fuel: 2m
 
 ;; == a vector of a range without end in sight => fuel_exceeded or memory_exceeded
 (vec (range 1e12))

@@ -1,5 +1,6 @@
 ;; Values that nest very deeply, made at run time, and what can be done with them. A value may nest 1,000
 ;; levels; what hangs behind lazy sequences and cells may go deeper, and then walks must not recurse.
+;; fuel: 3m
 
 ;; == vectors nested a million deep => nesting_too_deep
 (loop [v [] i 0] (if (< i 1000000) (recur [v] (inc i)) v))

@@ -1,4 +1,5 @@
 ;; Numbers that grow, and functions of numbers with huge arguments.
+;; fuel: 500k
 
 ;; == squaring for ever => memory_exceeded or fuel_exceeded
 (loop [x 3] (recur (* x x)))

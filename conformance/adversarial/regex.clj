@@ -1,4 +1,5 @@
 ;; Patterns that are large, that backtrack without end, or that match very often.
+;; fuel: 500k
 
 ;; == nested stars => value nil or fuel_exceeded or runtime_error
 (re-matches #"(a*)*b" (apply str (repeat 5000 "a")))

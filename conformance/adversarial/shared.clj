@@ -1,4 +1,5 @@
 ;; Values that share their parts: sixty vectors in memory that are a tree of 2^60 leaves when walked.
+;; fuel: 1m
 
 ;; == as the result => output_exceeded or fuel_exceeded
 (reduce (fn [x _] [x x]) 1 (range 60))

@@ -1,4 +1,5 @@
 ;; Strings that grow, functions of strings with huge counts, patterns and formats.
+;; fuel: 500k
 
 ;; == doubling => memory_exceeded or fuel_exceeded
 (loop [s "x"] (recur (str s s)))

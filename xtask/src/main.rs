@@ -1,6 +1,7 @@
 //! Chores of the workspace: everything a change must pass, and the files that are generated from the
 //! declarations in the code.
 
+mod builds;
 mod coverage;
 mod limits;
 mod reference;
@@ -14,7 +15,9 @@ use anyhow::{Context, Result, bail};
 const USAGE: &str = "usage: cargo xtask <command>
   ci            everything a change must pass: format, lints, tidiness, generated files, tests
   generate      write docs/functions.md, docs/limits.md and docs/coverage.md from the declarations
-  check         fail if a generated file is out of date";
+  check         fail if a generated file is out of date
+  compare       debug and release builds do the same with every program of the corpora
+  sanitize      so does a build with the address sanitizer, which finds nothing";
 
 fn main() -> Result<()> {
     let command = std::env::args().nth(1).unwrap_or_default();
@@ -26,6 +29,8 @@ fn main() -> Result<()> {
             })
         }),
         "check" => check(),
+        "compare" => builds::compare(),
+        "sanitize" => builds::sanitize(),
         _ => bail!("{USAGE}"),
     }
 }

@@ -5,6 +5,9 @@
 //! programs too large to keep in `generated.jsonl`. Each program gets a process of its own, so that its
 //! peak memory can be told.
 
+#[path = "adversarial/corpus.rs"]
+mod corpus;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +15,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use corpus::{Attack, attacks, generated};
 use serde_json::{Value, json};
 
 /// Limits of every program; how much fuel, the files say. The wall clock is no part of the test: it may
@@ -21,34 +25,6 @@ const LIMITS: [&str; 4] = ["--memory", "32mb", "--timeout", "60s"];
 const MOST_MEMORY: u64 = 2 * (32 << 20) + (20 << 20);
 /// Twice the time limit.
 const MOST_TIME: Duration = Duration::from_secs(120);
-
-/// A program with the ways it may end: error kinds, or `value …`.
-struct Attack {
-    name: String,
-    ends: Vec<String>,
-    source: String,
-}
-
-fn corpus(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/adversarial").join(file)
-}
-
-/// The programs of a `.clj` file: each begins with `;; == name => end or end`.
-fn attacks(file: &str) -> Vec<Attack> {
-    let text = fs::read_to_string(corpus(file)).expect("the corpus is there");
-    let mut attacks: Vec<Attack> = Vec::new();
-    for line in text.lines() {
-        if let Some(heading) = line.strip_prefix(";; == ") {
-            let (name, ends) = heading.split_once(" => ").expect("a name and how it ends");
-            let ends = ends.split(" or ").map(str::to_owned).collect();
-            attacks.push(Attack { name: name.to_owned(), ends, source: String::new() });
-        } else if let Some(attack) = attacks.last_mut() {
-            attack.source.push_str(line);
-            attack.source.push('\n');
-        }
-    }
-    attacks
-}
 
 /// A `ptc eval --batch` that can be asked one program after the other.
 struct Batch {
@@ -133,13 +109,13 @@ fn fault(attack: &Attack, fuel: &str) -> Result<u64, String> {
 }
 
 /// Runs all attacks of a file.
-fn survive(file: &str, fuel: &str) {
+fn survive(file: &str) {
     let (mut most, mut longest, mut faults) = (0, Duration::ZERO, Vec::new());
-    let attacks = attacks(file);
+    let (fuel, attacks) = attacks(file);
     assert!(!attacks.is_empty(), "{file} has no programs");
     for attack in &attacks {
         let begun = Instant::now();
-        match fault(attack, fuel) {
+        match fault(attack, &fuel) {
             Ok(peak) => most = most.max(peak),
             Err(fault) => faults.push(format!("{}: {fault}", attack.name)),
         }
@@ -151,82 +127,64 @@ fn survive(file: &str, fuel: &str) {
 
 #[test]
 fn programs_that_never_end() {
-    survive("loops.clj", "1m");
+    survive("loops.clj");
 }
 
 #[test]
 fn limits_that_programs_try_to_catch() {
-    survive("catching.clj", "1m");
+    survive("catching.clj");
 }
 
 #[test]
 fn memory_in_every_place() {
-    survive("memory.clj", "2m");
+    survive("memory.clj");
 }
 
 #[test]
 fn values_that_nest_deeply() {
-    survive("nesting.clj", "3m");
+    survive("nesting.clj");
 }
 
 #[test]
 fn values_that_share_their_parts() {
-    survive("shared.clj", "1m");
+    survive("shared.clj");
 }
 
 #[test]
 fn strings_and_formats() {
-    survive("strings.clj", "500k");
+    survive("strings.clj");
 }
 
 #[test]
 fn regular_expressions() {
-    survive("regex.clj", "500k");
+    survive("regex.clj");
 }
 
 #[test]
 fn numbers_that_grow() {
-    survive("numbers.clj", "500k");
+    survive("numbers.clj");
 }
 
 #[test]
 fn collections_json_dates_and_branches() {
-    survive("data.clj", "1m");
-}
-
-/// A source made of texts, each repeated: `{i}` in a text is the number of the repetition.
-fn generated(parts: &Value) -> String {
-    let mut source = String::new();
-    for part in parts.as_array().expect("parts") {
-        let text = part[0].as_str().expect("a text");
-        for number in 0..part[1].as_u64().expect("a count") {
-            match text.contains("{i}") {
-                true => source.push_str(&text.replace("{i}", &number.to_string())),
-                false => source.push_str(text),
-            }
-        }
-    }
-    source
+    survive("data.clj");
 }
 
 /// Programs too large to keep: run as files, and watched while they run.
 #[test]
 fn sources_that_are_large_or_nest_deeply() {
-    let rows = fs::read_to_string(corpus("generated.jsonl")).expect("the corpus is there");
     let mut faults = Vec::new();
-    for row in rows.lines() {
-        let row: Value = serde_json::from_str(row).expect("JSON");
-        let (name, ends) = (row["name"].as_str().expect("a name"), row["ends"].as_str().expect("an end"));
+    for Attack { name, ends, source } in generated() {
         let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("generated.clj");
-        fs::write(&file, generated(&row["source"])).expect("a temporary file");
-        if let Err(fault) = run_file(&file, ends) {
+        fs::write(&file, source).expect("a temporary file");
+        if let Err(fault) = run_file(&file, &ends) {
             faults.push(format!("{name}: {fault}"));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-fn run_file(file: &Path, ends: &str) -> Result<(), String> {
+fn run_file(file: &Path, ends: &[String]) -> Result<(), String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
     command
         .arg("eval")
@@ -251,8 +209,8 @@ fn run_file(file: &Path, ends: &str) -> Result<(), String> {
     let answer = answers.recv_timeout(Duration::from_secs(1)).map_err(|_| "no answer".to_owned())?;
     let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
     let end = answer["error"]["kind"].as_str().unwrap_or("a value");
-    if !ends.split(" or ").any(|expected| expected == end) {
-        return Err(format!("ended with {end}, expected {ends}"));
+    if !ends.iter().any(|expected| expected == end) {
+        return Err(format!("ended with {end}, expected {}", ends.join(" or ")));
     }
     if most > MOST_MEMORY {
         return Err(format!("took {} MB, at most {} are allowed", most >> 20, MOST_MEMORY >> 20));
