@@ -149,6 +149,16 @@ impl Heap {
         Ok(())
     }
 
+    /// How many bytes may be made before a census is needed to know more.
+    pub fn room(&self) -> usize {
+        self.limits.memory.saturating_sub(self.live_bytes.saturating_add(self.fresh_bytes))
+    }
+
+    /// Asks for `bytes` for what comes from outside, before it is made.
+    pub fn take_room(&mut self, bytes: usize) -> Result<(), Error> {
+        self.reserve(bytes).map_err(|_| self.out_of_memory())
+    }
+
     /// Reserves room for `count` values in a vector or list.
     pub fn reserve_values(&mut self, count: usize) -> Res<()> {
         self.reserve(count.saturating_mul(size_of::<Value>()))
@@ -249,32 +259,43 @@ impl Heap {
 
     /// The text of a value in a style; `top` shows a string or nil as `str` does.
     pub fn printed(&mut self, value: &Value, style: Style, top: bool) -> Res<String> {
-        self.printed_by(
-            value,
-            style,
-            |printer| if top { printer.display(value) } else { printer.value(value) },
-        )
+        self.realised(value)?;
+        self.write_text(style, |printer| if top { printer.display(value) } else { printer.value(value) })
     }
 
-    /// The text of a value for the printed lines, or for the capture of `with-out-str`, which the program
+    /// The texts of values for the printed lines, or for the capture of `with-out-str`, which the program
     /// itself reads and which leaves out nothing.
-    pub fn printed_line(&mut self, value: &Value, style: Style) -> Res<String> {
-        let masked = self.firewall && self.captures.is_empty();
-        self.printed_by(value, style, |printer| {
+    pub fn printed_line(&mut self, values: &[Value], style: Style, end: &str) -> Res<String> {
+        self.row(values, style, end, self.firewall && self.captures.is_empty())
+    }
+
+    /// The texts of values with spaces between them, and `end`.
+    pub fn printed_row(&mut self, values: &[Value], style: Style, end: &str) -> Res<String> {
+        self.row(values, style, end, false)
+    }
+
+    /// A row in one piece from the start: parts that are put together would be there twice.
+    fn row(&mut self, values: &[Value], style: Style, end: &str, masked: bool) -> Res<String> {
+        for value in values {
+            self.realised(value)?;
+        }
+        self.write_text(style, |printer| {
             printer.mask(masked);
-            printer.value(value)
+            for (at, value) in values.iter().enumerate() {
+                printer.text(if at > 0 { " " } else { "" })?;
+                printer.value(value)?;
+            }
+            printer.text(end)
         })
     }
 
-    fn printed_by(
+    fn write_text(
         &mut self,
-        value: &Value,
         style: Style,
-        print: impl FnOnce(&mut Printer<'_>) -> Result<(), TooLong>,
+        write: impl FnOnce(&mut Printer<'_>) -> Result<(), TooLong>,
     ) -> Res<String> {
-        self.realised(value)?;
         let mut printer = Printer::new(&self.names, style, self.room_for_text()).with_fuel(self.fuel_left());
-        let done = print(&mut printer);
+        let done = write(&mut printer);
         let work = printer.work();
         let text = printer.finish();
         self.work(work.saturating_add(text.len() / 8))?;

@@ -25,15 +25,16 @@ pub enum Keys {
     Strings,
 }
 
-/// JSON text as a value; of two members with the same key the last one counts.
+/// JSON text as a value; of two members with the same key the last one counts. It must fit the memory that
+/// is left.
 pub fn from_json_text(heap: &mut Heap, text: &str, keys: Keys) -> Result<Value, Error> {
-    let options = ReadOptions { keys, duplicates: Duplicates::Last, room: usize::MAX };
+    let options = ReadOptions { keys, duplicates: Duplicates::Last, room: heap.room() };
     let (value, bytes) = json::read(text, &options, &mut heap.names).map_err(|fault| fault.error(text))?;
     heap.allocated(bytes);
     Ok(value)
 }
 
-/// JSON as a value.
+/// JSON as a value. It must fit the memory that is left.
 pub fn from_json(heap: &mut Heap, json: &Json, keys: Keys) -> Result<Value, Error> {
     Converter { heap, keys, layouts: VecDeque::new() }.value(json, 0)
 }
@@ -58,19 +59,19 @@ impl Converter<'_> {
             Json::Bool(value) => Value::Bool(*value),
             Json::Number(number) => number_value(number),
             Json::String(text) => {
-                self.heap.allocated(text.len());
+                self.heap.take_room(text.len())?;
                 Value::str(text)
             }
             Json::Array(items) => {
-                self.heap.allocated(64 + items.len() * size_of::<Value>());
+                self.heap.take_room(64 + items.len() * size_of::<Value>())?;
                 let items: Result<Vec<Value>, Error> =
                     items.iter().map(|item| self.value(item, depth + 1)).collect();
                 Value::vector(items?)
             }
             Json::Object(fields) => {
+                self.heap.take_room(64 + fields.len() * size_of::<Value>())?;
                 let keys: Vec<Value> = fields.keys().map(|key| self.key(key)).collect();
                 let layout = self.layout(keys);
-                self.heap.allocated(64 + fields.len() * size_of::<Value>());
                 let values: Result<Vec<Value>, Error> =
                     fields.values().map(|value| self.value(value, depth + 1)).collect();
                 Value::map(Table::with_layout(layout, values?).unwrap_or_default())

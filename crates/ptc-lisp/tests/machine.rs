@@ -1,6 +1,6 @@
 //! The machine as a host drives it: suspension at tool calls, parallel branches, sessions, limits.
 
-use ptc_lisp::machine::{Machine, Signal, Step};
+use ptc_lisp::machine::{Answer, Machine, Signal, Step};
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::{Value, json};
 
@@ -267,6 +267,46 @@ fn limits_cannot_be_caught() {
         let error = run(&mut machine, source).0.expect_err(source);
         assert_eq!(error.kind, kind, "{source}: {error}");
     }
+}
+
+#[test]
+fn inputs_and_answers_must_fit_the_memory() {
+    let small = || Machine::new(Limits { memory: 1 << 20, ..Limits::default() });
+    // A hundred thousand numbers are ten times as long in memory as in text.
+    let (many, text) = (json!(vec![0; 100_000]), format!("[{}0]", "0,".repeat(100_000)));
+    let kind = |result: Result<(), Error>| result.map_err(|error| error.kind);
+    let refused = Err(ErrorKind::MemoryExceeded);
+    assert_eq!(kind(small().set_data(&json!({"xs": many}))), refused);
+    assert_eq!(kind(small().set_data_json(&format!("{{\"xs\":{text}}}"))), refused);
+    assert_eq!(kind(small().add_data_json("xs", &text)), refused);
+    let answers = [
+        Answer::Value(many.clone()),
+        Answer::Upstream(many),
+        Answer::Json(text),
+        Answer::Fault { reason: "timeout".to_owned(), message: "x".repeat(2 << 20) },
+    ];
+    for answer in answers {
+        let mut machine = small();
+        machine.set_tools(["price".to_owned()]);
+        machine.load("(tool/price {})").expect("it loads");
+        let Step::Calls(calls) = machine.run(1_000) else { panic!("it calls") };
+        assert_eq!(kind(machine.answer(calls[0].id, answer)), refused);
+        // The call still waits, and an answer that fits is taken.
+        machine.answer(calls[0].id, Answer::Value(json!(vec![0; 10_000]))).expect("it fits");
+        assert!(matches!(machine.run(100_000), Step::Done(_)));
+    }
+}
+
+#[test]
+fn garbage_makes_room_for_an_answer() {
+    let mut machine = Machine::new(Limits { memory: 1 << 20, ..Limits::default() });
+    machine.set_tools(["price".to_owned()]);
+    machine.load("(dotimes [_ 9] (count (tool/price {})))").expect("it loads");
+    for _ in 0..9 {
+        let Step::Calls(calls) = machine.run(1_000_000) else { panic!("it calls") };
+        machine.answer(calls[0].id, Answer::Value(json!(vec![0; 30_000]))).expect("it fits");
+    }
+    assert!(matches!(machine.run(1_000_000), Step::Done(_)));
 }
 
 #[test]

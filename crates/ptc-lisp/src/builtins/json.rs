@@ -191,8 +191,7 @@ fn keys(heap: &Heap, key_fn: &Value) -> Res<Keys> {
 /// Reads a text; the error is a fault of the text.
 fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<Result<Value, Fault>> {
     heap.work(1 + text.len() / 4)?;
-    let room = heap.limits.memory.saturating_sub(heap.live_bytes.saturating_add(heap.fresh_bytes));
-    let options = ReadOptions { keys, duplicates, room };
+    let options = ReadOptions { keys, duplicates, room: heap.room() };
     match json::read(text, &options, &mut heap.names) {
         Ok((value, bytes)) => {
             heap.allocated(bytes);

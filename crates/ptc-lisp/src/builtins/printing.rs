@@ -128,30 +128,8 @@ fn by_character(pairs: &[(&str, &str)]) -> Value {
     Value::map_of(pairs.iter().map(|(character, text)| (Value::str(character), Value::str(text))))
 }
 
-/// The texts of all arguments with spaces between them.
-fn joined(heap: &mut Heap, args: &[Value], style: Style, end: &str) -> Res<String> {
-    join(heap, args, end, |heap, value| heap.printed(value, style, false))
-}
-
-fn join(
-    heap: &mut Heap,
-    args: &[Value],
-    end: &str,
-    text: impl Fn(&mut Heap, &Value) -> Res<String>,
-) -> Res<String> {
-    let mut out = String::new();
-    for (at, value) in args.iter().enumerate() {
-        if at > 0 {
-            out.push(' ');
-        }
-        out.push_str(&text(heap, value)?);
-    }
-    out.push_str(end);
-    Ok(out)
-}
-
 fn show(heap: &mut Heap, args: &[Value], style: Style, end: &str) -> Res {
-    let text = join(heap, args, end, |heap, value| heap.printed_line(value, style))?;
+    let text = heap.printed_line(args, style, end)?;
     heap.print(&text)?;
     Ok(Value::Nil)
 }
@@ -181,19 +159,19 @@ fn flush(_: &mut Heap, _: &mut [Value]) -> Res {
 }
 
 fn print_str(heap: &mut Heap, args: &mut [Value]) -> Res {
-    joined(heap, args, Style::Plain, "").map(Value::string)
+    heap.printed_row(args, Style::Plain, "").map(Value::string)
 }
 
 fn println_str(heap: &mut Heap, args: &mut [Value]) -> Res {
-    joined(heap, args, Style::Plain, "\n").map(Value::string)
+    heap.printed_row(args, Style::Plain, "\n").map(Value::string)
 }
 
 fn pr_str(heap: &mut Heap, args: &mut [Value]) -> Res {
-    joined(heap, args, Style::Readable, "").map(Value::string)
+    heap.printed_row(args, Style::Readable, "").map(Value::string)
 }
 
 fn prn_str(heap: &mut Heap, args: &mut [Value]) -> Res {
-    joined(heap, args, Style::Readable, "\n").map(Value::string)
+    heap.printed_row(args, Style::Readable, "\n").map(Value::string)
 }
 
 fn capture_begin(heap: &mut Heap, _: &mut [Value]) -> Res {

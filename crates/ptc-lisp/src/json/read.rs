@@ -107,6 +107,8 @@ struct Reader<'a> {
 }
 
 const SEEN: usize = 64;
+/// What the reader itself may take, however little room there is.
+const SMALL: usize = 1 << 12;
 
 /// An array or object that is not closed yet. The place says where it stands, for the keys to expect.
 enum Open {
@@ -123,6 +125,18 @@ impl<'a> Reader<'a> {
     fn takes(&mut self, bytes: usize) -> Result<(), Fault> {
         self.size = self.size.saturating_add(bytes);
         if self.size > self.options.room { self.scan.fault(FaultKind::TooLarge(self.size)) } else { Ok(()) }
+    }
+
+    /// Makes room for values of what is not closed yet: as many again, if they fit.
+    #[cold]
+    fn make_room(&mut self) -> Result<(), Fault> {
+        let more = self.values.len().max(16);
+        let bytes = (self.values.len() + more) * size_of::<Value>();
+        if self.size.saturating_add(bytes) > self.options.room.max(SMALL) {
+            return self.scan.fault(FaultKind::TooLarge(self.size.saturating_add(bytes)));
+        }
+        self.values.reserve_exact(more);
+        Ok(())
     }
 
     /// One value and nothing after it.
@@ -212,6 +226,9 @@ impl<'a> Reader<'a> {
     /// or nothing if there is a closing bracket.
     #[inline]
     fn put(&mut self, innermost: &mut Open, value: Value) -> Result<Option<u32>, Fault> {
+        if self.values.len() == self.values.capacity() {
+            self.make_room()?;
+        }
         match innermost {
             Open::Array { place, .. } => {
                 self.values.push(value);

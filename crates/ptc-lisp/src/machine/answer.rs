@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::Machine;
 use crate::error::Error;
+use crate::heap::Heap;
 use crate::interchange::{Keys, from_json, from_json_text};
 use crate::value::Value;
 
@@ -32,13 +33,14 @@ pub enum Answer {
 }
 
 impl Machine {
-    /// Answers a tool call.
+    /// Answers a tool call. An answer that does not fit the memory that is left is refused with an error,
+    /// before it is made into values; the host then gives the program up.
     pub fn answer(&mut self, id: u64, answer: Answer) -> Result<(), Error> {
         let value = match answer {
-            Answer::Value(json) => Ok(from_json(&mut self.heap, &json, Keys::Keywords)?),
-            Answer::Json(text) => Ok(from_json_text(&mut self.heap, &text, Keys::Keywords)?),
-            Answer::Upstream(json) => Ok(self.tagged(&json)?),
-            Answer::Fault { reason, message } => Ok(self.fault(&reason, &message)),
+            Answer::Value(json) => Ok(self.fitted(|heap| from_json(heap, &json, Keys::Keywords))?),
+            Answer::Json(text) => Ok(self.fitted(|heap| from_json_text(heap, &text, Keys::Keywords))?),
+            Answer::Upstream(json) => Ok(self.fitted(|heap| tagged(heap, &json))?),
+            Answer::Fault { reason, message } => Ok(self.fitted(|heap| fault(heap, &reason, &message))?),
             Answer::Raise(error) => Err(error),
         };
         self.resume_with(id, value)
@@ -50,24 +52,24 @@ impl Machine {
             self.end(false);
         }
     }
+}
 
-    fn tagged(&mut self, json: &Json) -> Result<Value, Error> {
-        let kind = match json {
-            Json::Null => "none",
-            Json::String(_) => "text",
-            _ => "json",
-        };
-        let value = from_json(&mut self.heap, json, Keys::Keywords)?;
-        let kind = self.heap.keyword(kind);
-        let [ok, value_key, kind_key] = ["ok", "value", "value_kind"].map(|name| self.heap.keyword(name));
-        self.heap.allocated(192);
-        Ok(Value::map_of([(ok, Value::Bool(true)), (value_key, value), (kind_key, kind)]))
-    }
+fn tagged(heap: &mut Heap, json: &Json) -> Result<Value, Error> {
+    let kind = match json {
+        Json::Null => "none",
+        Json::String(_) => "text",
+        _ => "json",
+    };
+    let value = from_json(heap, json, Keys::Keywords)?;
+    let kind = heap.keyword(kind);
+    let [ok, value_key, kind_key] = ["ok", "value", "value_kind"].map(|name| heap.keyword(name));
+    heap.allocated(192);
+    Ok(Value::map_of([(ok, Value::Bool(true)), (value_key, value), (kind_key, kind)]))
+}
 
-    fn fault(&mut self, reason: &str, message: &str) -> Value {
-        let [ok, reason_key, message_key] = ["ok", "reason", "message"].map(|name| self.heap.keyword(name));
-        let reason = self.heap.keyword(reason);
-        self.heap.allocated(192 + message.len());
-        Value::map_of([(ok, Value::Bool(false)), (reason_key, reason), (message_key, Value::str(message))])
-    }
+fn fault(heap: &mut Heap, reason: &str, message: &str) -> Result<Value, Error> {
+    heap.take_room(192 + message.len())?;
+    let [ok, reason_key, message_key] = ["ok", "reason", "message"].map(|name| heap.keyword(name));
+    let reason = heap.keyword(reason);
+    Ok(Value::map_of([(ok, Value::Bool(false)), (reason_key, reason), (message_key, Value::str(message))]))
 }

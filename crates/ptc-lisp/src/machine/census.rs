@@ -67,8 +67,7 @@ impl Machine {
         self.heap.cells.retain(|cell| {
             let reached = seen.contains(&(Rc::as_ptr(cell) as usize));
             if !reached && Rc::strong_count(cell) > 1 {
-                let value = cell.state.try_borrow_mut().map(|mut state| std::mem::take(&mut state.value));
-                drop(value);
+                cell.empty();
             }
             reached
         });
@@ -324,6 +323,39 @@ impl Census {
             }
             Value::Range(_) | Value::Time(_) => self.bytes += BODY,
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use crate::limits::Limits;
+    use crate::machine::{Machine, Step};
+
+    /// Atoms that refer to themselves in every way they can.
+    const CYCLES: &[&str] = &[
+        "(let [a (atom nil)] (reset! a [a]) nil)",
+        "(let [a (atom nil)] (add-watch a :k (fn [k r o n] a)) nil)",
+        "(let [a (atom nil)] (set-validator! a (fn [x] (not= x a))) nil)",
+        "(let [a (atom nil)] (alter-meta! a assoc :self a) nil)",
+    ];
+
+    #[test]
+    fn cycles_through_an_atom_go_with_a_census_or_with_the_machine() {
+        for (source, counted) in CYCLES.iter().flat_map(|source| [(source, true), (source, false)]) {
+            let mut machine = Machine::new(Limits::default());
+            machine.load(source).expect("it loads");
+            assert!(matches!(machine.run(u64::MAX), Step::Done(_)), "{source}");
+            let cell = Rc::downgrade(machine.heap.cells.first().expect("an atom"));
+            assert!(cell.upgrade().is_some(), "{source} makes a cycle");
+            if counted {
+                machine.live_bytes();
+                assert!(cell.upgrade().is_none(), "{source} after a census");
+            }
+            drop(machine);
+            assert!(cell.upgrade().is_none(), "{source} after the machine");
         }
     }
 }

@@ -212,12 +212,23 @@ impl Machine {
     }
 
     /// Makes a value that the machine will keep: it counts as live at once, without a census.
-    fn kept(&mut self, make: impl FnOnce(&mut Heap) -> Result<Value, Error>) -> Result<Value, Error> {
+    fn kept(&mut self, make: impl Fn(&mut Heap) -> Result<Value, Error>) -> Result<Value, Error> {
         let before = std::mem::take(&mut self.heap.fresh_bytes);
-        let made = make(&mut self.heap);
+        let made = self.fitted(make);
         self.heap.live_bytes = self.heap.live_bytes.saturating_add(self.heap.fresh_bytes);
         self.heap.fresh_bytes = before;
         made
+    }
+
+    /// Makes a value of what comes from outside. If it does not seem to fit, the census says what is left.
+    fn fitted(&mut self, make: impl Fn(&mut Heap) -> Result<Value, Error>) -> Result<Value, Error> {
+        match make(&mut self.heap) {
+            Err(error) if error.kind == ErrorKind::MemoryExceeded => {
+                self.census();
+                make(&mut self.heap)
+            }
+            made => made,
+        }
     }
 
     /// Sets the program's clock, in milliseconds since 1970.
@@ -239,7 +250,7 @@ impl Machine {
     /// Reads, checks and compiles a program.
     fn prepare(&mut self, source: &str) -> Result<(Unit, Manifest), Error> {
         /// Bytes that a form takes on its way from text to code.
-        const FORM: usize = 256;
+        const FORM: usize = 384;
         let given = &self.heap.limits;
         let limits = ReadLimits {
             max_bytes: given.source_bytes,
@@ -433,8 +444,7 @@ impl Drop for Machine {
             drop(state);
         }
         for cell in std::mem::take(&mut self.heap.cells) {
-            let value = cell.state.try_borrow_mut().map(|mut state| std::mem::take(&mut state.value));
-            drop(value);
+            cell.empty();
         }
     }
 }

@@ -278,6 +278,20 @@ pub struct CellObj {
     pub state: RefCell<CellState>,
 }
 
+impl CellObj {
+    /// Empties it, which breaks the cycles that go through it. Its watches and its validator may refer to it as
+    /// well as its value may.
+    pub fn empty(&self) {
+        let contents = self.state.try_borrow_mut().map(|mut state| {
+            let state = &mut *state;
+            let values = [&mut state.value, &mut state.validator, &mut state.watches].map(std::mem::take);
+            (values, state.meta.take())
+        });
+        // Only now: what is dropped may lead back here.
+        drop(contents);
+    }
+}
+
 /// What a mutable cell holds.
 #[derive(Clone, Debug)]
 pub struct CellState {

@@ -77,8 +77,15 @@ impl<'a> Printer<'a> {
 
     /// Appends text as it is.
     pub fn text(&mut self, text: &str) -> Result<(), TooLong> {
-        self.out.push_str(text);
-        if self.out.len() > self.limit { Err(TooLong) } else { Ok(()) }
+        let fitting = self.fitting(text);
+        self.out.push_str(fitting);
+        if fitting.len() < text.len() || self.out.len() > self.limit { Err(TooLong) } else { Ok(()) }
+    }
+
+    /// As much of a text as there is room for: it may be as long as everything there is.
+    fn fitting<'t>(&self, text: &'t str) -> &'t str {
+        let room = self.limit.saturating_sub(self.out.len());
+        &text[..text.floor_char_boundary(room)]
     }
 
     /// Appends a value as `str` shows it: nil as nothing, strings as they are, infinities by name.
@@ -237,7 +244,11 @@ impl<'a> Printer<'a> {
 
     fn quoted(&mut self, text: &str) -> Result<(), TooLong> {
         self.out.push('"');
-        for c in text.chars() {
+        let fitting = self.fitting(text);
+        for c in fitting.chars() {
+            if self.out.len() > self.limit {
+                return Err(TooLong);
+            }
             match c {
                 '"' => self.out.push_str("\\\""),
                 '\\' => self.out.push_str("\\\\"),
@@ -248,6 +259,9 @@ impl<'a> Printer<'a> {
                 '\u{c}' => self.out.push_str("\\f"),
                 _ => self.out.push(c),
             }
+        }
+        if fitting.len() < text.len() {
+            return Err(TooLong);
         }
         self.text("\"")
     }

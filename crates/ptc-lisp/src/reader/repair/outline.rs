@@ -37,13 +37,19 @@ impl Mark {
     }
 }
 
-/// The outline of `source`; `None` if something other than the nesting is wrong with it.
+/// Longer texts are not repaired: nobody indents them by hand, and an outline takes more room than its text.
+const MOST_MARKS: usize = 100_000;
+
+/// The outline of `source`; `None` if something other than the nesting is wrong with it, or it is very long.
 pub(super) fn outline(source: &str, limits: &ReadLimits) -> Option<Vec<Mark>> {
     let mut lexer = Lexer::new(source, limits);
     let mut place = Place { column: 1, fresh: true };
     let mut marks = Vec::new();
     let mut done = 0;
     while let Some((token, span)) = lexer.next().ok()? {
+        if marks.len() == MOST_MARKS {
+            return None;
+        }
         let (start, end) = (span.start as usize, span.end as usize);
         place.pass(&source[done..start]);
         let kind = match token {
