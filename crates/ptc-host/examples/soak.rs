@@ -84,7 +84,7 @@ fn memory() -> Value {
     let mut figures = Map::new();
     for (name, source) in [("one call", small), ("eight lines", usual)] {
         let measures: [(&str, &dyn Fn() -> u64); 3] = [
-            ("suspended machine", &|| machine_bytes(source, COUNT)),
+            ("suspended machine", &|| machine_bytes(&|_| source.to_owned(), COUNT)),
             ("waiting program", &|| waiting_bytes(source, COUNT, None)),
             ("parked program", &|| waiting_bytes(source, COUNT, Some(Duration::ZERO))),
         ];
@@ -95,6 +95,12 @@ fn memory() -> Value {
             }
         }
     }
+    // Machines in the same program share its code; here each has a program of its own.
+    let figure = "bytes of a suspended machine, eight lines of its own";
+    let own = |number: usize| format!("{usual} ; {number}");
+    figures.extend(
+        in_new_process(figure, &|| machine_bytes(&own, COUNT)).map(|bytes| (figure.to_owned(), json!(bytes))),
+    );
     Value::Object(figures)
 }
 
@@ -114,17 +120,17 @@ fn in_new_process(figure: &str, measure: &dyn Fn() -> u64) -> Option<u64> {
     String::from_utf8(child.expect("it starts").stdout).ok()?.trim().parse().ok()
 }
 
-fn machine_bytes(source: &str, count: usize) -> u64 {
-    let machine = || {
+fn machine_bytes(source: &dyn Fn(usize) -> String, count: usize) -> u64 {
+    let machine = |number: usize| {
         let mut machine = Machine::new(Limits::default());
         machine.set_tools(["wait".to_owned()]);
-        machine.load(source).expect("it loads");
+        machine.load(&source(number)).expect("it loads");
         while let Step::Yield = machine.run(u64::MAX) {}
         machine
     };
-    let warm: Vec<Machine> = (0..200).map(|_| machine()).collect();
+    let warm: Vec<Machine> = (count..count + 200).map(machine).collect();
     let before = resident();
-    let waiting: Vec<Machine> = (0..count).map(|_| machine()).collect();
+    let waiting: Vec<Machine> = (0..count).map(machine).collect();
     let bytes = (resident() - before) / count as f64;
     drop((warm, waiting));
     bytes as u64

@@ -93,6 +93,11 @@ impl Globals {
         })
     }
 
+    /// Whether no program has named a definition.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// The value in a slot; `Unbound` if there is none.
     #[inline]
     pub fn get(&self, slot: u32) -> &Value {

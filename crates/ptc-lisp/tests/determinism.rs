@@ -42,6 +42,9 @@ const DELICATE: &[&str] = &[
     "(loop [] (recur))",
     "(loop [xs []] (recur (conj xs (vec (range 100)))))",
     "(defn f [x] (some-> x f inc)) (f 1)",
+    r#"(re-find #"(x)\1*y" (apply str (repeat 20000 "x")))"#,
+    "(get {(vec (range 30000)) 1} (vec (range 30000)))",
+    "(= (vec (range 60000)) (vec (range 60000)))",
 ];
 
 #[test]

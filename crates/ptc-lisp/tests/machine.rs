@@ -326,6 +326,26 @@ fn the_same_program_uses_the_same_fuel_whatever_the_slices() {
 }
 
 #[test]
+fn machines_that_share_a_program_do_what_each_would_do_alone() {
+    let source = "(def xs [1 :k \"a text of some length\" #{2} #\"x+\"]) [(tool/price {:n 1}) xs]";
+    let alone = |tools: &[&str], fuel: u64| {
+        let mut machine = Machine::new(Limits { fuel, ..Limits::default() });
+        machine.set_tools(tools.iter().map(|tool| (*tool).to_owned()));
+        let result = run(&mut machine, source).0;
+        (result, machine.fuel_used(), machine.live_bytes(), machine.manifest().clone())
+    };
+    let expected = alone(&["price"], 100_000);
+    assert!(expected.0.is_ok(), "{expected:?}");
+    let mut first = machine();
+    first.set_tools(["price".to_owned()]);
+    first.load(source).expect("it loads");
+    // Now the code is there.
+    assert_eq!(alone(&["price"], 100_000), expected);
+    assert_eq!(alone(&[], 100_000).0.map_err(|error| error.kind), Err(ErrorKind::UnknownTool));
+    assert_eq!(alone(&["price"], 15).0.map_err(|error| error.kind), Err(ErrorKind::FuelExceeded));
+}
+
+#[test]
 fn inputs_are_read_flexibly() {
     let mut machine = machine();
     machine.set_data(&json!({"user_rows": [{"first-name": "Ann", "age": 3}]})).expect("it fits");

@@ -47,7 +47,7 @@ impl Page {
     /// Writes a value of which so many characters follow on the same line. Values nest no deeper than
     /// the machine allows.
     fn value(&mut self, heap: &mut Heap, value: &Value, after: usize) -> Res<()> {
-        let flat = heap.printed_line(value, Style::Readable)?;
+        let flat = heap.printed_line(std::slice::from_ref(value), Style::Readable, "")?;
         let fits = self.column + char_count(&flat) + after <= WIDTH;
         match value {
             _ if fits => self.push(&flat),
@@ -96,7 +96,7 @@ impl Page {
             let after = if last { after + 1 } else { 1 };
             self.value(heap, key, 1)?;
             let hidden = heap.firewall && heap.captures.is_empty() && is_hidden_key(key, &heap.names);
-            let flat = if hidden { HIDDEN.to_owned() } else { heap.printed_line(value, Style::Readable)? };
+            let flat = if hidden { HIDDEN.to_owned() } else { heap.printed_line(std::slice::from_ref(value), Style::Readable, "")? };
             if self.column + 1 + char_count(&flat) + after <= WIDTH {
                 self.push(" ");
             } else {

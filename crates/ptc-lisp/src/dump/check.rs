@@ -55,7 +55,7 @@ impl Reader<'_> {
         if at == self.machine.current {
             Some(&self.machine.fiber)
         } else {
-            self.machine.fibers.get(at)?.as_ref()
+            self.machine.fibers.get(at)?.as_deref()
         }
     }
 

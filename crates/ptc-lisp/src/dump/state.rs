@@ -339,7 +339,7 @@ impl Reader<'_> {
         self.machine.carried = input.list(|input| input.string())?;
         heap.steps = input.list(|input| Ok((input.string()?, input.string()?)))?;
         let uses = self.listed(Reader::tool_use)?;
-        self.machine.manifest = Manifest::of(uses);
+        self.machine.manifest = Arc::new(Manifest::of(uses));
         Ok(())
     }
 
@@ -473,8 +473,10 @@ impl Reader<'_> {
 
     fn program(&mut self) -> Read {
         self.machine.fiber = self.fiber()?;
-        self.machine.fibers =
-            self.listed(|reader| if reader.input.bool()? { reader.fiber().map(Some) } else { Ok(None) })?;
+        self.machine.fibers = self.listed(|reader| {
+            let there = reader.input.bool()?;
+            there.then(|| reader.fiber().map(Box::new)).transpose()
+        })?;
         self.machine.current = self.input.small()?;
         self.machine.ready = self.input.list(|input| input.small())?.into();
         self.machine.pending = self.listed(|reader| {

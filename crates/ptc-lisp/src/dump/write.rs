@@ -127,7 +127,7 @@ impl<'m> Writer<'m> {
         for unit in machine.units.iter().flatten() {
             self.unit_number(unit.id);
         }
-        for fiber in machine.fibers.iter().flatten().chain([&machine.fiber]) {
+        for fiber in machine.fibers.iter().filter_map(Option::as_deref).chain([&machine.fiber]) {
             for frame in &fiber.frames {
                 self.unit_number(frame.unit);
             }

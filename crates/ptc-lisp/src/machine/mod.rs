@@ -13,6 +13,7 @@ pub(crate) mod library;
 mod link;
 pub(crate) mod memory;
 mod ops;
+mod prepared;
 mod run;
 mod schedule;
 mod signals;
@@ -38,6 +39,7 @@ pub(crate) use census::room;
 use fiber::Fiber;
 pub(crate) use library::is_core;
 pub use memory::Function;
+use prepared::Prepared;
 
 /// Why a fiber stopped.
 #[derive(Debug)]
@@ -124,12 +126,14 @@ pub struct Machine {
     pub(crate) data: Value,
     pub(crate) history: Vec<Value>,
     pub(crate) source: Arc<str>,
-    pub(crate) manifest: Manifest,
+    pub(crate) manifest: Arc<Manifest>,
+    /// The program, as machines that run the same find it.
+    pub(crate) prepared: Option<Rc<Prepared>>,
     /// Tools that definitions and values of earlier programs may call, sorted.
     pub(crate) carried: Vec<String>,
     pub(crate) fiber: Fiber,
     /// Fibers that are not running, by number; the running one's place is empty.
-    pub(crate) fibers: Vec<Option<Fiber>>,
+    pub(crate) fibers: Vec<Option<Box<Fiber>>>,
     pub(crate) current: usize,
     pub(crate) ready: VecDeque<usize>,
     pub(crate) pending: Vec<Pending>,
@@ -138,7 +142,7 @@ pub struct Machine {
     pub(crate) result: Value,
     pub(crate) running: bool,
     /// A stop that came up outside of the instruction loop.
-    pub(crate) late: Option<Stop>,
+    pub(crate) late: Option<Box<Stop>>,
     /// Fuel at which the slice ends.
     pub(crate) stop_at: u64,
     /// Fresh bytes at which a census is due.
@@ -162,7 +166,8 @@ impl Machine {
             data: Value::Nil,
             history: Vec::new(),
             source: Arc::from(""),
-            manifest: Manifest::default(),
+            manifest: Arc::default(),
+            prepared: None,
             carried: Vec::new(),
             fiber: Fiber::new(),
             fibers: Vec::new(),
@@ -244,11 +249,11 @@ impl Machine {
     /// What a program needs, without running it: every mistake that shows before it runs, and the
     /// tools it may call.
     pub fn check(&mut self, source: &str) -> Result<Manifest, Error> {
-        Ok(self.prepare(source)?.1)
+        Ok((*self.prepare(source)?.manifest).clone())
     }
 
-    /// Reads, checks and compiles a program.
-    fn prepare(&mut self, source: &str) -> Result<(Unit, Manifest), Error> {
+    /// Reads, checks and compiles a program, unless a machine that knows the same has done so.
+    fn prepare(&mut self, source: &str) -> Result<Rc<Prepared>, Error> {
         /// Bytes that a form takes on its way from text to code.
         const FORM: usize = 384;
         let given = &self.heap.limits;
@@ -258,16 +263,28 @@ impl Machine {
             max_forms: ReadLimits::default().max_forms.min(given.memory / FORM),
             ..ReadLimits::default()
         };
-        // A text that is too long is refused by the reader; nobody needs a copy of it.
-        self.source = Arc::from(if source.len() > limits.max_bytes { "" } else { source });
+        self.source = Arc::default();
         if self.heap.work(source.len() / 8).is_err() {
             return Err(Error::new(ErrorKind::FuelExceeded, "reading the program used up its fuel"));
         }
+        let knows_nothing = self.heap.globals.is_empty() && self.carried.is_empty();
+        let known = knows_nothing.then(|| prepared::find(source, &self.tools, &limits)).flatten();
+        if let Some(known) = known
+            && known.steps <= self.heap.fuel_left().saturating_mul(8)
+        {
+            self.source = known.unit.source.clone();
+            self.heap.fuel_used = self.heap.fuel_used.saturating_add(known.steps / 8);
+            return Ok(known);
+        }
+        // A text that is too long is refused by the reader; nobody needs a copy of it.
+        self.source = Arc::from(if source.len() > limits.max_bytes { "" } else { source });
         let forms = read_all(source, &limits)?;
         let analysis = analyze(&forms, &Known { machine: self })?;
         // What is left of the fuel bounded it.
-        self.heap.fuel_used = self.heap.fuel_used.saturating_add(analysis.steps / 8);
-        let unit = compile(analysis.body, self.source.clone())?;
+        let steps = analysis.steps;
+        self.heap.fuel_used = self.heap.fuel_used.saturating_add(steps / 8);
+        let unit = Arc::new(compile(analysis.body, self.source.clone())?);
+        debug_assert!(crate::verify::verify(&unit).is_ok(), "the compiler makes code that passes");
         let mut manifest = analysis.manifest;
         if self.reaches_back(&unit) {
             self.carried
@@ -275,7 +292,12 @@ impl Machine {
                 .filter(|tool| self.tools.contains(tool))
                 .for_each(|tool| manifest.add_mention(tool));
         }
-        Ok((unit, manifest))
+        let (tools, manifest) = (self.tools.clone(), Arc::new(manifest));
+        let prepared = Rc::new(Prepared { unit, manifest, steps, tools, limits });
+        if knows_nothing {
+            prepared::remember(&prepared);
+        }
+        Ok(prepared)
     }
 
     /// Whether a program uses what earlier ones left behind, which may call the tools they could call.
@@ -290,12 +312,12 @@ impl Machine {
     pub fn load(&mut self, source: &str) -> Result<Manifest, Error> {
         self.cancel();
         self.reset();
-        let (unit, manifest) = self.prepare(source)?;
-        debug_assert!(crate::verify::verify(&unit).is_ok(), "the compiler makes code that passes");
-        let linked = self.link(Arc::new(unit))?;
-        self.manifest = manifest.clone();
+        let prepared = self.prepare(source)?;
+        let linked = self.link(prepared.unit.clone())?;
+        self.manifest = prepared.manifest.clone();
+        self.prepared = Some(prepared);
         self.start(&linked);
-        Ok(manifest)
+        Ok((*self.manifest).clone())
     }
 
     fn start(&mut self, linked: &Rc<Linked>) {

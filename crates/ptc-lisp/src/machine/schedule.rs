@@ -31,7 +31,7 @@ impl Machine {
                 return self.calls();
             }
             let stop = match self.late.take() {
-                Some(stop) => stop,
+                Some(stop) => *stop,
                 None => self.execute(),
             };
             if let Some(step) = self.stopped(stop) {
@@ -44,11 +44,12 @@ impl Machine {
     fn switch(&mut self) -> bool {
         let Some(next) = self.ready.pop_front() else { return false };
         if next != self.current
-            && let Some(fiber) = self.fibers[next].take()
+            && let Some(mut fiber) = self.fibers[next].take()
         {
-            let mut current = std::mem::replace(&mut self.fiber, fiber);
-            current.bindings = self.heap.globals.park();
-            self.fibers[self.current] = Some(current);
+            // Its place on the heap goes to the one that ran.
+            std::mem::swap(&mut self.fiber, &mut *fiber);
+            fiber.bindings = self.heap.globals.park();
+            self.fibers[self.current] = Some(fiber);
             self.current = next;
             self.heap.globals.unpark(std::mem::take(&mut self.fiber.bindings));
         }
@@ -67,7 +68,7 @@ impl Machine {
             Err(error) => self.raise(*error),
         };
         if let Go::Stop(stop) = go {
-            self.late = Some(*stop);
+            self.late = Some(stop);
         }
     }
 
@@ -166,6 +167,10 @@ impl Machine {
     }
 
     fn fail(&mut self, error: Error) -> Step {
+        // How far a native went beyond the end of the fuel depends on where slices ended.
+        if error.kind == ErrorKind::FuelExceeded {
+            self.heap.fuel_used = self.heap.limits.fuel;
+        }
         self.end(false);
         Step::Failed(error)
     }
@@ -203,8 +208,8 @@ impl Machine {
                 return self.raise_in_parent(error.message);
             }
             match free {
-                Some(at) => self.fibers[at] = Some(child),
-                None => self.fibers.push(Some(child)),
+                Some(at) => self.fibers[at] = Some(Box::new(child)),
+                None => self.fibers.push(Some(Box::new(child))),
             }
             self.ready.push_back(id);
         }
@@ -265,7 +270,7 @@ impl Machine {
         while let Some(parent) = parents.pop() {
             for at in 0..self.fibers.len() {
                 let is_child = |fiber: &Fiber| fiber.parent.is_some_and(|(of, _)| of == parent);
-                if self.fibers[at].as_ref().is_some_and(is_child) {
+                if self.fibers[at].as_deref().is_some_and(is_child) {
                     if let Some(State::Waiting { call, .. }) = self.fibers[at].take().map(|child| child.state)
                     {
                         self.pending.retain(|pending| pending.id != call);
@@ -282,7 +287,7 @@ impl Machine {
         if let Some(fiber) = self.fibers[id].take() {
             // What the fiber that is over left in front goes with it.
             drop(self.heap.globals.park());
-            self.fiber = fiber;
+            self.fiber = *fiber;
             self.current = id;
             self.heap.globals.unpark(std::mem::take(&mut self.fiber.bindings));
         }
@@ -297,7 +302,7 @@ impl Machine {
 
     fn deliver_to_current(&mut self, value: Value, give: Option<Reg>) {
         if let Go::Stop(stop) = self.deliver(value, give) {
-            self.late = Some(*stop);
+            self.late = Some(stop);
         }
     }
 
@@ -315,7 +320,9 @@ impl Machine {
         } else {
             let mut others = self.fibers.iter_mut().enumerate();
             others
-                .find_map(|(at, fiber)| fiber.as_mut().filter(|fiber| waits(fiber)).map(|fiber| (at, fiber)))
+                .find_map(|(at, fiber)| {
+                    fiber.as_deref_mut().filter(|fiber| waits(fiber)).map(|fiber| (at, fiber))
+                })
                 .ok_or_else(|| Error::new(ErrorKind::Runtime, format!("no call {id} is waiting")))?
         };
         if let State::Waiting { give, .. } = fiber.state {

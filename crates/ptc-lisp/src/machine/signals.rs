@@ -326,6 +326,8 @@ impl Machine {
         self.tool_calls += 1;
         let id = self.tool_calls;
         self.fiber.state = State::Waiting { call: id, give: dst };
+        // Most programs wait for one call at a time.
+        self.pending.reserve_exact(usize::from(self.pending.is_empty()));
         self.pending.push(Pending { id, tool: request.tool, args: request.args, handed_out: false, bytes });
         Go::stop(Stop::Blocked)
     }
