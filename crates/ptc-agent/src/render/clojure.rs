@@ -32,7 +32,7 @@ pub(super) fn sample(view: &View, limits: Limits) -> String {
         }
         View::Map { entries, total } => {
             let most = (limits.chars / 30).max(1);
-            let (items, shown, _) = writer.entries(entries, most, limits.chars);
+            let (items, shown, _) = writer.entries(entries, *total, most, limits.chars);
             counted("{", &items, "}", shown, *total)
         }
         other => writer.value(other, limits.chars).0,
@@ -84,8 +84,8 @@ impl Writer {
                 (format!("{open}{items}{space}{more}{close}"), false)
             }
             View::Map { entries, total } => {
-                let most = (room / 30).max(1);
-                let (items, shown, whole) = self.entries(entries, most, room.saturating_sub(2));
+                let most = sharing(entries, room);
+                let (items, shown, whole) = self.entries(entries, *total, most, room.saturating_sub(2));
                 let left = total.saturating_sub(shown);
                 if left == 0 {
                     return (format!("{{{items}}}"), whole);
@@ -174,28 +174,49 @@ impl Writer {
         (out, shown, whole)
     }
 
-    /// The first entries, at most `most`, in `room` characters; how many, and whether each is whole.
-    fn entries(&self, entries: &[(View, View)], most: usize, room: usize) -> (String, usize, bool) {
-        let count = entries.len().min(self.items).min(most).max(1);
-        let each = (room.saturating_sub(10 * count) / count).max(10);
+    /// The first entries of `total`, at most `most`, in `room` characters; how many, and whether each is whole.
+    fn entries(
+        &self,
+        entries: &[(View, View)],
+        total: usize,
+        most: usize,
+        room: usize,
+    ) -> (String, usize, bool) {
+        let count = entries.len().min(self.items).min(most);
         let mut out = String::new();
         let (mut shown, mut whole) = (0, true);
         let mut left = room;
         for (key, value) in entries.iter().take(count) {
-            let key = key_text(key);
-            let (value, all) = self.value(value, each);
-            let text = format!("{}{key} {value}", if shown > 0 { " " } else { "" });
-            let chars = text.chars().count();
-            if chars + MARK > left {
+            let key = format!("{}{} ", if shown > 0 { " " } else { "" }, key_text(key));
+            let sign = if shown + 1 == total { 0 } else { MARK };
+            let here = left.saturating_sub(key.chars().count() + sign);
+            // What short values leave is for those that follow.
+            let waiting = count - shown;
+            let each = (left.saturating_sub(10 * waiting) / waiting).max(10);
+            let (value, all) = self.value(value, each.min(here));
+            let chars = key.chars().count() + value.chars().count();
+            if chars + sign > left {
                 break;
             }
-            out.push_str(&text);
+            out.push_str(&key);
+            out.push_str(&value);
             left -= chars;
             shown += 1;
             whole &= all;
         }
         (out, shown, whole)
     }
+}
+
+/// How many entries of a map share `room` characters: 30 for each where values are large (3.16), else as many
+/// as fit.
+fn sharing(entries: &[(View, View)], room: usize) -> usize {
+    let large = |view: &View| {
+        matches!(view, View::Vector(_) | View::List(_) | View::Set(_) | View::Map { .. })
+            || matches!(view, View::Str { chars, .. } if *chars > 30)
+    };
+    let many = entries.iter().any(|(_, value)| large(value));
+    if many { (room / 30).max(1) } else { (room / 10).max(1) }
 }
 
 /// Names and numbers longer than this are not written.

@@ -6,7 +6,8 @@
 
 use ptc_lisp::view::{Glimpse, Part, View};
 
-use super::clojure::{fitted, key_text};
+use super::clojure::fitted;
+use super::shape::shape;
 use super::{Limits, type_name};
 
 /// How the next program gets all of a value.
@@ -98,7 +99,7 @@ fn handle(glimpse: &Glimpse, limits: Limits, reach: &Reach) -> String {
             middle.push_str(&field);
         }
     };
-    put(":of", shape(view, room * 3 / 10), room * 3 / 10 + 5, &mut left);
+    put(":of", shape(view, room * 2 / 5), room * 2 / 5 + 5, &mut left);
     let tail = tail(glimpse, room / 4, limits);
     let for_tail = tail.as_ref().map_or(0, |tail| tail.chars().count() + 7);
     let for_head = left.saturating_sub(for_tail);
@@ -112,10 +113,18 @@ fn head(view: &View, room: usize, limits: Limits) -> Option<String> {
     let items = limits.items;
     match view {
         View::Vector(_) | View::List(_) | View::Set(_) | View::Map { .. } | View::Str { .. } => {
-            Some(fitted(view, Limits { items, chars: room }).0)
+            Some(fitted(view, Limits { items, chars: room }).0).filter(|text| says_something(text))
         }
         _ => None,
     }
+}
+
+/// Whether a text has more in it than brackets and signs for what is left out.
+fn says_something(text: &str) -> bool {
+    let words = text.split(|c: char| c.is_whitespace() || "[](){}#\"".contains(c));
+    words
+        .into_iter()
+        .any(|word| !word.is_empty() && !word.starts_with("...") && !word.starts_with('+') && word != "chars")
 }
 
 /// The last items or characters: as many as fit whole, or one that is shortened.
@@ -128,75 +137,9 @@ fn tail(glimpse: &Glimpse, room: usize, limits: Limits) -> Option<String> {
     ends.filter_map(|items| {
         let part = Part { items: items.to_vec(), total: items.len(), open: false };
         let (text, whole) = fitted(&View::Vector(part), Limits { items: limits.items, chars: room });
-        (whole || items.len() == 1).then_some(text)
+        ((whole || items.len() == 1) && says_something(&text)).then_some(text)
     })
     .next()
-}
-
-/// What a collection is made of: keys and types of records, the type of items.
-fn shape(view: &View, room: usize) -> Option<String> {
-    match view {
-        View::Map { entries, total } => {
-            let fields = entries.iter().map(|(key, value)| (key_text(key), type_name(value).to_owned()));
-            Some(fields_text(fields.collect(), *total, room))
-        }
-        View::Vector(part) | View::List(part) | View::Set(part) => items_shape(&part.items, room),
-        _ => None,
-    }
-}
-
-fn items_shape(items: &[View], room: usize) -> Option<String> {
-    let first = items.first()?;
-    let mut fields: Vec<(String, String, usize)> = Vec::new();
-    let mut records = 0;
-    for item in items {
-        let View::Map { entries, .. } = item else { break };
-        records += 1;
-        for (key, value) in entries {
-            let (key, kind) = (key_text(key), type_name(value));
-            match fields.iter_mut().find(|(known, ..)| *known == key) {
-                Some((_, known, count)) => {
-                    *count += 1;
-                    if known == "nil" {
-                        *known = kind.to_owned();
-                    } else if known != kind && kind != "nil" {
-                        "any".clone_into(known);
-                    }
-                }
-                None => fields.push((key, kind.to_owned(), 1)),
-            }
-        }
-    }
-    if records == items.len() {
-        let total = fields.len();
-        let optional = |count: usize| if count < records { "?" } else { "" };
-        let fields = fields.into_iter().map(|(key, kind, count)| (key, format!("{kind}{}", optional(count))));
-        return Some(fields_text(fields.collect(), total, room));
-    }
-    let same = items.iter().all(|item| type_name(item) == type_name(first));
-    Some(if same { type_name(first) } else { "any" }.to_owned())
-}
-
-/// `{:id int :name string}`, as far as there is room.
-fn fields_text(fields: Vec<(String, String)>, total: usize, room: usize) -> String {
-    const MORE: usize = 10;
-    let mut out = String::from("{");
-    let mut shown = 0;
-    for (key, kind) in fields {
-        let field = format!("{}{key} {kind}", if shown > 0 { " " } else { "" });
-        let more = if shown + 1 < total { MORE } else { 1 };
-        if out.chars().count() + field.chars().count() + more > room {
-            break;
-        }
-        out.push_str(&field);
-        shown += 1;
-    }
-    match (shown, total - shown) {
-        (_, 0) => out.push('}'),
-        (0, left) => out.push_str(&format!("... +{left}}}")),
-        (_, left) => out.push_str(&format!(" ... +{left}}}")),
-    }
-    out
 }
 
 #[cfg(test)]

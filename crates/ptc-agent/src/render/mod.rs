@@ -12,6 +12,7 @@ mod label;
 mod options;
 #[cfg(test)]
 pub(crate) mod properties;
+mod shape;
 mod untrusted;
 mod veil;
 

@@ -5,7 +5,7 @@
 //! secret backwards. It costs nothing as long as nothing is hidden.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -165,21 +165,14 @@ impl Veil {
 impl Search {
     /// None if the texts cannot be searched for, which their bounds exclude.
     fn over(texts: &BTreeSet<String>) -> Option<Search> {
-        let mut beginnings: Vec<String> = Vec::new();
-        let mut groups: Vec<Vec<String>> = Vec::new();
+        let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for text in texts.iter().flat_map(|text| spellings(text)) {
             let end = text.char_indices().nth(ENOUGH).map_or(text.len(), |(at, _)| at);
-            match beginnings.iter().position(|known| *known == text[..end]) {
-                Some(at) => groups[at].push(text),
-                None => {
-                    beginnings.push(text[..end].to_owned());
-                    groups.push(vec![text]);
-                }
-            }
+            groups.entry(text[..end].to_owned()).or_default().push(text);
         }
         let mut builder = AhoCorasick::builder();
-        let beginnings = builder.match_kind(MatchKind::LeftmostLongest).build(&beginnings).ok()?;
-        Some(Search { beginnings, texts: groups })
+        let beginnings = builder.match_kind(MatchKind::LeftmostLongest).build(groups.keys()).ok()?;
+        Some(Search { beginnings, texts: groups.into_values().collect() })
     }
 
     fn cover<'t>(&self, text: &'t str) -> Cow<'t, str> {
