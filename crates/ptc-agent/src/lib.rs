@@ -26,5 +26,6 @@ mod reply;
 mod run;
 mod step;
 mod tool;
+pub mod typed;
 
 pub use chunk::{Chunk, ChunkError, Chunker};
