@@ -1,5 +1,7 @@
 //! Where code stands in a reply: fenced blocks, found line by line, and elements such as `<clojure>`.
 
+use super::chars::trim;
+
 /// The languages whose name on a fence says that the block is the program.
 const TAGS: [&str; 2] = ["clojure", "lisp"];
 
@@ -54,7 +56,7 @@ pub(super) struct Fence {
 impl Fence {
     /// At least three backticks, then one word or nothing.
     pub(super) fn opened_by(line: &str) -> Option<Fence> {
-        let line = line.trim();
+        let line = trim(line);
         let tag = line.trim_start_matches('`');
         let ticks = line.len() - tag.len();
         let tag = tag.trim_start();
@@ -63,7 +65,7 @@ impl Fence {
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
-        let line = line.trim();
+        let line = trim(line);
         let backticks = line.len() >= self.ticks && line.bytes().all(|b| b == b'`');
         backticks || TAGS.iter().any(|tag| is_closing_tag(line, tag))
     }
@@ -87,19 +89,16 @@ pub(super) fn elements(reply: &str) -> Vec<&str> {
 
 /// The text of the first element and what follows it.
 fn next_element(reply: &str) -> Option<(&str, &str)> {
-    let openings = TAGS.iter().filter_map(|tag| {
-        let opening = format!("<{tag}>");
-        reply.find(&opening).map(|at| (at, at + opening.len(), tag))
-    });
-    let (_, start, tag) = openings.min()?;
-    let closing = format!("</{tag}>");
-    let end = start + reply[start..].find(&closing)?;
-    Some((&reply[start..end], &reply[end + closing.len()..]))
+    let opened = |at: usize, tag: &str| reply[at + 1..].strip_prefix(tag)?.strip_prefix('>');
+    let mut openings = reply.match_indices('<').map(|(at, _)| at);
+    let (inner, tag) =
+        openings.find_map(|at| TAGS.iter().find_map(|tag| opened(at, tag).map(|inner| (inner, tag))))?;
+    inner.split_once(&format!("</{tag}>"))
 }
 
 /// Whether the text begins like a program: with `(`, comments before it left aside.
 pub(super) fn begins_with_paren(text: &str) -> bool {
-    let first = text.lines().map(str::trim_start).find(|line| !line.is_empty() && !line.starts_with(';'));
+    let first = text.lines().map(trim).find(|line| !line.is_empty() && !line.starts_with(';'));
     first.is_some_and(|line| line.starts_with('('))
 }
 
@@ -122,6 +121,7 @@ mod tests {
             ("```json\n{}\n```", "json", "{}"),
             ("```clojure\n(f)\n</clojure>", "clojure", "(f)"),
             ("```lisp\n(f)\n</lisp>", "lisp", "(f)"),
+            ("\u{feff}```clojure\n(f)\n```\u{200b}", "clojure", "(f)"),
             ("````clojure\n(str \"\n```\n\")\n````", "clojure", "(str \"\n```\n\")"),
         ] {
             assert_eq!(texts(reply), [(tag.to_owned(), text.to_owned())], "{reply:?}");

@@ -14,6 +14,11 @@ pub(super) fn clean(code: &str) -> (String, Vec<Fix>) {
     (cleaner.out, fixes)
 }
 
+/// The text without whitespace and invisible characters around it.
+pub(super) fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || is_invisible(c))
+}
+
 /// The text with ASCII for the wide forms of ASCII (`（` for `(`) outside of strings and comments.
 /// Some names may be meant with such characters, so this is only for texts that cannot be read.
 pub(super) fn narrow(code: &str) -> Option<String> {
@@ -105,7 +110,7 @@ impl Cleaner {
     fn run(&mut self, code: &str) {
         for (part, plain) in parts_with_curly(code) {
             match plain {
-                Part::Code => self.code(part),
+                Part::Code => part.split_inclusive('\n').for_each(|line| self.line(line)),
                 Part::Literal => self.out.push_str(part),
                 Part::CurlyString(content) => {
                     self.quotes += 2;
@@ -117,13 +122,16 @@ impl Cleaner {
         }
     }
 
-    fn code(&mut self, part: &str) {
-        let mut chars = part.char_indices().peekable();
+    /// Code of one line, or a part of it.
+    fn line(&mut self, line: &str) {
+        let closed_until = last_closing_quote(line);
+        let mut chars = line.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
             let next = chars.peek().map(|(_, next)| *next);
             let before = self.out.chars().next_back();
             let foreign = |side: Option<char>| side.is_some_and(|c| !c.is_ascii());
             let begins_token = before.is_none_or(|c| c.is_whitespace() || "([{,".contains(c));
+            let quotes_form = begins_token && closed_until <= at && next.is_some_and(begins_form);
             if is_joiner(c) && foreign(before) && foreign(next) {
                 self.out.push(c);
             } else if is_invisible(c) {
@@ -131,7 +139,7 @@ impl Cleaner {
             } else if is_odd_space(c) {
                 self.spaces += 1;
                 self.out.push(' ');
-            } else if is_curly_single(c) && begins_token && quotes_form(&part[at + c.len_utf8()..]) {
+            } else if is_curly_single(c) && quotes_form {
                 self.quotes += 1;
                 self.out.push('\'');
             } else {
@@ -155,14 +163,17 @@ impl Cleaner {
     }
 }
 
-/// Whether a quote before this text can only be the prefix `'`: a form follows, and no quote at the end
-/// of a word in the same line closes it.
-fn quotes_form(after: &str) -> bool {
-    let line = after.lines().next().unwrap_or_default();
+/// Where the last quote at the end of a word is. A quote before it may be the first of a pair, and then it
+/// is not the prefix `'`.
+fn last_closing_quote(line: &str) -> usize {
     let ends_word = |next: Option<char>| next.is_none_or(|c| c.is_whitespace() || ")]}".contains(c));
-    let mut quotes = line.match_indices(is_curly_single);
-    let closed = quotes.any(|(at, quote)| ends_word(line[at + quote.len()..].chars().next()));
-    !closed && line.starts_with(|c: char| c.is_alphanumeric() || "([{".contains(c))
+    let mut quotes = line.rmatch_indices(is_curly_single);
+    let closing = quotes.find(|(at, quote)| ends_word(line[at + quote.len()..].chars().next()));
+    closing.map_or(0, |(at, _)| at)
+}
+
+fn begins_form(c: char) -> bool {
+    c.is_alphanumeric() || "([{".contains(c)
 }
 
 enum Part<'a> {

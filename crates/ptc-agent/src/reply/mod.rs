@@ -18,6 +18,9 @@ mod program;
 mod repair;
 mod unwrap;
 
+#[cfg(test)]
+mod properties;
+
 pub(crate) use argument::{ArgumentError, program_argument};
 pub(crate) use final_value::{FinalError, final_value, is_raw_text};
 pub(crate) use json::extract_json;

@@ -1,7 +1,8 @@
 //! Which block of a reply is the program, and what the history keeps of the reply.
 
 use super::blocks::{Block, begins_with_paren, elements, fenced, unify_line_ends};
-use super::repair::{Fix, repair};
+use super::chars::trim;
+use super::repair::{Fix, repair, repair_fenced};
 use super::unwrap;
 
 /// What to do about a reply with several programs.
@@ -53,7 +54,7 @@ pub(crate) fn read_program(reply: &str, multiple: Multiple) -> Found {
     let repaired: Vec<String> = candidates
         .iter()
         .map(|candidate| {
-            let fixed = repair(candidate);
+            let fixed = if tagged { repair_fenced(candidate) } else { repair(candidate) };
             fixes.extend(fixed.fixes);
             fixed.code
         })
@@ -72,7 +73,8 @@ pub(crate) fn holds_code(reply: &str) -> bool {
 
 /// The texts that may be the program, by the first rule that gives any, and whether fences said so.
 fn candidates(reply: &str) -> (Vec<String>, bool) {
-    let blocks: Vec<Block> = fenced(reply).into_iter().filter(|block| !block.text.is_empty()).collect();
+    let blocks: Vec<Block> =
+        fenced(reply).into_iter().filter(|block| !trim(&block.text).is_empty()).collect();
     let tagged: Vec<String> = blocks.iter().filter(|b| b.is_tagged()).map(|b| b.text.clone()).collect();
     if !tagged.is_empty() {
         return (tagged, true);
@@ -86,7 +88,7 @@ fn candidates(reply: &str) -> (Vec<String>, bool) {
 }
 
 fn programs<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let is_program = |text: &&str| begins_with_paren(text) || unwrap::is_wrapped(text);
+    let is_program = |text: &&str| begins_with_paren(text) || unwrap::is_wrapped(trim(text));
     texts.into_iter().filter(is_program).map(str::to_owned).collect()
 }
 
@@ -191,6 +193,8 @@ mod tests {
             r#"{"program": "(+ 1 2)"}"#,
             "```json\n{\"program\": \"(+ 1 2)\"}\n```",
             "clojure\n(+ 1 2)",
+            "\u{feff}(+ 1 2)\u{200b}",
+            "\u{feff}{\"program\": \"(+ 1 2)\"}",
             "`(+ 1 2)`",
             r#""(+ 1 2)""#,
         ] {

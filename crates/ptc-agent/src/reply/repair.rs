@@ -10,6 +10,8 @@ use super::{chars, unwrap};
 
 /// How many wrappings may lie around each other.
 const MAX_LAYERS: usize = 4;
+/// How often one repair may make another possible.
+const MAX_ROUNDS: usize = 4;
 
 /// A change that was made to a program before it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,18 +63,48 @@ pub(crate) struct Repaired {
 /// Repairs a program where it is certain what is meant. A program that cannot be repaired stays as it is,
 /// for the reader to say what is wrong.
 pub(crate) fn repair(code: &str) -> Repaired {
-    let mut code = unify_line_ends(code).trim().to_owned();
+    repair_text(code, false)
+}
+
+/// The same for what the model fenced as a program.
+pub(super) fn repair_fenced(code: &str) -> Repaired {
+    repair_text(code, true)
+}
+
+/// One repair can make another possible, so this goes on until nothing changes.
+fn repair_text(code: &str, is_fenced: bool) -> Repaired {
     let mut fixes = Vec::new();
+    let mut code = trim(&unify_line_ends(code), &mut fixes);
+    for _ in 0..MAX_ROUNDS {
+        let before = fixes.len();
+        code = round(code, is_fenced, &mut fixes);
+        if fixes.len() == before {
+            break;
+        }
+    }
+    Repaired { code, fixes }
+}
+
+fn round(mut code: String, is_fenced: bool, fixes: &mut Vec<Fix>) -> String {
     for _ in 0..MAX_LAYERS {
-        let Some(inner) = unwrap::once(&code) else { break };
+        let Some(inner) = unwrap::once(&code, is_fenced) else { break };
         fixes.push(Fix::new(inner.kind, inner.note));
-        code = inner.text;
+        code = trim(&inner.text, fixes);
     }
     let (code, cleaned) = chars::clean(&code);
     fixes.extend(cleaned);
-    let (code, made_readable) = make_readable(code.trim().to_owned());
+    let (code, made_readable) = make_readable(code);
     fixes.extend(made_readable);
-    Repaired { code, fixes }
+    trim(&code, fixes)
+}
+
+/// The code without anything around it that cannot be seen.
+fn trim(code: &str, fixes: &mut Vec<Fix>) -> String {
+    let trimmed = chars::trim(code);
+    if trimmed != code.trim() {
+        fixes.push(Fix::new(FixKind::Invisible, "removed invisible characters around the program"));
+    }
+    trimmed.to_owned()
 }
 
 /// Fixes that count only if the program can be read with them and cannot without.

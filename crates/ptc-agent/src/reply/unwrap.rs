@@ -7,6 +7,7 @@ use ptc_lisp::syntax::FormKind;
 use serde_json::Value as Json;
 
 use super::blocks::{Fence, begins_with_paren};
+use super::chars::trim;
 use super::repair::FixKind;
 
 /// Words that models put before a program. None of them is defined, so none can be meant.
@@ -30,9 +31,10 @@ impl Unwrapped {
     }
 }
 
-/// Takes one wrapping off, if there is one.
-pub(super) fn once(text: &str) -> Option<Unwrapped> {
-    fences(text).or_else(|| wrapped(text))
+/// Takes one wrapping off, if there is one. What the model fenced as a program is not taken for a JSON
+/// string: there a string means itself.
+pub(super) fn once(text: &str, is_fenced: bool) -> Option<Unwrapped> {
+    fences(text).or_else(|| wrapped(text).filter(|_| !(is_fenced && text.starts_with('"'))))
 }
 
 /// Whether the text is a program in some wrapping other than fences. Fences are told apart by whoever
@@ -51,12 +53,12 @@ fn fences(text: &str) -> Option<Unwrapped> {
     let inner = &text[first.map_or(0, str::len)..];
     let last = inner.lines().next_back().filter(|line| is_fence_end(line));
     let inner = &inner[..inner.len() - last.map_or(0, str::len)];
-    (first.is_some() || last.is_some())
+    ((first.is_some() || last.is_some()) && !trim(inner).is_empty())
         .then(|| Unwrapped::new(inner, FixKind::Fence, "took the program out of its code fence"))
 }
 
 fn is_fence_end(line: &str) -> bool {
-    let line = line.trim();
+    let line = trim(line);
     line.len() >= 3 && line.bytes().all(|b| b == b'`')
 }
 
@@ -148,7 +150,7 @@ mod tests {
             ("Lisp: (f)", "(f)", FixKind::LanguageWord),
             ("user=> (f)", "(f)", FixKind::LanguageWord),
         ] {
-            let unwrapped = once(text).unwrap_or_else(|| panic!("{text:?} stays"));
+            let unwrapped = once(text, false).unwrap_or_else(|| panic!("{text:?} stays"));
             assert_eq!((unwrapped.text.as_str(), unwrapped.kind), (inner, kind), "{text:?}");
         }
     }
@@ -166,9 +168,16 @@ mod tests {
             "data/x",
             "clojure",
             "total (f)",
+            "```clojure",
         ] {
-            assert_eq!(once(text), None, "{text:?}");
+            assert_eq!(once(text, false), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn r3_25_a_string_in_a_fenced_program_means_itself() {
+        assert_eq!(once("\"(max 3)\"", true), None);
+        assert!(once("{\"program\": \"(max 3)\"}", true).is_some());
     }
 
     #[test]
