@@ -6,17 +6,21 @@
 //! supplies it. The four modes, PTC-Lisp by content, PTC-Lisp by tool call, text and combined, differ in
 //! how a request is built and how a reply is read, not in how a run goes on.
 
-#![allow(dead_code, unused_imports)]
-
 mod agent;
 mod budget;
 mod cache;
+mod chain;
 mod chunk;
 mod compact;
+mod compile;
+mod drive;
+mod dry_run;
 mod event;
 mod feedback;
 mod grep;
+mod hash;
 mod journal;
+mod look;
 pub mod model;
 mod preview;
 mod prompt;
@@ -28,4 +32,29 @@ mod step;
 mod tool;
 pub mod typed;
 
+pub use agent::{
+    Agent, Backoff, BuildError, Builder, Completion, MemoryStrategy, Mode, OPTIONS, OptionInfo, Options,
+    Profile, PromptLimit, Retry, Transport,
+};
 pub use chunk::{Chunk, ChunkError, Chunker};
+pub use compact::{Compaction, CompactionError, CompactionReason, CompactionStats, TokenCounter};
+pub use compile::Compiled;
+pub use drive::{Host, ask_model, call_function, drive};
+pub use event::Event;
+pub use journal::{Phase, PlanError, PlanItem, PlanStep, ProgressFn, ProgressInput, plan, plan_from_json};
+pub use prompt::{
+    Behavior, Card, EvalProfile, LanguageSpec, PromptParts, PromptPreview, SpecError, SpecInput, SpecOptions,
+    SystemPrompt, lisp_eval,
+};
+pub use reason::{REASONS, Reason, ReasonInfo};
+pub use render::{FormatOptions, MissionLogIn};
+pub use reply::{Fix, FixKind, Multiple};
+pub use run::{
+    AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, OnBudget, Price, RunOptions,
+    SaveError, Spent, Supply, TraceMode,
+};
+pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, Usage};
+pub use tool::{
+    AgentTool, Body, Builtin, Effect, Expose, Function, IntoToolResult, LlmTool, Preview, PreviewError,
+    PreviewFunction, Tool, ToolResult, Visibility,
+};

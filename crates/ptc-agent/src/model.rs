@@ -304,13 +304,16 @@ pub trait Model: Send + Sync {
 /// Takes pieces of text as they come.
 pub type Chunk = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// A model that is a function.
+pub type ModelFunction = Arc<dyn Fn(&Request) -> Result<Reply, ModelError> + Send + Sync>;
+
 /// The model of an agent: itself, or a name that the registry of the run knows.
 #[derive(Clone)]
 pub enum Llm {
     /// A model.
     Model(Arc<dyn Model>),
     /// A function that answers at once, or blocks.
-    Function(Arc<dyn Fn(&Request) -> Result<Reply, ModelError> + Send + Sync>),
+    Function(ModelFunction),
     /// A name.
     Named(String),
 }

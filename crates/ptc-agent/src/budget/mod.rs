@@ -19,5 +19,5 @@ mod unit;
 mod properties;
 
 pub(crate) use remaining::{Standing, remaining_map};
-pub(crate) use tree::{AccountId, Budget, Exhausted, Reservation};
-pub(crate) use unit::{Limits, Unit, micro_usd, usd};
+pub(crate) use tree::{AccountId, Budget, Reservation};
+pub(crate) use unit::{Limits, Unit, micro_usd};

@@ -84,25 +84,6 @@ impl Budget {
         Ok(self.hold(account, unit, amount))
     }
 
-    /// Holds several amounts, all or none.
-    pub(crate) fn reserve_all(
-        &mut self,
-        account: AccountId,
-        amounts: &[(Unit, u64)],
-    ) -> Result<Vec<Reservation>, Exhausted> {
-        let mut held = Vec::with_capacity(amounts.len());
-        for &(unit, amount) in amounts {
-            match self.reserve(account, unit, amount) {
-                Ok(reservation) => held.push(reservation),
-                Err(exhausted) => {
-                    held.into_iter().for_each(|reservation| self.release(reservation));
-                    return Err(exhausted);
-                }
-            }
-        }
-        Ok(held)
-    }
-
     /// Holds as much as there is, at most `wanted`; fails if that is less than `least`.
     pub(crate) fn reserve_up_to(
         &mut self,
@@ -121,6 +102,22 @@ impl Budget {
         let reservation = self.reserve(account, unit, amount)?;
         self.settle(reservation, amount);
         Ok(())
+    }
+
+    /// Counts what has been spent already, be it more than there was or not.
+    pub(crate) fn record(&mut self, account: AccountId, unit: Unit, amount: u64) {
+        self.for_each_above(account, |each| each.spent.add(unit, amount));
+    }
+
+    /// Whether an account, or one above it, has spent more than it had.
+    pub(crate) fn is_overdrawn(&self, account: AccountId, unit: Unit) -> bool {
+        self.path(account)
+            .any(|(_, each)| each.limits.of(unit).is_some_and(|limit| each.spent.get(unit) > limit))
+    }
+
+    /// Whether there is such an account, for handles that were read from bytes.
+    pub(crate) fn has(&self, account: AccountId) -> bool {
+        (account.0 as usize) < self.accounts.len()
     }
 
     /// Ends a reservation with what was really spent, and gives by how much that is more than was held.
@@ -157,13 +154,9 @@ impl Budget {
     }
 
     /// What an account and all below it hold.
+    #[cfg(test)]
     pub(crate) fn held(&self, account: AccountId, unit: Unit) -> u64 {
         self.account(account).held.get(unit)
-    }
-
-    /// The limit of the account itself.
-    pub(crate) fn limit(&self, account: AccountId, unit: Unit) -> Option<u64> {
-        self.account(account).limits.of(unit)
     }
 
     /// When time is up for an account: its own time, or that of one above if it is earlier.
@@ -273,17 +266,6 @@ mod tests {
         budget.settle(held, 3);
         assert_eq!(budget.reserve_up_to(two, Unit::Turns, 2, 5).unwrap().1, 5);
         assert_eq!(budget.reserve_up_to(two, Unit::Fuel, 0, 1000).unwrap().1, 1000);
-    }
-
-    #[test]
-    fn several_units_are_reserved_together_or_not_at_all() {
-        let mut budget = Budget::default();
-        let limits = Limits::NONE.most(Unit::Tokens, 100).most(Unit::Cost, 5);
-        let root = budget.open(None, limits);
-        let error = budget.reserve_all(root, &[(Unit::Tokens, 50), (Unit::Cost, 6)]).unwrap_err();
-        assert_eq!(error.unit, Unit::Cost);
-        assert_eq!(budget.remaining(root, Unit::Tokens), Some(100));
-        assert_eq!(budget.reserve_all(root, &[(Unit::Tokens, 50), (Unit::Cost, 5)]).unwrap().len(), 2);
     }
 
     #[test]

@@ -12,4 +12,4 @@ mod key;
 mod store;
 
 pub(crate) use key::CacheKey;
-pub(crate) use store::{CacheLimits, Entry, Eviction, EvictionCause, Stored, ToolCache, evictions_note};
+pub(crate) use store::{CacheLimits, ToolCache, evictions_note, json_bytes};

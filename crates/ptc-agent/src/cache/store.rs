@@ -196,6 +196,7 @@ impl<C> ToolCache<C> {
     }
 
     /// The number of results.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -12,6 +12,5 @@ mod render;
 mod shape;
 
 pub(crate) use call::call_text;
-pub(crate) use render::{
-    CustomError, Preview, PreviewKind, PreviewWarning, ResultOf, WarningCategory, preview,
-};
+pub use render::CustomError as PreviewError;
+pub(crate) use render::{PreviewKind, ResultOf, preview};

@@ -23,7 +23,7 @@ pub(crate) enum PreviewKind {
 
 /// Why the host's function gave no preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CustomError {
+pub enum CustomError {
     /// It failed.
     Raised(String),
     /// What it gave has no JSON form.

@@ -5,8 +5,6 @@
 //! can be looked at without a run and tested without a model. Nothing here knows what an agent is.
 
 // The run takes these up piece by piece.
-#![allow(unused_imports)]
-
 mod card;
 mod combined;
 mod context;
@@ -30,12 +28,12 @@ mod properties;
 mod shape_tests;
 
 pub use card::Card;
-pub(crate) use combined::{combined_system, ptc_tools};
+pub(crate) use combined::combined_system;
 pub(crate) use context::ContextBlock;
 pub(crate) use data::DataLine;
 pub(crate) use mission::{Expansion, expand, first_message, harmless, mission, tagged};
-pub(crate) use native::{EvalProfile, LISP_EVAL, NameMap, lisp_eval, native_tools, openai};
-pub(crate) use output::expected_output;
+pub use native::{EvalProfile, lisp_eval};
+pub(crate) use native::{NameMap, native_tools};
 pub use preview::PromptPreview;
 pub(crate) use preview::{preview_ptc, preview_text};
 pub use spec::{Behavior, LanguageSpec, SpecError, SpecInput, SpecOptions};
@@ -44,8 +42,8 @@ pub(crate) use system::{Transport, single_shot_system, static_system, system_pro
 pub(crate) use text::{
     ContextLine, TextVariant, json_example, json_message, plain_message, text_card, text_tools_message,
 };
-pub(crate) use tools::{ToolLine, catalog_section, tools_section};
-pub(crate) use user::{UserLine, user_section};
+pub(crate) use tools::ToolLine;
+pub(crate) use user::UserLine;
 
 /// Joins what is not empty with blank lines.
 fn blocks<S: AsRef<str>>(parts: impl IntoIterator<Item = S>) -> String {

@@ -10,14 +10,14 @@ use super::tools::{ToolLine, sorted};
 use crate::model::ToolSchema;
 
 /// The tool that runs programs.
-pub(crate) const LISP_EVAL: &str = "lisp_eval";
+pub const LISP_EVAL: &str = "lisp_eval";
 
 /// The longest name that providers take.
 const NAME: usize = 64;
 
 /// Who is told about [`LISP_EVAL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EvalProfile {
+pub enum EvalProfile {
     /// A PTC-Lisp agent with tools of its application.
     WithAppTools,
     /// A text agent that may also run programs.
@@ -27,7 +27,7 @@ pub(crate) enum EvalProfile {
 }
 
 /// The schema of [`LISP_EVAL`].
-pub(crate) fn lisp_eval(profile: EvalProfile) -> ToolSchema {
+pub fn lisp_eval(profile: EvalProfile) -> ToolSchema {
     let description = match profile {
         EvalProfile::WithAppTools => Card::LispEvalWithAppTools,
         EvalProfile::TextMode => Card::LispEvalTextMode,
@@ -91,7 +91,7 @@ pub(crate) fn native_tools(tools: &[ToolLine]) -> (Vec<ToolSchema>, NameMap) {
 }
 
 /// A schema in the form that most providers share.
-pub(crate) fn openai(schema: &ToolSchema) -> Json {
+pub fn openai(schema: &ToolSchema) -> Json {
     let mut function = json!({"name": schema.name});
     if !schema.description.is_empty() {
         function["description"] = json!(schema.description);

@@ -110,7 +110,7 @@ fn r4_1_a_tool_call_agent_has_one_native_tool_and_the_rest_in_its_inventory() {
     in_order(&text, &["# Turns", "# Finishing", "# Reply format"]);
     assert!(text.contains("`lisp_eval`") && !text.contains("Reply with exactly one block"));
     let eval = lisp_eval(EvalProfile::WithAppTools);
-    assert_eq!((eval.name.as_str(), &eval.parameters["required"]), (LISP_EVAL, &json!(["program"])));
+    assert_eq!((eval.name.as_str(), &eval.parameters["required"]), ("lisp_eval", &json!(["program"])));
     assert!(
         ContextBlock { tools: &orders(), ..ContextBlock::default() }.render().contains("tool/find-orders(")
     );

@@ -17,8 +17,6 @@ pub(crate) enum Reach {
     Latest,
     /// It is a definition.
     Named(String),
-    /// A tool's result that is kept: the call that gives it again.
-    Call(String),
     /// It is not kept.
     Lost,
 }
@@ -28,7 +26,6 @@ impl Reach {
         match self {
             Reach::Latest => Some("*1"),
             Reach::Named(name) => Some(name),
-            Reach::Call(call) => Some(call),
             Reach::Lost => None,
         }
     }
@@ -183,8 +180,6 @@ mod tests {
         assert!(preview.hint.as_deref().is_some_and(|hint| hint.contains("*1") && hint.contains("250")));
         let named = shown(&rows(1000), LIMITS, &Reach::Named("rows".to_owned()));
         assert!(named.text.ends_with(" :all rows}"));
-        let call = shown(&rows(1000), LIMITS, &Reach::Call("(tool/list {:q 1})".to_owned()));
-        assert!(call.text.ends_with(" :all (tool/list {:q 1})}"));
         let lost = shown(&rows(1000), LIMITS, &Reach::Lost);
         assert!(!lost.text.contains(":all") && lost.hint.is_some_and(|hint| hint.contains("(def ")));
     }

@@ -19,7 +19,6 @@ mod veil;
 use ptc_lisp::view::{Bounds, View};
 use serde_json::Value as Json;
 
-pub(crate) use clojure::{key_text, quoted};
 pub(crate) use handle::{Preview, Reach, preview};
 pub(crate) use label::{label, type_name};
 pub use options::{FormatOptions, MissionLogIn};

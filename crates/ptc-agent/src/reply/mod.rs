@@ -21,8 +21,9 @@ mod unwrap;
 #[cfg(test)]
 mod properties;
 
-pub(crate) use argument::{ArgumentError, program_argument};
-pub(crate) use final_value::{FinalError, final_value, is_raw_text};
-pub(crate) use json::extract_json;
-pub(crate) use program::{Found, Multiple, Program, holds_code, read_program};
-pub(crate) use repair::{Fix, FixKind, repair};
+pub(crate) use argument::program_argument;
+pub(crate) use final_value::{FinalError, final_value};
+pub use program::Multiple;
+pub(crate) use program::{Found, holds_code, read_program};
+pub(crate) use repair::repair;
+pub use repair::{Fix, FixKind};

@@ -96,7 +96,11 @@ impl Page {
             let after = if last { after + 1 } else { 1 };
             self.value(heap, key, 1)?;
             let hidden = heap.firewall && heap.captures.is_empty() && is_hidden_key(key, &heap.names);
-            let flat = if hidden { HIDDEN.to_owned() } else { heap.printed_line(std::slice::from_ref(value), Style::Readable, "")? };
+            let flat = if hidden {
+                HIDDEN.to_owned()
+            } else {
+                heap.printed_line(std::slice::from_ref(value), Style::Readable, "")?
+            };
             if self.column + 1 + char_count(&flat) + after <= WIDTH {
                 self.push(" ");
             } else {

@@ -1,1 +1,0 @@
-//! The run of an agent as a state machine.

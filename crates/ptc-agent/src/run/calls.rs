@@ -1,0 +1,229 @@
+//! Calls of tools, from programs and from the model alike: checked, looked up in the cache, started, and
+//! gathered until all of a batch are there.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::children::{self, Birth};
+use super::node::{Node, State};
+use super::{Asked, Shared, What};
+use crate::budget::Unit;
+use crate::cache::{CacheKey, json_bytes};
+use crate::step::CallRecord;
+use crate::tool::{Body, Builtin, Tool, ToolResult};
+
+/// Results longer than this are kept as a preview in records.
+const RECORD_BYTES: usize = 16_384;
+
+/// Who calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Layer {
+    /// The model.
+    Native,
+    /// A program.
+    Program,
+}
+
+/// A call of a batch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Slot {
+    /// The number that the machine knows the call by, or the place in the model's message.
+    pub id: u64,
+    /// The id that the model gave it.
+    pub native_id: String,
+    pub record: CallRecord,
+    pub key: Option<CacheKey>,
+    pub result: Option<ToolResult>,
+    /// Not started yet: calls that change the world wait for those before them.
+    pub held: bool,
+}
+
+/// Calls that are made and answered together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Batch {
+    pub layer: Layer,
+    pub slots: Vec<Slot>,
+}
+
+impl Batch {
+    pub fn new(layer: Layer) -> Self {
+        Batch { layer, slots: Vec::new() }
+    }
+
+    /// Whether every call has its result.
+    pub fn is_complete(&self) -> bool {
+        self.slots.iter().all(|slot| slot.result.is_some())
+    }
+
+    /// The next call that is held back, if everything before it is done.
+    pub fn due(&self) -> Option<usize> {
+        let first = self.slots.iter().position(|slot| slot.result.is_none())?;
+        self.slots[first].held.then_some(first)
+    }
+}
+
+/// Adds a call to a batch, not started.
+pub(super) fn slot(id: u64, native_id: &str, name: &str, args: &Json, now: u64) -> Slot {
+    let record =
+        CallRecord { name: name.to_owned(), args: args.clone(), timestamp: now, ..CallRecord::default() };
+    Slot { id, native_id: native_id.to_owned(), record, key: None, result: None, held: true }
+}
+
+/// Starts a call of a batch. It may be answered at once.
+pub(super) fn start(
+    node: &mut Node,
+    shared: &mut Shared,
+    batch: &mut Batch,
+    at: usize,
+    born: &mut Vec<Birth>,
+) {
+    let layer = batch.layer;
+    let slot = &mut batch.slots[at];
+    slot.held = false;
+    slot.record.timestamp = shared.now;
+    let name = slot.record.name.clone();
+    let Some(tool) = node.agent.tools().get(&name).cloned() else {
+        return finish(node, shared, slot, layer, Err(format!("there is no tool `{name}`")));
+    };
+    shared.event(node, "tool.start", json!({}), json!({"tool_name": name}));
+    let args = match checked(node, &tool, slot) {
+        Ok(args) => args,
+        Err(message) => return finish(node, shared, slot, layer, Err(message)),
+    };
+    if shares_cache(node, &tool, layer) {
+        let key = CacheKey::new(&name, &args);
+        if let Some(entry) = node.cache.get(&key) {
+            let result = entry.result.clone();
+            slot.record.cached = true;
+            return finish(node, shared, slot, layer, Ok(result));
+        }
+        slot.key = Some(key);
+    }
+    if let Err(stop) = shared.budget.spend(node.account, Unit::Calls, 1) {
+        let message = format!("the {} tool calls of this run are used up", stop.limit);
+        return finish(node, shared, slot, layer, Err(message));
+    }
+    node.book.usage.tool_calls += 1;
+    match &tool.body {
+        Body::Function(_) => {
+            let timeout_ms = tool.timeout_ms;
+            let what = What::Tool { slot: at, tool: name, args, timeout_ms };
+            shared.ask(Asked { node: node.id, what });
+        }
+        Body::Builtin(Builtin::Pure(call)) => finish(node, shared, slot, layer, call(&args)),
+        Body::Builtin(Builtin::LlmQuery) | Body::Judge(_) | Body::Agent(_) | Body::This => {
+            match children::birth(node, &tool, args, at) {
+                Ok(birth) => born.push(birth),
+                Err(message) => finish(node, shared, slot, layer, Err(message)),
+            }
+        }
+    }
+}
+
+/// Native calls share results with programs only where a preview stands in for them; text agents without
+/// programs call afresh each time.
+fn shares_cache(node: &Node, tool: &Tool, layer: Layer) -> bool {
+    tool.cache && (layer == Layer::Program || bridges(node, tool))
+}
+
+/// Whether a tool's native results are kept for programs, with a preview for the model.
+pub(super) fn bridges(node: &Node, tool: &Tool) -> bool {
+    tool.cache
+        && node.agent.mode() == crate::agent::Mode::Combined
+        && node.agent.exposure(tool) == crate::tool::Expose::Both
+}
+
+/// Arguments as the tool's signature wants them; notes what was converted.
+fn checked(node: &Node, tool: &Tool, slot: &mut Slot) -> Result<Json, String> {
+    let args = match &slot.record.args {
+        Json::Null => json!({}),
+        args => args.clone(),
+    };
+    let Some(signature) = &tool.signature else { return Ok(args) };
+    if matches!(tool.body, Body::Builtin(Builtin::LlmQuery)) {
+        // Its parameters are those of the question.
+        return Ok(args);
+    }
+    let mode = tool.validation.unwrap_or(node.agent.options().signature_validation);
+    match signature.coerce_input(&args, mode) {
+        Ok(coerced) => {
+            slot.record.warnings = coerced.warnings.iter().map(ToString::to_string).collect();
+            slot.record.args = coerced.value.clone();
+            Ok(coerced.value)
+        }
+        Err(rejection) => Err(rejection.feedback("Tool validation")),
+    }
+}
+
+/// Takes a result from outside.
+pub(super) fn supplied(node: &mut Node, shared: &mut Shared, at: usize, result: ToolResult) {
+    let (State::Calls(_, batch) | State::Native(batch)) = &mut node.state else { return };
+    let layer = batch.layer;
+    let Some(slot) = batch.slots.get_mut(at).filter(|slot| slot.result.is_none()) else { return };
+    let mut slot = slot.clone();
+    finish(node, shared, &mut slot, layer, result);
+    put_back(node, shared, at, slot);
+}
+
+/// Puts a finished call back into the batch of a node, which goes on if it was the last.
+pub(super) fn put_back(node: &mut Node, shared: &mut Shared, at: usize, slot: Slot) {
+    let (State::Calls(_, batch) | State::Native(batch)) = &mut node.state else { return };
+    batch.slots[at] = slot;
+    if batch.is_complete() || batch.due().is_some() {
+        shared.ready.push_back(node.id);
+    }
+}
+
+/// Gives a call its result: into the record, the cache, the veil and the events.
+pub(super) fn finish(
+    node: &mut Node,
+    shared: &mut Shared,
+    slot: &mut Slot,
+    layer: Layer,
+    result: ToolResult,
+) {
+    let record = &mut slot.record;
+    record.duration_ms = shared.now.saturating_sub(record.timestamp);
+    let mut facts = json!({
+        "tool_name": record.name,
+        "exposure_layer": if layer == Layer::Native { "native" } else { "ptc_lisp" },
+        "cached": record.cached,
+    });
+    match &result {
+        Ok(value) => {
+            let bytes = usize::try_from(json_bytes(value)).unwrap_or(usize::MAX);
+            record.result_bytes = bytes;
+            record.result_truncated = bytes > RECORD_BYTES;
+            record.result = if record.result_truncated { shorten(value) } else { value.clone() };
+            if node.agent.options().firewall {
+                node.veil.learn(value);
+            }
+            if layer == Layer::Program {
+                node.book.usage.bytes_kept += bytes as u64;
+            }
+            if let (Some(key), false) = (&slot.key, record.cached) {
+                let stored = node.cache.insert(key.clone(), value.clone(), None);
+                facts["full_result_cached"] = json!(stored.kept);
+                facts["retained_bytes"] = json!(node.cache.bytes());
+            }
+            if let Some(key) = &slot.key {
+                facts["cache_key_hash"] = json!(key.hash());
+            }
+        }
+        Err(message) => {
+            record.error = Some(message.clone());
+            facts["error"] = json!(&*node.veil.cover(message));
+        }
+    }
+    let measured = json!({"duration_ms": record.duration_ms});
+    slot.result = Some(result);
+    shared.event(node, "tool.stop", measured.clone(), json!({"tool_name": facts["tool_name"]}));
+    shared.event(node, "tool.call", measured, facts);
+}
+
+/// A long result as records keep it.
+fn shorten(value: &Json) -> Json {
+    let text = value.to_string();
+    let end = text.char_indices().nth(200).map_or(text.len(), |(at, _)| at);
+    Json::from(format!("{}… ({} bytes)", &text[..end], text.len()))
+}

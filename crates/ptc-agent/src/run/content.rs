@@ -1,0 +1,268 @@
+//! PTC-Lisp by content: the program stands in the text of the reply.
+
+use ptc_lisp::machine::Signal;
+use ptc_signature::{Issue, Style, keys};
+use serde_json::{Value as Json, json};
+
+use super::eval::{self, Oversize};
+use super::node::{After, Node};
+use super::sandbox::Ended;
+use super::{Next, Shared, program, setup};
+use crate::agent::Completion;
+use crate::feedback::{self, Invalid, Lens, TurnInfo};
+use crate::model::{Message, Output, Reply, Request};
+use crate::reason::Reason;
+use crate::render::{self, Limits};
+use crate::reply::{self, Found};
+use crate::step::{Fail, TurnType};
+
+/// The request of a turn.
+pub(super) fn request(node: &mut Node, shared: &mut Shared, kind: TurnType) -> Request {
+    let hints = kind == TurnType::Normal || node.agent.options().max_turns == 1;
+    let names = program::program_tools(node).map(str::to_owned).collect();
+    Request {
+        system: setup::system_prompt(node, shared),
+        messages: setup::sent_messages(node, shared),
+        turn: node.turn(),
+        output: Output::PtcLisp,
+        tool_names: if hints { names } else { Vec::new() },
+        ..Request::default()
+    }
+}
+
+/// Reads a reply: finds the program and runs it.
+pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
+    let text = reply.content.unwrap_or_default();
+    match reply::read_program(&text, node.agent.options().multiple_blocks) {
+        Found::Program(found) => {
+            node.messages.push(Message::assistant(found.history_text));
+            node.book.draft.fixes = found.fixes.iter().map(|fix| fix.note.clone()).collect();
+            program::begin(node, shared, &found.code, After::Content)
+        }
+        Found::None => {
+            let told = feedback::no_program(&turn_info(node), &lens(node));
+            node.messages.push(Message::assistant(text));
+            reminded(node, shared, Fail::new(Reason::NO_CODE_FOUND, "the reply has no program"), told)
+        }
+        Found::Multiple(count) => {
+            let told = feedback::multiple_blocks(count, &turn_info(node), &lens(node));
+            node.messages.push(Message::assistant(text));
+            let reason =
+                if node.is_single_shot() { Reason::NO_CODE_FOUND } else { Reason::MULTIPLE_CODE_BLOCKS };
+            let fail = Fail::new(reason, format!("the reply has {count} programs, and one is wanted"));
+            reminded(node, shared, fail, told)
+        }
+    }
+}
+
+/// A reply without one program: the model is reminded, unless this was its only turn.
+fn reminded(node: &mut Node, shared: &mut Shared, fail: Fail, told: String) -> Next {
+    if node.is_single_shot() {
+        node.close_failed(&fail);
+        shared.turn_stop(node);
+        return Next::Over(Err(fail));
+    }
+    told_failed(node, shared, &fail, told)
+}
+
+/// What comes of a program.
+pub(super) fn ended(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
+    match ended {
+        Ended::Failed(error) => {
+            let fail = eval::failure(node, &error);
+            if node.is_single_shot() {
+                node.close_failed(&fail);
+                shared.turn_stop(node);
+                return Next::Over(Err(fail));
+            }
+            turn_failed(node, shared, &fail)
+        }
+        Ended::Value(Signal::Fail) => {
+            let fail = eval::failed(node);
+            node.close_failed(&fail);
+            shared.turn_stop(node);
+            Next::Over(Err(fail))
+        }
+        Ended::Value(Signal::Return) => returned(node, shared),
+        Ended::Value(Signal::Value) if node.is_single_shot() => returned(node, shared),
+        Ended::Value(Signal::Value) => go_on(node, shared),
+    }
+}
+
+/// A value that is meant as the answer.
+fn returned(node: &mut Node, shared: &mut Shared) -> Next {
+    match answer(node, Reason::VALIDATION_ERROR) {
+        Ok(value) => {
+            commit_steps(node);
+            node.close_turn(value.clone(), true);
+            shared.turn_stop(node);
+            Next::Over(Ok(value))
+        }
+        Err(rejected) if node.book.tally.is_exhausted() => {
+            node.close_failed(&rejected.fail);
+            shared.turn_stop(node);
+            Next::Over(Err(rejected.fail))
+        }
+        Err(rejected) => {
+            let fail = Fail { reason: Reason::RETURN_VALIDATION_FAILED, ..rejected.fail };
+            told_failed(node, shared, &fail, rejected.feedback)
+        }
+    }
+}
+
+/// A value on the way: shown to the model, and on.
+fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
+    let kind = node.book.draft.kind;
+    if node.agent.options().completion_mode == Completion::Explicit && kind != TurnType::Normal {
+        let fail =
+            Fail::new(Reason::MUST_RETURN_MISSING, "the last turn ended without (return …) or (fail …)");
+        node.close_failed(&fail);
+        shared.turn_stop(node);
+        return Next::Over(Err(fail));
+    }
+    match eval::memory_checked(node) {
+        Ok(()) => {}
+        Err(Oversize::Strict(fail)) => {
+            node.close_failed(&fail);
+            shared.turn_stop(node);
+            return Next::Over(Err(fail));
+        }
+        Err(Oversize::Rollback(message)) => {
+            node.messages.push(Message::user(message.clone()));
+            node.close_failed(&Fail::new(Reason::MEMORY_LIMIT_EXCEEDED, message));
+            shared.turn_stop(node);
+            return Next::Turn;
+        }
+    }
+    commit_steps(node);
+    let progress = setup::progress(node, node.turn());
+    let text = feedback::success(&eval::execution(node), &turn_info(node), &progress, &lens(node));
+    node.messages.push(Message::user(text));
+    node.book.last_fail = Json::Null;
+    let value = node.sandbox.result_json();
+    node.close_turn(value, true);
+    shared.turn_stop(node);
+    Next::Turn
+}
+
+/// A turn that failed: the model is told what, and on.
+pub(super) fn turn_failed(node: &mut Node, shared: &mut Shared, fail: &Fail) -> Next {
+    let told = feedback::error(&fail.message, Some(&turn_info(node)), &lens(node));
+    told_failed(node, shared, fail, told)
+}
+
+/// A turn that failed, with the message for the model.
+pub(super) fn told_failed(node: &mut Node, shared: &mut Shared, fail: &Fail, told: String) -> Next {
+    node.messages.push(Message::user(told));
+    node.close_failed(fail);
+    shared.turn_stop(node);
+    Next::Turn
+}
+
+/// Keeps the summaries of steps that a turn which went well has done.
+pub(super) fn commit_steps(node: &mut Node) {
+    if let Some(machine) = node.sandbox.machine.as_deref_mut() {
+        node.book.summaries.extend(machine.take_steps());
+    }
+}
+
+/// Where the run stands, for feedback.
+pub(super) fn turn_info(node: &Node) -> TurnInfo {
+    let (options, tally) = (node.agent.options(), &node.book.tally);
+    TurnInfo {
+        turn: tally.turn + 1,
+        max_turns: options.max_turns,
+        work_left: tally.work_left,
+        retry_left: tally.retry_left,
+        retry_total: options.retry_turns,
+        minimal: options.format.minimal_turn_info,
+    }
+}
+
+/// How things are shown to the model of this node.
+pub(super) fn lens(node: &Node) -> Lens<'_> {
+    Lens { options: &node.agent.options().format, veil: &node.veil }
+}
+
+/// An answer that breaks the signature.
+pub(super) struct Rejected {
+    pub fail: Fail,
+    pub feedback: String,
+}
+
+/// The value of the program as the answer: names with underscores, floats rounded, checked.
+pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> {
+    let value = public(node, node.sandbox.result_json());
+    match check(node, &value) {
+        Ok(()) => Ok(value),
+        Err(issues) => Err(rejected(node, &value, &issues, reason)),
+    }
+}
+
+/// A value as hosts see it.
+pub(super) fn public(node: &Node, value: Json) -> Json {
+    round(keys::snake_keys(value), node.agent.options().float_precision)
+}
+
+/// Checks a value against the signature; what only warns is noted.
+pub(super) fn check(node: &mut Node, value: &Json) -> Result<(), Vec<Issue>> {
+    let Some(signature) = node.agent.signature().cloned() else { return Ok(()) };
+    match signature.validate_output(value, node.agent.options().signature_validation) {
+        Ok(warnings) => {
+            node.book.warnings.extend(warnings.iter().map(ToString::to_string));
+            Ok(())
+        }
+        Err(rejection) => Err(rejection.errors),
+    }
+}
+
+fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Rejected {
+    let expected = expected(node);
+    let received = render::brief_json(value, Limits::RECEIVED, node.agent.options().firewall);
+    let errors = pathed(issues);
+    let invalid = Invalid { expected: &expected, received: &received, errors: &errors };
+    let feedback = feedback::return_invalid(&invalid, &turn_info(node), &lens(node));
+    let listed: Vec<Json> = issues
+        .iter()
+        .map(|issue| json!({"path": issue.path.to_string(), "message": issue.message}))
+        .collect();
+    let message = issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let details = json!({"actual_value": value, "errors": listed});
+    let message = node.veil.cover(&message).into_owned();
+    Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback }
+}
+
+/// The type of the answer, as models read it.
+pub(super) fn expected(node: &Node) -> String {
+    let signature = node.agent.signature();
+    signature.map_or_else(|| ":any".to_owned(), |signature| signature.output.public().render(Style::Prompt))
+}
+
+/// Issues by their paths, as models read them.
+pub(super) fn pathed(issues: &[Issue]) -> Vec<(String, String)> {
+    issues.iter().map(|issue| (issue.path.kebab().dotted(), issue.message.clone())).collect()
+}
+
+/// Rounds all floats of a value.
+fn round(value: Json, decimals: u32) -> Json {
+    match value {
+        Json::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            let factor = 10f64.powi(decimals.min(300) as i32);
+            let rounded = (float * factor).round() / factor;
+            Json::from(if rounded.is_finite() { rounded } else { float })
+        }
+        Json::Array(items) => Json::Array(items.into_iter().map(|item| round(item, decimals)).collect()),
+        Json::Object(fields) => {
+            Json::Object(fields.into_iter().map(|(name, value)| (name, round(value, decimals))).collect())
+        }
+        other => other,
+    }
+}
+
+/// The value of the last program as text of at most so many characters.
+pub(super) fn show_result(node: &Node, chars: usize) -> String {
+    let limits = Limits { items: 50, chars };
+    let view = node.sandbox.result(&limits.bounds(node.agent.options().firewall));
+    view.map(|view| render::brief(&node.veil.cover_view(view), limits)).unwrap_or_default()
+}

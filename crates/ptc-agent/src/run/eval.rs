@@ -1,0 +1,196 @@
+//! What a program came to, told to the model as the result of `lisp_eval`: shared by the transports that run
+//! programs by tool call.
+
+use ptc_lisp::ErrorKind;
+use ptc_lisp::machine::Signal;
+use serde_json::{Value as Json, json};
+
+use super::node::Node;
+use super::sandbox::Ended;
+use super::{Next, Shared, content};
+use crate::agent::MemoryStrategy;
+use crate::feedback::{self, Execution};
+use crate::model::Message;
+use crate::reason::Reason;
+use crate::render::Reach;
+use crate::step::Fail;
+
+/// The reason of a language error as runs report it.
+pub(super) fn reason(error: &ptc_lisp::Error) -> Reason {
+    match error.kind {
+        ErrorKind::Timeout => Reason::TIMEOUT,
+        ErrorKind::MemoryExceeded => Reason::MEMORY_EXCEEDED,
+        kind => Reason::named(kind.reason()),
+    }
+}
+
+/// The failure of a program, in the words that models read.
+pub(super) fn failure(node: &Node, error: &ptc_lisp::Error) -> Fail {
+    let source = node.book.draft.program.as_deref().unwrap_or_default();
+    let text = ptc_lisp::render::for_models(error, source);
+    Fail::new(reason(error), node.veil.cover(&text).into_owned())
+}
+
+/// What `(fail v)` says: fields of a map, or the value itself.
+pub(super) fn failed(node: &Node) -> Fail {
+    let value = node.sandbox.result_json();
+    let text = |key: &str| value.get(key).and_then(Json::as_str).map(str::to_owned);
+    let shown = content::show_result(node, 2_000);
+    let details = match value.get("details") {
+        Some(details) if value.get("reason").is_some() => json!({"value": value, "details": details}),
+        _ => json!({"value": value}),
+    };
+    Fail {
+        reason: text("reason").map_or(Reason::FAILED, Reason::custom),
+        message: text("message").unwrap_or(shown),
+        op: text("op"),
+        details,
+    }
+}
+
+/// What the last program did, as feedback shows it.
+pub(super) fn execution(node: &Node) -> Execution {
+    let options = node.agent.options();
+    let Some(machine) = node.sandbox.machine.as_deref() else { return Execution::default() };
+    let (result, definition) =
+        (options.format.answer().bounds(options.firewall), options.format.definition());
+    let bounds = definition.bounds(options.firewall);
+    let changed = machine.changed().iter();
+    Execution {
+        result: Some(machine.glimpse_result(&result)),
+        reach: if machine.history_is_whole() { Reach::Latest } else { Reach::Lost },
+        prints: node.book.prints.clone(),
+        changed: changed
+            .filter_map(|name| {
+                machine.glimpse_definition(name, &bounds).map(|glimpse| (name.clone(), glimpse))
+            })
+            .collect(),
+        stored: machine.definitions(),
+    }
+}
+
+/// Definitions within their limit? If not: taken back, or the run is over.
+pub(super) fn memory_checked(node: &mut Node) -> Result<(), Oversize> {
+    let Some(limit) = node.agent.options().memory_limit else { return Ok(()) };
+    let bytes = node.sandbox.memory_bytes();
+    if bytes <= limit {
+        return Ok(());
+    }
+    match node.agent.options().memory_strategy {
+        MemoryStrategy::Strict => Err(Oversize::Strict(Fail::new(
+            Reason::MEMORY_LIMIT_EXCEEDED,
+            format!("definitions take {bytes} bytes of {limit}; keep less between turns"),
+        ))),
+        MemoryStrategy::Rollback => {
+            if let Some(machine) = node.sandbox.machine.as_deref_mut() {
+                machine.take_back();
+            }
+            Err(Oversize::Rollback(feedback::rolled_back(bytes, limit)))
+        }
+    }
+}
+
+/// What to do about definitions that are too large.
+pub(super) enum Oversize {
+    /// The run is over.
+    Strict(Fail),
+    /// The model is told.
+    Rollback(String),
+}
+
+/// The result of `lisp_eval` in combined mode: nothing ends the run, the model answers in text.
+pub(super) fn combined(node: &mut Node, shared: &mut Shared, id: &str, ended: Ended) -> Next {
+    let (body, outcome) = match ended {
+        Ended::Failed(error) => error_body(node, &failure(node, &error), None),
+        Ended::Value(Signal::Fail) => {
+            let fail = failed(node);
+            let shown = content::show_result(node, 500);
+            error_body(node, &Fail::new(Reason::custom("fail"), fail.message.clone()), Some(shown))
+        }
+        Ended::Value(_) => match memory_checked(node) {
+            Ok(()) => (success_body(node), Ok(())),
+            Err(Oversize::Rollback(message)) => {
+                error_body(node, &Fail::new(Reason::custom("memory_limit"), message), None)
+            }
+            Err(Oversize::Strict(fail)) => {
+                let (body, _) =
+                    error_body(node, &Fail::new(Reason::custom("memory_limit"), fail.message.clone()), None);
+                pair(node, id, &body);
+                node.close_failed(&fail);
+                shared.turn_stop(node);
+                return Next::Over(Err(fail));
+            }
+        },
+    };
+    pair(node, id, &body);
+    close(node, shared, outcome);
+    Next::Turn
+}
+
+/// Ends the turn of a program that was run by tool call.
+pub(super) fn close(node: &mut Node, shared: &mut Shared, outcome: Result<(), Fail>) {
+    match outcome {
+        Ok(()) => {
+            content::commit_steps(node);
+            node.book.last_fail = Json::Null;
+            let value = node.sandbox.result_json();
+            node.close_turn(value, true);
+        }
+        Err(fail) => node.close_failed(&fail),
+    }
+    shared.turn_stop(node);
+}
+
+/// The tool's message that answers a call.
+pub(super) fn pair(node: &mut Node, id: &str, body: &Json) {
+    node.messages.push(Message::tool(id, body.to_string()));
+}
+
+pub(super) fn success_body(node: &Node) -> Json {
+    feedback::eval_ok(&execution(node), &content::lens(node))
+}
+
+/// The error object, and the failure for the turn.
+pub(super) fn error_body(node: &Node, fail: &Fail, result: Option<String>) -> (Json, Result<(), Fail>) {
+    let lens = content::lens(node);
+    let told = feedback::error(&fail.message, None, &lens);
+    let body =
+        feedback::eval_error(eval_reason(&fail.reason), &fail.message, &told, result.as_deref(), &lens);
+    (body, Err(fail.clone()))
+}
+
+/// The few reasons that `lisp_eval` answers with.
+fn eval_reason(reason: &Reason) -> &'static str {
+    match reason.as_str() {
+        "fail" => "fail",
+        "args_error" => "args_error",
+        "validation_error" => "validation_error",
+        text if text.contains("parse") => "parse_error",
+        text if text.contains("timeout") => "timeout",
+        text if text.contains("memory") => "memory_limit",
+        _ => "runtime_error",
+    }
+}
+
+/// A program that is all there is: its value is the answer.
+pub(super) fn whole(node: &mut Node, ended: Ended) -> Next {
+    match ended {
+        Ended::Failed(error) => {
+            let fail = failure(node, &error);
+            node.close_failed(&fail);
+            Next::Over(Err(fail))
+        }
+        Ended::Value(Signal::Fail) => {
+            let fail = failed(node);
+            node.close_failed(&fail);
+            Next::Over(Err(fail))
+        }
+        Ended::Value(_) => content::answer(node, Reason::VALIDATION_ERROR).map_or_else(
+            |rejected| Next::Over(Err(rejected.fail)),
+            |value| {
+                node.close_turn(value.clone(), true);
+                Next::Over(Ok(value))
+            },
+        ),
+    }
+}

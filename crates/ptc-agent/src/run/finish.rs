@@ -1,0 +1,145 @@
+//! The end of a run: when it comes, the fallback to the last value, and the step.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use super::node::{Node, State};
+use super::{Next, OnBudget, Shared, TraceMode, content};
+use crate::reason::Reason;
+use crate::step::{Fail, Step, ToolInfo};
+
+/// Before a turn: the outcome, if there is none left.
+pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result<Json, Fail>> {
+    let options = node.agent.options();
+    if let (Some(guard), Some(turn)) = (&shared.options.guard, node.book.turns.last())
+        && let Some(stop) = guard(turn)
+    {
+        return Some(Err(stop));
+    }
+    if let Some(most) = options.max_consecutive_failures
+        && node.book.tally.failures_in_row >= most
+    {
+        let message = format!("{most} turns in a row failed; the last: {}", last_message(node));
+        return Some(Err(Fail::new(Reason::CONSECUTIVE_FAILURES, message)));
+    }
+    if node.book.tally.is_exhausted() {
+        let (turns, retries) = (options.max_turns, options.retry_turns);
+        if let Some(value) = fallback(node) {
+            return Some(Ok(value));
+        }
+        let fail = match retries {
+            0 => Fail::new(Reason::MAX_TURNS_EXCEEDED, format!("no answer within {turns} turns")),
+            _ => Fail::new(
+                Reason::BUDGET_EXHAUSTED,
+                format!("no answer within {turns} turns and {retries} retries"),
+            ),
+        };
+        return Some(Err(fail));
+    }
+    None
+}
+
+fn last_message(node: &Node) -> String {
+    let message = node.book.turns.last().and_then(|turn| turn.result.get("message")).and_then(Json::as_str);
+    message.unwrap_or("unknown").to_owned()
+}
+
+/// The newest value of a turn that went well and fits the signature.
+fn fallback(node: &mut Node) -> Option<Json> {
+    let runs_programs =
+        matches!(node.agent.mode(), crate::agent::Mode::Content | crate::agent::Mode::ToolCall);
+    if !node.agent.options().expression_fallback || !runs_programs {
+        return None;
+    }
+    let values: Vec<Json> = node
+        .book
+        .turns
+        .iter()
+        .rev()
+        .filter(|turn| turn.success && !turn.result.is_null())
+        .map(|turn| turn.result.clone())
+        .collect();
+    let found = values.into_iter().map(|value| content::public(node, value)).collect::<Vec<_>>();
+    let fits = found.into_iter().find(|value| content::check(node, value).is_ok())?;
+    node.book.usage.fallback_used = true;
+    Some(fits)
+}
+
+/// Cached calls and the bytes of their results.
+fn cached(node: &Node) -> BTreeMap<String, usize> {
+    let size =
+        |key| node.cache.peek(key).map_or(0, |entry| usize::try_from(entry.bytes).unwrap_or(usize::MAX));
+    node.cache.keys().map(|key| (key.as_str().to_owned(), size(key))).collect()
+}
+
+/// The budget of tokens is used up.
+pub(super) fn over_budget(node: &mut Node, shared: &mut Shared, message: &str) -> Next {
+    if shared.options.on_budget_exceeded == OnBudget::ReturnPartial
+        && let Some(value) = fallback(node)
+    {
+        return Next::Over(Ok(value));
+    }
+    Next::Over(Err(Fail::new(Reason::BUDGET_CALLBACK_EXCEEDED, message)))
+}
+
+/// The step of a node that is over.
+pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, Fail>) -> Step {
+    node.sandbox.cancel();
+    node.state = State::Over;
+    shared.budget.close(node.account);
+    let options = node.agent.options();
+    let mut usage = std::mem::take(&mut node.book.usage);
+    usage.duration_ms = shared.now.saturating_sub(node.began);
+    usage.turns = node.book.tally.turn;
+    usage.memory_bytes = node.sandbox.memory_bytes();
+    let keep_turns = match shared.options.trace {
+        TraceMode::On => true,
+        TraceMode::Off => false,
+        TraceMode::OnError => outcome.is_err(),
+    };
+    let messages = shared.options.collect_messages.then(|| {
+        let system = crate::model::Message::system(node.system.clone());
+        std::iter::once(system).chain(node.messages.iter().cloned()).collect()
+    });
+    let tools = node.agent.tools().values().filter(|tool| tool.is_public()).map(|tool| {
+        let signature = tool.signature.as_ref().map(ToString::to_string);
+        (tool.name.clone(), ToolInfo { signature, description: tool.description.clone() })
+    });
+    let (value, fail) = match outcome {
+        Ok(value) => (value, None),
+        Err(fail) => (Json::Null, Some(fail)),
+    };
+    let step = Step {
+        value,
+        fail,
+        memory: node.sandbox.memory_json(),
+        journal: node.sandbox.journal(),
+        summaries: std::mem::take(&mut node.book.summaries).into_iter().collect(),
+        signature: options.signature.clone(),
+        usage,
+        turns: keep_turns.then(|| std::mem::take(&mut node.book.turns)),
+        prints: std::mem::take(&mut node.book.prints),
+        tool_calls: std::mem::take(&mut node.book.calls),
+        child_steps: std::mem::take(&mut node.book.child_steps),
+        messages,
+        prompt: Some(node.mission.clone()),
+        original_prompt: Some(options.prompt.clone()),
+        tools: tools.collect(),
+        field_descriptions: options.field_descriptions.clone(),
+        name: options.name.clone(),
+        trace_id: Some(shared.trace_id.clone()),
+        parent_trace_id: shared.options.parent_trace_id.clone(),
+        tool_cache: cached(node),
+        warnings: std::mem::take(&mut node.book.warnings),
+    };
+    let status = if step.is_ok() { "ok" } else { "error" };
+    let reason = step.fail.as_ref().map(|fail| fail.reason.as_str());
+    shared.event(
+        node,
+        "run.stop",
+        json!({"duration": step.usage.duration_ms}),
+        json!({"status": status, "reason": reason, "turns": step.usage.turns}),
+    );
+    step
+}

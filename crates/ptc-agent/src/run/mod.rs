@@ -1,0 +1,436 @@
+//! The run of an agent as a state machine.
+//!
+//! A run never waits. [`AgentRun::next`] goes on until every agent of the tree waits for something, and says
+//! what is needed: replies of models, results of tools. The driver gets those in any order and brings each
+//! with [`AgentRun::supply`]. What a run does depends on what it is supplied with and in which order, on
+//! nothing else, so a run that is written down ([`AgentRun::save`]) goes on in another process as if nothing
+//! had happened.
+//!
+//! Agents that agents call are nodes of the same run, in one flat list: a node waits for a call, the call
+//! waits for another node. They share one tree of budgets.
+
+mod asking;
+mod calls;
+mod carry;
+mod children;
+mod content;
+mod eval;
+mod events;
+mod finish;
+mod node;
+mod options;
+mod program;
+mod sandbox;
+mod save;
+mod setup;
+mod text;
+mod tool_call;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+pub use carry::Carried;
+pub use options::{BudgetCheck, Context, Guard, OnBudget, Price, RunOptions, Spent, TraceMode};
+pub use save::SaveError;
+
+use crate::agent::{Agent, Mode};
+use crate::budget::Budget;
+use crate::event::Event;
+use crate::model::{Llm, ModelError, Reply, Request};
+use crate::reason::Reason;
+use crate::step::{Fail, Step};
+use crate::tool::{Tool, ToolResult};
+use node::{Node, State};
+
+/// What a run needs next.
+#[derive(Debug)]
+pub enum Need {
+    /// Answers to these; more may be outstanding. Each is asked once.
+    Asks(Vec<Ask>),
+    /// Nothing: a program runs. Call [`AgentRun::next`] again.
+    Busy,
+    /// Answers to what was asked before. Look again at `until`, if that comes first.
+    Wait {
+        /// When a limit of time would be over, in milliseconds since 1970.
+        until: Option<u64>,
+    },
+    /// Nothing more.
+    Done(Box<Step>),
+}
+
+/// Something that only the outside can give.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Its number, for [`AgentRun::supply`].
+    pub id: u64,
+    /// The agent that asks.
+    pub agent: Option<String>,
+    /// What it is.
+    pub kind: AskKind,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub enum AskKind {
+    /// A model's reply.
+    Model {
+        /// The model.
+        llm: Llm,
+        /// The request.
+        request: Arc<Request>,
+        /// How long to wait before asking, after an attempt that failed.
+        after_ms: u64,
+    },
+    /// A tool's result.
+    Tool {
+        /// The tool; its body is a function.
+        tool: Arc<Tool>,
+        /// Its arguments, checked.
+        args: Json,
+        /// How long it may take.
+        timeout_ms: Option<u64>,
+    },
+}
+
+/// An answer from outside.
+#[derive(Clone, Debug)]
+pub enum Supply {
+    /// A model's reply, or why there is none.
+    Model(Result<Reply, ModelError>),
+    /// A tool's result, or what went wrong.
+    Tool(ToolResult),
+}
+
+/// What was asked and is not answered.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Asked {
+    pub node: usize,
+    pub what: What,
+}
+
+/// What was asked, as it is written down.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) enum What {
+    Model { request: Arc<Request>, after_ms: u64 },
+    Tool { slot: usize, tool: String, args: Json, timeout_ms: Option<u64> },
+}
+
+/// What all agents of a run share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub options: Arc<RunOptions>,
+    pub budget: Budget,
+    pub now: u64,
+    pub asks: BTreeMap<u64, Asked>,
+    /// Asks that the driver has not seen.
+    pub fresh: Vec<u64>,
+    pub next_ask: u64,
+    pub ready: VecDeque<usize>,
+    pub events: Vec<Event>,
+    pub next_span: u64,
+    pub trace_id: String,
+}
+
+/// The run of an agent.
+#[derive(Debug)]
+pub struct AgentRun {
+    root: Arc<Agent>,
+    nodes: Vec<Option<Box<Node>>>,
+    shared: Shared,
+    result: Option<Box<Step>>,
+    carried: Option<Carried>,
+}
+
+/// How a node goes on.
+pub(crate) enum Next {
+    /// With the next turn.
+    Turn,
+    /// Not before something is supplied.
+    Wait,
+    /// With its program.
+    Busy,
+    /// At once, in the state that it has now.
+    Again,
+    /// Not at all.
+    Over(Result<Json, Fail>),
+}
+
+impl AgentRun {
+    /// Begins a run at a time, in milliseconds since 1970.
+    pub fn new(agent: Arc<Agent>, options: RunOptions, now: u64) -> Self {
+        setup::begin(agent, options, now)
+    }
+
+    /// Goes on until the run needs something from outside, or a program has used its slice.
+    pub fn next(&mut self, now: u64) -> Need {
+        self.shared.now = self.shared.now.max(now);
+        self.expire();
+        while let Some(id) = self.shared.ready.pop_front() {
+            if self.advance(id) {
+                self.shared.ready.push_back(id);
+                return self.asks().unwrap_or(Need::Busy);
+            }
+        }
+        if let Some(step) = self.result.take() {
+            return Need::Done(step);
+        }
+        self.asks().unwrap_or_else(|| Need::Wait { until: self.deadline() })
+    }
+
+    /// Brings the answer to an ask. Answers that nobody waits for any more are dropped.
+    pub fn supply(&mut self, id: u64, supply: Supply) {
+        let Some(asked) = self.shared.asks.remove(&id) else { return };
+        let Some(node) = self.nodes.get_mut(asked.node).and_then(Option::as_deref_mut) else { return };
+        match (asked.what, supply) {
+            (What::Model { request, .. }, Supply::Model(reply)) => {
+                asking::supplied(node, &mut self.shared, request, reply);
+            }
+            (What::Tool { slot, .. }, Supply::Tool(result)) => {
+                calls::supplied(node, &mut self.shared, slot, result)
+            }
+            (What::Model { request, .. }, Supply::Tool(_)) => {
+                asking::supplied(
+                    node,
+                    &mut self.shared,
+                    request,
+                    Err("the host answered with a tool's result".into()),
+                );
+            }
+            (What::Tool { slot, .. }, Supply::Model(_)) => {
+                calls::supplied(
+                    node,
+                    &mut self.shared,
+                    slot,
+                    Err("the host answered with a model's reply".into()),
+                );
+            }
+        }
+    }
+
+    /// What is asked and not answered, the oldest first.
+    pub fn outstanding(&self) -> Vec<Ask> {
+        self.shared.asks.keys().filter_map(|id| self.ask(*id)).collect()
+    }
+
+    /// Whether an ask still wants its answer; the driver may drop what it does for others.
+    pub fn wants(&self, id: u64) -> bool {
+        self.shared.asks.contains_key(&id)
+    }
+
+    /// What happened since the last look.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.shared.events)
+    }
+
+    /// What the run left behind for the next one of the same chat, if it was told to keep it.
+    pub fn take_carried(&mut self) -> Option<Carried> {
+        self.carried.take()
+    }
+
+    /// Who takes text as it comes.
+    pub fn on_chunk(&self) -> Option<crate::model::Chunk> {
+        self.shared.options.on_chunk.clone()
+    }
+
+    /// Ends the run from outside.
+    pub fn cancel(&mut self, now: u64) {
+        self.shared.now = self.shared.now.max(now);
+        if self
+            .nodes
+            .first()
+            .is_some_and(|root| root.as_ref().is_some_and(|node| !matches!(node.state, State::Over)))
+        {
+            self.end(0, Err(Fail::new(Reason::CANCELLED, "the host cancelled the run")));
+        }
+    }
+
+    /// Asks that the driver has not seen.
+    fn asks(&mut self) -> Option<Need> {
+        let fresh = std::mem::take(&mut self.shared.fresh);
+        let asks: Vec<Ask> = fresh.into_iter().filter_map(|id| self.ask(id)).collect();
+        (!asks.is_empty()).then_some(Need::Asks(asks))
+    }
+
+    fn ask(&self, id: u64) -> Option<Ask> {
+        let asked = self.shared.asks.get(&id)?;
+        let node = self.nodes.get(asked.node)?.as_ref()?;
+        let kind = match &asked.what {
+            What::Model { request, after_ms } => AskKind::Model {
+                llm: asking::llm(node, &self.shared).ok()?,
+                request: request.clone(),
+                after_ms: *after_ms,
+            },
+            What::Tool { tool, args, timeout_ms, .. } => AskKind::Tool {
+                tool: node.agent.tools().get(tool)?.clone(),
+                args: args.clone(),
+                timeout_ms: *timeout_ms,
+            },
+        };
+        Some(Ask { id, agent: node.agent.options().name.clone(), kind })
+    }
+
+    /// Lets a node go on until it waits; true if its program has more to do.
+    fn advance(&mut self, id: usize) -> bool {
+        let Some(mut node) = self.nodes.get_mut(id).and_then(Option::take) else { return false };
+        let mut born = Vec::new();
+        let next = loop {
+            let next = step(&mut node, &mut self.shared, &mut born);
+            match next {
+                Next::Turn => node.state = State::Between,
+                Next::Again => {}
+                other => break other,
+            }
+        };
+        self.nodes[id] = Some(node);
+        for child in born {
+            self.adopt(child);
+        }
+        match next {
+            Next::Busy => return true,
+            Next::Over(outcome) => self.end(id, outcome),
+            Next::Turn | Next::Again | Next::Wait => {}
+        }
+        false
+    }
+
+    /// Takes in an agent that a call of another starts.
+    fn adopt(&mut self, child: children::Birth) {
+        let id = self.nodes.len();
+        let caller = child.caller;
+        match children::born(child, id, &self.nodes, &mut self.shared) {
+            Ok(node) => {
+                self.nodes.push(Some(Box::new(node)));
+                self.shared.ready.push_back(id);
+            }
+            Err(fail) => self.deliver(caller, Step::failed(fail)),
+        }
+    }
+
+    /// Ends a node and hands its step to who waits for it.
+    fn end(&mut self, id: usize, outcome: Result<Json, Fail>) {
+        self.abandon(id);
+        let Some(mut node) = self.nodes.get_mut(id).and_then(Option::take) else { return };
+        let step = finish::step(&mut node, &mut self.shared, outcome);
+        match node.caller {
+            Some(caller) => self.deliver(caller, step),
+            None => {
+                self.carried = self.shared.options.keep_state.then(|| carry::carried(&mut node));
+                self.result = Some(Box::new(step));
+            }
+        }
+    }
+
+    /// Drops everything that a node and those below it wait for.
+    fn abandon(&mut self, id: usize) {
+        let mut gone = vec![id];
+        let mut at = 0;
+        while let Some(parent) = gone.get(at).copied() {
+            at += 1;
+            let below =
+                self.nodes.iter().flatten().filter(|node| node.caller.is_some_and(|by| by.node == parent));
+            gone.extend(below.map(|node| node.id).collect::<Vec<_>>());
+        }
+        self.shared.asks.retain(|_, asked| !gone.contains(&asked.node));
+        self.shared.ready.retain(|ready| !gone.contains(ready));
+        for below in gone.into_iter().skip(1) {
+            if let Some(node) = self.nodes[below].take() {
+                self.shared.budget.close(node.account);
+            }
+        }
+    }
+
+    fn deliver(&mut self, caller: node::Caller, step: Step) {
+        if let Some(node) = self.nodes.get_mut(caller.node).and_then(Option::as_deref_mut) {
+            children::delivered(node, &mut self.shared, caller.slot, step);
+        }
+    }
+
+    /// Ends what took too long.
+    fn expire(&mut self) {
+        let now = self.shared.now;
+        let late: Vec<usize> =
+            self.nodes.iter().flatten().filter(|node| node.is_late(now)).map(|node| node.id).collect();
+        for id in late {
+            let fail = Fail::new(Reason::MISSION_TIMEOUT, "the mission took longer than its limit of time");
+            self.end(id, Err(fail));
+        }
+        let waiting: Vec<usize> = self.nodes.iter().flatten().map(|node| node.id).collect();
+        for id in waiting {
+            if let Some(node) = self.nodes[id].as_deref_mut()
+                && program::expire(node, &mut self.shared)
+            {
+                self.abandon_below(id);
+            }
+        }
+    }
+
+    /// Drops the agents and tools that the program of a node waited for.
+    fn abandon_below(&mut self, id: usize) {
+        let children: Vec<usize> = self
+            .nodes
+            .iter()
+            .flatten()
+            .filter(|node| node.caller.is_some_and(|by| by.node == id))
+            .map(|node| node.id)
+            .collect();
+        for child in children {
+            self.abandon(child);
+            if let Some(node) = self.nodes[child].take() {
+                self.shared.budget.close(node.account);
+            }
+        }
+        self.shared.asks.retain(|_, asked| asked.node != id);
+    }
+
+    /// When a limit of time is over next.
+    fn deadline(&self) -> Option<u64> {
+        self.nodes
+            .iter()
+            .flatten()
+            .flat_map(|node| node.deadline.into_iter().chain(program::deadline(node)))
+            .min()
+    }
+}
+
+/// One step of a node.
+fn step(node: &mut Node, shared: &mut Shared, born: &mut Vec<children::Birth>) -> Next {
+    match &node.state {
+        State::New => setup::start(node, shared),
+        State::Between => between(node, shared),
+        State::Program(_) => program::go_on(node, shared, born),
+        State::Calls(..) => program::answered(node, shared),
+        State::Expired(..) => program::expired(node, shared),
+        State::Native(_) => text::answered(node, shared, born),
+        State::Replied(_) => asking::read(node, shared, born),
+        State::Asking(_) | State::Over => Next::Wait,
+    }
+}
+
+/// Before a turn: is there one left, and if so, ask for it.
+fn between(node: &mut Node, shared: &mut Shared) -> Next {
+    match finish::before_turn(node, shared) {
+        Some(outcome) => Next::Over(outcome),
+        None => asking::ask(node, shared),
+    }
+}
+
+/// Reads a reply as the mode of the agent says.
+fn read_reply(node: &mut Node, shared: &mut Shared, reply: Reply, born: &mut Vec<children::Birth>) -> Next {
+    match node.agent.mode() {
+        Mode::Content => content::read(node, shared, reply),
+        Mode::ToolCall => tool_call::read(node, shared, reply),
+        Mode::Text | Mode::Combined => text::read(node, shared, reply, born),
+    }
+}
+
+/// What comes of a program, as the mode of the agent says.
+fn program_ended(node: &mut Node, shared: &mut Shared, after: node::After, ended: sandbox::Ended) -> Next {
+    match (after, node.agent.mode()) {
+        (node::After::Whole, _) => eval::whole(node, ended),
+        (node::After::Content, _) => content::ended(node, shared, ended),
+        (node::After::Eval(id), Mode::Combined) => eval::combined(node, shared, &id, ended),
+        (node::After::Eval(id), _) => tool_call::ended(node, shared, &id, ended),
+    }
+}

@@ -1,0 +1,208 @@
+//! One agent of a run: its conversation, its machine, and where it stands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::calls::Batch;
+use super::sandbox::Sandbox;
+use crate::agent::Agent;
+use crate::budget::{AccountId, Reservation};
+use crate::cache::ToolCache;
+use crate::model::{Llm, Message, ModelError, Reply};
+use crate::render::Veil;
+use crate::step::{CallRecord, Fail, Step, Turn, TurnType, Usage};
+
+/// Who waits for a node: a call of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Caller {
+    pub node: usize,
+    pub slot: usize,
+}
+
+/// Where the agent of a node is written down, so that a saved run finds it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Origin {
+    /// The agent that the run is of.
+    Root,
+    /// A tool of the caller's agent.
+    Tool(String),
+    /// The arguments of `llm-query`.
+    Query(Json),
+}
+
+/// What happens with the value of a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum After {
+    /// The turn goes on as the content transport says.
+    Content,
+    /// It answers the call of `lisp_eval` with this id.
+    Eval(String),
+    /// It is the answer: the program is all there is.
+    Whole,
+}
+
+/// Where a node stands.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// Before the first turn.
+    New,
+    /// Between two turns.
+    Between,
+    /// Waits for a model.
+    Asking(Asking),
+    /// Has the model's reply, or why there is none.
+    Replied(Result<Reply, ModelError>),
+    /// Runs a program.
+    Program(After),
+    /// A program waits for tools.
+    Calls(After, Batch),
+    /// The program took longer than so many milliseconds.
+    Expired(After, u64),
+    /// The model waits for tools.
+    Native(Batch),
+    /// Has its outcome.
+    Over,
+}
+
+/// A question to the model that is on its way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Asking {
+    pub attempt: u32,
+    pub since: u64,
+    pub tokens: Option<Reservation>,
+    pub cost: Option<Reservation>,
+}
+
+/// How many turns there were and are left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub turn: u32,
+    pub work_left: u32,
+    pub retry_left: u32,
+    pub failures_in_row: u32,
+}
+
+impl Tally {
+    /// What the next turn is for.
+    pub fn kind(&self) -> TurnType {
+        match self.work_left {
+            0 => TurnType::Retry,
+            1 => TurnType::MustReturn,
+            _ => TurnType::Normal,
+        }
+    }
+
+    /// Begins a turn.
+    pub fn begin(&mut self) {
+        self.turn += 1;
+        match self.work_left {
+            0 => self.retry_left = self.retry_left.saturating_sub(1),
+            _ => self.work_left -= 1,
+        }
+    }
+
+    pub fn is_exhausted(&self) -> bool {
+        self.work_left == 0 && self.retry_left == 0
+    }
+}
+
+/// What a run collects on its way, apart from where it stands.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Book {
+    pub tally: Tally,
+    /// The turn under way.
+    pub draft: Turn,
+    pub turn_began: u64,
+    pub turns: Vec<Turn>,
+    pub usage: Usage,
+    pub summaries: Vec<(String, String)>,
+    pub child_steps: Vec<Step>,
+    /// Calls of the last program; in text mode, of the run.
+    pub calls: Vec<CallRecord>,
+    pub prints: Vec<String>,
+    /// Native calls, which `max_tool_calls` limits over the whole run.
+    pub native_calls: u64,
+    /// What the turn before failed with, for `data/fail`.
+    pub last_fail: Json,
+    pub progress_state: Json,
+    pub warnings: Vec<String>,
+    /// Fuel that is held for the program that runs.
+    pub fuel_held: Option<Reservation>,
+    /// Whether the answer went out piece by piece.
+    pub streamed: bool,
+}
+
+/// One agent of a run.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub id: usize,
+    pub caller: Option<Caller>,
+    pub origin: Origin,
+    pub agent: Arc<Agent>,
+    pub llm: Option<Llm>,
+    pub depth: u32,
+    pub depth_limit: u32,
+    pub account: AccountId,
+    pub began: u64,
+    pub deadline: Option<u64>,
+    pub span: String,
+    pub context: Arc<Json>,
+    /// What inputs mean, by name.
+    pub descriptions: BTreeMap<String, String>,
+    pub sandbox: Sandbox,
+    pub cache: ToolCache,
+    pub veil: Veil,
+    /// The conversation without the system prompt.
+    pub messages: Vec<Message>,
+    /// The system prompt of the last request.
+    pub system: String,
+    /// The mission with its values.
+    pub mission: String,
+    /// Tools, inputs and definitions, as prompts show them.
+    pub inventory: String,
+    pub state: State,
+    pub book: Book,
+}
+
+impl Node {
+    /// Whether one turn of programs is all there is.
+    pub fn is_single_shot(&self) -> bool {
+        self.agent.is_single_shot()
+    }
+
+    /// The number of the turn.
+    pub fn turn(&self) -> u32 {
+        self.book.tally.turn
+    }
+
+    /// Whether the mission's time is over.
+    pub fn is_late(&self, now: u64) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline) && !matches!(self.state, State::Over)
+    }
+
+    /// Ends the turn under way.
+    pub fn close_turn(&mut self, result: Json, success: bool) {
+        let mut turn = std::mem::take(&mut self.book.draft);
+        turn.result = result;
+        turn.success = success;
+        turn.memory = self.sandbox.memory_json();
+        self.book.tally.failures_in_row = if success { 0 } else { self.book.tally.failures_in_row + 1 };
+        self.book.turns.push(turn);
+    }
+
+    /// Ends the turn under way as a failure that the next program can look at.
+    pub fn close_failed(&mut self, fail: &Fail) {
+        let mut info = Map::new();
+        info.insert("reason".into(), Json::from(fail.reason.as_str()));
+        info.insert("message".into(), Json::from(fail.message.as_str()));
+        if !fail.details.is_null() {
+            info.insert("details".into(), fail.details.clone());
+        }
+        let info = Json::Object(info);
+        self.book.last_fail = info.clone();
+        self.close_turn(info, false);
+    }
+}

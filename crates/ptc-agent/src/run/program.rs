@@ -1,0 +1,286 @@
+//! Programs: loaded into the node's machine, run a slice at a time, stopped at their tool calls.
+
+use std::sync::Arc;
+
+use ptc_lisp::machine::{Answer, Call, Step};
+use ptc_lisp::{Error, ErrorKind, Limits};
+use serde_json::{Value as Json, json};
+
+use super::calls::{self, Batch, Layer};
+use super::children::Birth;
+use super::node::{After, Node, State};
+use super::sandbox::{Ended, Setup};
+use super::{Next, Shared, program_ended};
+use crate::agent::MemoryStrategy;
+use crate::budget::{Standing, Unit, remaining_map};
+use crate::model::Tokens;
+use crate::tool::{Expose, Visibility};
+
+/// Fuel between two looks at the clock: about a millisecond of work.
+const SLICE: u64 = 100_000;
+
+/// Loads a program and makes it the one that runs.
+pub(super) fn begin(node: &mut Node, shared: &mut Shared, source: &str, after: After) -> Next {
+    node.book.draft.program = Some(source.to_owned());
+    node.book.calls.clear();
+    node.book.prints.clear();
+    match load(node, shared, source) {
+        Ok(()) => {
+            node.state = State::Program(after);
+            Next::Again
+        }
+        Err(error) => {
+            let error = explained(node, error);
+            node.state = State::Program(after);
+            over(node, shared, Ended::Failed(error))
+        }
+    }
+}
+
+fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error> {
+    let limits = limits(node, shared);
+    let budget = remaining(node, shared);
+    let fail = node.book.last_fail.clone();
+    let tools: Vec<String> = program_tools(node).map(str::to_owned).collect();
+    open(node, shared, limits)?;
+    node.sandbox.since = shared.now;
+    let Some(machine) = node.sandbox.machine.as_deref_mut() else { return Ok(()) };
+    machine.set_tools(tools);
+    machine.set_clock(i64::try_from(shared.now).unwrap_or(i64::MAX));
+    machine.set_budget(&budget)?;
+    match fail {
+        Json::Null => drop(machine.remove_input("fail")),
+        fail => machine.set_input("fail", &fail)?,
+    }
+    machine.load(source).map(drop)
+}
+
+/// The machine of a node, made with its inputs if there is none.
+pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(), Error> {
+    let (agent, context, root) = (node.agent.clone(), node.context.clone(), node.caller.is_none());
+    let options = shared.options.clone();
+    node.sandbox.open(limits, move || Setup {
+        data: (*context).clone(),
+        memory: if root { options.initial_memory.clone() } else { Default::default() },
+        journal: if root { options.journal.clone() } else { Default::default() },
+        seed: options.seed,
+        history_bytes: agent.options().format.history_max_bytes,
+        firewall: agent.options().firewall,
+        takes_back: agent.options().memory_strategy == MemoryStrategy::Rollback,
+    })?;
+    Ok(())
+}
+
+/// The tools that programs may call.
+pub(super) fn program_tools(node: &Node) -> impl Iterator<Item = &str> {
+    let granted = |tool: &&Arc<crate::tool::Tool>| {
+        node.agent.exposure(tool).programs() && tool.visibility == Visibility::Public
+    };
+    node.agent.tools().values().filter(granted).map(|tool| tool.name.as_str())
+}
+
+/// The limits of a program. Fuel is held for it where the run has a budget of fuel, so that programs beside
+/// it cannot use it up.
+fn limits(node: &mut Node, shared: &mut Shared) -> Limits {
+    let options = node.agent.options();
+    let standard = Limits::default();
+    let mut fuel = options.fuel.unwrap_or(standard.fuel);
+    if shared.budget.remaining(node.account, Unit::Fuel).is_some() {
+        match shared.budget.reserve_up_to(node.account, Unit::Fuel, 1, fuel) {
+            Ok((held, granted)) => {
+                node.book.fuel_held = Some(held);
+                fuel = granted;
+            }
+            Err(_) => fuel = 0,
+        }
+    }
+    Limits {
+        fuel,
+        memory: shared.options.max_heap.or(options.max_heap).unwrap_or(standard.memory),
+        tool_calls: options.max_tool_calls.unwrap_or(standard.tool_calls),
+        ..standard
+    }
+}
+
+/// What `(budget/remaining)` says.
+fn remaining(node: &Node, shared: &Shared) -> Json {
+    let (tally, usage) = (&node.book.tally, &node.book.usage);
+    let standing = Standing {
+        work_turns: tally.work_left.into(),
+        retry_turns: tally.retry_left.into(),
+        depth: u64::from(node.depth) + 1,
+        max_depth: node.depth_limit.into(),
+        tokens: Tokens {
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_creation: usage.cache_creation_tokens,
+            cache_read: usage.cache_read_tokens,
+            cost_usd: usage.cost_usd,
+        },
+        llm_requests: usage.llm_requests.into(),
+    };
+    remaining_map(&standing, &shared.budget, node.account, shared.now)
+}
+
+/// Goes on with the program.
+pub(super) fn go_on(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birth>) -> Next {
+    match node.sandbox.run(SLICE) {
+        Step::Yield => Next::Busy,
+        Step::Done(signal) => over(node, shared, Ended::Value(signal)),
+        Step::Failed(error) => {
+            let error = explained(node, error);
+            over(node, shared, Ended::Failed(error))
+        }
+        Step::Calls(asked) => {
+            if asked.is_empty() {
+                let stuck =
+                    Error::new(ErrorKind::Runtime, "the program waits for something that cannot come");
+                return over(node, shared, Ended::Failed(stuck));
+            }
+            make_calls(node, shared, asked, born)
+        }
+    }
+}
+
+/// Starts the calls of a step, all together.
+fn make_calls(node: &mut Node, shared: &mut Shared, asked: Vec<Call>, born: &mut Vec<Birth>) -> Next {
+    let State::Program(after) = std::mem::replace(&mut node.state, State::Between) else { return Next::Wait };
+    let mut batch = Batch::new(Layer::Program);
+    for call in asked {
+        batch.slots.push(calls::slot(call.id, "", &call.tool, &call.args, shared.now));
+    }
+    for at in 0..batch.slots.len() {
+        calls::start(node, shared, &mut batch, at, born);
+    }
+    let complete = batch.is_complete();
+    node.state = State::Calls(after, batch);
+    if complete { Next::Again } else { Next::Wait }
+}
+
+/// Hands the results of a step to the machine, in order.
+pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
+    let State::Calls(_, batch) = &node.state else { return Next::Wait };
+    if !batch.is_complete() {
+        return Next::Wait;
+    }
+    let State::Calls(after, batch) = std::mem::replace(&mut node.state, State::Between) else {
+        return Next::Wait;
+    };
+    let as_data = node.agent.options().tool_errors_as_data;
+    let mut refused = None;
+    for slot in batch.slots {
+        let answer = match slot.result.unwrap_or(Ok(Json::Null)) {
+            Ok(value) => Answer::Value(value),
+            Err(message) if as_data => Answer::Value(json!(["error", message])),
+            Err(message) => Answer::Raise(tool_error(&slot.record.name, &message)),
+        };
+        node.book.draft.tool_calls.push(slot.record.clone());
+        node.book.calls.push(slot.record);
+        if let Err(error) = node.sandbox.answer(slot.id, answer) {
+            refused = refused.or(Some(error));
+        }
+    }
+    node.state = State::Program(after);
+    match refused {
+        Some(error) => {
+            node.sandbox.cancel();
+            over(node, shared, Ended::Failed(error))
+        }
+        None => Next::Again,
+    }
+}
+
+fn tool_error(tool: &str, message: &str) -> Error {
+    let kind = match message.starts_with("Tool validation") {
+        true => ErrorKind::InvalidToolArgs,
+        false => ErrorKind::Tool,
+    };
+    Error::new(kind, format!("tool/{tool}: {message}"))
+}
+
+/// The program is over: counts what it used and goes on as the mode says.
+fn over(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
+    let State::Program(after) = std::mem::replace(&mut node.state, State::Between) else { return Next::Wait };
+    if let Some(machine) = node.sandbox.machine.as_deref() {
+        let fuel = machine.fuel_used();
+        node.book.draft.fuel = fuel;
+        node.book.usage.fuel += fuel;
+        match node.book.fuel_held.take() {
+            Some(held) => drop(shared.budget.settle(held, fuel)),
+            None => shared.budget.record(node.account, Unit::Fuel, fuel),
+        }
+        // A definition may carry a hidden value under a name of its own.
+        for name in machine.changed() {
+            if let Some(value) = machine.definition_json(name).filter(|_| ptc_signature::is_firewalled(name))
+            {
+                node.veil.learn_named(name, &value);
+            }
+        }
+        let prints: Vec<String> =
+            machine.prints().iter().map(|line| node.veil.cover(line).into_owned()).collect();
+        node.book.draft.prints.clone_from(&prints);
+        node.book.prints = prints;
+    }
+    program_ended(node, shared, after, ended)
+}
+
+/// An error with what only the agent knows: why a tool cannot be called.
+fn explained(node: &Node, mut error: Error) -> Error {
+    if error.kind != ErrorKind::UnknownTool {
+        return error;
+    }
+    let named = |tool: &&Arc<crate::tool::Tool>| mentions(&error.message, &tool.name);
+    if let Some(tool) = node.agent.tools().values().find(named)
+        && node.agent.exposure(tool) == Expose::Native
+    {
+        error.kind = ErrorKind::Runtime;
+        error.message = format!("tool/{} is exposed as native only, programs cannot call it", tool.name);
+        error.hint = Some(format!("call `{}` as a tool of its own, outside of programs", tool.name));
+    } else if node.agent.options().tool_catalog.iter().any(|tool| mentions(&error.message, &tool.name)) {
+        error.hint = Some("tools of the catalog are for planning; they cannot be called".to_owned());
+    }
+    error
+}
+
+fn mentions(message: &str, tool: &str) -> bool {
+    let wanted = format!("tool/{tool}");
+    message
+        .split(|c: char| c.is_whitespace() || "`,;()".contains(c))
+        .any(|word| word == wanted || word == tool)
+}
+
+/// When the program of a node takes too long.
+pub(super) fn deadline(node: &Node) -> Option<u64> {
+    match &node.state {
+        State::Program(_) | State::Calls(..) => {
+            Some(node.sandbox.since.saturating_add(node.agent.options().timeout_ms))
+        }
+        _ => None,
+    }
+}
+
+/// Ends the program of a node that took too long; true if it did.
+pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
+    let now = shared.now;
+    if deadline(node).is_none_or(|deadline| now < deadline) {
+        return false;
+    }
+    let state = std::mem::replace(&mut node.state, State::Between);
+    let (State::Program(after) | State::Calls(after, _)) = state else { return false };
+    node.sandbox.cancel();
+    let limit = node.agent.options().timeout_ms;
+    node.state = State::Expired(after, limit);
+    shared.ready.push_back(node.id);
+    true
+}
+
+/// What comes of a program that took too long.
+pub(super) fn expired(node: &mut Node, shared: &mut Shared) -> Next {
+    let State::Expired(after, limit) = std::mem::replace(&mut node.state, State::Between) else {
+        return Next::Wait;
+    };
+    let late = Error::new(ErrorKind::Timeout, format!("the program took longer than {limit} ms"))
+        .hint("do less per turn, or call fewer tools at once");
+    node.state = State::Program(after);
+    over(node, shared, Ended::Failed(late))
+}

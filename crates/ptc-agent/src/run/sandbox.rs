@@ -1,0 +1,116 @@
+//! The machine of an agent. It lives as long as the agent runs, so that definitions last over turns; agents
+//! that never run a program never make one.
+
+use ptc_lisp::machine::{Answer, Machine, Signal, Step};
+use ptc_lisp::view::{Bounds, View};
+use ptc_lisp::{Error, ErrorKind, Limits};
+use serde_json::{Map, Value as Json};
+
+/// What a machine is set up with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Setup {
+    pub data: Json,
+    pub memory: Map<String, Json>,
+    pub journal: Map<String, Json>,
+    pub seed: u64,
+    pub history_bytes: usize,
+    pub firewall: bool,
+    /// Whether definitions of a turn may have to be taken back.
+    pub takes_back: bool,
+}
+
+/// A machine that is made when it is needed.
+#[derive(Debug, Default)]
+pub(crate) struct Sandbox {
+    pub machine: Option<Box<Machine>>,
+    /// When the program that runs was loaded.
+    pub since: u64,
+}
+
+impl Sandbox {
+    /// The machine, made if there is none yet.
+    pub fn open(&mut self, limits: Limits, setup: impl FnOnce() -> Setup) -> Result<&mut Machine, Error> {
+        if self.machine.is_none() {
+            let setup = setup();
+            let mut machine = Machine::new(limits.clone());
+            machine.set_seed(setup.seed);
+            machine.set_data(&setup.data)?;
+            machine.set_history_bytes(Some(setup.history_bytes));
+            machine.set_firewall(setup.firewall);
+            machine.set_takes_back(setup.takes_back);
+            // Early programs find the results of earlier turns under `ctx/`; others never look there.
+            machine.set_overlay(true);
+            machine.set_journal(&Json::Object(setup.journal))?;
+            for (name, value) in &setup.memory {
+                machine.define_json(name, value)?;
+            }
+            self.machine = Some(Box::new(machine));
+        }
+        let machine =
+            self.machine.as_deref_mut().ok_or_else(|| Error::new(ErrorKind::Internal, "no machine"))?;
+        machine.set_limits(limits);
+        Ok(machine)
+    }
+
+    /// Goes on with the program for a slice of fuel.
+    pub fn run(&mut self, fuel: u64) -> Step {
+        match self.machine.as_deref_mut() {
+            Some(machine) => machine.run(fuel),
+            None => Step::Failed(Error::new(ErrorKind::Internal, "there is no program")),
+        }
+    }
+
+    /// Answers a call.
+    pub fn answer(&mut self, id: u64, answer: Answer) -> Result<(), Error> {
+        self.machine.as_deref_mut().map_or(Ok(()), |machine| machine.answer(id, answer))
+    }
+
+    /// Gives up the program.
+    pub fn cancel(&mut self) {
+        if let Some(machine) = self.machine.as_deref_mut() {
+            machine.cancel();
+        }
+    }
+
+    /// The definitions as JSON.
+    pub fn memory_json(&self) -> Map<String, Json> {
+        let Some(machine) = &self.machine else { return Map::new() };
+        let names = machine.definitions();
+        names
+            .into_iter()
+            .filter_map(|name| machine.definition_json(&name).map(|value| (name, value)))
+            .collect()
+    }
+
+    /// Bytes of the definitions.
+    pub fn memory_bytes(&self) -> usize {
+        self.machine.as_ref().map_or(0, |machine| machine.memory_bytes())
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> Map<String, Json> {
+        match self.machine.as_ref().map(|machine| machine.journal()) {
+            Some(Json::Object(journal)) => journal,
+            _ => Map::new(),
+        }
+    }
+
+    /// The value of the last program, bounded.
+    pub fn result(&self, bounds: &Bounds) -> Option<View> {
+        self.machine.as_ref().map(|machine| machine.view_result(bounds))
+    }
+
+    /// The value of the last program.
+    pub fn result_json(&self) -> Json {
+        self.machine.as_ref().map_or(Json::Null, |machine| machine.value_json())
+    }
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// With a value.
+    Value(Signal),
+    /// With an error.
+    Failed(Error),
+}

@@ -1,0 +1,377 @@
+//! Runs as bytes: everything that a run knows at a stop, so that it goes on in another process and asks for
+//! nothing twice. Functions (models, tools, previews) are not in it; the agent that reads it brings them.
+//!
+//! The format is `PTCR`, a version, a checksum, and CBOR with named fields, so that fields can be added. The
+//! checksum finds damage; it is no signature. Bytes from strangers are refused with an error, not a crash.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use minicbor::data::Type;
+use ptc_lisp::Limits;
+use ptc_lisp::machine::Machine;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::calls::Batch;
+use super::node::{After, Asking, Book, Caller, Node, Origin, State};
+use super::sandbox::Sandbox;
+use super::{AgentRun, Asked, RunOptions, Shared, children};
+use crate::agent::Agent;
+use crate::budget::{AccountId, Budget};
+use crate::cache::ToolCache;
+use crate::model::{Message, ModelError, Reply};
+use crate::render::Veil;
+
+const MAGIC: &[u8; 4] = b"PTCR";
+const VERSION: u16 = 1;
+/// Magic, version, checksum.
+const HEAD: usize = 4 + 2 + 8;
+/// Levels of nesting that are read: more than any run makes.
+const MAX_DEPTH: usize = 512;
+
+/// Why a run cannot be written or read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SaveError {
+    /// These are not the bytes of a run.
+    #[error("these bytes are no saved run: {0}")]
+    NotARun(String),
+    /// They were written by a later version.
+    #[error("the run was saved by version {0} of the format; this library reads up to {VERSION}")]
+    TooNew(u16),
+    /// The agent is not the one that ran.
+    #[error("the run is of agent {saved}, not of {given}; load it with the agent it was begun with")]
+    OtherAgent {
+        /// The agent that ran.
+        saved: String,
+        /// The agent that was given.
+        given: String,
+    },
+    /// A machine cannot be written or read.
+    #[error("the program's machine: {0}")]
+    Machine(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    agent: String,
+    trace_id: String,
+    now: u64,
+    next_ask: u64,
+    next_span: u64,
+    asks: BTreeMap<u64, Asked>,
+    fresh: Vec<u64>,
+    ready: VecDeque<usize>,
+    budget: Budget,
+    nodes: Vec<Option<SavedNode>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedNode {
+    id: usize,
+    caller: Option<Caller>,
+    origin: Origin,
+    depth: u32,
+    depth_limit: u32,
+    account: AccountId,
+    began: u64,
+    deadline: Option<u64>,
+    span: String,
+    context: Json,
+    descriptions: BTreeMap<String, String>,
+    machine: Option<Bytes>,
+    since: u64,
+    cache: ToolCache,
+    veil: Veil,
+    messages: Vec<Message>,
+    system: String,
+    mission: String,
+    inventory: String,
+    state: SavedState,
+    book: Book,
+}
+
+#[derive(Serialize, Deserialize)]
+enum SavedState {
+    New,
+    Between,
+    Asking(Asking),
+    Replied(Option<Reply>, Option<ModelError>),
+    Program(After),
+    Calls(After, Batch),
+    Expired(After, u64),
+    Native(Batch),
+    Over,
+}
+
+/// Bytes that are written as bytes, not as a list of numbers.
+struct Bytes(Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Bytes;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("bytes")
+            }
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
+}
+
+impl AgentRun {
+    /// The run as bytes. Call it between [`AgentRun::next`] and [`AgentRun::supply`], whenever that is.
+    pub fn save(&self) -> Result<Vec<u8>, SaveError> {
+        let nodes: Result<Vec<_>, _> =
+            self.nodes.iter().map(|node| node.as_deref().map(saved).transpose()).collect();
+        let shared = &self.shared;
+        let run = Saved {
+            agent: self.root.id().to_owned(),
+            trace_id: shared.trace_id.clone(),
+            now: shared.now,
+            next_ask: shared.next_ask,
+            next_span: shared.next_span,
+            asks: shared.asks.clone(),
+            fresh: shared.fresh.clone(),
+            ready: shared.ready.clone(),
+            budget: shared.budget.clone(),
+            nodes: nodes?,
+        };
+        let mut body = Vec::new();
+        let mut serializer = minicbor_serde::Serializer::new(&mut body);
+        serializer.serialize_unit_as_null(true);
+        run.serialize(&mut serializer).map_err(|error| SaveError::NotARun(error.to_string()))?;
+        let mut bytes = Vec::with_capacity(HEAD + body.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&crate::hash::fnv(&body).to_le_bytes());
+        bytes.extend_from_slice(&body);
+        Ok(bytes)
+    }
+
+    /// The run that [`AgentRun::save`] wrote, with the agent it was begun with. What was asked and is not
+    /// answered is in [`AgentRun::outstanding`]; whether to ask again is for the host to say.
+    pub fn load(agent: Arc<Agent>, options: RunOptions, bytes: &[u8]) -> Result<Self, SaveError> {
+        let saved: Saved = decode(bytes)?;
+        if saved.agent != agent.id() {
+            return Err(SaveError::OtherAgent { saved: saved.agent, given: agent.id().to_owned() });
+        }
+        let wrong = |what: &str| SaveError::NotARun(what.to_owned());
+        let mut nodes: Vec<Option<Box<Node>>> = Vec::with_capacity(saved.nodes.len());
+        for (id, node) in saved.nodes.into_iter().enumerate() {
+            let node = node.map(|node| restored(node, id, &nodes, &agent, &options)).transpose()?;
+            nodes.push(node.map(Box::new));
+        }
+        let alive = |id: &usize| nodes.get(*id).is_some_and(Option::is_some);
+        if !saved.asks.values().all(|asked| alive(&asked.node)) || !saved.ready.iter().all(alive) {
+            return Err(wrong("something waits for an agent that is not there"));
+        }
+        if !nodes.iter().flatten().all(|node| saved.budget.has(node.account)) {
+            return Err(wrong("an agent has no budget"));
+        }
+        let shared = Shared {
+            options: Arc::new(options),
+            budget: saved.budget,
+            now: saved.now,
+            asks: saved.asks,
+            fresh: saved.fresh,
+            next_ask: saved.next_ask,
+            ready: saved.ready,
+            events: Vec::new(),
+            next_span: saved.next_span,
+            trace_id: saved.trace_id,
+        };
+        Ok(AgentRun { root: agent, nodes, shared, result: None, carried: None })
+    }
+}
+
+fn saved(node: &Node) -> Result<SavedNode, SaveError> {
+    let machine = node.sandbox.machine.as_deref().map(Machine::dump).transpose();
+    let machine = machine.map_err(|error| SaveError::Machine(error.to_string()))?;
+    Ok(SavedNode {
+        id: node.id,
+        caller: node.caller,
+        origin: node.origin.clone(),
+        depth: node.depth,
+        depth_limit: node.depth_limit,
+        account: node.account,
+        began: node.began,
+        deadline: node.deadline,
+        span: node.span.clone(),
+        context: (*node.context).clone(),
+        descriptions: node.descriptions.clone(),
+        machine: machine.map(Bytes),
+        since: node.sandbox.since,
+        cache: node.cache.clone(),
+        veil: node.veil.clone(),
+        messages: node.messages.clone(),
+        system: node.system.clone(),
+        mission: node.mission.clone(),
+        inventory: node.inventory.clone(),
+        state: match &node.state {
+            State::New => SavedState::New,
+            State::Between => SavedState::Between,
+            State::Asking(asking) => SavedState::Asking(asking.clone()),
+            State::Replied(Ok(reply)) => SavedState::Replied(Some(reply.clone()), None),
+            State::Replied(Err(error)) => SavedState::Replied(None, Some(error.clone())),
+            State::Program(after) => SavedState::Program(after.clone()),
+            State::Calls(after, batch) => SavedState::Calls(after.clone(), batch.clone()),
+            State::Expired(after, limit) => SavedState::Expired(after.clone(), *limit),
+            State::Native(batch) => SavedState::Native(batch.clone()),
+            State::Over => SavedState::Over,
+        },
+        book: node.book.clone(),
+    })
+}
+
+fn restored(
+    saved: SavedNode,
+    id: usize,
+    before: &[Option<Box<Node>>],
+    root: &Arc<Agent>,
+    options: &RunOptions,
+) -> Result<Node, SaveError> {
+    let wrong = |what: &str| SaveError::NotARun(what.to_owned());
+    if saved.id != id {
+        return Err(wrong("agents are out of order"));
+    }
+    let parent = match saved.caller {
+        None => None,
+        Some(caller) => Some(
+            before
+                .get(caller.node)
+                .and_then(Option::as_deref)
+                .ok_or_else(|| wrong("an agent has lost its caller"))?,
+        ),
+    };
+    let agent = children::of_origin(parent.map(|node| &node.agent), root, &saved.origin)
+        .ok_or_else(|| wrong("an agent is not among the tools of its caller"))?;
+    let llm = match parent {
+        Some(parent) => children::llm_of_origin(parent, &agent, &saved.origin),
+        None => options.llm.clone().or_else(|| agent.options().llm.clone()),
+    };
+    let limits = Limits {
+        memory: options.max_heap.or(agent.options().max_heap).unwrap_or(Limits::default().memory),
+        fuel: agent.options().fuel.unwrap_or(Limits::default().fuel),
+        tool_calls: agent.options().max_tool_calls.unwrap_or(Limits::default().tool_calls),
+        ..Limits::default()
+    };
+    let machine = saved.machine.map(|bytes| Machine::load_dump(&bytes.0, &limits)).transpose();
+    let machine = machine.map_err(|error| SaveError::Machine(error.to_string()))?;
+    Ok(Node {
+        id,
+        caller: saved.caller,
+        origin: saved.origin,
+        agent,
+        llm,
+        depth: saved.depth,
+        depth_limit: saved.depth_limit,
+        account: saved.account,
+        began: saved.began,
+        deadline: saved.deadline,
+        span: saved.span,
+        context: Arc::new(saved.context),
+        descriptions: saved.descriptions,
+        sandbox: Sandbox { machine: machine.map(Box::new), since: saved.since },
+        cache: saved.cache,
+        veil: saved.veil,
+        messages: saved.messages,
+        system: saved.system,
+        mission: saved.mission,
+        inventory: saved.inventory,
+        state: state(saved.state)?,
+        book: saved.book,
+    })
+}
+
+fn state(saved: SavedState) -> Result<State, SaveError> {
+    Ok(match saved {
+        SavedState::New => State::New,
+        SavedState::Between => State::Between,
+        SavedState::Asking(asking) => State::Asking(asking),
+        SavedState::Replied(Some(reply), _) => State::Replied(Ok(reply)),
+        SavedState::Replied(None, Some(error)) => State::Replied(Err(error)),
+        SavedState::Replied(None, None) => return Err(SaveError::NotARun("a reply is missing".to_owned())),
+        SavedState::Program(after) => State::Program(after),
+        SavedState::Calls(after, batch) => State::Calls(after, batch),
+        SavedState::Expired(after, limit) => State::Expired(after, limit),
+        SavedState::Native(batch) => State::Native(batch),
+        SavedState::Over => State::Over,
+    })
+}
+
+fn decode(bytes: &[u8]) -> Result<Saved, SaveError> {
+    let wrong = |what: &str| SaveError::NotARun(what.to_owned());
+    let (head, body) = bytes.split_at_checked(HEAD).ok_or_else(|| wrong("too short"))?;
+    let (magic, rest) = head.split_at(4);
+    let (version, sum) = rest.split_at(2);
+    if magic != MAGIC {
+        return Err(wrong("they do not begin with PTCR"));
+    }
+    let version = u16::from_le_bytes([version[0], version[1]]);
+    if version > VERSION {
+        return Err(SaveError::TooNew(version));
+    }
+    if sum != crate::hash::fnv(body).to_le_bytes() {
+        return Err(wrong("the checksum is wrong, so they are damaged"));
+    }
+    if !is_shallow(body) {
+        return Err(wrong("nested too deeply"));
+    }
+    minicbor_serde::from_slice(body).map_err(|error| wrong(&error.to_string()))
+}
+
+/// Whether CBOR nests no deeper than it may, so that reading it cannot use up the stack.
+fn is_shallow(body: &[u8]) -> bool {
+    let mut decoder = minicbor::Decoder::new(body);
+    // Items that each open container still wants; `None` ends with a break.
+    let mut open: Vec<Option<u64>> = Vec::new();
+    while decoder.position() < body.len() {
+        let Ok(kind) = decoder.datatype() else { return false };
+        let opened = match kind {
+            Type::Array | Type::ArrayIndef => decoder.array().map(Some),
+            Type::Map | Type::MapIndef => {
+                decoder.map().map(|pairs| Some(pairs.map(|count| count.saturating_mul(2))))
+            }
+            Type::Tag => decoder.tag().map(|_| Some(Some(1))),
+            _ => decoder.skip().map(|()| None),
+        };
+        match opened {
+            Err(_) => return false,
+            Ok(None) if kind == Type::Break => drop(open.pop()),
+            Ok(None) => {}
+            Ok(Some(wanted)) => {
+                open.push(wanted);
+                if open.len() > MAX_DEPTH {
+                    return false;
+                }
+                if wanted != Some(0) {
+                    continue;
+                }
+            }
+        }
+        close(&mut open);
+    }
+    true
+}
+
+/// An item is complete: so may be the containers around it.
+fn close(open: &mut Vec<Option<u64>>) {
+    while let Some(Some(wanted)) = open.last_mut() {
+        if *wanted > 1 {
+            *wanted -= 1;
+            return;
+        }
+        open.pop();
+    }
+}

@@ -1,0 +1,450 @@
+//! The beginning of a run and of each request: inputs checked, prompts composed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use ptc_lisp::machine::Machine;
+use ptc_lisp::view::View;
+use ptc_signature::{Mode as Strictness, OnMissing, TemplateError};
+use serde_json::{Map, Value as Json, json};
+
+use super::node::{After, Book, Node, Origin, State};
+use super::sandbox::Sandbox;
+use super::text::variant;
+use super::{AgentRun, Context, Next, RunOptions, Shared, children, program};
+use crate::agent::{Agent, Mode};
+use crate::budget::{Budget, Unit};
+use crate::journal::{self, Phase, ProgressInput};
+use crate::model::{Llm, Message};
+use crate::prompt::{
+    self, ContextBlock, ContextLine, DataLine, Expansion, LanguageSpec, SpecInput, TextVariant, ToolLine,
+    Transport, UserLine,
+};
+use crate::reason::Reason;
+use crate::render::{self, Limits, MissionLogIn};
+use crate::step::Fail;
+use crate::tool::Tool;
+
+/// Begins a run.
+pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> AgentRun {
+    let trace_id = options.trace_id.clone().unwrap_or_else(|| trace_id(&agent, &options, now));
+    let limits = children::limits(&agent);
+    let tokens = limits.of(Unit::Tokens).into_iter().chain(options.token_limit).min();
+    let mut budget = Budget::default();
+    let deadline = agent.options().mission_timeout_ms.map(|timeout| now.saturating_add(timeout));
+    let account = budget.open(None, limits.most(Unit::Tokens, tokens).until(deadline));
+    let carried = options.carried.take();
+    let llm = options.llm.clone().or_else(|| agent.options().llm.clone());
+    let mut node = Node {
+        id: 0,
+        caller: None,
+        origin: Origin::Root,
+        llm,
+        depth: 0,
+        depth_limit: children::depth_limit(&agent),
+        account,
+        began: now,
+        deadline,
+        span: String::new(),
+        context: Arc::new(Json::Object(Map::new())),
+        descriptions: agent.options().context_descriptions.clone(),
+        sandbox: Sandbox::default(),
+        cache: children::cache(&agent),
+        veil: render::Veil::default(),
+        messages: options.initial_messages.clone(),
+        system: String::new(),
+        mission: String::new(),
+        inventory: String::new(),
+        state: State::New,
+        book: Book { tally: children::tally(&agent), ..Book::default() },
+        agent: agent.clone(),
+    };
+    if let Some(carried) = carried {
+        node.messages.splice(0..0, carried.messages.iter().cloned());
+        node.cache = carried.cache.clone();
+        node.veil = carried.veil.clone();
+        let machine = carried
+            .machine
+            .as_deref()
+            .and_then(|bytes| Machine::load_dump(bytes, &ptc_lisp::Limits::default()).ok());
+        node.sandbox.machine = machine.map(Box::new);
+    }
+    let shared = Shared {
+        options: Arc::new(options),
+        budget,
+        now,
+        asks: BTreeMap::new(),
+        fresh: Vec::new(),
+        next_ask: 1,
+        ready: VecDeque::from([0]),
+        events: Vec::new(),
+        next_span: 0,
+        trace_id,
+    };
+    AgentRun { root: agent, nodes: vec![Some(Box::new(node))], shared, result: None, carried: None }
+}
+
+/// An id for a run that has none: 32 hexadecimal digits.
+fn trace_id(agent: &Agent, options: &RunOptions, now: u64) -> String {
+    let seed = format!("{}/{}/{now}", agent.id(), options.seed);
+    let turned: String = seed.chars().rev().collect();
+    format!("{:016x}{:016x}", crate::hash::fnv(seed.as_bytes()), crate::hash::fnv(turned.as_bytes()))
+}
+
+/// The first step of a node: inputs, then the first message.
+pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
+    node.span = shared.span();
+    if node.caller.is_none() {
+        match root_context(node, shared) {
+            Ok(context) => node.context = Arc::new(context),
+            Err(fail) => return Next::Over(Err(fail)),
+        }
+    }
+    let keys: Vec<String> = children::object(&node.context).keys().cloned().collect();
+    shared.event(node, "run.start", json!({}), json!({"context": keys, "depth": node.depth}));
+    if let Err(fail) = check(node, shared) {
+        return Next::Over(Err(fail));
+    }
+    if node.agent.options().firewall {
+        let context = node.context.clone();
+        node.veil.learn(&context);
+    }
+    if node.caller.is_none()
+        && let Some(source) = shared.options.program.clone()
+    {
+        node.book.tally.begin();
+        node.book.draft.number = 1;
+        return program::begin(node, shared, &source, After::Whole);
+    }
+    if node.llm.is_none() {
+        return Next::Over(Err(Fail::new(
+            Reason::LLM_REQUIRED,
+            "the run has no model; give it one with `llm`",
+        )));
+    }
+    if let Err(fail) = compose(node, shared) {
+        return Next::Over(Err(fail));
+    }
+    Next::Turn
+}
+
+/// The inputs of the run.
+fn root_context(node: &mut Node, shared: &Shared) -> Result<Json, Fail> {
+    match &shared.options.context {
+        Context::Data(data) => match &**data {
+            Json::Null => Ok(Json::Object(Map::new())),
+            Json::Object(_) => Ok((**data).clone()),
+            other => Err(Fail::new(
+                Reason::VALIDATION_ERROR,
+                format!(
+                    "the context must be a map of inputs, got {}",
+                    render::brief_json(other, Limits::SAMPLE, true)
+                ),
+            )),
+        },
+        Context::Step(step) => {
+            let context = crate::chain::context_of(step)?;
+            for (name, text) in &step.field_descriptions {
+                node.descriptions.insert(name.clone(), text.clone());
+            }
+            Ok(context)
+        }
+    }
+}
+
+/// What must hold before a model is asked.
+fn check(node: &Node, shared: &Shared) -> Result<(), Fail> {
+    let options = node.agent.options();
+    if node.caller.is_none() {
+        if let Some(fail) = node.agent.clash(&node.context) {
+            return Err(fail);
+        }
+        if let Some((name, _)) = shared.options.registry.iter().find(|(_, llm)| matches!(llm, Llm::Named(_)))
+        {
+            let message = format!("`{name}` of the registry is a name, not a model");
+            return Err(Fail::new(Reason::INVALID_LLM_REGISTRY, message));
+        }
+    }
+    if options.on_missing == OnMissing::Error
+        && let Err(error @ TemplateError::Missing(_)) =
+            node.agent.template().render(&*node.context, OnMissing::Error)
+    {
+        return Err(Fail::new(Reason::TEMPLATE_ERROR, error.to_string()));
+    }
+    if options.signature_validation == Strictness::Strict
+        && let Some(signature) = node.agent.signature()
+        && let Err(rejection) = signature.validate_input(&*node.context, Strictness::Strict)
+    {
+        return Err(Fail::new(Reason::VALIDATION_ERROR, rejection.to_string()));
+    }
+    Ok(())
+}
+
+/// Composes the first message.
+fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
+    let mode = node.agent.mode();
+    let runs_programs = matches!(mode, Mode::Content | Mode::ToolCall);
+    let layout = is_one_prompt(node);
+    let expansion = if runs_programs && !layout { Expansion::References } else { Expansion::Values };
+    let text = mission(node, expansion, node.agent.options().on_missing)?;
+    node.mission = mission(node, Expansion::Values, OnMissing::Keep)?;
+    renew_inputs(node)?;
+    if runs_programs {
+        prepare_memory(node, shared)?;
+        node.inventory = inventory(node);
+    }
+    let progress = if runs_programs { progress(node, 0) } else { String::new() };
+    let first = match mode {
+        Mode::Content | Mode::ToolCall if layout => text,
+        Mode::Content | Mode::ToolCall => {
+            let context = (!node.agent.options().format.context_in_system).then_some(node.inventory.as_str());
+            prompt::first_message(context, &text, (!progress.is_empty()).then_some(progress.as_str()))
+        }
+        Mode::Text | Mode::Combined => text_message(node, &text),
+    };
+    let first = node.veil.cover(&first).into_owned();
+    node.messages.push(Message::user(first));
+    Ok(())
+}
+
+/// The mission with its placeholders filled.
+fn mission(node: &Node, expansion: Expansion, on_missing: OnMissing) -> Result<String, Fail> {
+    let options = node.agent.options();
+    if options.literal_prompt {
+        return Ok(options.prompt.clone());
+    }
+    prompt::expand(&options.prompt, &node.context, expansion, on_missing, options.firewall)
+        .map_err(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string()))
+}
+
+/// Whether everything stands in one system prompt: one turn without tools.
+fn is_one_prompt(node: &Node) -> bool {
+    node.agent.mode() == Mode::Content && node.is_single_shot() && node.agent.tools().is_empty()
+}
+
+/// A machine that another run of the chat left behind gets the inputs of this one.
+fn renew_inputs(node: &mut Node) -> Result<(), Fail> {
+    let context = node.context.clone();
+    match node.sandbox.machine.as_deref_mut() {
+        Some(machine) => machine.set_data(&context).map_err(no_room),
+        None => Ok(()),
+    }
+}
+
+/// Definitions that are there before the first turn are shown, so the machine must be made.
+fn prepare_memory(node: &mut Node, shared: &Shared) -> Result<(), Fail> {
+    if node.caller.is_some() || shared.options.initial_memory.is_empty() {
+        return Ok(());
+    }
+    program::open(node, shared, ptc_lisp::Limits::default()).map_err(no_room)
+}
+
+fn no_room(error: ptc_lisp::Error) -> Fail {
+    Fail::new(Reason::MEMORY_EXCEEDED, error.to_string())
+}
+
+/// A tool as prompts show it.
+pub(super) fn tool_line(tool: &Tool) -> ToolLine {
+    ToolLine {
+        name: tool.name.clone(),
+        signature: tool.signature.clone(),
+        description: tool.description.clone(),
+    }
+}
+
+fn program_lines(node: &Node) -> Vec<ToolLine> {
+    let names: Vec<&str> = program::program_tools(node).collect();
+    names.iter().filter_map(|name| node.agent.tools().get(*name)).map(|tool| tool_line(tool)).collect()
+}
+
+/// Tools, inputs and definitions, as prompts show them.
+fn inventory(node: &Node) -> String {
+    let options = node.agent.options();
+    let catalog: Vec<ToolLine> = options.tool_catalog.iter().map(tool_line).collect();
+    ContextBlock {
+        tools: &program_lines(node),
+        catalog: &catalog,
+        data: &data_lines(node),
+        user: &user_lines(node),
+        prelude: None,
+        output: node.agent.signature().map(|signature| &signature.output),
+        field_descriptions: Some(&options.field_descriptions),
+        llm_query: options.llm_query,
+        max_tool_calls: options.max_tool_calls,
+        firewall: options.firewall,
+    }
+    .render()
+}
+
+/// How much of a value samples show.
+fn sample_limits(node: &Node) -> Limits {
+    let limit = node.agent.options().prompt_limit;
+    Limits {
+        items: limit.list.unwrap_or(Limits::SAMPLE.items),
+        chars: limit.string.unwrap_or(Limits::SAMPLE.chars),
+    }
+}
+
+fn data_lines(node: &Node) -> Vec<DataLine> {
+    let limits = sample_limits(node);
+    let bounds = limits.sample_bounds(node.agent.options().firewall);
+    let context = children::object(&node.context);
+    let line = |(name, value): (&String, &Json)| {
+        let view = View::of_json(value, &bounds);
+        DataLine {
+            name: name.clone(),
+            ty: node.agent.input_type(name).cloned(),
+            label: render::label(&view),
+            sample: render::sample(&view, limits),
+            description: node.descriptions.get(name).cloned(),
+        }
+    };
+    context.iter().map(line).collect()
+}
+
+fn user_lines(node: &Node) -> Vec<UserLine> {
+    let Some(machine) = node.sandbox.machine.as_deref() else { return Vec::new() };
+    let limits = sample_limits(node);
+    let bounds = limits.sample_bounds(node.agent.options().firewall);
+    let line = |name: String| match machine.function(&name) {
+        Some(function) => Some(UserLine::Function {
+            name,
+            params: function.params.join(" "),
+            doc: function.doc,
+            returns: None,
+        }),
+        None => {
+            let view = machine.view_definition(&name, &bounds)?;
+            Some(UserLine::Value { name, label: render::label(&view), sample: render::sample(&view, limits) })
+        }
+    };
+    machine.definitions().into_iter().filter_map(line).collect()
+}
+
+/// The first message of a text agent.
+fn text_message(node: &Node, text: &str) -> String {
+    let options = node.agent.options();
+    match (variant(node), node.agent.output_type()) {
+        (TextVariant::Json, Some(output)) => prompt::json_message(text, output, &options.field_descriptions),
+        (TextVariant::Tools | TextVariant::ToolsJson, output) => {
+            prompt::text_tools_message(&context_lines(node), output, text, options.firewall)
+        }
+        _ => prompt::plain_message(text),
+    }
+}
+
+fn context_lines(node: &Node) -> Vec<ContextLine> {
+    let bounds = Limits::CONTEXT.sample_bounds(node.agent.options().firewall);
+    let context = children::object(&node.context);
+    let line = |(name, value): (&String, &Json)| ContextLine {
+        name: name.clone(),
+        description: node.descriptions.get(name).cloned(),
+        value: render::sample(&View::of_json(value, &bounds), Limits::CONTEXT),
+    };
+    context.iter().map(line).collect()
+}
+
+/// The system prompt of a turn.
+pub(super) fn system_prompt(node: &mut Node, shared: &Shared) -> String {
+    let options = node.agent.options();
+    let custom = &options.system_prompt;
+    let text = match node.agent.mode() {
+        Mode::Text => prompt::text_system(custom, prompt::text_card(variant(node))),
+        Mode::Combined => prompt::combined_system(custom, &program_lines(node), options.firewall),
+        Mode::Content | Mode::ToolCall => programs_system(node, shared),
+    };
+    let (text, cut) = prompt::truncate(text, options.prompt_limit.max_chars);
+    if cut {
+        node.book.warnings.push("the system prompt was cut to prompt_limit.max_chars".to_owned());
+    }
+    node.veil.cover(&text).into_owned()
+}
+
+fn programs_system(node: &Node, _shared: &Shared) -> String {
+    let options = node.agent.options();
+    let memory = node.sandbox.machine.as_deref().map(Machine::definitions).unwrap_or_default();
+    let input = SpecInput {
+        turn: node.turn(),
+        model: node.llm.as_ref().map_or("", Llm::label),
+        memory: &memory,
+        messages: &node.messages,
+    };
+    if is_one_prompt(node) {
+        let mission = prompt::mission(&node.mission);
+        return prompt::single_shot_system(
+            &options.system_prompt,
+            &input,
+            options.thinking,
+            &node.inventory,
+            &mission,
+        );
+    }
+    let transport =
+        if node.agent.mode() == Mode::ToolCall { Transport::ToolCall } else { Transport::Content };
+    let standard = LanguageSpec::default_for(options.max_turns, options.journaling);
+    let fixed = prompt::static_system(&options.system_prompt, &standard, &input, transport, options.thinking);
+    let context = options.format.context_in_system.then_some(node.inventory.as_str());
+    let log =
+        (options.format.mission_log_in == MissionLogIn::SystemPrompt).then(|| mission_log(node)).flatten();
+    prompt::system_prompt(&fixed, context, log.as_deref())
+}
+
+/// Finished tasks, where the agent shows them.
+fn mission_log(node: &Node) -> Option<String> {
+    let options = node.agent.options();
+    if !options.journaling {
+        return None;
+    }
+    let bounds = Limits::LOGGED.sample_bounds(options.firewall);
+    let entries: Vec<(String, String)> = node
+        .sandbox
+        .journal()
+        .into_iter()
+        .map(|(id, value)| (id, render::sample(&View::of_json(&value, &bounds), Limits::LOGGED)))
+        .collect();
+    journal::mission_log(&entries, options.firewall)
+}
+
+/// The messages of a request: the conversation, shortened where the agent says so.
+pub(super) fn sent_messages(node: &mut Node, shared: &mut Shared) -> Vec<Message> {
+    let options = node.agent.options();
+    let mut messages = node.messages.clone();
+    if let Some(compaction) = &options.compaction
+        && options.max_turns > 1
+    {
+        let (kept, stats) = compaction.apply(&messages, node.turn());
+        messages = kept;
+        if stats.triggered {
+            let facts = serde_json::to_value(&stats).unwrap_or_default();
+            shared.event(node, "compaction.triggered", json!({}), facts);
+        }
+        node.book.usage.compaction = Some(stats);
+    }
+    let in_message = node.agent.options().format.mission_log_in == MissionLogIn::UserMessage;
+    match in_message.then(|| mission_log(node)).flatten() {
+        Some(log) => journal::with_log(&messages, Some(&log)),
+        None => messages,
+    }
+}
+
+/// The report of progress; nothing without a plan.
+pub(super) fn progress(node: &mut Node, turn: u32) -> String {
+    let options = node.agent.options();
+    let calls: Vec<String> = node.book.draft.tool_calls.iter().map(|call| call.name.clone()).collect();
+    let phase = if turn == 0 { Phase::Initial } else { Phase::Continuation };
+    let input = ProgressInput {
+        plan: &options.plan,
+        summaries: &node.book.summaries,
+        tool_calls: &calls,
+        turn,
+        phase,
+    };
+    match &options.progress {
+        None => journal::progress(&input),
+        Some(function) => {
+            let (text, state) = function(&input, node.book.progress_state.clone());
+            node.book.progress_state = state;
+            text
+        }
+    }
+}

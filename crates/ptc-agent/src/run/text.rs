@@ -1,0 +1,309 @@
+//! Text mode and combined mode: the model answers in text and calls tools natively; in combined mode one of
+//! them is `lisp_eval`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use super::calls::{self, Batch, Layer, Slot};
+use super::children::Birth;
+use super::node::{Node, State};
+use super::tool_call::{evaluate, final_answer, unknown_tool, with_ids};
+use super::{Next, Shared, content, eval, setup};
+use crate::agent::Mode;
+use crate::cache::evictions_note;
+use crate::feedback;
+use crate::model::{Message, Output, Reply, Request, ToolCall, ToolSchema};
+use crate::preview::{self, PreviewError, PreviewKind, ResultOf};
+use crate::prompt::{self, EvalProfile, NameMap, TextVariant, ToolLine};
+use crate::reason::Reason;
+use crate::render;
+use crate::step::Fail;
+use crate::tool::{Effect, Preview, Tool};
+
+/// Why calls beside `lisp_eval` are refused.
+const EVAL_ALONE: &str = "lisp_eval must be the only call of its turn; nothing of this turn was run";
+
+/// Why several programs are refused.
+const ONE_EVAL: &str =
+    "one lisp_eval per turn; put everything into one program. Nothing of this turn was run";
+
+/// Tools that the model may call natively, sorted by name.
+pub(super) fn native_tools(node: &Node) -> Vec<Arc<Tool>> {
+    let granted = |tool: &&Arc<Tool>| node.agent.exposure(tool).native() && tool.is_public();
+    node.agent.tools().values().filter(granted).cloned().collect()
+}
+
+/// The tools as the provider is told about them, with the way back from its names.
+fn schemas(node: &Node) -> (Vec<ToolSchema>, NameMap) {
+    let lines: Vec<ToolLine> = native_tools(node).iter().map(|tool| setup::tool_line(tool)).collect();
+    prompt::native_tools(&lines)
+}
+
+/// Which of the four kinds of text agents this is.
+pub(super) fn variant(node: &Node) -> TextVariant {
+    let tools = node.agent.mode() == Mode::Combined || !native_tools(node).is_empty();
+    TextVariant::of(tools, node.agent.output_type())
+}
+
+/// Whether the answer is text as it is.
+fn is_text_return(node: &Node) -> bool {
+    matches!(variant(node), TextVariant::Plain | TextVariant::Tools)
+}
+
+/// The request of a turn.
+pub(super) fn request(node: &mut Node, shared: &mut Shared) -> Request {
+    let (mut tools, _) = schemas(node);
+    if node.agent.mode() == Mode::Combined {
+        tools.push(prompt::lisp_eval(EvalProfile::TextMode));
+    }
+    let variant = variant(node);
+    let schema = (variant == TextVariant::Json).then(|| answer_schema(node)).flatten();
+    let stream = variant == TextVariant::Plain && shared.options.on_chunk.is_some() && node.caller.is_none();
+    node.book.streamed = stream;
+    Request {
+        system: setup::system_prompt(node, shared),
+        messages: setup::sent_messages(node, shared),
+        turn: node.turn(),
+        output: Output::Text,
+        tools,
+        schema,
+        stream,
+        ..Request::default()
+    }
+}
+
+/// The schema that the provider holds the answer to.
+pub(super) fn answer_schema(node: &Node) -> Option<Json> {
+    let own = node.agent.options().schema.clone();
+    own.or_else(|| node.agent.signature().map(|signature| signature.output_schema()))
+}
+
+/// Reads a reply: tool calls, or the answer.
+pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply, born: &mut Vec<Birth>) -> Next {
+    let calls = with_ids(reply.tool_calls);
+    let text = reply.content.unwrap_or_default();
+    if calls.is_empty() {
+        return finals(node, shared, text);
+    }
+    node.messages.push(Message::calling(text, calls.clone()));
+    if node.agent.mode() == Mode::Combined {
+        let evals = calls.iter().filter(|call| call.name == "lisp_eval").count();
+        let fault = match (evals, calls.len()) {
+            (0, _) => None,
+            (1, 1) => return evaluate(node, shared, &calls[0]),
+            (1, _) => Some(Fail::new(Reason::MIXED_WITH_LISP_EVAL, EVAL_ALONE)),
+            _ => Some(Fail::new(Reason::MULTIPLE_TOOL_CALLS, ONE_EVAL)),
+        };
+        if let Some(fail) = fault {
+            for call in &calls {
+                let body = feedback::protocol_error(fail.reason.as_str(), &fail.message, false);
+                eval::pair(node, &call.id, &body);
+            }
+            node.close_failed(&fail);
+            shared.turn_stop(node);
+            return Next::Turn;
+        }
+    }
+    call_natively(node, shared, &calls, born)
+}
+
+/// Starts native calls: at once if they only read, else one after the other.
+fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born: &mut Vec<Birth>) -> Next {
+    let tools = native_tools(node);
+    let (_, names) = schemas(node);
+    let find = |name: &str| names.original(name).and_then(|name| tools.iter().find(|tool| tool.name == name));
+    let mut batch = Batch::new(Layer::Native);
+    let mut all_read = true;
+    for (at, call) in calls.iter().enumerate() {
+        let found = find(&call.name);
+        let name = found.map_or(call.name.as_str(), |tool| tool.name.as_str());
+        let mut slot = calls::slot(at as u64, &call.id, name, &call.args, shared.now);
+        node.book.native_calls += 1;
+        let limit = node.agent.options().max_tool_calls;
+        let refused = match (found, &call.args_error, limit) {
+            (None, ..) => Some(unknown(node, &call.name)),
+            (_, _, Some(limit)) if node.book.native_calls > limit => {
+                Some(format!("Tool call limit of {limit} reached; answer with what you have"))
+            }
+            (_, Some(error), _) => Some(error.clone()),
+            _ => None,
+        };
+        if let Some(message) = refused {
+            slot.record.error = Some(message.clone());
+            slot.result = Some(Err(message));
+            slot.held = false;
+        }
+        all_read &= found.is_none_or(|tool| tool.effect == Effect::Read);
+        batch.slots.push(slot);
+    }
+    let open: Vec<usize> = (0..batch.slots.len()).filter(|at| batch.slots[*at].result.is_none()).collect();
+    if all_read {
+        for at in open {
+            calls::start(node, shared, &mut batch, at, born);
+        }
+    }
+    node.state = State::Native(batch);
+    answered(node, shared, born)
+}
+
+fn unknown(node: &Node, name: &str) -> String {
+    match node.agent.mode() {
+        Mode::Combined => {
+            let tools = native_tools(node);
+            let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).chain(["lisp_eval"]).collect();
+            unknown_tool(name, &names)
+        }
+        _ => format!("Tool '{name}' not found"),
+    }
+}
+
+/// Goes on with native calls: starts the next that was held back, or tells the model the results.
+pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birth>) -> Next {
+    loop {
+        let State::Native(batch) = &node.state else { return Next::Wait };
+        let Some(at) = batch.due() else { break };
+        let State::Native(mut batch) = std::mem::replace(&mut node.state, State::Between) else {
+            return Next::Wait;
+        };
+        calls::start(node, shared, &mut batch, at, born);
+        node.state = State::Native(batch);
+    }
+    let State::Native(batch) = &node.state else { return Next::Wait };
+    if !batch.is_complete() {
+        return Next::Wait;
+    }
+    let State::Native(batch) = std::mem::replace(&mut node.state, State::Between) else { return Next::Wait };
+    let mut failed = None;
+    for slot in &batch.slots {
+        let body = told(node, shared, slot);
+        let body = node.veil.cover(&body).into_owned();
+        node.messages.push(Message::tool(slot.native_id.clone(), body));
+        if let Some(Err(message)) = &slot.result {
+            failed = Some(Fail::new(Reason::TOOL_ERROR, message.clone()));
+        }
+    }
+    let records = batch.slots.into_iter().map(|slot| slot.record);
+    node.book.draft.tool_calls.extend(records.clone());
+    node.book.calls.extend(records);
+    match failed {
+        Some(fail) => node.close_failed(&fail),
+        None => node.close_turn(Json::Null, true),
+    }
+    shared.turn_stop(node);
+    Next::Turn
+}
+
+/// The text that answers a native call.
+fn told(node: &mut Node, shared: &mut Shared, slot: &Slot) -> String {
+    let name = &slot.record.name;
+    match slot.result.as_ref().unwrap_or(&Ok(Json::Null)) {
+        Ok(value) => shown(node, shared, slot, value),
+        Err(message) if node.agent.mode() == Mode::Combined && !node.agent.tools().contains_key(name) => {
+            feedback::protocol_error(Reason::UNKNOWN_TOOL.as_str(), message, false).to_string()
+        }
+        Err(message) if node.agent.tools().contains_key(name) => {
+            json!({"error": message, "tool": name, "args_received": slot.record.args}).to_string()
+        }
+        Err(message) => json!({"error": message}).to_string(),
+    }
+}
+
+/// A native result as the model sees it: itself, or a preview where the whole is kept for programs.
+fn shown(node: &mut Node, shared: &mut Shared, slot: &Slot, value: &Json) -> String {
+    let firewall = node.agent.options().firewall;
+    let tool = node.agent.tools().get(&slot.record.name).cloned();
+    if let (Some(tool), Some(key)) = (&tool, &slot.key)
+        && calls::bridges(node, tool)
+    {
+        let cached = slot.record.cached || node.cache.peek(key).is_some();
+        let of = ResultOf { tool: &tool.name, args: &slot.record.args, result: value, cached, firewall };
+        let made = preview::preview(&of, &preview_kind(tool, value));
+        if let Some(warning) = made.warning {
+            node.book.warnings.push(warning.to_string());
+            let facts = json!({"tool_name": tool.name, "category": warning.category});
+            shared.event(node, "preview.fallback", json!({}), facts);
+        }
+        node.book.usage.bytes_kept += slot.record.result_bytes as u64;
+        return with_evictions(node, made.json);
+    }
+    render::masked_json(value, firewall).to_string()
+}
+
+/// How the result of a tool is shown. The host's function runs here; what it breaks stays here.
+fn preview_kind(tool: &Tool, value: &Json) -> PreviewKind {
+    match tool.native_result.clone().unwrap_or_default() {
+        Preview::Metadata => PreviewKind::Metadata,
+        Preview::Rows { limit } => PreviewKind::Rows(limit),
+        Preview::Custom(function) => {
+            let made = catch_unwind(AssertUnwindSafe(|| function(value)));
+            PreviewKind::Custom(made.unwrap_or_else(|_| Err(PreviewError::Raised("it panicked".to_owned()))))
+        }
+    }
+}
+
+/// A preview, with a word about results that the cache had to drop.
+fn with_evictions(node: &mut Node, mut body: Json) -> String {
+    let gone = node.cache.take_evictions();
+    if let Some(note) = evictions_note(&gone, node.agent.options().firewall) {
+        body["evicted"] = json!(note);
+    }
+    body.to_string()
+}
+
+/// A reply without calls: the answer, or a word about what is wrong with it.
+fn finals(node: &mut Node, shared: &mut Shared, text: String) -> Next {
+    let last = node.book.tally.is_exhausted();
+    // Plain text may be empty.
+    if variant(node) != TextVariant::Plain && text.trim().is_empty() {
+        let told = feedback::empty_reply(&content::turn_info(node), &content::lens(node));
+        let fail = Fail::new(Reason::EMPTY_RESPONSE, "the reply is empty");
+        return again(node, shared, text, fail, told, last);
+    }
+    if let Some(chunk) = shared.options.on_chunk.clone()
+        && node.caller.is_none()
+        && is_text_return(node)
+        && !node.book.streamed
+    {
+        chunk(&text);
+    }
+    let outcome = match is_text_return(node) {
+        true => Ok(Json::from(text.clone())),
+        false => final_answer(node, &text),
+    };
+    match outcome {
+        Ok(value) => {
+            node.messages.push(Message::assistant(text));
+            node.close_turn(value.clone(), true);
+            shared.turn_stop(node);
+            Next::Over(Ok(value))
+        }
+        Err((fail, _)) => {
+            let told = told_invalid(node, &fail, &text);
+            again(node, shared, text, fail, told, last)
+        }
+    }
+}
+
+/// What is wrong with an answer, in words.
+fn told_invalid(node: &Node, fail: &Fail, text: &str) -> String {
+    let lens = content::lens(node);
+    match (variant(node), node.agent.output_type()) {
+        (TextVariant::Json, Some(output)) => {
+            feedback::json_invalid(&fail.message, text, &prompt::json_example(output), &lens)
+        }
+        _ => feedback::json_invalid_line(&fail.message, &content::expected(node), &lens),
+    }
+}
+
+/// An answer that will not do: the model is told, unless this was the last turn.
+fn again(node: &mut Node, shared: &mut Shared, text: String, fail: Fail, told: String, last: bool) -> Next {
+    node.messages.push(Message::assistant(text));
+    if last {
+        node.close_failed(&fail);
+        shared.turn_stop(node);
+        return Next::Over(Err(fail));
+    }
+    content::told_failed(node, shared, &fail, told)
+}

@@ -1,0 +1,373 @@
+//! PTC-Lisp by content: rules of section 3.
+
+use ptc_agent::model::{ModelError, ModelErrorKind};
+use ptc_agent::{Agent, Completion, MemoryStrategy, Multiple, Retry, RunOptions, Tool, TurnType};
+use serde_json::{Value as Json, json};
+
+use crate::support::{Script, code, reason, run, run_with, scripted};
+
+fn orders() -> Tool {
+    Tool::new("find-orders", |args| json!([{"id": 1, "total": 9.5, "customer": args["customer_id"]}]))
+        .signature("(customer_id :int) -> [{id :int, total :float}]")
+        .expect("the signature is right")
+        .description("Orders of one customer")
+}
+
+/// An agent of five turns without a signature.
+fn worker() -> Agent {
+    Agent::builder("Work").build().expect("it builds")
+}
+
+#[test]
+fn r0_1_a_program_returns_and_the_run_ends() {
+    let agent = Agent::builder("Count orders of {{customer_id}}")
+        .signature("(customer_id :int) -> {order_count :int}")
+        .tool(orders())
+        .build()
+        .unwrap();
+    let mut script = Script::new([
+        code("(def xs (tool/find-orders {:customer-id data/customer_id}))"),
+        code("(return {:order-count (count xs)})"),
+    ]);
+    let step = run(agent, json!({"customer_id": 7}), &mut script);
+    assert_eq!(step.result().unwrap(), &json!({"order_count": 1}), "{step:#?}");
+    assert_eq!(script.calls, [("find-orders".to_owned(), json!({"customer_id": 7}))]);
+    assert_eq!(step.usage.turns, 2);
+}
+
+#[test]
+fn r3_9_the_first_message_has_inventory_and_mission_and_later_ones_do_not() {
+    let agent = Agent::builder("Count orders of {{customer_id}}")
+        .signature("(customer_id :int) -> {order_count :int}")
+        .tool(orders())
+        .build()
+        .unwrap();
+    let mut script = Script::new([code("(+ 1 1)"), code("(return {:order-count 1})")]);
+    run(agent, json!({"customer_id": 7}), &mut script);
+    let first = &script.requests[0].messages[0].content;
+    for part in [
+        ";; === tools ===",
+        "tool/find-orders(customer-id int) -> [{id int, total float}]  ; Orders of one customer",
+        "data/customer_id              ; int, sample: 7",
+        "(return {:order-count 42})",
+        "<mission>\nCount orders of ~{data/customer_id}\n</mission>",
+    ] {
+        assert!(first.contains(part), "{part}\n---\n{first}");
+    }
+    assert_eq!(script.requests[1].messages.len(), 3);
+    assert!(!script.told(2).contains(";; === tools ==="));
+}
+
+#[test]
+fn r3_1_the_last_work_turn_and_retries_have_their_own_type_and_no_tool_hints() {
+    let agent =
+        Agent::builder("x").signature("{n :int}").tool(orders()).max_turns(3).retry_turns(1).build().unwrap();
+    let mut script = Script::new([
+        code("(+ 1 1)"),
+        code("(return {:n \"no\"})"),
+        code("(return {:n \"no\"})"),
+        code("(return {:n 4})"),
+    ]);
+    let step = run(agent, json!({}), &mut script);
+    assert_eq!(step.result().unwrap(), &json!({"n": 4}));
+    let kinds: Vec<TurnType> = step.trace().iter().map(|turn| turn.kind).collect();
+    assert_eq!(kinds, [TurnType::Normal, TurnType::Normal, TurnType::MustReturn, TurnType::Retry]);
+    assert_eq!(step.usage.turns, 4);
+    let hints: Vec<usize> = script.requests.iter().map(|request| request.tool_names.len()).collect();
+    assert_eq!(hints, [1, 1, 0, 0]);
+}
+
+#[test]
+fn r3_27_a_reply_without_a_program_is_reminded_and_costs_a_turn() {
+    let mut script = Script::new(["I think it is 5".into(), code("(return 5)")]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(step.result().unwrap(), &json!(5));
+    assert!(script.told(2).contains("clojure"), "{}", script.told(2));
+    assert_eq!(step.trace()[0].result["reason"], "no_code_found");
+    assert_eq!(step.usage.turns, 2);
+}
+
+#[test]
+fn r3_27_a_single_shot_without_a_program_is_over() {
+    let agent = Agent::builder("x").max_turns(1).build().unwrap();
+    let step = run(agent, json!({}), &mut Script::new(["no program"]));
+    assert_eq!(reason(&step), "no_code_found");
+}
+
+#[test]
+fn r3_22_several_programs_are_refused_and_in_sequence_they_run_as_one() {
+    let two = || {
+        ptc_agent::model::Reply::text("```clojure\n(def a 1)\n```\nthen\n```clojure\n(return (inc a))\n```")
+    };
+    let mut script = Script::new([two(), code("(return 7)")]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(step.value, json!(7));
+    assert_eq!(step.trace()[0].result["reason"], "multiple_code_blocks");
+    let draft = Agent::builder("x").multiple_blocks(Multiple::Sequence).build().unwrap();
+    let step = run(draft, json!({}), &mut Script::new([two()]));
+    assert_eq!(step.value, json!(2));
+}
+
+#[test]
+fn r3_26_history_keeps_the_program_and_the_trace_the_whole_reply() {
+    let mut script =
+        Script::new(["Let me think.\n```clojure\n(+ 1 2)\n```\nDone.".into(), code("(return 1)")]
+            as [ptc_agent::model::Reply; 2]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(script.requests[1].messages[1].content, "```clojure\n(+ 1 2)\n```");
+    assert!(step.trace()[0].raw_response.starts_with("Let me think."));
+}
+
+#[test]
+fn r3_28_the_failure_of_the_turn_before_is_data() {
+    let mut script = Script::new([
+        code("(/ 1 0)"),
+        code("(def seen (:reason data/fail))"),
+        code("(return {:seen seen :now data/fail})"),
+    ]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(step.value, json!({"seen": "arithmetic_error", "now": null}));
+}
+
+#[test]
+fn r3_31_errors_are_fed_back_and_r3_32_definitions_of_the_turn_are_lost() {
+    let mut script = Script::new([
+        code("(def kept 1)"),
+        code("(def lost 2) (/ 1 0)"),
+        code("(return {:kept kept :known (boolean (resolve 'lost))})"),
+        code("(return {:kept kept})"),
+    ]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(step.value["kept"], json!(1), "{step:#?}");
+    assert!(
+        script.told(3).contains("Error") && script.told(3).contains("untrusted_ptc_output"),
+        "{}",
+        script.told(3)
+    );
+    assert_eq!(step.memory.keys().collect::<Vec<_>>(), ["kept"]);
+}
+
+#[test]
+fn r3_33_a_bad_return_is_fed_back_and_consumes_a_turn() {
+    let agent = Agent::builder("x").signature("{order_count :int}").build().unwrap();
+    let mut script =
+        Script::new([code("(return {:order-count \"three\"})"), code("(return {:order-count 3})")]);
+    let step = run(agent, json!({}), &mut script);
+    assert_eq!(step.value, json!({"order_count": 3}));
+    let told = script.told(2);
+    for part in ["order-count", "expected int", "\"three\"", "(return"] {
+        assert!(told.contains(part), "{part}\n---\n{told}");
+    }
+    let failed = &step.trace()[0].result;
+    assert_eq!(failed["reason"], "return_validation_failed");
+    assert_eq!(step.usage.llm_requests, 2);
+}
+
+#[test]
+fn r3_36_fail_fills_the_step_from_its_map_in_every_shape() {
+    let cases = [
+        (
+            "(fail {:reason :not_found :message \"nothing\" :op \"search\"})",
+            "not_found",
+            "nothing",
+            Some("search"),
+        ),
+        ("(fail \"just so\")", "failed", "\"just so\"", None),
+        ("(call \"fail\" {:reason :gone :message \"away\"})", "gone", "away", None),
+    ];
+    for max_turns in [1, 5] {
+        for (program, wanted, message, op) in cases {
+            let agent = Agent::builder("x").max_turns(max_turns).build().unwrap();
+            let step = run(agent, json!({}), &mut Script::new([code(program)]));
+            let fail = step.fail.as_ref().expect(program);
+            assert_eq!((fail.reason.as_str(), fail.message.as_str()), (wanted, message), "{program}");
+            assert_eq!(fail.op.as_deref(), op);
+            assert_eq!(step.value, Json::Null);
+        }
+    }
+}
+
+#[test]
+fn q2_fail_on_the_only_turn_of_an_agent_with_tools_is_a_failure() {
+    let agent = Agent::builder("x").tool(orders()).max_turns(1).build().unwrap();
+    let step = run(agent, json!({}), &mut Script::new([code("(fail {:reason :no :message \"m\"})")]));
+    assert_eq!(reason(&step), "no");
+}
+
+#[test]
+fn r3_37_definitions_beyond_the_limit_end_the_run_or_are_taken_back() {
+    let big = code("(def big (apply str (repeat 5000 \"x\")))");
+    let agent =
+        |strategy| Agent::builder("x").memory_limit(Some(2_000)).memory_strategy(strategy).build().unwrap();
+    let step =
+        run(agent(MemoryStrategy::Strict), json!({}), &mut Script::new([code("(def a 1)"), big.clone()]));
+    assert_eq!(reason(&step), "memory_limit_exceeded");
+    assert!(step.fail.unwrap().reason.is("memory_exceeded"));
+    let mut script = Script::new([code("(def a 1)"), big, code("(return {:a a :last *1})")]);
+    let step = run(agent(MemoryStrategy::Rollback), json!({}), &mut script);
+    assert_eq!(step.value["a"], json!(1), "{step:#?}");
+    assert_eq!(step.memory.keys().collect::<Vec<_>>(), ["a"]);
+    assert!(script.told(3).contains("2000"), "{}", script.told(3));
+    assert!(!script.told(3).contains("Turn "), "r3.47 comes bare: {}", script.told(3));
+}
+
+#[test]
+fn r3_39_the_last_three_values_are_at_hand() {
+    let mut script =
+        Script::new([code("1"), code("(/ 1 0)"), code("2"), code("3"), code("(return [*1 *2 *3])")]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(step.value, json!([3, 2, 1]));
+}
+
+#[test]
+fn r3_42_feedback_shows_results_prints_and_definitions_in_blocks() {
+    let mut script = Script::new([
+        code("(def xs [1 2 3])"),
+        code("(+ 40 2)"),
+        code("(println \"seen\" 1) 5"),
+        code("(return 1)"),
+    ]);
+    run(worker(), json!({}), &mut script);
+    assert!(script.told(2).contains("source=\"memory\"") && script.told(2).contains(";; xs = [1 2 3]"));
+    assert!(!script.told(2).contains("source=\"result\""));
+    assert!(script.told(3).contains("user=> 42"));
+    assert!(script.told(4).contains("seen 1") && !script.told(4).contains("user=> 5"));
+    assert!(script.told(2).contains("Turn 2 of 5"), "{}", script.told(2));
+}
+
+#[test]
+fn r3_48_without_an_answer_the_turns_run_out() {
+    let agent = |retries| {
+        Agent::builder("x").signature("{n :int}").max_turns(2).retry_turns(retries).build().unwrap()
+    };
+    let step = run(agent(0), json!({}), &mut Script::new([code("\"no\"")]));
+    assert_eq!((reason(&step), step.usage.turns), ("max_turns_exceeded", 2));
+    let step = run(agent(1), json!({}), &mut Script::new([code("\"no\"")]));
+    assert_eq!((reason(&step), step.usage.turns), ("budget_exhausted", 3));
+}
+
+#[test]
+fn r3_50_the_last_value_that_fits_stands_in_for_an_answer() {
+    let agent = || Agent::builder("x").signature("{n :int}").max_turns(3);
+    let script = || Script::new([code("{:n 7}"), code("\"no\""), code("(/ 1 0)")]);
+    let step = run(agent().build().unwrap(), json!({}), &mut script());
+    assert_eq!(step.value, json!({"n": 7}));
+    assert!(step.usage.fallback_used);
+    let strict = agent().set("expression_fallback", &json!(false)).build().unwrap();
+    assert_eq!(reason(&run(strict, json!({}), &mut script())), "max_turns_exceeded");
+}
+
+#[test]
+fn r3_30_explicit_completion_wants_a_return() {
+    let agent = Agent::builder("x").max_turns(2).completion(Completion::Explicit).build().unwrap();
+    let step = run(agent, json!({}), &mut Script::new([code("1"), code("2")]));
+    assert_eq!(reason(&step), "must_return_missing");
+}
+
+#[test]
+fn c27_a_single_shot_is_validated_too() {
+    let agent = || Agent::builder("x").signature("{n :int}").max_turns(1).build().unwrap();
+    let step = run(agent(), json!({}), &mut Script::new([code("{:n 3}")]));
+    assert_eq!(step.value, json!({"n": 3}));
+    let step = run(agent(), json!({}), &mut Script::new([code("{:n \"three\"}")]));
+    assert_eq!(reason(&step), "validation_error");
+}
+
+#[test]
+fn r3_12_a_single_shot_has_everything_in_one_system_prompt() {
+    let agent = Agent::builder("Add {{a}}").signature("(a :int) -> :int").max_turns(1).build().unwrap();
+    let mut script = Script::new([code("(inc data/a)")]);
+    assert_eq!(run(agent, json!({"a": 1}), &mut script).value, json!(2));
+    let request = &script.requests[0];
+    assert!(request.system.contains("data/a") && request.system.contains("<mission>\nAdd 1\n</mission>"));
+    assert_eq!(request.messages[0].content, "Add 1");
+}
+
+#[test]
+fn r3_49_a_model_that_fails_ends_the_run_after_its_retries() {
+    let down = || Err(ModelError::new(ModelErrorKind::ServerError, "down"));
+    let step = run(worker(), json!({}), &mut Script::of([down()]));
+    assert_eq!(reason(&step), "llm_error");
+    let agent =
+        || Agent::builder("x").llm_retry(Retry { max_attempts: 3, ..Retry::default() }).build().unwrap();
+    let mut script = Script::of([down(), down(), Ok(code("(return 1)"))]);
+    let step = run(agent(), json!({}), &mut script);
+    assert_eq!(step.value, json!(1));
+    assert_eq!((step.usage.turns, step.usage.llm_requests), (1, 3), "r10.7: retries cost no turn");
+    assert_eq!(script.waits, [1_000, 2_000], "q5: the agent's own retry option counts");
+}
+
+#[test]
+fn r14_8_floats_of_answers_are_rounded_and_memory_is_not() {
+    let mut script = Script::new([code("(def x 1.23456) (return {:x x :in [x]})")]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(step.value, json!({"x": 1.23, "in": [1.23]}));
+    assert_eq!(step.memory["x"], json!(1.23456));
+}
+
+#[test]
+fn c1_c2_c3_c4_programs_of_the_draft_work() {
+    let agent = Agent::builder("x").tool(orders()).build().unwrap();
+    let mut script = Script::new([
+        code("(memory/put :xs (call \"find-orders\" {:customer_id ctx/id}))"),
+        code("{:found (count memory/xs)}"),
+        code("(call \"return\" {:n ctx/found :id ctx/id :same (= (memory/get :xs) memory/xs)})"),
+    ]);
+    let step = run(agent, json!({"id": 7}), &mut script);
+    assert_eq!(step.value, json!({"n": 1, "id": 7, "same": true}), "{step:#?}");
+}
+
+#[test]
+fn r2_5_a_run_without_a_model_is_refused() {
+    let step = run_with(worker(), RunOptions::default(), &mut Script::default());
+    assert_eq!(reason(&step), "llm_required");
+}
+
+#[test]
+fn r8_7_unknown_tools_are_found_before_anything_runs() {
+    let agent = Agent::builder("x").tool(orders()).build().unwrap();
+    let mut script =
+        Script::new([code("(tool/find-orders {:customer-id 1}) (tool/fnid-orders {})"), code("(return 1)")]);
+    let step = run(agent, json!({}), &mut script);
+    assert!(script.calls.is_empty());
+    assert_eq!(step.trace()[0].result["reason"], "unknown_tool");
+    assert!(script.told(2).contains("find-orders"), "{}", script.told(2));
+}
+
+#[test]
+fn issue_9_what_is_sure_is_repaired_before_a_turn_is_spent_and_the_trace_says_so() {
+    let mut script = Script::new([code("(return (+ 1 (count \u{201c}ab\u{201d}))")]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(step.value, json!(3), "{step:#?}");
+    assert!(!step.trace()[0].fixes.is_empty());
+}
+
+#[test]
+fn max_consecutive_failures_ends_a_run_that_is_stuck() {
+    let agent = Agent::builder("x").max_turns(10).max_consecutive_failures(3).build().unwrap();
+    let mut script = Script::new([code("(/ 1 0)"), code("1"), code("(/ 1 0)")]);
+    let step = run(agent, json!({}), &mut script);
+    assert_eq!((reason(&step), step.usage.turns), ("max_consecutive_failures", 5));
+}
+
+#[test]
+fn r2_57_a_mission_has_a_time() {
+    let agent = Agent::builder("x").mission_timeout_ms(1_000).build().unwrap();
+    let mut script = Script { model_ms: 400, ..Script::new([code("1")]) };
+    let step = run(agent, json!({}), &mut script);
+    assert_eq!((reason(&step), step.usage.turns), ("mission_timeout", 3));
+}
+
+#[test]
+fn r2_60_tokens_are_limited_and_a_partial_answer_may_do() {
+    let reply = |n: u32| code(&n.to_string()).tokens(40, 20);
+    let options = || RunOptions { token_limit: Some(6_000), ..RunOptions::new(scripted()) };
+    let mut script = Script::new([reply(1).tokens(3_000, 20), reply(2).tokens(4_000, 20)]);
+    let step = run_with(worker(), options(), &mut script);
+    assert_eq!(reason(&step), "budget_callback_exceeded");
+    assert!(script.requests.iter().all(|request| request.max_tokens.is_some()));
+    let partial = RunOptions { on_budget_exceeded: ptc_agent::OnBudget::ReturnPartial, ..options() };
+    let mut script = Script::new([reply(1).tokens(3_000, 20), reply(2).tokens(4_000, 20)]);
+    let step = run_with(worker(), partial, &mut script);
+    assert_eq!((step.value, step.usage.fallback_used), (json!(1), true));
+}

@@ -1,0 +1,72 @@
+//! PtcRunner: language models that write programs instead of making twenty tool calls.
+//!
+//! An [`Agent`] has a mission, a signature for its answer, and tools. A model writes small PTC-Lisp programs
+//! that call the tools and work on data that never enters the model's context; what comes back is a typed
+//! answer in a [`Step`].
+//!
+//! ```
+//! use ptc_runner::model::{Llm, Request};
+//! use ptc_runner::{Agent, RunOptions, Tool};
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let orders = Tool::new("orders", |_| json!([{"id": 1, "total": 20}, {"id": 2, "total": 22}]))
+//!     .signature("() -> [{id :int, total :int}]")?
+//!     .description("All orders");
+//! let agent = Agent::builder("What is the total of all orders?")
+//!     .signature("() -> {total :int}")
+//!     .tool(orders)
+//!     .build()?;
+//!
+//! // A model is a function from a request to a reply; adapters for providers are models too.
+//! let llm = Llm::function(|_: &Request| {
+//!     Ok::<_, String>("```clojure\n(return {:total (reduce + (map :total (tool/orders)))})\n```".to_owned())
+//! });
+//! let step = ptc_runner::run(agent, RunOptions::new(llm)).await;
+//! assert_eq!(step.result().unwrap(), &json!({"total": 42}));
+//! assert_eq!((step.usage.turns, step.usage.tool_calls), (1, 1));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Tools can be typed functions: with [`macro@tool`], parameters and doc comment become the signature and the
+//! description. [`Tool::agent`] makes an agent a tool of another, [`Chat`] keeps state between messages,
+//! [`compile`] has a program written once to be run without a model.
+
+mod blocking;
+mod chat;
+mod compose;
+mod drive;
+
+pub use blocking::run_blocking;
+pub use chat::Chat;
+pub use compose::{Chained, compile, delegate, execute, run_all, then};
+pub use drive::{Checkpoint, Resolver, Subscriber, Surroundings};
+pub use ptc_agent::typed::tool;
+pub use ptc_agent::*;
+
+use std::sync::Arc;
+
+use drive::Begin;
+
+/// Runs an agent. Must be called on a tokio runtime; dropping the future ends the run.
+pub async fn run(agent: impl Into<Arc<Agent>>, options: RunOptions) -> Step {
+    run_in(agent, options, Surroundings::default()).await
+}
+
+/// Runs an agent with somebody who finds models, takes events, keeps checkpoints or cancels.
+pub async fn run_in(agent: impl Into<Arc<Agent>>, options: RunOptions, around: Surroundings) -> Step {
+    drive::drive(agent.into(), options, Begin::New, around).await.0
+}
+
+/// Goes on with a run that was saved, with the agent it was begun with. Calls that were asked for and never
+/// answered are made again.
+pub async fn resume(
+    agent: impl Into<Arc<Agent>>,
+    options: RunOptions,
+    bytes: Vec<u8>,
+    around: Surroundings,
+) -> Step {
+    drive::drive(agent.into(), options, Begin::Saved(bytes), around).await.0
+}
