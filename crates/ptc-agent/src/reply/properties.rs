@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use ptc_lisp::reader::{ReadLimits, read_all};
 use ptc_signature::{Mode, Type};
 
-use super::{Found, Multiple, extract_json, final_value, read_program, repair};
+use super::json::extract_json;
+use super::{Found, Multiple, final_value, read_program, repair};
 
 /// Texts made of the pieces that the rules look at.
 fn reply() -> impl Strategy<Value = String> {
