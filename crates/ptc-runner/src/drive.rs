@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ptc_agent::model::{Llm, ModelError, ModelErrorKind, Reply, Request};
+use ptc_agent::model::{Chunk, Llm, ModelError, ModelErrorKind, Reply, Request};
 use ptc_agent::typed::Call;
 use ptc_agent::{
     Agent, AgentRun, Ask, AskKind, Body, Event, Fail, Function, Need, Reason, RunOptions, Step, Supply,
@@ -19,7 +20,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::LocalPoolHandle;
+use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
 /// Finds models by name.
 pub type Resolver = Arc<dyn Fn(&str) -> Option<Llm> + Send + Sync>;
@@ -224,7 +225,7 @@ impl Driver {
                     if after_ms > 0 {
                         tokio::time::sleep(Duration::from_millis(after_ms)).await;
                     }
-                    post(Supply::Model(reply(llm, request, chunk, &home).await));
+                    post(Supply::Model(streamed(llm, request, chunk, &home).await));
                 })
             }
             AskKind::Tool { tool, args, timeout_ms } => {
@@ -251,16 +252,40 @@ impl Driver {
     }
 }
 
+/// A model's reply, with its text handed on in pieces; from a model that does not stream, in one.
+async fn streamed(
+    llm: Result<Llm, ModelError>,
+    request: Arc<Request>,
+    chunk: Option<Chunk>,
+    home: &Handle,
+) -> Result<Reply, ModelError> {
+    let Some(chunk) = chunk else { return reply(llm, request, None, home).await };
+    let came = Arc::new(AtomicBool::new(false));
+    let (seen, sink) = (came.clone(), chunk.clone());
+    let watched: Chunk = Arc::new(move |piece: &str| {
+        seen.store(true, Ordering::Relaxed);
+        sink(piece);
+    });
+    let reply = reply(llm, request, Some(watched), home).await?;
+    if let (false, Some(text)) = (came.load(Ordering::Relaxed), &reply.content) {
+        chunk(text);
+    }
+    Ok(reply)
+}
+
 /// A model's reply. What panics becomes an error.
 async fn reply(
     llm: Result<Llm, ModelError>,
     request: Arc<Request>,
-    chunk: Option<ptc_agent::model::Chunk>,
+    chunk: Option<Chunk>,
     home: &Handle,
 ) -> Result<Reply, ModelError> {
     let panicked = |_| ModelError::from("the model's function panicked");
     match llm? {
-        Llm::Model(model) => home.spawn(model.reply(request, chunk)).await.map_err(panicked)?,
+        Llm::Model(model) => {
+            // Whoever drops this drops the request.
+            AbortOnDropHandle::new(home.spawn(model.reply(request, chunk))).await.map_err(panicked)?
+        }
         Llm::Function(function) => home.spawn_blocking(move || function(&request)).await.map_err(panicked)?,
         Llm::Named(name) => {
             Err(ModelError::new(ModelErrorKind::ConfigError, format!("`{name}` is only a name")))
@@ -286,15 +311,13 @@ async fn call(body: &Body, args: Json, timeout_ms: Option<u64>, home: &Handle) -
             }
         }),
     };
-    let stop = task.abort_handle();
+    // Whoever drops this drops the call, and so does the limit of time.
+    let task = AbortOnDropHandle::new(task);
     let ended = match timeout_ms {
         None => task.await,
         Some(limit) => match tokio::time::timeout(Duration::from_millis(limit), task).await {
             Ok(ended) => ended,
-            Err(_) => {
-                stop.abort();
-                return Err(format!("took longer than {limit} ms"));
-            }
+            Err(_) => return Err(format!("took longer than {limit} ms")),
         },
     };
     ended.unwrap_or_else(|_| Err(PANICKED.to_owned()))

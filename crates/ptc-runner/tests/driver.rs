@@ -1,0 +1,330 @@
+//! The async driver: models and tools at once, limits of time, cancellation, panics, checkpoints, chats.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ptc_runner::model::{Chunk, Llm, Model, ModelError, Pending, Reply, Request};
+use ptc_runner::typed::Call;
+use ptc_runner::{
+    Agent, AgentRun, Chat, Compiled, Expose, Need, RunOptions, Step, Surroundings, Tool, compile, delegate,
+    execute, resume, run, run_all, run_blocking, run_in, then, tool,
+};
+use serde_json::{Value as Json, json};
+
+/// A model that reads its replies from a list; the last is repeated.
+fn script(replies: &[&str]) -> Llm {
+    let replies = Mutex::new(replies.iter().map(|reply| (*reply).to_owned()).collect::<VecDeque<_>>());
+    Llm::function(move |_: &Request| {
+        let mut replies = replies.lock().map_err(|_| ModelError::from("poisoned"))?;
+        let reply = if replies.len() > 1 { replies.pop_front() } else { replies.front().cloned() };
+        reply.ok_or_else(|| ModelError::from("the script is over"))
+    })
+}
+
+fn code(program: &str) -> String {
+    format!("```clojure\n{program}\n```")
+}
+
+fn reason(step: &Step) -> &str {
+    step.fail.as_ref().map_or("ok", |fail| fail.reason.as_str())
+}
+
+/// A tool that takes a while.
+fn slow(ms: u64) -> Tool {
+    Tool::future("slow", move |args: Json| async move {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        args["n"].clone()
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_a_pmap_run_at_once() {
+    let agent = Agent::builder("x").tool(slow(100)).build().unwrap();
+    let began = Instant::now();
+    let program = code("(return (reduce + (pmap #(tool/slow {:n %}) (range 10))))");
+    let step = run(agent, RunOptions::new(script(&[&program]))).await;
+    assert_eq!(step.value, json!(45), "{step:#?}");
+    assert!(began.elapsed() < Duration::from_millis(900), "ten calls of 100 ms took {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn tools_that_panic_or_are_late_are_errors_that_the_program_sees() {
+    let agent = Agent::builder("x")
+        .tool(Tool::new("broken", |_| -> Json { panic!("oh") }))
+        .tool(slow(5_000).timeout_ms(30))
+        .build()
+        .unwrap();
+    let program = code(
+        "(defn try-it [f] (try (f) (catch Exception e (ex-message e))))
+         (return [(try-it #(tool/broken {})) (try-it #(tool/slow {:n 1}))])",
+    );
+    let step = run(agent, RunOptions::new(script(&[&program]))).await;
+    let told = step.value.to_string();
+    assert!(told.contains("panicked") && told.contains("30 ms"), "{told}");
+}
+
+#[tokio::test]
+async fn a_program_that_never_ends_is_stopped_by_its_time() {
+    let agent = Agent::builder("x").timeout_ms(80).set("fuel", &json!(1_000_000_000_000u64)).build().unwrap();
+    let llm = script(&[&code("(loop [] (recur))"), &code("(return (:reason data/fail))")]);
+    let step = run(agent, RunOptions::new(llm)).await;
+    assert_eq!(step.value, json!("timeout"));
+}
+
+#[tokio::test]
+async fn a_mission_that_waits_is_stopped_by_its_time() {
+    let agent =
+        Agent::builder("x").tool(slow(60_000)).timeout_ms(120_000).mission_timeout_ms(60).build().unwrap();
+    let step = run(agent, RunOptions::new(script(&[&code("(tool/slow {:n 1})")]))).await;
+    assert_eq!(reason(&step), "mission_timeout");
+}
+
+#[tokio::test]
+async fn a_run_is_cancelled_from_outside() {
+    let agent = Agent::builder("x").tool(slow(60_000)).timeout_ms(120_000).build().unwrap();
+    let around = Surroundings { cancel: Some(Default::default()), ..Surroundings::default() };
+    let token = around.cancel.clone().unwrap();
+    let under_way =
+        tokio::spawn(run_in(agent, RunOptions::new(script(&[&code("(tool/slow {:n 1})")])), around));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    token.cancel();
+    assert_eq!(reason(&under_way.await.unwrap()), "cancelled");
+}
+
+#[tokio::test]
+async fn whoever_drops_the_future_drops_the_run() {
+    let alive = Arc::new(());
+    let held = alive.clone();
+    let tool = Tool::future("wait", move |_| {
+        let held = held.clone();
+        async move {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            drop(held);
+            Json::Null
+        }
+    });
+    let agent = Agent::builder("x").tool(tool).timeout_ms(120_000).build().unwrap();
+    let under_way = run(agent, RunOptions::new(script(&[&code("(tool/wait {})")])));
+    assert!(tokio::time::timeout(Duration::from_millis(100), under_way).await.is_err());
+    for _ in 0..100 {
+        if Arc::strong_count(&alive) == 1 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the tool still runs");
+}
+
+/// Adds two numbers.
+#[tool(crate = ptc_runner)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Adds two numbers after a while.
+#[tool(crate = ptc_runner)]
+async fn add_later(a: i64, b: i64) -> Result<i64, String> {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    if a < 0 { Err("a is negative".to_owned()) } else { Ok(a + b) }
+}
+
+#[tokio::test]
+async fn typed_functions_are_tools() {
+    let agent =
+        Agent::builder("x").tool(Tool::typed::<add>()).tool(Tool::typed::<add_later>()).build().unwrap();
+    let preview = Arc::new(agent.clone()).preview_prompt(&json!({})).unwrap();
+    assert!(preview.user.contains("tool/add(a int, b int) -> int  ; Adds two numbers."), "{}", preview.user);
+    let program = code(
+        "(return [(tool/add {:a 1 :b \"2\"}) (tool/add_later {:a 3 :b 4})
+                  (try (tool/add_later {:a -1 :b 1}) (catch Exception e :negative))])",
+    );
+    let step = run(agent, RunOptions::new(script(&[&program]))).await;
+    assert_eq!(step.value, json!([3, 7, "negative"]), "{step:#?}");
+    assert!(matches!(<add as ptc_runner::typed::TypedFunction>::call(json!({"a": 1})), Call::Now(Err(_))));
+}
+
+#[tokio::test]
+async fn r2_20_a_step_is_the_context_of_the_next_agent() {
+    let first = Agent::builder("x").signature("{count :int, _ids [:int]}").build().unwrap();
+    let llm = || script(&[&code("(return {:count 2 :_ids [7 8]})")]);
+    let step = run(first, RunOptions::new(llm())).await;
+    let second = || Agent::builder("Use {{count}}").signature("(count :int) -> :int").build().unwrap();
+    let sum = script(&[&code("(return (+ data/count (count data/_ids)))")]);
+    assert_eq!(then(step.clone(), second(), RunOptions::new(sum.clone())).await.value, json!(4));
+    let other = Agent::builder("Use {{missing}}").signature("(missing :int) -> :int").build().unwrap();
+    assert_eq!(reason(&then(step, other, RunOptions::new(sum.clone())).await), "chain_error");
+    let failed =
+        delegate("x", |builder| builder, RunOptions::new(script(&[&code("(fail {:reason :no})")]))).await;
+    let failed = failed.unwrap();
+    assert_eq!(reason(&run(second(), RunOptions::new(sum).context(failed)).await), "chained_failure");
+}
+
+#[tokio::test]
+async fn r2_30_a_chat_keeps_definitions_history_and_cached_results() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let rows = Tool::new("rows", move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        json!([1, 2, 3])
+    });
+    let agent = Agent::builder("x").tool(rows.cached()).build().unwrap();
+    let mut chat = Chat::new(agent);
+    let llm = |program: &str| RunOptions::new(script(&[&code(program)]));
+    assert_eq!(
+        chat.say("Load {{them}}", llm("(def xs (tool/rows {})) (return (count xs))")).await,
+        Ok(json!(3))
+    );
+    let branch = chat.clone();
+    assert_eq!(chat.say("Sum", llm("(def y 1) (return (reduce + xs))")).await, Ok(json!(6)));
+    assert!(chat.say("Fail", llm("(def z 1) (fail {:reason :no})")).await.is_err());
+    let again = "(return [(count (tool/rows {})) y])";
+    assert_eq!(chat.say("Again", llm(again)).await, Ok(json!([3, 1])));
+    assert_eq!(calls.load(Ordering::SeqCst), 1, "the cache lasts over the chat");
+    let mut branch = branch;
+    let step = branch
+        .step("Defined?", llm("(return (boolean (resolve 'y)))"), Surroundings::default())
+        .await
+        .unwrap();
+    assert_ne!(step.value, json!(true), "a branch does not see what came later");
+}
+
+#[tokio::test]
+async fn r2_40_a_program_is_written_once_and_runs_without_a_model() {
+    let orders = Tool::new("orders", |_| json!([{"total": 5}, {"total": 7}]));
+    let agent = Agent::builder("Sum orders above {{limit}}")
+        .signature("(limit :int) -> {sum :int}")
+        .tool(orders)
+        .max_turns(1)
+        .build()
+        .unwrap();
+    let program = "(return {:sum (reduce + (filter #(> % data/limit) (map :total (tool/orders))))})";
+    let compiled: Compiled = compile(agent, &json!({"limit": 1}), RunOptions::new(script(&[&code(program)])))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(compiled.source(), program);
+    assert!(!compiled.needs_model());
+    let with = |limit: i64| RunOptions::default().context(json!({"limit": limit}));
+    assert_eq!(execute(&compiled, with(6)).await.value, json!({"sum": 7}));
+    assert_eq!(execute(&compiled, with(0)).await.value, json!({"sum": 12}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_runs_go_on_side_by_side_in_order() {
+    let runs = (0..50).map(|n| {
+        let agent = Agent::builder("x").tool(slow(20)).build().unwrap();
+        let program = code(&format!("(return (tool/slow {{:n {n}}}))"));
+        (Arc::new(agent), RunOptions::new(script(&[&program])))
+    });
+    let values: Vec<Json> = run_all(runs, 25).await.into_iter().map(|step| step.value).collect();
+    assert_eq!(values, (0..50).map(Json::from).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_run_goes_on_from_its_last_checkpoint() {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let sink = kept.clone();
+    let around = Surroundings {
+        checkpoint: Some(Arc::new(move |bytes: &[u8]| {
+            sink.lock().map_err(|error| error.to_string())?.push(bytes.to_vec());
+            Ok(())
+        })),
+        ..Surroundings::default()
+    };
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let tool = Tool::new("once", move |_| json!(counted.fetch_add(1, Ordering::SeqCst)));
+    let agent = Arc::new(Agent::builder("x").tool(tool).build().unwrap());
+    let llm = || script(&[&code("(def a (tool/once {}))"), &code("(return [a (tool/once {})])")]);
+    let step = run_in(agent.clone(), RunOptions::new(llm()), around).await;
+    assert_eq!(step.value, json!([0, 1]));
+    let saved = kept.lock().unwrap().clone();
+    assert_eq!(saved.len(), 4, "two requests and two calls");
+    // The last one waits for the second call only.
+    let again = resume(agent, RunOptions::new(llm()), saved[3].clone(), Surroundings::default()).await;
+    assert_eq!(again.value, json!([0, 2]));
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+}
+
+/// A model that streams.
+struct Streaming;
+
+impl Model for Streaming {
+    fn reply(&self, request: Arc<Request>, chunk: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+        assert!(request.stream);
+        Box::pin(async move {
+            for piece in ["Hello", " ", "there"] {
+                if let Some(chunk) = &chunk {
+                    chunk(piece);
+                }
+                tokio::task::yield_now().await;
+            }
+            Ok(Reply::text("Hello there"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn r10_9_plain_text_streams_and_comes_whole_from_models_that_do_not() {
+    for (llm, wanted) in [
+        (Llm::Model(Arc::new(Streaming)), vec!["Hello", " ", "there"]),
+        (script(&["Hello there"]), vec!["Hello there"]),
+    ] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sink = seen.clone();
+        let on_chunk: Chunk = Arc::new(move |piece: &str| sink.lock().unwrap().push(piece.to_owned()));
+        let agent = Agent::builder("Greet").output(ptc_runner::model::Output::Text).build().unwrap();
+        let step = run(agent, RunOptions { on_chunk: Some(on_chunk), ..RunOptions::new(llm) }).await;
+        assert_eq!(step.value, json!("Hello there"));
+        assert_eq!(*seen.lock().unwrap(), wanted);
+    }
+}
+
+#[tokio::test]
+async fn models_are_found_by_name() {
+    let around = |name: &'static str| Surroundings {
+        resolver: Some(Arc::new(move |asked: &str| (asked == name).then(|| script(&[&code("(return 1)")])))),
+        ..Surroundings::default()
+    };
+    let agent = || Agent::builder("x").llm(Llm::named("haiku")).build().unwrap();
+    assert_eq!(run_in(agent(), RunOptions::default(), around("haiku")).await.value, json!(1));
+    let step = run_in(agent(), RunOptions::default(), around("opus")).await;
+    assert_eq!(reason(&step), "llm_error");
+    assert!(step.fail.unwrap().message.contains("haiku"));
+}
+
+#[tokio::test]
+async fn events_are_told_as_they_happen() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = seen.clone();
+    let around = Surroundings {
+        subscriber: Some(Arc::new(move |event: &ptc_runner::Event| {
+            sink.lock().unwrap().push(event.event.clone())
+        })),
+        ..Surroundings::default()
+    };
+    let agent = Agent::builder("x").tool(slow(1).expose(Expose::PtcLisp)).build().unwrap();
+    run_in(agent, RunOptions::new(script(&[&code("(return (tool/slow {:n 1}))")])), around).await;
+    let seen = seen.lock().unwrap();
+    let wanted = ["run.start", "turn.start", "llm.start", "llm.stop", "tool.start", "tool.stop", "tool.call"];
+    assert_eq!(seen[..7], wanted);
+    assert_eq!(seen[7..], ["turn.stop", "run.stop"]);
+}
+
+#[test]
+fn a_run_needs_no_runtime_of_the_callers() {
+    let agent = Agent::builder("x").max_turns(1).build().unwrap();
+    assert_eq!(run_blocking(agent, RunOptions::new(script(&[&code("(+ 1 2)")]))).value, json!(3));
+}
+
+#[test]
+fn a_run_says_what_it_needs() {
+    let agent = Arc::new(Agent::builder("x").build().unwrap());
+    let mut run = AgentRun::new(agent, RunOptions::new(script(&["x"])), 0);
+    assert!(matches!(run.next(0), Need::Asks(asks) if asks.len() == 1));
+    assert!(matches!(run.next(1), Need::Wait { until: None }));
+    run.cancel(2);
+    assert!(matches!(run.next(2), Need::Done(step) if reason(&step) == "cancelled"));
+}
