@@ -4,7 +4,8 @@ use std::hint::black_box;
 
 use anyhow::{Result, anyhow, bail};
 use ptc_lisp::Limits;
-use ptc_lisp::machine::{Call, Machine, Step};
+use ptc_lisp::machine::{Machine, Pause, Step};
+use ptc_lisp::value::Value;
 use serde_json::Value as Json;
 
 use super::{Engine, Sandbox, Suspension, lookup};
@@ -66,25 +67,29 @@ impl Sandbox for Machine {
     fn eval(&mut self, source: &str) -> Result<Json> {
         self.load(source).map_err(failed)?;
         loop {
-            match self.run(u64::MAX) {
-                Step::Done(_) => return Ok(self.value_json()),
-                Step::Failed(error) => bail!("{error}"),
-                Step::Yield => {}
+            match self.run_native(u64::MAX) {
+                Pause::Done(_) => return Ok(self.value_json()),
+                Pause::Failed(error) => bail!("{error}"),
+                Pause::Yield => {}
                 // The machine has stopped: it could be dumped here, and go on elsewhere.
-                Step::Calls(calls) => {
-                    for call in calls {
-                        let answer = answer(&call);
-                        self.resume(call.id, Ok(answer)).map_err(failed)?;
+                Pause::Calls => {
+                    while let Some(asked) = self.asked() {
+                        let id = asked.id();
+                        let arg = |name| asked.arg(name).and_then(Value::as_i64).unwrap_or(0);
+                        match asked.tool() {
+                            "succ" => {
+                                let answer = Value::Int(arg("n") + 1);
+                                self.answer_value(id, answer)
+                            }
+                            _ => {
+                                let answer = lookup(arg("id"));
+                                self.resume(id, Ok(answer))
+                            }
+                        }
+                        .map_err(failed)?;
                     }
                 }
             }
         }
-    }
-}
-
-fn answer(call: &Call) -> Json {
-    match call.tool.as_str() {
-        "succ" => Json::from(call.args["n"].as_i64().unwrap_or(0) + 1),
-        _ => lookup(call.args["id"].as_i64().unwrap_or(0)),
     }
 }

@@ -5,6 +5,7 @@
 //! the native again, or calls another function in the native's place.
 
 use crate::error::{Error, ErrorKind};
+use crate::names::Name;
 use crate::value::{Items, LazyObj, Shared, Value};
 
 /// The result of a native: a value or a request.
@@ -48,10 +49,12 @@ impl Signal {
 /// A call that leaves the machine.
 #[derive(Clone, Debug)]
 pub struct ToolRequest {
-    /// The tool's name.
-    pub tool: String,
-    /// Its arguments: a map with string keys.
+    /// The tool.
+    pub tool: Name,
+    /// Its arguments: a map that is an object of JSON when its keys are taken as text.
     pub args: Value,
+    /// How much text they are, if that is known already; see [`crate::value::extent`].
+    pub bytes: Option<usize>,
 }
 
 impl From<Error> for Box<Signal> {

@@ -127,7 +127,7 @@ fn concat(heap: &mut Heap, args: &mut [Value]) -> Res {
     seq_of(heap, out)
 }
 
-fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
+pub(super) fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut all = heap.collect(&args[1])?;
     all.insert(0, args::take(args, 0));
     let done = conj(heap, &mut all);

@@ -1,53 +1,21 @@
-//! Functions that natives can apply by themselves: keywords, sets and maps, `juxt` of keywords, builtins
-//! without effects, and functions of the program that are made of such things.
+//! Functions that natives can apply by themselves: keywords, sets and maps, `juxt` of such functions,
+//! builtins without effects, and functions of the program that are made of such things.
 //!
-//! Natives never call back into the machine, but these functions need no machine. So the core library
-//! asks here first when it maps, filters, groups or folds; nil means that the function must be called.
-//! Whatever such a function cannot answer at once (a lazy sequence inside, an error to raise) also gives
-//! nil: it has no effects, so calling it again is harmless, and the error gets its usual place.
+//! Natives never call back into the machine, but these functions need no machine. So `quick` asks here
+//! when it maps, filters, groups or folds. Whatever such a function cannot answer at once (a lazy sequence
+//! inside, an error to raise) is left to the machine: it has no effects, so calling it again is harmless,
+//! and the error gets its usual place.
 
 use std::borrow::Cow;
 
-use super::eager::item_shape;
 use super::pure::{self, Pure};
+use super::unary::Unary;
 use super::vectors::BODY;
-use super::{Builtin, NativeFn, lookup, native, registry};
-use crate::arith;
+use super::{NativeFn, lookup};
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
-use crate::value::{Table, Value};
-
-pub(super) static TABLE: &[Builtin] = &[
-    native(
-        "prim/map-known",
-        "[f coll]",
-        map_known,
-        "The results of a function that natives know, as a vector; nil for others.",
-        &[],
-    ),
-    native(
-        "prim/filter-known",
-        "[f coll]",
-        filter_known,
-        "The items for which a function that natives know holds, as a vector; nil for others.",
-        &[],
-    ),
-    native(
-        "prim/group-known",
-        "[f coll]",
-        group_known,
-        "The items by the results of a function that natives know; nil for others.",
-        &[],
-    ),
-    native(
-        "prim/reduce-known",
-        "[f init coll]",
-        reduce_known,
-        "The fold with a function of two arguments that natives know; nil for others.",
-        &[],
-    ),
-];
+use crate::value::{RangeObj, Value};
 
 /// A function of one argument that natives can apply.
 pub(super) enum Known {
@@ -57,7 +25,11 @@ pub(super) enum Known {
     Fields(Vec<Field>),
     /// A set or map looks its argument up.
     Lookup(Value),
-    /// A builtin.
+    /// `juxt` of others.
+    Each(Vec<Known>),
+    /// A builtin that is quick on plain values.
+    Unary(Unary, NativeFn),
+    /// Another builtin.
     Native(NativeFn),
     /// A function of the program.
     Pure(Pure),
@@ -76,12 +48,19 @@ impl Field {
         Field { key: key.clone(), hint: 0 }
     }
 
+    /// The value of the key in a map that has it.
+    #[inline(always)]
+    pub(super) fn near<'i>(&mut self, item: &'i Value) -> Option<&'i Value> {
+        match item {
+            Value::Map(body) => body.table.get_near(&self.key, &mut self.hint),
+            _ => None,
+        }
+    }
+
     /// The value of the key in `item`.
     #[inline]
     pub(super) fn of<'i>(&mut self, heap: &mut Heap, item: &'i Value) -> Res<Cow<'i, Value>> {
-        if let Value::Map(body) = item
-            && let Some(value) = body.table.get_near(&self.key, &mut self.hint)
-        {
+        if let Some(value) = self.near(item) {
             return Ok(Cow::Borrowed(value));
         }
         lookup::get_or(heap, item, &self.key, &Value::Nil).map(Cow::Owned)
@@ -91,27 +70,31 @@ impl Field {
 impl Known {
     /// Recognises a function that is applied to every item of `coll`; reading the code of a function is
     /// not worth it for a few.
-    pub(super) fn for_items(function: &Value, coll: &Value) -> Option<Known> {
-        const FEW: usize = 16;
+    pub(super) fn for_items(heap: &Heap, function: &Value, coll: &Value) -> Option<Known> {
+        const FEW: usize = 8;
         let count = match coll {
             Value::Vec(body) => body.items.len(),
             Value::Seq(body) => body.as_slice().len(),
+            Value::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
             Value::Map(body) => body.table.len(),
             Value::Set(body) => body.table.len(),
             _ => 0,
         };
         match function {
             Value::Fn(body) if count < FEW && !is_core(body.unit.id) => None,
-            _ => Known::of(function),
+            _ => Known::of(heap, function),
         }
     }
 
     /// Recognises a function.
-    fn of(function: &Value) -> Option<Known> {
+    pub(super) fn of(heap: &Heap, function: &Value) -> Option<Known> {
         match function {
             Value::Kw(_) => Some(Known::Field(Field::new(function))),
             Value::Set(_) | Value::Map(_) => Some(Known::Lookup(function.clone())),
-            Value::Builtin(id) => pure::native_of(*id, 1).map(Known::Native),
+            Value::Builtin(id) => {
+                let native = pure::native_of(*id, 1)?;
+                Some(Unary::of(*id).map_or(Known::Native(native), |unary| Known::Unary(unary, native)))
+            }
             Value::Fn(body) if is_core(body.unit.id) => {
                 if body.unit.function_name(body.func) != Some("juxt") {
                     return None;
@@ -120,17 +103,36 @@ impl Known {
                     [Value::Vec(keys)] => &keys.items[..],
                     keys => keys,
                 };
-                let all = !keys.is_empty() && keys.iter().all(|key| matches!(key, Value::Kw(_)));
-                all.then(|| Known::Fields(keys.iter().map(Field::new).collect()))
+                if !keys.is_empty() && keys.iter().all(|key| matches!(key, Value::Kw(_))) {
+                    return Some(Known::Fields(keys.iter().map(Field::new).collect()));
+                }
+                // What is captured may be another juxt, but not for ever.
+                let simple = |key: &Value| !matches!(key, Value::Fn(body) if is_core(body.unit.id));
+                let each = keys.iter().map(|key| Known::of(heap, key).filter(|_| simple(key)));
+                each.collect::<Option<Vec<Known>>>().map(Known::Each)
             }
-            Value::Fn(body) => Pure::of(body).map(Known::Pure),
+            Value::Fn(body) => Pure::of(heap, body, 1).map(Known::Pure),
             _ => None,
+        }
+    }
+
+    /// Whether the result for one item counts as true.
+    #[inline(always)]
+    pub(super) fn test(&mut self, heap: &mut Heap, item: &Value) -> Res<bool> {
+        match self {
+            Known::Unary(unary, run) => match unary.test(item) {
+                Some(holds) => Ok(holds),
+                None => Ok(run(heap, &mut [item.clone()])?.truthy()),
+            },
+            Known::Field(field) => Ok(field.of(heap, item)?.truthy()),
+            Known::Pure(function) => function.test(heap, item),
+            other => Ok(other.apply(heap, item)?.truthy()),
         }
     }
 
     /// The result for one item.
     #[inline]
-    fn apply<'i>(&'i mut self, heap: &mut Heap, item: &'i Value) -> Res<Cow<'i, Value>> {
+    pub(super) fn apply<'i>(&'i mut self, heap: &mut Heap, item: &'i Value) -> Res<Cow<'i, Value>> {
         Ok(match self {
             Known::Field(field) => return field.of(heap, item),
             Known::Fields(fields) => {
@@ -140,8 +142,20 @@ impl Known {
                 Cow::Owned(Value::vector(row?))
             }
             Known::Lookup(coll) => Cow::Owned(lookup::get_or(heap, coll, item, &Value::Nil)?),
+            Known::Each(functions) => {
+                let row: Res<Vec<Value>> = functions
+                    .iter_mut()
+                    .map(|function| Ok(function.apply(heap, item)?.into_owned()))
+                    .collect();
+                heap.allocated(BODY + functions.len() * size_of::<Value>());
+                Cow::Owned(Value::vector(row?))
+            }
+            Known::Unary(unary, run) => match unary.apply(item) {
+                Some(value) => Cow::Owned(value),
+                None => Cow::Owned(run(heap, &mut [item.clone()])?),
+            },
             Known::Native(run) => Cow::Owned(run(heap, &mut [item.clone()])?),
-            Known::Pure(function) => return function.apply(heap, item),
+            Known::Pure(function) => return function.apply(heap, [item, item]),
         })
     }
 }
@@ -157,117 +171,51 @@ pub(super) fn items_of<'v>(heap: &mut Heap, coll: &'v Value) -> Res<Cow<'v, [Val
     Ok(Cow::Borrowed(slice))
 }
 
-fn map_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Some(mut known) = Known::for_items(&args[0], &args[1]) else { return Ok(Value::Nil) };
-    let items = items_of(heap, &args[1])?;
-    heap.reserve_values(items.len())?;
-    let mut out = Vec::with_capacity(items.len());
-    for item in items.iter() {
-        let Ok(result) = known.apply(heap, item) else { return Ok(Value::Nil) };
-        out.push(result.into_owned());
-    }
-    heap.allocated(BODY);
-    Ok(Value::vector(out))
+/// Items that natives walk over: those of a range are made one by one.
+pub(super) enum Walk<'v> {
+    Items(Cow<'v, [Value]>),
+    Range(&'v RangeObj),
 }
 
-fn filter_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Some(mut known) = Known::for_items(&args[0], &args[1]) else { return Ok(Value::Nil) };
-    let items = items_of(heap, &args[1])?;
-    let shape = item_shape(&args[1]);
-    let mut out = Vec::new();
-    for item in items.iter() {
-        let Ok(result) = known.apply(heap, item) else { return Ok(Value::Nil) };
-        if result.truthy() {
-            out.push(item.clone());
+impl<'v> Walk<'v> {
+    /// The items of a collection, one unit of work each.
+    pub(super) fn over(heap: &mut Heap, coll: &'v Value) -> Res<Walk<'v>> {
+        Ok(match coll {
+            Value::Range(range) => {
+                heap.work(usize::try_from(range.count).unwrap_or(usize::MAX))?;
+                Walk::Range(range)
+            }
+            _ => Walk::Items(items_of(heap, coll)?),
+        })
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Walk::Items(items) => items.len(),
+            Walk::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
         }
     }
-    heap.allocated(BODY + out.capacity() * size_of::<Value>());
-    Ok(Value::vector_from(out, shape))
-}
 
-fn group_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Some(mut known) = Known::for_items(&args[0], &args[1]) else { return Ok(Value::Nil) };
-    let items = items_of(heap, &args[1])?;
-    heap.reserve_values(items.len() * 2)?;
-    let mut groups: Table<Vec<Value>> = Table::default();
-    for item in items.iter() {
-        let Ok(key) = known.apply(heap, item) else { return Ok(Value::Nil) };
-        if heap.realised(&key).is_err() {
-            return Ok(Value::Nil);
-        }
-        match groups.get_mut(&key) {
-            Some(group) => group.push(item.clone()),
-            None => {
-                heap.allocated(2 * BODY);
-                groups.insert(key.into_owned(), vec![item.clone()]);
+    /// Calls `each` with every item from the one at `from` on, as long as it says so.
+    #[inline]
+    pub(super) fn each(&self, from: usize, mut each: impl FnMut(&Value) -> Res<bool>) -> Res<()> {
+        match self {
+            Walk::Items(items) => {
+                for item in items.iter().skip(from) {
+                    if !each(item)? {
+                        break;
+                    }
+                }
+            }
+            Walk::Range(range) => {
+                for at in from as u64..range.count {
+                    if !each(&Value::Int(range.at(at)))? {
+                        break;
+                    }
+                }
             }
         }
-    }
-    let shape = item_shape(&args[1]);
-    Ok(Value::map(groups.map_values(|group| Value::vector_from(group, shape))))
-}
-
-fn reduce_known(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Value::Builtin(id) = &args[0] else { return Ok(Value::Nil) };
-    let fold: fn(&Value, &Value) -> Res = match registry().get(*id).name {
-        "clojure.core/+" => arith::add,
-        _ => return Ok(Value::Nil),
-    };
-    let mut sum = args[1].clone();
-    let mut add = |heap: &mut Heap, item: &Value| {
-        sum = match (&sum, item) {
-            (Value::Float(a), Value::Float(b)) => Value::Float(a + b),
-            _ => {
-                heap.work(arith::sum_cost(&sum, item))?;
-                fold(&sum, item)?
-            }
-        };
-        Res::Ok(())
-    };
-    // A lazy sequence is better folded as it is made.
-    let done = match &args[2] {
-        coll @ (Value::Vec(_) | Value::Seq(_)) => {
-            let items = items_of(heap, coll)?;
-            items.iter().try_for_each(|item| add(heap, item))
-        }
-        Value::Range(range) => {
-            heap.work(usize::try_from(range.count).unwrap_or(usize::MAX))?;
-            (0..range.count).try_for_each(|at| add(heap, &Value::Int(range.at(at))))
-        }
-        _ => return Ok(Value::Nil),
-    };
-    Ok(if done.is_ok() { sum } else { Value::Nil })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::trial::check;
-
-    #[test]
-    fn functions_that_natives_know_give_what_calls_give() {
-        check(&[
-            ("(map :a [{:a 1} {\"a\" 2} nil 5 {:b 1} (sorted-map :a 3)])", "(1 2 nil nil nil 3)"),
-            ("(mapv (juxt :a :b) [{:b 2 :a 1} {}])", "[[1 2] [nil nil]]"),
-            ("(mapv (juxt :a :b :c) [{:b 2 :a 1}])", "[[1 2 nil]]"),
-            ("(map (juxt :a inc) [])", "()"),
-            ("(map inc [1 2.5])", "(2 3.5)"),
-            ("(map inc #{1})", "(2)"),
-            ("(map val {:a 1})", "(1)"),
-            ("(map {1 :x} [1 2])", "(:x nil)"),
-            ("(filter #{1 nil} [1 2 nil 1])", "(1 1)"),
-            ("(filter :ok [{:ok 1} {:ok false} {}])", "({:ok 1})"),
-            ("(remove even? [1 2 3])", "(1 3)"),
-            ("(filterv :a (map identity [{:a 1}]))", "[{:a 1}]"),
-            ("(group-by :k [{:k 1 :v 1} {:k 2} {:k 1 :v 2}])", "{1 [{:k 1, :v 1} {:k 1, :v 2}], 2 [{:k 2}]}"),
-            ("(group-by (juxt :a :b) [{:a 1} {:a 1 :b nil}])", "{[1 nil] [{:a 1} {:a 1, :b nil}]}"),
-            ("(group-by count [\"a\" [1 2] \"b\"])", "{1 [\"a\" \"b\"], 2 [[1 2]]}"),
-            ("(map inc [1 nil])", "error: type_error"),
-            ("(reduce + [1 2.5 9223372036854775807])", "9.223372036854776E18"),
-            ("(reduce + 9223372036854775807 [1])", "9223372036854775808"),
-            ("(reduce + [])", "0"),
-            ("(reduce + [nil])", "nil"),
-            ("(reduce + 1 [:a])", "error: type_error"),
-            ("(reduce + (map :n [{:n 1} {:n 2}]))", "3"),
-        ]);
+        Ok(())
     }
 }

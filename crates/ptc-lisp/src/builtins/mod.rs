@@ -31,6 +31,7 @@ mod math;
 mod metadata;
 mod naming;
 mod numbers;
+mod numeric;
 mod parsing;
 mod paths;
 mod pprint;
@@ -39,6 +40,7 @@ mod prims;
 mod printing;
 mod pure;
 mod queues;
+mod quick;
 mod random;
 mod regexes;
 mod relations;
@@ -56,6 +58,8 @@ pub(crate) mod testing;
 mod transients;
 #[cfg(test)]
 mod trial;
+mod unary;
+mod update;
 pub(crate) mod vars;
 mod vectors;
 
@@ -72,7 +76,7 @@ pub use registry::{Arity, Entry, Registry, registry};
 pub type NativeFn = fn(&mut Heap, &mut [Value]) -> Res;
 
 /// The number of a builtin in the registry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuiltinId(pub(crate) u16);
 
 /// An example for documentation and tests: source text and what it prints.
@@ -143,7 +147,6 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     exceptions::TABLE,
     formatting::TABLE,
     json::TABLE,
-    known::TABLE,
     maps::TABLE,
     math::TABLE,
     metadata::TABLE,
@@ -156,6 +159,7 @@ pub(crate) static FAMILIES: &[&[Builtin]] = &[
     prims::TABLE,
     printing::TABLE,
     queues::TABLE,
+    quick::TABLE,
     random::TABLE,
     regexes::TABLE,
     relations::TABLE,

@@ -40,7 +40,7 @@ pub(super) static TABLE: &[Builtin] = &[
 ];
 
 /// Ranges beyond this many elements count as lazy sources.
-const LAZY_RANGE: u64 = 1_000_000;
+pub(super) const LAZY_RANGE: u64 = 1_000_000;
 
 fn is_lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut here = args[0].clone();

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, Run};
+use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, NativeFn, Run, quick};
 use crate::names::split_name;
 
 /// The fewest and most arguments of a function; `None` as the most means any number.
@@ -81,6 +81,8 @@ pub struct Entry {
     pub local: &'static str,
     /// What runs.
     pub run: Run,
+    /// What is tried before a core function runs; see `quick`.
+    pub quick: Option<NativeFn>,
     /// The declaration; that of a core function is read when it is asked for.
     decl: Option<&'static Builtin>,
 }
@@ -88,7 +90,8 @@ pub struct Entry {
 impl Entry {
     fn new(name: &'static str, run: Run, decl: Option<&'static Builtin>) -> Entry {
         let (ns, local) = split_name(name);
-        Entry { name, ns: ns.unwrap_or_default(), local, run, decl }
+        let quick = matches!(run, Run::Core(_)).then(|| quick::shortcut(name)).flatten();
+        Entry { name, ns: ns.unwrap_or_default(), local, run, quick, decl }
     }
 
     fn core(&self) -> Option<&'static crate::core::Declaration> {

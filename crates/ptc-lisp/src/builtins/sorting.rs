@@ -187,7 +187,7 @@ fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Nil => Some(Known::Natural),
         comparator => known(comparator),
     };
-    let (Some(order), Some(function)) = (order, known::Known::for_items(&args[0], &args[2])) else {
+    let (Some(order), Some(function)) = (order, known::Known::for_items(heap, &args[0], &args[2])) else {
         return Ok(Value::Nil);
     };
     let mut fields = match function {

@@ -84,11 +84,12 @@
     ([a] x)
     ([a & more] x)))
 
+;; Natives know the function named fnil here by what it captures: the function and the value.
 (defn fnil
   "f with x (and y, z) in place of its first arguments where those are nil."
   {:examples [["((fnil inc 0) nil)" "1"] ["(update {} :n (fnil + 0) 5)" "{:n 5}"]]}
   ([f x]
-   (fn
+   (fn fnil
      ([a] (f (if (nil? a) x a)))
      ([a b] (f (if (nil? a) x a) b))
      ([a b c] (f (if (nil? a) x a) b c))

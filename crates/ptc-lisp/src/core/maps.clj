@@ -92,10 +92,9 @@
   {:examples [["(group-by odd? [1 2 3])" "{true [1 3], false [2]}"]
               ["(group-by :t [{:t 1 :n \"a\"} {:t 1 :n \"b\"}])" "{1 [{:t 1, :n \"a\"} {:t 1, :n \"b\"}]}"]]}
   [f coll]
-  (or (prim/group-known f coll)
-      (let [f (ptc.impl/key-fn f)
-            items (prim/vec-of coll)]
-        (prim/group (reduce* [ks [] x items] (prim/push ks (f x))) items))))
+  (let [f (ptc.impl/key-fn f)
+        items (prim/vec-of coll)]
+    (prim/group (reduce* [ks [] x items] (prim/push ks (f x))) items)))
 
 (defn replace
   "The elements of coll, those that are keys of smap replaced by their values; a vector stays a

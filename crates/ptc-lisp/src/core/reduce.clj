@@ -15,8 +15,7 @@
        (reduce f (first s) (rest s))
        (f))))
   ([f init coll]
-   (or (prim/reduce-known f init coll)
-       (reduce* [acc init x coll] (f acc x)))))
+   (reduce* [acc init x coll] (f acc x))))
 
 (defn reduce-kv
   "Folds a map with f, called with the value so far, a key and its value; for a vector the keys are

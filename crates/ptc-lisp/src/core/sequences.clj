@@ -17,8 +17,7 @@
   ([f coll]
    (if (prim/lazy? coll)
      (map-walk f (prim/iter coll))
-     (prim/as-seq (or (prim/map-known f coll)
-                      (reduce* [out [] x coll] (prim/push out (f x)))))))
+     (prim/as-seq (reduce* [out [] x coll] (prim/push out (f x))))))
   ([f c1 c2]
    (if (and (prim/lazy? c1) (prim/lazy? c2))
      (map-walk-2 f (prim/iter c1) (prim/iter c2))
@@ -28,8 +27,9 @@
   ([f c1 c2 c3 & colls]
    (map-rows f (into [c1 c2 c3] colls))))
 
+;; Natives know the function named map-xform here by what it captures.
 (defn- map-xform [f]
-  (fn [rf]
+  (fn map-xform [rf]
     (fn
       ([] (rf))
       ([acc] (rf acc))
@@ -85,8 +85,7 @@
   {:examples [["(mapv inc [1 2 3])" "[2 3 4]"]
               ["(mapv vector [1 2] [:a :b])" "[[1 :a] [2 :b]]"]]}
   ([f coll]
-   (or (prim/map-known f coll)
-       (reduce* [out [] x coll] (prim/push out (f x)))))
+   (reduce* [out [] x coll] (prim/push out (f x))))
   ([f c1 c2]
    (let [walk (prim/iter c2)]
      (reduce* [out [] x c1]
@@ -172,8 +171,7 @@
   "Like filter, but with a vector as the result."
   {:examples [["(filterv odd? [1 2 3])" "[1 3]"]]}
   [pred coll]
-  (or (prim/filter-known pred coll)
-      (reduce* [out [] x coll] (if (pred x) (prim/push out x) out))))
+  (reduce* [out [] x coll] (if (pred x) (prim/push out x) out)))
 
 (defn remove
   "The elements of coll for which pred is not truthy. Without a collection, a transducer."

@@ -204,7 +204,7 @@ impl<'m> Writer<'m> {
         self.out.size(machine.pending.len());
         for call in &machine.pending {
             self.out.int(call.id);
-            self.text(&call.tool);
+            self.name(call.tool);
             self.value(&call.args);
             self.out.bool(call.handed_out);
             self.out.size(call.bytes);
@@ -482,7 +482,7 @@ impl Reader<'_> {
         self.machine.pending = self.listed(|reader| {
             Ok(Pending {
                 id: reader.input.int()?,
-                tool: reader.text()?.to_owned(),
+                tool: reader.name()?,
                 args: reader.value()?,
                 handed_out: reader.input.bool()?,
                 bytes: reader.input.small::<u32>()? as usize,

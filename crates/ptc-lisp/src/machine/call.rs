@@ -5,12 +5,14 @@ use std::rc::Rc;
 use super::Machine;
 use super::fiber::{Frame, Give};
 use super::library::is_core;
-use super::run::Go;
+use super::run::{Done, Go};
+use super::tools::request;
 use crate::builtins::lookup::get_or;
 use crate::builtins::vars;
-use crate::builtins::{BuiltinId, Run, registry};
+use crate::builtins::{BuiltinId, NativeFn, Run, registry};
 use crate::code::{Func, Linked, Reg};
 use crate::error::{Error, ErrorKind};
+use crate::names::Name;
 use crate::signal::{Res, Signal};
 use crate::value::{CellKind, MAX_DEPTH, Value, ledger};
 
@@ -28,11 +30,10 @@ impl Machine {
                 let id = *id;
                 self.call_builtin(id, f, n, dst)
             }
-            Value::Tool(name) => {
-                let tool = self.heap.names.text(*name).to_owned();
-                let args =
-                    super::tools::arguments(&mut self.heap, &tool, &self.fiber.regs[f + 1..f + 1 + n])?;
-                Err(Box::new(Signal::Tool(crate::signal::ToolRequest { tool, args })))
+            Value::Tool(tool) => {
+                let tool = *tool;
+                let request = request(&mut self.heap, tool, &mut self.fiber.regs[f + 1..f + 1 + n])?;
+                Err(Box::new(Signal::Tool(request)))
             }
             Value::Var(name) => {
                 self.fiber.regs[f] = vars::callee(&self.heap, *name)?;
@@ -45,6 +46,13 @@ impl Machine {
                 self.finish(value, dst)
             }
         }
+    }
+
+    /// Calls a tool for the running function: what [`Machine::invoke`] does by a signal, without one.
+    pub(super) fn call_tool(&mut self, tool: Name, f: usize, n: usize, dst: Option<Reg>) -> Done {
+        let request = request(&mut self.heap, tool, &mut self.fiber.regs[f + 1..f + 1 + n])?;
+        self.fiber.clear(f, f + n + 1);
+        Ok(self.suspend(request, dst))
     }
 
     /// Keywords, symbols, maps, sets and vectors look themselves up.
@@ -116,26 +124,19 @@ impl Machine {
                 if !entry.arity().accepts(n) {
                     return Err(Error::wrong_arity(entry.local, &entry.arity().describe(), n).into());
                 }
-                let answer = native(&mut self.heap, &mut self.fiber.regs[f + 1..f + 1 + n]);
-                let keys = ledger::take();
-                if keys > 0 {
-                    self.heap.work(usize::try_from(keys).unwrap_or(usize::MAX))?;
-                }
-                match answer {
-                    Ok(value) => {
-                        self.reclaimed = false;
-                        // Dates are made in many places; here and in the loop all of them pass.
-                        if matches!(value, Value::Time(_)) {
-                            self.heap.allocated(size_of::<crate::value::Time>() + 16);
-                        }
-                        // An argument left behind would be a second owner of what it holds.
-                        self.fiber.clear(f, f + n + 1);
-                        self.finish(value, dst)
-                    }
+                match self.call_native(native, f, n)? {
+                    Ok(value) => self.native_answer(value, f, n, dst),
                     Err(signal) => self.native_signal(*signal, id, f, n, dst),
                 }
             }
             Run::Core(place) => {
+                if let Some(quick) = entry.quick {
+                    match self.call_native(quick, f, n)? {
+                        Ok(Value::Unbound) => {}
+                        Ok(value) => return self.native_answer(value, f, n, dst),
+                        Err(signal) => return self.native_signal(*signal, id, f, n, dst),
+                    }
+                }
                 self.fiber.regs[f] = Value::Builtin(id);
                 let unit = Rc::clone(self.library.function(place));
                 self.enter(&unit, 0, f, n, dst)
@@ -150,6 +151,30 @@ impl Machine {
                 self.invoke(f, n, dst)
             }
         }
+    }
+
+    /// What a native says to the `n` arguments after register `f`, and fuel for the keys it looked at.
+    #[inline]
+    fn call_native(&mut self, native: NativeFn, f: usize, n: usize) -> Res<Res> {
+        let answer = native(&mut self.heap, &mut self.fiber.regs[f + 1..f + 1 + n]);
+        let keys = ledger::take();
+        if keys > 0 {
+            self.heap.work(usize::try_from(keys).unwrap_or(usize::MAX))?;
+        }
+        Ok(answer)
+    }
+
+    /// A native that did answer with a value.
+    #[inline]
+    fn native_answer(&mut self, value: Value, f: usize, n: usize, dst: Option<Reg>) -> Done {
+        self.reclaimed = false;
+        // Dates are made in many places; here and in the loop all of them pass.
+        if matches!(value, Value::Time(_)) {
+            self.heap.allocated(size_of::<crate::value::Time>() + 16);
+        }
+        // An argument left behind would be a second owner of what it holds.
+        self.fiber.clear(f, f + n + 1);
+        self.finish(value, dst)
     }
 
     /// A native that did not answer with a value.

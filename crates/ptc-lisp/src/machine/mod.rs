@@ -5,6 +5,7 @@
 //! memory it can reach belongs to it alone.
 
 mod answer;
+mod asked;
 mod call;
 mod census;
 pub(crate) mod fiber;
@@ -31,10 +32,11 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interchange::{Keys, from_json, from_json_text};
 use crate::limits::Limits;
-use crate::names::Names;
+use crate::names::Name;
 use crate::reader::{ReadLimits, read_all};
 use crate::value::{ExObj, Value};
 pub use answer::Answer;
+pub use asked::{Asked, Pause};
 pub(crate) use census::room;
 use fiber::Fiber;
 pub(crate) use library::is_core;
@@ -100,20 +102,12 @@ pub struct Call {
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) id: u64,
-    pub(crate) tool: String,
+    pub(crate) tool: Name,
     pub(crate) args: Value,
     /// Whether the host has it.
     pub(crate) handed_out: bool,
     /// How much text the arguments are, while the host does not have it.
     pub(crate) bytes: usize,
-}
-
-impl Pending {
-    /// The call as the host sees it.
-    fn shown(&self, names: &Names) -> Call {
-        let args = crate::interchange::to_json(&self.args, names);
-        Call { id: self.id, tool: self.tool.clone(), args }
-    }
 }
 
 /// A machine.
@@ -123,6 +117,8 @@ pub struct Machine {
     pub(crate) library: Rc<library::Library>,
     pub(crate) units: Vec<Option<Rc<Linked>>>,
     pub(crate) tools: Vec<String>,
+    /// The tool that the running program called last, if nothing has changed what it may call since.
+    pub(crate) allowed: Option<Name>,
     pub(crate) data: Value,
     pub(crate) history: Vec<Value>,
     pub(crate) source: Arc<str>,
@@ -163,6 +159,7 @@ impl Machine {
             library: library::Library::shared(),
             units: Vec::new(),
             tools: Vec::new(),
+            allowed: None,
             data: Value::Nil,
             history: Vec::new(),
             source: Arc::from(""),
@@ -195,6 +192,7 @@ impl Machine {
     /// Grants tools: programs may call these and no others.
     pub fn set_tools(&mut self, tools: impl IntoIterator<Item = String>) {
         self.tools = tools.into_iter().collect();
+        self.allowed = None;
     }
 
     /// Gives a program its inputs, which it reads as `data/name`. Keys of objects become keywords.
@@ -347,6 +345,7 @@ impl Machine {
         self.pending.clear();
         self.children.clear();
         self.tool_calls = 0;
+        self.allowed = None;
         self.result = Value::Nil;
         self.running = false;
         self.late = None;

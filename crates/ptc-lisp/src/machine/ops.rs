@@ -277,11 +277,12 @@ impl Machine {
         let at = base + usize::from(first);
         let keys = self.fiber.regs[at..at + pairs * 2].iter().step_by(2);
         if let Some(layout) = self.heap.layouts.of(keys) {
-            let window = self.window(base, first, pairs * 2).chunks_exact_mut(2);
-            let values = window.map(|pair| std::mem::take(&mut pair[1])).collect();
+            let mut values = Vec::with_capacity(pairs);
+            for pair in self.fiber.regs[at..at + pairs * 2].chunks_exact_mut(2) {
+                values.push(std::mem::take(&mut pair[1]));
+            }
             self.heap.allocated(64 + 16 * pairs);
-            let table = Table::with_layout(layout, values).unwrap_or_default();
-            return self.put_deep(base, dst, Value::map(table));
+            return self.put_deep(base, dst, Value::row(layout, values));
         }
         for key in self.window(base, first, pairs * 2).iter().step_by(2).cloned().collect::<Vec<_>>() {
             self.heap.realised(&key)?;

@@ -2,17 +2,18 @@
 //!
 //! The loop works on the running frame's registers and on what natives may touch, and nothing else; so
 //! the compiler keeps its state in processor registers. Whatever needs more of the machine (growing the
-//! stack, errors, tools, rare instructions) leaves the inner loop with an [`Exit`] and is done by
-//! methods of the machine, after which the loop picks up the topmost frame again.
+//! stack, errors, tools, rare instructions) is done by methods of the machine, after which the loop picks up
+//! the topmost frame again.
 #![expect(unsafe_code, reason = "makes the windows that `window` has the reasons for")]
 
 use super::call::check_depth;
 use super::fiber::{Frame, Give};
 use super::window::{Code, Window};
 use super::{Machine, Stop};
-use crate::builtins::{BuiltinId, Run, registry};
+use crate::builtins::{Run, registry};
 use crate::code::{Op, Reg};
 use crate::error::Error;
+use crate::heap::METERED;
 use crate::signal::Signal;
 use crate::value::{Value, ledger};
 
@@ -22,6 +23,8 @@ pub(super) enum Go {
     On,
     /// The topmost frame has changed: look there.
     Frame,
+    /// The fiber waits for a tool.
+    Blocked,
     /// The fiber cannot go on for now. Boxed, so that every instruction returns in two words.
     Stop(Box<Stop>),
 }
@@ -36,66 +39,54 @@ impl Go {
 /// Whether an instruction that needs more than the loop's own state is done.
 pub(super) type Done = Result<Go, Box<Signal>>;
 
-/// Why the inner loop was left. The frame's next instruction has been saved.
-enum Exit {
-    /// This instruction needs the machine.
-    Slow(Op),
-    /// A call that is not one of a simple function: the function's register, arguments, result.
-    Call(Reg, u16, Option<Reg>),
-    /// The call of a definition that is a simple function, when a meter needs a look or room is made.
-    Enter(Reg, u16, Reg),
-    /// A native did not answer with a value.
-    Native(Box<Signal>, BuiltinId, Reg, u16, Reg),
-    /// A function ended whose caller is not waiting in a register.
-    Return(Value),
-    /// An instruction that is done did not leave a valid value.
-    Signal(Box<Signal>),
-    /// The meters need a look.
-    Due,
-}
-
 impl Machine {
     /// Runs the current fiber until it ends, waits, or the slice of fuel is used up.
     pub(super) fn execute(&mut self) -> Stop {
         loop {
-            if self.fiber.frames.is_empty() {
-                return Stop::Ended(Value::Nil);
-            }
-            let (exit, dst) = self.run_frames();
-            let done = match exit {
-                Exit::Slow(op) => self.slow(op),
-                Exit::Call(f, n, dst) => {
-                    let f = self.base() + usize::from(f);
-                    self.invoke(f, usize::from(n), dst)
-                }
-                Exit::Enter(f, n, dst) => {
-                    let f = self.base() + usize::from(f);
-                    let done = self.invoke(f, usize::from(n), Some(dst));
-                    self.forget_callee(f);
-                    done
-                }
-                Exit::Native(signal, id, f, n, dst) => {
-                    let f = self.base() + usize::from(f);
-                    self.native_signal(*signal, id, f, usize::from(n), Some(dst))
-                }
-                Exit::Return(value) => Ok(self.give_back(value)),
-                Exit::Signal(signal) => Err(signal),
-                Exit::Due => match self.service() {
-                    Ok(None) => Ok(Go::On),
-                    Ok(Some(stop)) => return stop,
-                    Err(signal) => Err(signal),
-                },
-            };
-            match done {
-                Ok(Go::On | Go::Frame) => {}
-                Ok(Go::Stop(stop)) => return *stop,
-                Err(signal) => {
-                    if let Go::Stop(stop) = self.signal(signal, dst) {
-                        return *stop;
-                    }
-                }
+            let (done, dst) = self.run_frames();
+            let go = done.unwrap_or_else(|signal| self.signal(signal, dst));
+            match go {
+                Go::On | Go::Frame => {}
+                Go::Blocked => return Stop::Blocked,
+                Go::Stop(stop) => return *stop,
             }
         }
+    }
+
+    /// A call that is not one of a simple function: the function's register in the running frame, the
+    /// number of arguments, the register for the result.
+    #[inline(never)]
+    fn call(&mut self, f: Reg, n: u16, dst: Option<Reg>) -> Done {
+        let f = self.base() + usize::from(f);
+        match self.fiber.regs[f] {
+            Value::Tool(tool) => self.call_tool(tool, f, usize::from(n), dst),
+            _ => self.invoke(f, usize::from(n), dst),
+        }
+    }
+
+    /// The call of a definition that is a simple function, when a meter needs a look or room is made.
+    #[inline(never)]
+    fn call_definition(&mut self, f: Reg, n: u16, dst: Reg) -> Done {
+        let f = self.base() + usize::from(f);
+        let done = self.invoke(f, usize::from(n), Some(dst));
+        self.forget_callee(f);
+        done
+    }
+
+    /// An instruction that needs the machine. What it made may call for a census.
+    #[inline(never)]
+    fn by_hand(&mut self, op: Op) -> Done {
+        let done = self.slow(op)?;
+        if self.heap.fresh_bytes >= self.census_at {
+            return self.look();
+        }
+        Ok(done)
+    }
+
+    /// Looks at the meters.
+    #[inline(never)]
+    fn look(&mut self) -> Done {
+        Ok(self.service()?.map_or(Go::On, Go::stop))
     }
 
     /// Runs instructions until one needs the machine; also says where that one's result goes.
@@ -104,348 +95,367 @@ impl Machine {
         clippy::too_many_lines,
         reason = "the loop is one function so that its state stays in registers"
     )]
-    fn run_frames(&mut self) -> (Exit, Option<Reg>) {
-        let Some(frame) = self.fiber.frames.last() else { return (Exit::Return(Value::Nil), None) };
-        let Frame { unit, mut base, registers, .. } = *frame;
-        let mut pc = frame.pc as usize;
-        // Fuel is one per instruction: what was used before, and how far straight on the code went.
-        let mut used_before = self.heap.fuel_used.wrapping_sub(pc as u64);
-        // SAFETY: the frame's code was compiled or verified for its number of registers; while `regs` is
-        // in use the stack is reached by it alone; units are not dropped while a program runs.
-        let (mut code, mut regs) = unsafe {
-            (Code::new(self.unit(unit)), Window::new(&mut self.fiber.regs, base as usize, registers))
-        };
+    fn run_frames(&mut self) -> (Done, Option<Reg>) {
+        'frame: loop {
+            let Some(frame) = self.fiber.frames.last() else {
+                return (Ok(Go::stop(Stop::Ended(Value::Nil))), None);
+            };
+            let Frame { unit, mut base, registers, .. } = *frame;
+            let next = frame.pc;
+            // SAFETY: the frame's code was compiled or verified for its number of registers; while `regs` is
+            // in use the stack is reached by it alone; units are not dropped while a program runs.
+            let (mut code, mut regs) = unsafe {
+                (Code::new(self.unit(unit)), Window::new(&mut self.fiber.regs, base as usize, registers))
+            };
 
-        // Leaves the loop; the frame remembers where it stands.
-        macro_rules! leave {
-            ($exit:expr, $dst:expr) => {{
-                let exit = $exit;
-                self.heap.fuel_used = used_before.wrapping_add(pc as u64);
-                if let Some(frame) = self.fiber.frames.last_mut() {
-                    frame.pc = pc as u32;
-                }
-                return (exit, $dst);
-            }};
-        }
-        macro_rules! jump {
-            ($to:expr) => {{
-                used_before = used_before.wrapping_add(pc as u64).wrapping_sub(u64::from($to));
-                pc = $to as usize;
-            }};
-        }
-        // What follows a comparison: the next instruction is skipped if it holds. It is a jump.
-        macro_rules! branch {
-            ($holds:expr) => {{
-                if $holds {
-                    pc += 1;
-                } else if let Op::Jump { to } = *code.get(pc) {
-                    jump!(to);
-                }
-                continue;
-            }};
-        }
-        macro_rules! compare_int {
+            let mut pc = code.place(next);
+            // Fuel is one per instruction: instead of counting, the loop knows the place at which the slice
+            // would end if the code went straight on until there. Slices longer than this look in between.
+            let stop_at = self.stop_at.min(self.heap.fuel_used.saturating_add(1 << 40));
+            let mut until = pc.far(left(stop_at, self.heap.fuel_used));
+            // Fuel used so far.
+            macro_rules! used {
+                () => {
+                    if METERED { stop_at.wrapping_sub(pc.distance(until).cast_unsigned()) } else { 0 }
+                };
+            }
+            // Leaves the frame to the machine; it remembers where it stands.
+            macro_rules! ask {
+                ($answer:expr, $dst:expr) => {{
+                    self.heap.fuel_used = used!();
+                    if let Some(frame) = self.fiber.frames.last_mut() {
+                        frame.pc = code.number(pc);
+                    }
+                    match $answer {
+                        Ok(Go::On | Go::Frame) => continue 'frame,
+                        done => return (done, $dst),
+                    }
+                }};
+            }
+            macro_rules! jump {
+                ($to:expr) => {{
+                    let to = code.place($to);
+                    if METERED {
+                        until = until.wrapping_add(to.far(0)).wrapping_sub(pc.far(0));
+                    }
+                    pc = to;
+                }};
+            }
+            // What follows a comparison: the next instruction is skipped if it holds. It is a jump.
+            macro_rules! branch {
+                ($holds:expr) => {{
+                    if $holds {
+                        pc = pc.next();
+                    } else if let Op::Jump { to } = *code.get(pc) {
+                        jump!(to);
+                    }
+                    continue;
+                }};
+            }
+            macro_rules! compare_int {
             ($op:expr, $a:expr, $value:expr, $compare:tt) => {{
                 if let Value::Int(a) = regs.get($a) {
                     branch!(*a $compare i64::from($value));
                 }
-                leave!(Exit::Slow(*$op), None);
+                ask!(self.by_hand(*$op), None);
             }};
         }
-        macro_rules! compare {
+            macro_rules! compare {
             ($op:expr, $a:expr, $b:expr, $compare:tt) => {{
                 let (a, b) = (regs.get($a), regs.get($b));
                 if let Value::Int(a) = a && let Value::Int(b) = b {
                     branch!(a $compare b);
                 }
-                if let Value::Float(a) = a && let Value::Float(b) = b {
+                if let Some((a, b)) = floats(a, b) {
                     branch!(a $compare b);
                 }
-                leave!(Exit::Slow(*$op), None);
+                ask!(self.by_hand(*$op), None);
             }};
         }
-        // An operation on two small numbers of the same kind.
-        macro_rules! arithmetic {
+            // An operation on two small numbers of the same kind.
+            macro_rules! arithmetic {
             ($op:expr, $dst:expr, $a:expr, $b:expr, $ints:expr, $floats:tt) => {{
                 let (a, b) = (regs.get($a), regs.get($b));
                 if let Value::Int(a) = a && let Value::Int(b) = b && let Some(int) = $ints(*a, *b) {
                     regs.put_int($dst, int);
                     continue;
                 }
-                if let Value::Float(a) = a && let Value::Float(b) = b {
-                    let float = a $floats b;
-                    regs.put_float($dst, float);
+                if let Some((a, b)) = floats(a, b) {
+                    regs.put_float($dst, a $floats b);
                     continue;
                 }
-                leave!(Exit::Slow(*$op), None);
+                ask!(self.by_hand(*$op), None);
             }};
         }
-        macro_rules! call_native {
-            ($native:expr, $id:expr, $f:expr, $n:expr, $dst:expr) => {{
-                self.heap.fuel_used = used_before.wrapping_add(pc as u64);
-                let args = regs.row(usize::from($f) + 1, usize::from($n));
-                let result = $native(&mut self.heap, args);
-                let keys = ledger::take();
-                used_before = self.heap.fuel_used.wrapping_add(keys).wrapping_sub(pc as u64);
-                if keys > 0 && used_before.wrapping_add(pc as u64) > self.heap.limits.fuel {
-                    leave!(Exit::Due, None);
-                }
-                match result {
-                    Ok(value) => {
-                        self.reclaimed = false;
-                        // An argument left behind would be a second owner of what it holds.
-                        args.iter_mut().filter(|arg| !arg.is_plain()).for_each(|arg| *arg = Value::Nil);
-                        if !value.is_scalar()
-                            && let Err(signal) = self.admit(&value)
-                        {
-                            leave!(Exit::Signal(signal), Some($dst));
-                        }
-                        regs.put($dst, value);
-                        if self.heap.fresh_bytes >= self.census_at {
-                            leave!(Exit::Due, None);
-                        }
+            macro_rules! call_native {
+                ($native:expr, $id:expr, $f:expr, $n:expr, $dst:expr) => {{
+                    self.heap.fuel_used = used!();
+                    let args = regs.row(usize::from($f) + 1, usize::from($n));
+                    let result = $native(&mut self.heap, args);
+                    let keys = ledger::take();
+                    until = pc.far(left(stop_at, self.heap.fuel_used.saturating_add(keys)));
+                    if keys > 0 && used!() > self.heap.limits.fuel {
+                        ask!(self.look(), None);
                     }
-                    Err(signal) => leave!(Exit::Native(signal, $id, $f, u16::from($n), $dst), Some($dst)),
-                }
-            }};
-        }
-        // Makes the frame of a function with one fixed arity, if there is room and no meter needs a look.
-        macro_rules! enter {
-            ($body:expr, $f:expr, $dst:expr, $otherwise:expr) => {{
-                let simple = $body.simple;
-                let frames = &mut self.fiber.frames;
-                let new_base = base + u32::from($f) + 1;
-                if frames.len() == frames.capacity()
-                    || self.fiber.regs.len() < new_base as usize + usize::from(simple.registers)
-                    || used_before.wrapping_add(pc as u64) >= self.stop_at
-                    || self.heap.fresh_bytes >= self.census_at
-                {
-                    leave!($otherwise, Some($dst));
-                }
-                if let Some(frame) = frames.last_mut() {
-                    frame.pc = pc as u32;
-                }
-                base = new_base;
-                let (unit, give) = ($body.unit.id, Give::Into($dst));
-                frames.push(Frame { unit, pc: simple.entry, base, registers: simple.registers, give });
-                // SAFETY: as above; the closure's code and registers belong together.
-                unsafe {
-                    if unit != code.linked().id {
-                        code = Code::new(&$body.unit);
-                    }
-                    regs = Window::new(&mut self.fiber.regs, base as usize, simple.registers);
-                }
-                jump!(simple.entry);
-            }};
-        }
-
-        loop {
-            let op = code.get(pc);
-            pc += 1;
-            match *op {
-                Op::Nil { dst } => regs.put(dst, Value::Nil),
-                Op::Bool { dst, value } => regs.put_bool(dst, value),
-                Op::Int { dst, value } => regs.put_int(dst, i64::from(value)),
-                Op::Const { dst, at } => regs.load(dst, &code.linked().consts[at as usize]),
-                Op::Copy { dst, src } => regs.copy(dst, src),
-                Op::Move { dst, src } => regs.shift(dst, src),
-                Op::Jump { to } => {
-                    // Only jumps back can make a loop, so only they look at the meters.
-                    let back = (to as usize) < pc;
-                    jump!(to);
-                    if back
-                        && (used_before.wrapping_add(pc as u64) >= self.stop_at
-                            || self.heap.fresh_bytes >= self.census_at)
-                    {
-                        leave!(Exit::Due, None);
-                    }
-                }
-                Op::JumpIfNot { src, to } => {
-                    if !regs.get(src).truthy() {
-                        jump!(to);
-                    }
-                }
-                Op::JumpIf { src, to } => {
-                    if regs.get(src).truthy() {
-                        jump!(to);
-                    }
-                }
-                Op::JumpIfNil { src, to } => {
-                    if regs.get(src).is_nil() {
-                        jump!(to);
-                    }
-                }
-                Op::IfLess { a, b } => compare!(op, a, b, <),
-                Op::IfLessEq { a, b } => compare!(op, a, b, <=),
-                Op::IfEqual { a, b } => match same(regs.get(a), regs.get(b)) {
-                    Some(same) => branch!(same),
-                    None => leave!(Exit::Slow(*op), None),
-                },
-                Op::IfLessInt { a, value } => compare_int!(op, a, value, <),
-                Op::IfLessEqInt { a, value } => compare_int!(op, a, value, <=),
-                Op::IfMoreInt { a, value } => compare_int!(op, a, value, >),
-                Op::IfMoreEqInt { a, value } => compare_int!(op, a, value, >=),
-                Op::IfEqualInt { a, value } => compare_int!(op, a, value, ==),
-                Op::Add { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_add, +),
-                Op::AddInt { dst, a, value } => {
-                    if let Value::Int(int) = regs.get(a)
-                        && let Some(sum) = int.checked_add(i64::from(value))
-                    {
-                        regs.put_int(dst, sum);
-                        continue;
-                    }
-                    leave!(Exit::Slow(*op), None);
-                }
-                Op::Sub { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_sub, -),
-                Op::Mul { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_mul, *),
-                Op::Less { dst, a, b } => match less(regs.get(a), regs.get(b)) {
-                    Some(less) => regs.put_bool(dst, less),
-                    None => leave!(Exit::Slow(*op), None),
-                },
-                Op::LessEq { dst, a, b } => match less_eq(regs.get(a), regs.get(b)) {
-                    Some(less) => regs.put_bool(dst, less),
-                    None => leave!(Exit::Slow(*op), None),
-                },
-                Op::Equal { dst, a, b } => match same(regs.get(a), regs.get(b)) {
-                    Some(equal) => regs.put_bool(dst, equal),
-                    None => leave!(Exit::Slow(*op), None),
-                },
-                Op::Not { dst, src } => {
-                    let not = !regs.get(src).truthy();
-                    regs.put_bool(dst, not);
-                }
-                Op::Lookup { dst, map, key } => {
-                    if let Value::Map(body) = regs.get(map)
-                        && let Some(value) = body.table.get(&code.linked().consts[usize::from(key)]).cloned()
-                    {
-                        regs.put(dst, value);
-                        continue;
-                    }
-                    leave!(Exit::Slow(*op), Some(dst));
-                }
-                Op::Capture { dst, at } => {
-                    let value = match regs.callee() {
-                        Value::Fn(body) => body.captures[usize::from(at)].clone(),
-                        _ => Value::Nil,
-                    };
-                    regs.put(dst, value);
-                }
-                Op::Global { dst, at } => match self.heap.globals.get(code.linked().globals[at as usize]) {
-                    Value::Unbound => leave!(Exit::Slow(*op), None),
-                    value => regs.load(dst, value),
-                },
-                Op::CallGlobal { dst, f, n, at } => {
-                    match self.heap.globals.get(code.linked().globals[usize::from(at)]) {
-                        value @ Value::Fn(body) if body.simple.params == u16::from(n) => {
-                            match body.simple.needs_self {
-                                true => regs.load(f, value),
-                                false => regs.release(f),
+                    match result {
+                        Ok(value) => {
+                            self.reclaimed = false;
+                            // An argument left behind would be a second owner of what it holds.
+                            args.iter_mut().filter(|arg| !arg.is_plain()).for_each(|arg| *arg = Value::Nil);
+                            if !value.is_scalar()
+                                && let Err(signal) = self.admit(&value)
+                            {
+                                ask!(Done::Err(signal), Some($dst));
                             }
-                            enter!(body, f, dst, {
+                            regs.put($dst, value);
+                            if self.heap.fresh_bytes >= self.census_at {
+                                ask!(self.look(), None);
+                            }
+                        }
+                        Err(signal) => {
+                            let (f, n) = (base as usize + usize::from($f), usize::from($n));
+                            ask!(self.native_signal(*signal, $id, f, n, Some($dst)), Some($dst))
+                        }
+                    }
+                }};
+            }
+            // Makes the frame of a function with one fixed arity, if there is room and no meter needs a look.
+            macro_rules! enter {
+                ($body:expr, $f:expr, $dst:expr, $otherwise:expr) => {{
+                    let simple = $body.simple;
+                    let frames = &mut self.fiber.frames;
+                    let new_base = base + u32::from($f) + 1;
+                    if frames.len() == frames.capacity()
+                        || self.fiber.regs.len() < new_base as usize + usize::from(simple.registers)
+                        || (METERED && pc.far(0) >= until)
+                    {
+                        ask!($otherwise, Some($dst));
+                    }
+                    if let Some(frame) = frames.last_mut() {
+                        frame.pc = code.number(pc);
+                    }
+                    base = new_base;
+                    let (unit, give) = ($body.unit.id, Give::Into($dst));
+                    frames.push(Frame { unit, pc: simple.entry, base, registers: simple.registers, give });
+                    // SAFETY: as above; the closure's code and registers belong together.
+                    unsafe {
+                        if unit != code.linked().id {
+                            code = Code::new(&$body.unit);
+                        }
+                        regs = Window::new(&mut self.fiber.regs, base as usize, simple.registers);
+                    }
+                    jump!(simple.entry);
+                }};
+            }
+
+            loop {
+                let op = code.get(pc);
+                pc = pc.next();
+                match *op {
+                    Op::Nil { dst } => regs.put(dst, Value::Nil),
+                    Op::Bool { dst, value } => regs.put_bool(dst, value),
+                    Op::Int { dst, value } => regs.put_int(dst, i64::from(value)),
+                    Op::Const { dst, at } => regs.load(dst, &code.linked().consts[at as usize]),
+                    Op::Copy { dst, src } => regs.copy(dst, src),
+                    Op::Move { dst, src } => regs.shift(dst, src),
+                    Op::Jump { to } => {
+                        // Only jumps back can make a loop, so only they look at the meters.
+                        let back = code.place(to) < pc;
+                        jump!(to);
+                        if METERED && back && pc.far(0) >= until {
+                            ask!(self.look(), None);
+                        }
+                    }
+                    Op::JumpIfNot { src, to } => {
+                        if !regs.get(src).truthy() {
+                            jump!(to);
+                        }
+                    }
+                    Op::JumpIf { src, to } => {
+                        if regs.get(src).truthy() {
+                            jump!(to);
+                        }
+                    }
+                    Op::JumpIfNil { src, to } => {
+                        if regs.get(src).is_nil() {
+                            jump!(to);
+                        }
+                    }
+                    Op::IfLess { a, b } => compare!(op, a, b, <),
+                    Op::IfLessEq { a, b } => compare!(op, a, b, <=),
+                    Op::IfEqual { a, b } => match same(regs.get(a), regs.get(b)) {
+                        Some(same) => branch!(same),
+                        None => ask!(self.by_hand(*op), None),
+                    },
+                    Op::IfLessInt { a, value } => compare_int!(op, a, value, <),
+                    Op::IfLessEqInt { a, value } => compare_int!(op, a, value, <=),
+                    Op::IfMoreInt { a, value } => compare_int!(op, a, value, >),
+                    Op::IfMoreEqInt { a, value } => compare_int!(op, a, value, >=),
+                    Op::IfEqualInt { a, value } => compare_int!(op, a, value, ==),
+                    Op::Add { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_add, +),
+                    Op::AddInt { dst, a, value } => {
+                        if let Value::Int(int) = regs.get(a)
+                            && let Some(sum) = int.checked_add(i64::from(value))
+                        {
+                            regs.put_int(dst, sum);
+                            continue;
+                        }
+                        ask!(self.by_hand(*op), None);
+                    }
+                    Op::Sub { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_sub, -),
+                    Op::Mul { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_mul, *),
+                    Op::Less { dst, a, b } => match less(regs.get(a), regs.get(b)) {
+                        Some(less) => regs.put_bool(dst, less),
+                        None => ask!(self.by_hand(*op), None),
+                    },
+                    Op::LessEq { dst, a, b } => match less_eq(regs.get(a), regs.get(b)) {
+                        Some(less) => regs.put_bool(dst, less),
+                        None => ask!(self.by_hand(*op), None),
+                    },
+                    Op::Equal { dst, a, b } => match same(regs.get(a), regs.get(b)) {
+                        Some(equal) => regs.put_bool(dst, equal),
+                        None => ask!(self.by_hand(*op), None),
+                    },
+                    Op::Not { dst, src } => {
+                        let not = !regs.get(src).truthy();
+                        regs.put_bool(dst, not);
+                    }
+                    Op::Lookup { dst, map, key } => {
+                        if let Value::Map(body) = regs.get(map)
+                            && let Some(value) =
+                                body.table.get(&code.linked().consts[usize::from(key)]).cloned()
+                        {
+                            regs.put(dst, value);
+                            continue;
+                        }
+                        ask!(self.by_hand(*op), Some(dst));
+                    }
+                    Op::Capture { dst, at } => {
+                        let value = match regs.callee() {
+                            Value::Fn(body) => body.captures[usize::from(at)].clone(),
+                            _ => Value::Nil,
+                        };
+                        regs.put(dst, value);
+                    }
+                    Op::Global { dst, at } => match self.heap.globals.get(code.linked().globals[at as usize])
+                    {
+                        Value::Unbound => ask!(self.by_hand(*op), None),
+                        value => regs.load(dst, value),
+                    },
+                    Op::CallGlobal { dst, f, n, at } => {
+                        match self.heap.globals.get(code.linked().globals[usize::from(at)]) {
+                            value @ Value::Fn(body) if body.simple.params == u16::from(n) => {
+                                match body.simple.needs_self {
+                                    true => regs.load(f, value),
+                                    false => regs.release(f),
+                                }
+                                enter!(body, f, dst, {
+                                    regs.put(f, value.clone());
+                                    self.call_definition(f, u16::from(n), dst)
+                                });
+                            }
+                            Value::Unbound => ask!(self.by_hand(*op), None),
+                            value => {
                                 regs.put(f, value.clone());
-                                Exit::Enter(f, u16::from(n), dst)
-                            });
-                        }
-                        Value::Unbound => leave!(Exit::Slow(*op), None),
-                        value => {
-                            regs.put(f, value.clone());
-                            leave!(Exit::Call(f, u16::from(n), Some(dst)), Some(dst));
+                                ask!(self.call(f, u16::from(n), Some(dst)), Some(dst));
+                            }
                         }
                     }
-                }
-                Op::Call { dst, f, n } => match regs.get(f) {
-                    Value::Fn(body) if body.simple.params == n => {
-                        enter!(body, f, dst, Exit::Call(f, n, Some(dst)));
-                    }
-                    Value::Builtin(id) => {
-                        let id = *id;
+                    Op::Call { dst, f, n } => match regs.get(f) {
+                        Value::Fn(body) if body.simple.params == n => {
+                            enter!(body, f, dst, self.call(f, n, Some(dst)));
+                        }
+                        Value::Builtin(id) => {
+                            let id = *id;
+                            let entry = registry().get(id);
+                            match entry.run {
+                                Run::Native(native) if entry.arity().accepts(usize::from(n)) => {
+                                    call_native!(native, id, f, n, dst);
+                                }
+                                _ => ask!(self.call(f, n, Some(dst)), Some(dst)),
+                            }
+                        }
+                        _ => ask!(self.call(f, n, Some(dst)), Some(dst)),
+                    },
+                    Op::CallBuiltin { dst, f, n, id } => {
                         let entry = registry().get(id);
                         match entry.run {
                             Run::Native(native) if entry.arity().accepts(usize::from(n)) => {
                                 call_native!(native, id, f, n, dst);
                             }
-                            _ => leave!(Exit::Call(f, n, Some(dst)), Some(dst)),
+                            _ => {
+                                regs.put(f, Value::Builtin(id));
+                                ask!(self.call(f, u16::from(n), Some(dst)), Some(dst));
+                            }
                         }
                     }
-                    _ => leave!(Exit::Call(f, n, Some(dst)), Some(dst)),
-                },
-                Op::CallBuiltin { dst, f, n, id } => {
-                    let entry = registry().get(id);
-                    match entry.run {
-                        Run::Native(native) if entry.arity().accepts(usize::from(n)) => {
-                            call_native!(native, id, f, n, dst);
+                    Op::TailCall { f, n } => ask!(self.call(f, n, None), None),
+                    Op::Return { src } => {
+                        let [.., caller, frame] = self.fiber.frames.as_slice() else {
+                            let value = regs.take(src);
+                            ask!(Done::Ok(self.give_back(value)), None);
+                        };
+                        let Give::Into(dst) = frame.give else {
+                            let value = regs.take(src);
+                            ask!(Done::Ok(self.give_back(value)), None);
+                        };
+                        let (registers, back) = (frame.registers, caller.pc);
+                        let unit = caller.unit;
+                        base = caller.base;
+                        // SAFETY: as above; of the callee's window only what is moved and cleared is touched.
+                        unsafe {
+                            let mut below =
+                                Window::new(&mut self.fiber.regs, base as usize, caller.registers);
+                            regs.give(src, &mut below, dst);
+                            regs.clear(registers);
+                            regs = below;
+                            if unit != code.linked().id {
+                                code = Code::new(self.unit(unit));
+                            }
                         }
-                        _ => {
-                            regs.put(f, Value::Builtin(id));
-                            leave!(Exit::Call(f, u16::from(n), Some(dst)), Some(dst));
+                        self.fiber.frames.pop();
+                        jump!(back);
+                    }
+                    Op::Next { dst, walk } => {
+                        let next = match regs.get(walk) {
+                            Value::Iter(items) => items.borrow_mut().next(),
+                            _ => Ok(None),
+                        };
+                        match next {
+                            Ok(None) => {}
+                            Ok(Some(item)) => {
+                                pc = pc.next();
+                                regs.put(dst, item);
+                            }
+                            Err(lazy) => ask!(Done::Err(Box::new(Signal::Force(lazy))), None),
                         }
                     }
+                    Op::Unreduce { src } => match regs.get(src) {
+                        Value::Reduced(value) => {
+                            let value = (**value).clone();
+                            regs.put(src, value);
+                        }
+                        _ => pc = pc.next(),
+                    },
+                    Op::SelfFn { .. }
+                    | Op::Sibling { .. }
+                    | Op::SiblingOf { .. }
+                    | Op::Function { .. }
+                    | Op::GlobalOrNil { .. }
+                    | Op::HasGlobal { .. }
+                    | Op::Define { .. }
+                    | Op::Data { .. }
+                    | Op::History { .. }
+                    | Op::Vector { .. }
+                    | Op::Map { .. }
+                    | Op::Set { .. }
+                    | Op::Walk { .. }
+                    | Op::TakeSlot { .. }
+                    | Op::Try { .. }
+                    | Op::EndTry
+                    | Op::Catches { .. }
+                    | Op::Throw { .. } => ask!(self.by_hand(*op), None),
                 }
-                Op::TailCall { f, n } => leave!(Exit::Call(f, n, None), None),
-                Op::Return { src } => {
-                    let [.., caller, frame] = self.fiber.frames.as_slice() else {
-                        let value = regs.take(src);
-                        leave!(Exit::Return(value), None);
-                    };
-                    let Give::Into(dst) = frame.give else {
-                        let value = regs.take(src);
-                        leave!(Exit::Return(value), None);
-                    };
-                    let (registers, back) = (frame.registers, caller.pc);
-                    let unit = caller.unit;
-                    base = caller.base;
-                    // SAFETY: as above; of the callee's window only what is moved and cleared is touched.
-                    unsafe {
-                        let mut below = Window::new(&mut self.fiber.regs, base as usize, caller.registers);
-                        regs.give(src, &mut below, dst);
-                        regs.clear(registers);
-                        regs = below;
-                        if unit != code.linked().id {
-                            code = Code::new(self.unit(unit));
-                        }
-                    }
-                    self.fiber.frames.pop();
-                    jump!(back);
-                }
-                Op::Next { dst, walk } => {
-                    let next = match regs.get(walk) {
-                        Value::Iter(items) => items.borrow_mut().next(),
-                        _ => Ok(None),
-                    };
-                    match next {
-                        Ok(None) => {}
-                        Ok(Some(item)) => {
-                            pc += 1;
-                            regs.put(dst, item);
-                        }
-                        Err(lazy) => leave!(Exit::Signal(Box::new(Signal::Force(lazy))), None),
-                    }
-                }
-                Op::Unreduce { src } => match regs.get(src) {
-                    Value::Reduced(value) => {
-                        let value = (**value).clone();
-                        regs.put(src, value);
-                    }
-                    _ => pc += 1,
-                },
-                Op::SelfFn { .. }
-                | Op::Sibling { .. }
-                | Op::SiblingOf { .. }
-                | Op::Function { .. }
-                | Op::GlobalOrNil { .. }
-                | Op::HasGlobal { .. }
-                | Op::Define { .. }
-                | Op::Data { .. }
-                | Op::History { .. }
-                | Op::Vector { .. }
-                | Op::Map { .. }
-                | Op::Set { .. }
-                | Op::Walk { .. }
-                | Op::TakeSlot { .. }
-                | Op::Try { .. }
-                | Op::EndTry
-                | Op::Catches { .. }
-                | Op::Throw { .. } => leave!(Exit::Slow(*op), None),
             }
         }
     }
@@ -481,6 +491,22 @@ impl Machine {
 
     pub(super) fn out_of_memory(&self) -> Error {
         self.heap.out_of_memory()
+    }
+}
+
+/// How much fuel is left until `stop_at`; less than nothing if more was used.
+#[inline(always)]
+fn left(stop_at: u64, used: u64) -> i64 {
+    // What is used may be far too much, but not so much that it could not be told any more.
+    stop_at.cast_signed().wrapping_sub(used.min(1 << 58).cast_signed())
+}
+
+/// Two floats. Not inlined: so the loop looks at the tags of integers, its most common case, one by one.
+#[inline(never)]
+fn floats(a: &Value, b: &Value) -> Option<(f64, f64)> {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) => Some((*a, *b)),
+        _ => None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! run can be repeated exactly.
 
 use super::answer::Answer;
+use super::asked::{Asked, Pause};
 use super::fiber::{Fiber, State};
 use super::run::Go;
 use super::{Call, Machine, Signal, Step, Stop};
@@ -12,8 +13,22 @@ use crate::value::{Value, ledger};
 impl Machine {
     /// Runs the loaded program for about `slice` units of fuel.
     pub fn run(&mut self, slice: u64) -> Step {
+        match self.run_native(slice) {
+            Pause::Calls => {
+                let calls = std::iter::from_fn(|| self.asked().map(|asked| asked.call()));
+                Step::Calls(calls.collect())
+            }
+            Pause::Done(signal) => Step::Done(signal),
+            Pause::Failed(error) => Step::Failed(error),
+            Pause::Yield => Step::Yield,
+        }
+    }
+
+    /// Like [`Machine::run`], for hosts that answer without JSON: the calls stay in the machine, where
+    /// [`Machine::asked`] shows them.
+    pub fn run_native(&mut self, slice: u64) -> Pause {
         if !self.running {
-            return Step::Failed(Error::new(ErrorKind::Runtime, "no program is running"));
+            return Pause::Failed(Error::new(ErrorKind::Runtime, "no program is running"));
         }
         let limit = self.heap.limits.fuel;
         self.stop_at = self.heap.fuel_used.saturating_add(slice).min(limit);
@@ -25,10 +40,10 @@ impl Machine {
     }
 
     /// Runs fibers until the host must act.
-    fn advance(&mut self) -> Step {
+    fn advance(&mut self) -> Pause {
         loop {
             if self.late.is_none() && !matches!(self.fiber.state, State::Ready) && !self.switch() {
-                return self.calls();
+                return Pause::Calls;
             }
             let stop = match self.late.take() {
                 Some(stop) => *stop,
@@ -67,31 +82,34 @@ impl Machine {
             Ok(value) => self.deliver(value, give),
             Err(error) => self.raise(*error),
         };
-        if let Go::Stop(stop) = go {
-            self.late = Some(stop);
+        self.later(go);
+    }
+
+    /// Keeps what came up outside of the instruction loop for the next turn.
+    fn later(&mut self, go: Go) {
+        match go {
+            Go::On | Go::Frame => {}
+            Go::Blocked => self.late = Some(Box::new(Stop::Blocked)),
+            Go::Stop(stop) => self.late = Some(stop),
         }
     }
 
-    /// The calls that wait and have not been handed out.
-    fn calls(&mut self) -> Step {
-        let names = &self.heap.names;
-        let new = self.pending.iter_mut().filter(|call| !call.handed_out);
-        let calls = new.map(|call| {
-            call.handed_out = true;
-            call.shown(names)
-        });
-        Step::Calls(calls.collect())
+    /// The next call that has not been handed out.
+    pub fn asked(&mut self) -> Option<Asked<'_>> {
+        let call = self.pending.iter_mut().find(|call| !call.handed_out)?;
+        call.handed_out = true;
+        Some(call.shown(&self.heap.names))
     }
 
     /// All calls that wait for an answer, handed out or not: what a host that loads a dump must answer.
     pub fn outstanding(&self) -> Vec<Call> {
-        self.pending.iter().map(|call| call.shown(&self.heap.names)).collect()
+        self.pending.iter().map(|call| call.shown(&self.heap.names).call()).collect()
     }
 
-    /// What follows when a fiber stops; a step if the host must act.
-    fn stopped(&mut self, stop: Stop) -> Option<Step> {
+    /// What follows when a fiber stops; a pause if the host must act.
+    fn stopped(&mut self, stop: Stop) -> Option<Pause> {
         match stop {
-            Stop::Yield => Some(Step::Yield),
+            Stop::Yield => Some(Pause::Yield),
             Stop::Blocked => self.spawn_children(),
             Stop::Failed(error) => Some(self.fail(error)),
             Stop::Ended(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Value)),
@@ -108,7 +126,7 @@ impl Machine {
         }
     }
 
-    fn done(&mut self, value: Value, signal: Signal) -> Step {
+    fn done(&mut self, value: Value, signal: Signal) -> Pause {
         // What leaves the machine is realised throughout; lazy sequences are made to run first.
         if let Err(request) = self.heap.realised(&value) {
             return match *request {
@@ -125,11 +143,11 @@ impl Machine {
         if keep && signal == Signal::Value {
             self.remember(value);
         }
-        Step::Done(signal)
+        Pause::Done(signal)
     }
 
     /// Runs what is left of lazy sequences in a result, then ends again.
-    fn realise_result(&mut self, value: Value, signal: Signal) -> Step {
+    fn realise_result(&mut self, value: Value, signal: Signal) -> Pause {
         let name = match signal {
             Signal::Value => "prim/realised",
             Signal::Return => "prim/return",
@@ -163,20 +181,20 @@ impl Machine {
             registers: 3,
             give: super::fiber::Give::Into(0),
         });
-        Step::Yield
+        Pause::Yield
     }
 
-    fn fail(&mut self, error: Error) -> Step {
+    fn fail(&mut self, error: Error) -> Pause {
         // How far a native went beyond the end of the fuel depends on where slices ended.
         if error.kind == ErrorKind::FuelExceeded {
             self.heap.fuel_used = self.heap.limits.fuel;
         }
         self.end(false);
-        Step::Failed(error)
+        Pause::Failed(error)
     }
 
     /// Makes a fiber for each function that a fork asked for.
-    fn spawn_children(&mut self) -> Option<Step> {
+    fn spawn_children(&mut self) -> Option<Pause> {
         let thunks = std::mem::take(&mut self.children);
         if !matches!(self.fiber.state, State::Joining { .. }) {
             return None;
@@ -244,14 +262,14 @@ impl Machine {
     }
 
     /// The parent of the current fiber gets the error; its other children are given up.
-    fn child_failed(&mut self, message: String) -> Option<Step> {
+    fn child_failed(&mut self, message: String) -> Option<Pause> {
         let (parent, _) = self.fiber.parent?;
         self.fiber.state = State::Over;
         self.become_fiber(parent);
         self.raise_in_parent(message)
     }
 
-    fn raise_in_parent(&mut self, message: String) -> Option<Step> {
+    fn raise_in_parent(&mut self, message: String) -> Option<Pause> {
         self.drop_children_of(self.current);
         let kind = match &self.fiber.state {
             State::Joining { kind, .. } => *kind,
@@ -261,7 +279,7 @@ impl Machine {
         let name = if kind == ErrorKind::Pmap { "pmap" } else { "pcalls" };
         match self.raise(Error::new(kind, format!("{name}: {message}"))) {
             Go::Stop(stop) => self.stopped(*stop),
-            Go::On | Go::Frame => None,
+            Go::On | Go::Frame | Go::Blocked => None,
         }
     }
 
@@ -301,9 +319,8 @@ impl Machine {
     }
 
     fn deliver_to_current(&mut self, value: Value, give: Option<Reg>) {
-        if let Go::Stop(stop) = self.deliver(value, give) {
-            self.late = Some(stop);
-        }
+        let go = self.deliver(value, give);
+        self.later(go);
     }
 
     /// Answers a tool call. An error becomes an exception at the place of the call.

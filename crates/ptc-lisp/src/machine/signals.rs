@@ -304,14 +304,18 @@ impl Machine {
     }
 
     /// Leaves the machine for a tool call.
-    fn suspend(&mut self, request: ToolRequest, dst: Option<Reg>) -> Go {
-        if !self.tools.contains(&request.tool) {
-            let message = format!("tool {} is no longer granted", request.tool);
-            return self.raise(Error::new(ErrorKind::UnknownTool, message));
-        }
-        if !self.manifest.allows(&request.tool) {
-            let message = format!("tool {} is not in the program's manifest", request.tool);
-            return self.raise(Error::new(ErrorKind::UnknownTool, message));
+    pub(super) fn suspend(&mut self, request: ToolRequest, dst: Option<Reg>) -> Go {
+        if self.allowed != Some(request.tool) {
+            let tool = self.heap.names.text(request.tool);
+            if !self.tools.iter().any(|granted| granted == tool) {
+                let message = format!("tool {tool} is no longer granted");
+                return self.raise(Error::new(ErrorKind::UnknownTool, message));
+            }
+            if !self.manifest.allows(tool) {
+                let message = format!("tool {tool} is not in the program's manifest");
+                return self.raise(Error::new(ErrorKind::UnknownTool, message));
+            }
+            self.allowed = Some(request.tool);
         }
         if self.tool_calls >= self.heap.limits.tool_calls {
             let limit = self.heap.limits.tool_calls;
@@ -319,7 +323,8 @@ impl Machine {
             return self.raise(Error::new(ErrorKind::ToolCallLimit, message));
         }
         let waiting: usize = self.pending.iter().filter(|call| !call.handed_out).map(|call| call.bytes).sum();
-        let bytes = match self.check_output(&request.args, waiting, "what the tools are given") {
+        let bytes = request.bytes.unwrap_or_else(|| self.extent_beside(&request.args, waiting));
+        let bytes = match self.charge_output(bytes, waiting, "what the tools are given") {
             Ok(bytes) => bytes,
             Err(error) => return self.raise(error),
         };
@@ -329,13 +334,21 @@ impl Machine {
         // Most programs wait for one call at a time.
         self.pending.reserve_exact(usize::from(self.pending.is_empty()));
         self.pending.push(Pending { id, tool: request.tool, args: request.args, handed_out: false, bytes });
-        Go::stop(Stop::Blocked)
+        Go::Blocked
     }
 
     /// Measures what is about to leave the machine beside what waits already.
     pub(super) fn check_output(&mut self, value: &Value, waiting: usize, what: &str) -> Result<usize, Error> {
+        let bytes = self.extent_beside(value, waiting);
+        self.charge_output(bytes, waiting, what)
+    }
+
+    fn extent_beside(&self, value: &Value, waiting: usize) -> usize {
+        extent(value, &self.heap.names, self.heap.limits.output_bytes.saturating_sub(waiting))
+    }
+
+    fn charge_output(&mut self, bytes: usize, waiting: usize, what: &str) -> Result<usize, Error> {
         let limit = self.heap.limits.output_bytes;
-        let bytes = extent(value, &self.heap.names, limit.saturating_sub(waiting));
         self.heap.fuel_used += (bytes / 64) as u64;
         if bytes.saturating_add(waiting) <= limit {
             return Ok(bytes);
@@ -350,7 +363,7 @@ impl Machine {
         let left = thunks.len();
         self.fiber.state = State::Joining { results: vec![Value::Nil; left], left, kind, give: dst };
         self.children = thunks;
-        Go::stop(Stop::Blocked)
+        Go::Blocked
     }
 
     /// Gives a value that came late to where the call stands.

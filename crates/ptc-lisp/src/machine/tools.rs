@@ -2,25 +2,40 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
-use crate::signal::Res;
+use crate::names::Name;
+use crate::signal::{Res, ToolRequest};
+use crate::value::extent::ELEMENT;
 use crate::value::{Items, Table, Value};
 
 /// The arguments of a call as one map: none, a map, or keys and values in turn. Keys become strings
-/// with underscores, keywords become strings.
-pub fn arguments(heap: &mut Heap, tool: &str, args: &[Value]) -> Res {
-    for arg in args {
+/// with underscores, keywords become strings. A map that says the same without all that is taken as it is.
+pub fn request(heap: &mut Heap, tool: Name, args: &mut [Value]) -> Res<ToolRequest> {
+    if let [Value::Map(body)] = &args
+        && let Some(bytes) = extent_of_object(&body.table, heap)
+    {
+        heap.work(body.table.len())?;
+        return Ok(ToolRequest { tool, args: std::mem::take(&mut args[0]), bytes: Some(bytes) });
+    }
+    Ok(ToolRequest { tool, args: arguments(heap, tool, args)?, bytes: None })
+}
+
+fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
+    for arg in args.iter() {
         heap.realised(arg)?;
     }
     let pairs: Vec<(Value, Value)> = match args {
         [] | [Value::Nil] => Vec::new(),
         [map @ (Value::Map(_) | Value::Sorted(_))] => entries(map),
-        [Value::Sym(name), rest @ ..] if tool == "call" => return shorthand(heap, *name, rest),
+        [Value::Sym(name), rest @ ..] if heap.names.text(tool) == "call" => {
+            return shorthand(heap, *name, rest);
+        }
         _ if args.len().is_multiple_of(2)
             && args.iter().step_by(2).all(|key| matches!(key, Value::Kw(_) | Value::Str(_))) =>
         {
             args.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
         }
         _ => {
+            let tool = heap.names.text(tool);
             return Err(Error::new(ErrorKind::InvalidToolArgs, format!("tool/{tool} takes named arguments"))
                 .hint(format!("write (tool/{tool} {{:name value}})"))
                 .into());
@@ -29,8 +44,29 @@ pub fn arguments(heap: &mut Heap, tool: &str, args: &[Value]) -> Res {
     object(heap, pairs)
 }
 
+/// The extent of a map, if it gives the same object of JSON as [`object`] makes of it, of the same extent.
+fn extent_of_object(table: &Table<Value>, heap: &Heap) -> Option<usize> {
+    /// Keys up to this length count the least an element can count, as keywords and as strings.
+    const SHORT: usize = 14;
+    let mut bytes = 2;
+    for (key, value) in table.iter() {
+        let Value::Kw(name) = key else { return None };
+        let name = heap.names.text(*name);
+        if name.len() > SHORT || name.bytes().any(|byte| byte == b'-') {
+            return None;
+        }
+        bytes += ELEMENT;
+        bytes += match value {
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => ELEMENT,
+            Value::Str(text) => ELEMENT.max(2 + text.byte_len()),
+            _ => return None,
+        };
+    }
+    Some(bytes)
+}
+
 /// `(tool/call 'server/tool {…})`
-fn shorthand(heap: &mut Heap, name: crate::names::Name, rest: &[Value]) -> Res {
+fn shorthand(heap: &mut Heap, name: Name, rest: &[Value]) -> Res {
     let (server, tool) = heap.names.parts(name);
     let server = Value::str(server.unwrap_or_default());
     let tool = Value::str(tool);

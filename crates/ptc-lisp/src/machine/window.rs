@@ -124,12 +124,13 @@ impl Window {
     /// Moves the value of another register into a register; a plain value stays in both.
     #[inline(always)]
     pub fn shift(&mut self, dst: Reg, src: Reg) {
-        let (to, from) = (self.emptied(dst), self.at(src));
-        // SAFETY: both point into the stack; the value moves, and its place is overwritten without drop.
+        let (to, from) = (self.at(dst), self.at(src));
+        // SAFETY: both point into the stack, to values; copying a plain value over another counts nothing.
         unsafe {
-            std::ptr::copy(from, to, 1);
-            if dst != src && !(*to).is_plain() {
-                std::ptr::write(from, Value::Nil);
+            if (*to).is_plain() && (*from).is_plain() {
+                std::ptr::copy(from, to, 1);
+            } else {
+                shift_counted(to, from);
             }
         }
     }
@@ -201,6 +202,19 @@ impl Window {
     }
 }
 
+/// Moves a value that may be counted to where one may be.
+///
+/// # Safety
+/// Both point to values.
+#[inline(never)]
+unsafe fn shift_counted(to: *mut Value, from: *mut Value) {
+    // SAFETY: the value is taken out of its place before the other place is written.
+    unsafe {
+        let value = std::mem::take(&mut *from);
+        *to = value;
+    }
+}
+
 /// Drops what is there. Not inlined: it is rare, and the loop needs its registers for other things.
 #[cold]
 #[inline(never)]
@@ -232,12 +246,50 @@ impl Code {
         unsafe { &*self.linked }
     }
 
+    /// The place with a number.
+    #[inline(always)]
+    pub fn place(&self, at: u32) -> Place {
+        debug_assert!((at as usize) < self.linked().unit.ops.len(), "instruction {at}");
+        Place(self.first.wrapping_add(at as usize))
+    }
+
+    /// The number of a place.
+    #[inline(always)]
+    pub fn number(&self, place: Place) -> u32 {
+        ((place.0.addr().wrapping_sub(self.first.addr())) / size_of::<Op>()) as u32
+    }
+
     /// The instruction at a place. By reference: its parts are read where they are used, which leaves
     /// the loop's registers to the loop.
     #[inline(always)]
-    pub fn get<'a>(self, at: usize) -> &'a Op {
-        debug_assert!(at < self.linked().unit.ops.len(), "instruction {at}");
+    pub fn get<'a>(self, place: Place) -> &'a Op {
+        debug_assert!((self.number(place) as usize) < self.linked().unit.ops.len(), "a place of the unit");
         // SAFETY: code ends with a return or a jump, and jumps stay inside the unit, which lives on.
-        unsafe { &*self.first.add(at) }
+        unsafe { &*place.0 }
+    }
+}
+
+/// Where an instruction stands.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+pub(super) struct Place(*const Op);
+
+impl Place {
+    /// The place after it.
+    #[inline(always)]
+    pub fn next(self) -> Place {
+        Place(self.0.wrapping_add(1))
+    }
+
+    /// Where the code would be after so many more instructions straight on. Only to compare with: it may be
+    /// anywhere.
+    #[inline(always)]
+    pub fn far(self, instructions: i64) -> i64 {
+        (self.0.addr() as i64).wrapping_add(instructions.wrapping_mul(size_of::<Op>() as i64))
+    }
+
+    /// How many instructions there are until a place that [`Place::far`] gave.
+    #[inline(always)]
+    pub fn distance(self, far: i64) -> i64 {
+        far.wrapping_sub(self.0.addr() as i64) >> size_of::<Op>().trailing_zeros()
     }
 }

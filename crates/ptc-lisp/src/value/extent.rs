@@ -8,7 +8,7 @@ use super::{Items, Value};
 use crate::names::Names;
 
 /// An element of a collection counts at least this much: hosts hold it in a tree of their own.
-const ELEMENT: usize = 16;
+pub(crate) const ELEMENT: usize = 16;
 
 /// About how many bytes of text a realised value is, or a number beyond `limit` as soon as it is more.
 pub fn extent(value: &Value, names: &Names, limit: usize) -> usize {

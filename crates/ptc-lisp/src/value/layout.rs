@@ -293,7 +293,8 @@ impl Layouts {
         }
         let latest = &mut self.latest[place % Self::PLACES];
         let same = |layout: &Layout| {
-            layout.slots() == keys.len() && keys.clone().enumerate().all(|(at, key)| layout.is_at(at, key))
+            layout.slots() == keys.len()
+                && layout.keys().iter().zip(keys.clone()).all(|(own, key)| same_name(own, key))
         };
         if !same(latest) {
             let different: Table<()> = keys.clone().map(|key| (key.clone(), ())).collect();
@@ -304,6 +305,12 @@ impl Layouts {
         }
         Some(latest.clone())
     }
+}
+
+/// Whether two keys are the same keyword.
+#[inline]
+fn same_name(a: &Value, b: &Value) -> bool {
+    matches!((a, b), (Value::Kw(a), Value::Kw(b)) if a == b)
 }
 
 fn position_id(at: usize) -> u32 {

@@ -7,6 +7,8 @@
 
 use std::cell::Cell;
 
+use crate::heap::METERED;
+
 thread_local! {
     static USED: Cell<u64> = const { Cell::new(0) };
     static LIMIT: Cell<u64> = const { Cell::new(u64::MAX) };
@@ -26,6 +28,9 @@ pub fn close() {
 /// Notes work.
 #[inline]
 pub fn note(steps: u64) {
+    if !METERED {
+        return;
+    }
     USED.set(USED.get().saturating_add(steps));
 }
 
@@ -37,6 +42,9 @@ pub fn left() -> u64 {
 /// The work since the last call; what is left stays as much less.
 #[inline]
 pub fn take() -> u64 {
+    if !METERED {
+        return 0;
+    }
     let used = USED.get();
     if used > 0 {
         USED.set(0);

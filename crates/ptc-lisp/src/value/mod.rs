@@ -378,6 +378,13 @@ impl Value {
         Value::Map(Rc::new(MapObj { table, record: OptionalName::NONE, shape, meta: None }))
     }
 
+    /// A map with the keys of a layout, all of them scalars; empty unless there is a value for each.
+    pub fn row(layout: Shared<Layout>, values: Vec<Value>) -> Value {
+        let shape = Shape::of(&values);
+        let table = Table::with_layout(layout, values).unwrap_or_default();
+        Value::Map(Rc::new(MapObj { table, record: OptionalName::NONE, shape, meta: None }))
+    }
+
     /// A map of pairs; a later pair wins.
     pub fn map_of(pairs: impl IntoIterator<Item = (Value, Value)>) -> Value {
         Value::map(pairs.into_iter().collect())

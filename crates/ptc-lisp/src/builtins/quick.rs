@@ -1,0 +1,326 @@
+//! Shortcuts through functions of the core library: what natives can do without the machine.
+//!
+//! The core library is written in the language, because its functions call functions. Where the function
+//! they are given is one that natives know (`known`), the whole call is one native. A shortcut that is not
+//! for its arguments answers [`NOT_FOR_ME`] and leaves them as they were; then the function itself runs.
+
+use super::known::{Known, Walk};
+use super::pure::Fold;
+use super::vectors::BODY;
+use super::{Builtin, NativeFn, eager, native, prims, update};
+use crate::heap::Heap;
+use crate::machine::is_core;
+use crate::signal::Res;
+use crate::value::{Table, Value};
+
+/// The answer of a shortcut that leaves the call to the function itself; the machine looks for it. No program ever sees it.
+pub(super) const NOT_FOR_ME: Value = Value::Unbound;
+
+/// The shortcuts, by name of the function.
+static SHORTCUTS: &[(&str, NativeFn)] = &[
+    ("clojure.core/every?", every),
+    ("clojure.core/filter", filter),
+    ("clojure.core/filterv", filterv),
+    ("clojure.core/group-by", group_by),
+    ("clojure.core/into", into),
+    ("clojure.core/keep", keep),
+    ("clojure.core/map", map),
+    ("clojure.core/mapv", mapv),
+    ("clojure.core/reduce", reduce),
+    ("clojure.core/remove", remove),
+    ("clojure.core/some", some),
+    ("clojure.core/update", update::update),
+    ("clojure.core/update-in", update::update_in),
+];
+
+/// The shortcut through a function.
+pub(super) fn shortcut(name: &str) -> Option<NativeFn> {
+    SHORTCUTS.iter().find(|(of, _)| *of == name).map(|(_, run)| *run)
+}
+
+/// What core functions asked before there were shortcuts: dumps of that time have their code.
+pub(super) static TABLE: &[Builtin] = &[
+    native("prim/map-known", "[f coll]", |heap, args| or_nil(mapv(heap, args)), FORMER, &[]),
+    native("prim/filter-known", "[f coll]", |heap, args| or_nil(filterv(heap, args)), FORMER, &[]),
+    native("prim/group-known", "[f coll]", |heap, args| or_nil(group_by(heap, args)), FORMER, &[]),
+    native("prim/reduce-known", "[f init coll]", |heap, args| or_nil(reduce(heap, args)), FORMER, &[]),
+];
+
+const FORMER: &str = "The shortcut through a function, or nil.";
+
+fn or_nil(answer: Res) -> Res {
+    Ok(match answer? {
+        Value::Unbound => Value::Nil,
+        value => value,
+    })
+}
+
+/// The function and the items of a call with a function and a collection that is not lazy, if natives know
+/// the function.
+fn known<'v>(heap: &mut Heap, args: &'v [Value]) -> Res<Option<(Known, Walk<'v>)>> {
+    let [function, coll] = args else { return Ok(None) };
+    let eager = match coll {
+        Value::Vec(_) | Value::Seq(_) | Value::Map(_) | Value::Set(_) => true,
+        Value::Range(range) => range.count <= prims::LAZY_RANGE,
+        _ => false,
+    };
+    if !eager {
+        return Ok(None);
+    }
+    let Some(known) = Known::for_items(heap, function, coll) else { return Ok(None) };
+    Ok(Some((known, Walk::over(heap, coll)?)))
+}
+
+/// The results for all items, or nothing if one must be left to the machine.
+fn mapped(heap: &mut Heap, args: &[Value]) -> Res<Option<Vec<Value>>> {
+    let Some((mut known, walk)) = known(heap, args)? else { return Ok(None) };
+    heap.reserve_values(walk.len())?;
+    let mut out = Vec::with_capacity(walk.len());
+    let done = match &mut known {
+        Known::Unary(unary, run) => walk.each(0, |item| {
+            out.push(match unary.apply(item) {
+                Some(value) => value,
+                None => run(heap, &mut [item.clone()])?,
+            });
+            Ok(true)
+        }),
+        Known::Field(field) => walk.each(0, |item| {
+            out.push(match field.near(item) {
+                Some(value) => value.clone(),
+                None => field.of(heap, item)?.into_owned(),
+            });
+            Ok(true)
+        }),
+        known => walk.each(0, |item| {
+            out.push(known.apply(heap, item)?.into_owned());
+            Ok(true)
+        }),
+    };
+    heap.allocated(BODY);
+    Ok(done.is_ok().then_some(out))
+}
+
+fn map(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let out = mapped(heap, args)?;
+    heap.allocated(BODY);
+    Ok(out.map_or(NOT_FOR_ME, Value::seq))
+}
+
+fn mapv(heap: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(mapped(heap, args)?.map_or(NOT_FOR_ME, Value::vector))
+}
+
+/// The items for which the function's truth is `wanted`.
+fn kept(heap: &mut Heap, args: &[Value], wanted: bool) -> Res<Option<Vec<Value>>> {
+    let Some((mut known, walk)) = known(heap, args)? else { return Ok(None) };
+    let mut out = Vec::new();
+    let mut full = Ok(());
+    let done = walk.each(0, |item| {
+        if known.test(heap, item)? == wanted {
+            full = heap.grow(&mut out);
+            if full.is_err() {
+                return Ok(false);
+            }
+            out.push(item.clone());
+        }
+        Ok(true)
+    });
+    full?;
+    heap.allocated(BODY);
+    Ok(done.is_ok().then_some(out))
+}
+
+fn filter(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let out = kept(heap, args, true)?;
+    heap.allocated(BODY);
+    Ok(out.map_or(NOT_FOR_ME, |out| Value::seq_from(out, eager::item_shape(&args[1]))))
+}
+
+fn filterv(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let out = kept(heap, args, true)?;
+    Ok(out.map_or(NOT_FOR_ME, |out| Value::vector_from(out, eager::item_shape(&args[1]))))
+}
+
+fn remove(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let out = kept(heap, args, false)?;
+    heap.allocated(BODY);
+    Ok(out.map_or(NOT_FOR_ME, |out| Value::seq_from(out, eager::item_shape(&args[1]))))
+}
+
+fn keep(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let Some(mut out) = mapped(heap, args)? else { return Ok(NOT_FOR_ME) };
+    out.retain(|item| !item.is_nil());
+    heap.allocated(BODY);
+    Ok(Value::seq(out))
+}
+
+fn some(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let Some((mut known, walk)) = known(heap, args)? else { return Ok(NOT_FOR_ME) };
+    let mut found = Value::Nil;
+    let done = walk.each(0, |item| {
+        let value = known.apply(heap, item)?;
+        if value.truthy() {
+            found = value.into_owned();
+            return Ok(false);
+        }
+        Ok(true)
+    });
+    Ok(if done.is_ok() { found } else { NOT_FOR_ME })
+}
+
+fn every(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let Some((mut known, walk)) = known(heap, args)? else { return Ok(NOT_FOR_ME) };
+    let mut all = true;
+    let done = walk.each(0, |item| {
+        all = known.test(heap, item)?;
+        Ok(all)
+    });
+    Ok(if done.is_ok() { Value::Bool(all) } else { NOT_FOR_ME })
+}
+
+fn group_by(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let Some((mut known, walk)) = known(heap, args)? else { return Ok(NOT_FOR_ME) };
+    heap.reserve_values(walk.len() * 2)?;
+    let mut groups: Table<Vec<Value>> = Table::default();
+    let done = walk.each(0, |item| {
+        let key = known.apply(heap, item)?;
+        heap.realised(&key)?;
+        match groups.get_mut(&key) {
+            Some(group) => group.push(item.clone()),
+            None => {
+                let key = key.into_owned();
+                heap.allocated(2 * BODY);
+                groups.insert(key, vec![item.clone()]);
+            }
+        }
+        Ok(true)
+    });
+    if done.is_err() {
+        return Ok(NOT_FOR_ME);
+    }
+    let shape = eager::item_shape(&args[1]);
+    Ok(Value::map(groups.map_values(|group| Value::vector_from(group, shape))))
+}
+
+/// `(into to (map f) from)` is `(into to (map f from))`.
+fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let [to, Value::Fn(xform), from] = &args else { return Ok(NOT_FOR_ME) };
+    if !matches!(to, Value::Map(_) | Value::Vec(_) | Value::Set(_) | Value::Nil)
+        || !is_core(xform.unit.id)
+        || xform.unit.function_name(xform.func) != Some("map-xform")
+    {
+        return Ok(NOT_FOR_ME);
+    }
+    let Some(function) = xform.captures.first().cloned() else { return Ok(NOT_FOR_ME) };
+    let Some(items) = mapped(heap, &[function, from.clone()])? else { return Ok(NOT_FOR_ME) };
+    let mut call = [std::mem::take(&mut args[0]), Value::vector(items)];
+    let done = eager::into(heap, &mut call);
+    if let Err(signal) = &done {
+        // Whatever is wrong, the function finds it again.
+        args[0] = std::mem::take(&mut call[0]);
+        if signal.runs_again() || args[0].is_nil() {
+            return done;
+        }
+        return Ok(NOT_FOR_ME);
+    }
+    done
+}
+
+fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let (function, init, coll) = match &args[..] {
+        [function, coll] => (function, None, coll),
+        [function, init, coll] => (function, Some(init.clone()), coll),
+        _ => return Ok(NOT_FOR_ME),
+    };
+    // A lazy sequence is better folded as it is made.
+    if !matches!(coll, Value::Vec(_) | Value::Seq(_) | Value::Range(_)) {
+        return Ok(NOT_FOR_ME);
+    }
+    let Some(mut fold) = Fold::of(heap, function, coll) else { return Ok(NOT_FOR_ME) };
+    let walk = Walk::over(heap, coll)?;
+    let (from, init) = match (init, &walk) {
+        (Some(init), _) => (0, init),
+        (None, Walk::Range(range)) => (1, Value::Int(range.start)),
+        (None, Walk::Items(items)) => match items.first() {
+            Some(first) => (1, first.clone()),
+            None => return Ok(NOT_FOR_ME),
+        },
+    };
+    Ok(fold.over(heap, init, &walk, from).unwrap_or(NOT_FOR_ME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::check;
+    use super::super::{Run, registry};
+    use super::*;
+
+    #[test]
+    fn shortcuts_are_named_after_core_functions() {
+        for (name, _) in SHORTCUTS {
+            let id = registry().qualified(name).unwrap_or_else(|| panic!("{name} is not declared"));
+            assert!(matches!(registry().get(id).run, Run::Core(_)), "{name} is not in the core library");
+        }
+    }
+
+    #[test]
+    fn functions_that_natives_know_give_what_calls_give() {
+        check(&[
+            ("(map :a [{:a 1} {\"a\" 2} nil 5 {:b 1} (sorted-map :a 3)])", "(1 2 nil nil nil 3)"),
+            ("(mapv (juxt :a :b) [{:b 2 :a 1} {}])", "[[1 2] [nil nil]]"),
+            ("(mapv (juxt :a :b :c) [{:b 2 :a 1}])", "[[1 2 nil]]"),
+            ("(mapv (juxt :a count) [{:b 2 :a 1}])", "[[1 2]]"),
+            ("(mapv (juxt identity (juxt :a)) [{:a 1}])", "[[{:a 1} [1]]]"),
+            ("(map (juxt :a inc) [])", "()"),
+            ("(map inc [1 2.5])", "(2 3.5)"),
+            ("(map inc #{1})", "(2)"),
+            ("(map inc (range 3))", "(1 2 3)"),
+            ("(map val {:a 1})", "(1)"),
+            ("(map {1 :x} [1 2])", "(:x nil)"),
+            ("(map inc [9223372036854775807])", "(9223372036854775808)"),
+            ("(vec (take 2 (map inc (range))))", "[1 2]"),
+            ("(filter #{1 nil} [1 2 nil 1])", "(1 1)"),
+            ("(filter :ok [{:ok 1} {:ok false} {}])", "({:ok 1})"),
+            ("(filter odd? (range 5))", "(1 3)"),
+            ("(remove even? [1 2 3])", "(1 3)"),
+            ("(remove :a [{:a 1} {}])", "({})"),
+            ("(keep :a [{:a 1} {} {:a false}])", "(1 false)"),
+            ("(some :a [{} {:a 1}])", "1"),
+            ("(some #{3} [1 2])", "nil"),
+            ("(every? even? [2 4])", "true"),
+            ("(every? even? [2 3])", "false"),
+            ("(every? even? [])", "true"),
+            ("(filterv :a (map identity [{:a 1}]))", "[{:a 1}]"),
+            ("(group-by :k [{:k 1 :v 1} {:k 2} {:k 1 :v 2}])", "{1 [{:k 1, :v 1} {:k 1, :v 2}], 2 [{:k 2}]}"),
+            ("(group-by (juxt :a :b) [{:a 1} {:a 1 :b nil}])", "{[1 nil] [{:a 1} {:a 1, :b nil}]}"),
+            ("(group-by count [\"a\" [1 2] \"b\"])", "{1 [\"a\" \"b\"], 2 [[1 2]]}"),
+            ("(map inc [1 nil])", "error: type_error"),
+            ("(into {} (map (juxt :id identity)) [{:id 1}])", "{1 {:id 1}}"),
+            ("(into [0] (map inc) [1 2])", "[0 2 3]"),
+            ("(into {} (map inc) [1])", "error: type_error"),
+            ("(let [m {:a 1}] [(into m (map (juxt :k :v)) [{:k 2 :v 3}]) m])", "[{:a 1, 2 3} {:a 1}]"),
+        ]);
+    }
+
+    #[test]
+    fn folds_give_what_calls_give() {
+        check(&[
+            ("(reduce + [1 2.5 9223372036854775807])", "9.223372036854776E18"),
+            ("(reduce + 9223372036854775807 [1])", "9223372036854775808"),
+            ("(reduce + [9223372036854775807 1 1])", "9223372036854775809"),
+            ("(reduce + (range 5))", "10"),
+            ("(reduce + 1.5 (range 5))", "11.5"),
+            ("(reduce * (range 1 25))", "620448401733239439360000"),
+            ("(reduce max [3 9 2])", "9"),
+            ("(reduce - 10 [1 2])", "7"),
+            ("(reduce + [])", "0"),
+            ("(reduce + [nil])", "nil"),
+            ("(reduce + 1 [:a])", "error: type_error"),
+            ("(reduce + (map :n [{:n 1} {:n 2}]))", "3"),
+            ("(reduce (fn [sum x] (+ sum (* 2 x))) 0 (range 20))", "380"),
+            ("(reduce (fn [best x] (if (> x best) x best)) (mapv #(mod (* 7 %) 13) (range 20)))", "12"),
+            ("(reduce (fn [sum x] (if (> x 3) (reduced sum) (+ sum x))) 0 (range 20))", "6"),
+            ("(reduce (fn [m x] (assoc m x (inc x))) {} (range 2))", "{0 1, 1 2}"),
+        ]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Tool calls as a host sees them that answers without JSON: what the machine holds, in place.
+
+use super::{Call, Machine, Pending, Signal};
+use crate::error::Error;
+use crate::interchange::to_json;
+use crate::names::Names;
+use crate::value::Value;
+use crate::value::extent::extent;
+
+/// What the host must do next; [`Step`](super::Step) without the calls.
+#[derive(Debug)]
+pub enum Pause {
+    /// The program is over; [`Machine::value`] has its value.
+    Done(Signal),
+    /// The program waits for calls: [`Machine::asked`] shows those that are new.
+    Calls,
+    /// The program failed; definitions are as before it ran.
+    Failed(Error),
+    /// The slice of fuel is used up; run it again.
+    Yield,
+}
+
+/// A tool call that waits for its answer, as the machine holds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'m> {
+    call: &'m Pending,
+    names: &'m Names,
+}
+
+impl Pending {
+    /// The call as the host sees it.
+    pub(super) fn shown<'m>(&'m self, names: &'m Names) -> Asked<'m> {
+        Asked { call: self, names }
+    }
+}
+
+impl<'m> Asked<'m> {
+    /// Its number, for the answer.
+    pub fn id(&self) -> u64 {
+        self.call.id
+    }
+
+    /// The tool.
+    pub fn tool(&self) -> &'m str {
+        self.names.text(self.call.tool)
+    }
+
+    /// The argument with a name.
+    pub fn arg(&self, name: &str) -> Option<&'m Value> {
+        let Value::Map(body) = &self.call.args else { return None };
+        let named = |key: &Value| match key {
+            Value::Kw(key) => self.names.text(*key) == name,
+            key => key.as_str() == Some(name),
+        };
+        body.table.iter().find(|(key, _)| named(key)).map(|(_, value)| value)
+    }
+
+    /// The call with its arguments as JSON.
+    pub fn call(&self) -> Call {
+        Call { id: self.id(), tool: self.tool().to_owned(), args: to_json(&self.call.args, self.names) }
+    }
+}
+
+impl Machine {
+    /// Answers a tool call with a value: numbers, texts, and collections of them. Keywords are names of
+    /// this machine. Like other answers it must fit the memory that is left.
+    pub fn answer_value(&mut self, id: u64, value: Value) -> Result<(), Error> {
+        if !value.is_plain() {
+            let bytes = extent(&value, &self.heap.names, self.heap.limits.memory);
+            self.fitted(|heap| heap.take_room(bytes).map(|()| Value::Nil))?;
+        }
+        self.resume_with(id, Ok(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+
+    #[test]
+    fn calls_are_seen_and_answered_without_json() {
+        let mut machine = Machine::new(Limits::default());
+        machine.set_tools(["add".to_owned()]);
+        machine.load("(tool/add {:a 1 :b-c (tool/add {:a 40 :b-c 1})})").expect("it compiles");
+        for (number, answer) in [(1, 41), (2, 42)] {
+            assert!(matches!(machine.run_native(u64::MAX), Pause::Calls));
+            let asked = machine.asked().expect("it waits");
+            assert_eq!((asked.id(), asked.tool()), (number, "add"));
+            let [a, b] = ["a", "b_c"].map(|name| asked.arg(name).and_then(Value::as_i64));
+            assert_eq!(a.zip(b).map(|(a, b)| a + b), Some(answer));
+            assert!(asked.arg("c").is_none());
+            assert_eq!(asked.call().args, serde_json::json!({"a": a, "b_c": b}));
+            assert!(machine.asked().is_none(), "it is handed out once");
+            machine.answer_value(number, Value::Int(answer)).expect("it waits");
+        }
+        assert!(matches!(machine.run_native(u64::MAX), Pause::Done(Signal::Value)));
+        assert_eq!(machine.value(), "42");
+    }
+
+    #[test]
+    fn arguments_are_the_same_whether_or_not_they_were_objects_already() {
+        let mut machine = Machine::new(Limits::default());
+        machine.set_tools(["t".to_owned()]);
+        let programs = [
+            "(tool/t {:a 1 :b \"x\" :n nil})",
+            "(tool/t {\"a\" 1 :b :x :n nil})",
+            "(tool/t :a 1 :b \"x\" :n nil)",
+        ];
+        let mut used = Vec::new();
+        for program in programs {
+            machine.load(program).expect("it compiles");
+            assert!(matches!(machine.run_native(u64::MAX), Pause::Calls));
+            let call = machine.asked().expect("it waits").call();
+            assert_eq!(call.args, serde_json::json!({"a": 1, "b": "x", "n": null}), "{program}");
+            used.push(call.id);
+        }
+        assert_eq!(used, [1, 1, 1]);
+    }
+}
