@@ -4,6 +4,7 @@
 //! medians over the passes. See README.md for the options.
 
 mod alloc;
+mod count;
 mod data;
 mod engines;
 mod extras;
@@ -96,7 +97,11 @@ fn main() -> ExitCode {
 
 /// Measures and prints; gives how many engines failed or answered differently.
 fn run() -> Result<usize> {
-    let options = Options::parse(std::env::args().skip(1))?;
+    let mut args = std::env::args().skip(1).peekable();
+    if args.next_if_eq("--count").is_some() {
+        return count::run(args).map(|()| 0);
+    }
+    let options = Options::parse(args)?;
     let wanted = |name: &str| options.engines.is_empty() || options.engines.contains(&name.to_lowercase());
     let mut engines = engines::all(wanted);
     let chosen: Vec<&Workload> = ALL.iter().filter(|workload| options.wants(workload.id)).collect();

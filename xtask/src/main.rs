@@ -2,6 +2,7 @@
 //! declarations in the code.
 
 mod builds;
+mod counts;
 mod coverage;
 mod limits;
 mod reference;
@@ -13,11 +14,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask <command>
-  ci            everything a change must pass: format, lints, tidiness, generated files, tests
+  ci            everything a change must pass: format, lints, tidiness, generated files, tests, counts
   generate      write docs/functions.md, docs/limits.md and docs/coverage.md from the declarations
   check         fail if a generated file is out of date
   compare       debug and release builds do the same with every program of the corpora
-  sanitize      so does a build with the address sanitizer, which finds nothing";
+  sanitize      so does a build with the address sanitizer, which finds nothing
+  counts        fail if a workload takes other numbers of instructions than bench/counts.txt says
+                --write: record them; --growth: at larger sizes; --meters: without limits";
 
 fn main() -> Result<()> {
     let command = std::env::args().nth(1).unwrap_or_default();
@@ -31,6 +34,7 @@ fn main() -> Result<()> {
         "check" => check(),
         "compare" => builds::compare(),
         "sanitize" => builds::sanitize(),
+        "counts" => counts::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => bail!("{USAGE}"),
     }
 }
@@ -68,10 +72,12 @@ fn ci() -> Result<()> {
     let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
     if nextest.is_ok_and(|output| output.status.success()) {
         step("tests", "cargo", &["nextest", "run", "--workspace", "--no-fail-fast"])?;
-        step("documentation tests", "cargo", &["test", "--workspace", "--doc", "--quiet"])
+        step("documentation tests", "cargo", &["test", "--workspace", "--doc", "--quiet"])?;
     } else {
-        step("tests", "cargo", &["test", "--workspace", "--no-fail-fast"])
+        step("tests", "cargo", &["test", "--workspace", "--no-fail-fast"])?;
     }
+    eprintln!("== instruction counts");
+    counts::run(&root(), &[])
 }
 
 fn step(name: &str, program: &str, args: &[&str]) -> Result<()> {

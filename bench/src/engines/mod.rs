@@ -228,9 +228,14 @@ impl<E: Engine> Peer for InProcess<E> {
     }
 }
 
+/// Our own engine.
+pub fn ours() -> Box<dyn Peer> {
+    InProcess::<ours::Ours>::boxed()
+}
+
 /// The engines of this build and this computer that are wanted, ours first in any case.
 pub fn all(wanted: impl Fn(&str) -> bool) -> Vec<Box<dyn Peer>> {
-    let mut all = vec![InProcess::<ours::Ours>::boxed()];
+    let mut all = vec![ours()];
     #[cfg(any(feature = "lua", feature = "luajit"))]
     all.push(InProcess::<lua::Lua>::boxed());
     #[cfg(feature = "starlark")]
