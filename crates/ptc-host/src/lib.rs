@@ -76,8 +76,3 @@ pub use program::{Data, Outcome, Program, Ran, now_ms};
 pub use ptc_lisp::machine::{Answer, Signal};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
 pub use tools::{IntoAnswer, Tool, Tools};
-
-/// The examples of the README, which run as tests.
-#[cfg(all(doctest, feature = "tokio"))]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

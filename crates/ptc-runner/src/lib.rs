@@ -70,3 +70,13 @@ pub async fn resume(
 ) -> Step {
     drive::drive(agent.into(), options, Begin::Saved(bytes), around).await.0
 }
+
+/// The examples of the README and of the guide to agents, which run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../../docs/agents.md")]
+    struct Agents;
+}
