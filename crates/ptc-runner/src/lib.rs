@@ -36,13 +36,16 @@
 
 mod blocking;
 mod chat;
+mod command;
 mod compose;
 mod drive;
+mod file;
 
 pub use blocking::run_blocking;
 pub use chat::Chat;
 pub use compose::{Chained, compile, delegate, execute, run_all, then};
 pub use drive::{Checkpoint, Resolver, Subscriber, Surroundings};
+pub use file::{FileError, parse_agent, read_agent};
 pub use ptc_agent::typed::tool;
 pub use ptc_agent::*;
 

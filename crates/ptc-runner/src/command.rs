@@ -1,0 +1,74 @@
+//! Commands as tools: the arguments come on standard input as JSON, what the command prints is the result.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use ptc_agent::Tool;
+use serde_json::Value as Json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+
+/// Bytes of output that are read.
+const MAX_OUTPUT: u64 = 16 << 20;
+
+/// Bytes of complaints that an error repeats.
+const MAX_COMPLAINT: usize = 2_000;
+
+/// A command as a tool. It runs in the folder of the file that names it, without a shell, and ends with the
+/// call.
+pub(crate) fn tool(name: &str, words: Vec<String>, folder: &Path) -> Result<Tool, String> {
+    if words.first().is_none_or(|program| program.trim().is_empty()) {
+        return Err("command must name a program: command = [\"./tool.sh\", \"argument\"]".to_owned());
+    }
+    let (words, folder) = (Arc::new(words), Arc::new(folder.to_owned()));
+    Ok(Tool::future(name, move |args: Json| {
+        let (words, folder) = (words.clone(), folder.clone());
+        async move { run(&words, &folder, &args).await }
+    }))
+}
+
+async fn run(words: &[String], folder: &Path, args: &Json) -> Result<Json, String> {
+    let program = &words[0];
+    // A path is meant from the folder of the file, a bare name from the search path.
+    let found = if program.contains('/') { folder.join(program).into_os_string() } else { program.into() };
+    let mut child = Command::new(found)
+        .args(&words[1..])
+        .current_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| format!("cannot start `{program}`: {error}"))?;
+    let (input, output, complaints) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let text = args.to_string();
+    let write = async move {
+        if let Some(mut input) = input {
+            // A command that does not read its input may be done with it already.
+            let _ = input.write_all(text.as_bytes()).await;
+        }
+    };
+    let ((), printed, complained) = tokio::join!(write, read(output, MAX_OUTPUT), read(complaints, 64 << 10));
+    let status = child.wait().await.map_err(|error| format!("`{program}`: {error}"))?;
+    let complained = String::from_utf8_lossy(&complained?).trim().to_owned();
+    if !status.success() {
+        let end = complained.char_indices().nth(MAX_COMPLAINT).map_or(complained.len(), |(at, _)| at);
+        return Err(format!("`{program}` ended with {status}: {}", &complained[..end]));
+    }
+    let printed = printed?;
+    if printed.len() as u64 > MAX_OUTPUT {
+        return Err(format!("`{program}` printed more than {MAX_OUTPUT} bytes"));
+    }
+    let text =
+        String::from_utf8(printed).map_err(|_| format!("`{program}` printed something that is no text"))?;
+    Ok(serde_json::from_str(&text).unwrap_or_else(|_| Json::from(text.trim_end_matches('\n'))))
+}
+
+async fn read(from: Option<impl tokio::io::AsyncRead + Unpin>, limit: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        from.take(limit + 1).read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
+    }
+    Ok(bytes)
+}
