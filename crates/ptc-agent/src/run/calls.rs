@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::children::{self, Birth};
 use super::node::{Node, State};
-use super::{Asked, Shared, What};
+use super::{Asked, Shared, What, text};
 use crate::budget::Unit;
 use crate::cache::{CacheKey, json_bytes};
 use crate::step::CallRecord;
@@ -34,6 +34,8 @@ pub(crate) struct Slot {
     pub record: CallRecord,
     pub key: Option<CacheKey>,
     pub result: Option<ToolResult>,
+    /// What the model sees in place of a result that is kept for programs.
+    pub preview: Option<String>,
     /// Not started yet: calls that change the world wait for those before them.
     pub held: bool,
 }
@@ -66,7 +68,7 @@ impl Batch {
 pub(super) fn slot(id: u64, native_id: &str, name: &str, args: &Json, now: u64) -> Slot {
     let record =
         CallRecord { name: name.to_owned(), args: args.clone(), timestamp: now, ..CallRecord::default() };
-    Slot { id, native_id: native_id.to_owned(), record, key: None, result: None, held: true }
+    Slot { id, native_id: native_id.to_owned(), record, key: None, result: None, preview: None, held: true }
 }
 
 /// Starts a call of a batch. It may be answered at once.
@@ -92,12 +94,12 @@ pub(super) fn start(
     };
     if shares_cache(node, &tool, layer) {
         let key = CacheKey::new(&name, &args);
-        if let Some(entry) = node.cache.get(&key) {
-            let result = entry.result.clone();
+        let found = node.cache.get(&key).map(|entry| entry.result.clone());
+        slot.key = Some(key);
+        if let Some(result) = found {
             slot.record.cached = true;
             return finish(node, shared, slot, layer, Ok(result));
         }
-        slot.key = Some(key);
     }
     if let Err(stop) = shared.budget.spend(node.account, Unit::Calls, 1) {
         let message = format!("the {} tool calls of this run are used up", stop.limit);
@@ -174,7 +176,7 @@ pub(super) fn put_back(node: &mut Node, shared: &mut Shared, at: usize, slot: Sl
     }
 }
 
-/// Gives a call its result: into the record, the cache, the veil and the events.
+/// Gives a call its result: into the record, the cache, the veil, the preview and the events.
 pub(super) fn finish(
     node: &mut Node,
     shared: &mut Shared,
@@ -182,43 +184,54 @@ pub(super) fn finish(
     layer: Layer,
     result: ToolResult,
 ) {
-    let record = &mut slot.record;
-    record.duration_ms = shared.now.saturating_sub(record.timestamp);
+    slot.record.duration_ms = shared.now.saturating_sub(slot.record.timestamp);
     let mut facts = json!({
-        "tool_name": record.name,
+        "tool_name": slot.record.name,
         "exposure_layer": if layer == Layer::Native { "native" } else { "ptc_lisp" },
-        "cached": record.cached,
+        "cached": slot.record.cached,
     });
     match &result {
-        Ok(value) => {
-            let bytes = usize::try_from(json_bytes(value)).unwrap_or(usize::MAX);
-            record.result_bytes = bytes;
-            record.result_truncated = bytes > RECORD_BYTES;
-            record.result = if record.result_truncated { shorten(value) } else { value.clone() };
-            if node.agent.options().firewall {
-                node.veil.learn(value);
-            }
-            if layer == Layer::Program {
-                node.book.usage.bytes_kept += bytes as u64;
-            }
-            if let (Some(key), false) = (&slot.key, record.cached) {
-                let stored = node.cache.insert(key.clone(), value.clone(), None);
-                facts["full_result_cached"] = json!(stored.kept);
-                facts["retained_bytes"] = json!(node.cache.bytes());
-            }
-            if let Some(key) = &slot.key {
-                facts["cache_key_hash"] = json!(key.hash());
-            }
-        }
+        Ok(value) => succeeded(node, shared, slot, layer, value, &mut facts),
         Err(message) => {
-            record.error = Some(message.clone());
+            slot.record.error = Some(message.clone());
             facts["error"] = json!(&*node.veil.cover(message));
         }
     }
-    let measured = json!({"duration_ms": record.duration_ms});
+    let measured = json!({"duration_ms": slot.record.duration_ms});
     slot.result = Some(result);
     shared.event(node, "tool.stop", measured.clone(), json!({"tool_name": facts["tool_name"]}));
     shared.event(node, "tool.call", measured, facts);
+}
+
+fn succeeded(
+    node: &mut Node,
+    shared: &mut Shared,
+    slot: &mut Slot,
+    layer: Layer,
+    value: &Json,
+    facts: &mut Json,
+) {
+    let record = &mut slot.record;
+    let bytes = usize::try_from(json_bytes(value)).unwrap_or(usize::MAX);
+    record.result_bytes = bytes;
+    record.result_truncated = bytes > RECORD_BYTES;
+    record.result = if record.result_truncated { shorten(value) } else { value.clone() };
+    facts["result_preview_truncated"] = json!(record.result_truncated);
+    if node.agent.options().firewall {
+        node.veil.learn(value);
+    }
+    if layer == Layer::Program {
+        node.book.usage.bytes_kept += bytes as u64;
+    }
+    let Some(key) = slot.key.clone() else { return };
+    let kept = record.cached || node.cache.insert(key.clone(), value.clone(), None).kept;
+    facts["full_result_cached"] = json!(kept);
+    facts["retained_bytes"] = json!(node.cache.bytes());
+    facts["cache_key_hash"] = json!(key.hash());
+    if layer == Layer::Native {
+        node.book.usage.bytes_kept += bytes as u64;
+        facts["result_preview_truncated"] = json!(text::give_preview(node, shared, slot, value, kept));
+    }
 }
 
 /// A long result as records keep it.

@@ -186,7 +186,9 @@ pub(super) fn depth_limit(agent: &Agent) -> u32 {
 /// The turns of an agent.
 pub(super) fn tally(agent: &Agent) -> Tally {
     let options = agent.options();
-    Tally { turn: 0, work_left: options.max_turns, retry_left: options.retry_turns, failures_in_row: 0 }
+    // Text agents correct answers within their turns.
+    let retry_left = if options.output == Output::Text { 0 } else { options.retry_turns };
+    Tally { turn: 0, work_left: options.max_turns, retry_left, failures_in_row: 0 }
 }
 
 /// What an agent and all below it may spend.

@@ -138,7 +138,6 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
     let progress = setup::progress(node, node.turn());
     let text = feedback::success(&eval::execution(node), &turn_info(node), &progress, &lens(node));
     node.messages.push(Message::user(text));
-    node.book.last_fail = Json::Null;
     let value = node.sandbox.result_json();
     node.close_turn(value, true);
     shared.turn_stop(node);

@@ -8,12 +8,13 @@ use serde_json::{Value as Json, json};
 use super::node::Node;
 use super::sandbox::Ended;
 use super::{Next, Shared, content};
-use crate::agent::MemoryStrategy;
+use crate::agent::{MemoryStrategy, Mode};
+use crate::cache::{evictions_note, json_bytes};
 use crate::feedback::{self, Execution};
 use crate::model::Message;
 use crate::reason::Reason;
 use crate::render::Reach;
-use crate::step::Fail;
+use crate::step::{CallRecord, Fail};
 
 /// The reason of a language error as runs report it.
 pub(super) fn reason(error: &ptc_lisp::Error) -> Reason {
@@ -115,14 +116,14 @@ pub(super) fn combined(node: &mut Node, shared: &mut Shared, id: &str, ended: En
             Err(Oversize::Strict(fail)) => {
                 let (body, _) =
                     error_body(node, &Fail::new(Reason::custom("memory_limit"), fail.message.clone()), None);
-                pair(node, id, &body);
+                answer(node, shared, id, &body);
                 node.close_failed(&fail);
                 shared.turn_stop(node);
                 return Next::Over(Err(fail));
             }
         },
     };
-    pair(node, id, &body);
+    answer(node, shared, id, &body);
     close(node, shared, outcome);
     Next::Turn
 }
@@ -132,7 +133,6 @@ pub(super) fn close(node: &mut Node, shared: &mut Shared, outcome: Result<(), Fa
     match outcome {
         Ok(()) => {
             content::commit_steps(node);
-            node.book.last_fail = Json::Null;
             let value = node.sandbox.result_json();
             node.close_turn(value, true);
         }
@@ -141,9 +141,43 @@ pub(super) fn close(node: &mut Node, shared: &mut Shared, outcome: Result<(), Fa
     shared.turn_stop(node);
 }
 
-/// The tool's message that answers a call.
-pub(super) fn pair(node: &mut Node, id: &str, body: &Json) {
+/// Answers a call that the model made: its message, the event, and in combined mode the record, beside
+/// those of native calls.
+pub(super) fn answer(node: &mut Node, shared: &mut Shared, id: &str, body: &Json) {
+    let body = with_evictions(node, body.clone());
+    let made = node.messages.iter().rev().flat_map(|message| &message.tool_calls).find(|call| call.id == id);
+    let (name, args) = made.map_or_else(Default::default, |call| (call.name.clone(), call.args.clone()));
+    let error = body.get("message").and_then(Json::as_str).map(str::to_owned);
+    let began = node.book.turn_began.max(node.sandbox.since);
+    let duration_ms = shared.now.saturating_sub(began);
+    let mut facts = json!({"tool_name": name, "exposure_layer": "native", "cached": false});
+    if let Some(error) = &error {
+        facts["error"] = json!(error);
+    }
+    shared.event(node, "tool.call", json!({"duration_ms": duration_ms}), facts);
     node.messages.push(Message::tool(id, body.to_string()));
+    if node.agent.mode() == Mode::Combined {
+        let result_bytes = usize::try_from(json_bytes(&body)).unwrap_or(usize::MAX);
+        let record = CallRecord {
+            name,
+            args,
+            error,
+            timestamp: began,
+            duration_ms,
+            result_bytes,
+            ..CallRecord::default()
+        };
+        node.book.calls.push(CallRecord { result: body, ..record });
+    }
+}
+
+/// An answer, with a word about results that the cache had to drop.
+pub(super) fn with_evictions(node: &mut Node, mut body: Json) -> Json {
+    let gone = node.cache.take_evictions();
+    if let Some(note) = evictions_note(&gone, node.agent.options().firewall) {
+        body["evicted"] = json!(&*node.veil.cover(&note));
+    }
+    body
 }
 
 pub(super) fn success_body(node: &Node) -> Json {

@@ -24,7 +24,7 @@ pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result
         return Some(Err(Fail::new(Reason::CONSECUTIVE_FAILURES, message)));
     }
     if node.book.tally.is_exhausted() {
-        let (turns, retries) = (options.max_turns, options.retry_turns);
+        let (turns, retries) = (options.max_turns, super::children::tally(&node.agent).retry_left);
         if let Some(value) = fallback(node) {
             return Some(Ok(value));
         }

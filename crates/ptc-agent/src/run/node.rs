@@ -188,6 +188,9 @@ impl Node {
         let mut turn = std::mem::take(&mut self.book.draft);
         turn.result = result;
         turn.success = success;
+        if success {
+            self.book.last_fail = Json::Null;
+        }
         turn.memory = self.sandbox.memory_json();
         self.book.tally.failures_in_row = if success { 0 } else { self.book.tally.failures_in_row + 1 };
         self.book.turns.push(turn);

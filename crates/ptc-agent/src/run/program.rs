@@ -11,7 +11,7 @@ use super::children::Birth;
 use super::node::{After, Node, State};
 use super::sandbox::{Ended, Setup};
 use super::{Next, Shared, program_ended};
-use crate::agent::MemoryStrategy;
+use crate::agent::{MemoryStrategy, Mode};
 use crate::budget::{Standing, Unit, remaining_map};
 use crate::model::Tokens;
 use crate::tool::{Expose, Visibility};
@@ -22,7 +22,9 @@ const SLICE: u64 = 100_000;
 /// Loads a program and makes it the one that runs.
 pub(super) fn begin(node: &mut Node, shared: &mut Shared, source: &str, after: After) -> Next {
     node.book.draft.program = Some(source.to_owned());
-    node.book.calls.clear();
+    if node.agent.mode() != Mode::Combined {
+        node.book.calls.clear();
+    }
     node.book.prints.clear();
     match load(node, shared, source) {
         Ok(()) => {
@@ -175,7 +177,9 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
             Err(message) => Answer::Raise(tool_error(&slot.record.name, &message)),
         };
         node.book.draft.tool_calls.push(slot.record.clone());
-        node.book.calls.push(slot.record);
+        if node.agent.mode() != Mode::Combined {
+            node.book.calls.push(slot.record);
+        }
         if let Err(error) = node.sandbox.answer(slot.id, answer) {
             refused = refused.or(Some(error));
         }

@@ -12,8 +12,7 @@ use super::node::{Node, State};
 use super::tool_call::{evaluate, final_answer, unknown_tool, with_ids};
 use super::{Next, Shared, content, eval, setup};
 use crate::agent::Mode;
-use crate::cache::evictions_note;
-use crate::feedback;
+use crate::feedback::{self, TurnInfo};
 use crate::model::{Message, Output, Reply, Request, ToolCall, ToolSchema};
 use crate::preview::{self, PreviewError, PreviewKind, ResultOf};
 use crate::prompt::{self, EvalProfile, NameMap, TextVariant, ToolLine};
@@ -99,7 +98,7 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply, born: &mu
         if let Some(fail) = fault {
             for call in &calls {
                 let body = feedback::protocol_error(fail.reason.as_str(), &fail.message, false);
-                eval::pair(node, &call.id, &body);
+                eval::answer(node, shared, &call.id, &body);
             }
             node.close_failed(&fail);
             shared.turn_stop(node);
@@ -131,9 +130,8 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
             _ => None,
         };
         if let Some(message) = refused {
-            slot.record.error = Some(message.clone());
-            slot.result = Some(Err(message));
             slot.held = false;
+            calls::finish(node, shared, &mut slot, Layer::Native, Err(message));
         }
         all_read &= found.is_none_or(|tool| tool.effect == Effect::Read);
         batch.slots.push(slot);
@@ -177,7 +175,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
     let State::Native(batch) = std::mem::replace(&mut node.state, State::Between) else { return Next::Wait };
     let mut failed = None;
     for slot in &batch.slots {
-        let body = told(node, shared, slot);
+        let body = told(node, slot);
         let body = node.veil.cover(&body).into_owned();
         node.messages.push(Message::tool(slot.native_id.clone(), body));
         if let Some(Err(message)) = &slot.result {
@@ -196,39 +194,44 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
 }
 
 /// The text that answers a native call.
-fn told(node: &mut Node, shared: &mut Shared, slot: &Slot) -> String {
+fn told(node: &Node, slot: &Slot) -> String {
     let name = &slot.record.name;
+    let is_known = native_tools(node).iter().any(|tool| tool.name == *name);
     match slot.result.as_ref().unwrap_or(&Ok(Json::Null)) {
-        Ok(value) => shown(node, shared, slot, value),
-        Err(message) if node.agent.mode() == Mode::Combined && !node.agent.tools().contains_key(name) => {
+        Ok(value) => slot
+            .preview
+            .clone()
+            .unwrap_or_else(|| render::masked_json(value, node.agent.options().firewall).to_string()),
+        Err(message) if node.agent.mode() == Mode::Combined && !is_known => {
             feedback::protocol_error(Reason::UNKNOWN_TOOL.as_str(), message, false).to_string()
         }
-        Err(message) if node.agent.tools().contains_key(name) => {
+        Err(message) if is_known => {
             json!({"error": message, "tool": name, "args_received": slot.record.args}).to_string()
         }
         Err(message) => json!({"error": message}).to_string(),
     }
 }
 
-/// A native result as the model sees it: itself, or a preview where the whole is kept for programs.
-fn shown(node: &mut Node, shared: &mut Shared, slot: &Slot, value: &Json) -> String {
+/// Makes the preview that stands for a native result which is kept for programs; true if it leaves out
+/// something.
+pub(super) fn give_preview(
+    node: &mut Node,
+    shared: &mut Shared,
+    slot: &mut Slot,
+    value: &Json,
+    cached: bool,
+) -> bool {
+    let Some(tool) = node.agent.tools().get(&slot.record.name).cloned() else { return false };
     let firewall = node.agent.options().firewall;
-    let tool = node.agent.tools().get(&slot.record.name).cloned();
-    if let (Some(tool), Some(key)) = (&tool, &slot.key)
-        && calls::bridges(node, tool)
-    {
-        let cached = slot.record.cached || node.cache.peek(key).is_some();
-        let of = ResultOf { tool: &tool.name, args: &slot.record.args, result: value, cached, firewall };
-        let made = preview::preview(&of, &preview_kind(tool, value));
-        if let Some(warning) = made.warning {
-            node.book.warnings.push(warning.to_string());
-            let facts = json!({"tool_name": tool.name, "category": warning.category});
-            shared.event(node, "preview.fallback", json!({}), facts);
-        }
-        node.book.usage.bytes_kept += slot.record.result_bytes as u64;
-        return with_evictions(node, made.json);
+    let of = ResultOf { tool: &tool.name, args: &slot.record.args, result: value, cached, firewall };
+    let made = preview::preview(&of, &preview_kind(&tool, value));
+    if let Some(warning) = made.warning {
+        node.book.warnings.push(warning.to_string());
+        let facts = json!({"tool_name": tool.name, "category": warning.category});
+        shared.event(node, "preview.fallback", json!({}), facts);
     }
-    render::masked_json(value, firewall).to_string()
+    slot.preview = Some(eval::with_evictions(node, made.json).to_string());
+    made.truncated
 }
 
 /// How the result of a tool is shown. The host's function runs here; what it breaks stays here.
@@ -243,21 +246,13 @@ fn preview_kind(tool: &Tool, value: &Json) -> PreviewKind {
     }
 }
 
-/// A preview, with a word about results that the cache had to drop.
-fn with_evictions(node: &mut Node, mut body: Json) -> String {
-    let gone = node.cache.take_evictions();
-    if let Some(note) = evictions_note(&gone, node.agent.options().firewall) {
-        body["evicted"] = json!(note);
-    }
-    body.to_string()
-}
-
 /// A reply without calls: the answer, or a word about what is wrong with it.
 fn finals(node: &mut Node, shared: &mut Shared, text: String) -> Next {
     let last = node.book.tally.is_exhausted();
     // Plain text may be empty.
     if variant(node) != TextVariant::Plain && text.trim().is_empty() {
-        let told = feedback::empty_reply(&content::turn_info(node), &content::lens(node));
+        // What is said of turns left speaks of programs.
+        let told = feedback::empty_reply(&TurnInfo::default(), &content::lens(node));
         let fail = Fail::new(Reason::EMPTY_RESPONSE, "the reply is empty");
         return again(node, shared, text, fail, told, last);
     }

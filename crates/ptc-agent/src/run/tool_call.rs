@@ -75,7 +75,7 @@ pub(super) fn evaluate(node: &mut Node, shared: &mut Shared, call: &ToolCall) ->
         Err(message) => {
             let fail = Fail::new(Reason::ARGS_ERROR, message.to_string());
             let (body, _) = eval::error_body(node, &fail, None);
-            eval::pair(node, &call.id, &body);
+            eval::answer(node, shared, &call.id, &body);
             node.close_failed(&fail);
             shared.turn_stop(node);
             Next::Turn
@@ -87,7 +87,7 @@ pub(super) fn evaluate(node: &mut Node, shared: &mut Shared, call: &ToolCall) ->
 fn refuse(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], fail: Fail) -> Next {
     for call in calls {
         let body = feedback::protocol_error(fail.reason.as_str(), &fail.message, true);
-        eval::pair(node, &call.id, &body);
+        eval::answer(node, shared, &call.id, &body);
     }
     content::turn_failed(node, shared, &fail)
 }
@@ -160,7 +160,7 @@ pub(super) fn ended(node: &mut Node, shared: &mut Shared, id: &str, ended: Ended
             let shown = content::show_result(node, 500);
             let told = Fail::new(Reason::custom("fail"), fail.message.clone());
             let (body, _) = eval::error_body(node, &told, Some(shown));
-            eval::pair(node, id, &body);
+            eval::answer(node, shared, id, &body);
             node.close_failed(&fail);
             shared.turn_stop(node);
             Next::Over(Err(fail))
@@ -173,7 +173,7 @@ pub(super) fn ended(node: &mut Node, shared: &mut Shared, id: &str, ended: Ended
 
 fn answer_error(node: &mut Node, shared: &mut Shared, id: &str, fail: &Fail, result: Option<String>) {
     let (body, _) = eval::error_body(node, fail, result);
-    eval::pair(node, id, &body);
+    eval::answer(node, shared, id, &body);
     node.close_failed(fail);
     shared.turn_stop(node);
 }
@@ -182,7 +182,7 @@ fn returned(node: &mut Node, shared: &mut Shared, id: &str) -> Next {
     match content::answer(node, Reason::VALIDATION_ERROR) {
         Ok(value) => {
             let body = eval::success_body(node);
-            eval::pair(node, id, &body);
+            eval::answer(node, shared, id, &body);
             content::commit_steps(node);
             node.close_turn(value.clone(), true);
             shared.turn_stop(node);
@@ -194,7 +194,7 @@ fn returned(node: &mut Node, shared: &mut Shared, id: &str) -> Next {
             let fail = Fail { reason, ..rejected.fail };
             let told = Fail::new(Reason::RUNTIME_ERROR, rejected.feedback);
             let (body, _) = eval::error_body(node, &told, None);
-            eval::pair(node, id, &body);
+            eval::answer(node, shared, id, &body);
             node.close_failed(&fail);
             shared.turn_stop(node);
             if over { Next::Over(Err(fail)) } else { Next::Turn }
@@ -208,7 +208,7 @@ fn go_on(node: &mut Node, shared: &mut Shared, id: &str) -> Next {
         let fail =
             Fail::new(Reason::MUST_RETURN_MISSING, "the last turn ended without (return …) or (fail …)");
         let body = eval::success_body(node);
-        eval::pair(node, id, &body);
+        eval::answer(node, shared, id, &body);
         node.close_failed(&fail);
         shared.turn_stop(node);
         return Next::Over(Err(fail));
@@ -216,7 +216,7 @@ fn go_on(node: &mut Node, shared: &mut Shared, id: &str) -> Next {
     match eval::memory_checked(node) {
         Ok(()) => {
             let body = eval::success_body(node);
-            eval::pair(node, id, &body);
+            eval::answer(node, shared, id, &body);
             eval::close(node, shared, Ok(()));
             Next::Turn
         }

@@ -50,17 +50,21 @@ impl LlmTool {
             true => builder.output(Output::Text).max_turns(1),
             false => tools.into_iter().fold(builder, |builder, tool| builder.tool(tool)),
         };
-        let agent = Arc::new(builder.build()?);
+        Ok(Self::asking(builder.build()?))
+    }
+
+    /// The question that an agent asks.
+    pub(super) fn asking(agent: Agent) -> Self {
         let signature =
             agent.signature().cloned().unwrap_or_else(|| Signature::returning(ptc_signature::Type::Any));
-        Ok(LlmTool {
-            agent,
+        LlmTool {
+            agent: Arc::new(agent),
             signature,
             description: None,
             llm: None,
             response_template: None,
             validator: None,
-        })
+        }
     }
 
     /// With a description.
@@ -87,8 +91,8 @@ impl LlmTool {
         let template = template.into();
         ptc_signature::Template::parse(&template)
             .map_err(|error| BuildError::option("response_template", error.to_string()))?;
-        let agent = Agent::builder(self.agent.prompt()).signature(&self.json_contract(json_signature)?);
-        self.agent = Arc::new(agent.output(Output::Text).max_turns(1).build()?);
+        let contract = self.json_contract(json_signature)?;
+        self.agent = Arc::new(self.agent.rebuilt(|options| options.signature = Some(contract))?);
         self.response_template = Some(template);
         Ok(self)
     }

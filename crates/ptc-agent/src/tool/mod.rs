@@ -1,5 +1,6 @@
 //! Tools of an agent: what a model is told about them, who may call them, and what they run.
 
+mod config;
 mod function;
 mod judge;
 

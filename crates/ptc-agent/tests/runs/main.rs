@@ -1,4 +1,8 @@
 //! Runs of agents on scripted models: what is asked, what is answered, what comes of it.
 
+mod combined;
 mod content;
 mod support;
+mod text;
+mod tool_call;
+mod transcript;
