@@ -1,6 +1,7 @@
 //! The synchronous driver: asks a host for one thing after the other, on the calling thread. It is what tests
 //! use, and the shortest description of what any driver does.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -78,7 +79,8 @@ pub fn ask_model(llm: &Llm, request: &Arc<Request>) -> Result<Reply, ModelError>
     let late =
         || ModelError::new(ModelErrorKind::ConfigError, "this model is async; drive the run on a runtime");
     match llm {
-        Llm::Function(function) => function(request),
+        Llm::Function(function) => catch_unwind(AssertUnwindSafe(|| function(request)))
+            .unwrap_or_else(|_| Err("the model's function panicked".into())),
         Llm::Model(model) => at_once(model.reply(request.clone(), None)).unwrap_or_else(|| Err(late())),
         Llm::Named(name) => {
             let message = format!("llm_registry_required: nobody knows the model `{name}`");
@@ -87,8 +89,13 @@ pub fn ask_model(llm: &Llm, request: &Arc<Request>) -> Result<Reply, ModelError>
     }
 }
 
-/// The result of a tool that answers at once.
+/// The result of a tool that answers at once. One that panics has failed.
 pub fn call_function(tool: &Tool, args: Json) -> ToolResult {
+    catch_unwind(AssertUnwindSafe(|| called(tool, args)))
+        .unwrap_or_else(|_| Err("the tool's function panicked".to_owned()))
+}
+
+fn called(tool: &Tool, args: Json) -> ToolResult {
     let late = || Err("this tool is async; drive the run on a runtime".to_owned());
     match &tool.body {
         Body::Function(Function::Sync(function)) => function(args),

@@ -33,6 +33,8 @@ pub(crate) struct Birth {
     /// Its model in place of the caller's.
     pub llm: Option<Llm>,
     pub context: Json,
+    /// How long the call may take.
+    pub timeout_ms: Option<u64>,
 }
 
 /// The agent that a call starts.
@@ -44,7 +46,7 @@ pub(super) fn birth(node: &Node, tool: &Arc<Tool>, args: Json, slot: usize) -> R
         Body::Builtin(Builtin::LlmQuery) => (Origin::Query(args.clone()), without_control(&args)),
         _ => (Origin::Tool(tool.name.clone()), args),
     };
-    Ok(Birth { caller, origin, agent, llm, context })
+    Ok(Birth { caller, origin, agent, llm, context, timeout_ms: tool.timeout_ms })
 }
 
 /// The agent behind a tool, and the model bound to it.
@@ -137,7 +139,8 @@ pub(super) fn born(
             format!("agents may nest {depth_limit} levels deep, and this would be level {}", depth + 1),
         ));
     }
-    let own = options.mission_timeout_ms.map(|timeout| shared.now.saturating_add(timeout));
+    let timeout = options.mission_timeout_ms.into_iter().chain(birth.timeout_ms).min();
+    let own = timeout.map(|timeout| shared.now.saturating_add(timeout));
     let account = shared.budget.open(Some(parent.account), limits(&birth.agent).until(own));
     Ok(Node {
         id,

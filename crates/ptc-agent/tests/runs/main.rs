@@ -5,4 +5,5 @@ mod content;
 mod support;
 mod text;
 mod tool_call;
+mod tools;
 mod transcript;
