@@ -43,8 +43,8 @@ pub(crate) fn turn_info(info: &TurnInfo) -> String {
                 n => format!(" {n} more attempts follow only to correct a rejected value."),
             };
             format!(
-                "⚠️ Turn {turn}: last work turn. Do not call tools any more; end with (return value) or (fail \
-                 {{:reason … :message …}}) from what you have.{corrections}"
+                "⚠️ Turn {turn}: last work turn. No turn comes after it to look at what tools give; end it with \
+                 (return value) or (fail {{:reason … :message …}}).{corrections}"
             )
         }
         (work, retries) if retries > 0 => {

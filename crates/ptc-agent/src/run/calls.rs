@@ -1,6 +1,7 @@
 //! Calls of tools, from programs and from the model alike: checked, looked up in the cache, started, and
 //! gathered until all of a batch are there.
 
+use ptc_signature::keys;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -9,11 +10,16 @@ use super::node::{Node, State};
 use super::{Asked, Shared, What, text};
 use crate::budget::Unit;
 use crate::cache::{CacheKey, json_bytes};
+use crate::render::{self, Limits};
 use crate::step::CallRecord;
 use crate::tool::{Body, Builtin, Tool, ToolResult};
 
 /// Results longer than this are kept as a preview in records.
 const RECORD_BYTES: usize = 16_384;
+/// How much of arguments events show.
+const ARGS_CHARS: usize = 1_000;
+/// How much of a result events show.
+const RESULT_CHARS: usize = 2_000;
 
 /// Who calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,8 +93,8 @@ pub(super) fn start(
     let Some(tool) = node.agent.tools().get(&name).cloned() else {
         return finish(node, shared, slot, layer, Err(format!("there is no tool `{name}`")));
     };
-    shared.event(node, "tool.start", json!({}), json!({"tool_name": name}));
-    let args = match checked(node, &tool, slot) {
+    announce(node, shared, slot);
+    let args = match checked(node, &tool, slot, layer) {
         Ok(args) => args,
         Err(message) => return finish(node, shared, slot, layer, Err(message)),
     };
@@ -135,12 +141,30 @@ pub(super) fn bridges(node: &Node, tool: &Tool) -> bool {
         && node.agent.exposure(tool) == crate::tool::Expose::Both
 }
 
-/// Arguments as the tool's signature wants them; notes what was converted.
-fn checked(node: &Node, tool: &Tool, slot: &mut Slot) -> Result<Json, String> {
+/// Tells that a call begins.
+pub(super) fn announce(node: &Node, shared: &mut Shared, slot: &Slot) {
+    let args = summary(node, &slot.record.args, ARGS_CHARS);
+    shared.event(node, "tool.start", json!({}), json!({"tool_name": slot.record.name, "args": args}));
+}
+
+/// A value as events show it: bounded, nothing hidden in it.
+fn summary(node: &Node, value: &Json, chars: usize) -> String {
+    let text = render::brief_json(value, Limits { items: 50, chars }, node.agent.options().firewall);
+    node.veil.cover(&text).into_owned()
+}
+
+/// Arguments as one map, and as the tool's signature wants them; notes what was converted.
+fn checked(node: &Node, tool: &Tool, slot: &mut Slot, layer: Layer) -> Result<Json, String> {
     let args = match &slot.record.args {
         Json::Null => json!({}),
-        args => args.clone(),
+        Json::Object(_) if layer == Layer::Native => keys::snake_keys(slot.record.args.clone()),
+        Json::Object(_) => slot.record.args.clone(),
+        other => {
+            let given = render::brief_json(other, Limits::SAMPLE, node.agent.options().firewall);
+            return Err(format!("Tool validation errors:\n- arguments must be one map, got {given}"));
+        }
     };
+    slot.record.args.clone_from(&args);
     let Some(signature) = &tool.signature else { return Ok(args) };
     if matches!(tool.body, Body::Builtin(Builtin::LlmQuery)) {
         // Its parameters are those of the question.
@@ -199,7 +223,18 @@ pub(super) fn finish(
     }
     let measured = json!({"duration_ms": slot.record.duration_ms});
     slot.result = Some(result);
-    shared.event(node, "tool.stop", measured.clone(), json!({"tool_name": facts["tool_name"]}));
+    let mut ended = json!({"tool_name": facts["tool_name"]});
+    let name = match slot.result.as_ref() {
+        Some(Ok(value)) => {
+            ended["result"] = json!(summary(node, value, RESULT_CHARS));
+            "tool.stop"
+        }
+        _ => {
+            ended["error"] = facts["error"].clone();
+            "tool.exception"
+        }
+    };
+    shared.event(node, name, measured.clone(), ended);
     shared.event(node, "tool.call", measured, facts);
 }
 

@@ -81,7 +81,7 @@ pub(super) fn answer_schema(node: &Node) -> Option<Json> {
 
 /// Reads a reply: tool calls, or the answer.
 pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply, born: &mut Vec<Birth>) -> Next {
-    let calls = with_ids(reply.tool_calls);
+    let calls = with_ids(node, reply.tool_calls);
     let text = reply.content.unwrap_or_default();
     if calls.is_empty() {
         return finals(node, shared, text);
@@ -131,6 +131,7 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
         };
         if let Some(message) = refused {
             slot.held = false;
+            calls::announce(node, shared, &slot);
             calls::finish(node, shared, &mut slot, Layer::Native, Err(message));
         }
         all_read &= found.is_none_or(|tool| tool.effect == Effect::Read);

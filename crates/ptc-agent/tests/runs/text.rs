@@ -197,6 +197,37 @@ fn r5_12_several_calls_run_in_order_and_each_is_answered() {
 }
 
 #[test]
+fn r5_12_missing_ids_are_numbers_that_no_call_before_has() {
+    let twice = Reply::calls(vec![call("", "get_weather", json!({"city": "Oslo"}))]);
+    let mut script = Script::new([twice.clone(), twice, "done".into()]);
+    run(agent("x").tool(weather()).build().unwrap(), json!({}), &mut script);
+    let ids: Vec<&str> =
+        script.requests[2].messages.iter().filter_map(|message| message.tool_call_id.as_deref()).collect();
+    assert_eq!(ids, ["tc_1", "tc_2"]);
+}
+
+#[test]
+fn r7_35_native_arguments_are_one_map_with_names_in_underscores() {
+    let echo = || Tool::new("echo", |args| args);
+    for (args, told) in [
+        (json!({"customer-id": 7, "deep": {"a-b": 1}}), json!({"customer_id": 7, "deep": {"a_b": 1}})),
+        (Json::Null, json!({})),
+        (json!([1]), Json::Null),
+        (json!("x"), Json::Null),
+    ] {
+        let mut script = Script::new([Reply::calls(vec![call("e", "echo", args)]), "done".into()]);
+        run(agent("x").tool(echo()).build().unwrap(), json!({}), &mut script);
+        match told {
+            Json::Null => {
+                assert!(script.calls.is_empty());
+                assert!(answer(&script, 2)["error"].as_str().unwrap().contains("one map"));
+            }
+            told => assert_eq!(answer(&script, 2), told),
+        }
+    }
+}
+
+#[test]
 fn r5_13_q8_what_is_wrong_with_a_call_is_told() {
     let unreadable = ToolCall { args_error: Some("EOF".into()), ..call("w", "get_weather", json!({})) };
     for (made, error) in [

@@ -179,6 +179,31 @@ fn r4_7_r4_8_errors_have_one_of_few_reasons() {
 }
 
 #[test]
+fn r4_8_time_and_memory_have_their_own_reasons() {
+    let ask = ptc_agent::LlmTool::new("Hm", ":string").unwrap();
+    let agent = || agent().tool(Tool::llm("ask", ask.clone()));
+    let slow = agent().timeout_ms(100).build().unwrap();
+    let mut script =
+        Script { model_ms: 150, ..Script::new([eval("(tool/ask {})"), "late".into(), eval("(return 1)")]) };
+    assert_eq!(run(slow, json!({}), &mut script).value, json!(1));
+    assert_eq!(answer(&script, 3)["reason"], "timeout");
+    let small = agent().set("max_heap", &json!(20_000)).build().unwrap();
+    let mut script = Script::new([eval("(count (vec (range 1000000)))"), eval("(return 1)")]);
+    assert_eq!(run(small, json!({}), &mut script).value, json!(1));
+    assert_eq!(answer(&script, 2)["reason"], "memory_limit", "{}", script.told(2));
+}
+
+#[test]
+fn r4_15_a_provider_without_tool_calls_ends_the_run() {
+    let refused =
+        ptc_agent::model::ModelError::new(ptc_agent::model::ModelErrorKind::ClientError, "no tools here");
+    let mut script = Script::of([Err(refused)]);
+    let step = run(agent().build().unwrap(), json!({}), &mut script);
+    assert_eq!((reason(&step), script.requests.len()), ("llm_error", 1));
+    assert!(step.fail.unwrap().message.contains("no tools here"));
+}
+
+#[test]
 fn r4_9_a_return_that_fits_ends_the_run_and_one_that_does_not_goes_on() {
     let mut script =
         Script::new([eval("(return {:n \"three\"})"), eval("(return {:n 3})"), eval("(return 0)")]);

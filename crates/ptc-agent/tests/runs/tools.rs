@@ -177,6 +177,35 @@ fn r8_11_long_results_are_recorded_as_previews_and_given_whole() {
 }
 
 #[test]
+fn r8_17_events_show_arguments_and_results_short_and_without_what_is_hidden() {
+    let get = Tool::new("get", |_| json!({"rows": "y".repeat(5_000), "_key": "s3cret-key"}));
+    let program = format!(
+        "(tool/get {{:q \"{}\" :_token \"s3cret-token\"}}) (tool/gone-wrong {{}})",
+        "x".repeat(3_000)
+    );
+    let wrong = Tool::new("gone-wrong", |_| Err::<Json, _>("it is s3cret-key"));
+    let agent = agent().tools([get, wrong]).max_turns(1).build().unwrap();
+    let mut script = Script::new([code(&program)]);
+    run(agent, json!({}), &mut script);
+    let text = |name: &str, key: &str| script.event(name)[0].metadata[key].as_str().unwrap().to_owned();
+    let (args, result) = (text("tool.start", "args"), text("tool.stop", "result"));
+    assert!(args.contains("xxx") && args.len() < 1_200, "{}", args.len());
+    assert!(result.contains("yyy") && result.len() < 2_200, "{}", result.len());
+    assert!(text("tool.exception", "error").contains("it is"));
+    assert!(!format!("{:?}", script.events).contains("s3cret-key"), "{:#?}", script.event("tool.call"));
+    assert!(!args.contains("s3cret") && !result.contains("s3cret"));
+}
+
+#[test]
+fn q17_the_last_turn_is_told_what_holds_tools_answer_and_nobody_looks_afterwards() {
+    let mut script = Script::new([code("1"), code("(return (tool/echo {:n 1}))")]);
+    let step = run(agent().tool(echo()).max_turns(2).build().unwrap(), json!({}), &mut script);
+    assert_eq!(step.value, json!({"n": 1}));
+    assert!(script.told(2).contains("last work turn"), "{}", script.told(2));
+    assert!(!script.told(2).to_lowercase().contains("do not call"), "{}", script.told(2));
+}
+
+#[test]
 fn d3_r7_20_r7_23_inputs_are_converted_with_a_note_or_refused_with_the_whole_list() {
     let add = || echo().signature("(n :int, ok :bool?) -> :any").unwrap();
     let step = value(add(), "(tool/echo {:n \"41\" :ok \"true\"})");
