@@ -50,8 +50,8 @@ pub use reason::{REASONS, Reason, ReasonInfo};
 pub use render::{FormatOptions, MissionLogIn};
 pub use reply::{Fix, FixKind, Multiple};
 pub use run::{
-    AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, OnBudget, Price, RunOptions,
-    SaveError, Spent, Supply, TraceMode,
+    AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, OnBudget, Price, Resolver,
+    RunOptions, SaveError, Spent, Supply, TraceMode,
 };
 pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, Usage};
 pub use tool::{

@@ -22,9 +22,6 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
-/// Finds models by name.
-pub type Resolver = Arc<dyn Fn(&str) -> Option<Llm> + Send + Sync>;
-
 /// Takes events as they happen.
 pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
 
@@ -34,8 +31,6 @@ pub type Checkpoint = Arc<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
 /// What a driver has beside the run.
 #[derive(Clone, Default)]
 pub struct Surroundings {
-    /// Finds models that the registry of the run does not have.
-    pub resolver: Option<Resolver>,
     /// Takes events.
     pub subscriber: Option<Subscriber>,
     /// Takes the run as bytes at every stop.
@@ -72,7 +67,7 @@ pub(crate) async fn drive(
     let pinned = pool().spawn_pinned(move || async move {
         let run = match begin {
             Begin::New => AgentRun::new(agent.clone(), options, now()),
-            Begin::Saved(bytes) => match AgentRun::load(agent.clone(), options, &bytes) {
+            Begin::Saved(bytes) => match AgentRun::load(agent.clone(), options, &bytes, now()) {
                 Ok(run) => run,
                 Err(error) => {
                     return (
@@ -111,6 +106,8 @@ struct Driver {
     /// How many tools run at once.
     slots: Arc<Semaphore>,
     under_way: BTreeMap<u64, AbortHandle>,
+    /// The run as it was kept last.
+    kept: Option<Vec<u8>>,
     sender: mpsc::UnboundedSender<(u64, Supply)>,
     mail: mpsc::UnboundedReceiver<(u64, Supply)>,
 }
@@ -126,7 +123,7 @@ impl Driver {
         let (sender, mail) = mpsc::unbounded_channel();
         let slots =
             Arc::new(Semaphore::new(agent.options().pmap_max_concurrency.unwrap_or(16).clamp(1, 1 << 16)));
-        Driver { run, home, around, dropped, slots, under_way: BTreeMap::new(), sender, mail }
+        Driver { run, home, around, dropped, slots, under_way: BTreeMap::new(), kept: None, sender, mail }
     }
 
     async fn run(mut self) -> (Step, Option<ptc_agent::Carried>) {
@@ -143,15 +140,23 @@ impl Driver {
                     self.abort_all();
                     return (*step, self.run.take_carried());
                 }
-                Need::Busy => tokio::task::yield_now().await,
+                Need::Busy => {
+                    tokio::task::yield_now().await;
+                    self.look_around();
+                }
                 Need::Asks(asks) => {
-                    if let Err(message) = self.keep() {
-                        self.abort_all();
-                        return (Step::failed(Fail::new(Reason::custom("checkpoint_error"), message)), None);
+                    if let Some(lost) = self.keep() {
+                        return (lost, None);
                     }
                     asks.into_iter().for_each(|ask| self.start(ask));
                 }
-                Need::Wait { until } => self.wait(until).await,
+                Need::Wait { until } => {
+                    // Answers that came are kept too, so that nothing answered is asked again.
+                    if let Some(lost) = self.keep() {
+                        return (lost, None);
+                    }
+                    self.wait(until).await;
+                }
             }
         }
     }
@@ -163,10 +168,30 @@ impl Driver {
         }
     }
 
-    /// Hands the run to whoever keeps it.
-    fn keep(&self) -> Result<(), String> {
-        let Some(checkpoint) = &self.around.checkpoint else { return Ok(()) };
-        checkpoint(&self.run.save().map_err(|error| error.to_string())?)
+    /// Hands the run to whoever keeps it, if there is something new; a failure ends the run.
+    fn keep(&mut self) -> Option<Step> {
+        let checkpoint = self.around.checkpoint.as_ref()?;
+        let saved = self.run.save().map_err(|error| error.to_string());
+        let failed = saved.and_then(|bytes| {
+            let new = self.kept.as_deref() != Some(bytes.as_slice());
+            let result = if new { checkpoint(&bytes) } else { Ok(()) };
+            self.kept = Some(bytes);
+            result
+        });
+        let message = failed.err()?;
+        self.abort_all();
+        Some(Step::failed(Fail::new(Reason::custom("checkpoint_error"), message)))
+    }
+
+    /// Takes what came while a program ran.
+    fn look_around(&mut self) {
+        let cancelled = self.around.cancel.as_ref().is_some_and(CancellationToken::is_cancelled);
+        if cancelled || self.dropped.is_cancelled() {
+            self.run.cancel(now());
+        }
+        while let Ok((id, supply)) = self.mail.try_recv() {
+            self.take(id, supply);
+        }
     }
 
     /// Stops what nobody waits for any more.
@@ -218,7 +243,6 @@ impl Driver {
         let post = move |supply| drop(sender.send((id, supply)));
         let handle = match ask.kind {
             AskKind::Model { llm, request, after_ms } => {
-                let llm = self.resolve(llm);
                 let home = self.home.clone();
                 let chunk = request.stream.then(|| self.run.on_chunk()).flatten();
                 self.home.spawn(async move {
@@ -238,23 +262,11 @@ impl Driver {
         };
         self.under_way.insert(id, handle.abort_handle());
     }
-
-    fn resolve(&self, llm: Llm) -> Result<Llm, ModelError> {
-        match llm {
-            Llm::Named(name) => {
-                self.around.resolver.as_ref().and_then(|resolver| resolver(&name)).ok_or_else(|| {
-                    let message = format!("llm_registry_required: nobody knows the model `{name}`");
-                    ModelError::new(ModelErrorKind::ConfigError, message)
-                })
-            }
-            llm => Ok(llm),
-        }
-    }
 }
 
 /// A model's reply, with its text handed on in pieces; from a model that does not stream, in one.
 async fn streamed(
-    llm: Result<Llm, ModelError>,
+    llm: Llm,
     request: Arc<Request>,
     chunk: Option<Chunk>,
     home: &Handle,
@@ -275,13 +287,13 @@ async fn streamed(
 
 /// A model's reply. What panics becomes an error.
 async fn reply(
-    llm: Result<Llm, ModelError>,
+    llm: Llm,
     request: Arc<Request>,
     chunk: Option<Chunk>,
     home: &Handle,
 ) -> Result<Reply, ModelError> {
     let panicked = |_| ModelError::from("the model's function panicked");
-    match llm? {
+    match llm {
         Llm::Model(model) => {
             // Whoever drops this drops the request.
             AbortOnDropHandle::new(home.spawn(model.reply(request, chunk))).await.map_err(panicked)?

@@ -44,7 +44,7 @@ mod file;
 pub use blocking::run_blocking;
 pub use chat::Chat;
 pub use compose::{Chained, compile, delegate, execute, run_all, then};
-pub use drive::{Checkpoint, Resolver, Subscriber, Surroundings};
+pub use drive::{Checkpoint, Subscriber, Surroundings};
 pub use file::{FileError, parse_agent, read_agent};
 pub use ptc_agent::typed::tool;
 pub use ptc_agent::*;
@@ -58,7 +58,7 @@ pub async fn run(agent: impl Into<Arc<Agent>>, options: RunOptions) -> Step {
     run_in(agent, options, Surroundings::default()).await
 }
 
-/// Runs an agent with somebody who finds models, takes events, keeps checkpoints or cancels.
+/// Runs an agent with somebody who takes events, keeps checkpoints or cancels.
 pub async fn run_in(agent: impl Into<Arc<Agent>>, options: RunOptions, around: Surroundings) -> Step {
     drive::drive(agent.into(), options, Begin::New, around).await.0
 }

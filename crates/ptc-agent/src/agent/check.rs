@@ -264,12 +264,13 @@ fn builtin(options: &Options) -> Result<Vec<Tool>, BuildError> {
 fn identify(options: &Options, tools: &BTreeMap<String, Arc<Tool>>) -> String {
     let names: Vec<&str> = tools.keys().map(String::as_str).collect();
     let text = format!(
-        "{:?}|{:?}|{:?}|{}|{:?}|{}",
+        "{:?}|{:?}|{:?}|{}|{:?}|{:?}|{}",
         options.name,
         options.system_prompt,
         options.signature,
         names.join(","),
         options.output,
+        options.ptc_transport,
         options.prompt
     );
     format!("{:08x}", crate::hash::fnv(text.as_bytes()) as u32)

@@ -58,7 +58,7 @@ impl Retry {
             return None;
         }
         let factor = match self.backoff {
-            Backoff::Exponential => 1u64.checked_shl(attempt - 1).unwrap_or(u64::MAX),
+            Backoff::Exponential => 1u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX),
             Backoff::Linear => u64::from(attempt),
             Backoff::Constant => 1,
         };

@@ -136,6 +136,31 @@ impl Budget {
         self.settle(reservation, 0);
     }
 
+    /// Ends a reservation as if all of it was spent, because nobody can say what was.
+    pub(crate) fn forfeit(&mut self, reservation: Reservation) {
+        if let Some(held) = self.held.get(&reservation) {
+            let amount = held.amount;
+            self.settle(reservation, amount);
+        }
+    }
+
+    /// Whether everything points to accounts that are there, for trees that were read from bytes.
+    pub(crate) fn is_sound(&self) -> bool {
+        let parents = self
+            .accounts
+            .iter()
+            .enumerate()
+            .all(|(at, account)| account.parent.is_none_or(|parent| (parent.0 as usize) < at));
+        parents && self.held.values().all(|held| self.has(held.account)) && self.reservations < u64::MAX / 2
+    }
+
+    /// Moves all times by so many milliseconds.
+    pub(crate) fn delay(&mut self, ms: u64) {
+        for account in &mut self.accounts {
+            account.limits.deadline = account.limits.deadline.map(|deadline| deadline.saturating_add(ms));
+        }
+    }
+
     /// Ends all reservations of an account and of those below it; what they held is free again.
     pub(crate) fn close(&mut self, account: AccountId) {
         let open = self.held.iter().filter(|(_, held)| self.path(held.account).any(|(id, _)| id == account));

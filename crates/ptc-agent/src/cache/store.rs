@@ -104,7 +104,10 @@ impl<C> From<Saved<C>> for ToolCache<C> {
         let mut cache = ToolCache { evictions: saved.evictions, ..ToolCache::new(saved.limits) };
         let mut entries = saved.entries;
         entries.sort_by_key(|(_, entry)| entry.used);
-        for (key, entry) in entries {
+        for (key, mut entry) in entries {
+            // What bytes say is not believed.
+            cache.remove(&key);
+            entry.bytes = json_bytes(&entry.result);
             cache.put(key, entry);
         }
         cache

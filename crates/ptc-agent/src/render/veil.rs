@@ -28,11 +28,26 @@ const MOST_BYTES: usize = 256 << 10;
 
 /// Texts to cover.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "BTreeSet<String>", into = "BTreeSet<String>")]
 pub(crate) struct Veil {
     texts: BTreeSet<String>,
     bytes: usize,
-    #[serde(skip)]
     search: OnceLock<Option<Search>>,
+}
+
+impl From<BTreeSet<String>> for Veil {
+    /// Texts from bytes are learned like any others, within the same bounds.
+    fn from(texts: BTreeSet<String>) -> Self {
+        let mut veil = Veil::default();
+        texts.iter().for_each(|text| veil.remember(text));
+        veil
+    }
+}
+
+impl From<Veil> for BTreeSet<String> {
+    fn from(veil: Veil) -> Self {
+        veil.texts
+    }
 }
 
 /// A way to find texts by their beginnings.
@@ -58,6 +73,11 @@ impl Veil {
     /// The same for a value that has a name itself.
     pub fn learn_named(&mut self, name: &str, json: &Json) {
         self.walk(json, is_hidden_name(name));
+    }
+
+    /// Remembers what another veil covers.
+    pub fn join(&mut self, other: &Veil) {
+        other.texts.iter().for_each(|text| self.remember(text));
     }
 
     fn walk(&mut self, json: &Json, hidden: bool) {

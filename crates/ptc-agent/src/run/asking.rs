@@ -8,12 +8,18 @@ use super::node::{Asking, Node, State};
 use super::{Asked, Next, Shared, Spent, What, content, finish, text, tool_call};
 use crate::agent::Mode;
 use crate::budget::{Unit, micro_usd};
-use crate::model::{Llm, ModelError, ModelErrorKind, Reply, Request, Tokens};
+use crate::model::{Llm, Message, ModelError, ModelErrorKind, Reply, Request, Tokens, ToolSchema};
 use crate::reason::Reason;
 use crate::step::{Fail, TurnType};
 
 /// The most tokens that a reply gets where tokens are limited: enough for any program.
 const REPLY_TOKENS: u64 = 8_192;
+
+/// A reply gets one part in so many of what is left, so that agents beside this one get something too.
+const SHARE: u64 = 4;
+
+/// A reply gets so many tokens if there are so many.
+const LEAST_REPLY: u64 = 512;
 
 /// About how many tokens a text has.
 pub(super) fn estimate(chars: usize) -> u64 {
@@ -25,14 +31,19 @@ pub(super) fn llm(node: &Node, shared: &Shared) -> Result<Llm, ModelError> {
     let missing = |message: String| ModelError::new(ModelErrorKind::ConfigError, message);
     match &node.llm {
         None => Err(missing("llm_required: no model was given".to_owned())),
-        // A name that the registry does not have is left to the driver, which may know models by name.
         Some(Llm::Named(name)) => match shared.options.registry.get(name) {
             Some(Llm::Named(other)) => Err(missing(format!(
                 "invalid_llm: `{name}` leads to another name, `{other}`, not to a model"
             ))),
             Some(llm) => Ok(llm.clone()),
-            None if shared.options.registry.is_empty() => Ok(Llm::Named(name.clone())),
             None => {
+                if let Some(llm) = shared.options.resolver.as_ref().and_then(|resolver| resolver(name)) {
+                    return Ok(llm);
+                }
+                if shared.options.registry.is_empty() {
+                    let message = format!("llm_registry_required: nobody knows the model `{name}`");
+                    return Err(missing(message));
+                }
                 let known: Vec<&str> = shared.options.registry.keys().map(String::as_str).collect();
                 Err(missing(format!(
                     "llm_not_found: there is no model `{name}`; there are {}",
@@ -90,7 +101,8 @@ fn reserve(node: &mut Node, shared: &mut Shared, request: &mut Request) -> Resul
     let input = request_tokens(request);
     let mut output = REPLY_TOKENS;
     if let Some(left) = shared.budget.remaining(node.account, Unit::Tokens) {
-        output = output.min(left.saturating_sub(input));
+        let room = left.saturating_sub(input);
+        output = output.min((room / SHARE).max(LEAST_REPLY)).min(room);
         if output == 0 {
             return Err(finish::over_budget(
                 node,
@@ -121,9 +133,30 @@ fn reserve(node: &mut Node, shared: &mut Shared, request: &mut Request) -> Resul
     Ok(asking)
 }
 
+/// About how many tokens a request has.
 pub(super) fn request_tokens(request: &Request) -> u64 {
-    let messages: usize = request.messages.iter().map(|message| message.content.chars().count()).sum();
-    estimate(messages + request.system.chars().count())
+    let chars = |text: &str| text.chars().count();
+    let message = |message: &Message| {
+        let calls = message.tool_calls.iter().map(|call| chars(&call.name) + chars(&call.args.to_string()));
+        chars(&message.content) + calls.sum::<usize>()
+    };
+    let tool = |tool: &ToolSchema| chars(&tool.description) + chars(&tool.parameters.to_string());
+    let schema = request.schema.as_ref().map_or(0, |schema| chars(&schema.to_string()));
+    estimate(
+        chars(&request.system)
+            + request.messages.iter().map(message).sum::<usize>()
+            + request.tools.iter().map(tool).sum::<usize>()
+            + schema,
+    )
+}
+
+/// What a reply used; where the provider does not say, about that.
+fn used(request: &Request, reply: &Reply) -> Tokens {
+    reply.tokens.unwrap_or_else(|| {
+        let calls = reply.tool_calls.iter().map(|call| call.args.to_string().chars().count());
+        let said = reply.content.as_deref().unwrap_or_default().chars().count() + calls.sum::<usize>();
+        Tokens { input: request_tokens(request), output: estimate(said), ..Tokens::default() }
+    })
 }
 
 fn note_request(node: &mut Node, shared: &mut Shared, request: &Request) {
@@ -135,7 +168,7 @@ fn note_request(node: &mut Node, shared: &mut Shared, request: &Request) {
         node.book.usage.schema_bytes = schema.to_string().len();
     }
     node.system.clone_from(&request.system);
-    if shared.options.trace != super::TraceMode::Off {
+    if shared.options.collect_messages {
         node.book.draft.messages.clone_from(&request.messages);
     }
     let model = node.llm.as_ref().map_or("none", Llm::label).to_owned();
@@ -178,8 +211,8 @@ pub(super) fn supplied(
             }
         }
         Ok(reply) => {
+            settle(shared, &asking, used(&request, &reply));
             let tokens = reply.tokens.unwrap_or_default();
-            settle(shared, &asking, tokens);
             let took = shared.now.saturating_sub(asking.since);
             let measured =
                 json!({"duration": took, "input_tokens": tokens.input, "output_tokens": tokens.output});

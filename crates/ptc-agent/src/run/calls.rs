@@ -51,11 +51,13 @@ pub(crate) struct Slot {
 pub(crate) struct Batch {
     pub layer: Layer,
     pub slots: Vec<Slot>,
+    /// When they were made.
+    pub since: u64,
 }
 
 impl Batch {
-    pub fn new(layer: Layer) -> Self {
-        Batch { layer, slots: Vec::new() }
+    pub fn new(layer: Layer, since: u64) -> Self {
+        Batch { layer, slots: Vec::new(), since }
     }
 
     /// Whether every call has its result.

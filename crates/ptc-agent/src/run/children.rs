@@ -17,7 +17,6 @@ use crate::budget::{self, Unit};
 use crate::cache::{CacheLimits, ToolCache};
 use crate::model::{Llm, Output};
 use crate::reason::Reason;
-use crate::render::Veil;
 use crate::step::{Fail, Step};
 use crate::tool::{Body, Builtin, LlmTool, Tool, ToolResult};
 
@@ -153,11 +152,13 @@ pub(super) fn born(
         began: shared.now,
         deadline: shared.budget.deadline(account),
         span: String::new(),
+        parent_span: Some(parent.span.clone()),
         context: Arc::new(birth.context),
         descriptions: birth.agent.options().context_descriptions.clone(),
         sandbox: Sandbox::default(),
         cache: cache(&birth.agent),
-        veil: Veil::default(),
+        // What is hidden from one model of the run is hidden from all.
+        veil: parent.veil.clone(),
         messages: Vec::new(),
         system: String::new(),
         mission: String::new(),
@@ -212,10 +213,15 @@ pub(super) fn delivered(node: &mut Node, shared: &mut Shared, at: usize, step: S
     let Some(slot) = batch.slots.get_mut(at).filter(|slot| slot.result.is_none()) else { return };
     let mut slot = slot.clone();
     let result = answer(node, &slot, &step);
-    add_usage(node, &step);
-    node.book.child_steps.push(Step { messages: None, prompt: None, tools: BTreeMap::new(), ..step });
+    note(node, step);
     calls::finish(node, shared, &mut slot, layer, result);
     calls::put_back(node, shared, at, slot);
+}
+
+/// Keeps the step of an agent below, and counts what it used.
+pub(super) fn note(node: &mut Node, step: Step) {
+    add_usage(node, &step);
+    node.book.child_steps.push(Step { messages: None, prompt: None, tools: BTreeMap::new(), ..step });
 }
 
 /// Tokens and dollars of those below count for those above.
@@ -231,6 +237,7 @@ fn add_usage(node: &mut Node, step: &Step) {
         own.cost_usd = Some(own.cost_usd.unwrap_or(0.0) + cost);
     }
     own.fuel += child.fuel;
+    own.tool_calls += child.tool_calls;
     own.bytes_kept += child.bytes_kept;
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::eval::{self, Oversize};
 use super::node::{After, Node};
 use super::sandbox::Ended;
-use super::{Next, Shared, program, setup};
+use super::{Next, Shared, finish, program, setup};
 use crate::agent::Completion;
 use crate::feedback::{self, Invalid, Lens, TurnInfo};
 use crate::model::{Message, Output, Reply, Request};
@@ -101,7 +101,7 @@ fn returned(node: &mut Node, shared: &mut Shared) -> Next {
         Err(rejected) if node.book.tally.is_exhausted() => {
             node.close_failed(&rejected.fail);
             shared.turn_stop(node);
-            Next::Over(Err(rejected.fail))
+            Next::Over(finish::fallback(node).ok_or(rejected.fail))
         }
         Err(rejected) => {
             let fail = Fail { reason: Reason::RETURN_VALIDATION_FAILED, ..rejected.fail };
@@ -136,6 +136,7 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
     }
     commit_steps(node);
     let progress = setup::progress(node, node.turn());
+    let progress = node.veil.cover(&progress).into_owned();
     let text = feedback::success(&eval::execution(node), &turn_info(node), &progress, &lens(node));
     node.messages.push(Message::user(text));
     let value = node.sandbox.result_json();

@@ -30,7 +30,7 @@ impl Shared {
             event: name.to_owned(),
             timestamp: self.now,
             span_id: node.span.clone(),
-            parent_span_id: None,
+            parent_span_id: node.parent_span.clone(),
             agent_name: node.agent.options().name.clone(),
             agent_id: node.agent.id().to_owned(),
             measurements: fields(measurements),

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::node::{Node, State};
-use super::{Next, OnBudget, Shared, TraceMode, content};
+use super::node::{After, Node, State};
+use super::{Next, OnBudget, Shared, TraceMode, content, program};
+use crate::agent::{Completion, Mode};
+use crate::model::Message;
 use crate::reason::Reason;
 use crate::step::{Fail, Step, ToolInfo};
 
@@ -46,10 +48,11 @@ fn last_message(node: &Node) -> String {
 }
 
 /// The newest value of a turn that went well and fits the signature.
-fn fallback(node: &mut Node) -> Option<Json> {
-    let runs_programs =
-        matches!(node.agent.mode(), crate::agent::Mode::Content | crate::agent::Mode::ToolCall);
-    if !node.agent.options().expression_fallback || !runs_programs {
+pub(super) fn fallback(node: &mut Node) -> Option<Json> {
+    let options = node.agent.options();
+    let runs_programs = matches!(node.agent.mode(), Mode::Content | Mode::ToolCall);
+    let implicit = options.completion_mode == Completion::Implicit;
+    if !options.expression_fallback || !implicit || !runs_programs {
         return None;
     }
     let values: Vec<Json> = node
@@ -83,8 +86,49 @@ pub(super) fn over_budget(node: &mut Node, shared: &mut Shared, message: &str) -
     Next::Over(Err(Fail::new(Reason::BUDGET_CALLBACK_EXCEEDED, message)))
 }
 
+/// A run that ends in the middle of a turn: calls of the model get an answer, and the turn its record.
+fn close_open_turn(node: &mut Node, shared: &mut Shared, outcome: &Result<Json, Fail>) {
+    let Err(fail) = outcome else { return };
+    if node.book.draft.number == 0 {
+        return;
+    }
+    let body =
+        |reason: &str| crate::feedback::protocol_error(reason, "the run ended before this was done", false);
+    let body = body(&node.veil.cover(fail.reason.as_str())).to_string();
+    let state = std::mem::replace(&mut node.state, State::Over);
+    let ids: Vec<String> = match state {
+        State::Native(batch) => {
+            let ids = batch.slots.iter().map(|slot| slot.native_id.clone()).collect();
+            program::keep_records(node, batch);
+            ids
+        }
+        State::Calls(After::Eval(id), batch) => {
+            program::keep_records(node, batch);
+            vec![id]
+        }
+        State::Calls(_, batch) => {
+            program::keep_records(node, batch);
+            Vec::new()
+        }
+        State::Program(After::Eval(id)) | State::Expired(After::Eval(id), _) => vec![id],
+        State::Asking(asking) => {
+            // The request is on its way, and nobody will say what it used.
+            for reservation in [asking.tokens, asking.cost].into_iter().flatten() {
+                shared.budget.forfeit(reservation);
+            }
+            Vec::new()
+        }
+        _ => Vec::new(),
+    };
+    node.messages.extend(ids.into_iter().map(|id| Message::tool(id, body.clone())));
+    node.close_failed(fail);
+    shared.turn_stop(node);
+}
+
 /// The step of a node that is over.
 pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, Fail>) -> Step {
+    close_open_turn(node, shared, &outcome);
+    program::settle_fuel(node, shared);
     node.sandbox.cancel();
     node.state = State::Over;
     shared.budget.close(node.account);
@@ -134,7 +178,7 @@ pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, F
         warnings: std::mem::take(&mut node.book.warnings),
     };
     let status = if step.is_ok() { "ok" } else { "error" };
-    let reason = step.fail.as_ref().map(|fail| fail.reason.as_str());
+    let reason = step.fail.as_ref().map(|fail| node.veil.cover(fail.reason.as_str()).into_owned());
     shared.event(
         node,
         "run.stop",

@@ -32,13 +32,13 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 pub use carry::Carried;
-pub use options::{BudgetCheck, Context, Guard, OnBudget, Price, RunOptions, Spent, TraceMode};
+pub use options::{BudgetCheck, Context, Guard, OnBudget, Price, Resolver, RunOptions, Spent, TraceMode};
 pub use save::SaveError;
 
 use crate::agent::{Agent, Mode};
 use crate::budget::Budget;
 use crate::event::Event;
-use crate::model::{Llm, ModelError, Reply, Request};
+use crate::model::{Llm, ModelError, ModelErrorKind, Reply, Request};
 use crate::reason::Reason;
 use crate::step::{Fail, Step};
 use crate::tool::{Tool, ToolResult};
@@ -271,6 +271,23 @@ impl AgentRun {
         Some(Ask { id, agent: node.agent.options().name.clone(), kind })
     }
 
+    /// Answers what nobody can be asked for any more: the model or the tool is not there in this process.
+    fn answer_impossible(&mut self) {
+        let lost: Vec<u64> = self.shared.asks.keys().copied().filter(|id| self.ask(*id).is_none()).collect();
+        for id in lost {
+            let supply = match self.shared.asks.get(&id).map(|asked| &asked.what) {
+                Some(What::Tool { tool, .. }) => {
+                    Supply::Tool(Err(format!("there is no tool `{tool}` any more")))
+                }
+                _ => Supply::Model(Err(ModelError::new(
+                    ModelErrorKind::ConfigError,
+                    "the model of this request is not known here; give the run the models it had",
+                ))),
+            };
+            self.supply(id, supply);
+        }
+    }
+
     /// Lets a node go on until it waits; true if its program has more to do.
     fn advance(&mut self, id: usize) -> bool {
         let Some(mut node) = self.nodes.get_mut(id).and_then(Option::take) else { return false };
@@ -314,7 +331,12 @@ impl AgentRun {
         let Some(mut node) = self.nodes.get_mut(id).and_then(Option::take) else { return };
         let step = finish::step(&mut node, &mut self.shared, outcome);
         match node.caller {
-            Some(caller) => self.deliver(caller, step),
+            Some(caller) => {
+                if let Some(parent) = self.nodes.get_mut(caller.node).and_then(Option::as_deref_mut) {
+                    parent.veil.join(&node.veil);
+                }
+                self.deliver(caller, step);
+            }
             None => {
                 self.carried = self.shared.options.keep_state.then(|| carry::carried(&mut node));
                 self.result = Some(Box::new(step));
@@ -334,10 +356,24 @@ impl AgentRun {
         }
         self.shared.asks.retain(|_, asked| !gone.contains(&asked.node));
         self.shared.ready.retain(|ready| !gone.contains(ready));
-        for below in gone.into_iter().skip(1) {
+        // Those below first, so that each counts for its caller.
+        for below in gone.into_iter().skip(1).rev() {
             if let Some(node) = self.nodes[below].take() {
-                self.shared.budget.close(node.account);
+                self.drop_node(*node);
             }
+        }
+    }
+
+    /// Drops an agent that nobody waits for: what it used counts for its caller, and a request that is on its
+    /// way counts as it was reserved.
+    fn drop_node(&mut self, mut node: Node) {
+        let fail = Fail::new(Reason::CANCELLED, "the caller ended first");
+        let step = finish::step(&mut node, &mut self.shared, Err(fail));
+        if let Some(parent) =
+            node.caller.and_then(|caller| self.nodes.get_mut(caller.node)).and_then(Option::as_deref_mut)
+        {
+            parent.veil.join(&node.veil);
+            children::note(parent, step);
         }
     }
 
@@ -378,7 +414,7 @@ impl AgentRun {
         for child in children {
             self.abandon(child);
             if let Some(node) = self.nodes[child].take() {
-                self.shared.budget.close(node.account);
+                self.drop_node(*node);
             }
         }
         self.shared.asks.retain(|_, asked| asked.node != id);

@@ -131,6 +131,8 @@ pub(crate) struct Book {
     pub warnings: Vec<String>,
     /// Fuel that is held for the program that runs.
     pub fuel_held: Option<Reservation>,
+    /// Fuel of the program that is counted already.
+    pub fuel_counted: u64,
     /// Whether the answer went out piece by piece.
     pub streamed: bool,
 }
@@ -149,6 +151,7 @@ pub(crate) struct Node {
     pub began: u64,
     pub deadline: Option<u64>,
     pub span: String,
+    pub parent_span: Option<String>,
     pub context: Arc<Json>,
     /// What inputs mean, by name.
     pub descriptions: BTreeMap<String, String>,
@@ -178,6 +181,21 @@ impl Node {
         self.book.tally.turn
     }
 
+    /// The node with all its times moved, after a pause that does not count.
+    pub fn delayed(mut self, ms: u64) -> Self {
+        let later = |time: &mut u64| *time = time.saturating_add(ms);
+        later(&mut self.began);
+        later(&mut self.sandbox.since);
+        later(&mut self.book.turn_began);
+        self.deadline.iter_mut().for_each(later);
+        match &mut self.state {
+            State::Asking(asking) => later(&mut asking.since),
+            State::Calls(_, batch) | State::Native(batch) => later(&mut batch.since),
+            _ => {}
+        }
+        self
+    }
+
     /// Whether the mission's time is over.
     pub fn is_late(&self, now: u64) -> bool {
         self.deadline.is_some_and(|deadline| now >= deadline) && !matches!(self.state, State::Over)
@@ -186,7 +204,7 @@ impl Node {
     /// Ends the turn under way.
     pub fn close_turn(&mut self, result: Json, success: bool) {
         let mut turn = std::mem::take(&mut self.book.draft);
-        turn.result = result;
+        turn.result = bounded(result);
         turn.success = success;
         if success {
             self.book.last_fail = Json::Null;
@@ -207,5 +225,26 @@ impl Node {
         let info = Json::Object(info);
         self.book.last_fail = info.clone();
         self.close_turn(info, false);
+    }
+}
+
+/// Levels of values that traces keep as they are.
+const TRACED_DEPTH: usize = 128;
+
+/// A value as traces keep it: what nests too deeply for JSON readers becomes text.
+pub(super) fn bounded(value: Json) -> Json {
+    if is_deeper(&value, TRACED_DEPTH) {
+        let limits = crate::render::Limits { items: 20, chars: 1_000 };
+        return Json::from(crate::render::brief_json(&value, limits, true));
+    }
+    value
+}
+
+fn is_deeper(value: &Json, levels: usize) -> bool {
+    match value {
+        Json::Array(_) | Json::Object(_) if levels == 0 => true,
+        Json::Array(items) => items.iter().any(|item| is_deeper(item, levels - 1)),
+        Json::Object(fields) => fields.values().any(|field| is_deeper(field, levels - 1)),
+        _ => false,
     }
 }

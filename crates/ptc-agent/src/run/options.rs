@@ -49,6 +49,9 @@ pub struct Spent {
     pub llm_requests: u32,
 }
 
+/// Finds models by name.
+pub type Resolver = Arc<dyn Fn(&str) -> Option<Llm> + Send + Sync>;
+
 /// Looks at what is spent; false stops the run.
 pub type BudgetCheck = Arc<dyn Fn(&Spent) -> bool + Send + Sync>;
 
@@ -98,6 +101,8 @@ pub struct RunOptions {
     pub llm: Option<Llm>,
     /// Models by name.
     pub registry: BTreeMap<String, Llm>,
+    /// Finds models that the registry does not have.
+    pub resolver: Option<Resolver>,
     /// The inputs.
     pub context: Context,
     /// Which turns the step keeps.

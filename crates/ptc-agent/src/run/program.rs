@@ -6,7 +6,7 @@ use ptc_lisp::machine::{Answer, Call, Step};
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::{Value as Json, json};
 
-use super::calls::{self, Batch, Layer};
+use super::calls::{self, Batch, Layer, Slot};
 use super::children::Birth;
 use super::node::{After, Node, State};
 use super::sandbox::{Ended, Setup};
@@ -14,7 +14,7 @@ use super::{Next, Shared, program_ended};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::budget::{Standing, Unit, remaining_map};
 use crate::model::Tokens;
-use crate::tool::{Expose, Visibility};
+use crate::tool::{Body, Builtin, Expose, Visibility};
 
 /// Fuel between two looks at the clock: about a millisecond of work.
 const SLICE: u64 = 100_000;
@@ -26,6 +26,7 @@ pub(super) fn begin(node: &mut Node, shared: &mut Shared, source: &str, after: A
         node.book.calls.clear();
     }
     node.book.prints.clear();
+    node.book.fuel_counted = 0;
     match load(node, shared, source) {
         Ok(()) => {
             node.state = State::Program(after);
@@ -45,6 +46,7 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
     let fail = node.book.last_fail.clone();
     let tools: Vec<String> = program_tools(node).map(str::to_owned).collect();
     open(node, shared, limits)?;
+    refuel(node, shared)?;
     node.sandbox.since = shared.now;
     let Some(machine) = node.sandbox.machine.as_deref_mut() else { return Ok(()) };
     machine.set_tools(tools);
@@ -81,26 +83,48 @@ pub(super) fn program_tools(node: &Node) -> impl Iterator<Item = &str> {
     node.agent.tools().values().filter(granted).map(|tool| tool.name.as_str())
 }
 
-/// The limits of a program. Fuel is held for it where the run has a budget of fuel, so that programs beside
-/// it cannot use it up.
-fn limits(node: &mut Node, shared: &mut Shared) -> Limits {
+/// The limits of a program, with as much fuel as it could have.
+fn limits(node: &Node, shared: &Shared) -> Limits {
     let options = node.agent.options();
     let standard = Limits::default();
-    let mut fuel = options.fuel.unwrap_or(standard.fuel);
-    if shared.budget.remaining(node.account, Unit::Fuel).is_some() {
-        match shared.budget.reserve_up_to(node.account, Unit::Fuel, 1, fuel) {
-            Ok((held, granted)) => {
-                node.book.fuel_held = Some(held);
-                fuel = granted;
-            }
-            Err(_) => fuel = 0,
-        }
-    }
     Limits {
-        fuel,
+        fuel: options.fuel.unwrap_or(standard.fuel),
         memory: shared.options.max_heap.or(options.max_heap).unwrap_or(standard.memory),
         tool_calls: options.max_tool_calls.unwrap_or(standard.tool_calls),
         ..standard
+    }
+}
+
+/// Holds fuel for the program where the run has a budget of fuel, so that programs beside it cannot use it up.
+fn refuel(node: &mut Node, shared: &mut Shared) -> Result<(), Error> {
+    if node.book.fuel_held.is_some() || shared.budget.remaining(node.account, Unit::Fuel).is_none() {
+        return Ok(());
+    }
+    let mut limits = limits(node, shared);
+    let wanted = limits.fuel.saturating_sub(node.book.fuel_counted).max(1);
+    let Ok((held, granted)) = shared.budget.reserve_up_to(node.account, Unit::Fuel, 1, wanted) else {
+        return Err(Error::new(
+            ErrorKind::FuelExceeded,
+            "the fuel that all agents of this run share is used up",
+        ));
+    };
+    node.book.fuel_held = Some(held);
+    limits.fuel = node.book.fuel_counted.saturating_add(granted);
+    if let Some(machine) = node.sandbox.machine.as_deref_mut() {
+        machine.set_limits(limits);
+    }
+    Ok(())
+}
+
+/// Counts the fuel that the program has used since it was last counted, and frees the rest.
+pub(super) fn settle_fuel(node: &mut Node, shared: &mut Shared) {
+    let used = node.sandbox.machine.as_deref().map_or(0, ptc_lisp::machine::Machine::fuel_used);
+    let fresh = used.saturating_sub(node.book.fuel_counted);
+    node.book.fuel_counted = used;
+    node.book.usage.fuel += fresh;
+    match node.book.fuel_held.take() {
+        Some(held) => drop(shared.budget.settle(held, fresh)),
+        None => shared.budget.record(node.account, Unit::Fuel, fresh),
     }
 }
 
@@ -126,6 +150,10 @@ fn remaining(node: &Node, shared: &Shared) -> Json {
 
 /// Goes on with the program.
 pub(super) fn go_on(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birth>) -> Next {
+    if let Err(error) = refuel(node, shared) {
+        node.sandbox.cancel();
+        return over(node, shared, Ended::Failed(error));
+    }
     match node.sandbox.run(SLICE) {
         Step::Yield => Next::Busy,
         Step::Done(signal) => over(node, shared, Ended::Value(signal)),
@@ -147,7 +175,9 @@ pub(super) fn go_on(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birth>)
 /// Starts the calls of a step, all together.
 fn make_calls(node: &mut Node, shared: &mut Shared, asked: Vec<Call>, born: &mut Vec<Birth>) -> Next {
     let State::Program(after) = std::mem::replace(&mut node.state, State::Between) else { return Next::Wait };
-    let mut batch = Batch::new(Layer::Program);
+    // Agents that the program waits for need fuel too.
+    settle_fuel(node, shared);
+    let mut batch = Batch::new(Layer::Program, shared.now);
     for call in asked {
         batch.slots.push(calls::slot(call.id, "", &call.tool, &call.args, shared.now));
     }
@@ -168,6 +198,10 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
     let State::Calls(after, batch) = std::mem::replace(&mut node.state, State::Between) else {
         return Next::Wait;
     };
+    // The time that agents take is theirs, not the program's.
+    if batch.slots.iter().any(|slot| is_agent(node, slot)) {
+        node.sandbox.since = node.sandbox.since.saturating_add(shared.now.saturating_sub(batch.since));
+    }
     let as_data = node.agent.options().tool_errors_as_data;
     let mut refused = None;
     for slot in batch.slots {
@@ -205,14 +239,9 @@ fn tool_error(tool: &str, message: &str) -> Error {
 /// The program is over: counts what it used and goes on as the mode says.
 fn over(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
     let State::Program(after) = std::mem::replace(&mut node.state, State::Between) else { return Next::Wait };
+    settle_fuel(node, shared);
     if let Some(machine) = node.sandbox.machine.as_deref() {
-        let fuel = machine.fuel_used();
-        node.book.draft.fuel = fuel;
-        node.book.usage.fuel += fuel;
-        match node.book.fuel_held.take() {
-            Some(held) => drop(shared.budget.settle(held, fuel)),
-            None => shared.budget.record(node.account, Unit::Fuel, fuel),
-        }
+        node.book.draft.fuel = machine.fuel_used();
         // A definition may carry a hidden value under a name of its own.
         for name in machine.changed() {
             if let Some(value) = machine.definition_json(name).filter(|_| ptc_signature::is_firewalled(name))
@@ -253,14 +282,26 @@ fn mentions(message: &str, tool: &str) -> bool {
         .any(|word| word == wanted || word == tool)
 }
 
-/// When the program of a node takes too long.
+/// When the program of a node takes too long. While it waits for agents its clock stands still: they have
+/// limits of their own.
 pub(super) fn deadline(node: &Node) -> Option<u64> {
-    match &node.state {
-        State::Program(_) | State::Calls(..) => {
-            Some(node.sandbox.since.saturating_add(node.agent.options().timeout_ms))
+    let waits_for_agents = match &node.state {
+        State::Program(_) => false,
+        State::Calls(_, batch) => {
+            batch.slots.iter().any(|slot| slot.result.is_none() && is_agent(node, slot))
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    (!waits_for_agents).then(|| node.sandbox.since.saturating_add(node.agent.options().timeout_ms))
+}
+
+/// Whether a call is answered by an agent.
+fn is_agent(node: &Node, slot: &Slot) -> bool {
+    let tool = node.agent.tools().get(&slot.record.name);
+    tool.is_some_and(|tool| match &tool.body {
+        Body::Agent(_) | Body::Judge(_) | Body::This | Body::Builtin(Builtin::LlmQuery) => true,
+        Body::Function(_) | Body::Builtin(_) => false,
+    })
 }
 
 /// Ends the program of a node that took too long; true if it did.
@@ -270,12 +311,29 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
         return false;
     }
     let state = std::mem::replace(&mut node.state, State::Between);
-    let (State::Program(after) | State::Calls(after, _)) = state else { return false };
+    let after = match state {
+        State::Program(after) => after,
+        State::Calls(after, batch) => {
+            keep_records(node, batch);
+            after
+        }
+        _ => return false,
+    };
     node.sandbox.cancel();
     let limit = node.agent.options().timeout_ms;
     node.state = State::Expired(after, limit);
     shared.ready.push_back(node.id);
     true
+}
+
+/// Keeps the records of calls that were made, answered or not.
+pub(super) fn keep_records(node: &mut Node, batch: Batch) {
+    for mut slot in batch.slots {
+        if slot.result.is_none() {
+            slot.record.error = Some("not answered before the end".to_owned());
+        }
+        node.book.draft.tool_calls.push(slot.record);
+    }
 }
 
 /// What comes of a program that took too long.

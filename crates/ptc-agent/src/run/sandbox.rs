@@ -6,6 +6,8 @@ use ptc_lisp::view::{Bounds, View};
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::{Map, Value as Json};
 
+use super::node::bounded;
+
 /// What a machine is set up with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
@@ -78,7 +80,7 @@ impl Sandbox {
         let names = machine.definitions();
         names
             .into_iter()
-            .filter_map(|name| machine.definition_json(&name).map(|value| (name, value)))
+            .filter_map(|name| machine.definition_json(&name).map(|value| (name, bounded(value))))
             .collect()
     }
 

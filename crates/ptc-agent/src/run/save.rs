@@ -22,12 +22,13 @@ use crate::budget::{AccountId, Budget};
 use crate::cache::ToolCache;
 use crate::model::{Message, ModelError, Reply};
 use crate::render::Veil;
+use crate::step::Step;
 
 const MAGIC: &[u8; 4] = b"PTCR";
 const VERSION: u16 = 1;
 /// Magic, version, checksum.
 const HEAD: usize = 4 + 2 + 8;
-/// Levels of nesting that are read: more than any run makes.
+/// Levels of nesting that are read. Values of programs that nest deeper than a quarter of it are kept as text.
 const MAX_DEPTH: usize = 512;
 
 /// Why a run cannot be written or read.
@@ -60,10 +61,11 @@ struct Saved {
     next_ask: u64,
     next_span: u64,
     asks: BTreeMap<u64, Asked>,
-    fresh: Vec<u64>,
     ready: VecDeque<usize>,
     budget: Budget,
     nodes: Vec<Option<SavedNode>>,
+    #[serde(default)]
+    result: Option<Box<Step>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -77,6 +79,8 @@ struct SavedNode {
     began: u64,
     deadline: Option<u64>,
     span: String,
+    #[serde(default)]
+    parent_span: Option<String>,
     context: Json,
     descriptions: BTreeMap<String, String>,
     machine: Option<Bytes>,
@@ -142,10 +146,10 @@ impl AgentRun {
             next_ask: shared.next_ask,
             next_span: shared.next_span,
             asks: shared.asks.clone(),
-            fresh: shared.fresh.clone(),
             ready: shared.ready.clone(),
             budget: shared.budget.clone(),
             nodes: nodes?,
+            result: self.result.clone(),
         };
         let mut body = Vec::new();
         let mut serializer = minicbor_serde::Serializer::new(&mut body);
@@ -160,17 +164,23 @@ impl AgentRun {
     }
 
     /// The run that [`AgentRun::save`] wrote, with the agent it was begun with. What was asked and is not
-    /// answered is in [`AgentRun::outstanding`]; whether to ask again is for the host to say.
-    pub fn load(agent: Arc<Agent>, options: RunOptions, bytes: &[u8]) -> Result<Self, SaveError> {
-        let saved: Saved = decode(bytes)?;
+    /// answered is in [`AgentRun::outstanding`]; whether to ask again is for the host to say. Limits of time
+    /// go on from `now`: the time in between does not count.
+    pub fn load(agent: Arc<Agent>, options: RunOptions, bytes: &[u8], now: u64) -> Result<Self, SaveError> {
+        let mut saved: Saved = decode(bytes)?;
         if saved.agent != agent.id() {
             return Err(SaveError::OtherAgent { saved: saved.agent, given: agent.id().to_owned() });
         }
         let wrong = |what: &str| SaveError::NotARun(what.to_owned());
+        if !saved.budget.is_sound() || saved.next_ask > u64::MAX / 2 || saved.next_span > u64::MAX / 2 {
+            return Err(wrong("its counts make no sense"));
+        }
+        let pause = now.saturating_sub(saved.now);
+        saved.budget.delay(pause);
         let mut nodes: Vec<Option<Box<Node>>> = Vec::with_capacity(saved.nodes.len());
         for (id, node) in saved.nodes.into_iter().enumerate() {
             let node = node.map(|node| restored(node, id, &nodes, &agent, &options)).transpose()?;
-            nodes.push(node.map(Box::new));
+            nodes.push(node.map(|node| Box::new(node.delayed(pause))));
         }
         let alive = |id: &usize| nodes.get(*id).is_some_and(Option::is_some);
         if !saved.asks.values().all(|asked| alive(&asked.node)) || !saved.ready.iter().all(alive) {
@@ -182,16 +192,19 @@ impl AgentRun {
         let shared = Shared {
             options: Arc::new(options),
             budget: saved.budget,
-            now: saved.now,
+            now: saved.now.max(now),
             asks: saved.asks,
-            fresh: saved.fresh,
+            // Drivers begin with what is outstanding, which this is part of.
+            fresh: Vec::new(),
             next_ask: saved.next_ask,
             ready: saved.ready,
             events: Vec::new(),
             next_span: saved.next_span,
             trace_id: saved.trace_id,
         };
-        Ok(AgentRun { root: agent, nodes, shared, result: None, carried: None })
+        let mut run = AgentRun { root: agent, nodes, shared, result: saved.result, carried: None };
+        run.answer_impossible();
+        Ok(run)
     }
 }
 
@@ -208,6 +221,7 @@ fn saved(node: &Node) -> Result<SavedNode, SaveError> {
         began: node.began,
         deadline: node.deadline,
         span: node.span.clone(),
+        parent_span: node.parent_span.clone(),
         context: (*node.context).clone(),
         descriptions: node.descriptions.clone(),
         machine: machine.map(Bytes),
@@ -280,6 +294,7 @@ fn restored(
         began: saved.began,
         deadline: saved.deadline,
         span: saved.span,
+        parent_span: saved.parent_span,
         context: Arc::new(saved.context),
         descriptions: saved.descriptions,
         sandbox: Sandbox { machine: machine.map(Box::new), since: saved.since },

@@ -46,6 +46,7 @@ pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> Age
         began: now,
         deadline,
         span: String::new(),
+        parent_span: None,
         context: Arc::new(Json::Object(Map::new())),
         descriptions: agent.options().context_descriptions.clone(),
         sandbox: Sandbox::default(),
@@ -108,6 +109,12 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
     if node.agent.options().firewall {
         let context = node.context.clone();
         node.veil.learn(&context);
+        if node.caller.is_none() {
+            let options = shared.options.clone();
+            for (name, value) in options.initial_memory.iter().chain(&options.journal) {
+                node.veil.learn_named(name, value);
+            }
+        }
     }
     if node.caller.is_none()
         && let Some(source) = shared.options.program.clone()
@@ -422,7 +429,7 @@ pub(super) fn sent_messages(node: &mut Node, shared: &mut Shared) -> Vec<Message
     }
     let in_message = node.agent.options().format.mission_log_in == MissionLogIn::UserMessage;
     match in_message.then(|| mission_log(node)).flatten() {
-        Some(log) => journal::with_log(&messages, Some(&log)),
+        Some(log) => journal::with_log(&messages, Some(&*node.veil.cover(&log))),
         None => messages,
     }
 }

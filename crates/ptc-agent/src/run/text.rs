@@ -113,7 +113,7 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
     let tools = native_tools(node);
     let (_, names) = schemas(node);
     let find = |name: &str| names.original(name).and_then(|name| tools.iter().find(|tool| tool.name == name));
-    let mut batch = Batch::new(Layer::Native);
+    let mut batch = Batch::new(Layer::Native, shared.now);
     let mut all_read = true;
     for (at, call) in calls.iter().enumerate() {
         let found = find(&call.name);

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::eval::{self, Oversize};
 use super::node::{After, Node};
 use super::sandbox::Ended;
-use super::{Next, Shared, content, program};
+use super::{Next, Shared, content, finish, program};
 use crate::agent::Completion;
 use crate::feedback::{self, Invalid};
 use crate::model::{Message, Reply, Request, ToolCall};
@@ -198,7 +198,7 @@ fn returned(node: &mut Node, shared: &mut Shared, id: &str) -> Next {
             eval::answer(node, shared, id, &body);
             node.close_failed(&fail);
             shared.turn_stop(node);
-            if over { Next::Over(Err(fail)) } else { Next::Turn }
+            if over { Next::Over(finish::fallback(node).ok_or(fail)) } else { Next::Turn }
         }
     }
 }
