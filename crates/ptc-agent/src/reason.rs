@@ -45,6 +45,7 @@ reasons! {
     MAX_DEPTH_EXCEEDED "max_depth_exceeded" "agents nest deeper than `max_depth`"
     MISSION_TIMEOUT "mission_timeout" "the run took longer than `mission_timeout`"
     BUDGET_CALLBACK_EXCEEDED "budget_callback_exceeded" "the token budget is used up, or the host said stop"
+    FUEL_EXHAUSTED "fuel_budget_exhausted" "the work that all agents of the run share is used up"
     COST_EXCEEDED "cost_exceeded" "the run would cost more than `max_cost_usd`"
     CONSECUTIVE_FAILURES "max_consecutive_failures" "too many turns in a row failed"
     LLM_ERROR "llm_error" "the model could not be reached, after all retries"

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use super::node::{After, Node, State};
 use super::{Next, OnBudget, Shared, TraceMode, content, program};
 use crate::agent::{Completion, Mode};
+use crate::budget::Unit;
 use crate::model::Message;
 use crate::reason::Reason;
 use crate::step::{Fail, Step, ToolInfo};
@@ -25,6 +26,11 @@ pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result
         let message = format!("{most} turns in a row failed; the last: {}", last_message(node));
         return Some(Err(Fail::new(Reason::CONSECUTIVE_FAILURES, message)));
     }
+    if shared.budget.remaining(node.account, Unit::Fuel) == Some(0) {
+        let message = "the fuel that all agents of this run share is used up";
+        return Some(fallback(node).ok_or_else(|| Fail::new(Reason::FUEL_EXHAUSTED, message)));
+    }
+    let options = node.agent.options();
     if node.book.tally.is_exhausted() {
         let (turns, retries) = (options.max_turns, super::children::tally(&node.agent).retry_left);
         if let Some(value) = fallback(node) {

@@ -131,6 +131,8 @@ pub(crate) struct Book {
     pub warnings: Vec<String>,
     /// Fuel that is held for the program that runs.
     pub fuel_held: Option<Reservation>,
+    /// Fuel that the program may have used by now, where it is held.
+    pub fuel_limit: Option<u64>,
     /// Fuel of the program that is counted already.
     pub fuel_counted: u64,
     /// Whether the answer went out piece by piece.

@@ -110,6 +110,7 @@ fn refuel(node: &mut Node, shared: &mut Shared) -> Result<(), Error> {
     };
     node.book.fuel_held = Some(held);
     limits.fuel = node.book.fuel_counted.saturating_add(granted);
+    node.book.fuel_limit = Some(limits.fuel);
     if let Some(machine) = node.sandbox.machine.as_deref_mut() {
         machine.set_limits(limits);
     }
@@ -119,6 +120,8 @@ fn refuel(node: &mut Node, shared: &mut Shared) -> Result<(), Error> {
 /// Counts the fuel that the program has used since it was last counted, and frees the rest.
 pub(super) fn settle_fuel(node: &mut Node, shared: &mut Shared) {
     let used = node.sandbox.machine.as_deref().map_or(0, ptc_lisp::machine::Machine::fuel_used);
+    // Work that was refused is not work.
+    let used = node.book.fuel_limit.take().map_or(used, |limit| used.min(limit));
     let fresh = used.saturating_sub(node.book.fuel_counted);
     node.book.fuel_counted = used;
     node.book.usage.fuel += fresh;

@@ -2,6 +2,7 @@
 
 mod combined;
 mod content;
+mod ends;
 mod support;
 mod text;
 mod tool_call;
