@@ -111,7 +111,7 @@ impl Compiled {
     pub fn needs_model(&self) -> bool {
         self.agent.tools().values().any(|tool| match &tool.body {
             Body::Judge(_) | Body::Agent(_) | Body::This | Body::Builtin(Builtin::LlmQuery) => true,
-            Body::Function(_) | Body::Builtin(_) => false,
+            Body::Function(_) | Body::Compiled(_) | Body::Builtin(_) => false,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_agent::{Agent, BuildError, Builder, Compiled, Context, Fail, Reason, RunOptions, Step};
+use ptc_agent::{Agent, BuildError, Builder, Compiled, Context, Fail, Reason, RunOptions, Step, TraceMode};
 use serde_json::Value as Json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -19,22 +19,10 @@ pub async fn delegate(
     Ok(run(agent, options).await)
 }
 
-/// A step that another agent can go on with.
-pub trait Chained {
-    /// The step.
-    fn into_step(self) -> Step;
-}
-
-impl Chained for Step {
-    fn into_step(self) -> Step {
-        self
-    }
-}
-
 /// Goes on with what a step gave. A step that failed stays as it is; one that does not give what the agent
 /// takes fails with `chain_error`.
-pub async fn then(step: impl Chained, agent: impl Into<Arc<Agent>>, options: RunOptions) -> Step {
-    let (step, agent) = (step.into_step(), agent.into());
+pub async fn then(step: Step, agent: impl Into<Arc<Agent>>, options: RunOptions) -> Step {
+    let agent = agent.into();
     if !step.is_ok() {
         return step;
     }
@@ -76,7 +64,9 @@ pub async fn compile(
     let writer = agent.to_compile()?;
     let name = options.llm.as_ref().map(|llm| llm.label().to_owned());
     let context = agent.sample_context(sample);
-    let step = run(writer, RunOptions { context: context.into(), ..options }).await;
+    // The program is in the trace.
+    let options = RunOptions { context: context.into(), trace: TraceMode::On, ..options };
+    let step = run(writer, options).await;
     Ok(Compiled::from_step(agent, step, name))
 }
 

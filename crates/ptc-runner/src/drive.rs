@@ -276,11 +276,12 @@ async fn streamed(
     let (seen, sink) = (came.clone(), chunk.clone());
     let watched: Chunk = Arc::new(move |piece: &str| {
         seen.store(true, Ordering::Relaxed);
-        sink(piece);
+        // Whoever listens cannot end the run.
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| sink(piece)));
     });
     let reply = reply(llm, request, Some(watched), home).await?;
     if let (false, Some(text)) = (came.load(Ordering::Relaxed), &reply.content) {
-        chunk(text);
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| chunk(text)));
     }
     Ok(reply)
 }

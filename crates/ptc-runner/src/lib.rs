@@ -43,7 +43,7 @@ mod file;
 
 pub use blocking::run_blocking;
 pub use chat::Chat;
-pub use compose::{Chained, compile, delegate, execute, run_all, then};
+pub use compose::{compile, delegate, execute, run_all, then};
 pub use drive::{Checkpoint, Subscriber, Surroundings};
 pub use file::{FileError, parse_agent, read_agent};
 pub use ptc_agent::typed::tool;

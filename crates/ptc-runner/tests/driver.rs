@@ -209,6 +209,11 @@ async fn r2_40_a_program_is_written_once_and_runs_without_a_model() {
     let with = |limit: i64| RunOptions::default().context(json!({"limit": limit}));
     assert_eq!(execute(&compiled, with(6)).await.value, json!({"sum": 7}));
     assert_eq!(execute(&compiled, with(0)).await.value, json!({"sum": 12}));
+    // r2.44: a compiled agent is a tool like any other.
+    let tool = Tool::compiled("sum", compiled).unwrap();
+    let parent = Agent::builder("x").tool(tool).build().unwrap();
+    let step = run(parent, RunOptions::new(script(&[&code("(return (:sum (tool/sum {:limit 6})))")]))).await;
+    assert_eq!(step.value, json!(7), "{step:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

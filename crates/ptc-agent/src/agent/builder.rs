@@ -37,16 +37,20 @@ impl Builder {
         self
     }
 
-    /// Takes the defaults of a profile for everything but prompt, signature, tools and model.
+    /// Sets what the profiles differ in, and nothing else. Options that are set afterwards hold.
     pub fn profile(self, profile: Profile) -> Self {
         self.with(|options| {
-            let before = std::mem::replace(options, Options::of(profile));
-            options.prompt = before.prompt;
-            options.signature = before.signature;
-            options.tools = before.tools;
-            options.tool_catalog = before.tool_catalog;
-            options.llm = before.llm;
-            options.name = before.name;
+            let other = Options::of(profile);
+            options.profile = profile;
+            options.llm_retry = other.llm_retry;
+            options.mission_timeout_ms = other.mission_timeout_ms;
+            options.prompt_limit = other.prompt_limit;
+            options.format.context_in_system = other.format.context_in_system;
+            options.expression_fallback = other.expression_fallback;
+            options.multiple_blocks = other.multiple_blocks;
+            options.on_missing = other.on_missing;
+            options.depth_inclusive = other.depth_inclusive;
+            options.tool_errors_as_data = other.tool_errors_as_data;
         })
     }
 

@@ -233,6 +233,7 @@ fn resolved(options: &Options, tool: &Tool, signature: Option<&Signature>) -> Re
 fn builtin(options: &Options) -> Result<Vec<Tool>, BuildError> {
     let make = |name: &str, signature: &str, description: &str, body: Builtin| {
         Tool::with_body(name, Body::Builtin(body))
+            .expose(Expose::Both)
             .description(description)
             .signature(signature)
             .map_err(|error| BuildError::option("builtin_tools", error.to_string()))

@@ -1,6 +1,7 @@
 //! Options by name, for agents that are files: one table with the name, type, default and meaning of each,
 //! and how it is read. Documentation and editors' schemas are made from it.
 
+use ptc_signature::OnMissing;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -136,6 +137,12 @@ options! {
         |o, v| into(&mut o.expression_fallback, boolean(v));
     "multiple_blocks", "reject or sequence", "reject (draft: sequence)", "What to do with several programs in a reply.",
         |o, v| into(&mut o.multiple_blocks, read(v, "must be reject or sequence"));
+    "on_missing", "keep or error", "keep (draft: error)", "What happens to a placeholder without a value.",
+        |o, v| into(&mut o.on_missing, on_missing(v));
+    "depth_inclusive", "boolean", "false (draft: true)", "Whether max_depth counts levels below the root.",
+        |o, v| into(&mut o.depth_inclusive, boolean(v));
+    "tool_errors_as_data", "boolean", "false (draft: true)", "Whether an error of a tool is a value, `[\"error\" text]`, in place of an exception.",
+        |o, v| into(&mut o.tool_errors_as_data, boolean(v));
     "tool_cache_limit", "bytes or null", "none", "Results of tools that the cache keeps in all.",
         |o, v| into(&mut o.tool_cache_limit, optional(v, positive));
 }
@@ -209,6 +216,14 @@ fn map<T: DeserializeOwned>(value: &Json, wanted: &str) -> Result<T, String> {
 fn mode(value: &Json) -> Result<ptc_signature::Mode, String> {
     let named = value.as_str().and_then(ptc_signature::Mode::from_name);
     named.ok_or_else(|| format!("must be enabled, warn_only, disabled or strict, got {value}"))
+}
+
+fn on_missing(value: &Json) -> Result<OnMissing, String> {
+    match value.as_str() {
+        Some("keep") => Ok(OnMissing::Keep),
+        Some("error") => Ok(OnMissing::Error),
+        _ => Err(format!("must be keep or error, got {value}")),
+    }
 }
 
 fn reference(value: &Json) -> Result<(), String> {

@@ -88,6 +88,7 @@ pub(super) fn start(
     born: &mut Vec<Birth>,
 ) {
     let layer = batch.layer;
+    let several = batch.slots.len() > 1;
     let slot = &mut batch.slots[at];
     slot.held = false;
     slot.record.timestamp = shared.now;
@@ -116,17 +117,21 @@ pub(super) fn start(
     node.book.usage.tool_calls += 1;
     match &tool.body {
         Body::Function(_) => {
-            let timeout_ms = tool.timeout_ms;
+            // A branch of a `pmap` has its own time.
+            let branch = (several && layer == Layer::Program).then(|| node.agent.options().pmap_timeout_ms);
+            let timeout_ms = tool.timeout_ms.or(branch);
             let what = What::Tool { slot: at, tool: name, args, timeout_ms };
             shared.ask(Asked { node: node.id, what });
         }
         Body::Builtin(Builtin::Pure(call)) => finish(node, shared, slot, layer, call(&args)),
-        Body::Builtin(Builtin::LlmQuery) | Body::Judge(_) | Body::Agent(_) | Body::This => {
-            match children::birth(node, &tool, args, at) {
-                Ok(birth) => born.push(birth),
-                Err(message) => finish(node, shared, slot, layer, Err(message)),
-            }
-        }
+        Body::Builtin(Builtin::LlmQuery)
+        | Body::Judge(_)
+        | Body::Agent(_)
+        | Body::Compiled(_)
+        | Body::This => match children::birth(node, &tool, args, at) {
+            Ok(birth) => born.push(birth),
+            Err(message) => finish(node, shared, slot, layer, Err(message)),
+        },
     }
 }
 

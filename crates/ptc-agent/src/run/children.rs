@@ -32,6 +32,8 @@ pub(crate) struct Birth {
     /// Its model in place of the caller's.
     pub llm: Option<Llm>,
     pub context: Json,
+    /// Its program, if it is written.
+    pub program: Option<String>,
     /// How long the call may take.
     pub timeout_ms: Option<u64>,
 }
@@ -45,7 +47,11 @@ pub(super) fn birth(node: &Node, tool: &Arc<Tool>, args: Json, slot: usize) -> R
         Body::Builtin(Builtin::LlmQuery) => (Origin::Query(args.clone()), without_control(&args)),
         _ => (Origin::Tool(tool.name.clone()), args),
     };
-    Ok(Birth { caller, origin, agent, llm, context, timeout_ms: tool.timeout_ms })
+    let program = match &tool.body {
+        Body::Compiled(compiled) => Some(compiled.source().to_owned()),
+        _ => None,
+    };
+    Ok(Birth { caller, origin, agent, llm, context, program, timeout_ms: tool.timeout_ms })
 }
 
 /// The agent behind a tool, and the model bound to it.
@@ -54,6 +60,7 @@ fn resolve(parent: &Arc<Agent>, tool: &Tool, args: &Json) -> Result<(Arc<Agent>,
         Body::Agent(tool) => Ok((tool.agent.clone(), tool.llm.clone())),
         Body::Judge(tool) => Ok((tool.agent.clone(), tool.llm.clone())),
         Body::This => Ok((parent.clone(), None)),
+        Body::Compiled(compiled) => Ok((compiled.agent().clone(), None)),
         Body::Builtin(Builtin::LlmQuery) => {
             let llm = args.get("llm").and_then(Json::as_str).map(Llm::named);
             Ok((Arc::new(query(args).map_err(|error| error.to_string())?), llm))
@@ -85,7 +92,7 @@ pub(super) fn llm_of_origin(parent: &Node, agent: &Agent, origin: &Origin) -> Op
         Origin::Tool(name) => match &parent.agent.tools().get(name)?.body {
             Body::Agent(tool) => tool.llm.clone(),
             Body::Judge(tool) => tool.llm.clone(),
-            Body::Function(_) | Body::This | Body::Builtin(_) => None,
+            Body::Function(_) | Body::Compiled(_) | Body::This | Body::Builtin(_) => None,
         },
         Origin::Query(args) => args.get("llm").and_then(Json::as_str).map(Llm::named),
         Origin::Root => None,
@@ -154,6 +161,8 @@ pub(super) fn born(
         span: String::new(),
         parent_span: Some(parent.span.clone()),
         context: Arc::new(birth.context),
+        context_signature: None,
+        program: birth.program,
         descriptions: birth.agent.options().context_descriptions.clone(),
         sandbox: Sandbox::default(),
         cache: cache(&birth.agent),

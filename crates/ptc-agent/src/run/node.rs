@@ -155,6 +155,10 @@ pub(crate) struct Node {
     pub span: String,
     pub parent_span: Option<String>,
     pub context: Arc<Json>,
+    /// The signature of the step that gave the inputs.
+    pub context_signature: Option<String>,
+    /// The program that is all there is, in place of asking a model.
+    pub program: Option<String>,
     /// What inputs mean, by name.
     pub descriptions: BTreeMap<String, String>,
     pub sandbox: Sandbox,

@@ -302,7 +302,8 @@ pub(super) fn deadline(node: &Node) -> Option<u64> {
 fn is_agent(node: &Node, slot: &Slot) -> bool {
     let tool = node.agent.tools().get(&slot.record.name);
     tool.is_some_and(|tool| match &tool.body {
-        Body::Agent(_) | Body::Judge(_) | Body::This | Body::Builtin(Builtin::LlmQuery) => true,
+        Body::Agent(_) | Body::Judge(_) | Body::Compiled(_) | Body::This => true,
+        Body::Builtin(Builtin::LlmQuery) => true,
         Body::Function(_) | Body::Builtin(_) => false,
     })
 }

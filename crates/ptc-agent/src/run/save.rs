@@ -82,6 +82,10 @@ struct SavedNode {
     #[serde(default)]
     parent_span: Option<String>,
     context: Json,
+    #[serde(default)]
+    context_signature: Option<String>,
+    #[serde(default)]
+    program: Option<String>,
     descriptions: BTreeMap<String, String>,
     machine: Option<Bytes>,
     since: u64,
@@ -223,6 +227,8 @@ fn saved(node: &Node) -> Result<SavedNode, SaveError> {
         span: node.span.clone(),
         parent_span: node.parent_span.clone(),
         context: (*node.context).clone(),
+        context_signature: node.context_signature.clone(),
+        program: node.program.clone(),
         descriptions: node.descriptions.clone(),
         machine: machine.map(Bytes),
         since: node.sandbox.since,
@@ -296,6 +302,8 @@ fn restored(
         span: saved.span,
         parent_span: saved.parent_span,
         context: Arc::new(saved.context),
+        context_signature: saved.context_signature,
+        program: saved.program,
         descriptions: saved.descriptions,
         sandbox: Sandbox { machine: machine.map(Box::new), since: saved.since },
         cache: saved.cache,

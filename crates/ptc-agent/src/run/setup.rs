@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ptc_lisp::machine::Machine;
 use ptc_lisp::view::View;
-use ptc_signature::{Mode as Strictness, OnMissing, TemplateError};
+use ptc_signature::{Mode as Strictness, OnMissing, Signature, TemplateError, Type};
 use serde_json::{Map, Value as Json, json};
 
 use super::node::{After, Book, Node, Origin, State};
@@ -14,6 +14,7 @@ use super::text::variant;
 use super::{AgentRun, Context, Next, RunOptions, Shared, children, program};
 use crate::agent::{Agent, Mode};
 use crate::budget::{Budget, Unit};
+use crate::cache::json_bytes;
 use crate::journal::{self, Phase, ProgressInput};
 use crate::model::{Llm, Message};
 use crate::prompt::{
@@ -48,6 +49,8 @@ pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> Age
         span: String::new(),
         parent_span: None,
         context: Arc::new(Json::Object(Map::new())),
+        context_signature: None,
+        program: options.program.clone(),
         descriptions: agent.options().context_descriptions.clone(),
         sandbox: Sandbox::default(),
         cache: children::cache(&agent),
@@ -116,9 +119,10 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
             }
         }
     }
-    if node.caller.is_none()
-        && let Some(source) = shared.options.program.clone()
-    {
+    if node.agent.mode() != Mode::Text && node.caller.is_none() {
+        node.book.usage.bytes_kept += json_bytes(&node.context);
+    }
+    if let Some(source) = node.program.clone() {
         node.book.tally.begin();
         node.book.draft.number = 1;
         return program::begin(node, shared, &source, After::Whole);
@@ -151,6 +155,7 @@ fn root_context(node: &mut Node, shared: &Shared) -> Result<Json, Fail> {
         },
         Context::Step(step) => {
             let context = crate::chain::context_of(step)?;
+            node.context_signature.clone_from(&step.signature);
             for (name, text) in &step.field_descriptions {
                 node.descriptions.insert(name.clone(), text.clone());
             }
@@ -296,11 +301,21 @@ fn data_lines(node: &Node) -> Vec<DataLine> {
     let limits = sample_limits(node);
     let bounds = limits.sample_bounds(node.agent.options().firewall);
     let context = children::object(&node.context);
+    // What another agent gave has the types of its signature.
+    let signature = node.context_signature.as_deref().and_then(|text| Signature::parse(text).ok());
+    let given = signature.and_then(|signature| match signature.output {
+        Type::Record(record) => Some(record),
+        _ => None,
+    });
     let line = |(name, value): (&String, &Json)| {
         let view = View::of_json(value, &bounds);
         DataLine {
             name: name.clone(),
-            ty: node.agent.input_type(name).cloned(),
+            ty: node
+                .agent
+                .input_type(name)
+                .or_else(|| given.as_ref()?.field(name).map(|field| &field.ty))
+                .cloned(),
             label: render::label(&view),
             sample: render::sample(&view, limits),
             description: node.descriptions.get(name).cloned(),

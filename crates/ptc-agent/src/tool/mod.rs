@@ -11,7 +11,8 @@ use ptc_signature::{Mode, ParseError, Signature};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, BuildError};
+use crate::compile::Compiled;
 use crate::model::{Llm, Pending};
 pub use crate::preview::PreviewError;
 use crate::typed::TypedFunction;
@@ -131,6 +132,8 @@ pub enum Body {
     Judge(Box<LlmTool>),
     /// An agent.
     Agent(AgentTool),
+    /// An agent whose program is written.
+    Compiled(Arc<Compiled>),
     /// The agent that has the tool.
     This,
     /// One that the library brings along.
@@ -209,6 +212,19 @@ impl Tool {
             description: agent.options().description.clone(),
             ..Tool::with_body(name, Body::Agent(AgentTool { agent, llm: None }))
         }
+    }
+
+    /// An agent whose program is written, as a tool. One that asks models itself cannot be.
+    pub fn compiled(name: impl Into<String>, compiled: Compiled) -> Result<Self, BuildError> {
+        if compiled.needs_model() {
+            return Err(BuildError::option("tools", "a compiled agent that asks models cannot be a tool"));
+        }
+        let agent = compiled.agent();
+        Ok(Tool {
+            signature: agent.signature().cloned(),
+            description: agent.options().description.clone(),
+            ..Tool::with_body(name, Body::Compiled(Arc::new(compiled)))
+        })
     }
 
     /// The agent that has the tool, as a tool: recursion on a part of the work.
@@ -308,7 +324,7 @@ impl Tool {
         match &mut self.body {
             Body::Agent(tool) => tool.llm = Some(llm),
             Body::Judge(tool) => tool.llm = Some(llm),
-            Body::Function(_) | Body::This | Body::Builtin(_) => {}
+            Body::Function(_) | Body::Compiled(_) | Body::This | Body::Builtin(_) => {}
         }
         self
     }

@@ -36,6 +36,8 @@ pub struct Script {
     pub now: u64,
     /// Milliseconds that each model call takes.
     pub model_ms: u64,
+    /// Milliseconds that each tool call takes.
+    pub tool_ms: u64,
 }
 
 impl Script {
@@ -78,6 +80,7 @@ impl Host for Script {
     }
 
     fn tool(&mut self, tool: &Tool, args: Json) -> ToolResult {
+        self.now += self.tool_ms;
         self.calls.push((tool.name.clone(), args.clone()));
         ptc_agent::call_function(tool, args)
     }

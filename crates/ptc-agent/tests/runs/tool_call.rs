@@ -180,13 +180,10 @@ fn r4_7_r4_8_errors_have_one_of_few_reasons() {
 
 #[test]
 fn r4_8_time_and_memory_have_their_own_reasons() {
-    let ask = ptc_agent::LlmTool::new("Hm", ":string").unwrap();
-    let agent = || agent().tool(Tool::llm("ask", ask.clone()));
-    let slow = agent().timeout_ms(100).build().unwrap();
-    let mut script =
-        Script { model_ms: 150, ..Script::new([eval("(tool/ask {})"), "late".into(), eval("(return 1)")]) };
+    let slow = agent().tool(Tool::new("slow", |_| json!(1))).timeout_ms(100).build().unwrap();
+    let mut script = Script { tool_ms: 150, ..Script::new([eval("(tool/slow {})"), eval("(return 1)")]) };
     assert_eq!(run(slow, json!({}), &mut script).value, json!(1));
-    assert_eq!(answer(&script, 3)["reason"], "timeout");
+    assert_eq!(answer(&script, 2)["reason"], "timeout");
     let small = agent().set("max_heap", &json!(20_000)).build().unwrap();
     let mut script = Script::new([eval("(count (vec (range 1000000)))"), eval("(return 1)")]);
     assert_eq!(run(small, json!({}), &mut script).value, json!(1));
