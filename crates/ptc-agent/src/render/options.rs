@@ -23,7 +23,8 @@ pub struct FormatOptions {
     pub feedback_limit: usize,
     /// Characters of printed text and of errors in the feedback.
     pub feedback_max_chars: usize,
-    /// Bytes of text that each of `*1 *2 *3` may be.
+    /// Bytes of text that each of `*1 *2 *3` may be; 0 for whole values, so that a value that was too long to
+    /// show is at hand in the next program.
     pub history_max_bytes: usize,
     /// Items of each collection in a result.
     pub result_limit: usize,
@@ -46,7 +47,7 @@ impl Default for FormatOptions {
         FormatOptions {
             feedback_limit: 10,
             feedback_max_chars: 512,
-            history_max_bytes: 512,
+            history_max_bytes: 0,
             result_limit: 50,
             result_max_chars: 500,
             max_print_length: 2000,

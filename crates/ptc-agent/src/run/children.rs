@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptc_lisp::Limits;
 use ptc_lisp::machine::{Machine, Step as MachineStep};
 use ptc_signature::{OnMissing, Template};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::Shared;
 use super::calls::{self, Slot};
@@ -292,9 +292,4 @@ fn filled(template: &str, value: &Json) -> ToolResult {
         MachineStep::Failed(error) => Err(wrong(&error)),
         MachineStep::Calls(_) | MachineStep::Yield => Err(wrong(&"the program did not end")),
     }
-}
-
-/// Facts of an object as a map.
-pub(super) fn object(value: &Json) -> Map<String, Json> {
-    value.as_object().cloned().unwrap_or_default()
 }

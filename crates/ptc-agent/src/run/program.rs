@@ -64,11 +64,11 @@ pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(
     let (agent, context, root) = (node.agent.clone(), node.context.clone(), node.caller.is_none());
     let options = shared.options.clone();
     node.sandbox.open(limits, move || Setup {
-        data: (*context).clone(),
+        data: context,
         memory: if root { options.initial_memory.clone() } else { Default::default() },
         journal: if root { options.journal.clone() } else { Default::default() },
         seed: options.seed,
-        history_bytes: agent.options().format.history_max_bytes,
+        history_bytes: Some(agent.options().format.history_max_bytes).filter(|bytes| *bytes > 0),
         firewall: agent.options().firewall,
         takes_back: agent.options().memory_strategy == MemoryStrategy::Rollback,
     })?;

@@ -1,6 +1,8 @@
 //! The machine of an agent. It lives as long as the agent runs, so that definitions last over turns; agents
 //! that never run a program never make one.
 
+use std::sync::Arc;
+
 use ptc_lisp::machine::{Answer, Machine, Signal, Step};
 use ptc_lisp::view::{Bounds, View};
 use ptc_lisp::{Error, ErrorKind, Limits};
@@ -11,11 +13,11 @@ use super::node::bounded;
 /// What a machine is set up with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
-    pub data: Json,
+    pub data: Arc<Json>,
     pub memory: Map<String, Json>,
     pub journal: Map<String, Json>,
     pub seed: u64,
-    pub history_bytes: usize,
+    pub history_bytes: Option<usize>,
     pub firewall: bool,
     /// Whether definitions of a turn may have to be taken back.
     pub takes_back: bool,
@@ -37,7 +39,7 @@ impl Sandbox {
             let mut machine = Machine::new(limits.clone());
             machine.set_seed(setup.seed);
             machine.set_data(&setup.data)?;
-            machine.set_history_bytes(Some(setup.history_bytes));
+            machine.set_history_bytes(setup.history_bytes);
             machine.set_firewall(setup.firewall);
             machine.set_takes_back(setup.takes_back);
             // Early programs find the results of earlier turns under `ctx/`; others never look there.

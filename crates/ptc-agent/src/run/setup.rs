@@ -100,11 +100,11 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
     node.span = shared.span();
     if node.caller.is_none() {
         match root_context(node, shared) {
-            Ok(context) => node.context = Arc::new(context),
+            Ok(context) => node.context = context,
             Err(fail) => return Next::Over(Err(fail)),
         }
     }
-    let keys: Vec<String> = children::object(&node.context).keys().cloned().collect();
+    let keys: Vec<&String> = inputs(node).map(|(name, _)| name).collect();
     shared.event(node, "run.start", json!({}), json!({"context": keys, "depth": node.depth}));
     if let Err(fail) = check(node, shared) {
         return Next::Over(Err(fail));
@@ -140,11 +140,11 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
 }
 
 /// The inputs of the run.
-fn root_context(node: &mut Node, shared: &Shared) -> Result<Json, Fail> {
+fn root_context(node: &mut Node, shared: &Shared) -> Result<Arc<Json>, Fail> {
     match &shared.options.context {
         Context::Data(data) => match &**data {
-            Json::Null => Ok(Json::Object(Map::new())),
-            Json::Object(_) => Ok((**data).clone()),
+            Json::Null => Ok(Arc::new(Json::Object(Map::new()))),
+            Json::Object(_) => Ok(data.clone()),
             other => Err(Fail::new(
                 Reason::VALIDATION_ERROR,
                 format!(
@@ -159,7 +159,7 @@ fn root_context(node: &mut Node, shared: &Shared) -> Result<Json, Fail> {
             for (name, text) in &step.field_descriptions {
                 node.descriptions.insert(name.clone(), text.clone());
             }
-            Ok(context)
+            Ok(Arc::new(context))
         }
     }
 }
@@ -288,6 +288,11 @@ fn inventory(node: &Node) -> String {
     .render()
 }
 
+/// The inputs by name.
+fn inputs(node: &Node) -> impl Iterator<Item = (&String, &Json)> {
+    node.context.as_object().into_iter().flatten()
+}
+
 /// How much of a value samples show.
 fn sample_limits(node: &Node) -> Limits {
     let limit = node.agent.options().prompt_limit;
@@ -300,7 +305,6 @@ fn sample_limits(node: &Node) -> Limits {
 fn data_lines(node: &Node) -> Vec<DataLine> {
     let limits = sample_limits(node);
     let bounds = limits.sample_bounds(node.agent.options().firewall);
-    let context = children::object(&node.context);
     // What another agent gave has the types of its signature.
     let signature = node.context_signature.as_deref().and_then(|text| Signature::parse(text).ok());
     let given = signature.and_then(|signature| match signature.output {
@@ -321,7 +325,7 @@ fn data_lines(node: &Node) -> Vec<DataLine> {
             description: node.descriptions.get(name).cloned(),
         }
     };
-    context.iter().map(line).collect()
+    inputs(node).map(line).collect()
 }
 
 fn user_lines(node: &Node) -> Vec<UserLine> {
@@ -357,13 +361,12 @@ fn text_message(node: &Node, text: &str) -> String {
 
 fn context_lines(node: &Node) -> Vec<ContextLine> {
     let bounds = Limits::CONTEXT.sample_bounds(node.agent.options().firewall);
-    let context = children::object(&node.context);
     let line = |(name, value): (&String, &Json)| ContextLine {
         name: name.clone(),
         description: node.descriptions.get(name).cloned(),
         value: render::sample(&View::of_json(value, &bounds), Limits::CONTEXT),
     };
-    context.iter().map(line).collect()
+    inputs(node).map(line).collect()
 }
 
 /// The system prompt of a turn.

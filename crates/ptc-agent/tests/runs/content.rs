@@ -220,6 +220,20 @@ fn r3_39_the_last_three_values_are_at_hand() {
 }
 
 #[test]
+fn issue_8_a_value_too_large_to_show_is_at_hand_in_the_next_program() {
+    let mut script = Script::new([code("(vec (range 5000))"), code("(return (count *1))")]);
+    let step = run(worker(), json!({}), &mut script);
+    let told = script.told(2);
+    assert!(told.contains(":count 5000") && told.contains(":all *1"), "{told}");
+    assert_eq!(step.value, json!(5000));
+    let mut script = Script::new([code("(vec (range 5000))"), code("(return (count *1))")]);
+    let cut = Agent::builder("x").set("format_options", &json!({"history_max_bytes": 64})).build().unwrap();
+    let step = run(cut, json!({}), &mut script);
+    assert!(step.value.as_u64().unwrap() < 100, "r3.39: values of the history may be cut");
+    assert!(!script.told(2).contains(":all *1"), "{}", script.told(2));
+}
+
+#[test]
 fn r3_42_feedback_shows_results_prints_and_definitions_in_blocks() {
     let mut script = Script::new([
         code("(def xs [1 2 3])"),
