@@ -137,7 +137,10 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
     commit_steps(node);
     let progress = setup::progress(node, node.turn());
     let progress = node.veil.cover(&progress).into_owned();
-    let text = feedback::success(&eval::execution(node), &turn_info(node), &progress, &lens(node));
+    let mut text = feedback::success(&eval::execution(node), &turn_info(node), &progress, &lens(node));
+    if let Some(note) = eval::evicted(node) {
+        text = format!("{note}\n\n{text}");
+    }
     node.messages.push(Message::user(text));
     let value = node.sandbox.result_json();
     node.close_turn(value, true);

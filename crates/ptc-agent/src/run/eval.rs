@@ -173,11 +173,17 @@ pub(super) fn answer(node: &mut Node, shared: &mut Shared, id: &str, body: &Json
 
 /// An answer, with a word about results that the cache had to drop.
 pub(super) fn with_evictions(node: &mut Node, mut body: Json) -> Json {
-    let gone = node.cache.take_evictions();
-    if let Some(note) = evictions_note(&gone, node.agent.options().firewall) {
-        body["evicted"] = json!(&*node.veil.cover(&note));
+    if let Some(note) = evicted(node) {
+        body["evicted"] = Json::from(note);
     }
     body
+}
+
+/// A word about results that the cache had to drop, said once.
+pub(super) fn evicted(node: &mut Node) -> Option<String> {
+    let gone = node.cache.take_evictions();
+    let note = evictions_note(&gone, node.agent.options().firewall)?;
+    Some(node.veil.cover(&note).into_owned())
 }
 
 pub(super) fn success_body(node: &Node) -> Json {

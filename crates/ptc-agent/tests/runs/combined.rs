@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use ptc_agent::model::{Message, Reply, Role, ToolCall};
+use ptc_agent::model::{Reply, Role, ToolCall};
 use ptc_agent::{
     Agent, Builder, Expose, MemoryStrategy, Preview, PreviewError, RunOptions, SystemPrompt, Tool,
 };
 use serde_json::{Value as Json, json};
 
+use crate::pairing::assert_paired;
 use crate::support::{Script, call, eval, reason, run, run_with, scripted};
 
 fn agent() -> Builder {
@@ -40,16 +41,6 @@ fn asks(n: i64) -> Reply {
 /// The message that answers the last call before a request, as JSON.
 fn answer(script: &Script, request: usize) -> Json {
     serde_json::from_str(script.told(request)).unwrap_or_else(|_| panic!("no JSON: {}", script.told(request)))
-}
-
-/// Every call of the assistant is answered once, right after it.
-fn assert_paired(messages: &[Message]) {
-    for (at, message) in messages.iter().enumerate() {
-        let ids: Vec<&str> = message.tool_calls.iter().map(|call| call.id.as_str()).collect();
-        let answers = messages[at + 1..].iter().take_while(|message| message.role == Role::Tool);
-        let answers: Vec<&str> = answers.filter_map(|message| message.tool_call_id.as_deref()).collect();
-        assert!(ids.is_empty() || ids == answers, "{ids:?} answered by {answers:?}");
-    }
 }
 
 #[test]
@@ -510,4 +501,16 @@ fn r2_33_a_chat_keeps_cache_and_definitions_where_its_state_is_handed_on() {
     let mut run = ptc_agent::AgentRun::new(agent, options(carried), 0);
     assert_eq!(ptc_agent::drive(&mut run, &mut second).value, json!("two"));
     assert_eq!((second.calls.len(), answer(&second, 2)["result"].as_str()), (0, Some("user=> 4")));
+}
+
+#[test]
+fn r6_4_d7_the_card_is_short_and_says_what_is_needed() {
+    let agent = agent().system_prompt(SystemPrompt::Replace("x".into())).build().unwrap();
+    let mut script = Script::new(["ok"]);
+    run(agent, json!({}), &mut script);
+    let card = &script.requests[0].system;
+    assert!(card.chars().count() <= 1_200, "300 tokens at four characters: {}", card.chars().count());
+    for part in ["lisp_eval", "program", "data/", "tool/", "def", "(return"] {
+        assert!(card.contains(part), "{part}\n---\n{card}");
+    }
 }

@@ -3,6 +3,7 @@
 mod combined;
 mod content;
 mod ends;
+mod pairing;
 mod support;
 mod text;
 mod tool_call;

@@ -339,3 +339,49 @@ fn r10_9_text_comes_piece_by_piece_or_at_once() {
     assert!(!script.requests[0].stream);
     assert_eq!(*heard.lock().unwrap(), ["all"]);
 }
+
+#[test]
+fn builtin_tools_and_several_agents_answer_native_calls() {
+    let child =
+        Agent::builder("Double {{n}}").signature("(n :int) -> :int").description("Doubles").build().unwrap();
+    let agent =
+        agent("x").tool(Tool::agent("double", Arc::new(child))).builtin_tools("grep").build().unwrap();
+    let calls = vec![
+        call("a", "double", json!({"n": 1})),
+        call("b", "grep_n", json!({"pattern": "b", "text": "a\nb"})),
+        call("c", "double", json!({"n": "x"})),
+        call("d", "double", json!({"n": 2})),
+    ];
+    let fails = crate::support::code("(fail {:reason :tired :message \"not today\"})");
+    let mut script = Script::new([
+        Reply::calls(calls),
+        crate::support::code("(return (* 2 data/n))"),
+        fails,
+        "done".into(),
+    ]);
+    let step = run(agent, json!({}), &mut script);
+    assert_eq!(step.value, json!("done"));
+    let told: Vec<Json> = script.requests[3]
+        .messages
+        .iter()
+        .filter(|message| message.role == Role::Tool)
+        .map(|message| serde_json::from_str(&message.content).unwrap())
+        .collect();
+    assert_eq!(told[0], json!(2));
+    assert_eq!(told[1], json!([{"line": 2, "text": "b", "match": true}]));
+    assert!(told[2]["error"].as_str().unwrap().contains("expected int"), "{}", told[2]);
+    assert_eq!(told[3]["error"], "tired: not today");
+}
+
+#[test]
+fn hidden_fields_of_an_answer_are_asked_for_because_this_model_makes_them() {
+    let agent = || agent("x").signature("{summary :string, _refs [:string]?}").build().unwrap();
+    for (reply, value) in [
+        ("{\"summary\": \"s\"}", json!({"summary": "s"})),
+        ("{\"summary\": \"s\", \"_refs\": [\"r\"]}", json!({"summary": "s", "_refs": ["r"]})),
+    ] {
+        let mut script = Script::new([reply]);
+        assert_eq!(run(agent(), json!({}), &mut script).result(), Ok(&value));
+        assert!(script.told(1).contains("`_refs`"), "{}", script.told(1));
+    }
+}

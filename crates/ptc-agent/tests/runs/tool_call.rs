@@ -1,10 +1,11 @@
 //! PTC-Lisp by tool call: rules of section 4.
 
-use ptc_agent::model::{Message, Reply, Role};
-use ptc_agent::{Agent, Builder, MemoryStrategy, Step, Tool, Transport};
+use ptc_agent::model::{Reply, Role};
+use ptc_agent::{Agent, Builder, MemoryStrategy, RunOptions, Step, Tool, Transport};
 use serde_json::{Value as Json, json};
 
-use crate::support::{Script, call, eval, reason, run};
+use crate::pairing::assert_paired;
+use crate::support::{Script, call, eval, reason, run, scripted};
 
 fn agent() -> Builder {
     Agent::builder("Work").transport(Transport::ToolCall)
@@ -21,25 +22,9 @@ fn answer(script: &Script, request: usize) -> Json {
     serde_json::from_str(script.told(request)).unwrap_or_else(|_| panic!("no JSON: {}", script.told(request)))
 }
 
-/// Every call of the assistant is answered once, right after it.
-fn assert_paired(messages: &[Message]) {
-    for (at, message) in messages.iter().enumerate() {
-        let ids: Vec<&str> = message.tool_calls.iter().map(|call| call.id.as_str()).collect();
-        let answers: Vec<&str> = messages[at + 1..]
-            .iter()
-            .take_while(|message| message.role == Role::Tool)
-            .filter_map(|message| message.tool_call_id.as_deref())
-            .collect();
-        assert!(ids.is_empty() || ids == answers, "{ids:?} answered by {answers:?}");
-    }
-}
-
 /// Runs and keeps the conversation.
 fn collected(agent: Agent, script: &mut Script) -> Step {
-    let options = ptc_agent::RunOptions {
-        collect_messages: true,
-        ..ptc_agent::RunOptions::new(crate::support::scripted())
-    };
+    let options = RunOptions { collect_messages: true, ..RunOptions::new(scripted()) };
     let step = crate::support::run_with(agent, options, script);
     assert_paired(step.messages.as_deref().expect("they are collected"));
     step
@@ -321,5 +306,17 @@ fn q3_an_error_of_a_program_leaves_the_cache_alone() {
         let step = run(agent, json!({}), &mut script);
         assert_eq!((step.value, script.calls.len()), (json!(2), 1), "{broken}");
         assert!(step.tool_calls[0].cached);
+    }
+}
+
+#[test]
+fn issue_9_a_program_in_a_fence_or_a_broken_one_is_repaired_first() {
+    for program in
+        ["```clojure\n(return 5)\n```", "(return (+ 2 3)", "(return\u{a0}5)", "{\"program\": \"(return 5)\"}"]
+    {
+        let step =
+            run(agent().build().unwrap(), json!({}), &mut Script::new([eval(program), eval("(return 0)")]));
+        assert_eq!((&step.value, step.usage.turns), (&json!(5), 1), "{program}: {:#?}", step.trace()[0]);
+        assert!(!step.trace()[0].fixes.is_empty(), "{program}");
     }
 }

@@ -554,3 +554,19 @@ fn pmap_over_agents_asks_all_their_models_at_once_and_keeps_the_order() {
     };
     assert_eq!((step.value, step.child_steps.len()), (json!([2, 4, 6]), 3));
 }
+
+#[test]
+fn programs_by_content_are_told_what_the_cache_drops() {
+    let rows = Tool::new("rows", |args| json!(vec![1; args["n"].as_u64().unwrap_or(0) as usize])).cached();
+    let agent = agent().tool(rows.max_cached_bytes(300)).build().unwrap();
+    let mut script = Script::new([
+        code("(count (tool/rows {:n 100}))"),
+        code("(count (tool/rows {:n 101}))"),
+        code("1"),
+        code("(return 1)"),
+    ]);
+    run(agent, json!({}), &mut script);
+    let said: Vec<bool> =
+        (2..=4).map(|request| script.told(request).contains("(tool/rows {:n 100})")).collect();
+    assert_eq!(said, [false, true, false], "{}", script.told(3));
+}
