@@ -87,10 +87,12 @@ pub(super) fn program_tools(node: &Node) -> impl Iterator<Item = &str> {
 fn limits(node: &Node, shared: &Shared) -> Limits {
     let options = node.agent.options();
     let standard = Limits::default();
+    // In combined mode the limit is for the calls that the model makes itself.
+    let calls = options.max_tool_calls.filter(|_| node.agent.mode() != Mode::Combined);
     Limits {
         fuel: options.fuel.unwrap_or(standard.fuel),
         memory: shared.options.max_heap.or(options.max_heap).unwrap_or(standard.memory),
-        tool_calls: options.max_tool_calls.unwrap_or(standard.tool_calls),
+        tool_calls: calls.unwrap_or(standard.tool_calls),
         ..standard
     }
 }

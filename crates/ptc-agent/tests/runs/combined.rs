@@ -237,6 +237,17 @@ fn r6_11_programs_do_not_count_as_tool_calls() {
 }
 
 #[test]
+fn r6_11_only_native_calls_count_and_not_those_of_programs() {
+    let agent = agent().tool(rows().expose(Expose::Both)).max_tool_calls(1).build().unwrap();
+    let program = "(mapv (fn [n] (count (tool/find-rows {:n n}))) [1 2 3])";
+    let mut script = Script::new([eval(program), asks(1), eval(program), "ok".into()]);
+    run(agent, json!({}), &mut script);
+    let results = [2, 4].map(|request| answer(&script, request)["result"].clone());
+    assert_eq!((results, script.calls.len()), ([json!("user=> [1 2 3]"), json!("user=> [1 2 3]")], 7));
+    assert!(answer(&script, 3).is_array());
+}
+
+#[test]
 fn r6_12_what_programs_leave_behind_is_on_the_step() {
     let replies = [
         eval("(def x 1) (task \"t\" 5) (step-done \"s\" \"did\")"),
