@@ -207,7 +207,7 @@ impl Budget {
 
     fn hold(&mut self, account: AccountId, unit: Unit, amount: u64) -> Reservation {
         let reservation = Reservation(self.reservations);
-        self.reservations += 1;
+        self.reservations = self.reservations.wrapping_add(1);
         self.for_each_above(account, |each| each.held.add(unit, amount));
         self.held.insert(reservation, Held { account, unit, amount });
         reservation

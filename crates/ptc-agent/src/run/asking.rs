@@ -178,7 +178,7 @@ fn note_request(node: &mut Node, shared: &mut Shared, request: &Request) {
 
 /// Puts a request on the list of what is needed.
 fn send(node: &mut Node, shared: &mut Shared, request: Arc<Request>, after_ms: u64) {
-    node.book.usage.llm_requests += 1;
+    node.book.usage.llm_requests = node.book.usage.llm_requests.saturating_add(1);
     shared.ask(Asked { node: node.id, what: What::Model { request, after_ms } });
 }
 
@@ -232,7 +232,7 @@ pub(super) fn supplied(
 
 fn settle(shared: &mut Shared, asking: &Asking, tokens: Tokens) {
     if let Some(reservation) = asking.tokens {
-        shared.budget.settle(reservation, tokens.input + tokens.output);
+        shared.budget.settle(reservation, tokens.input.saturating_add(tokens.output));
     }
     if let Some(reservation) = asking.cost {
         let cost = tokens.cost_usd.map(micro_usd).or_else(|| {
@@ -246,11 +246,11 @@ fn settle(shared: &mut Shared, asking: &Asking, tokens: Tokens) {
 /// Adds what a reply used.
 fn count(node: &mut Node, shared: &mut Shared, tokens: Tokens, asking: &Asking) {
     let usage = &mut node.book.usage;
-    usage.input_tokens += tokens.input;
-    usage.output_tokens += tokens.output;
-    usage.total_tokens += tokens.input + tokens.output;
-    usage.cache_creation_tokens += tokens.cache_creation;
-    usage.cache_read_tokens += tokens.cache_read;
+    usage.input_tokens = usage.input_tokens.saturating_add(tokens.input);
+    usage.output_tokens = usage.output_tokens.saturating_add(tokens.output);
+    usage.total_tokens = usage.total_tokens.saturating_add(tokens.input.saturating_add(tokens.output));
+    usage.cache_creation_tokens = usage.cache_creation_tokens.saturating_add(tokens.cache_creation);
+    usage.cache_read_tokens = usage.cache_read_tokens.saturating_add(tokens.cache_read);
     if let Some(cost) = tokens.cost_usd {
         usage.cost_usd = Some(usage.cost_usd.unwrap_or(0.0) + cost);
         if asking.cost.is_none() {
@@ -258,7 +258,7 @@ fn count(node: &mut Node, shared: &mut Shared, tokens: Tokens, asking: &Asking) 
         }
     }
     if asking.tokens.is_none() {
-        shared.budget.record(node.account, Unit::Tokens, tokens.input + tokens.output);
+        shared.budget.record(node.account, Unit::Tokens, tokens.input.saturating_add(tokens.output));
     }
 }
 

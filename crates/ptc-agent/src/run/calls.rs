@@ -114,7 +114,7 @@ pub(super) fn start(
         let message = format!("the {} tool calls of this run are used up", stop.limit);
         return finish(node, shared, slot, layer, Err(message));
     }
-    node.book.usage.tool_calls += 1;
+    node.book.usage.tool_calls = node.book.usage.tool_calls.saturating_add(1);
     match &tool.body {
         Body::Function(_) => {
             // A branch of a `pmap` has its own time.
@@ -263,7 +263,7 @@ fn succeeded(
         node.veil.learn(value);
     }
     if layer == Layer::Program {
-        node.book.usage.bytes_kept += bytes as u64;
+        node.book.usage.bytes_kept = node.book.usage.bytes_kept.saturating_add(bytes as u64);
     }
     let Some(key) = slot.key.clone() else { return };
     let kept = record.cached || node.cache.insert(key.clone(), value.clone(), None).kept;
@@ -271,7 +271,7 @@ fn succeeded(
     facts["retained_bytes"] = json!(node.cache.bytes());
     facts["cache_key_hash"] = json!(key.hash());
     if layer == Layer::Native {
-        node.book.usage.bytes_kept += bytes as u64;
+        node.book.usage.bytes_kept = node.book.usage.bytes_kept.saturating_add(bytes as u64);
         facts["result_preview_truncated"] = json!(text::give_preview(node, shared, slot, value, kept));
     }
 }

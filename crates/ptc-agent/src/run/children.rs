@@ -137,12 +137,15 @@ pub(super) fn born(
     let gone = || Fail::new(Reason::CANCELLED, "the caller is gone");
     let parent = nodes.get(birth.caller.node).and_then(Option::as_deref).ok_or_else(gone)?;
     let options = birth.agent.options();
-    let depth = parent.depth + 1;
+    let depth = parent.depth.saturating_add(1);
     let depth_limit = parent.depth_limit.min(depth_limit(&birth.agent));
     if depth >= depth_limit {
         return Err(Fail::new(
             Reason::MAX_DEPTH_EXCEEDED,
-            format!("agents may nest {depth_limit} levels deep, and this would be level {}", depth + 1),
+            format!(
+                "agents may nest {depth_limit} levels deep, and this would be level {}",
+                depth.saturating_add(1)
+            ),
         ));
     }
     let timeout = options.mission_timeout_ms.into_iter().chain(birth.timeout_ms).min();
@@ -236,18 +239,18 @@ pub(super) fn note(node: &mut Node, step: Step) {
 /// Tokens and dollars of those below count for those above.
 fn add_usage(node: &mut Node, step: &Step) {
     let (own, child) = (&mut node.book.usage, &step.usage);
-    own.llm_requests += child.llm_requests;
-    own.input_tokens += child.input_tokens;
-    own.output_tokens += child.output_tokens;
-    own.total_tokens += child.total_tokens;
-    own.cache_creation_tokens += child.cache_creation_tokens;
-    own.cache_read_tokens += child.cache_read_tokens;
+    own.llm_requests = own.llm_requests.saturating_add(child.llm_requests);
+    own.input_tokens = own.input_tokens.saturating_add(child.input_tokens);
+    own.output_tokens = own.output_tokens.saturating_add(child.output_tokens);
+    own.total_tokens = own.total_tokens.saturating_add(child.total_tokens);
+    own.cache_creation_tokens = own.cache_creation_tokens.saturating_add(child.cache_creation_tokens);
+    own.cache_read_tokens = own.cache_read_tokens.saturating_add(child.cache_read_tokens);
     if let Some(cost) = child.cost_usd {
         own.cost_usd = Some(own.cost_usd.unwrap_or(0.0) + cost);
     }
-    own.fuel += child.fuel;
-    own.tool_calls += child.tool_calls;
-    own.bytes_kept += child.bytes_kept;
+    own.fuel = own.fuel.saturating_add(child.fuel);
+    own.tool_calls = own.tool_calls.saturating_add(child.tool_calls);
+    own.bytes_kept = own.bytes_kept.saturating_add(child.bytes_kept);
 }
 
 /// What the step of an agent gives its caller.

@@ -173,7 +173,7 @@ pub(super) fn commit_steps(node: &mut Node) {
 pub(super) fn turn_info(node: &Node) -> TurnInfo {
     let (options, tally) = (node.agent.options(), &node.book.tally);
     TurnInfo {
-        turn: tally.turn + 1,
+        turn: tally.turn.saturating_add(1),
         max_turns: options.max_turns,
         work_left: tally.work_left,
         retry_left: tally.retry_left,

@@ -11,7 +11,7 @@ impl Shared {
     /// Puts something on the list of what is needed.
     pub fn ask(&mut self, asked: Asked) -> u64 {
         let id = self.next_ask;
-        self.next_ask += 1;
+        self.next_ask = self.next_ask.wrapping_add(1);
         self.asks.insert(id, asked);
         self.fresh.push(id);
         id
@@ -19,7 +19,7 @@ impl Shared {
 
     /// A new span: eight hexadecimal digits, the same in every run.
     pub fn span(&mut self) -> String {
-        self.next_span += 1;
+        self.next_span = self.next_span.wrapping_add(1);
         let seed = format!("{}/{}", self.trace_id, self.next_span);
         format!("{:08x}", crate::hash::fnv(seed.as_bytes()) as u32)
     }

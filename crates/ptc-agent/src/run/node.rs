@@ -97,7 +97,7 @@ impl Tally {
 
     /// Begins a turn.
     pub fn begin(&mut self) {
-        self.turn += 1;
+        self.turn = self.turn.saturating_add(1);
         match self.work_left {
             0 => self.retry_left = self.retry_left.saturating_sub(1),
             _ => self.work_left -= 1,
@@ -216,7 +216,8 @@ impl Node {
             self.book.last_fail = Json::Null;
         }
         turn.memory = self.sandbox.memory_json();
-        self.book.tally.failures_in_row = if success { 0 } else { self.book.tally.failures_in_row + 1 };
+        self.book.tally.failures_in_row =
+            if success { 0 } else { self.book.tally.failures_in_row.saturating_add(1) };
         self.book.turns.push(turn);
     }
 

@@ -126,7 +126,7 @@ pub(super) fn settle_fuel(node: &mut Node, shared: &mut Shared) {
     let used = node.book.fuel_limit.take().map_or(used, |limit| used.min(limit));
     let fresh = used.saturating_sub(node.book.fuel_counted);
     node.book.fuel_counted = used;
-    node.book.usage.fuel += fresh;
+    node.book.usage.fuel = node.book.usage.fuel.saturating_add(fresh);
     match node.book.fuel_held.take() {
         Some(held) => drop(shared.budget.settle(held, fresh)),
         None => shared.budget.record(node.account, Unit::Fuel, fresh),

@@ -30,6 +30,8 @@ const VERSION: u16 = 1;
 const HEAD: usize = 4 + 2 + 8;
 /// Levels of nesting that are read. Values of programs that nest deeper than a quarter of it are kept as text.
 const MAX_DEPTH: usize = 512;
+/// Said of a run that has its step: there is nothing to go on with.
+const OVER: &str = "the run is over, and its step was handed out";
 
 /// Why a run cannot be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -140,6 +142,9 @@ impl<'de> Deserialize<'de> for Bytes {
 impl AgentRun {
     /// The run as bytes. Call it between [`AgentRun::next`] and [`AgentRun::supply`], whenever that is.
     pub fn save(&self) -> Result<Vec<u8>, SaveError> {
+        if !matches!(self.nodes.first(), Some(Some(_))) {
+            return Err(SaveError::NotARun(OVER.to_owned()));
+        }
         let nodes: Result<Vec<_>, _> =
             self.nodes.iter().map(|node| node.as_deref().map(saved).transpose()).collect();
         let shared = &self.shared;
@@ -185,6 +190,9 @@ impl AgentRun {
         for (id, node) in saved.nodes.into_iter().enumerate() {
             let node = node.map(|node| restored(node, id, &nodes, &agent, &options)).transpose()?;
             nodes.push(node.map(|node| Box::new(node.delayed(pause))));
+        }
+        if !matches!(nodes.first(), Some(Some(root)) if root.caller.is_none()) {
+            return Err(wrong(OVER));
         }
         let alive = |id: &usize| nodes.get(*id).is_some_and(Option::is_some);
         if !saved.asks.values().all(|asked| alive(&asked.node)) || !saved.ready.iter().all(alive) {

@@ -3,7 +3,9 @@
 mod combined;
 mod content;
 mod ends;
+mod missions;
 mod pairing;
+mod save;
 mod support;
 mod text;
 mod tool_call;
