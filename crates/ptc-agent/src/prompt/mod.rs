@@ -42,7 +42,7 @@ pub(crate) use system::{Transport, single_shot_system, static_system, system_pro
 pub(crate) use text::{
     ContextLine, TextVariant, json_example, json_message, plain_message, text_card, text_tools_message,
 };
-pub(crate) use tools::ToolLine;
+pub(crate) use tools::{ToolLine, catalog_section};
 pub(crate) use user::UserLine;
 
 /// Joins what is not empty with blank lines.

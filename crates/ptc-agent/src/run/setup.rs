@@ -212,7 +212,7 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
             let context = (!node.agent.options().format.context_in_system).then_some(node.inventory.as_str());
             prompt::first_message(context, &text, (!progress.is_empty()).then_some(progress.as_str()))
         }
-        Mode::Text | Mode::Combined => text_message(node, &text),
+        Mode::Text | Mode::Combined => with_catalog(node, text_message(node, &text)),
     };
     let first = node.veil.cover(&first).into_owned();
     node.messages.push(Message::user(first));
@@ -345,6 +345,16 @@ fn user_lines(node: &Node) -> Vec<UserLine> {
         }
     };
     machine.definitions().into_iter().filter_map(line).collect()
+}
+
+/// A message of a text agent after the tools that it may plan with, if there are any.
+fn with_catalog(node: &Node, message: String) -> String {
+    let options = node.agent.options();
+    let lines: Vec<ToolLine> = options.tool_catalog.iter().map(tool_line).collect();
+    match prompt::catalog_section(&lines, options.firewall) {
+        none if none.is_empty() => message,
+        catalog => format!("{catalog}\n\n{message}"),
+    }
 }
 
 /// The first message of a text agent.

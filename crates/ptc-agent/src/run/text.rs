@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use ptc_signature::keys;
 use serde_json::{Value as Json, json};
 
 use super::calls::{self, Batch, Layer, Slot};
@@ -148,7 +149,11 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
 }
 
 fn unknown(node: &Node, name: &str) -> String {
+    let planned = node.agent.options().tool_catalog.iter().any(|tool| keys::same(&tool.name, name));
     match node.agent.mode() {
+        _ if planned => {
+            format!("Tool '{name}' not found: tools of the catalog are for planning, nobody can call them")
+        }
         Mode::Combined => {
             let tools = native_tools(node);
             let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).chain(["lisp_eval"]).collect();

@@ -385,3 +385,21 @@ fn hidden_fields_of_an_answer_are_asked_for_because_this_model_makes_them() {
         assert!(script.told(1).contains("`_refs`"), "{}", script.told(1));
     }
 }
+
+#[test]
+fn r18_5_text_agents_see_the_catalog_and_cannot_call_it() {
+    let later = Tool { name: "send-mail".into(), ..weather() };
+    for builder in
+        [agent("x").tool(weather()), agent("x").tool(weather()).transport(ptc_agent::Transport::ToolCall)]
+    {
+        let mut script = Script::new([Reply::calls(vec![call("m", "send_mail", json!({}))]), "done".into()]);
+        run(builder.catalog(later.clone()).build().unwrap(), json!({}), &mut script);
+        assert!(
+            script.told(1).contains("not callable") && script.told(1).contains("send-mail("),
+            "{}",
+            script.told(1)
+        );
+        assert!(!script.requests[0].tools.iter().any(|tool| tool.name == "send_mail"));
+        assert!(script.told(2).contains("planning") && script.calls.is_empty(), "{}", script.told(2));
+    }
+}
