@@ -140,7 +140,7 @@ pub(crate) fn names() -> Arc<Names> {
 
 /// Finds the functions in the source files: a top-level form begins at the start of a line.
 fn scan_files() -> Vec<Source> {
-    let mut sources = Vec::new();
+    let mut sources = Vec::with_capacity(1024);
     for (file, text) in FILES {
         let mut ns = "clojure.core";
         let lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);

@@ -10,6 +10,7 @@ use hashbrown::HashSet;
 
 use super::Machine;
 use super::fiber::{Cont, Fiber, Frame, Handler, State};
+use crate::limits::Limits;
 use crate::signal::Signal;
 use crate::value::{ExObj, Items, Layout, LazyState, Meta, Shared, Value};
 
@@ -32,6 +33,14 @@ struct Census {
     bodies: usize,
     seen: HashSet<usize, FixedState>,
     pending: Vec<Value>,
+}
+
+/// How much may be fresh before the next census. It costs time in proportion to what is live, so it waits
+/// for twice as much; but never for more than a quarter of what is left, so that garbage cannot pass for
+/// data that a native makes.
+pub(super) fn next_census(limits: &Limits, live: usize) -> usize {
+    let room = limits.memory.saturating_sub(live);
+    (room / 4).min(live.saturating_mul(2).max(16 << 20)).max(1 << 16)
 }
 
 impl Machine {
@@ -73,9 +82,7 @@ impl Machine {
         });
         self.heap.live_bytes = bytes;
         self.heap.fresh_bytes = 0;
-        // A census costs time in proportion to what is live, so the next one waits for as much again.
-        let room = self.heap.limits.memory.saturating_sub(bytes);
-        self.census_at = (room / 4).min(bytes.max(16 << 20)).max(1 << 16);
+        self.census_at = next_census(&self.heap.limits, bytes);
         self.heap.fuel_used += (census.bodies + census.visits / 16) as u64;
     }
 

@@ -37,6 +37,7 @@ use crate::reader::{ReadLimits, read_all};
 use crate::value::{ExObj, Value};
 pub use answer::Answer;
 pub use asked::{Asked, Pause};
+use census::next_census;
 pub(crate) use census::room;
 use fiber::Fiber;
 pub(crate) use library::is_core;
@@ -152,7 +153,7 @@ pub struct Machine {
 impl Machine {
     /// A machine without definitions, tools and inputs.
     pub fn new(limits: Limits) -> Self {
-        let census_at = first_census(&limits);
+        let census_at = next_census(&limits, 0);
         let heap = Heap::new(crate::core::names(), limits);
         Machine {
             heap,
@@ -185,7 +186,7 @@ impl Machine {
 
     /// Sets what the next program may use.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.census_at = first_census(&limits);
+        self.census_at = next_census(&limits, self.heap.live_bytes);
         self.heap.limits = limits;
     }
 
@@ -220,6 +221,7 @@ impl Machine {
         let made = self.fitted(make);
         self.heap.live_bytes = self.heap.live_bytes.saturating_add(self.heap.fresh_bytes);
         self.heap.fresh_bytes = before;
+        self.census_at = next_census(&self.heap.limits, self.heap.live_bytes);
         made
     }
 
@@ -425,12 +427,6 @@ impl Machine {
     pub fn source(&self) -> &str {
         &self.source
     }
-}
-
-/// How much may be fresh before the first census: a quarter of what there is, so that garbage cannot pass
-/// for data that a native makes.
-fn first_census(limits: &Limits) -> usize {
-    (limits.memory / 4).clamp(1 << 16, 16 << 20)
 }
 
 /// What the analyzer may ask about this machine.
