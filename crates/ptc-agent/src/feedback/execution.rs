@@ -91,7 +91,7 @@ pub(crate) fn execution(run: &Execution, multi_turn: bool, lens: &Lens<'_>) -> S
         return String::new();
     }
     blocks.insert(0, PREAMBLE.to_owned());
-    lens.veil.cover(&joined(blocks.iter().map(String::as_str))).into_owned()
+    lens.veil.cover_message(&joined(blocks.iter().map(String::as_str))).into_owned()
 }
 
 /// New and changed definitions, else the names of those there are.

@@ -9,6 +9,31 @@ pub(crate) fn block(source: &str, content: &str) -> String {
     format!("<{TAG} source=\"{source}\">\n{}\n</{TAG}>", neutralise(content))
 }
 
+/// Changes what stands between the tags of blocks, and leaves the tags alone.
+pub(super) fn between_tags(text: &str, change: impl Fn(&str) -> String) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((from, to)) = next_tag(rest) {
+        out.push_str(&change(&rest[..from]));
+        out.push_str(&rest[from..to]);
+        rest = &rest[to..];
+    }
+    out.push_str(&change(rest));
+    out
+}
+
+/// Where the next tag stands that [`block`] could have written.
+fn next_tag(text: &str) -> Option<(usize, usize)> {
+    text.match_indices(TAG).find_map(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + TAG.len()..]);
+        if before.ends_with("</") && after.starts_with('>') {
+            return Some((at - 2, at + TAG.len() + 1));
+        }
+        let named = after.strip_prefix(" source=\"").filter(|_| before.ends_with('<'))?;
+        let name = named.find(|c: char| !c.is_ascii_lowercase() && c != '_')?;
+        named[name..].starts_with("\">").then(|| (at - 1, text.len() - named.len() + name + 2))
+    })
+}
+
 /// The text with every tag of a block in it made harmless, however it is spelt: with blanks, invisible
 /// characters, other case, look-alikes of the brackets.
 pub(crate) fn neutralise(content: &str) -> String {

@@ -114,6 +114,15 @@ impl Veil {
         search.cover(text)
     }
 
+    /// The same for a message with blocks in it, which stay: a hidden text that is spelt like their tags
+    /// would open them otherwise. What is inside blocks has no such tags left.
+    pub fn cover_message<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(super::untrusted::between_tags(text, |part| self.cover(part).into_owned()))
+    }
+
     /// A view with all texts in it covered.
     pub fn cover_view(&self, view: View) -> View {
         if self.is_empty() { view } else { self.covered(view) }
@@ -133,11 +142,11 @@ impl Veil {
         glimpse
     }
 
-    /// JSON with all texts in it covered.
+    /// JSON with all texts in it covered; blocks in them stay.
     pub fn cover_json(&self, json: Json) -> Json {
         match json {
             _ if self.is_empty() => json,
-            Json::String(text) => Json::String(self.cover(&text).into_owned()),
+            Json::String(text) => Json::String(self.cover_message(&text).into_owned()),
             Json::Array(items) => items.into_iter().map(|item| self.cover_json(item)).collect(),
             Json::Object(fields) => {
                 let covered = fields
@@ -214,10 +223,13 @@ impl Search {
     }
 }
 
-/// A text as it is, and as it stands in Clojure and JSON strings.
+/// A text as it is, and as it stands in Clojure and JSON strings, each as blocks show it too.
 fn spellings(text: &str) -> Vec<String> {
     let inside = |quoted: String| quoted[1..quoted.len() - 1].to_owned();
     let mut all = vec![text.to_owned(), inside(quoted(text)), inside(Json::from(text).to_string())];
+    let quiet: Vec<String> = all.iter().map(|text| super::untrusted::neutralise(text)).collect();
+    all.extend(quiet);
+    all.sort_unstable();
     all.dedup();
     all
 }

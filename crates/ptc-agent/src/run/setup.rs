@@ -214,7 +214,7 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
         }
         Mode::Text | Mode::Combined => with_catalog(node, text_message(node, &text)),
     };
-    let first = node.veil.cover(&first).into_owned();
+    let first = node.veil.cover_message(&first).into_owned();
     node.messages.push(Message::user(first));
     Ok(())
 }
@@ -392,7 +392,7 @@ pub(super) fn system_prompt(node: &mut Node, shared: &Shared) -> String {
     if cut {
         node.book.warnings.push("the system prompt was cut to prompt_limit.max_chars".to_owned());
     }
-    node.veil.cover(&text).into_owned()
+    node.veil.cover_message(&text).into_owned()
 }
 
 fn programs_system(node: &Node, _shared: &Shared) -> String {

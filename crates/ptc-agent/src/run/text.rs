@@ -182,7 +182,8 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
     let mut failed = None;
     for slot in &batch.slots {
         let body = told(node, slot);
-        let body = node.veil.cover(&body).into_owned();
+        // A result is no place for the blocks of the library: it could end one that comes later.
+        let body = node.veil.cover(&render::neutralise(&body)).into_owned();
         node.messages.push(Message::tool(slot.native_id.clone(), body));
         if let Some(Err(message)) = &slot.result {
             failed = Some(Fail::new(Reason::TOOL_ERROR, message.clone()));

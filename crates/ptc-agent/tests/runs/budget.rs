@@ -16,10 +16,10 @@ use crate::support::{code, eval, scripted};
 const PRICE: Price = Price { input: 3.0, output: 15.0 };
 
 /// A small generator of numbers, the same in every run.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }

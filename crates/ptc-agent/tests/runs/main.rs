@@ -4,6 +4,7 @@ mod budget;
 mod combined;
 mod content;
 mod ends;
+mod firewall;
 mod missions;
 mod pairing;
 mod save;
