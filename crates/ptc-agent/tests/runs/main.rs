@@ -1,8 +1,10 @@
 //! Runs of agents on scripted models: what is asked, what is answered, what comes of it.
 
 mod budget;
+mod chain;
 mod combined;
 mod content;
+mod definition;
 mod ends;
 mod firewall;
 mod missions;
