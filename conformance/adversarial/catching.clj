@@ -1,5 +1,5 @@
 ;; A limit that was reached ends the program. Nothing in the program can catch, delay or hide it.
-;; fuel: 1m
+;; limits: fuel 1m, memory 32mb
 
 ;; == catch around an endless loop => fuel_exceeded
 (try (loop [] (recur)) (catch Exception e :caught))
@@ -28,13 +28,13 @@
 ;; == finally that returns after the fuel is gone => fuel_exceeded
 (try (loop [] (recur)) (finally (return 1)))
 
-;; == catch around too much memory => memory_exceeded or fuel_exceeded
+;; == catch around too much memory => fuel_exceeded
 (try (vec (range 100000000)) (catch Throwable e :caught))
 
-;; == catch of OutOfMemoryError => memory_exceeded or fuel_exceeded
+;; == catch of OutOfMemoryError => fuel_exceeded
 (try (loop [xs []] (recur (conj xs (str "some text that takes room " (count xs))))) (catch OutOfMemoryError e :caught))
 
-;; == catch of StackOverflowError => memory_exceeded or fuel_exceeded
+;; == catch of StackOverflowError => memory_exceeded
 (defn f [n] (inc (f n)))
 (try (f 1) (catch StackOverflowError e :caught))
 
@@ -48,7 +48,7 @@
 (try (loop [] (println "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") (recur))
      (catch Throwable e :caught))
 
-;; == catch around a huge integer => memory_exceeded or fuel_exceeded
+;; == catch around a huge integer => fuel_exceeded
 (try (loop [x 3] (recur (* x x))) (catch Throwable e :caught))
 
 ;; == limits inside a lazy sequence that try realises => fuel_exceeded
@@ -73,16 +73,16 @@
 (defn f [n] (try (f (inc n)) (catch Exception e 1)))
 (f 0)
 
-;; == an error that holds on to every error before it => memory_exceeded or nesting_too_deep
+;; == an error that holds on to every error before it => nesting_too_deep
 (loop [e nil] (recur (ex-info "again" {:before e} e)))
 
-;; == causes of causes => memory_exceeded or nesting_too_deep
+;; == causes of causes => nesting_too_deep
 (loop [e nil] (recur (ex-info "again" {} e)))
 
-;; == data hidden in an exception => memory_exceeded or fuel_exceeded
+;; == data hidden in an exception => fuel_exceeded
 (try (throw (ex-info "x" {:data (vec (range 10000000))})) (catch Exception e (count (:data (ex-data e)))))
 
-;; == a huge message of an exception => memory_exceeded or fuel_exceeded
+;; == a huge message of an exception => fuel_exceeded
 (throw (ex-info (apply str (repeat 100000000 "x")) {}))
 
 ;; == a large message of an exception stays an answer => exception
@@ -95,6 +95,6 @@
 (def x 1)
 (try (with-redefs [x 2] (loop [] (recur))) (catch Throwable e x))
 
-;; == catch around pmap that runs out of fuel while it forks => fuel_exceeded or memory_exceeded or nesting_too_deep
+;; == catch around pmap that runs out of fuel while it forks => fuel_exceeded
 (defn f [x] (try (pmap f [x x]) (catch Throwable e :caught)))
 (f 1)

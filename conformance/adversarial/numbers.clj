@@ -1,76 +1,76 @@
 ;; Numbers that grow, and functions of numbers with huge arguments.
-;; fuel: 500k
+;; limits: fuel 2m, memory 16mb
 
 ;; == squaring for ever => memory_exceeded or fuel_exceeded
 (loop [x 3] (recur (* x x)))
 
-;; == squaring for ever with *' => memory_exceeded or fuel_exceeded
+;; == squaring for ever with *' => fuel_exceeded
 (loop [x 3] (recur (*' x x)))
 
-;; == factorial => memory_exceeded or fuel_exceeded
+;; == factorial => fuel_exceeded
 (reduce * (range 1 1000000))
 
-;; == fibonacci for ever => memory_exceeded or fuel_exceeded
+;; == fibonacci for ever => fuel_exceeded
 (loop [a 0 b 1] (recur b (+ a b)))
 
-;; == doubling for ever => memory_exceeded or fuel_exceeded
+;; == doubling for ever => fuel_exceeded
 (loop [a 1] (recur (+ a a)))
 
-;; == a tower of powers => memory_exceeded or fuel_exceeded or value ##Inf
+;; == a tower of powers => value ##Inf
 (Math/pow 10 (Math/pow 10 (Math/pow 10 10)))
 
-;; == pow with integers => memory_exceeded or fuel_exceeded or value ##Inf
+;; == pow with integers => value ##Inf
 (pow 10 100000000)
 
-;; == BigInteger pow => memory_exceeded or fuel_exceeded or illegal_argument or unbound_var or unsupported_form
+;; == BigInteger pow => memory_exceeded
 (.pow (biginteger 10) 100000000)
 
-;; == a shift to the left without end => memory_exceeded or fuel_exceeded or illegal_argument or value 1
+;; == a shift to the left without end => memory_exceeded
 (bit-shift-left 1 1000000000000)
 
-;; == shifts of big integers => memory_exceeded or fuel_exceeded or illegal_argument or type_error
+;; == shifts of big integers => fuel_exceeded
 (loop [x 1] (recur (bit-shift-left x 60)))
 
-;; == shiftLeft of big integers => memory_exceeded or fuel_exceeded or illegal_argument or unbound_var or unsupported_form
+;; == shiftLeft of big integers => unsupported_form
 (.shiftLeft (biginteger 1) 2000000000)
 
-;; == bit operations of big integers => fuel_exceeded or memory_exceeded or illegal_argument or type_error
+;; == bit operations of big integers => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N)) b (dec a)] (loop [] (bit-xor a b) (bit-and a b) (bit-or a b) (recur)))
 
-;; == big integers in a loop => fuel_exceeded or memory_exceeded
+;; == big integers in a loop => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (loop [] (* a a) (recur)))
 
-;; == quotients of big integers in a loop => fuel_exceeded or memory_exceeded
+;; == quotients of big integers in a loop => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N)) b (reduce * (repeat 7000 7N))] (loop [] (quot a b) (rem a b) (mod a b) (recur)))
 
-;; == fractions of big integers in a loop => fuel_exceeded or memory_exceeded
+;; == fractions of big integers in a loop => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N)) b (reduce * (repeat 7000 7N))] (loop [] (/ a b) (recur)))
 
-;; == greatest common divisors of big integers in a loop => fuel_exceeded or memory_exceeded or unbound_var or unsupported_form
+;; == greatest common divisors of big integers in a loop => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N)) b (reduce * (repeat 7000 7N))] (loop [] (.gcd (biginteger a) (biginteger b)) (recur)))
 
-;; == modPow of big integers => fuel_exceeded or memory_exceeded or unbound_var or unsupported_form or illegal_argument
+;; == modPow of big integers => fuel_exceeded or illegal_argument
 (let [a (biginteger (reduce * (repeat 9000 10N)))] (.modPow a a (biginteger (dec a))))
 
-;; == isProbablePrime of big integers => fuel_exceeded or memory_exceeded or unbound_var or unsupported_form or value false or value true
+;; == isProbablePrime of big integers => unsupported_form
 (.isProbablePrime (biginteger (inc (reduce * (repeat 9000 10N)))) 100)
 
-;; == square roots of big integers in a loop => fuel_exceeded or memory_exceeded
+;; == square roots of big integers in a loop => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (loop [] (Math/sqrt a) (recur)))
 
-;; == text of big integers in a loop => fuel_exceeded or memory_exceeded
+;; == text of big integers in a loop => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (loop [] (str a) (recur)))
 
-;; == many big integers as text => fuel_exceeded or memory_exceeded
+;; == many big integers as text => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (count (pr-str (vec (repeat 10000 a)))))
 
 ;; == a big integer as the result => value 1501
 (count (str (reduce * (repeat 1500 10N))))
 
-;; == many big integers as the result => output_exceeded or fuel_exceeded or memory_exceeded
+;; == many big integers as the result => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (vec (repeat 10000 a)))
 
-;; == big integers printed with a radix => arity_error or fuel_exceeded or memory_exceeded or unbound_var or unsupported_form or type_error or illegal_argument
+;; == big integers printed with a radix => arity_error
 (let [a (biginteger (reduce * (repeat 15000 10N)))] (loop [] (.toString a 3) (recur)))
 
 ;; == comparing big integers in a loop => fuel_exceeded
@@ -82,22 +82,22 @@
 ;; == hashing big integers in a loop => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (loop [] (hash a) (recur)))
 
-;; == sums of big integers => fuel_exceeded or memory_exceeded
+;; == sums of big integers => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (reduce + (repeat 10000000 a)))
 
-;; == big decimals that grow => memory_exceeded or fuel_exceeded or arithmetic_error or type_error or unsupported_form or illegal_argument
+;; == big decimals that grow => fuel_exceeded
 (loop [x (bigdec "1.1")] (recur (* x x)))
 
-;; == BigDecimal that grows => type_error or memory_exceeded or fuel_exceeded or arithmetic_error or unsupported_form or illegal_argument
+;; == BigDecimal that grows => type_error
 (loop [x (BigDecimal. "1.1")] (recur (.multiply x x)))
 
-;; == BigDecimal with a huge exponent => memory_exceeded or fuel_exceeded or arithmetic_error or format_error or unsupported_form or illegal_argument
+;; == BigDecimal with a huge exponent => format_error
 (.add (BigDecimal. "1e1000000000") (BigDecimal. "1"))
 
-;; == BigDecimal with a huge exponent as text => memory_exceeded or fuel_exceeded or arithmetic_error or format_error or unsupported_form or illegal_argument
+;; == BigDecimal with a huge exponent as text => format_error
 (.toPlainString (BigDecimal. "1e1000000000"))
 
-;; == BigDecimal with a huge scale => memory_exceeded or fuel_exceeded or arithmetic_error or format_error or unsupported_form or illegal_argument
+;; == BigDecimal with a huge scale => illegal_argument
 (.setScale (BigDecimal. "1.5") 1000000000)
 
 ;; == a float with a huge exponent => value ##Inf
@@ -106,19 +106,19 @@
 ;; == a bigint of a huge float => value 309
 (count (str (bigint 1.7976931348623157E308)))
 
-;; == bigint of a string with an exponent => illegal_argument or format_error or memory_exceeded or value nil
+;; == bigint of a string with an exponent => format_error
 (bigint "1e1000000000")
 
-;; == rationalize => value true or unbound_var or unsupported_form
+;; == rationalize => value true
 (number? (rationalize 1.0E-300))
 
-;; == range with a tiny step => fuel_exceeded or memory_exceeded
+;; == range with a tiny step => fuel_exceeded
 (count (range 0 1 1.0E-18))
 
-;; == range with a step of zero => fuel_exceeded or memory_exceeded
+;; == range with a step of zero => fuel_exceeded
 (count (range 0 1 0))
 
-;; == range over big integers => fuel_exceeded or memory_exceeded
+;; == range over big integers => fuel_exceeded
 (count (range 0 100000000000000000000))
 
 ;; == random numbers for ever => fuel_exceeded
@@ -130,10 +130,10 @@
 ;; == sum of many => fuel_exceeded
 (apply + (repeat 100000000 1))
 
-;; == max of many => fuel_exceeded or memory_exceeded
+;; == max of many => fuel_exceeded
 (apply max (range 100000000))
 
-;; == bits of negative big integers => value true or type_error or illegal_argument or fuel_exceeded or memory_exceeded
+;; == bits of negative big integers => fuel_exceeded or value true
 (let [a (- (reduce * (repeat 10000 10N)))] (boolean (bit-not a)))
 
 ;; == Long/toString with every radix => value true

@@ -1,94 +1,94 @@
 ;; Patterns that are large, that backtrack without end, or that match very often.
-;; fuel: 500k
+;; limits: fuel 500k, memory 32mb
 
-;; == nested stars => value nil or fuel_exceeded or runtime_error
+;; == nested stars => fuel_exceeded
 (re-matches #"(a*)*b" (apply str (repeat 5000 "a")))
 
-;; == nested pluses => value nil or fuel_exceeded or runtime_error
+;; == nested pluses => value nil
 (re-find #"(a+)+$" (str (apply str (repeat 5000 "a")) "b"))
 
-;; == alternatives that overlap => value nil or fuel_exceeded or runtime_error
+;; == alternatives that overlap => value nil
 (re-matches #"(a|aa)+" (str (apply str (repeat 5000 "a")) "b"))
 
-;; == alternatives that are equal => value nil or fuel_exceeded or runtime_error
+;; == alternatives that are equal => value nil
 (re-matches #"(a|a)*b" (apply str (repeat 5000 "a")))
 
-;; == nested stars with a back-reference => runtime_error or fuel_exceeded or illegal_argument or type_error
+;; == nested stars with a back-reference => fuel_exceeded
 (re-find #"(a*)*\1b" (apply str (repeat 100 "a")))
 
-;; == nested stars with a look-ahead => runtime_error or fuel_exceeded or illegal_argument or type_error
+;; == nested stars with a look-ahead => fuel_exceeded
 (re-find #"(?=b)?(a*)*(?=c)b" (apply str (repeat 100 "a")))
 
-;; == nested stars with a look-behind => runtime_error or fuel_exceeded or illegal_argument or type_error or value nil
+;; == nested stars with a look-behind => fuel_exceeded
 (re-find #"(?<=x)?(a|a)*(?!a)b" (apply str (repeat 100 "a")))
 
-;; == a bomb in a loop => fuel_exceeded or runtime_error or illegal_argument or type_error
+;; == a bomb in a loop => fuel_exceeded
 (loop [] (re-find #"(a*)*\1b" (apply str (repeat 100 "a"))) (recur))
 
 ;; == a bomb that is caught, in a loop => fuel_exceeded
 (loop [] (try (re-find #"(a*)*\1b" (apply str (repeat 100 "a"))) (catch Exception e nil)) (recur))
 
-;; == a bomb in split => runtime_error or fuel_exceeded or illegal_argument or type_error
+;; == a bomb in split => fuel_exceeded
 (clojure.string/split (apply str (repeat 100 "a")) #"(a*)*\1b")
 
-;; == a bomb in replace => runtime_error or fuel_exceeded or illegal_argument or type_error
+;; == a bomb in replace => fuel_exceeded
 (clojure.string/replace (apply str (repeat 100 "a")) #"(a*)*\1b" "x")
 
-;; == a bomb in re-seq => runtime_error or fuel_exceeded or illegal_argument or type_error
+;; == a bomb in re-seq => fuel_exceeded
 (doall (re-seq #"(a*)*\1b" (apply str (repeat 100 "a"))))
 
-;; == a bomb in .matches => runtime_error or fuel_exceeded or illegal_argument or type_error
+;; == a bomb in .matches => fuel_exceeded
 (.matches (apply str (repeat 100 "a")) "(a*)*\\1b")
 
-;; == quadratic search => value nil or fuel_exceeded
+;; == quadratic search => value nil
 (re-find #"x*y" (apply str (repeat 20000 "x")))
 
-;; == quadratic search with a back-reference => value nil or fuel_exceeded or runtime_error or illegal_argument or type_error
+;; == quadratic search with a back-reference => fuel_exceeded
 (re-find #"(x)\1*y" (apply str (repeat 20000 "x")))
 
-;; == large repetition => value #"a{1000000000}" or illegal_argument or parse_error or fuel_exceeded or memory_exceeded
+;; == large repetition => value #"a{1000000000}"
 (re-pattern "a{1000000000}")
 
-;; == nested repetition => illegal_argument or parse_error or fuel_exceeded or memory_exceeded or value nil
+;; == nested repetition => value nil
 (re-find (re-pattern "((((a{100}){100}){100}){100}){100}") "aaa")
 
-;; == nested repetition of classes => runtime_error or illegal_argument or parse_error or fuel_exceeded or memory_exceeded or value nil
+;; == nested repetition of classes => fuel_exceeded
 (re-find (re-pattern "(?:(?:\\pL{1,100}){1,100}){1,100}z") (apply str (repeat 3000 "é")))
 
 ;; == a repetition without end that repeats nothing => value ""
 (re-find (re-pattern "(?:){1000000}") "aaa")
 
-;; == a repetition of nothing with groups => value "" or value ["" ""] or illegal_argument or fuel_exceeded or memory_exceeded
+;; == a repetition of nothing with groups => value ["" ""]
 (re-find (re-pattern "(){1000,100000}") "aaa")
 
-;; == groups without end => runtime_error or illegal_argument or parse_error or fuel_exceeded or memory_exceeded or value 3334 or value 4001
+;; == groups without end => value 3334
 (count (re-find (re-pattern (apply str (repeat 3333 "(a)"))) (apply str (repeat 3333 "a"))))
 
-;; == groups nested very deeply => illegal_argument or parse_error
+;; == groups nested very deeply => illegal_argument
 (re-pattern (str (apply str (repeat 4000 "(")) "a" (apply str (repeat 4000 ")"))))
 
-;; == a pattern that is too long => illegal_argument or fuel_exceeded
+;; == a pattern that is too long => fuel_exceeded
 (re-pattern (apply str (repeat 100000 "a")))
 
-;; == many alternatives => value "a999" or value "a99"
+;; == many alternatives => value "a999"
 (re-find (re-pattern (clojure.string/join "|" (map (fn [i] (str "a" i)) (range 999 0 -1)))) "xxa999")
 
-;; == classes nested very deeply => illegal_argument or parse_error
+;; == classes nested very deeply => illegal_argument
 (re-pattern (str (apply str (repeat 4000 "[")) "a" (apply str (repeat 4000 "]"))))
 
-;; == many unicode classes => illegal_argument or value nil or value "" or fuel_exceeded or memory_exceeded
+;; == many unicode classes => fuel_exceeded
 (re-find (re-pattern (str "x" (apply str (repeat 1000 "\\p{L}?")) "y")) (apply str (repeat 2500 "x")))
 
-;; == compiling in a loop => fuel_exceeded or memory_exceeded
+;; == compiling in a loop => fuel_exceeded
 (loop [i 0] (re-find (re-pattern (str "(\\w+)\\s+(\\d{1,50})[a-z]" i)) "abc 123") (recur (inc i)))
 
-;; == compiling large unicode patterns in a loop => fuel_exceeded or memory_exceeded
+;; == compiling large unicode patterns in a loop => fuel_exceeded
 (loop [i 0] (re-find (re-pattern (str "(?iu)\\p{L}{50}\\w{50}\\W{50}" i)) (apply str (repeat 2500 "é"))) (recur (inc i)))
 
-;; == re-seq over a long string => memory_exceeded or fuel_exceeded
+;; == re-seq over a long string => fuel_exceeded
 (doall (re-seq #"" (apply str (repeat 10000000 "x"))))
 
-;; == re-seq with groups over a long string => memory_exceeded or fuel_exceeded
+;; == re-seq with groups over a long string => fuel_exceeded
 (doall (re-seq #"(x)(x)(x)" (apply str (repeat 1000000 "xxx"))))
 
 ;; == re-find of a long string, in a loop => fuel_exceeded
@@ -100,17 +100,17 @@
 ;; == a matcher that finds for ever => fuel_exceeded
 (let [m (re-matcher #"x" (apply str (repeat 100 "x")))] (loop [] (re-find m) (recur)))
 
-;; == case-insensitive back-references => value nil or runtime_error or fuel_exceeded or illegal_argument or type_error
+;; == case-insensitive back-references => fuel_exceeded
 (re-find #"(?i)(.+)\1\1y" (apply str (repeat 3000 "x")))
 
-;; == look-ahead inside of look-ahead => illegal_argument or parse_error or value nil or runtime_error or fuel_exceeded
+;; == look-ahead inside of look-ahead => fuel_exceeded or value nil
 (re-find (re-pattern (str (apply str (repeat 90 "(?=")) "a*b" (apply str (repeat 90 ")")))) (apply str (repeat 1000 "a")))
 
-;; == atomic groups nested => value nil or runtime_error or fuel_exceeded or illegal_argument or type_error
+;; == atomic groups nested => fuel_exceeded
 (re-find #"(?>(?>a+)+)+b" (apply str (repeat 3000 "a")))
 
-;; == replacement with very many references => memory_exceeded or fuel_exceeded
+;; == replacement with very many references => fuel_exceeded
 (clojure.string/replace (apply str (repeat 10000 "x")) #"x+" (apply str (repeat 10000 "$0")))
 
-;; == replacement names that do not end => illegal_argument or index_out_of_bounds or format_error or runtime_error
+;; == replacement names that do not end => illegal_argument
 (clojure.string/replace "x" #"x" (str "${" (apply str (repeat 100000 "a"))))

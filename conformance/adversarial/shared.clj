@@ -1,16 +1,16 @@
 ;; Values that share their parts: sixty vectors in memory that are a tree of 2^60 leaves when walked.
-;; fuel: 1m
+;; limits: fuel 1m, memory 32mb
 
-;; == as the result => output_exceeded or fuel_exceeded
+;; == as the result => output_exceeded
 (reduce (fn [x _] [x x]) 1 (range 60))
 
-;; == as the result of return => output_exceeded or fuel_exceeded
+;; == as the result of return => output_exceeded
 (return (reduce (fn [x _] [x x]) 1 (range 60)))
 
-;; == as the result of fail => output_exceeded or fuel_exceeded
+;; == as the result of fail => output_exceeded
 (fail (reduce (fn [x _] [x x]) 1 (range 60)))
 
-;; == maps, as the result => output_exceeded or fuel_exceeded
+;; == maps, as the result => output_exceeded
 (reduce (fn [x _] {:a x :b x}) 1 (range 60))
 
 ;; == compared with itself => value true
@@ -22,7 +22,7 @@
 ;; == compared with something that differs at the end => value false
 (let [f (fn [leaf] (reduce (fn [x _] [x x]) leaf (range 60)))] (= (f 1) (f 2)))
 
-;; == compared with a tree that differs in its last leaf => fuel_exceeded or value false
+;; == compared with a tree that differs in its last leaf => value false
 (let [f (fn [leaf] (reduce (fn [x _] [x x]) leaf (range 60))) g (fn [leaf] (reduce (fn [x i] [(f 1) x]) leaf (range 60)))] (= (g 1) (g 2)))
 
 ;; == ordered against its like => value 0
@@ -46,37 +46,37 @@
 ;; == sets in sets => value 1
 (let [f (fn [] (reduce (fn [x _] #{x [x]}) 1 (range 30)))] (count (hash-set (f) (f))))
 
-;; == printed => memory_exceeded or fuel_exceeded
+;; == printed => fuel_exceeded
 (count (pr-str (reduce (fn [x _] [x x]) 1 (range 60))))
 
-;; == as a string => memory_exceeded or fuel_exceeded
+;; == as a string => fuel_exceeded
 (count (str (reduce (fn [x _] [x x]) 1 (range 60))))
 
-;; == printed to the output => output_exceeded or fuel_exceeded or memory_exceeded
+;; == printed to the output => fuel_exceeded
 (println (reduce (fn [x _] [x x]) 1 (range 60)))
 
-;; == pretty printed => unbound_var or output_exceeded or fuel_exceeded or memory_exceeded
+;; == pretty printed => unbound_var
 (pprint (reduce (fn [x _] [x x]) 1 (range 60)))
 
-;; == as JSON => memory_exceeded or fuel_exceeded
+;; == as JSON => fuel_exceeded
 (count (json/generate-string (reduce (fn [x _] [x x]) 1 (range 60))))
 
-;; == empty vectors as JSON => memory_exceeded or fuel_exceeded
+;; == empty vectors as JSON => fuel_exceeded
 (count (json/generate-string (reduce (fn [x _] [x x]) [] (range 60))))
 
-;; == flattened => memory_exceeded or fuel_exceeded
+;; == flattened => fuel_exceeded
 (count (flatten (reduce (fn [x _] [x x]) 1 (range 60))))
 
-;; == flattened without leaves => fuel_exceeded or memory_exceeded
+;; == flattened without leaves => fuel_exceeded
 (count (flatten (reduce (fn [x _] [x x]) [] (range 60))))
 
-;; == tree-seq => memory_exceeded or fuel_exceeded
+;; == tree-seq => fuel_exceeded
 (count (tree-seq vector? seq (reduce (fn [x _] [x x]) 1 (range 60))))
 
-;; == walked => memory_exceeded or fuel_exceeded
+;; == walked => fuel_exceeded
 (count (clojure.walk/postwalk identity (reduce (fn [x _] [x x]) 1 (range 60))))
 
-;; == keywordized => memory_exceeded or fuel_exceeded
+;; == keywordized => fuel_exceeded
 (count (clojure.walk/keywordize-keys (reduce (fn [x _] {"a" x "b" x}) 1 (range 60))))
 
 ;; == counted => value 2
@@ -97,16 +97,16 @@
 ;; == in the data of an exception => exception
 (throw (ex-info "x" {:data (reduce (fn [x _] [x x]) 1 (range 60))}))
 
-;; == an exception as text => memory_exceeded or fuel_exceeded
+;; == an exception as text => fuel_exceeded
 (count (str (ex-info "x" {:data (reduce (fn [x _] [x x]) 1 (range 60))})))
 
 ;; == thrown and not caught in pmap => pmap_error
 (pmap (fn [x] (throw (ex-info "x" {:data x}))) [(reduce (fn [x _] [x x]) 1 (range 60))])
 
-;; == format => memory_exceeded or fuel_exceeded
+;; == format => fuel_exceeded
 (format "%s" (reduce (fn [x _] [x x]) 1 (range 60)))
 
-;; == join => memory_exceeded or fuel_exceeded
+;; == join => fuel_exceeded
 (clojure.string/join "," (reduce (fn [x _] [x x]) 1 (range 60)))
 
 ;; == as metadata => value 1
@@ -115,13 +115,13 @@
 ;; == in an atom, printed => value true
 (string? (pr-str (atom (reduce (fn [x _] [x x]) 1 (range 60)))))
 
-;; == lazy sequences, as the result => output_exceeded or fuel_exceeded or memory_exceeded
+;; == lazy sequences, as the result => fuel_exceeded
 (reduce (fn [x _] (lazy-seq [x x])) 1 (range 60))
 
-;; == lazy sequences, compared => value true or fuel_exceeded or memory_exceeded
+;; == lazy sequences, compared => value true
 (let [f (fn [] (reduce (fn [x _] (map identity [x x])) 1 (range 60)))] (= (f) (f)))
 
-;; == cons cells, as the result => output_exceeded or fuel_exceeded
+;; == cons cells, as the result => output_exceeded
 (reduce (fn [x _] (cons x (list x))) 1 (range 60))
 
 ;; == cons cells, hashed => value true
@@ -130,38 +130,38 @@
 ;; == cons cells, compared => value true
 (let [f (fn [] (reduce (fn [x _] (cons x (list x))) 1 (range 60)))] (= (f) (f)))
 
-;; == sorted maps, as the result => output_exceeded or fuel_exceeded
+;; == sorted maps, as the result => output_exceeded
 (reduce (fn [x _] (sorted-map 1 x 2 x)) 1 (range 60))
 
-;; == records, printed => memory_exceeded or fuel_exceeded
+;; == records, printed => fuel_exceeded
 (defrecord R [a b])
 (count (pr-str (reduce (fn [x _] (->R x x)) 1 (range 60))))
 
-;; == postwalk-replace => memory_exceeded or fuel_exceeded
+;; == postwalk-replace => fuel_exceeded
 (count (clojure.walk/postwalk-replace {1 2} (reduce (fn [x _] [x x]) 1 (range 60))))
 
-;; == clojure.data/diff => fuel_exceeded or memory_exceeded or value 3 or unbound_var
+;; == clojure.data/diff => fuel_exceeded
 (let [f (fn [leaf] (reduce (fn [x _] [x x]) leaf (range 60)))] (count (clojure.data/diff (f 1) (f 2))))
 
-;; == nested empty maps as the result => output_exceeded or fuel_exceeded
+;; == nested empty maps as the result => output_exceeded
 (reduce (fn [x _] {x x}) {} (range 60))
 
-;; == long strings, shared => output_exceeded or memory_exceeded or fuel_exceeded
+;; == long strings, shared => output_exceeded
 (vec (repeat 10000 (apply str (repeat 10000 "x"))))
 
-;; == long strings, shared and printed => memory_exceeded or fuel_exceeded
+;; == long strings, shared and printed => fuel_exceeded
 (count (pr-str (vec (repeat 10000 (apply str (repeat 10000 "x"))))))
 
-;; == long strings, shared and joined => memory_exceeded or fuel_exceeded
+;; == long strings, shared and joined => fuel_exceeded
 (count (apply str (repeat 10000 (apply str (repeat 10000 "x")))))
 
-;; == a large vector, shared and flattened => memory_exceeded or fuel_exceeded
+;; == a large vector, shared and flattened => fuel_exceeded or memory_exceeded
 (count (flatten (vec (repeat 10000 (vec (range 10000))))))
 
 ;; == a large vector in many keys => fuel_exceeded
 (let [big (vec (range 10000))] (count (set (map (fn [i] [big i]) (range 10000)))))
 
-;; == a large vector in many equal keys => memory_exceeded or fuel_exceeded
+;; == a large vector in many equal keys => fuel_exceeded
 (let [big (vec (range 10000))] (count (frequencies (map (fn [i] (conj big 1)) (range 10000)))))
 
 ;; == a large vector, compared often => fuel_exceeded

@@ -102,28 +102,19 @@ fn suspension() {
     }
 }
 
-/// The number that a file of attacks writes as `500k` or `2m`.
-fn amount(text: &str) -> u64 {
-    let digits = text.trim_end_matches(['k', 'm']).parse::<u64>().expect("a number");
-    match text.chars().last() {
-        Some('k') => digits * 1_000,
-        Some('m') => digits * 1_000_000,
-        _ => digits,
-    }
-}
-
 fn attacks() {
     const SLICE: u64 = 20_000;
-    let limits = |fuel: u64| Limits { fuel, memory: 32 << 20, ..Limits::default() };
     let nothing = json!({});
     for file in ATTACKS {
-        let (fuel, attacks) = corpus::attacks(file);
-        for attack in attacks {
-            let name = format!("{file} {}", attack.name);
-            run(&name, &attack.source, &nothing, &limits(amount(&fuel)), SLICE);
+        let attacks = corpus::attacks(file);
+        let (fuel, memory) = (corpus::amount(&attacks.fuel), corpus::amount(&attacks.memory) as usize);
+        let limits = Limits { fuel, memory, ..Limits::default() };
+        for attack in attacks.programs {
+            run(&format!("{file} {}", attack.name), &attack.source, &nothing, &limits, SLICE);
         }
     }
+    let limits = Limits { fuel: 2_000_000, memory: 32 << 20, ..Limits::default() };
     for attack in corpus::generated() {
-        run(&format!("generated {}", attack.name), &attack.source, &nothing, &limits(2_000_000), SLICE);
+        run(&format!("generated {}", attack.name), &attack.source, &nothing, &limits, SLICE);
     }
 }

@@ -74,7 +74,7 @@ fn call(machine: &mut Machine, call: String, longest: &mut Longest) {
 fn arguments() -> Vec<String> {
     let mut all = Vec::new();
     for (large, _) in LARGE {
-        all.extend([format!("{large}"), format!("{large} {large}"), format!("{large} 2 {large}")]);
+        all.extend([(*large).to_owned(), format!("{large} {large}"), format!("{large} 2 {large}")]);
         for small in SMALL {
             all.extend([format!("{large} {small}"), format!("{small} {large}")]);
             all.extend([format!("{small} {small} {large}"), format!("{large} {small} {small}")]);

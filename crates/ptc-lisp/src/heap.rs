@@ -192,6 +192,17 @@ impl Heap {
         Ok(())
     }
 
+    /// Makes room for `more` bytes in a text that a native builds up. It doubles, and asks for that beforehand.
+    pub fn grow_text(&mut self, out: &mut String, more: usize) -> Res<()> {
+        let (needed, capacity) = (out.len().saturating_add(more), out.capacity());
+        if needed > capacity {
+            let wanted = needed.max(2 * capacity);
+            self.reserve(wanted - capacity)?;
+            out.reserve_exact(wanted - out.len());
+        }
+        Ok(())
+    }
+
     /// All items of a sequence, realising it if need be; charges one unit of work each.
     pub fn collect(&mut self, value: &Value) -> Res<Vec<Value>> {
         let Some(mut items) = Items::over(value) else {
@@ -212,9 +223,11 @@ impl Heap {
             if !counted && out.len() % STRETCH == 0 {
                 self.work(STRETCH)?;
             }
-            self.grow(&mut out)?;
             match items.next() {
-                Ok(Some(item)) => out.push(item),
+                Ok(Some(item)) => {
+                    self.grow(&mut out)?;
+                    out.push(item);
+                }
                 Ok(None) => return Ok(out),
                 Err(_) => return Err(Signal::Realise(value.clone()).into()),
             }
@@ -404,9 +417,11 @@ impl Heap {
     /// Appends printed text; every newline ends an entry of the print list.
     pub fn print(&mut self, text: &str) -> Res<()> {
         self.work(1 + text.len() / 8)?;
-        if let Some(capture) = self.captures.last_mut() {
-            capture.push_str(text);
-            self.allocated(text.len());
+        if !self.captures.is_empty() {
+            self.reserve(text.len())?;
+            if let Some(capture) = self.captures.last_mut() {
+                capture.push_str(text);
+            }
             return Ok(());
         }
         // A line takes room even if it is empty.

@@ -129,6 +129,8 @@ fn concat(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 pub(super) fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut all = heap.collect(&args[1])?;
+    // Exactly: one more would double the room.
+    all.reserve_exact(1);
     all.insert(0, args::take(args, 0));
     let done = conj(heap, &mut all);
     // The machine may ask again, so the target must be back in its place.

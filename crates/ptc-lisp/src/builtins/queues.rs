@@ -9,7 +9,7 @@ use super::vectors::{BODY, take_from};
 use super::{Builtin, args, constant};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::{SeqObj, Shape, Value, VecObj};
+use crate::value::{SeqObj, Shape, Value, VecObj, room};
 
 pub(super) static TABLE: &[Builtin] = &[constant(
     "PersistentQueue/EMPTY",
@@ -54,6 +54,7 @@ pub(super) fn conj(heap: &mut Heap, args: &mut [Value]) -> Res {
     let array = Rc::make_mut(&mut inner.items);
     if inner.offset > 16 && inner.offset * 2 > array.items.len() {
         array.items.drain(..inner.offset);
+        room::release(&mut array.items);
         inner.offset = 0;
     }
     for item in take_from(args, 1) {

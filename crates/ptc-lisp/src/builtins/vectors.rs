@@ -7,7 +7,7 @@ use super::{Builtin, args, maps, native, queues, sets, sorted};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, illegal, raise};
-use crate::value::{ConsObj, RangeObj, Shared, Table, Value, VecObj};
+use crate::value::{ConsObj, RangeObj, Shared, Table, Value, VecObj, room};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -199,6 +199,7 @@ fn subvec(heap: &mut Heap, args: &mut [Value]) -> Res {
             Some(inner) => {
                 inner.items.truncate(to);
                 inner.items.drain(..from);
+                room::release(&mut inner.items);
                 inner.entry = false;
                 inner.meta = None;
                 Ok(Value::Vec(body))
@@ -241,6 +242,7 @@ pub(super) fn pop(heap: &mut Heap, args: &mut [Value]) -> Res {
             let Value::Vec(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
             let inner = Rc::make_mut(&mut body);
             inner.items.pop();
+            room::release(&mut inner.items);
             inner.entry = false;
             Ok(Value::Vec(body))
         }

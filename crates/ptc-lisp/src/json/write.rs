@@ -56,7 +56,9 @@ fn refused(value: &Value, what: &str) -> Unwritable {
 
 impl<'a> Writer<'a> {
     fn value(&mut self, value: &Value) -> Result<(), Unwritable> {
-        if self.out.len() > self.options.limit {
+        // Before it is written: one text may be as long as everything there is.
+        let more = value.as_str().map_or(0, str::len);
+        if self.out.len().saturating_add(more) > self.options.limit {
             return Err(Unwritable::TooLong);
         }
         match value {

@@ -14,8 +14,8 @@ use crate::limits::Limits;
 use crate::signal::Signal;
 use crate::value::{ExObj, Items, Layout, LazyState, Meta, Shared, Value};
 
-/// Bytes of a shared body beyond its contents: counts and header.
-const BODY: usize = 64;
+/// Bytes of a shared body beyond its contents: counts, header, and what allocators lose by rounding.
+const BODY: usize = 80;
 
 /// How much room is counted for a vector of `len` items. Not its capacity: that says how it was made, and a
 /// machine that was dumped and loaded must count the same. A long vector has doubled to become so long.
@@ -296,7 +296,8 @@ impl Census {
                 }
             }
             Value::Fn(body) if self.first(body) => {
-                self.bytes += BODY;
+                // With the header of its captures.
+                self.bytes += BODY + 32;
                 if self.alone_or_new(&body.captures) {
                     self.bytes += body.captures.len() * size_of::<Value>();
                     self.all(&*body.captures);
@@ -328,7 +329,8 @@ impl Census {
             Value::Regex(body) if self.first(body) => {
                 self.bytes += BODY + body.source.len() + body.matcher.bytes();
             }
-            Value::Range(_) | Value::Time(_) => self.bytes += BODY,
+            Value::Range(_) => self.bytes += BODY,
+            Value::Time(_) => self.bytes += BODY + size_of::<crate::value::Time>(),
             _ => {}
         }
     }

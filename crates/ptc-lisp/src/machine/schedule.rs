@@ -1,6 +1,8 @@
 //! Which fiber runs next. The order depends on nothing but the program and the order of answers, so a
 //! run can be repeated exactly.
 
+use std::collections::BTreeSet;
+
 use super::answer::Answer;
 use super::asked::{Asked, Pause};
 use super::fiber::{Fiber, State};
@@ -204,16 +206,17 @@ impl Machine {
             return None;
         }
         let parent = self.current;
-        // Finding free places takes a look at all of them.
-        self.heap.fuel_used += (thunks.len() * (1 + self.fibers.len() / 16)) as u64;
+        // Finding free places takes one look at all of them.
+        self.heap.fuel_used += (thunks.len() + self.fibers.len() / 16) as u64;
+        let mut places = 0..;
         let inherited = self.heap.globals.park();
         self.heap.globals.unpark(inherited.clone());
         for (place, thunk) in thunks.into_iter().enumerate() {
             let mut child = Fiber::new();
             child.parent = Some((parent, place));
             child.bindings.clone_from(&inherited);
-            let free = (0..self.fibers.len()).find(|&at| at != parent && self.fibers[at].is_none());
-            let id = free.unwrap_or(self.fibers.len());
+            let is_free = |&at: &usize| at != parent && self.fibers.get(at).is_none_or(Option::is_none);
+            let id = places.find(is_free).unwrap_or(self.fibers.len());
             self.heap.allocated(256 + size_of_val(inherited.as_slice()));
             let current = std::mem::replace(&mut self.fiber, child);
             let entered = self.enter_thunk(thunk);
@@ -225,8 +228,8 @@ impl Machine {
                 }
                 return self.raise_in_parent(error.message);
             }
-            match free {
-                Some(at) => self.fibers[at] = Some(Box::new(child)),
+            match self.fibers.get_mut(id) {
+                Some(place) => *place = Some(Box::new(child)),
                 None => self.fibers.push(Some(Box::new(child))),
             }
             self.ready.push_back(id);
@@ -283,21 +286,26 @@ impl Machine {
         }
     }
 
+    /// Gives up the children of a fiber, and theirs.
     fn drop_children_of(&mut self, parent: usize) {
-        let mut parents = vec![parent];
-        while let Some(parent) = parents.pop() {
-            for at in 0..self.fibers.len() {
-                let is_child = |fiber: &Fiber| fiber.parent.is_some_and(|(of, _)| of == parent);
-                if self.fibers[at].as_deref().is_some_and(is_child) {
-                    if let Some(State::Waiting { call, .. }) = self.fibers[at].take().map(|child| child.state)
-                    {
-                        self.pending.retain(|pending| pending.id != call);
-                    }
-                    self.ready.retain(|&ready| ready != at);
-                    parents.push(at);
-                }
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.fibers.len()];
+        for (at, fiber) in self.fibers.iter().enumerate() {
+            if let Some((of, _)) = fiber.as_ref().and_then(|fiber| fiber.parent) {
+                children[of].push(at);
             }
         }
+        let (mut parents, mut calls) = (vec![parent], BTreeSet::new());
+        while let Some(parent) = parents.pop() {
+            for at in std::mem::take(&mut children[parent]) {
+                if let Some(State::Waiting { call, .. }) = self.fibers[at].take().map(|child| child.state) {
+                    calls.insert(call);
+                }
+                parents.push(at);
+            }
+        }
+        self.pending.retain(|pending| !calls.contains(&pending.id));
+        let fibers = &self.fibers;
+        self.ready.retain(|&ready| ready == self.current || fibers[ready].is_some());
     }
 
     /// Makes another fiber the current one; the current one is over.

@@ -48,6 +48,8 @@ pub struct Matcher {
     /// Names of groups with their numbers.
     names: Vec<(String, usize)>,
     groups: usize,
+    /// Bytes of the tree.
+    size: usize,
     scan: Option<scan::Scan>,
     /// Whether the linear engine can run it.
     regular: bool,
@@ -77,6 +79,7 @@ impl Matcher {
             linear: OnceLock::new(),
             names: parsed.names,
             groups: parsed.groups,
+            size: parsed.node.bytes(),
             node: parsed.node,
             whole: OnceLock::new(),
             program: OnceLock::new(),
@@ -105,7 +108,7 @@ impl Matcher {
         };
         let program = self.program.get().map_or(0, program::Program::bytes);
         let scan = self.scan.as_ref().map_or(0, scan::Scan::bytes);
-        size_of::<Matcher>() + scan + linear(&self.linear) + linear(&self.whole) + program
+        size_of::<Matcher>() + self.size + scan + linear(&self.linear) + linear(&self.whole) + program
     }
 
     fn linear(&self) -> Option<&linear::Linear> {

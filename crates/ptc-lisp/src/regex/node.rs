@@ -119,6 +119,15 @@ impl Node {
         }
     }
 
+    /// About how many bytes it takes. Patterns nest no deeper than the parser allows.
+    pub(super) fn bytes(&self) -> usize {
+        let set = match self {
+            Node::Set(set) => set.ranges().ranges().len() * size_of::<(char, char)>() + size_of::<CharSet>(),
+            _ => 0,
+        };
+        size_of::<Node>() + set + self.children().iter().map(Node::bytes).sum::<usize>()
+    }
+
     /// Whether there is a numbered group inside.
     pub(super) fn has_group(&self) -> bool {
         matches!(self, Node::Group { .. }) || self.children().iter().any(Node::has_group)

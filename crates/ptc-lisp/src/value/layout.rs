@@ -199,7 +199,8 @@ impl Layout {
     }
 
     fn reindex(&mut self) {
-        self.index.clear();
+        // A new one: the old one may have room for many more.
+        self.index = HashTable::new();
         if self.keys.len() <= LINEAR {
             return;
         }
@@ -213,6 +214,7 @@ impl Layout {
     /// Removes the key at a slot of a layout that is not indexed.
     pub(super) fn take_out(&mut self, at: usize) {
         self.keys.remove(at);
+        super::room::release(&mut self.keys);
     }
 
     /// Leaves a hole at a slot of an indexed layout; true says there are so many that
@@ -230,6 +232,7 @@ impl Layout {
     /// Closes all holes.
     pub(super) fn compact(&mut self) {
         self.keys.retain(|key| !matches!(key, Value::Unbound));
+        super::room::release(&mut self.keys);
         self.removed = 0;
         self.reindex();
     }

@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod meter;
 pub mod order;
 pub mod print;
+pub mod room;
 pub mod seq;
 pub mod table;
 pub mod text;
@@ -334,18 +335,21 @@ pub struct ExObj {
 impl Value {
     /// A vector.
     pub fn vector(items: Vec<Value>) -> Value {
+        let items = room::fitted(items);
         let shape = Shape::of(&items);
         Value::Vec(Rc::new(VecObj { items, entry: false, shape, meta: None }))
     }
 
     /// A vector of items that all come from a container of the shape `source`.
     pub fn vector_from(items: Vec<Value>, source: Shape) -> Value {
+        let items = room::fitted(items);
         let shape = source.for_some(&items);
         Value::Vec(Rc::new(VecObj { items, entry: false, shape, meta: None }))
     }
 
     /// A realised sequence of items that all come from a container of the shape `source`.
     pub fn seq_from(items: Vec<Value>, source: Shape) -> Value {
+        let items = room::fitted(items);
         let shape = source.for_some(&items);
         let items = Rc::new(VecObj { items, entry: false, shape, meta: None });
         Value::Seq(Rc::new(SeqObj { items, offset: 0, list: false, queue: false, meta: None }))

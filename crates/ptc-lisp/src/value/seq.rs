@@ -25,6 +25,7 @@ pub struct SeqObj {
 impl SeqObj {
     /// A sequence over all of `items`.
     pub fn over(items: Vec<Value>, list: bool) -> Value {
+        let items = super::room::fitted(items);
         let shape = Shape::of(&items);
         let items = Rc::new(VecObj { items, entry: false, shape, meta: None });
         Value::Seq(Rc::new(SeqObj { items, offset: 0, list, queue: false, meta: None }))

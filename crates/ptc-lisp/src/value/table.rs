@@ -148,12 +148,15 @@ impl<V> Table<V> {
             self.values.retain(|_| {
                 slot.next().is_some_and(|slot: usize| slot != at && !matches!(keys[slot], Value::Unbound))
             });
+            super::room::release(&mut self.values);
             *layout = layout.changed(Change::Remove(at));
             return Some((key, gone));
         };
         if !own.is_indexed() {
             own.take_out(at);
-            return Some((key, self.values.remove(at)));
+            let gone = self.values.remove(at);
+            super::room::release(&mut self.values);
+            return Some((key, gone));
         }
         let gone = std::mem::take(&mut self.values[at]);
         if own.punch(at) {
@@ -162,6 +165,7 @@ impl<V> Table<V> {
             self.values
                 .retain(|_| slot.next().is_some_and(|slot: usize| !matches!(keys[slot], Value::Unbound)));
             own.compact();
+            super::room::release(&mut self.values);
         }
         Some((key, gone))
     }

@@ -51,6 +51,11 @@ impl Text {
 
     /// Takes over a buffer.
     pub fn from_string(text: String) -> Self {
+        Self::short(&text).unwrap_or_else(|| Text::Long(Rc::new(super::room::fitted_text(text))))
+    }
+
+    /// Takes over a buffer that is likely to be appended to, with its spare room.
+    pub fn growing(text: String) -> Self {
         Self::short(&text).unwrap_or_else(|| Text::Long(Rc::new(text)))
     }
 

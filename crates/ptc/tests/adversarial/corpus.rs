@@ -22,22 +22,43 @@ fn split(ends: &str) -> Vec<String> {
     ends.split(" or ").map(str::to_owned).collect()
 }
 
-/// The fuel and the programs of a `.clj` file. It has a line `;; fuel: amount`; each program begins with
+/// A file of attacks: fuel and memory as the command takes them, and the programs.
+pub struct Attacks {
+    pub fuel: String,
+    pub memory: String,
+    pub programs: Vec<Attack>,
+}
+
+/// A `.clj` file. It has a line `;; limits: fuel 2m, memory 8mb`; each program begins with
 /// `;; == name => end or end`.
-pub fn attacks(file: &str) -> (String, Vec<Attack>) {
+pub fn attacks(file: &str) -> Attacks {
     let text = read(file);
-    let fuel = text.lines().find_map(|line| line.strip_prefix(";; fuel: ")).expect("the file says its fuel");
-    let mut attacks: Vec<Attack> = Vec::new();
+    let limits = text.lines().find_map(|line| line.strip_prefix(";; limits: fuel "));
+    let (fuel, memory) =
+        limits.and_then(|limits| limits.split_once(", memory ")).expect("the file says its limits");
+    let mut programs: Vec<Attack> = Vec::new();
     for line in text.lines() {
         if let Some(heading) = line.strip_prefix(";; == ") {
             let (name, ends) = heading.split_once(" => ").expect("a name and how it ends");
-            attacks.push(Attack { name: name.to_owned(), ends: split(ends), source: String::new() });
-        } else if let Some(attack) = attacks.last_mut() {
+            programs.push(Attack { name: name.to_owned(), ends: split(ends), source: String::new() });
+        } else if let Some(attack) = programs.last_mut() {
             attack.source.push_str(line);
             attack.source.push('\n');
         }
     }
-    (fuel.to_owned(), attacks)
+    Attacks { fuel: fuel.to_owned(), memory: memory.to_owned(), programs }
+}
+
+/// The number that is written as `500k`, `2m` or `8mb`.
+pub fn amount(text: &str) -> u64 {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "k" => 1_000,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        _ => 1,
+    };
+    digits.parse::<u64>().expect("a number") * unit
 }
 
 /// The programs too large to keep, made from their descriptions one at a time.

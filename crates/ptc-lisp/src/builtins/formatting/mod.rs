@@ -85,6 +85,7 @@ pub(super) fn formatted(heap: &mut Heap, template: &str, values: &[Value]) -> Re
             last = Some(at);
             let Some(value) = values.get(at) else { return Err(missing(&directive, values.len()).into()) };
             let text = shown(heap, &directive, value)?;
+            heap.grow_text(&mut out, text.len())?;
             out.push_str(&text);
         } else if directive.conversion == 'n' {
             out.push('\n');

@@ -100,6 +100,8 @@ pub(super) static TABLE: &[Builtin] = &[
             change(heap, args, 0, |text| {
                 let end = byte_at(text, length)?;
                 text.truncate(end);
+                // A text that was long is likely to become so again, but it is not counted now.
+                text.shrink_to(4 * end + 256);
                 Ok(())
             })?;
             Ok(Value::Nil)
@@ -157,7 +159,7 @@ fn append(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let Value::Str(text) = std::mem::take(&mut state.value) {
         let mut text = text.into_string();
         text.push_str(&more);
-        state.value = Value::string(text);
+        state.value = Value::Str(Text::growing(text));
     }
     drop(state);
     Ok(args::take(args, 0))

@@ -33,11 +33,15 @@ pub(super) fn str(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     // The first string's buffer grows in place if nobody else holds it, so that building a text up
     // piece by piece takes linear time, and costs as much.
-    let grows = match args.first() {
-        Some(Value::Str(Text::Long(text))) if Rc::strong_count(text) == 1 => text.len(),
-        _ => 0,
-    };
-    write(heap, bytes - grows)?;
+    match args.first() {
+        Some(Value::Str(Text::Long(text))) if Rc::strong_count(text) == 1 => {
+            heap.work(1 + (bytes - text.len()) / 8)?;
+            if bytes > text.capacity() {
+                heap.reserve(bytes.max(2 * text.capacity()))?;
+            }
+        }
+        _ => write(heap, bytes)?,
+    }
     let mut out = match args.first_mut() {
         Some(first @ Value::Str(_)) => match std::mem::replace(first, Value::Nil) {
             Value::Str(text) => text.into_string(),
@@ -48,7 +52,7 @@ pub(super) fn str(heap: &mut Heap, args: &mut [Value]) -> Res {
     for value in args.iter() {
         push_scalar(&mut out, value);
     }
-    Ok(Value::string(out))
+    Ok(Value::Str(Text::growing(out)))
 }
 
 /// Appends a string, integer, boolean or nil as `str` shows it; whether it was one of those.
