@@ -10,6 +10,7 @@ mod firewall;
 mod missions;
 mod pairing;
 mod save;
+mod seeds;
 mod steps;
 mod support;
 mod text;

@@ -1,0 +1,122 @@
+//! Rules of the specifications that other files have no place for.
+
+use std::sync::Arc;
+
+use ptc_agent::{Agent, AgentRun, Expose, Need, RunOptions, Supply, Tool, TurnType};
+use serde_json::{Value as Json, json};
+
+use crate::support::{Script, call, code, eval, reason, run, run_with, scripted};
+
+fn worker() -> Agent {
+    Agent::builder("x").build().expect("it builds")
+}
+
+#[test]
+fn r1_54_samples_follow_the_limits_of_prompts_and_give_the_total() {
+    let context = json!({"xs": (0..20).collect::<Vec<_>>()});
+    let first = |agent: Agent| {
+        let mut script = Script::new([code("(return 1)")]);
+        run(agent, context.clone(), &mut script);
+        format!("{}\n{}", script.requests[0].system, script.requests[0].messages[0].content)
+    };
+    assert!(first(worker()).contains("[0 1 2 ...] (3/20)"));
+    let draft = Agent::builder("x").profile(ptc_agent::Profile::Draft).build().unwrap();
+    assert!(first(draft).contains("[0 1 2 3 4 ...] (5/20)"));
+}
+
+#[test]
+fn r2_8_inputs_are_a_map_or_nothing_at_all() {
+    for (context, wanted) in [(json!(null), "ok"), (json!({}), "ok"), (json!([1]), "validation_error")] {
+        let step = run(worker(), context, &mut Script::new([code("(return 1)")]));
+        assert_eq!(reason(&step), wanted);
+    }
+}
+
+#[test]
+fn r2_11_runs_of_one_agent_share_nothing() {
+    let agent = Arc::new(worker());
+    let begin = || AgentRun::new(agent.clone(), RunOptions::new(scripted()), 0);
+    let mut runs = [begin(), begin()];
+    let answer = |run: &mut AgentRun, program: &str| match run.next(0) {
+        Need::Asks(asks) => run.supply(asks[0].id, Supply::Model(Ok(code(program)))),
+        other => panic!("it asks the model: {other:?}"),
+    };
+    for (one, other) in [("(def mine 1)", "(def yours 2)"), ("(return mine)", "(return yours)")] {
+        answer(&mut runs[0], one);
+        answer(&mut runs[1], other);
+    }
+    let ends = runs.map(|mut run| match run.next(0) {
+        Need::Done(step) => (step.value, step.memory.keys().cloned().collect::<Vec<_>>()),
+        other => panic!("it is over: {other:?}"),
+    });
+    assert_eq!(ends, [(json!(1), vec!["mine".to_owned()]), (json!(2), vec!["yours".to_owned()])]);
+}
+
+#[test]
+fn r2_22_c23_the_signature_of_a_step_gives_the_types_of_the_next_inputs() {
+    let first = Agent::builder("x").signature("() -> {order_ids [:int], _raw :string}").build().unwrap();
+    let step =
+        run(first, json!({}), &mut Script::new([code("(return {:order-ids [1 2] :_raw \"secret text\"})")]));
+    assert_eq!(step.signature.as_deref(), Some("() -> {order_ids [:int], _raw :string}"));
+    let mut script = Script::new([code("(return (count data/order_ids))")]);
+    let options = RunOptions::new(scripted()).context(step);
+    assert_eq!(run_with(worker(), options, &mut script).value, json!(2));
+    let told = &script.requests[0].messages[0].content;
+    assert!(told.contains("data/order_ids                ; [int], sample: [1 2]"), "{told}");
+    assert!(told.contains("<Firewalled>") && !told.contains("secret text"), "{told}");
+}
+
+#[test]
+fn r3_35_a_bad_return_costs_a_turn_and_no_retry_of_the_model() {
+    let agent = Agent::builder("x").signature(":int").max_turns(3).build().unwrap();
+    let mut script = Script::new([code("(return \"a\")"), code("(return \"b\")"), code("(return 3)")]);
+    let step = run(agent, json!({}), &mut script);
+    assert_eq!((step.value, step.usage.turns, step.usage.llm_requests), (json!(3), 3, 3));
+    assert!(script.waits.is_empty());
+}
+
+#[test]
+fn r3_38_definitions_last_and_plain_values_are_no_inputs() {
+    let mut script =
+        Script::new([code("(def a 1) (defn twice [n] (* 2 n)) {:b 5}"), code("(return [(twice a) data/b])")]);
+    assert_eq!(run(worker(), json!({}), &mut script).value, json!([2, null]));
+}
+
+#[test]
+fn r3_52_r18_12_every_turn_is_a_record_of_its_own() {
+    let mut script = Script::new([code("(+ 1 1)"), code("(/ 1 0)"), code("(return 3)")]);
+    let step = run(worker(), json!({}), &mut script);
+    let turns: Vec<(u32, bool, TurnType, &str)> = step
+        .trace()
+        .iter()
+        .map(|turn| (turn.number, turn.success, turn.kind, turn.program.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(
+        turns,
+        [
+            (1, true, TurnType::Normal, "(+ 1 1)"),
+            (2, false, TurnType::Normal, "(/ 1 0)"),
+            (3, true, TurnType::Normal, "(return 3)")
+        ]
+    );
+}
+
+#[test]
+fn r6_20_r6_33_cached_results_last_one_run_and_native_ones_are_no_history() {
+    let tool = Tool::new("rows", |_| json!([1, 2, 3])).expose(Expose::Both).cached();
+    let agent = || Agent::builder("x").combined().tool(tool.clone()).build().unwrap();
+    let replies = || {
+        [
+            ptc_agent::model::Reply::calls(vec![call("a", "rows", json!({}))]),
+            eval("[*1 (count (tool/rows {}))]"),
+            "done".into(),
+        ]
+    };
+    for _ in 0..2 {
+        let mut script = Script::new(replies());
+        run(agent(), json!({}), &mut script);
+        assert_eq!(script.calls.len(), 1, "each run calls it once");
+        let told: Json = serde_json::from_str(script.told(3)).unwrap();
+        assert_eq!(told["result"], "user=> [nil 3]");
+    }
+}
