@@ -98,7 +98,7 @@ pub struct Turn {
     pub prints: Vec<String>,
     /// Calls of tools.
     pub tool_calls: Vec<CallRecord>,
-    /// Definitions after the turn.
+    /// Definitions that the turn made or changed; the step has all of them at the end.
     pub memory: Map<String, Json>,
     /// Work that the program did.
     #[serde(default)]

@@ -10,7 +10,7 @@ use crate::agent::{Completion, Mode};
 use crate::budget::Unit;
 use crate::model::Message;
 use crate::reason::Reason;
-use crate::step::{Fail, Step, ToolInfo};
+use crate::step::{CallRecord, Fail, Step, ToolInfo};
 
 /// Before a turn: the outcome, if there is none left.
 pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result<Json, Fail>> {
@@ -131,6 +131,17 @@ fn close_open_turn(node: &mut Node, shared: &mut Shared, outcome: &Result<Json, 
     shared.turn_stop(node);
 }
 
+/// The calls that the step lists: of the last program, or in text and combined mode of the whole run.
+fn listed_calls(node: &mut Node) -> Vec<CallRecord> {
+    match node.agent.mode() {
+        Mode::Text | Mode::Combined => std::mem::take(&mut node.book.calls),
+        Mode::Content | Mode::ToolCall => {
+            let last = node.book.turns.iter().rev().find(|turn| turn.program.is_some());
+            last.map(|turn| turn.tool_calls.clone()).unwrap_or_default()
+        }
+    }
+}
+
 /// The step of a node that is over.
 pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, Fail>) -> Step {
     close_open_turn(node, shared, &outcome);
@@ -138,6 +149,7 @@ pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, F
     node.sandbox.cancel();
     node.state = State::Over;
     shared.budget.close(node.account);
+    let calls = listed_calls(node);
     let options = node.agent.options();
     let mut usage = std::mem::take(&mut node.book.usage);
     usage.duration_ms = shared.now.saturating_sub(node.began);
@@ -170,7 +182,7 @@ pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, F
         usage,
         turns: keep_turns.then(|| std::mem::take(&mut node.book.turns)),
         prints: std::mem::take(&mut node.book.prints),
-        tool_calls: std::mem::take(&mut node.book.calls),
+        tool_calls: calls,
         child_steps: std::mem::take(&mut node.book.child_steps),
         messages,
         prompt: Some(node.mission.clone()),

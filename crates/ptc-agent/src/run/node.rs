@@ -215,7 +215,7 @@ impl Node {
         if success {
             self.book.last_fail = Json::Null;
         }
-        turn.memory = self.sandbox.memory_json();
+        turn.memory = if success { self.sandbox.changed_json() } else { Map::new() };
         self.book.tally.failures_in_row =
             if success { 0 } else { self.book.tally.failures_in_row.saturating_add(1) };
         self.book.turns.push(turn);

@@ -22,9 +22,6 @@ const SLICE: u64 = 100_000;
 /// Loads a program and makes it the one that runs.
 pub(super) fn begin(node: &mut Node, shared: &mut Shared, source: &str, after: After) -> Next {
     node.book.draft.program = Some(source.to_owned());
-    if node.agent.mode() != Mode::Combined {
-        node.book.calls.clear();
-    }
     node.book.prints.clear();
     node.book.fuel_counted = 0;
     match load(node, shared, source) {
@@ -215,10 +212,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
             Err(message) if as_data => Answer::Value(json!(["error", message])),
             Err(message) => Answer::Raise(tool_error(&slot.record.name, &message)),
         };
-        node.book.draft.tool_calls.push(slot.record.clone());
-        if node.agent.mode() != Mode::Combined {
-            node.book.calls.push(slot.record);
-        }
+        node.book.draft.tool_calls.push(slot.record);
         if let Err(error) = node.sandbox.answer(slot.id, answer) {
             refused = refused.or(Some(error));
         }

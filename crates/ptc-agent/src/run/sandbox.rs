@@ -86,6 +86,13 @@ impl Sandbox {
             .collect()
     }
 
+    /// The definitions that the last program made or changed, as JSON.
+    pub fn changed_json(&self) -> Map<String, Json> {
+        let Some(machine) = &self.machine else { return Map::new() };
+        let value = |name: &String| machine.definition_json(name).map(|value| (name.clone(), bounded(value)));
+        machine.changed().iter().filter_map(value).collect()
+    }
+
     /// Bytes of the definitions.
     pub fn memory_bytes(&self) -> usize {
         self.machine.as_ref().map_or(0, |machine| machine.memory_bytes())
