@@ -42,7 +42,7 @@
 (defn deep [n] (if (zero? n) 0 (+ 1 (deep (dec n)))))
 (deep 10000)
 
-;; == recursion through map => memory_exceeded
+;; == recursion through map => memory_exceeded or fuel_exceeded
 (defn f [x] (map f [x x]))
 (f 1)
 

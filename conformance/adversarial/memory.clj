@@ -1,5 +1,5 @@
 ;; Memory taken openly, and memory hidden where a count may forget to look.
-;; limits: fuel 5m, memory 16mb
+;; limits: fuel 8m, memory 24mb
 
 ;; == a vector of a range without end in sight => fuel_exceeded
 (vec (range 1e12))
