@@ -304,15 +304,6 @@ fn conj_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 /// Appends items to a vector, in place if it has one owner.
 pub(super) fn append(body: &mut Shared<VecObj>, items: impl IntoIterator<Item = Value>) {
-    let items = items.into_iter();
-    let more = items.size_hint().0;
-    if more > body.items.len() / 2 && Rc::strong_count(body) > 1 {
-        // A copy that is about to grow much is made as large as it will be; growing it would take the room of
-        // both for a moment.
-        let mut all = Vec::with_capacity(body.items.len() + more);
-        all.extend_from_slice(&body.items);
-        *body = Rc::new(VecObj { items: all, entry: false, shape: body.shape, meta: body.meta.clone() });
-    }
     let inner = Rc::make_mut(body);
     inner.entry = false;
     for item in items {
