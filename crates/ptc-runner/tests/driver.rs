@@ -146,6 +146,18 @@ async fn typed_functions_are_tools() {
 }
 
 #[tokio::test]
+async fn r2_1_c8_a_prompt_alone_is_delegated_as_an_agent_is_run() {
+    let llm = || script(&[&code("(return {:sum (+ data/a 1)})")]);
+    let options = || RunOptions::new(llm()).context(json!({"a": 1}));
+    let agent = Agent::builder("Add").signature("{sum :int}").build().unwrap();
+    let step = run(agent, options()).await;
+    let same = delegate("Add", |builder| builder.signature("{sum :int}"), options()).await.unwrap();
+    assert_eq!((&same.value, same.usage.turns), (&json!({"sum": 2}), 1));
+    assert_eq!((same.value, same.signature), (step.value, step.signature));
+    assert!(delegate("Add", |builder| builder.max_turns(0), options()).await.is_err());
+}
+
+#[tokio::test]
 async fn r2_20_a_step_is_the_context_of_the_next_agent() {
     let first = Agent::builder("x").signature("{count :int, _ids [:int]}").build().unwrap();
     let llm = || script(&[&code("(return {:count 2 :_ids [7 8]})")]);
