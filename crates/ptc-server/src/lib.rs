@@ -1,0 +1,1 @@
+//! The MCP server: PTC-Lisp programs for any client.

@@ -1,0 +1,129 @@
+//! The words that transports and the runtime share: tools as servers describe them, what a call gave, and
+//! the ways in which the world can fail.
+
+use serde_json::{Map, Value as Json};
+
+/// A tool as its server describes it. Texts come from outside and are untrusted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolDef {
+    /// The name by which it is called.
+    pub name: String,
+    /// What it does, in the server's words; empty if it says nothing.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Map<String, Json>,
+    /// The JSON Schema of its structured result, if it declares one.
+    pub output_schema: Option<Map<String, Json>>,
+    /// Hints such as `readOnlyHint`, as they came.
+    pub annotations: Map<String, Json>,
+    /// Where it comes from, shown by `meta` under `_ptc`: the transport, and for OpenAPI the operation.
+    pub provenance: Map<String, Json>,
+}
+
+/// What a server answered to a call that it did not refuse.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Payload {
+    /// The structured result, if there is one.
+    pub structured: Option<Json>,
+    /// The texts of the answer, in order.
+    pub texts: Vec<String>,
+    /// Whether the server says that the tool failed.
+    pub is_error: bool,
+    /// The size of the answer as it came, in bytes.
+    pub bytes: usize,
+}
+
+/// A failure of the world outside: a program sees it as data and goes on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{reason}: {message}")]
+pub struct Fault {
+    /// Which kind of failure.
+    pub reason: Reason,
+    /// What happened, with secrets covered.
+    pub message: String,
+    /// How many bytes were seen, where an answer was too large.
+    pub bytes: Option<usize>,
+}
+
+impl Fault {
+    /// A failure of this kind.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Fault { reason, message: message.into(), bytes: None }
+    }
+}
+
+/// The kinds of failure, by the names that programs see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The server cannot be reached, is starting again, or answered with a server error.
+    UpstreamUnavailable,
+    /// The server answered with a protocol error or with something that cannot be read.
+    UpstreamError,
+    /// The tool itself failed.
+    ToolError,
+    /// No answer in time.
+    Timeout,
+    /// The answer was larger than allowed.
+    ResponseTooLarge,
+    /// The program has used up its calls.
+    CapExhausted,
+    /// The server did not accept our credentials.
+    AuthFailed,
+    /// The server asks us to slow down.
+    RateLimited,
+    /// This run was not granted the operation.
+    UpstreamToolDenied,
+    /// The program has ended.
+    RunContextClosed,
+    /// A stream ended before the answer came.
+    StreamClosedBeforeResponse,
+}
+
+impl Reason {
+    /// Every kind.
+    pub const ALL: &[Reason] = &[
+        Reason::UpstreamUnavailable,
+        Reason::UpstreamError,
+        Reason::ToolError,
+        Reason::Timeout,
+        Reason::ResponseTooLarge,
+        Reason::CapExhausted,
+        Reason::AuthFailed,
+        Reason::RateLimited,
+        Reason::UpstreamToolDenied,
+        Reason::RunContextClosed,
+        Reason::StreamClosedBeforeResponse,
+    ];
+
+    /// The name that programs and records use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::UpstreamUnavailable => "upstream_unavailable",
+            Reason::UpstreamError => "upstream_error",
+            Reason::ToolError => "tool_error",
+            Reason::Timeout => "timeout",
+            Reason::ResponseTooLarge => "response_too_large",
+            Reason::CapExhausted => "cap_exhausted",
+            Reason::AuthFailed => "auth_failed",
+            Reason::RateLimited => "rate_limited",
+            Reason::UpstreamToolDenied => "upstream_tool_denied",
+            Reason::RunContextClosed => "run_context_closed",
+            Reason::StreamClosedBeforeResponse => "stream_closed_before_response",
+        }
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a call or listing may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// How long it may take.
+    pub timeout: std::time::Duration,
+    /// How large the answer may be, before it is decoded.
+    pub max_bytes: usize,
+}
