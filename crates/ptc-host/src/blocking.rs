@@ -40,7 +40,7 @@ pub fn run_blocking(program: &Program) -> Outcome {
     }
     let bounds = Bounds { timeout: program.timeout, cancel: program.cancel.clone() };
     let ran = drive(&mut machine, &program.source, &program.tools, &bounds);
-    Outcome::of(&machine, ran)
+    Outcome::of(&mut machine, ran, &program.hooks)
 }
 
 /// Loads a program into a machine of the caller's, which has its inputs already, and drives it to its

@@ -72,7 +72,7 @@ pub use blocking::{Bounds, drive, run_blocking};
 pub use cancel::Cancel;
 pub use flight::{CallEnd, Called};
 pub use pool::{Pool, PoolConfig, PoolStats, Running, STACK, Session};
-pub use program::{Data, Outcome, Program, Ran, now_ms};
+pub use program::{Data, Hooks, Look, Outcome, Prepare, Program, Ran, now_ms};
 pub use ptc_lisp::machine::{Answer, Signal};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
 pub use tools::{IntoAnswer, Tool, Tools};

@@ -1,6 +1,7 @@
 //! What is run and what comes of it: plain data that crosses threads, while machines stay where they
 //! were made.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,6 +21,26 @@ pub enum Data {
     Json(Arc<Json>),
     /// The text of one, read straight into the machine.
     Text(Arc<str>),
+}
+
+/// Readies a machine before its program is loaded.
+pub type Prepare = Arc<dyn Fn(&mut Machine) -> Result<(), Error> + Send + Sync>;
+/// Looks at a machine whose program is over, and may change what came of it.
+pub type Look = Arc<dyn Fn(&mut Machine, &mut Outcome) + Send + Sync>;
+
+/// What a host does with the machine of a program, on the machine's own thread.
+#[derive(Clone, Default)]
+pub struct Hooks {
+    /// Before the program is loaded, after it was given its inputs.
+    pub prepare: Option<Prepare>,
+    /// When it is over.
+    pub look: Option<Look>,
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hooks({}, {})", self.prepare.is_some(), self.look.is_some())
+    }
 }
 
 /// A program with all that it may see and use.
@@ -42,6 +63,8 @@ pub struct Program {
     pub timeout: Option<Duration>,
     /// A token that stops it.
     pub cancel: Option<Cancel>,
+    /// What the host does with its machine before and after.
+    pub hooks: Hooks,
 }
 
 impl Program {
@@ -56,6 +79,7 @@ impl Program {
             clock_ms: None,
             timeout: None,
             cancel: None,
+            hooks: Hooks::default(),
         }
     }
 
@@ -115,6 +139,23 @@ impl Program {
         self
     }
 
+    /// Readied by the host before it is loaded.
+    #[must_use]
+    pub fn prepare(
+        mut self,
+        prepare: impl Fn(&mut Machine) -> Result<(), Error> + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.prepare = Some(Arc::new(prepare));
+        self
+    }
+
+    /// Looked at by the host when it is over.
+    #[must_use]
+    pub fn look(mut self, look: impl Fn(&mut Machine, &mut Outcome) + Send + Sync + 'static) -> Self {
+        self.hooks.look = Some(Arc::new(look));
+        self
+    }
+
     /// A machine for this program.
     pub(crate) fn machine(&self) -> Machine {
         Machine::new(self.limits.clone())
@@ -130,7 +171,8 @@ impl Program {
             Some(Data::Json(json)) => machine.set_data(json),
             Some(Data::Text(text)) => machine.set_data_json(text),
             None => Ok(()),
-        }
+        }?;
+        self.hooks.prepare.as_ref().map_or(Ok(()), |prepare| prepare(machine))
     }
 }
 
@@ -174,12 +216,12 @@ impl Outcome {
     }
 
     /// Reads a machine whose program is over.
-    pub(crate) fn of(machine: &Machine, ran: Ran) -> Self {
+    pub(crate) fn of(machine: &mut Machine, ran: Ran, hooks: &Hooks) -> Self {
         let (value, json) = match ran.result {
             Ok(_) => (machine.value(), machine.value_json()),
             Err(_) => (String::new(), Json::Null),
         };
-        Outcome {
+        let mut outcome = Outcome {
             result: ran.result,
             value,
             json,
@@ -189,7 +231,11 @@ impl Outcome {
             manifest: ran.manifest,
             elapsed: ran.elapsed,
             turns: ran.turns,
+        };
+        if let Some(look) = &hooks.look {
+            look(machine, &mut outcome);
         }
+        outcome
     }
 }
 

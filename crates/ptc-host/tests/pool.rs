@@ -387,3 +387,33 @@ fn a_thousand_callers_hit_no_limit_that_one_would_not() {
     });
     assert_eq!(good.into_inner(), 1_000);
 }
+
+#[test]
+fn hosts_ready_machines_look_at_them_and_visit_sessions() {
+    let pool = Pool::new(PoolConfig { workers: 1, ..PoolConfig::default() });
+    let strict = |source: &str| {
+        let prepare = |machine: &mut ptc_lisp::machine::Machine| {
+            machine.set_strict_inputs(true);
+            machine.set_takes_back(true);
+            Ok(())
+        };
+        Program::new(source).data(json!({"here": 1})).prepare(prepare)
+    };
+    let missing = pool.run(strict("(inc data/there)")).wait();
+    let error = missing.result.expect_err("there is no such input");
+    assert_eq!(error.message, "there is no input data/there");
+    assert_eq!(pool.run(strict("(inc data/here)")).wait().value, "2");
+
+    let session = pool.session();
+    let look = |machine: &mut ptc_lisp::machine::Machine, outcome: &mut ptc_host::Outcome| {
+        outcome.value = format!("{:?}", machine.definition_sizes(1_000));
+        assert!(machine.definitions().len() < 2 || machine.take_back());
+    };
+    assert_eq!(session.run(strict("(def x 12)").look(look)).wait().value, r#"[("x", 3)]"#);
+    let two = session.run(strict("(def y 1)").look(look)).wait();
+    assert_eq!(two.value, r#"[("x", 3), ("y", 2)]"#, "then taken back");
+    assert!(session.run(strict("y")).wait().result.is_err());
+    session.visit(|machine| assert!(machine.forget("x") && !machine.forget("x")));
+    assert!(session.run(strict("x")).wait().result.is_err());
+    assert_eq!(session.run(strict("(def x 5) x")).wait().value, "5");
+}

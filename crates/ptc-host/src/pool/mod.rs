@@ -16,8 +16,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use ptc_lisp::machine::Machine;
+
 pub use running::Running;
-use shared::{Mail, Shared, To};
+use shared::{Mail, Shared, To, Visit};
 use worker::Worker;
 
 use crate::program::Program;
@@ -144,6 +146,14 @@ impl Session {
     /// Runs a program after all earlier ones of this session.
     pub fn run(&self, program: Program) -> Running {
         Running::new(&self.shared, program, To::Session { worker: self.worker, id: self.id })
+    }
+}
+
+impl Session {
+    /// Has something done with the machine on its own thread, between programs. It is left undone if the
+    /// session has had no program yet, or has one that is not over.
+    pub fn visit(&self, visit: impl FnOnce(&mut Machine) + Send + 'static) {
+        self.shared.post(self.worker, Mail::Visit(self.id, Visit(Box::new(visit))));
     }
 }
 

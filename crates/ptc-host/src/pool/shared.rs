@@ -6,6 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 
+use ptc_lisp::machine::Machine;
+
 use super::PoolStats;
 use super::running::Slot;
 use super::task::Parked;
@@ -33,8 +35,19 @@ pub(super) enum Mail {
     Reply(u64, u64, Reply),
     /// A program that waits was cancelled.
     Cancelled(u64),
+    /// The owner of a session wants to see its machine.
+    Visit(u64, Visit),
     /// A session is not needed any more.
     Forget(u64),
+}
+
+/// What is done with the machine of a session.
+pub(super) struct Visit(pub Box<dyn FnOnce(&mut Machine) + Send>);
+
+impl std::fmt::Debug for Visit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Visit")
+    }
 }
 
 /// Where a program is sent.

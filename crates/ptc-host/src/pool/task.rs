@@ -10,7 +10,7 @@ use super::shared::{Job, Mail, Shared};
 use crate::cancel::Hook;
 use crate::drive::{Drive, Turn};
 use crate::flight::{Ground, Post};
-use crate::program::{Outcome, Program};
+use crate::program::{Hooks, Outcome, Program};
 
 /// A program that makes the machine panic, for tests.
 #[cfg(test)]
@@ -40,6 +40,8 @@ pub(super) struct Task {
     limits: Limits,
     /// The program, until its first turn loads it.
     program: Option<Box<Program>>,
+    /// What the host does with the machine.
+    hooks: Hooks,
     pub rest: Rest,
 }
 
@@ -58,6 +60,7 @@ pub(super) struct Rest {
 pub(super) struct Parked {
     bytes: Box<[u8]>,
     limits: Limits,
+    hooks: Hooks,
     pub rest: Rest,
 }
 
@@ -75,6 +78,7 @@ impl Task {
         Task {
             machine: machine.unwrap_or_else(|| Box::new(program.machine())),
             limits: program.limits.clone(),
+            hooks: program.hooks.clone(),
             program: Some(Box::new(program)),
             rest: Rest { drive, slot: job.slot, session: job.session, hook: None },
         }
@@ -114,24 +118,24 @@ impl Task {
     /// The program as bytes; one that cannot be written stays as it is.
     pub fn park(self: Box<Self>) -> Result<Box<Parked>, Box<Task>> {
         let Ok(bytes) = self.machine.dump() else { return Err(self) };
-        let Task { limits, rest, .. } = *self;
-        Ok(Box::new(Parked { bytes: bytes.into_boxed_slice(), limits, rest }))
+        let Task { limits, hooks, rest, .. } = *self;
+        Ok(Box::new(Parked { bytes: bytes.into_boxed_slice(), limits, hooks, rest }))
     }
 
     /// Ends the program: its outcome, and the machine for the session.
     pub fn finish(mut self, result: Result<Signal, Error>) -> (Outcome, Box<Machine>) {
         let ran = self.rest.drive.finish(&mut self.machine, result);
-        (Outcome::of(&self.machine, ran), self.machine)
+        (Outcome::of(&mut self.machine, ran, &self.hooks), self.machine)
     }
 }
 
 impl Parked {
     /// Makes the machine again, on whichever worker.
     pub fn wake(self: Box<Self>, address: Address) -> Result<Task, (Arc<Slot>, Error)> {
-        let Parked { bytes, limits, mut rest } = *self;
+        let Parked { bytes, limits, hooks, mut rest } = *self;
         rest.drive.flight.move_to(address.post());
         match Machine::load_dump(&bytes, &limits) {
-            Ok(machine) => Ok(Task { machine: Box::new(machine), limits, program: None, rest }),
+            Ok(machine) => Ok(Task { machine: Box::new(machine), limits, program: None, hooks, rest }),
             Err(error) => {
                 let message = format!("the program could not go on after it was parked: {error}");
                 Err((rest.slot, Error::new(ErrorKind::Internal, message)))

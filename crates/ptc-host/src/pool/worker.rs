@@ -96,6 +96,13 @@ impl Worker {
                     self.end_parked(parked, why);
                 }
             }
+            Mail::Visit(id, visit) => {
+                if let Some(machine) = self.sessions.get_mut(&id).and_then(|session| session.machine.as_mut())
+                    && guarded(|| visit.0(machine)).is_err()
+                {
+                    self.rest(id, None);
+                }
+            }
             Mail::Forget(id) => {
                 if let Some(session) = self.sessions.get_mut(&id) {
                     session.forgotten = true;

@@ -30,6 +30,8 @@ pub(crate) struct Lasting {
     pub changed: Vec<String>,
     /// How it was before the last program.
     pub before: Option<Box<Before>>,
+    /// Whether an input that is not there is an error rather than nil.
+    pub strict_inputs: bool,
 }
 
 /// What taking back a program needs.
@@ -259,6 +261,11 @@ impl Machine {
         self.lasting.overlays = overlays;
     }
 
+    /// Whether `data/name` raises an error where there is no such input, in place of nil. Not part of a dump.
+    pub fn set_strict_inputs(&mut self, strict: bool) {
+        self.lasting.strict_inputs = strict;
+    }
+
     /// Whether [`Machine::take_back`] is possible, for which a machine keeps old values a little longer.
     pub fn set_takes_back(&mut self, takes_back: bool) {
         self.lasting.takes_back = takes_back;
@@ -351,11 +358,11 @@ impl Machine {
 
     /// An input by name: as written, else with underscores for hyphens or the other way round. A keyword
     /// names one that an earlier result may stand for.
-    pub(super) fn input(&mut self, name: &Value) -> Value {
+    pub(super) fn input(&mut self, name: &Value) -> Result<Value, Error> {
         let (text, overlay) = match name {
             Value::Str(text) => (text.as_str().to_owned(), Value::Nil),
             Value::Kw(name) => (self.heap.names.text(*name).to_owned(), self.lasting.overlay.clone()),
-            _ => return Value::Nil,
+            _ => return Ok(Value::Nil),
         };
         for given in [overlay, self.data.clone()] {
             if given.is_nil() {
@@ -366,10 +373,13 @@ impl Machine {
                 let found = crate::builtins::lookup::get_or(&mut self.heap, &given, &key, &Value::Unbound);
                 match found {
                     Ok(Value::Unbound) | Err(_) => {}
-                    Ok(value) => return value,
+                    Ok(value) => return Ok(value),
                 }
             }
         }
-        Value::Nil
+        match self.lasting.strict_inputs {
+            true => Err(self.missing_input(&text)),
+            false => Ok(Value::Nil),
+        }
     }
 }

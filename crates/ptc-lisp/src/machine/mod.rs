@@ -17,6 +17,7 @@ mod ops;
 mod prepared;
 mod run;
 mod schedule;
+mod shelf;
 mod signals;
 mod tools;
 mod window;

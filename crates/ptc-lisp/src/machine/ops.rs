@@ -105,7 +105,7 @@ impl Machine {
                 Ok(Go::On)
             }
             Op::Data { dst, at } => {
-                let value = self.input(&unit.consts[at as usize]);
+                let value = self.input(&unit.consts[at as usize])?;
                 self.put(base, dst, value)
             }
             Op::History { dst, nth } => {

@@ -1,0 +1,62 @@
+//! What a session shows and forgets between programs: sizes of definitions, earlier results, names that go.
+
+use super::Machine;
+use crate::error::{Error, ErrorKind};
+use crate::value::Value;
+use crate::value::written::written;
+use crate::view::{Bounds, Glimpse};
+
+impl Machine {
+    /// Every definition with its size, counted as [`Machine::memory_bytes`] does, in order of definition.
+    /// A size stops counting beyond `most`.
+    pub fn definition_sizes(&self, most: usize) -> Vec<(String, usize)> {
+        let sizes = self.heap.globals.iter().map(|(name, value)| {
+            let text = self.heap.globals.origin(name).map_or("", |origin| origin.text());
+            let name = self.heap.names.text(name);
+            let source = if matches!(value, Value::Fn(_)) { text.len() } else { 0 };
+            (name.to_owned(), name.len() + source + written(value, &self.heap.names, most))
+        });
+        sizes.collect()
+    }
+
+    /// Forgets a definition; whether there was one. Functions that use it then find it undefined.
+    pub fn forget(&mut self, name: &str) -> bool {
+        if self.running {
+            return false;
+        }
+        let Some(known) = self.heap.names.find(name) else { return false };
+        if self.heap.globals.find(known).is_none() {
+            return false;
+        }
+        let slot = self.heap.globals.slot(known);
+        self.heap.globals.set_root(slot, Value::Unbound);
+        drop(self.heap.globals.commit());
+        self.lasting.before = None;
+        true
+    }
+
+    /// Forgets `*1 *2 *3`.
+    pub fn forget_history(&mut self) {
+        self.history.clear();
+        self.lasting.before = None;
+    }
+
+    /// The last results, newest first.
+    pub fn history(&self, bounds: &Bounds) -> Vec<Glimpse> {
+        self.history.iter().map(|value| Glimpse::of(value, &self.heap.names, bounds)).collect()
+    }
+
+    /// The error for an input that is not there.
+    pub(super) fn missing_input(&self, name: &str) -> Error {
+        let known = self.data_names();
+        let hint = match known.as_slice() {
+            [] => "the program was given no inputs".to_owned(),
+            names => {
+                let shown: Vec<&str> = names.iter().take(20).map(String::as_str).collect();
+                let more = if names.len() > shown.len() { " and more" } else { "" };
+                format!("inputs are {}{more}", shown.join(", "))
+            }
+        };
+        Error::new(ErrorKind::Runtime, format!("there is no input data/{name}")).hint(hint)
+    }
+}
