@@ -235,7 +235,7 @@ impl Flight {
         });
         called.elapsed = begun.elapsed();
         called.end = match answer {
-            Answer::Value(_) | Answer::Json(_) | Answer::Upstream(_) => CallEnd::Value,
+            Answer::Value(_) | Answer::Json(_) | Answer::Upstream { .. } => CallEnd::Value,
             Answer::Fault { .. } => CallEnd::Fault,
             Answer::Raise(_) => CallEnd::Raised,
         };

@@ -73,6 +73,6 @@ pub use cancel::Cancel;
 pub use flight::{CallEnd, Called};
 pub use pool::{Pool, PoolConfig, PoolStats, Running, STACK, Session};
 pub use program::{Data, Hooks, Look, Outcome, Prepare, Program, Ran, now_ms};
-pub use ptc_lisp::machine::{Answer, Signal};
+pub use ptc_lisp::machine::{Answer, Signal, ValueKind};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
 pub use tools::{IntoAnswer, Tool, Tools};

@@ -18,7 +18,7 @@ fn tools() -> Tools {
         .with("echo", Tool::quick(|args| args))
         .with("broken", Tool::quick(|_| Err::<Value, _>("out of paper")))
         .with("panics", Tool::blocking(|_| -> Value { panic!("on purpose") }))
-        .with("remote", Tool::quick(|_| Answer::Upstream(json!([1]))))
+        .with("remote", Tool::quick(|_| Answer::upstream(json!([1]))))
         .with("offline", Tool::quick(|_| Answer::Fault { reason: "timeout".into(), message: "no".into() }))
 }
 

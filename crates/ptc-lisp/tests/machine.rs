@@ -169,6 +169,68 @@ fn the_manifest_shows_literal_arguments_as_the_tool_sees_them() {
 }
 
 #[test]
+fn the_manifest_says_where_arguments_come_from() {
+    let mut machine = Machine::new(Limits::default());
+    machine.set_tools(["call".to_owned(), "price".to_owned()]);
+    let cases = [
+        (
+            "(tool/price {:n 1 :at data/at :of (:id data/order) :sum (+ 1 2)})",
+            "at data, n literal, of data, sum computed",
+        ),
+        ("(tool/price :n [1 data/x] :m {:a (count data/x)})", "m computed, n data"),
+        (
+            "(tool/call {:server \"s\" :tool \"t\" :args {:a 1 :b data/b :c (str data/c)}})",
+            "args.a literal, args.b data, args.c computed, server literal, tool literal",
+        ),
+        (
+            "(tool/call {:server \"s\" :tool \"t\" :args {:a 1}})",
+            "args.a literal, server literal, tool literal",
+        ),
+        ("(tool/call 's/t {:a data/a})", "args.a data"),
+        ("(tool/call {:server \"s\" :tool data/t :args data/args})", "args data, server literal, tool data"),
+        ("(map tool/call data/calls)", ""),
+    ];
+    for (source, expected) in cases {
+        let manifest = machine.check(source).unwrap_or_else(|error| panic!("{source}: {error}"));
+        let shown: Vec<String> =
+            manifest.sources[0].iter().map(|(name, from)| format!("{name} {}", from.name())).collect();
+        assert_eq!(shown.join(", "), expected, "{source}");
+    }
+}
+
+#[test]
+fn a_target_that_the_program_computes_is_not_in_the_manifest() {
+    let mut machine = Machine::new(Limits::default());
+    machine.set_tools(["call".to_owned()]);
+    let source = "(let [s 'other/tool] (tool/call s {} :server \"a\" :tool \"b\"))";
+    assert_eq!(machine.check(source).expect("it checks").uses[0].args, None);
+}
+
+#[test]
+fn calls_of_upstreams_must_say_what_json_can_say() {
+    let cases = [
+        ("(first (map tool/call [5]))", "tool/call requires a map, got 5"),
+        ("(tool/call {:server \"s\" :tool \"t\" :arg 1 :args {}})", "tool/call got unknown key :arg"),
+        ("(tool/call {:server \"s\" \"server\" \"z\" :tool \"t\"})", "tool/call got duplicate key :server"),
+        (
+            "(tool/call {:server \"s\" :tool \"t\" :args {:f [{:g inc}]}})",
+            "tool 's.t' rejected args: not JSON-encodable (function)",
+        ),
+        (
+            "(tool/call {:server \"s\" :tool \"t\" :args {:x ##Inf}})",
+            "tool 's.t' rejected args: not JSON-encodable (infinite or not a number)",
+        ),
+        ("(tool/call 's/t {:a (atom 1)})", "tool 's.t' rejected args: not JSON-encodable (atom)"),
+    ];
+    for (source, expected) in cases {
+        let mut machine = Machine::new(Limits::default());
+        machine.set_tools(["call".to_owned()]);
+        let error = run(&mut machine, source).0.expect_err(source);
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Runtime, expected), "{source}");
+    }
+}
+
+#[test]
 fn what_earlier_programs_left_may_call_their_tools_as_long_as_they_are_granted() {
     let mut machine = machine();
     for source in ["(defn cost [] (tool/price {:n 1}))", "tool/price"] {
@@ -281,7 +343,7 @@ fn inputs_and_answers_must_fit_the_memory() {
     assert_eq!(kind(small().add_data_json("xs", &text)), refused);
     let answers = [
         Answer::Value(many.clone()),
-        Answer::Upstream(many),
+        Answer::upstream(many),
         Answer::Json(text),
         Answer::Fault { reason: "timeout".to_owned(), message: "x".repeat(2 << 20) },
     ];

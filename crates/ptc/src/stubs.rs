@@ -166,7 +166,7 @@ fn answer_upstream(upstream: &mut BTreeMap<String, Stub>, call: &Value) -> Answe
     };
     if let Some(stub) = upstream.get_mut(&format!("{server}/{tool}")) {
         return match stub.next(&args) {
-            Some(Outcome::Value(value)) => Answer::Upstream(value),
+            Some(Outcome::Value(value)) => Answer::upstream(value),
             Some(Outcome::Raise(message)) => {
                 let message = format!("tool {server}.{tool} failed: {message}");
                 Answer::Raise(Error::new(ErrorKind::Tool, message))

@@ -1,9 +1,12 @@
 //! The effect manifest: which tools a program may call, with what, and how often. There is no eval and
 //! no dynamic name, so it is sound: it may name too much, never too little.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Number, Value as Json};
 
 use super::node::{Node, NodeKind};
+use crate::builtins::registry;
 use crate::code::Const;
 
 /// A use of a tool in a program.
@@ -19,11 +22,36 @@ pub struct ToolUse {
     pub at_most: Option<u64>,
 }
 
+/// Where the argument of a tool comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// It is written in the program.
+    Literal,
+    /// It is an input of the program or a part of one, perhaps beside literals.
+    Data,
+    /// The program computes it.
+    Computed,
+}
+
+impl Source {
+    /// The name that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Literal => "literal",
+            Source::Data => "data",
+            Source::Computed => "computed",
+        }
+    }
+}
+
 /// The tools a program may call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manifest {
     /// Every place that calls or mentions a tool.
     pub uses: Vec<ToolUse>,
+    /// Where the arguments of each use come from, as far as their names are known; those of an upstream's
+    /// tool are named `args.name`. Dumps do not keep it.
+    pub sources: Vec<BTreeMap<String, Source>>,
     /// How many loops and functions are around the place being analysed: there a call can repeat.
     pub(super) repeats: usize,
 }
@@ -31,12 +59,13 @@ pub struct Manifest {
 impl Manifest {
     /// A manifest of these uses.
     pub(crate) fn of(uses: Vec<ToolUse>) -> Manifest {
-        Manifest { uses, repeats: 0 }
+        Manifest { uses, sources: Vec::new(), repeats: 0 }
     }
 
     /// Notes a call at the place being analysed.
     pub(super) fn add_call(&mut self, tool: &str, args: &[Node]) {
         let at_most = (self.repeats == 0).then_some(1);
+        self.sources.push(sources(tool, args));
         let (args, complete) = match literal_args(tool, args) {
             Some((args, complete)) => (Some(args), complete),
             None => (None, false),
@@ -46,6 +75,7 @@ impl Manifest {
 
     /// Notes a tool that is handed on as a value: who calls it, and how, is not known.
     pub(crate) fn add_mention(&mut self, tool: &str) {
+        self.sources.push(BTreeMap::new());
         self.uses.push(ToolUse { tool: tool.to_owned(), args: None, complete: false, at_most: None });
     }
 
@@ -90,6 +120,8 @@ fn literal_args(tool: &str, args: &[Node]) -> Option<(Map<String, Json>, bool)> 
             let fields = [("server", Json::from(server)), ("tool", name.into()), ("args", args.into())];
             Some((fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect(), complete))
         }
+        // A symbol that is computed may come first and name another target.
+        [first, ..] if tool == "call" && !matches!(first.kind, NodeKind::Const(_)) => None,
         _ if args.len().is_multiple_of(2) => {
             Some(fields(&mut args.chunks_exact(2).map(|pair| (&pair[0], &pair[1]))))
         }
@@ -113,6 +145,85 @@ fn fields(pairs: &mut dyn Iterator<Item = (&Node, &Node)>) -> (Map<String, Json>
         known.extend(literal);
     }
     (known, complete)
+}
+
+/// Where the arguments of a call come from.
+fn sources(tool: &str, args: &[Node]) -> BTreeMap<String, Source> {
+    let mut found = BTreeMap::new();
+    match args {
+        [Node { kind: NodeKind::Const(Const::Map(pairs)), .. }] => {
+            for (key, value) in pairs {
+                note_const(tool, key, value, &mut found);
+            }
+        }
+        [Node { kind: NodeKind::Map(pairs), .. }] => {
+            pairs.iter().for_each(|(key, value)| note(tool, key, value, &mut found));
+        }
+        [Node { kind: NodeKind::Const(Const::Symbol(_)), .. }, rest @ ..] if tool == "call" => {
+            for (name, source) in sources("", rest) {
+                found.insert(format!("args.{name}"), source);
+            }
+        }
+        [_] => {}
+        _ => args.chunks_exact(2).for_each(|pair| note(tool, &pair[0], &pair[1], &mut found)),
+    }
+    found
+}
+
+/// Notes an argument; those of an upstream's tool stand one level deeper.
+fn note(tool: &str, key: &Node, value: &Node, found: &mut BTreeMap<String, Source>) {
+    let NodeKind::Const(key) = &key.kind else { return };
+    let Some(name) = key_text(key) else { return };
+    match &value.kind {
+        NodeKind::Const(value) => note_const(tool, key, value, found),
+        NodeKind::Map(_) if tool == "call" && name == "args" => {
+            for (inner, source) in sources("", std::slice::from_ref(value)) {
+                found.insert(format!("args.{inner}"), source);
+            }
+        }
+        _ => {
+            found.insert(name, source(value));
+        }
+    }
+}
+
+fn note_const(tool: &str, key: &Const, value: &Const, found: &mut BTreeMap<String, Source>) {
+    match (key_text(key), value) {
+        (Some(name), Const::Map(inner)) if tool == "call" && name == "args" => {
+            let names = inner.iter().filter_map(|(key, _)| key_text(key));
+            found.extend(names.map(|name| (format!("args.{name}"), Source::Literal)));
+        }
+        (Some(name), _) => {
+            found.insert(name, Source::Literal);
+        }
+        (None, _) => {}
+    }
+}
+
+/// Where a value comes from. Trees nest no deeper than source text.
+fn source(node: &Node) -> Source {
+    let worst = |nodes: &mut dyn Iterator<Item = &Node>| nodes.map(source).max().unwrap_or(Source::Literal);
+    match &node.kind {
+        NodeKind::Const(Const::Tool(_)) => Source::Computed,
+        NodeKind::Const(_) => Source::Literal,
+        NodeKind::Data(_) | NodeKind::Context(_) => Source::Data,
+        NodeKind::Vector(items) | NodeKind::Set(items) => worst(&mut items.iter()),
+        NodeKind::Map(pairs) => worst(&mut pairs.iter().flat_map(|(key, value)| [key, value])),
+        NodeKind::Call(function, args) if looks_up(function) => worst(&mut args.iter()),
+        _ => Source::Computed,
+    }
+}
+
+/// Whether a call of this only takes a part out of what it gets.
+fn looks_up(function: &Node) -> bool {
+    match &function.kind {
+        NodeKind::Const(Const::Keyword(_)) => true,
+        NodeKind::Builtin(id) => {
+            let name = registry().get(*id).local;
+            matches!(name, "get" | "get-in" | "first" | "last" | "nth" | "second")
+        }
+        _ => false,
+    }
 }
 
 /// A key as tools see it: with underscores.

@@ -24,7 +24,7 @@ mod vars;
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
-pub use manifest::{Manifest, ToolUse};
+pub use manifest::{Manifest, Source, ToolUse};
 pub(crate) use namespaces::namespace_name;
 use node::{Node, NodeKind};
 pub use outside::all as left_out;

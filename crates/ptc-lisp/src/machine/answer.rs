@@ -20,7 +20,12 @@ pub enum Answer {
     /// A value as JSON text, which is read straight into the machine.
     Json(String),
     /// A value from an upstream: `{:ok true :value v :value_kind kw}`.
-    Upstream(Json),
+    Upstream {
+        /// The value.
+        value: Json,
+        /// Where it stood in the upstream's answer.
+        kind: ValueKind,
+    },
     /// A failure of the world outside: `{:ok false :reason kw :message text}`. The program goes on.
     Fault {
         /// The name of the failure, `timeout` for instance.
@@ -32,6 +37,41 @@ pub enum Answer {
     Raise(Error),
 }
 
+/// What kind of payload an upstream's answer had. It does not follow from the value: a text in structured
+/// content is JSON, and so is a null there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// Structured content, or text that is JSON.
+    Json,
+    /// Other text.
+    Text,
+    /// No payload at all.
+    None,
+}
+
+impl ValueKind {
+    /// The name that programs see as a keyword.
+    pub fn name(self) -> &'static str {
+        match self {
+            ValueKind::Json => "json",
+            ValueKind::Text => "text",
+            ValueKind::None => "none",
+        }
+    }
+}
+
+impl Answer {
+    /// A value from an upstream of which nothing else is known: text is text, null is no payload.
+    pub fn upstream(value: Json) -> Answer {
+        let kind = match value {
+            Json::Null => ValueKind::None,
+            Json::String(_) => ValueKind::Text,
+            _ => ValueKind::Json,
+        };
+        Answer::Upstream { value, kind }
+    }
+}
+
 impl Machine {
     /// Answers a tool call. An answer that does not fit the memory that is left is refused with an error,
     /// before it is made into values; the host then gives the program up.
@@ -39,7 +79,7 @@ impl Machine {
         let value = match answer {
             Answer::Value(json) => Ok(self.fitted(|heap| from_json(heap, &json, Keys::Keywords))?),
             Answer::Json(text) => Ok(self.fitted(|heap| from_json_text(heap, &text, Keys::Keywords))?),
-            Answer::Upstream(json) => Ok(self.fitted(|heap| tagged(heap, &json))?),
+            Answer::Upstream { value, kind } => Ok(self.fitted(|heap| tagged(heap, &value, kind))?),
             Answer::Fault { reason, message } => Ok(self.fitted(|heap| fault(heap, &reason, &message))?),
             Answer::Raise(error) => Err(error),
         };
@@ -54,14 +94,9 @@ impl Machine {
     }
 }
 
-fn tagged(heap: &mut Heap, json: &Json) -> Result<Value, Error> {
-    let kind = match json {
-        Json::Null => "none",
-        Json::String(_) => "text",
-        _ => "json",
-    };
+fn tagged(heap: &mut Heap, json: &Json, kind: ValueKind) -> Result<Value, Error> {
     let value = from_json(heap, json, Keys::Keywords)?;
-    let kind = heap.keyword(kind);
+    let kind = heap.keyword(kind.name());
     let [ok, value_key, kind_key] = ["ok", "value", "value_kind"].map(|name| heap.keyword(name));
     heap.allocated(192);
     Ok(Value::map_of([(ok, Value::Bool(true)), (value_key, value), (kind_key, kind)]))

@@ -36,7 +36,7 @@ use crate::limits::Limits;
 use crate::names::Name;
 use crate::reader::{ReadLimits, read_all};
 use crate::value::{ExObj, Value};
-pub use answer::Answer;
+pub use answer::{Answer, ValueKind};
 pub use asked::{Asked, Pause};
 use census::next_census;
 pub(crate) use census::room;

@@ -3,9 +3,12 @@
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Name;
-use crate::signal::{Res, ToolRequest};
+use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::extent::ELEMENT;
 use crate::value::{Items, Table, Value};
+
+/// The tool that calls upstreams.
+const CALL: &str = "call";
 
 /// The arguments of a call as one map: none, a map, or keys and values in turn. Keys become strings
 /// with underscores, keywords become strings. A map that says the same without all that is taken as it is.
@@ -26,13 +29,17 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
     let pairs: Vec<(Value, Value)> = match args {
         [] | [Value::Nil] => Vec::new(),
         [map @ (Value::Map(_) | Value::Sorted(_))] => entries(map),
-        [Value::Sym(name), rest @ ..] if heap.names.text(tool) == "call" => {
-            return shorthand(heap, *name, rest);
+        [Value::Sym(name), rest @ ..] if heap.names.text(tool) == CALL => {
+            return checked(shorthand(heap, *name, rest)?);
         }
         _ if args.len().is_multiple_of(2)
             && args.iter().step_by(2).all(|key| matches!(key, Value::Kw(_) | Value::Str(_))) =>
         {
             args.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+        }
+        [other] if heap.names.text(tool) == CALL => {
+            let got = shown(heap, other)?;
+            return Err(wrong_call(format!("tool/call requires a map, got {got}")));
         }
         _ => {
             let tool = heap.names.text(tool);
@@ -41,7 +48,68 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
                 .into());
         }
     };
-    object(heap, pairs)
+    if heap.names.text(tool) != CALL {
+        return object(heap, pairs);
+    }
+    // Which of two equal keys counts must not depend on their order: the manifest sees only one.
+    let mut seen: Vec<String> = Vec::new();
+    for (key, _) in &pairs {
+        let key = key_text(heap, key)?;
+        if !["server", "tool", "args"].contains(&key.as_str()) {
+            let shown: String = key.chars().take(80).collect();
+            return Err(wrong_call(format!("tool/call got unknown key :{shown}")));
+        }
+        if seen.contains(&key) {
+            return Err(wrong_call(format!("tool/call got duplicate key :{key}")));
+        }
+        seen.push(key);
+    }
+    let call = object(heap, pairs)?;
+    checked(call)
+}
+
+fn wrong_call(message: String) -> Box<Signal> {
+    Error::new(ErrorKind::Runtime, message).into()
+}
+
+/// A value in a message, in at most 80 characters.
+fn shown(heap: &mut Heap, value: &Value) -> Res<String> {
+    Ok(heap.readable(value)?.chars().take(80).collect())
+}
+
+/// A call of an upstream whose arguments JSON can say. Other faults in it are the host's to find, which
+/// knows what there is to call.
+fn checked(call: Value) -> Res {
+    let Value::Map(body) = &call else { return Ok(call) };
+    let part = |name: &str| body.table.iter().find(|(key, _)| key.as_str() == Some(name));
+    let text = |name: &str| part(name).and_then(|(_, value)| value.as_str()).filter(|text| !text.is_empty());
+    let (Some(server), Some(tool), Some((_, args))) = (text("server"), text("tool"), part("args")) else {
+        return Ok(call);
+    };
+    let Some(odd) = unencodable(args) else { return Ok(call) };
+    let kind = if let Value::Float(_) = odd { "infinite or not a number" } else { odd.type_name() };
+    let message = format!("tool '{server}.{tool}' rejected args: not JSON-encodable ({kind})");
+    Err(wrong_call(message))
+}
+
+/// The first part of plain arguments that JSON cannot say. Values nest at most
+/// [`crate::value::MAX_DEPTH`] levels.
+fn unencodable(value: &Value) -> Option<Value> {
+    match value {
+        Value::Map(body) => body.table.iter().find_map(|(_, value)| unencodable(value)),
+        Value::Vec(_) => {
+            let mut items = Items::over(value)?;
+            while let Ok(Some(item)) = items.next() {
+                if let Some(odd) = unencodable(&item) {
+                    return Some(odd);
+                }
+            }
+            None
+        }
+        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Str(_) => None,
+        Value::Float(float) if float.is_finite() => None,
+        other => Some(other.clone()),
+    }
 }
 
 /// The extent of a map, if it gives the same object of JSON as [`object`] makes of it, of the same extent.
