@@ -1,1 +1,25 @@
 //! What outlives a process: preludes, runs, sessions and journals.
+//!
+//! One [`Store`] keeps everything, in an SQLite file, in memory or in PostgreSQL. All three behave the same:
+//! every statement is written once (`tx.rs`), tables come from one list of migrations (`migrate.rs`), and a
+//! change is one transaction that is on disk before the call returns.
+//!
+//! The calls are synchronous and may be made from many threads at once. Async callers put them on a thread
+//! that may block (`tokio::task::spawn_blocking`).
+
+// The modules that use all of the ground below are being built on it.
+#![allow(dead_code)]
+
+mod cell;
+mod error;
+mod migrate;
+mod pg;
+mod place;
+mod pool;
+pub mod preludes;
+mod sqlite;
+mod store;
+mod tx;
+
+pub use error::StoreError;
+pub use store::Store;

@@ -1,0 +1,203 @@
+//! PostgreSQL, for stores that several machines share.
+//!
+//! Connections are not encrypted; `place.rs` refuses those that would leave the machine unless they are asked
+//! for with `sslmode=disable`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use postgres::types::{ToSql, Type};
+use postgres::{Client, Config, NoTls, Statement};
+use sha2::{Digest, Sha256};
+
+use crate::StoreError;
+use crate::cell::{Cell, Row};
+use crate::place::said;
+use crate::tx::{Connection, Fault, FaultKind, Mode};
+
+/// How long connecting may take where the place does not say.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What every connection sets: whoever waits for a lock gives up in the end, a client that hangs inside a
+/// transaction does not hold others up for ever, and commits are on disk even if the server's default is to
+/// be faster than that.
+const SETTINGS: &str = "SET lock_timeout = '30s';
+    SET idle_in_transaction_session_timeout = '60s';
+    SET client_min_messages = warning;
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
+
+/// A connection to a server.
+pub(crate) struct PgConnection {
+    /// Always there; `Drop` takes it out.
+    client: Option<Client>,
+    statements: BTreeMap<&'static str, Statement>,
+    broken: bool,
+}
+
+/// Connects to the server.
+pub(crate) fn connect(config: &Config, place: &str) -> Result<PgConnection, StoreError> {
+    let mut config = config.clone();
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("ptc");
+    }
+    let unreachable = |error: postgres::Error| StoreError::Unreachable {
+        place: place.to_owned(),
+        cause: said(&error),
+        fix: "look whether the server runs, the database exists and this user may use it".to_owned(),
+    };
+    let mut client = config.connect(NoTls).map_err(unreachable)?;
+    client.batch_execute(SETTINGS).map_err(unreachable)?;
+    Ok(PgConnection { client: Some(client), statements: BTreeMap::new(), broken: false })
+}
+
+/// The statement with PostgreSQL's parameters: `?1` becomes `$1`. No statement has a `?` elsewhere.
+fn translated(sql: &str) -> String {
+    sql.replace('?', "$")
+}
+
+/// The tables of a migration with PostgreSQL's types.
+fn translated_types(sql: &str) -> String {
+    sql.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA")
+}
+
+/// The number under which transactions of a subject wait for each other.
+fn lock_of(subject: &str) -> i64 {
+    let digest = Sha256::digest(format!("ptc-store {subject}"));
+    i64::from_be_bytes(digest[..8].try_into().expect("a digest has eight bytes and more"))
+}
+
+fn fault(error: &postgres::Error) -> Fault {
+    let kind = match error.code().map(|code| code.code()) {
+        Some("40001" | "40P01") => FaultKind::Conflict,
+        Some("55P03") => FaultKind::Busy,
+        Some("XX001" | "XX002") => FaultKind::Damaged,
+        Some(code) if code.starts_with("08") || code.starts_with("57P") || code == "25P03" => FaultKind::Lost,
+        Some(_) => FaultKind::Other,
+        None if error.is_closed()
+            || std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>()) =>
+        {
+            FaultKind::Lost
+        }
+        None => FaultKind::Other,
+    };
+    Fault { kind, cause: said(error) }
+}
+
+impl PgConnection {
+    fn client(&mut self) -> &mut Client {
+        self.client.as_mut().expect("a connection has its client until it is dropped")
+    }
+
+    fn simply(&mut self, sql: &str) -> Result<(), Fault> {
+        self.client().batch_execute(sql).map_err(|error| fault(&error))
+    }
+
+    fn prepared(&mut self, sql: &'static str) -> Result<Statement, Fault> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client().prepare(&translated(sql)).map_err(|error| fault(&error))?;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
+    }
+}
+
+impl Connection for PgConnection {
+    fn begin(&mut self, mode: Mode<'_>) -> Result<(), Fault> {
+        match mode {
+            Mode::Read => self.simply("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+            Mode::Write(subject) => {
+                // The lock comes first: each statement after it sees what earlier holders have committed.
+                let lock = lock_of(subject);
+                let sql =
+                    format!("BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({lock})");
+                self.simply(&sql).inspect_err(|_| self.rollback())
+            }
+        }
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        self.simply("COMMIT")
+    }
+
+    fn rollback(&mut self) {
+        self.broken |= self.simply("ROLLBACK").is_err();
+    }
+
+    fn run(&mut self, sql: &'static str, cells: &[Cell]) -> Result<u64, Fault> {
+        let statement = self.prepared(sql)?;
+        self.client().execute(&statement, &parameters(cells)).map_err(|error| fault(&error))
+    }
+
+    fn rows(&mut self, sql: &'static str, cells: &[Cell]) -> Result<Vec<Row>, Fault> {
+        let statement = self.prepared(sql)?;
+        let rows = self.client().query(&statement, &parameters(cells)).map_err(|error| fault(&error))?;
+        rows.iter().map(row).collect()
+    }
+
+    fn batch(&mut self, sql: &str) -> Result<(), Fault> {
+        self.simply(&translated_types(sql))
+    }
+
+    fn now_ms(&mut self) -> Result<i64, Fault> {
+        let rows = self.rows("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)", &[])?;
+        let now = rows.first().ok_or_else(|| "no answer".to_owned()).and_then(|row| row.int(0));
+        now.map_err(|cause| Fault { kind: FaultKind::Other, cause })
+    }
+
+    /// The server looks after its own files; what is asked here is only whether it answers.
+    fn check(&mut self) -> Result<Vec<String>, Fault> {
+        self.simply("SELECT 1").map(|()| Vec::new())
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken || self.client.as_ref().is_none_or(Client::is_closed)
+    }
+}
+
+fn parameters(cells: &[Cell]) -> Vec<&(dyn ToSql + Sync)> {
+    cells.iter().map(|cell| cell as &(dyn ToSql + Sync)).collect()
+}
+
+fn row(row: &postgres::Row) -> Result<Row, Fault> {
+    let cells = row.columns().iter().enumerate().map(|(column, kind)| {
+        let cell = match *kind.type_() {
+            Type::INT8 => row.try_get::<_, Option<i64>>(column).map(Cell::from),
+            Type::INT4 => row.try_get::<_, Option<i32>>(column).map(|value| Cell::from(value.map(i64::from))),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(column).map(Cell::from),
+            _ => row.try_get::<_, Option<String>>(column).map(Cell::from),
+        };
+        cell.map_err(|error| fault(&error))
+    });
+    cells.collect::<Result<Vec<_>, _>>().map(Row)
+}
+
+impl Drop for PgConnection {
+    /// Closing blocks, which threads of an async runtime refuse; so another thread does it.
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            let closing = std::thread::spawn(move || drop(client));
+            let _ = closing.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_and_tables_are_translated_by_rule() {
+        assert_eq!(
+            translated("SELECT a FROM t WHERE b = ?1 AND c = ?2"),
+            "SELECT a FROM t WHERE b = $1 AND c = $2"
+        );
+        assert_eq!(
+            translated_types("CREATE TABLE t (a INTEGER, b BLOB)"),
+            "CREATE TABLE t (a BIGINT, b BYTEA)"
+        );
+    }
+}

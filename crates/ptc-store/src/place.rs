@@ -1,0 +1,158 @@
+//! Where a store is: the three kinds of places and how they are written.
+
+use std::path::PathBuf;
+
+use postgres::config::{Host, SslMode};
+
+use crate::StoreError;
+
+/// A place that was understood.
+pub(crate) enum Place {
+    /// Gone when the store is closed.
+    Memory,
+    /// An SQLite file.
+    File(PathBuf),
+    /// A PostgreSQL database.
+    Postgres(Box<postgres::Config>),
+}
+
+/// Reads a place: `:memory:`, `postgres://…` (or `postgresql://…`), or a path.
+pub(crate) fn parse(text: &str) -> Result<Place, StoreError> {
+    let wrong = |problem: &str, fix: &str| StoreError::Place {
+        place: shown(text),
+        problem: problem.to_owned(),
+        fix: fix.to_owned(),
+    };
+    if text.is_empty() {
+        return Err(wrong("the place is empty", "name a file, `:memory:` or `postgres://…`"));
+    }
+    if text == ":memory:" {
+        return Ok(Place::Memory);
+    }
+    match text.split_once("://") {
+        Some(("postgres" | "postgresql", _)) => {
+            let config: postgres::Config = text.parse().map_err(|error: postgres::Error| {
+                wrong(&said(&error), "write `postgres://user@host:port/database`")
+            })?;
+            check_transport(&config).map_err(|(problem, fix)| wrong(problem, fix))?;
+            Ok(Place::Postgres(Box::new(config)))
+        }
+        Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            Err(wrong("unknown scheme", "stores are files, `:memory:` or `postgres://…`"))
+        }
+        _ => Ok(Place::File(PathBuf::from(text))),
+    }
+}
+
+/// Connections are not encrypted, so they may not leave the machine unless that is asked for by name.
+fn check_transport(config: &postgres::Config) -> Result<(), (&'static str, &'static str)> {
+    const TUNNEL: &str = "use a unix socket, a loopback address or a tunnel to one, \
+                          or add `?sslmode=disable` if the network is trusted";
+    match config.get_ssl_mode() {
+        SslMode::Disable => return Ok(()),
+        SslMode::Prefer => {}
+        _ => return Err(("connections to PostgreSQL are not encrypted by this version", TUNNEL)),
+    }
+    let local = |host: &Host| match host {
+        Host::Tcp(name) => {
+            name == "localhost"
+                || name
+                    .trim_matches(['[', ']'])
+                    .parse::<std::net::IpAddr>()
+                    .is_ok_and(|address| address.is_loopback())
+        }
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    };
+    match config.get_hosts().iter().all(local) {
+        true => Ok(()),
+        false => Err(("connections to other machines would not be encrypted", TUNNEL)),
+    }
+}
+
+/// A place as messages show it: without the password of a URL.
+pub(crate) fn shown(place: &str) -> String {
+    let Some((scheme, rest)) = place.split_once("://") else { return place.to_owned() };
+    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let address = match address.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
+        None => address.to_owned(),
+    };
+    let query: Vec<&str> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.to_ascii_lowercase().starts_with("password"))
+        .collect();
+    match query.is_empty() {
+        true => format!("{scheme}://{address}"),
+        false => format!("{scheme}://{address}?{}", query.join("&")),
+    }
+}
+
+/// An error of the PostgreSQL client with its causes; the outermost text alone says little.
+pub(crate) fn said(error: &postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(error) => error.message().to_owned(),
+        None => {
+            let mut text = error.to_string();
+            let mut cause = std::error::Error::source(error);
+            while let Some(inner) = cause {
+                let inner_text = inner.to_string();
+                if !text.contains(&inner_text) {
+                    text = format!("{text}: {inner_text}");
+                }
+                cause = inner.source();
+            }
+            text
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (place, expected) in [
+            ("store.db", "store.db"),
+            (":memory:", ":memory:"),
+            ("postgres://ann:secret@localhost/ptc", "postgres://ann@localhost/ptc"),
+            ("postgres://ann:s@cret@localhost/ptc", "postgres://ann@localhost/ptc"),
+            (
+                "postgres://ann@localhost/ptc?password=secret&user=bob",
+                "postgres://ann@localhost/ptc?user=bob",
+            ),
+        ] {
+            assert_eq!(shown(place), expected);
+        }
+    }
+
+    #[test]
+    fn only_connections_that_stay_on_the_machine_go_without_being_asked_for() {
+        for place in [
+            "postgres://localhost/ptc",
+            "postgresql://ann:secret@127.0.0.1:5433/ptc",
+            "postgres://ann@[::1]/ptc",
+            "postgres://ann@/ptc?host=/run/postgresql",
+            "postgres://db.example.com/ptc?sslmode=disable",
+        ] {
+            assert!(matches!(parse(place), Ok(Place::Postgres(_))), "{place}");
+        }
+        for place in ["postgres://db.example.com/ptc", "postgres://localhost/ptc?sslmode=require"] {
+            let message = parse(place).err().expect("refused").to_string();
+            assert!(message.contains("encrypted") && message.contains("tunnel"), "{message}");
+        }
+    }
+
+    #[test]
+    fn places_that_make_no_sense_are_refused_with_a_fix() {
+        for (place, expected) in [
+            ("", "name a file"),
+            ("mysql://localhost/ptc", "stores are files"),
+            ("postgres://localhost:port/ptc", "write `postgres://"),
+        ] {
+            let message = parse(place).err().expect("refused").to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! SQLite, in a file or in memory. A file is in WAL mode and every commit is synced, so that whatever was
+//! acknowledged survives the death of the process and of the machine.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags};
+
+use crate::StoreError;
+use crate::cell::{Cell, Row};
+use crate::tx::{Connection, Fault, FaultKind, Mode};
+
+/// How long a call waits for other processes.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Marks files as ours, so that a database of another program is not written into ("ptcs").
+const APPLICATION: i64 = 0x7074_6373;
+
+/// A connection to a file or to memory.
+pub(crate) struct SqliteConnection {
+    sqlite: Sqlite,
+    broken: bool,
+}
+
+/// Opens a database that lives as long as the connection.
+pub(crate) fn memory() -> Result<SqliteConnection, StoreError> {
+    let place = ":memory:";
+    let sqlite = Sqlite::open_in_memory().map_err(|error| fault(&error).at(place, "open"))?;
+    prepare(&sqlite).map_err(|fault| fault.at(place, "open"))?;
+    Ok(SqliteConnection { sqlite, broken: false })
+}
+
+/// Opens a file and creates it, and the folder it is in, where they are missing.
+pub(crate) fn file(path: &Path, place: &str) -> Result<SqliteConnection, StoreError> {
+    let unreachable = |cause: String| StoreError::Unreachable {
+        place: place.to_owned(),
+        cause,
+        fix: "name a file in a folder that this user may write".to_owned(),
+    };
+    create(path).map_err(|error| unreachable(error.to_string()))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let sqlite = Sqlite::open_with_flags(path, flags).map_err(|error| unreachable(error.to_string()))?;
+    sqlite.busy_timeout(PATIENCE).map_err(|error| fault(&error).at(place, "open"))?;
+    let owner = owner(&sqlite).map_err(|fault| fault.at(place, "open"))?;
+    if owner == Owner::Another {
+        return Err(StoreError::Foreign { place: place.to_owned() });
+    }
+    prepare(&sqlite).map_err(|fault| fault.at(place, "open"))?;
+    if owner == Owner::Nobody {
+        sqlite
+            .pragma_update(None, "application_id", APPLICATION)
+            .map_err(|error| fault(&error).at(place, "open"))?;
+    }
+    Ok(SqliteConnection { sqlite, broken: false })
+}
+
+/// Creates the file, readable for its owner only: sessions and runs are nobody else's business.
+fn create(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Owner {
+    Us,
+    Nobody,
+    Another,
+}
+
+fn owner(sqlite: &Sqlite) -> Result<Owner, Fault> {
+    patiently(|| {
+        // One statement sees one picture: another process may be making the file right now.
+        let sql = "SELECT application_id, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_application_id";
+        let (application, tables): (i64, i64) =
+            sqlite.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(match (application, tables) {
+            (APPLICATION, _) => Owner::Us,
+            (0, 0) => Owner::Nobody,
+            _ => Owner::Another,
+        })
+    })
+}
+
+fn prepare(sqlite: &Sqlite) -> Result<(), Fault> {
+    patiently(|| sqlite.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())))?;
+    patiently(|| {
+        sqlite.execute_batch(
+            "PRAGMA synchronous = FULL;
+             PRAGMA fullfsync = ON;
+             PRAGMA foreign_keys = ON;
+             PRAGMA cell_size_check = ON;
+             PRAGMA trusted_schema = OFF;",
+        )
+    })
+}
+
+/// Tries again while others hold a lock for which SQLite itself does not wait: changing the journal mode and
+/// repairing after a crash.
+fn patiently<T>(work: impl Fn() -> rusqlite::Result<T>) -> Result<T, Fault> {
+    let begun = Instant::now();
+    loop {
+        match work().map_err(|error| fault(&error)) {
+            Err(Fault { kind: FaultKind::Busy, .. }) if begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn fault(error: &rusqlite::Error) -> Fault {
+    let kind = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Busy,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => FaultKind::Damaged,
+        _ => FaultKind::Other,
+    };
+    Fault { kind, cause: error.to_string() }
+}
+
+impl Connection for SqliteConnection {
+    fn begin(&mut self, mode: Mode<'_>) -> Result<(), Fault> {
+        let statement = match mode {
+            Mode::Read => "BEGIN",
+            // Locks the file at once: a transaction that began by reading could not go on to write.
+            Mode::Write(_) => "BEGIN IMMEDIATE",
+        };
+        patiently(|| self.sqlite.execute_batch(statement))
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        self.sqlite.execute_batch("COMMIT").map_err(|error| fault(&error))
+    }
+
+    fn rollback(&mut self) {
+        // Some failures have taken the transaction back already.
+        if !self.sqlite.is_autocommit() {
+            self.broken = self.sqlite.execute_batch("ROLLBACK").is_err();
+        }
+    }
+
+    fn run(&mut self, sql: &'static str, cells: &[Cell]) -> Result<u64, Fault> {
+        let mut statement = self.sqlite.prepare_cached(sql).map_err(|error| fault(&error))?;
+        let changed = statement.execute(rusqlite::params_from_iter(cells)).map_err(|error| fault(&error))?;
+        Ok(changed as u64)
+    }
+
+    fn rows(&mut self, sql: &'static str, cells: &[Cell]) -> Result<Vec<Row>, Fault> {
+        let mut statement = self.sqlite.prepare_cached(sql).map_err(|error| fault(&error))?;
+        let columns = statement.column_count();
+        let rows = statement
+            .query_map(rusqlite::params_from_iter(cells), |row| {
+                let cells = (0..columns).map(|column| {
+                    Ok(match row.get_ref(column)? {
+                        ValueRef::Null => Cell::Null,
+                        ValueRef::Integer(value) => Cell::Int(value),
+                        // No table has fractions; a fraction here is damage and shows as text.
+                        ValueRef::Real(value) => Cell::Text(value.to_string()),
+                        ValueRef::Text(value) => Cell::Text(String::from_utf8_lossy(value).into_owned()),
+                        ValueRef::Blob(value) => Cell::Bytes(value.to_vec()),
+                    })
+                });
+                cells.collect::<rusqlite::Result<Vec<_>>>().map(Row)
+            })
+            .map_err(|error| fault(&error))?;
+        rows.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| fault(&error))
+    }
+
+    fn batch(&mut self, sql: &str) -> Result<(), Fault> {
+        self.sqlite.execute_batch(sql).map_err(|error| fault(&error))
+    }
+
+    fn now_ms(&mut self) -> Result<i64, Fault> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn check(&mut self) -> Result<Vec<String>, Fault> {
+        let rows = self.rows("PRAGMA integrity_check", &[])?;
+        Ok(rows.iter().filter_map(|row| row.text(0).ok()).filter(|line| line != "ok").collect())
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken
+    }
+}

@@ -1,0 +1,146 @@
+//! The store: one place, opened once, used by many threads.
+
+use std::time::Duration;
+
+use crate::StoreError;
+use crate::place::{self, Place};
+use crate::pool::Pool;
+use crate::tx::{Connection, Fault, FaultKind, Mode, Tx};
+use crate::{migrate, pg, sqlite};
+
+/// Connections that one process keeps to a file or a server.
+const CONNECTIONS: usize = 8;
+/// How often a transaction is tried that collides with others.
+const ATTEMPTS: u32 = 12;
+
+/// Everything that outlives a process. It is `Send` and `Sync`; put it into an `Arc` to share it.
+///
+/// ```
+/// let store = ptc_store::Store::open(":memory:")?;
+/// assert_eq!(store.place(), ":memory:");
+/// # Ok::<(), ptc_store::StoreError>(())
+/// ```
+pub struct Store {
+    place: Place,
+    /// The place as messages show it.
+    shown: String,
+    pool: Pool,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Store({})", self.shown)
+    }
+}
+
+impl Store {
+    /// Opens a store and brings its tables up to date.
+    ///
+    /// - A path is an SQLite file. It is created where it is missing, with the folders above it, and may be
+    ///   used by several processes at once.
+    /// - `:memory:` is gone when the store is dropped.
+    /// - `postgres://user:password@host:port/database` is a PostgreSQL database. The connection is not
+    ///   encrypted: a unix socket (`?host=/run/postgresql`) or a loopback address is accepted, any other host
+    ///   only with `?sslmode=disable`.
+    pub fn open(place: &str) -> Result<Store, StoreError> {
+        let (parsed, shown) = (place::parse(place)?, place::shown(place));
+        let first = connect(&parsed, &shown)?;
+        let most = match parsed {
+            Place::Memory => 1,
+            _ => CONNECTIONS,
+        };
+        let store = Store { place: parsed, pool: Pool::new(first, most), shown };
+        store.write(migrate::SUBJECT, |tx| migrate::migrate(tx, &store.shown))?;
+        Ok(store)
+    }
+
+    /// Where the store is, without a password.
+    pub fn place(&self) -> &str {
+        &self.shown
+    }
+
+    /// Looks at everything and names what is wrong: for a file, its pages and indexes.
+    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+        let mut lent = self.pool.take(|| connect(&self.place, &self.shown))?;
+        lent.get().check().map_err(|fault| fault.at(&self.shown, "check"))
+    }
+
+    /// Looks at one unchanging picture. `work` must not use the store itself.
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.transaction(Mode::Read, work)
+    }
+
+    /// Changes what belongs to `subject`, all of it or nothing; it is on disk when this returns `Ok`. Writers of
+    /// one subject come one after the other. `work` is called again if it collided with another
+    /// transaction, and must not use the store itself.
+    pub(crate) fn write<T, E: From<StoreError>>(
+        &self,
+        subject: &str,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.transaction(Mode::Write(subject), work)
+    }
+
+    fn transaction<T, E: From<StoreError>>(
+        &self,
+        mode: Mode<'_>,
+        mut work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let again = |fault: &Fault| {
+                attempt < ATTEMPTS && matches!(fault.kind, FaultKind::Conflict | FaultKind::Lost)
+            };
+            let mut lent = self.pool.take(|| connect(&self.place, &self.shown))?;
+            let mut tx = match Tx::begin(lent.get(), &self.shown, mode) {
+                Ok(tx) => tx,
+                // A connection that died while it was idle; nothing was done yet.
+                Err(fault) if again(&fault) => continue,
+                Err(fault) => return Err(fault.at(&self.shown, "begin").into()),
+            };
+            let done = match work(&mut tx) {
+                Ok(done) => done,
+                Err(_) if tx.collided() && attempt < ATTEMPTS => {
+                    drop(tx);
+                    drop(lent);
+                    std::thread::sleep(pause(attempt));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            match tx.commit() {
+                Ok(()) => return Ok(done),
+                Err(fault) if fault.kind == FaultKind::Conflict && attempt < ATTEMPTS => {}
+                Err(Fault { kind: FaultKind::Lost, cause }) if matches!(mode, Mode::Write(_)) => {
+                    return Err(StoreError::Unacknowledged { place: self.shown.clone(), cause }.into());
+                }
+                Err(fault) => return Err(fault.at(&self.shown, "commit").into()),
+            }
+        }
+    }
+}
+
+/// A random wait that grows, so that those who collided do not meet again.
+fn pause(attempt: u32) -> Duration {
+    let mut random = [0_u8; 2];
+    // Without randomness the wait is merely the same for all.
+    let _ = getrandom::fill(&mut random);
+    let longest = 4_u64 << attempt.min(7);
+    Duration::from_millis(1 + u64::from(u16::from_le_bytes(random)) % longest)
+}
+
+fn connect(place: &Place, shown: &str) -> Result<Box<dyn Connection>, StoreError> {
+    Ok(match place {
+        Place::Memory => Box::new(sqlite::memory()?),
+        Place::File(path) => Box::new(sqlite::file(path, shown)?),
+        Place::Postgres(config) => Box::new(pg::connect(config, shown)?),
+    })
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;

@@ -1,0 +1,182 @@
+//! Opening, sharing and refusing stores.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::*;
+use crate::cell::cells;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ptc-store-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder for the test");
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn count(store: &Store) -> i64 {
+    store.read(|tx| tx.number("SELECT COUNT(*) FROM ptc_preludes", &[])).expect("a count")
+}
+
+fn insert(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
+    tx.run(
+        "INSERT INTO ptc_preludes (id, current_version, latest_version) VALUES (?1, ?2, ?3)",
+        cells![id, 1_i64, 1_i64],
+    )
+    .map(|_| ())
+}
+
+#[test]
+fn a_file_is_created_with_its_folder_and_keeps_what_was_written() {
+    let folder = Folder::new("created");
+    let place = folder.file("deep/er/store.db");
+    Store::open(&place).expect("opens").write("preludes", |tx| insert(tx, "a")).expect("writes");
+    assert_eq!(count(&Store::open(&place).expect("opens again")), 1);
+    assert_eq!(Store::open(&place).expect("opens").check(), Ok(vec![]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_readable_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("mode");
+    let place = folder.file("store.db");
+    let _store = Store::open(&place).expect("opens");
+    for name in ["store.db", "store.db-wal"] {
+        let mode = std::fs::metadata(folder.file(name)).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn a_write_that_fails_changes_nothing_and_the_store_goes_on() {
+    let store = Store::open(":memory:").expect("opens");
+    let failed: Result<(), StoreError> = store.write("preludes", |tx| {
+        insert(tx, "a")?;
+        Err(tx.damaged("on purpose"))
+    });
+    assert!(failed.is_err());
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        store.write("preludes", |tx| -> Result<(), StoreError> {
+            insert(tx, "b")?;
+            panic!("on purpose")
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(count(&store), 0);
+    store.write("preludes", |tx| insert(tx, "c")).expect("writes");
+    assert_eq!(count(&store), 1);
+}
+
+#[test]
+fn a_statement_that_failed_cannot_be_committed_around() {
+    let store = Store::open(":memory:").expect("opens");
+    let outcome: Result<(), StoreError> = store.write("preludes", |tx| {
+        insert(tx, "a")?;
+        assert!(insert(tx, "a").is_err(), "the same key twice");
+        Ok(())
+    });
+    assert!(matches!(outcome, Err(StoreError::Failed { .. })), "{outcome:?}");
+    assert_eq!(count(&store), 0);
+}
+
+#[test]
+fn threads_that_open_and_write_at_once_lose_nothing() {
+    let folder = Folder::new("threads");
+    let place = folder.file("store.db");
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let place = &place;
+            scope.spawn(move || {
+                let store = Store::open(place).expect("opens");
+                for number in 0..10 {
+                    let id = format!("t{thread}n{number}");
+                    store.write("preludes", |tx| insert(tx, &id)).expect("writes");
+                }
+            });
+        }
+    });
+    let shared = Arc::new(Store::open(&place).expect("opens"));
+    assert_eq!(count(&shared), 80);
+    let readers: Vec<_> = (0..20)
+        .map(|_| {
+            std::thread::spawn({
+                let shared = Arc::clone(&shared);
+                move || count(&shared)
+            })
+        })
+        .collect();
+    assert!(readers.into_iter().all(|reader| reader.join().expect("a count") == 80));
+}
+
+#[test]
+fn a_store_of_a_later_version_is_refused() {
+    let folder = Folder::new("newer");
+    let place = folder.file("store.db");
+    let store = Store::open(&place).expect("opens");
+    store
+        .write("migrations", |tx| {
+            tx.run(
+                "INSERT INTO ptc_migrations (number, name, applied_at) VALUES (?1, ?2, ?3)",
+                cells![999_i64, "later", 0_i64],
+            )
+        })
+        .expect("writes");
+    let error = Store::open(&place).expect_err("refused");
+    assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error:?}");
+    assert!(error.to_string().ends_with("update ptc"), "{error}");
+}
+
+#[test]
+fn damaged_and_foreign_files_are_refused_and_left_alone() {
+    let folder = Folder::new("damaged");
+    let text = folder.file("notes.txt");
+    std::fs::write(&text, "these are notes, not tables, and there is quite some text of them".repeat(50))
+        .expect("writes");
+    let error = Store::open(&text).expect_err("refused");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+
+    let foreign = folder.file("foreign.db");
+    rusqlite::Connection::open(&foreign)
+        .and_then(|other| other.execute_batch("CREATE TABLE t (a)"))
+        .expect("a database");
+    let before = std::fs::read(&foreign).expect("bytes");
+    let error = Store::open(&foreign).expect_err("refused");
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error:?}");
+    assert_eq!(std::fs::read(&foreign).expect("bytes"), before);
+
+    let torn = folder.file("torn.db");
+    drop(Store::open(&torn).expect("opens"));
+    let mut bytes = std::fs::read(&torn).expect("bytes");
+    let length = bytes.len();
+    bytes[200..length].fill(0x5a);
+    std::fs::write(&torn, bytes).expect("writes");
+    let error = Store::open(&torn).expect_err("refused");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+}
+
+#[test]
+fn places_that_cannot_be_reached_say_what_to_do() {
+    let folder = Folder::new("unreachable");
+    std::fs::write(folder.file("file"), "x").expect("writes");
+    for (place, fix) in [
+        (folder.file("file/store.db"), "name a file in a folder"),
+        ("postgres://nobody@127.0.0.1:1/none?connect_timeout=2".to_owned(), "look whether the server runs"),
+    ] {
+        let error = Store::open(&place).expect_err("refused");
+        assert!(matches!(error, StoreError::Unreachable { .. }), "{error:?}");
+        assert!(error.to_string().contains(fix), "{error}");
+    }
+}
