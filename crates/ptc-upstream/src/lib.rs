@@ -3,4 +3,14 @@
 //! Every transport gives the same two things: a list of [`model::ToolDef`], and [`model::Payload`] or
 //! [`model::Fault`] for a call. All above the transports cannot tell them apart.
 
+pub mod client;
+pub mod config;
+pub mod credentials;
 pub mod model;
+pub mod pins;
+pub mod redact;
+
+pub use client::Client;
+pub use config::Config;
+pub use credentials::Secrets;
+pub use redact::Redactor;

@@ -1,0 +1,49 @@
+//! What every transport offers to the layers above: the tools of one upstream, and calls.
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value as Json};
+
+use crate::model::{Allowance, Fault, Payload, ToolDef};
+
+/// One upstream. A client starts its server or connection when it is first needed and again after a crash;
+/// whoever holds it need not know. Dropping a future gives the call up and tells the server so.
+///
+/// Texts in faults have secrets covered; tools and payloads come as the server sent them.
+pub trait Client: Send + Sync {
+    /// The tools that it has now.
+    fn list(&self, allowance: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>>;
+
+    /// Calls a tool.
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        args: Map<String, Json>,
+        allowance: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>>;
+
+    /// A number that grows whenever the server says that its tools changed, and when it was started again.
+    fn generation(&self) -> u64 {
+        0
+    }
+
+    /// What the server said about itself, once it has been reached.
+    fn about(&self) -> Option<About> {
+        None
+    }
+
+    /// Ends the connection or the process. A later call starts it again.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What a server says about itself. Texts come from outside and are untrusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// The name that it gives itself.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The protocol that was agreed on, such as `2025-11-25`.
+    pub protocol: String,
+    /// How it wants to be used, in its own words.
+    pub instructions: Option<String>,
+}

@@ -1,0 +1,247 @@
+//! Which upstreams there are. A configuration is data without secrets: credentials are named here and their
+//! values are fetched once, by [`crate::credentials::Secrets::resolve`], when a runtime starts.
+//!
+//! `parse.rs` reads the file, `headers.rs` has the rules for headers, `fields.rs` reads objects strictly,
+//! `locate.rs` finds the file.
+
+mod fields;
+mod headers;
+mod locate;
+mod parse;
+mod problem;
+mod template;
+mod text;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use reqwest::Url;
+use serde_json::{Map, Value as Json};
+
+pub(crate) use self::fields::Fields;
+pub use self::headers::{AuthRule, Scheme, is_value};
+pub use self::locate::{ENV_VAR, Found, locate};
+pub use self::problem::{ConfigError, Problem, closest};
+pub use self::template::Template;
+use crate::credentials::Bindings;
+
+/// How large an answer may be if nothing else is said.
+pub const MAX_RESPONSE_BYTES: usize = 2 * 1024 * 1024;
+
+/// All upstreams, and the names of the credentials that they use.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// The upstreams, in the order of the file; names are unique.
+    pub upstreams: Vec<UpstreamConfig>,
+    /// Where the values of credentials come from.
+    pub credentials: Bindings,
+    /// Where the definitions of tools are pinned, if they are.
+    pub pins: Option<PinsConfig>,
+}
+
+/// One upstream.
+#[derive(Clone, Debug)]
+pub struct UpstreamConfig {
+    /// The name by which programs call it.
+    pub name: String,
+    /// What it is for, shown by `tool/servers`.
+    pub description: Option<String>,
+    /// What tools do to the world, where the operator knows better than the server.
+    pub effects: BTreeMap<String, EffectClass>,
+    /// How large an answer may be before it is decoded; the runtime's own cap applies too.
+    pub max_response_bytes: usize,
+    /// How it is reached.
+    pub transport: TransportConfig,
+}
+
+/// The ways to reach an upstream.
+#[derive(Clone, Debug)]
+pub enum TransportConfig {
+    /// A child process that speaks MCP over its standard streams.
+    Stdio(StdioConfig),
+    /// A server that speaks MCP over Streamable HTTP.
+    Http(HttpConfig),
+    /// A JSON API that an OpenAPI document describes.
+    OpenApi(OpenApiConfig),
+}
+
+impl TransportConfig {
+    /// The name in configurations.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TransportConfig::Stdio(_) => "mcp_stdio",
+            TransportConfig::Http(_) => "mcp_http",
+            TransportConfig::OpenApi(_) => "openapi",
+        }
+    }
+
+    /// The endpoint, where there is one.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            TransportConfig::Stdio(_) => None,
+            TransportConfig::Http(http) => Some(&http.endpoint),
+            TransportConfig::OpenApi(openapi) => Some(&openapi.endpoint),
+        }
+    }
+}
+
+/// A child process.
+#[derive(Clone, Debug)]
+pub struct StdioConfig {
+    /// The program: a path, or a name that is looked up in `PATH`.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What is added to its environment; `${VAR}` is filled in at start, never here.
+    pub env: BTreeMap<String, Template>,
+    /// The directory in which it runs.
+    pub directory: Option<PathBuf>,
+    /// How long starting it and shaking hands may take.
+    pub handshake_timeout: Duration,
+}
+
+/// What all upstreams over HTTP have in common.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Where requests go.
+    pub url: Url,
+    /// Secret headers, in order.
+    pub auth: Vec<AuthRule>,
+    /// Literal headers, names in lower case.
+    pub static_headers: Vec<(String, String)>,
+    /// How long connecting may take.
+    pub connect_timeout: Duration,
+    /// How long one request may take; the smaller of this and the call's own timeout counts.
+    pub request_timeout: Duration,
+    /// Whether plain HTTP is allowed, for the address of a schema too.
+    pub allow_insecure_http: bool,
+    /// Whether credentials may travel over plain HTTP.
+    pub allow_insecure_auth: bool,
+}
+
+/// An MCP server over HTTP.
+#[derive(Clone, Debug)]
+pub struct HttpConfig {
+    /// Where it is and how to be let in.
+    pub endpoint: Endpoint,
+    /// How long shaking hands may take.
+    pub handshake_timeout: Duration,
+}
+
+/// An API that an OpenAPI document describes.
+#[derive(Clone, Debug)]
+pub struct OpenApiConfig {
+    /// The base address of operations and how to be let in.
+    pub endpoint: Endpoint,
+    /// Where the document is.
+    pub schema: SchemaSource,
+    /// How large the document may be.
+    pub schema_max_bytes: usize,
+    /// The operations that become tools, by `operationId`; never empty.
+    pub include_operations: Vec<String>,
+    /// Changes to single operations, by `operationId`.
+    pub overrides: BTreeMap<String, OperationOverride>,
+    /// Whether operations other than GET may be included.
+    pub allow_writes: bool,
+}
+
+/// Where an OpenAPI document comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaSource {
+    /// A file; paths in configurations are relative to the configuration.
+    File(PathBuf),
+    /// An address, fetched when the upstream starts, with the upstream's headers.
+    Url(Url),
+}
+
+/// What the operator changes about one operation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OperationOverride {
+    /// Another name for the tool.
+    pub name: Option<String>,
+    /// Another description.
+    pub description: Option<String>,
+    /// Arguments that are filled in where the caller gives none; `None` leaves the document's own.
+    pub default_args: Option<Map<String, Json>>,
+    /// What it does to the world, where the method does not say.
+    pub effect: Option<EffectClass>,
+}
+
+/// What a call does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EffectClass {
+    /// It only looks.
+    Read,
+    /// It changes something.
+    Write,
+    /// Nobody said.
+    Unknown,
+}
+
+impl EffectClass {
+    /// The classes by the names that configurations and records use.
+    pub const NAMES: &[(&str, EffectClass)] =
+        &[("read", EffectClass::Read), ("write", EffectClass::Write), ("unknown", EffectClass::Unknown)];
+
+    /// The name that configurations and records use.
+    pub fn name(self) -> &'static str {
+        match self {
+            EffectClass::Read => "read",
+            EffectClass::Write => "write",
+            EffectClass::Unknown => "unknown",
+        }
+    }
+}
+
+/// Where pins are kept and what a change means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinsConfig {
+    /// The file with the pins.
+    pub file: PathBuf,
+    /// What happens when a tool is not as pinned.
+    pub policy: PinPolicy,
+}
+
+/// What happens when a tool is not as it was pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PinPolicy {
+    /// The tool is withheld; a runtime that freezes its catalog does not start.
+    Refuse,
+    /// The tool is used and the change is reported.
+    Warn,
+}
+
+impl Config {
+    /// Reads the file at `path`; relative paths in it are relative to it.
+    pub fn from_file(path: &Path) -> Result<Config, ConfigError> {
+        let file = Some(path.to_path_buf());
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
+            file: file.clone(),
+            problems: vec![Problem::general(format!("cannot be read: {error}"), "check the path")],
+        })?;
+        let base = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Config::from_json(&text, &base).map_err(|error| ConfigError { file, ..error })
+    }
+
+    /// Reads JSON text; relative paths in it are relative to `base`.
+    pub fn from_json(text: &str, base: &Path) -> Result<Config, ConfigError> {
+        let value = text::parse(text).map_err(|error| {
+            ConfigError::one(Problem::general(
+                format!("JSON decode failed: {error}"),
+                "check the file with a JSON formatter",
+            ))
+        })?;
+        Config::from_value(value, base)
+    }
+
+    /// Reads a JSON value; relative paths in it are relative to `base`.
+    pub fn from_value(value: Json, base: &Path) -> Result<Config, ConfigError> {
+        parse::config(value, base)
+    }
+
+    /// The upstream of this name.
+    pub fn upstream(&self, name: &str) -> Option<&UpstreamConfig> {
+        self.upstreams.iter().find(|upstream| upstream.name == name)
+    }
+}

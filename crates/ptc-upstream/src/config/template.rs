@@ -1,0 +1,66 @@
+//! Values with `${VAR}` in them, as the environment of a child process may have. What they become is never
+//! part of a configuration.
+
+/// A text with places for variables of the environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Variable(String),
+}
+
+impl Template {
+    /// Reads a text; the error says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Template, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("${") {
+            let Some(length) = rest[start..].find('}') else {
+                return Err("has '${' without '}'".to_owned());
+            };
+            let name = &rest[start + 2..start + length];
+            if !is_name(name) {
+                return Err("has '${…}' around something that is no name of a variable".to_owned());
+            }
+            if start > 0 {
+                parts.push(Part::Literal(rest[..start].to_owned()));
+            }
+            parts.push(Part::Variable(name.to_owned()));
+            rest = &rest[start + length + 1..];
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Literal(rest.to_owned()));
+        }
+        Ok(Template { parts })
+    }
+
+    /// The names of its variables, in order.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Variable(name) => Some(name.as_str()),
+            Part::Literal(_) => None,
+        })
+    }
+
+    /// The text with every variable filled in, or the name of the first that is not set.
+    pub fn fill(&self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Literal(literal) => text.push_str(literal),
+                Part::Variable(name) => text.push_str(&lookup(name).ok_or_else(|| name.clone())?),
+            }
+        }
+        Ok(text)
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

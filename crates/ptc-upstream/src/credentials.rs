@@ -1,0 +1,363 @@
+//! The one place that knows secrets. A configuration has the names of credentials; [`Secrets::resolve`] fetches
+//! their values once, when a runtime starts, and hands out finished headers and environments, nothing else.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value as Json;
+
+use crate::config::Fields;
+use crate::config::{
+    Config, ConfigError, Endpoint, Problem, Scheme, StdioConfig, TransportConfig, UpstreamConfig,
+};
+use crate::redact::{LARGEST, Redactor, SHORTEST, TOTAL};
+
+/// User names of fewer bytes are not covered on their own: `admin` is a word, not a secret.
+const SHORTEST_USER: usize = 6;
+
+/// Words in the name of a variable that make its value a secret.
+const SECRET_WORDS: &[&str] = &[
+    "TOKEN",
+    "KEY",
+    "APIKEY",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASS",
+    "PASSPHRASE",
+    "AUTH",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "PAT",
+    "BEARER",
+    "JWT",
+];
+
+/// Where the values of credentials come from, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Bindings(BTreeMap<String, Source>);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Env(String),
+    File(PathBuf),
+    Literal(SecretString),
+}
+
+#[derive(Clone, Copy)]
+enum SourceName {
+    Env,
+    File,
+    Literal,
+}
+
+const SOURCES: &[(&str, SourceName)] =
+    &[("env", SourceName::Env), ("file", SourceName::File), ("literal", SourceName::Literal)];
+
+impl Bindings {
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Whether there is a credential of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Reads the key `credentials`; paths are relative to `base`.
+    pub(crate) fn parse(fields: &mut Fields, base: &Path) -> Bindings {
+        let mut bindings = BTreeMap::new();
+        for (name, value) in fields.object("credentials") {
+            let mut entry = Fields::open(format!("credential '{name}'"), value, fields.problems());
+            if !is_name(&name) {
+                let fix = "begin with a letter and go on with letters, digits, '-' and '_'";
+                entry.problem("credentials", "has a name that cannot be used", fix);
+            }
+            let source = Source::parse(&mut entry, base);
+            entry.text("scheme_hint");
+            entry.close();
+            bindings.extend(source.map(|source| (name, source)));
+        }
+        Bindings(bindings)
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+impl Source {
+    fn parse(entry: &mut Fields, base: &Path) -> Option<Source> {
+        if !entry.has("source") {
+            entry.problem("source", "is missing", "add \"source\": \"env\", \"file\" or \"literal\"");
+            entry.take("source");
+            return None;
+        }
+        match entry.word("source", SOURCES)? {
+            SourceName::Env => entry.required_text("var", "GITHUB_TOKEN").map(Source::Env),
+            SourceName::File => {
+                entry.required_text("path", "/run/secrets/token").map(|p| Source::File(base.join(p)))
+            }
+            SourceName::Literal => entry.required_text("value", "…").map(|v| Source::Literal(v.into())),
+        }
+    }
+
+    /// The value, or what is wrong and how to fix it.
+    fn fetch(&self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<SecretString, (String, String)> {
+        let value = match self {
+            Source::Literal(value) => value.clone(),
+            Source::Env(var) => match lookup(var).filter(|value| !value.is_empty()) {
+                Some(value) => value.into(),
+                None => {
+                    return Err((format!("env {var} is not set"), format!("export {var} before starting")));
+                }
+            },
+            Source::File(path) => read_file(path)?,
+        };
+        match value.expose_secret().len() {
+            0 => Err(("is empty".to_owned(), "give it a value".to_owned())),
+            length if length > LARGEST => {
+                Err((format!("has more than {LARGEST} bytes"), "a credential is a short text".to_owned()))
+            }
+            _ => Ok(value),
+        }
+    }
+}
+
+fn read_file(path: &Path) -> Result<SecretString, (String, String)> {
+    let fault = |error: std::io::Error| {
+        (
+            format!("file {} cannot be read: {error}", path.display()),
+            "check its path and permissions".to_owned(),
+        )
+    };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(fault)?;
+    file.take(LARGEST as u64 + 1024).read_to_string(&mut text).map_err(fault)?;
+    Ok(text.trim_end().to_owned().into())
+}
+
+/// The values of all credentials and environments of one configuration. Cheap to clone; nothing shows them.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<Vault>);
+
+#[derive(Default)]
+struct Vault {
+    values: BTreeMap<String, SecretString>,
+    environments: BTreeMap<String, Vec<(String, SecretString)>>,
+    redactor: Redactor,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secrets({} credentials)", self.0.values.len())
+    }
+}
+
+impl Secrets {
+    /// Fetches all values from the environment and from files, and checks what only a start can check: that
+    /// variables are set, that credentials fit into headers, and that no upstream is this program itself.
+    pub fn resolve(config: &Config) -> Result<Secrets, ConfigError> {
+        let own = std::env::current_exe().ok();
+        Secrets::resolve_with(config, &|name| std::env::var(name).ok(), own.as_deref())
+    }
+
+    /// As [`Secrets::resolve`], with an environment and a program of one's own.
+    pub fn resolve_with(
+        config: &Config,
+        lookup: &dyn Fn(&str) -> Option<String>,
+        own_program: Option<&Path>,
+    ) -> Result<Secrets, ConfigError> {
+        let mut problems = Vec::new();
+        let mut vault = Vault::default();
+        for (name, source) in &config.credentials.0 {
+            match source.fetch(lookup) {
+                Ok(value) => drop(vault.values.insert(name.clone(), value)),
+                Err((message, fix)) => {
+                    problems.push(Problem { place: format!("credential '{name}'"), message, fix });
+                }
+            }
+        }
+        let mut covered: Vec<SecretString> = vault.values.values().cloned().collect();
+        for upstream in &config.upstreams {
+            if let TransportConfig::Stdio(stdio) = &upstream.transport {
+                problems.extend(self_as_upstream(upstream, stdio, lookup, own_program));
+                let filled = environment(upstream, stdio, lookup, &mut covered, &mut problems);
+                vault.environments.insert(upstream.name.clone(), filled);
+            }
+            if let Some(endpoint) = upstream.transport.endpoint().filter(|_| problems.is_empty()) {
+                problems.extend(vault.check(upstream, endpoint, &mut covered));
+            }
+        }
+        let total: usize = covered.iter().map(|secret| secret.expose_secret().len()).sum();
+        if total > TOTAL {
+            let message = format!("credentials have more than {TOTAL} bytes together");
+            problems.push(Problem::general(message, "credentials are short texts; remove the large ones"));
+        }
+        if !problems.is_empty() {
+            return Err(ConfigError { file: None, problems });
+        }
+        vault.redactor = Redactor::new(&covered);
+        Ok(Secrets(Arc::new(vault)))
+    }
+
+    /// What covers these secrets in everything that leaves.
+    pub fn redactor(&self) -> Redactor {
+        self.0.redactor.clone()
+    }
+
+    /// The headers of a request to this endpoint: literal ones and secret ones, the latter marked so that no
+    /// library shows them.
+    pub fn headers(&self, endpoint: &Endpoint) -> Result<HeaderMap, String> {
+        self.0.headers(endpoint)
+    }
+
+    /// What is added to the environment of a stdio upstream.
+    pub fn environment(&self, upstream: &str) -> impl Iterator<Item = (&str, &str)> {
+        let filled = self.0.environments.get(upstream).map(Vec::as_slice).unwrap_or_default();
+        filled.iter().map(|(name, value)| (name.as_str(), value.expose_secret()))
+    }
+}
+
+impl Vault {
+    fn headers(&self, endpoint: &Endpoint) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
+        let name = |text: &str| HeaderName::try_from(text).map_err(|_| format!("'{text}' is no header name"));
+        for (header, value) in &endpoint.static_headers {
+            let value =
+                HeaderValue::try_from(value).map_err(|_| format!("'{header}' has an unusable value"))?;
+            headers.insert(name(header)?, value);
+        }
+        for rule in &endpoint.auth {
+            let binding = &rule.binding;
+            let secret =
+                self.values.get(binding).ok_or_else(|| format!("credential '{binding}' has no value"))?;
+            let secret = secret.expose_secret();
+            let text = match &rule.scheme {
+                Scheme::Bearer => format!("Bearer {secret}"),
+                Scheme::Basic => {
+                    let (user, pass) = user_and_password(secret).ok_or_else(|| {
+                        format!("credential '{binding}' is neither user:pass nor {{\"user\", \"pass\"}}")
+                    })?;
+                    format!("Basic {}", STANDARD.encode(format!("{user}:{pass}")))
+                }
+                Scheme::CustomHeader(_) => secret.to_owned(),
+            };
+            let mut value = HeaderValue::try_from(text)
+                .map_err(|_| format!("credential '{binding}' has characters that a header cannot carry"))?;
+            value.set_sensitive(true);
+            headers.insert(name(rule.scheme.header())?, value);
+        }
+        Ok(headers)
+    }
+
+    /// Whether the headers of an endpoint can be made; the parts of basic credentials are secrets too.
+    fn check(
+        &self,
+        upstream: &UpstreamConfig,
+        endpoint: &Endpoint,
+        covered: &mut Vec<SecretString>,
+    ) -> Option<Problem> {
+        for rule in endpoint.auth.iter().filter(|rule| rule.scheme == Scheme::Basic) {
+            let secret = self.values.get(&rule.binding).map(|secret| secret.expose_secret());
+            let Some((user, pass)) = secret.and_then(user_and_password) else { continue };
+            covered.push(format!("{user}:{pass}").into());
+            if user.len() >= SHORTEST_USER {
+                covered.push(user.into());
+            }
+            covered.push(pass.into());
+        }
+        let fault = self.headers(endpoint).err()?;
+        let place = format!("upstream '{}', key 'auth'", upstream.name);
+        Some(Problem { place, message: fault, fix: "change the value of the credential".to_owned() })
+    }
+}
+
+/// The halves of a basic credential: `user:pass`, or JSON with both.
+fn user_and_password(secret: &str) -> Option<(String, String)> {
+    if secret.trim_start().starts_with('{')
+        && let Ok(Json::Object(fields)) = serde_json::from_str(secret)
+    {
+        let text = |key: &str| fields.get(key).and_then(Json::as_str).map(str::to_owned);
+        return text("user").zip(text("pass")).filter(|(user, _)| !user.contains(':'));
+    }
+    secret.split_once(':').map(|(user, pass)| (user.to_owned(), pass.to_owned()))
+}
+
+fn environment(
+    upstream: &UpstreamConfig,
+    stdio: &StdioConfig,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    covered: &mut Vec<SecretString>,
+    problems: &mut Vec<Problem>,
+) -> Vec<(String, SecretString)> {
+    let mut filled = Vec::new();
+    for (name, template) in &stdio.env {
+        match template.fill(lookup) {
+            Ok(value) => {
+                let value = SecretString::from(value);
+                if is_secret_name(name) {
+                    covered.push(value.clone());
+                }
+                let secret = template.variables().filter(|variable| is_secret_name(variable));
+                covered.extend(secret.filter_map(lookup).map(SecretString::from));
+                filled.push((name.clone(), value));
+            }
+            Err(variable) => problems.push(Problem {
+                place: format!("upstream '{}', key 'env'", upstream.name),
+                message: format!("{name:?} needs the environment variable {variable}, which is not set"),
+                fix: format!("export {variable} before starting, or remove it"),
+            }),
+        }
+    }
+    covered.retain(|secret| secret.expose_secret().len() >= SHORTEST);
+    filled
+}
+
+/// Whether a variable of this name holds a secret, by the words in it.
+fn is_secret_name(name: &str) -> bool {
+    name.to_ascii_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
+}
+
+fn self_as_upstream(
+    upstream: &UpstreamConfig,
+    stdio: &StdioConfig,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    own_program: Option<&Path>,
+) -> Option<Problem> {
+    let own = own_program?.canonicalize().ok()?;
+    let path = find_program(&stdio.command, stdio.directory.as_deref(), lookup("PATH").as_deref())?;
+    (path.canonicalize().ok()? == own).then(|| Problem {
+        place: format!("upstream '{}', key 'command'", upstream.name),
+        message: format!("{:?} is this program itself, which would call itself without end", stdio.command),
+        fix: "name another server".to_owned(),
+    })
+}
+
+/// The file of a command: a path as it is (relative to the directory it runs in), a bare name by `PATH`.
+pub(crate) fn find_program(command: &str, directory: Option<&Path>, path: Option<&str>) -> Option<PathBuf> {
+    if command.contains(std::path::MAIN_SEPARATOR) || command.contains('/') {
+        let file = directory.unwrap_or(Path::new("")).join(command);
+        return is_program(&file).then_some(file);
+    }
+    std::env::split_paths(path?).map(|folder| folder.join(command)).find(|file| is_program(file))
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
+}
