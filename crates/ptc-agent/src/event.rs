@@ -9,6 +9,9 @@ use serde_json::{Map, Value as Json};
 pub struct Event {
     /// Its name, `run.start` for instance.
     pub event: String,
+    /// The run it belongs to: 32 hexadecimal digits.
+    #[serde(default)]
+    pub trace_id: String,
     /// When, in milliseconds since 1970.
     pub timestamp: u64,
     /// The span it belongs to: eight hexadecimal digits.
@@ -32,7 +35,10 @@ pub struct Event {
 impl Event {
     /// The name with the prefix of the library.
     pub fn full_name(&self) -> String {
-        format!("ptc_runner.sub_agent.{}", self.event)
+        match self.event.starts_with("lisp.") {
+            true => format!("ptc_runner.{}", self.event),
+            false => format!("ptc_runner.sub_agent.{}", self.event),
+        }
     }
 
     /// The name that the first draft of the specification gave it, if it had one.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use super::node::{Asking, Node, State};
+use super::events::add_tokens;
+use super::node::{Asking, Node, Spans, State};
 use super::{Asked, Next, Shared, Spent, What, content, finish, text, tool_call};
 use crate::agent::Mode;
 use crate::budget::{Unit, micro_usd};
@@ -88,10 +89,11 @@ pub(super) fn ask(node: &mut Node, shared: &mut Shared) -> Next {
     Next::Wait
 }
 
-fn begin_events(node: &Node, shared: &mut Shared, kind: TurnType) {
+fn begin_events(node: &mut Node, shared: &mut Shared, kind: TurnType) {
+    node.book.spans = Spans { turn: shared.span(), ..Spans::default() };
     let tools = if kind == TurnType::Normal { node.agent.tools().len() } else { 0 };
     let facts = json!({"turn": node.turn(), "type": kind, "tools_count": tools});
-    shared.event(node, "turn.start", json!({}), facts);
+    shared.turn_event(node, "turn.start", json!({}), facts);
 }
 
 /// Reserves tokens and dollars for a request and its reply, where there is a budget of them. The reply may
@@ -173,7 +175,13 @@ fn note_request(node: &mut Node, shared: &mut Shared, request: &Request) {
     }
     let model = node.llm.as_ref().map_or("none", Llm::label).to_owned();
     let facts = json!({"turn": node.turn(), "messages": request.messages.len(), "model": model});
-    shared.event(node, "llm.start", json!({}), facts);
+    node.book.spans.llm = shared.span();
+    llm_event(node, shared, "llm.start", json!({}), facts);
+}
+
+fn llm_event(node: &Node, shared: &mut Shared, name: &str, measured: Json, facts: Json) {
+    let spans = &node.book.spans;
+    shared.event_in(node, name, (&spans.llm, &spans.turn), measured, facts);
 }
 
 /// Puts a request on the list of what is needed.
@@ -206,6 +214,15 @@ pub(super) fn supplied(
                 }
                 None => {
                     settle(shared, &asking, Tokens::default());
+                    let took = shared.now.saturating_sub(asking.since);
+                    let text = error.to_string();
+                    let facts = json!({
+                        "turn": node.turn(),
+                        "reason": error.kind.name(),
+                        "error": &*node.veil.cover(&text),
+                        "attempts": asking.attempt,
+                    });
+                    llm_event(node, shared, "llm.exception", json!({"duration": took}), facts);
                     node.state = State::Replied(Err(error));
                 }
             }
@@ -214,15 +231,19 @@ pub(super) fn supplied(
             settle(shared, &asking, used(&request, &reply));
             let tokens = reply.tokens.unwrap_or_default();
             let took = shared.now.saturating_sub(asking.since);
-            let measured =
+            let mut measured =
                 json!({"duration": took, "input_tokens": tokens.input, "output_tokens": tokens.output});
+            add_tokens(&mut measured, &tokens);
+            node.book.spans.tokens = tokens;
             let said = if reply.tool_calls.is_empty() {
                 reply.content.clone().unwrap_or_default()
             } else {
                 "tool_calls".into()
             };
             let said = node.veil.cover(&said).into_owned();
-            shared.event(node, "llm.stop", measured, json!({"turn": node.turn(), "response": said}));
+            let model = node.llm.as_ref().map(Llm::label);
+            let facts = json!({"turn": node.turn(), "response": said, "model": model});
+            llm_event(node, shared, "llm.stop", measured, facts);
             count(node, shared, tokens, &asking);
             node.state = State::Replied(Ok(reply));
         }

@@ -44,6 +44,9 @@ pub(crate) struct Slot {
     pub preview: Option<String>,
     /// Not started yet: calls that change the world wait for those before them.
     pub held: bool,
+    /// Its span and the one around it, for events.
+    #[serde(default)]
+    pub span: (String, String),
 }
 
 /// Calls that are made and answered together.
@@ -53,11 +56,14 @@ pub(crate) struct Batch {
     pub slots: Vec<Slot>,
     /// When they were made.
     pub since: u64,
+    /// The span around them, for events.
+    #[serde(default)]
+    pub span: String,
 }
 
 impl Batch {
     pub fn new(layer: Layer, since: u64) -> Self {
-        Batch { layer, slots: Vec::new(), since }
+        Batch { layer, slots: Vec::new(), since, span: String::new() }
     }
 
     /// Whether every call has its result.
@@ -76,7 +82,16 @@ impl Batch {
 pub(super) fn slot(id: u64, native_id: &str, name: &str, args: &Json, now: u64) -> Slot {
     let record =
         CallRecord { name: name.to_owned(), args: args.clone(), timestamp: now, ..CallRecord::default() };
-    Slot { id, native_id: native_id.to_owned(), record, key: None, result: None, preview: None, held: true }
+    Slot {
+        id,
+        native_id: native_id.to_owned(),
+        record,
+        key: None,
+        result: None,
+        preview: None,
+        held: true,
+        span: Default::default(),
+    }
 }
 
 /// Starts a call of a batch. It may be answered at once.
@@ -92,6 +107,7 @@ pub(super) fn start(
     let slot = &mut batch.slots[at];
     slot.held = false;
     slot.record.timestamp = shared.now;
+    slot.span = (shared.span(), batch.span.clone());
     let name = slot.record.name.clone();
     let Some(tool) = node.agent.tools().get(&name).cloned() else {
         return finish(node, shared, slot, layer, Err(format!("there is no tool `{name}`")));
@@ -151,7 +167,12 @@ pub(super) fn bridges(node: &Node, tool: &Tool) -> bool {
 /// Tells that a call begins.
 pub(super) fn announce(node: &Node, shared: &mut Shared, slot: &Slot) {
     let args = summary(node, &slot.record.args, ARGS_CHARS);
-    shared.event(node, "tool.start", json!({}), json!({"tool_name": slot.record.name, "args": args}));
+    let facts = json!({"tool_name": slot.record.name, "args": args});
+    slot_event(node, shared, slot, "tool.start", json!({}), facts);
+}
+
+fn slot_event(node: &Node, shared: &mut Shared, slot: &Slot, name: &str, measured: Json, facts: Json) {
+    shared.event_in(node, name, (&slot.span.0, &slot.span.1), measured, facts);
 }
 
 /// A value as events show it: bounded, nothing hidden in it.
@@ -228,9 +249,16 @@ pub(super) fn finish(
             facts["error"] = json!(&*node.veil.cover(message));
         }
     }
-    let measured = json!({"duration_ms": slot.record.duration_ms});
+    let mut measured = json!({"duration_ms": slot.record.duration_ms});
+    if result.is_ok() {
+        measured["result_bytes"] = json!(slot.record.result_bytes);
+    }
     slot.result = Some(result);
-    let mut ended = json!({"tool_name": facts["tool_name"]});
+    let mut ended = json!({
+        "tool_name": facts["tool_name"],
+        "exposure_layer": facts["exposure_layer"],
+        "cached": facts["cached"],
+    });
     let name = match slot.result.as_ref() {
         Some(Ok(value)) => {
             ended["result"] = json!(summary(node, value, RESULT_CHARS));
@@ -241,8 +269,8 @@ pub(super) fn finish(
             "tool.exception"
         }
     };
-    shared.event(node, name, measured.clone(), ended);
-    shared.event(node, "tool.call", measured, facts);
+    slot_event(node, shared, slot, name, measured.clone(), ended);
+    slot_event(node, shared, slot, "tool.call", measured, facts);
 }
 
 fn succeeded(

@@ -162,7 +162,7 @@ pub(super) fn born(
         began: shared.now,
         deadline: shared.budget.deadline(account),
         span: String::new(),
-        parent_span: Some(parent.span.clone()),
+        parent_span: Some(call_span(parent, birth.caller.slot)),
         context: Arc::new(birth.context),
         context_signature: None,
         program: birth.program,
@@ -179,6 +179,12 @@ pub(super) fn born(
         book: Book { tally: tally(&birth.agent), ..Book::default() },
         agent: birth.agent,
     })
+}
+
+/// The span of the call that an agent answers.
+fn call_span(parent: &Node, slot: usize) -> String {
+    let (State::Calls(_, batch) | State::Native(batch)) = &parent.state else { return parent.span.clone() };
+    batch.slots.get(slot).map_or_else(|| parent.span.clone(), |slot| slot.span.0.clone())
 }
 
 /// An empty cache with the agent's limits.

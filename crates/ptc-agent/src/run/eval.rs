@@ -154,7 +154,7 @@ pub(super) fn answer(node: &mut Node, shared: &mut Shared, id: &str, body: &Json
     if let Some(error) = &error {
         facts["error"] = json!(error);
     }
-    shared.event(node, "tool.call", json!({"duration_ms": duration_ms}), facts);
+    shared.turn_event(node, "tool.call", json!({"duration_ms": duration_ms}), facts);
     node.messages.push(Message::tool(id, body.to_string()));
     if node.agent.mode() == Mode::Combined {
         let result_bytes = usize::try_from(json_bytes(&body)).unwrap_or(usize::MAX);

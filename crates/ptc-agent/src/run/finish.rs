@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::node::{After, Node, State};
-use super::{Next, OnBudget, Shared, TraceMode, content, program};
+use super::{Next, OnBudget, Shared, TraceMode, content, events, program};
 use crate::agent::{Completion, Mode};
 use crate::budget::Unit;
 use crate::model::Message;
@@ -195,13 +195,7 @@ pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, F
         tool_cache: cached(node),
         warnings: std::mem::take(&mut node.book.warnings),
     };
-    let status = if step.is_ok() { "ok" } else { "error" };
-    let reason = step.fail.as_ref().map(|fail| node.veil.cover(fail.reason.as_str()).into_owned());
-    shared.event(
-        node,
-        "run.stop",
-        json!({"duration": step.usage.duration_ms}),
-        json!({"status": status, "reason": reason, "turns": step.usage.turns}),
-    );
+    let (measured, facts) = events::ended(node, &step);
+    shared.event(node, "run.stop", measured, facts);
     step
 }

@@ -11,7 +11,7 @@ use super::sandbox::Sandbox;
 use crate::agent::Agent;
 use crate::budget::{AccountId, Reservation};
 use crate::cache::ToolCache;
-use crate::model::{Llm, Message, ModelError, Reply};
+use crate::model::{Llm, Message, ModelError, Reply, Tokens};
 use crate::render::Veil;
 use crate::step::{CallRecord, Fail, Step, Turn, TurnType, Usage};
 
@@ -109,6 +109,16 @@ impl Tally {
     }
 }
 
+/// The spans of what is under way, for events.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Spans {
+    pub turn: String,
+    pub llm: String,
+    pub program: String,
+    /// What the reply of this turn used.
+    pub tokens: Tokens,
+}
+
 /// What a run collects on its way, apart from where it stands.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Book {
@@ -137,6 +147,8 @@ pub(crate) struct Book {
     pub fuel_counted: u64,
     /// Whether the answer went out piece by piece.
     pub streamed: bool,
+    #[serde(default)]
+    pub spans: Spans,
 }
 
 /// One agent of a run.

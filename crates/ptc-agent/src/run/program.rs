@@ -24,6 +24,14 @@ pub(super) fn begin(node: &mut Node, shared: &mut Shared, source: &str, after: A
     node.book.draft.program = Some(source.to_owned());
     node.book.prints.clear();
     node.book.fuel_counted = 0;
+    node.book.spans.program = shared.span();
+    let caller = match after {
+        After::Content => "content",
+        After::Eval(_) => "lisp_eval",
+        After::Whole => "compiled",
+    };
+    let facts = json!({"turn": node.turn(), "caller": caller});
+    execute_event(node, shared, "lisp.execute.start", json!({"program_bytes": source.len()}), facts);
     match load(node, shared, source) {
         Ok(()) => {
             node.state = State::Program(after);
@@ -35,6 +43,12 @@ pub(super) fn begin(node: &mut Node, shared: &mut Shared, source: &str, after: A
             over(node, shared, Ended::Failed(error))
         }
     }
+}
+
+/// Tells of the program that runs.
+fn execute_event(node: &Node, shared: &mut Shared, name: &str, measured: Json, facts: Json) {
+    let spans = &node.book.spans;
+    shared.event_in(node, name, (&spans.program, &spans.turn), measured, facts);
 }
 
 fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error> {
@@ -183,12 +197,30 @@ fn make_calls(node: &mut Node, shared: &mut Shared, asked: Vec<Call>, born: &mut
     for call in asked {
         batch.slots.push(calls::slot(call.id, "", &call.tool, &call.args, shared.now));
     }
+    batch.span.clone_from(&node.book.spans.program);
+    if batch.slots.len() > 1 {
+        batch.span = shared.span();
+        batch_event(node, shared, &batch, "pmap.start");
+    }
     for at in 0..batch.slots.len() {
         calls::start(node, shared, &mut batch, at, born);
     }
     let complete = batch.is_complete();
     node.state = State::Calls(after, batch);
     if complete { Next::Again } else { Next::Wait }
+}
+
+/// Tells of calls that a program makes at once.
+fn batch_event(node: &Node, shared: &mut Shared, batch: &Batch, name: &str) {
+    let mut facts = json!({"count": batch.slots.len()});
+    let mut measured = json!({});
+    if name == "pmap.stop" {
+        let good = batch.slots.iter().filter(|slot| matches!(slot.result, Some(Ok(_)))).count();
+        facts["success_count"] = json!(good);
+        facts["error_count"] = json!(batch.slots.len() - good);
+        measured["duration"] = json!(shared.now.saturating_sub(batch.since));
+    }
+    shared.event_in(node, name, (&batch.span, &node.book.spans.program), measured, facts);
 }
 
 /// Hands the results of a step to the machine, in order.
@@ -200,6 +232,9 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
     let State::Calls(after, batch) = std::mem::replace(&mut node.state, State::Between) else {
         return Next::Wait;
     };
+    if batch.slots.len() > 1 {
+        batch_event(node, shared, &batch, "pmap.stop");
+    }
     // The time that agents take is theirs, not the program's.
     if batch.slots.iter().any(|slot| is_agent(node, slot)) {
         node.sandbox.since = node.sandbox.since.saturating_add(shared.now.saturating_sub(batch.since));
@@ -252,6 +287,26 @@ fn over(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
             machine.prints().iter().map(|line| node.veil.cover(line).into_owned()).collect();
         node.book.draft.prints.clone_from(&prints);
         node.book.prints = prints;
+    }
+    let measured = json!({
+        "duration": shared.now.saturating_sub(node.sandbox.since),
+        "fuel": node.book.draft.fuel,
+        "prints_count": node.book.draft.prints.len(),
+    });
+    match &ended {
+        Ended::Value(signal) => {
+            let facts = json!({"turn": node.turn(), "signal": format!("{signal:?}").to_lowercase()});
+            execute_event(node, shared, "lisp.execute.stop", measured, facts);
+        }
+        Ended::Failed(error) => {
+            let reason = error.kind.reason();
+            let facts = json!({
+                "turn": node.turn(),
+                "reason": reason,
+                "error": &*node.veil.cover(&error.message),
+            });
+            execute_event(node, shared, "lisp.execute.exception", measured, facts);
+        }
     }
     program_ended(node, shared, after, ended)
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use super::node::{After, Book, Node, Origin, State};
 use super::sandbox::Sandbox;
 use super::text::variant;
-use super::{AgentRun, Context, Next, RunOptions, Shared, children, program};
+use super::{AgentRun, Context, Next, RunOptions, Shared, children, events, program};
 use crate::agent::{Agent, Mode};
 use crate::budget::{Budget, Unit};
 use crate::cache::json_bytes;
@@ -105,7 +105,7 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
         }
     }
     let keys: Vec<&String> = inputs(node).map(|(name, _)| name).collect();
-    shared.event(node, "run.start", json!({}), json!({"context": keys, "depth": node.depth}));
+    shared.event(node, "run.start", json!({}), events::config(node, &keys));
     if let Err(fail) = check(node, shared) {
         return Next::Over(Err(fail));
     }
@@ -451,7 +451,7 @@ pub(super) fn sent_messages(node: &mut Node, shared: &mut Shared) -> Vec<Message
         messages = kept;
         if stats.triggered {
             let facts = serde_json::to_value(&stats).unwrap_or_default();
-            shared.event(node, "compaction.triggered", json!({}), facts);
+            shared.turn_event(node, "compaction.triggered", json!({}), facts);
         }
         node.book.usage.compaction = Some(stats);
     }

@@ -115,6 +115,7 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
     let (_, names) = schemas(node);
     let find = |name: &str| names.original(name).and_then(|name| tools.iter().find(|tool| tool.name == name));
     let mut batch = Batch::new(Layer::Native, shared.now);
+    batch.span.clone_from(&node.book.spans.turn);
     let mut all_read = true;
     for (at, call) in calls.iter().enumerate() {
         let found = find(&call.name);
@@ -132,6 +133,7 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
         };
         if let Some(message) = refused {
             slot.held = false;
+            slot.span = (shared.span(), batch.span.clone());
             calls::announce(node, shared, &slot);
             calls::finish(node, shared, &mut slot, Layer::Native, Err(message));
         }

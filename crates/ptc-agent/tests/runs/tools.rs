@@ -570,3 +570,43 @@ fn programs_by_content_are_told_what_the_cache_drops() {
         (2..=4).map(|request| script.told(request).contains("(tool/rows {:n 100})")).collect();
     assert_eq!(said, [false, true, false], "{}", script.told(3));
 }
+
+#[test]
+fn r13_8_spans_of_a_run_form_one_tree_of_turns_programs_calls_and_agents() {
+    let child = Agent::builder("Double {{n}}")
+        .signature("(n :int) -> :int")
+        .max_turns(1)
+        .name("double")
+        .description("Doubles a number");
+    let agent =
+        agent().tools([echo(), Tool::agent("double", Arc::new(child.build().unwrap()))]).build().unwrap();
+    let mut script = Script::new([
+        code("(pmap #(tool/echo {:n %}) [1 2])"),
+        code("(return (tool/double {:n 4}))"),
+        code("(return 8)"),
+    ]);
+    assert_eq!(run(agent, json!({}), &mut script).value, json!(8));
+    let around = |name: &str, at: usize| {
+        let event = script.event(name)[at];
+        let parent = event.parent_span_id.as_deref();
+        let owner = script.events.iter().find(|other| Some(other.span_id.as_str()) == parent);
+        owner.map(|owner| owner.event.clone())
+    };
+    for (name, at, parent) in [
+        ("run.start", 0, None),
+        ("turn.start", 0, Some("run.start")),
+        ("llm.start", 0, Some("turn.start")),
+        ("lisp.execute.start", 0, Some("turn.start")),
+        ("pmap.start", 0, Some("lisp.execute.start")),
+        ("tool.start", 0, Some("pmap.start")),
+        ("tool.start", 1, Some("pmap.start")),
+        ("tool.start", 2, Some("lisp.execute.start")),
+        ("run.start", 1, Some("tool.start")),
+    ] {
+        assert_eq!(around(name, at).as_deref(), parent, "{name} {at}");
+    }
+    let starts = script.events.iter().filter(|event| event.event.ends_with(".start"));
+    let spans: std::collections::BTreeSet<_> = starts.clone().map(|event| &event.span_id).collect();
+    assert_eq!(spans.len(), starts.count(), "every part has a span of its own");
+    assert!(script.events.iter().all(|event| event.trace_id == script.events[0].trace_id));
+}

@@ -1,0 +1,251 @@
+//! How much of programs, arguments, results and messages a trace keeps.
+//!
+//! Whatever is not known to be a plain fact is a payload, so that nothing gets past the policy under a new
+//! name or in the text of an error.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest, Sha256};
+
+/// How much of a payload is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// Its hash and its size.
+    None,
+    /// Also the beginning, and kinds and counts of inputs.
+    #[default]
+    Summary,
+    /// All of it, within the bounds of events.
+    Full,
+}
+
+impl std::str::FromStr for Policy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Policy::None),
+            "summary" => Ok(Policy::Summary),
+            "full" => Ok(Policy::Full),
+            _ => Err(format!("`{text}` is no policy for payloads; there are none, summary and full")),
+        }
+    }
+}
+
+impl std::fmt::Display for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Policy::None => "none",
+            Policy::Summary => "summary",
+            Policy::Full => "full",
+        })
+    }
+}
+
+/// Characters of a payload that a summary shows.
+const PREVIEW_CHARS: usize = 256;
+/// Characters of a printed line that a summary shows.
+const PRINT_CHARS: usize = 80;
+/// Printed lines that a summary shows.
+const PRINT_LINES: usize = 50;
+/// Inputs whose kinds a summary shows.
+const CONTEXT_KEYS: usize = 100;
+
+/// Facts that no policy hides: names, kinds, ids, counts.
+const FACTS: [&str; 44] = [
+    "agent_name",
+    "attempts",
+    "batch",
+    "cache_key_hash",
+    "cached",
+    "caller",
+    "catalog_ops",
+    "category",
+    "committed",
+    "count",
+    "depth",
+    "driver",
+    "effect",
+    "error_count",
+    "exposure_layer",
+    "full_result_cached",
+    "kind",
+    "max_turns",
+    "messages",
+    "method",
+    "mode",
+    "operation",
+    "outcome",
+    "parent_trace_id",
+    "payload_policy",
+    "producer",
+    "profile",
+    "protocol_version",
+    "reason",
+    "request_id",
+    "result_preview_truncated",
+    "server",
+    "session_id",
+    "signal",
+    "signature",
+    "strategy",
+    "success",
+    "success_count",
+    "tool_names",
+    "trace_kind",
+    "trace_label",
+    "transport",
+    "truncated",
+    "type",
+];
+/// The longest text that still passes as a fact.
+const FACT_BYTES: usize = 256;
+
+/// Applies a policy to the data of an event. `scrub` sees every text first.
+pub(crate) fn apply(data: &mut Map<String, Json>, policy: Policy, scrub: &dyn Fn(&str) -> Option<String>) {
+    for (name, value) in data.iter_mut() {
+        scrub_all(value, scrub);
+        if policy == Policy::Full || is_fact(name, value) {
+            continue;
+        }
+        *value = match (name.as_str(), &*value) {
+            ("prints", Json::Array(lines)) => prints(lines, policy),
+            ("context", Json::Object(inputs)) if policy == Policy::Summary => kinds(inputs),
+            (_, value) => summary(value, policy),
+        };
+    }
+}
+
+/// Texts nest no deeper here than in JSON that was read or in what agents bound.
+fn scrub_all(value: &mut Json, scrub: &dyn Fn(&str) -> Option<String>) {
+    match value {
+        Json::String(text) => {
+            if let Some(clean) = scrub(text) {
+                *text = clean;
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| scrub_all(item, scrub)),
+        Json::Object(fields) => fields.values_mut().for_each(|field| scrub_all(field, scrub)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
+/// Whether a field says nothing of what programs work on.
+fn is_fact(name: &str, value: &Json) -> bool {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) => true,
+        Json::String(text) => text.len() <= FACT_BYTES && FACTS.contains(&name),
+        Json::Array(items) => {
+            // The inputs of an agent come as a list of names.
+            (FACTS.contains(&name) || name == "context")
+                && items.iter().all(|item| item.as_str().is_some_and(|text| text.len() <= FACT_BYTES))
+        }
+        Json::Object(_) => false,
+    }
+}
+
+fn prints(lines: &[Json], policy: Policy) -> Json {
+    if policy == Policy::None {
+        return summary(&Json::Array(lines.to_vec()), policy);
+    }
+    let line = |line: &Json| line.as_str().map_or_else(|| text_of(line), |text| cut(text, PRINT_CHARS));
+    let mut shown: Vec<Json> = lines.iter().take(PRINT_LINES).map(|text| Json::from(line(text))).collect();
+    if lines.len() > PRINT_LINES {
+        shown.push(json!(format!("… {} more lines", lines.len() - PRINT_LINES)));
+    }
+    Json::Array(shown)
+}
+
+/// Kind and count of every input.
+fn kinds(inputs: &Map<String, Json>) -> Json {
+    let kind = |value: &Json| match value {
+        Json::Null => json!({"type": "null"}),
+        Json::Bool(_) => json!({"type": "boolean"}),
+        Json::Number(_) => json!({"type": "number"}),
+        Json::String(text) => json!({"type": "string", "bytes": text.len()}),
+        Json::Array(items) => json!({"type": "array", "count": items.len()}),
+        Json::Object(fields) => json!({"type": "object", "count": fields.len()}),
+    };
+    let shown = inputs.iter().take(CONTEXT_KEYS).map(|(name, value)| (cut(name, PRINT_CHARS), kind(value)));
+    Json::Object(shown.collect())
+}
+
+/// A payload as its hash and size, and its beginning where the policy says so.
+fn summary(value: &Json, policy: Policy) -> Json {
+    let text = text_of(value);
+    let mut summary = json!({"bytes": text.len(), "sha256": sha256(&text)});
+    if policy == Policy::Summary {
+        summary["preview"] = Json::from(cut(&text, PREVIEW_CHARS));
+    }
+    summary
+}
+
+fn text_of(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The hash of a text in hexadecimal digits.
+pub(crate) fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The first characters of a text.
+pub(crate) fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(data: Json, policy: Policy) -> Json {
+        let Json::Object(mut data) = data else { panic!("data is an object") };
+        apply(&mut data, policy, &|text| text.contains("s3cret").then(|| text.replace("s3cret", "***")));
+        Json::Object(data)
+    }
+
+    #[test]
+    fn r12_1_3_each_policy_keeps_what_it_says() {
+        let long = "x".repeat(300);
+        let data = json!({"program": long, "prints": ["y".repeat(100)], "context": {"rows": [1, 2], "name": "n"},
+            "reason": "timeout", "cached": true});
+        let full = applied(data.clone(), Policy::Full);
+        assert_eq!(full, data);
+        let summary = applied(data.clone(), Policy::Summary);
+        assert_eq!(summary["program"]["bytes"], 300);
+        assert_eq!(summary["program"]["preview"].as_str().unwrap().chars().count(), 257);
+        assert_eq!(summary["prints"][0].as_str().unwrap().chars().count(), 81);
+        assert_eq!(
+            summary["context"],
+            json!({"rows": {"type": "array", "count": 2}, "name": {"type": "string", "bytes": 1}})
+        );
+        let none = applied(data, Policy::None);
+        assert_eq!(none["program"], json!({"bytes": 300, "sha256": sha256(&long)}));
+        assert!(none["prints"].get("sha256").is_some() && none["context"].get("sha256").is_some());
+        assert_eq!((&none["reason"], &none["cached"]), (&json!("timeout"), &json!(true)));
+    }
+
+    #[test]
+    fn r14_4_4_nothing_gets_past_the_policy_under_another_name() {
+        let data = json!({"error": "row 7 is bad", "surprise": {"deep": ["a secret"]}, "reason": "r".repeat(300),
+            "messages": ["z".repeat(300)]});
+        let text = applied(data, Policy::None).to_string();
+        for hidden in ["row 7", "a secret", "rrr", "zzz"] {
+            assert!(!text.contains(hidden), "{hidden}: {text}");
+        }
+    }
+
+    #[test]
+    fn texts_are_scrubbed_before_they_are_hashed_or_shown() {
+        for policy in [Policy::None, Policy::Summary, Policy::Full] {
+            let data = json!({"error": "the key is s3cret", "reason": "s3cret"});
+            let text = applied(data, policy).to_string();
+            assert!(!text.contains("s3cret"), "{policy}: {text}");
+            assert!(!text.contains(&sha256("the key is s3cret")), "{policy}: {text}");
+        }
+    }
+}

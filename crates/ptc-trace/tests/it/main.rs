@@ -1,0 +1,8 @@
+//! Traces from the outside: files that runs write, what hostile files do, and what sinks see.
+
+#![allow(clippy::unwrap_used)]
+
+mod files;
+mod hostile;
+mod support;
+mod tracing;
