@@ -44,7 +44,7 @@
 ; ptc-only
 (defn f "twice" [x] (* 2 x)) (with-out-str (source f))  ;=> "(defn f \"twice\" [x] (* 2 x))\n"
 ; ptc-only
-(defn f "twice" [x] (* 2 x)) (with-out-str (doc f))  ;=> "f\n  [x]\n  twice\n"
+(defn f "twice" [x] (* 2 x)) (doc f)  ;=> "f\n  [x]\n  twice"
 ; ptc-only
 (def f #'f) (f 1)  ;=! not_callable
 ; ptc-only

@@ -58,7 +58,7 @@ pub fn drive(machine: &mut Machine, source: &str, tools: &Tools, bounds: &Bounds
     let mut drive = Drive::new(tools.clone(), ground, bounds.timeout, bounds.cancel.clone());
     let wake = move || sender.send(Mail::Cancelled).unwrap_or_default();
     let _hook = bounds.cancel.as_ref().map(|cancel| cancel.on_cancel(wake));
-    machine.set_tools(tools.names().map(str::to_owned));
+    tools.grant(machine);
     let result = match drive.load(machine, source) {
         Ok(()) => turns(&mut drive, machine, &mail),
         Err(error) => Err(error),

@@ -160,11 +160,13 @@ impl Flight {
     }
 
     fn launch(&mut self, call: Call, in_place: bool) {
-        let Call { id, tool: name, args } = call;
         let begun = Instant::now();
-        let tool = self.tools.get(&name).cloned();
-        let entry = |args| Called { id, tool: name, args, end: CallEnd::Unanswered, elapsed: Duration::ZERO };
-        self.log.push(entry(args.clone()));
+        let tool = self.tools.for_call(&call).cloned();
+        let Call { id, tool: name, args, discovery } = call;
+        if !discovery {
+            let (end, elapsed) = (CallEnd::Unanswered, Duration::ZERO);
+            self.log.push(Called { id, tool: name, args: args.clone(), end, elapsed });
+        }
         let Some(tool) = tool else {
             let missing = Error::new(ErrorKind::UnknownTool, "no tool of this name is there");
             return self.settle(id, begun, Ok(Answer::Raise(missing)));
@@ -227,18 +229,20 @@ impl Flight {
     }
 
     fn settle(&mut self, id: u64, begun: Instant, reply: Reply) {
-        let Ok(at) = self.log.binary_search_by_key(&id, |called| called.id) else { return };
-        let called = &mut self.log[at];
+        // Questions about what there is are not in the log.
+        let at = self.log.binary_search_by_key(&id, |called| called.id).ok();
         let answer = reply.unwrap_or_else(|message| {
-            let message = format!("tool {} failed: {message}", called.tool);
-            Answer::Raise(Error::new(ErrorKind::Tool, message))
+            let what = at.map_or("discovery".to_owned(), |at| format!("tool {}", self.log[at].tool));
+            Answer::Raise(Error::new(ErrorKind::Tool, format!("{what} failed: {message}")))
         });
-        called.elapsed = begun.elapsed();
-        called.end = match answer {
-            Answer::Value(_) | Answer::Json(_) | Answer::Upstream { .. } => CallEnd::Value,
-            Answer::Fault { .. } => CallEnd::Fault,
-            Answer::Raise(_) => CallEnd::Raised,
-        };
+        if let Some(at) = at {
+            self.log[at].elapsed = begun.elapsed();
+            self.log[at].end = match answer {
+                Answer::Value(_) | Answer::Json(_) | Answer::Upstream { .. } => CallEnd::Value,
+                Answer::Fault { .. } => CallEnd::Fault,
+                Answer::Raise(_) => CallEnd::Raised,
+            };
+        }
         self.landed.reserve_exact(1);
         self.landed.push((id, answer));
     }

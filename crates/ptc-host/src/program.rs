@@ -164,7 +164,7 @@ impl Program {
     /// Gives a machine what this program may see and use.
     pub(crate) fn furnish(&self, machine: &mut Machine) -> Result<(), Error> {
         machine.set_limits(self.limits.clone());
-        machine.set_tools(self.tools.names().map(str::to_owned));
+        self.tools.grant(machine);
         machine.set_clock(self.clock_ms.unwrap_or_else(now_ms));
         machine.set_seed(self.seed);
         match &self.data {

@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_lisp::machine::Answer;
+use ptc_lisp::machine::{Answer, Call, Machine};
 use serde_json::Value as Json;
 
 /// What a tool's function gave: an answer, or what went wrong.
@@ -123,12 +123,13 @@ pub struct Tools {
 #[derive(Clone, Debug)]
 struct Granted {
     by_name: BTreeMap<String, Tool>,
+    discovery: Option<Tool>,
     concurrency: usize,
 }
 
 impl Default for Granted {
     fn default() -> Self {
-        Granted { by_name: BTreeMap::new(), concurrency: 16 }
+        Granted { by_name: BTreeMap::new(), discovery: None, concurrency: 16 }
     }
 }
 
@@ -145,6 +146,19 @@ impl Tools {
         self
     }
 
+    /// Answers what programs ask about upstreams with `apropos`, `dir`, `doc`, `meta` and `tool/servers`.
+    /// That is no tool which programs can call, and its calls are not in the log.
+    #[must_use]
+    pub fn discovery(mut self, tool: Tool) -> Self {
+        Arc::make_mut(&mut self.granted).discovery = Some(tool);
+        self
+    }
+
+    /// Whether questions about upstreams are answered.
+    pub fn has_discovery(&self) -> bool {
+        self.granted.discovery.is_some()
+    }
+
     /// How many calls of one program may run at once; 16 unless told.
     #[must_use]
     pub fn concurrency(mut self, most: usize) -> Self {
@@ -157,8 +171,18 @@ impl Tools {
         self.granted.by_name.keys().map(String::as_str)
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
-        self.granted.by_name.get(name)
+    /// What answers a call.
+    pub(crate) fn for_call(&self, call: &Call) -> Option<&Tool> {
+        match call.discovery {
+            true => self.granted.discovery.as_ref(),
+            false => self.granted.by_name.get(&call.tool),
+        }
+    }
+
+    /// Gives a machine these tools.
+    pub(crate) fn grant(&self, machine: &mut Machine) {
+        machine.set_tools(self.names().map(str::to_owned));
+        machine.set_discovery(self.has_discovery());
     }
 
     pub(crate) fn most_at_once(&self) -> usize {

@@ -14,6 +14,7 @@ use crate::syntax::{Form, FormKind};
 /// The source files.
 const FILES: &[(&str, &str)] = &[
     ("aggregate", include_str!("core/aggregate.clj")),
+    ("discovery", include_str!("core/discovery.clj")),
     ("functions", include_str!("core/functions.clj")),
     ("hierarchies", include_str!("core/hierarchies.clj")),
     ("keys", include_str!("core/keys.clj")),

@@ -169,7 +169,10 @@ impl Error {
 
     /// The message with the function that found fault before it. `Divide by zero` says which it was.
     pub fn text(&self) -> String {
-        let named = |function: &str| self.kind != ErrorKind::Arithmetic || function != "/";
+        let named = |function: &str| {
+            let says_so = self.message.strip_prefix(function).is_some_and(|rest| rest.starts_with(' '));
+            !says_so && (self.kind != ErrorKind::Arithmetic || function != "/")
+        };
         match &self.function {
             Some(function) if named(function) => format!("{function}: {}", self.message),
             _ => self.message.clone(),

@@ -35,6 +35,8 @@ pub struct Heap {
     pub prints: Vec<String>,
     /// Whether printed lines leave out what stands under keys that begin with `_`.
     pub firewall: bool,
+    /// Whether the host answers questions about what there is.
+    pub discovery: bool,
     /// Text printed without a newline yet.
     pub partial_line: String,
     pub(crate) printed_bytes: usize,
@@ -72,6 +74,7 @@ impl Heap {
             now_ms: 0,
             prints: Vec::new(),
             firewall: false,
+            discovery: false,
             partial_line: String::new(),
             printed_bytes: 0,
             captures: Vec::new(),

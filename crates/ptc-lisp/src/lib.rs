@@ -14,6 +14,7 @@ mod globals;
 pub mod heap;
 pub mod interchange;
 pub mod json;
+pub mod lexical;
 pub mod limits;
 pub mod machine;
 pub mod names;

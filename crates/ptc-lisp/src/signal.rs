@@ -55,6 +55,8 @@ pub struct ToolRequest {
     pub args: Value,
     /// How much text they are, if that is known already; see [`crate::value::extent`].
     pub bytes: Option<usize>,
+    /// Whether it asks what there is, which needs no grant and counts as no tool call.
+    pub discovery: bool,
 }
 
 impl From<Error> for Box<Signal> {

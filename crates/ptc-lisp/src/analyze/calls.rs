@@ -85,6 +85,12 @@ impl Analyzer<'_> {
 
     /// `(tool/name)`, `(tool/name {…})`, `(tool/name :k v …)`
     fn tool_call(&mut self, name: &str, args: &[Form], span: Span) -> Result {
+        if self.asks_for_servers(name) {
+            return match args {
+                [] => self.rewrite_call("prim/servers", args, span),
+                _ => Err(wrong_count("(tool/servers)", span)),
+            };
+        }
         let name = self.granted(name, span)?;
         let nodes = self.forms(args)?;
         let positional = match args {
@@ -245,6 +251,9 @@ impl Analyzer<'_> {
             },
             "task-reset" => self.one("prim/task-reset", "(task-reset id)", args, span),
             "doc" | "source" | "dir" | "ns-publics" | "ns-name" => self.discovery(name, args, span),
+            "meta" if args.first().is_some_and(|arg| self.is_reference(arg)) => {
+                self.discovery(name, args, span)
+            }
             "memfn" => match args {
                 [name, params @ ..] => {
                     let method = format!(".{}", name.as_symbol().unwrap_or_default());
@@ -338,9 +347,19 @@ impl Analyzer<'_> {
         if args.is_empty() {
             return Err(wrong_count(&format!("({name} name)"), span));
         }
-        let builtin =
-            if name == "ns-name" { "clojure.core/ns-name".to_owned() } else { format!("ptc/{name}") };
-        self.rewrite_call(&builtin, &args, span)
+        let home = if matches!(name, "ns-name" | "meta") { "clojure.core" } else { "ptc" };
+        self.rewrite_call(&format!("{home}/{name}"), &args, span)
+    }
+
+    /// Whether a name stands for nothing the program could have the value of, `server/tool` for instance.
+    fn is_reference(&self, form: &Form) -> bool {
+        let Some(name) = form.as_symbol().filter(|name| !self.scopes.is_local(name)) else { return false };
+        let (Some(ns), _) = split_name(name) else { return false };
+        let has_values = matches!(ns, "data" | "ctx" | "memory" | "tool" | "user")
+            || self.namespaces.is_alias(ns)
+            || super::types::known_class(ns).is_some();
+        let known = |full: &String| registry().iter().any(|(_, entry)| entry.ns == full);
+        !has_values && !self.namespaces.expand(ns).iter().any(known)
     }
 }
 

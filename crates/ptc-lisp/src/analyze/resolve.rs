@@ -154,9 +154,17 @@ impl Analyzer<'_> {
 
     /// `tool/name` in value position.
     pub(super) fn tool(&mut self, name: &str, span: Span) -> Result {
+        if self.asks_for_servers(name) {
+            return Ok(self.builtin("prim/servers", span));
+        }
         let name = self.granted(name, span)?;
         self.manifest.add_mention(&name);
         Ok(Node::new(NodeKind::Const(Const::Tool(name)), span))
+    }
+
+    /// Whether `tool/name` is the question for upstream servers and no tool of that name.
+    pub(super) fn asks_for_servers(&self, name: &str) -> bool {
+        name == "servers" && !self.world.tools().is_some_and(|tools| tools.iter().any(|tool| tool == name))
     }
 
     /// The tool that `name` stands for, as it was granted: exact, else with hyphens for underscores.

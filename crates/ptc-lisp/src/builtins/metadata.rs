@@ -13,7 +13,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/meta",
         "[x]",
         meta,
-        "The metadata map of a value; nil if it has none.",
+        "The metadata map of a value, or of what a symbol or text names; nil if it has none.",
         &[("(meta (with-meta [1] {:a 1}))", "{:a 1}")],
     ),
     native(
@@ -64,7 +64,12 @@ fn meta(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let Value::Var(name) = args[0] {
         return super::vars::meta(heap, name);
     }
-    Ok(args[0].meta().map_or(Value::Nil, |meta| (*meta).clone()))
+    let named = match &args[0] {
+        Value::Sym(name) => heap.names.text(*name).to_owned(),
+        Value::Str(text) => text.as_str().to_owned(),
+        other => return Ok(other.meta().map_or(Value::Nil, |meta| (*meta).clone())),
+    };
+    super::discovery::meta(heap, &named)
 }
 
 fn with_meta(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -178,7 +178,10 @@ impl Reader<'_> {
         made.sort_unstable();
         demand(waiting == made, "a fiber waits for a call that nobody made")?;
         demand(made.windows(2).all(|pair| pair[0] != pair[1]), "two calls have one number")?;
-        demand(made.last().is_none_or(|last| *last <= machine.tool_calls), "a call has a number to come")
+        demand(
+            made.last().is_none_or(|last| *last <= machine.tool_calls + machine.discoveries),
+            "a call has a number to come",
+        )
     }
 }
 

@@ -12,9 +12,12 @@ pub(super) const MAGIC: &[u8; 4] = b"PTCM";
 /// The version of a machine whose host has set nothing that version 1 does not know.
 pub(super) const PLAIN: u64 = 1;
 
-/// The latest version, which adds what hosts set for the programs to come. It is written where it is
+/// The version that adds what hosts set for the programs to come.
+pub(super) const LASTING: u64 = 2;
+
+/// The latest version, which adds questions about what there is, and the prelude. Each is written where it is
 /// needed; this build reads all up to this one.
-pub(super) const VERSION: u64 = 2;
+pub(super) const VERSION: u64 = 3;
 
 /// Gives every variant of an enumeration its number, both ways. A variant without one does not compile.
 macro_rules! numbered {

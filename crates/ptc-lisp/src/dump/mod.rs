@@ -45,7 +45,7 @@ pub enum DumpError {
     #[error("this is no dump of a machine")]
     NotADump,
     /// A version this build does not know.
-    #[error("the dump has version {0}, this build reads versions up to 2: load it with a newer build")]
+    #[error("the dump has version {0}, this build reads versions up to 3: load it with a newer build")]
     Version(u64),
     /// The bytes are not those that were written.
     #[error("the dump is damaged: its checksum does not match")]

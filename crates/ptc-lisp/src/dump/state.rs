@@ -113,15 +113,32 @@ impl<'m> Writer<'m> {
         if machine.running {
             self.program();
         }
-        if self.lasts() {
+        if self.version() >= format::LASTING {
             self.lasting();
+        }
+        if self.version() >= format::VERSION {
+            self.discovery();
         }
     }
 
-    /// Whether the host has set anything for the programs to come.
-    pub(super) fn lasts(&self) -> bool {
-        let lasting = &self.machine.lasting;
-        self.lasting_bits() != 0 || lasting.history_bytes.is_some() || !lasting.overlay.is_nil()
+    /// The first version that has a place for all of the machine.
+    pub(super) fn version(&self) -> u64 {
+        let (machine, lasting) = (self.machine, &self.machine.lasting);
+        if machine.heap.discovery || machine.discoveries > 0 {
+            return format::VERSION;
+        }
+        let lasts = self.lasting_bits() != 0 || lasting.history_bytes.is_some() || !lasting.overlay.is_nil();
+        if lasts { format::LASTING } else { format::PLAIN }
+    }
+
+    /// Questions about what there is: whether the host answers them, how many there were and which wait.
+    fn discovery(&mut self) {
+        let machine = self.machine;
+        self.out.bool(machine.heap.discovery);
+        self.out.int(machine.discoveries);
+        let asked = machine.pending.iter().filter(|call| call.discovery);
+        self.out.size(asked.clone().count());
+        asked.for_each(|call| self.out.int(call.id));
     }
 
     fn lasting_bits(&self) -> u8 {
@@ -408,7 +425,22 @@ impl Reader<'_> {
         if self.machine.running {
             self.program()?;
         }
-        if self.version > format::PLAIN { self.lasting() } else { Ok(()) }
+        if self.version >= format::LASTING {
+            self.lasting()?;
+        }
+        if self.version >= format::VERSION { self.discovery() } else { Ok(()) }
+    }
+
+    /// See [`Writer::discovery`].
+    fn discovery(&mut self) -> Read {
+        self.machine.heap.discovery = self.input.bool()?;
+        self.machine.discoveries = self.input.int()?.min(FULL);
+        for id in self.input.list(|input| input.int())? {
+            let mut waiting = self.machine.pending.iter_mut();
+            let asked = waiting.find(|call| call.id == id).ok_or(DumpError::damaged("nobody asks"))?;
+            asked.discovery = true;
+        }
+        Ok(())
     }
 
     /// See [`Writer::lasting`].
@@ -486,6 +518,7 @@ impl Reader<'_> {
                 args: reader.value()?,
                 handed_out: reader.input.bool()?,
                 bytes: reader.input.small::<u32>()? as usize,
+                discovery: false,
             })
         })?;
         Ok(())

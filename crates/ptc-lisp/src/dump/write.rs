@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use super::DumpError;
 use super::bytes::{Out, checksum};
-use super::format::{MAGIC, PLAIN, VERSION};
+use super::format::MAGIC;
 use super::read::each_body;
 use crate::code::{Linked, Unit};
 use crate::machine::{Machine, library};
@@ -72,7 +72,7 @@ pub(super) fn write(machine: &Machine) -> Result<Vec<u8>, DumpError> {
     }
     let mut out = Out { bytes: Vec::with_capacity(state.bytes.len() + units.bytes.len() + 512) };
     out.raw(MAGIC);
-    out.int(if writer.lasts() { VERSION } else { PLAIN });
+    out.int(writer.version());
     out.size(writer.texts.len());
     writer.texts.iter().for_each(|text| out.text(text));
     out.raw(&units.bytes);

@@ -76,9 +76,13 @@ impl Machine {
     /// Answers a tool call. An answer that does not fit the memory that is left is refused with an error,
     /// before it is made into values; the host then gives the program up.
     pub fn answer(&mut self, id: u64, answer: Answer) -> Result<(), Error> {
+        // What an upstream is called is not known here: names in answers about it stay texts.
+        let discovery = self.pending.iter().any(|call| call.id == id && call.discovery);
+        let keys = if discovery { Keys::Strings } else { Keys::Keywords };
         let value = match answer {
-            Answer::Value(json) => Ok(self.fitted(|heap| from_json(heap, &json, Keys::Keywords))?),
-            Answer::Json(text) => Ok(self.fitted(|heap| from_json_text(heap, &text, Keys::Keywords))?),
+            Answer::Value(json) => Ok(self.fitted(|heap| from_json(heap, &json, keys))?),
+            Answer::Json(text) => Ok(self.fitted(|heap| from_json_text(heap, &text, keys))?),
+            Answer::Fault { .. } if discovery => Ok(Value::Nil),
             Answer::Upstream { value, kind } => Ok(self.fitted(|heap| tagged(heap, &value, kind))?),
             Answer::Fault { reason, message } => Ok(self.fitted(|heap| fault(heap, &reason, &message))?),
             Answer::Raise(error) => Err(error),

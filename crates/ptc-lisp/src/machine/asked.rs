@@ -57,7 +57,8 @@ impl<'m> Asked<'m> {
 
     /// The call with its arguments as JSON.
     pub fn call(&self) -> Call {
-        Call { id: self.id(), tool: self.tool().to_owned(), args: to_json(&self.call.args, self.names) }
+        let args = to_json(&self.call.args, self.names);
+        Call { id: self.id(), tool: self.tool().to_owned(), args, discovery: self.call.discovery }
     }
 }
 

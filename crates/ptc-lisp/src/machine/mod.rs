@@ -98,7 +98,12 @@ pub struct Call {
     pub tool: String,
     /// Its arguments, a JSON object.
     pub args: serde_json::Value,
+    /// Whether it asks what there is ([`DISCOVER`]); see [`Machine::set_discovery`].
+    pub discovery: bool,
 }
+
+/// The name of calls that ask the host what there is.
+pub const DISCOVER: &str = "discover";
 
 /// A tool call inside the machine.
 #[derive(Debug)]
@@ -110,6 +115,8 @@ pub(crate) struct Pending {
     pub(crate) handed_out: bool,
     /// How much text the arguments are, while the host does not have it.
     pub(crate) bytes: usize,
+    /// See [`Call::discovery`].
+    pub(crate) discovery: bool,
 }
 
 /// A machine.
@@ -137,6 +144,8 @@ pub struct Machine {
     pub(crate) pending: Vec<Pending>,
     pub(crate) children: Vec<Value>,
     pub(crate) tool_calls: u64,
+    /// How often the program asked what there is.
+    pub(crate) discoveries: u64,
     pub(crate) result: Value,
     pub(crate) running: bool,
     /// A stop that came up outside of the instruction loop.
@@ -175,6 +184,7 @@ impl Machine {
             pending: Vec::new(),
             children: Vec::new(),
             tool_calls: 0,
+            discoveries: 0,
             result: Value::Nil,
             running: false,
             late: None,
@@ -195,6 +205,13 @@ impl Machine {
     pub fn set_tools(&mut self, tools: impl IntoIterator<Item = String>) {
         self.tools = tools.into_iter().collect();
         self.allowed = None;
+    }
+
+    /// Says whether the host answers questions about what there is besides the library: calls named
+    /// [`DISCOVER`], with the question in their arguments. They are not granted, not in the manifest and not
+    /// counted as tool calls.
+    pub fn set_discovery(&mut self, answers: bool) {
+        self.heap.discovery = answers;
     }
 
     /// Gives a program its inputs, which it reads as `data/name`. Keys of objects become keywords.
@@ -348,6 +365,7 @@ impl Machine {
         self.pending.clear();
         self.children.clear();
         self.tool_calls = 0;
+        self.discoveries = 0;
         self.allowed = None;
         self.result = Value::Nil;
         self.running = false;

@@ -10,6 +10,7 @@ use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
 use crate::heap::not_seqable;
+use crate::names::Name;
 use crate::signal::{Signal, ToolRequest};
 use crate::value::extent::extent;
 use crate::value::{ExObj, Items, LazyObj, LazyState, MAX_DEPTH, Shared, Value};
@@ -305,22 +306,10 @@ impl Machine {
 
     /// Leaves the machine for a tool call.
     pub(super) fn suspend(&mut self, request: ToolRequest, dst: Option<Reg>) -> Go {
-        if self.allowed != Some(request.tool) {
-            let tool = self.heap.names.text(request.tool);
-            if !self.tools.iter().any(|granted| granted == tool) {
-                let message = format!("tool {tool} is no longer granted");
-                return self.raise(Error::new(ErrorKind::UnknownTool, message));
-            }
-            if !self.manifest.allows(tool) {
-                let message = format!("tool {tool} is not in the program's manifest");
-                return self.raise(Error::new(ErrorKind::UnknownTool, message));
-            }
-            self.allowed = Some(request.tool);
-        }
-        if self.tool_calls >= self.heap.limits.tool_calls {
-            let limit = self.heap.limits.tool_calls;
-            let message = format!("the program made more than its {limit} tool calls");
-            return self.raise(Error::new(ErrorKind::ToolCallLimit, message));
+        if !request.discovery
+            && let Err(error) = self.permit(request.tool)
+        {
+            return self.raise(error);
         }
         let waiting: usize = self.pending.iter().filter(|call| !call.handed_out).map(|call| call.bytes).sum();
         let bytes = request.bytes.unwrap_or_else(|| self.extent_beside(&request.args, waiting));
@@ -328,13 +317,37 @@ impl Machine {
             Ok(bytes) => bytes,
             Err(error) => return self.raise(error),
         };
-        self.tool_calls += 1;
-        let id = self.tool_calls;
+        let discovery = request.discovery;
+        *(if discovery { &mut self.discoveries } else { &mut self.tool_calls }) += 1;
+        let id = self.tool_calls + self.discoveries;
         self.fiber.state = State::Waiting { call: id, give: dst };
         // Most programs wait for one call at a time.
         self.pending.reserve_exact(usize::from(self.pending.is_empty()));
-        self.pending.push(Pending { id, tool: request.tool, args: request.args, handed_out: false, bytes });
+        let (tool, args) = (request.tool, request.args);
+        self.pending.push(Pending { id, tool, args, handed_out: false, bytes, discovery });
         Go::Blocked
+    }
+
+    /// Whether the program may call a tool now.
+    fn permit(&mut self, tool: Name) -> Result<(), Error> {
+        if self.allowed != Some(tool) {
+            let name = self.heap.names.text(tool);
+            if !self.tools.iter().any(|granted| granted == name) {
+                let message = format!("tool {name} is no longer granted");
+                return Err(Error::new(ErrorKind::UnknownTool, message));
+            }
+            if !self.manifest.allows(name) {
+                let message = format!("tool {name} is not in the program's manifest");
+                return Err(Error::new(ErrorKind::UnknownTool, message));
+            }
+            self.allowed = Some(tool);
+        }
+        if self.tool_calls >= self.heap.limits.tool_calls {
+            let limit = self.heap.limits.tool_calls;
+            let message = format!("the program made more than its {limit} tool calls");
+            return Err(Error::new(ErrorKind::ToolCallLimit, message));
+        }
+        Ok(())
     }
 
     /// Measures what is about to leave the machine beside what waits already.

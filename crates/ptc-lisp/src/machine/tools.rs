@@ -17,9 +17,14 @@ pub fn request(heap: &mut Heap, tool: Name, args: &mut [Value]) -> Res<ToolReque
         && let Some(bytes) = extent_of_object(&body.table, heap)
     {
         heap.work(body.table.len())?;
-        return Ok(ToolRequest { tool, args: std::mem::take(&mut args[0]), bytes: Some(bytes) });
+        return Ok(ToolRequest {
+            tool,
+            args: std::mem::take(&mut args[0]),
+            bytes: Some(bytes),
+            discovery: false,
+        });
     }
-    Ok(ToolRequest { tool, args: arguments(heap, tool, args)?, bytes: None })
+    Ok(ToolRequest { tool, args: arguments(heap, tool, args)?, bytes: None, discovery: false })
 }
 
 fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {

@@ -1,0 +1,315 @@
+//! Finding out what there is: `doc`, `apropos`, `dir` and their relatives, all derived from the
+//! declarations of builtins and from the text of definitions. What is not known here is asked of the host, if
+//! it offers discovery: such a question leaves the machine like a tool call, but counts as none.
+
+mod options;
+
+use super::registry::{Entry, registry};
+use super::{Builtin, Run, args, native, vars};
+use crate::error::{Error, ErrorKind};
+use crate::heap::Heap;
+use crate::machine::DISCOVER;
+use crate::names::Name;
+use crate::signal::{Res, Signal, ToolRequest};
+use crate::value::Value;
+use options::{Page, Search};
+
+pub(super) static TABLE: &[Builtin] = &[
+    native(
+        "ptc/doc",
+        "[name]",
+        doc,
+        "What a function does, as text; its name needs no quote.",
+        &[("(subs (doc clojure.string/join) 0 19)", "\"clojure.string/join\"")],
+    ),
+    native(
+        "ptc/source",
+        "[name]",
+        source,
+        "Prints the source of a function: of the program's own, or of the core library.",
+        &[
+            ("(source inc)", "nil"),
+            ("(do (defn f [x] x) (with-out-str (source f)))", "\"(defn f [x] x)\\n\""),
+        ],
+    ),
+    native(
+        "ptc/dir",
+        "[ns] [ns options]",
+        dir,
+        "The functions of a namespace with a line each; {:limit n :offset n} shows another part.",
+        &[("(count (dir clojure.set))", "12"), ("(count (dir 'clojure.set {:offset 10}))", "2")],
+    ),
+    native(
+        "ptc/ns-publics",
+        "[ns]",
+        ns_publics,
+        "The names of a namespace with what is known about each.",
+        &[("(contains? (ns-publics 'clojure.set) 'union)", "true")],
+    ),
+    native(
+        "clojure.core/all-ns",
+        "[]",
+        all_ns,
+        "The names of all namespaces.",
+        &[("(contains? (set (all-ns)) \"clojure.string\")", "true")],
+    ),
+    native(
+        "clojure.core/ns-name",
+        "[ns]",
+        ns_name,
+        "The name of a namespace.",
+        &[("(ns-name 'clojure.set)", "\"clojure.set\"")],
+    ),
+    native("prim/servers", "[]", servers, "The upstream servers, as the host tells.", &[]),
+    native("prim/apropos-asked", "[text options]", apropos_asked, "What the host finds, or nil.", &[]),
+    native("prim/apropos", "[text options found]", apropos, "All that was found, best first.", &[]),
+];
+
+/// Namespaces that hold nothing a program can call.
+fn is_hidden(ns: &str) -> bool {
+    matches!(ns, "prim" | "ptc.impl")
+}
+
+fn visible() -> impl Iterator<Item = &'static Entry> {
+    registry().iter().map(|(_, entry)| entry).filter(|entry| !is_hidden(entry.ns))
+}
+
+/// The text of a reference: a string, symbol, keyword, type or builtin.
+fn reference(heap: &Heap, args: &[Value]) -> Res<String> {
+    Ok(match &args[0] {
+        Value::Str(text) => text.as_str().to_owned(),
+        Value::Sym(name) | Value::Kw(name) | Value::Type(name) | Value::Var(name) => {
+            heap.names.text(*name).to_owned()
+        }
+        Value::Builtin(id) => registry().get(*id).name.to_owned(),
+        _ => return args::fail(args, 0, "a name"),
+    })
+}
+
+fn find(name: &str) -> Option<&'static Entry> {
+    let id = registry().qualified(name).or_else(|| registry().unqualified(name)).or_else(|| {
+        let (ns, local) = crate::names::split_name(name);
+        registry().qualified(&format!("{}/{local}", crate::analyze::namespace_name(ns?)))
+    })?;
+    Some(registry().get(id)).filter(|entry| !is_hidden(entry.ns))
+}
+
+/// The definition of the program that a name means.
+fn own(heap: &Heap, name: &str) -> Option<Name> {
+    let name = name.strip_prefix("user/").unwrap_or(name);
+    heap.names.find(name).filter(|name| heap.globals.find(*name).is_some())
+}
+
+/// Asks the host. Without a host that answers, what is wanted is unknown.
+fn ask<T>(heap: &mut Heap, fields: &[(&str, Value)], unknown: &str) -> Res<T> {
+    if !heap.discovery {
+        let message = format!("{unknown}, and discovery of anything else needs a configured backend");
+        let hint = format!("namespaces: {}", namespaces().join(", "));
+        return Err(Error::new(ErrorKind::Runtime, message).hint(hint).into());
+    }
+    heap.allocated(96 + fields.len() * 2 * size_of::<Value>());
+    let fields = fields.iter().map(|(name, value)| (Value::str(name), value.clone()));
+    let request = ToolRequest {
+        tool: heap.intern(DISCOVER),
+        args: Value::map_of(fields),
+        bytes: None,
+        discovery: true,
+    };
+    Err(Signal::Tool(request).into())
+}
+
+fn servers(heap: &mut Heap, _: &mut [Value]) -> Res {
+    ask(heap, &[("op", Value::str("servers"))], "no upstream servers are known")
+}
+
+fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let name = reference(heap, args)?;
+    let text = match (own(heap, &name), find(&name)) {
+        (Some(own), _) => describe_own(heap, own)?,
+        (None, Some(entry)) => describe(entry),
+        _ if crate::analyze::is_special(&name) => format!("{name}\n  A special form of the language."),
+        _ => {
+            let fields = [("op", Value::str("doc")), ("ref", Value::str(&name))];
+            return ask(heap, &fields, &format!("no documentation for {name}"));
+        }
+    };
+    heap.allocated(text.len());
+    Ok(Value::string(text))
+}
+
+/// The metadata of what a symbol or text names. Most of them name nothing.
+pub(super) fn meta(heap: &mut Heap, name: &str) -> Res {
+    match find(name) {
+        Some(entry) => Ok(about(heap, entry)),
+        None if heap.discovery && crate::names::split_name(name).0.is_some() => {
+            ask(heap, &[("op", Value::str("meta")), ("ref", Value::str(name))], name)
+        }
+        None => Ok(Value::Nil),
+    }
+}
+
+/// What is known about a builtin.
+fn about(heap: &mut Heap, entry: &Entry) -> Value {
+    let kind = match entry.run {
+        Run::Const(_) => "constant",
+        _ => "function",
+    };
+    let pairs = [
+        ("kind", kind),
+        ("source", "local"),
+        ("namespace", entry.ns),
+        ("name", entry.local),
+        ("ref", entry.name),
+        ("doc", entry.doc()),
+        ("arglists", entry.params()),
+    ];
+    heap.allocated(96 + pairs.len() * 2 * size_of::<Value>());
+    Value::map_of(pairs.map(|(key, value)| (heap.keyword(key), Value::str(value))))
+}
+
+/// The documentation of a definition of the program.
+fn describe_own(heap: &mut Heap, name: Name) -> Res<String> {
+    let mut text = heap.names.text(name).to_owned();
+    let Value::Map(meta) = vars::meta(heap, name)? else { return Ok(text) };
+    for key in ["arglists", "doc"] {
+        match meta.table.get(&heap.keyword(key)) {
+            None | Some(Value::Nil) => {}
+            Some(Value::Seq(lists)) => {
+                let lists: Vec<String> =
+                    lists.as_slice().iter().map(|list| heap.readable(list)).collect::<Res<_>>()?;
+                text.push_str(&format!("\n  {}", lists.join(" ")));
+            }
+            Some(other) => text.push_str(&format!("\n  {}", heap.display(other)?)),
+        }
+    }
+    Ok(text)
+}
+
+/// The documentation of a builtin as people read it.
+pub fn describe(entry: &Entry) -> String {
+    let mut text = format!("{}\n  {}\n  {}", entry.name, entry.params(), entry.doc());
+    for (source, value) in entry.examples() {
+        text.push_str(&format!("\n  {source} ;=> {value}"));
+    }
+    text
+}
+
+fn source(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let name = reference(heap, args)?;
+    let own =
+        own(heap, &name).and_then(|own| heap.globals.origin(own)).map(|origin| origin.text().to_owned());
+    let text = match (own, find(&name)) {
+        (Some(text), _) => text,
+        (None, Some(entry)) => match entry.run {
+            Run::Core(place) => crate::core::source_text(place).to_owned(),
+            Run::Native(_) => {
+                format!("{name} is native: it has no source in the language.\n{}", describe(entry))
+            }
+            Run::Const(_) => format!("{name} is a constant.\n{}", describe(entry)),
+        },
+        _ if crate::analyze::is_special(&name) => format!("{name} is a special form of the language."),
+        _ => format!("no source available for {name}"),
+    };
+    heap.print(&text)?;
+    heap.print("\n")?;
+    Ok(Value::Nil)
+}
+
+/// The question for the host, if there is one to ask; the host's answer is the result.
+fn apropos_asked(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let search = Search::read(heap, args)?;
+    if !heap.discovery {
+        return Ok(Value::Nil);
+    }
+    let fields = [
+        ("op", Value::str("apropos")),
+        ("query", Value::str(&search.text)),
+        ("limit", Value::Int(search.limit as i64)),
+        ("load", Value::Bool(search.load)),
+    ];
+    ask(heap, &fields, "")
+}
+
+fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let search = Search::read(heap, args)?;
+    let mut lines: Vec<Value> = match &args[2] {
+        Value::Vec(found) => found.items.iter().take(search.limit).cloned().collect(),
+        _ => Vec::new(),
+    };
+    heap.work(registry().iter().count())?;
+    let mut found: Vec<(u32, &Entry)> = visible()
+        .map(|entry| (search.query.score(&[entry.local], &[entry.doc()]), entry))
+        .filter(|(score, _)| *score > 0)
+        .collect();
+    found.sort_by_key(|(score, entry)| (std::cmp::Reverse(*score), entry.local, entry.ns));
+    found.dedup_by_key(|(_, entry)| entry.local);
+    let local =
+        found.iter().map(|(_, entry)| Value::string(format!("local: {} - {}", entry.local, entry.doc())));
+    lines.extend(local);
+    lines.truncate(search.limit);
+    heap.allocated(lines.len() * 96);
+    Ok(Value::vector(lines))
+}
+
+fn namespaces() -> Vec<&'static str> {
+    let mut all: Vec<&str> = visible().map(|entry| entry.ns).filter(|ns| !ns.is_empty()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The full name of a namespace of the library, `str` for `clojure.string` and so on.
+fn local_namespace(name: &str) -> Option<String> {
+    let full = crate::analyze::namespace_name(name);
+    namespaces().contains(&full.as_str()).then_some(full)
+}
+
+/// The namespace that is meant; there must be one.
+fn namespace(heap: &Heap, args: &[Value]) -> Res<String> {
+    let name = reference(heap, args)?;
+    local_namespace(&name).ok_or_else(|| {
+        Error::new(ErrorKind::Runtime, format!("unknown namespace {name}"))
+            .hint(format!("namespaces: {}", namespaces().join(", ")))
+            .into()
+    })
+}
+
+fn members(ns: &str) -> Vec<&'static Entry> {
+    let mut members: Vec<&Entry> = visible().filter(|entry| entry.ns == ns).collect();
+    members.sort_by_key(|entry| entry.local);
+    members
+}
+
+fn dir(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let name = reference(heap, args)?;
+    let page = Page::read(heap, args)?;
+    let Some(ns) = local_namespace(&name) else {
+        let fields = [
+            ("op", Value::str("dir")),
+            ("ref", Value::str(&name)),
+            ("limit", Value::Int(page.limit as i64)),
+            ("offset", Value::Int(i64::try_from(page.offset).unwrap_or(i64::MAX))),
+        ];
+        return ask(heap, &fields, &format!("unknown namespace {name}"));
+    };
+    let line = |entry: &Entry| Value::string(format!("{} - {}", entry.local, entry.doc()));
+    Ok(Value::vector(page.of(members(&ns)).map(line).collect()))
+}
+
+fn ns_publics(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let ns = namespace(heap, args)?;
+    let mut pairs = Vec::new();
+    for entry in members(&ns) {
+        heap.work(1)?;
+        pairs.push((Value::Sym(heap.intern(entry.local)), about(heap, entry)));
+    }
+    Ok(Value::map_of(pairs))
+}
+
+fn all_ns(_: &mut Heap, _: &mut [Value]) -> Res {
+    Ok(Value::vector(namespaces().into_iter().map(Value::str).collect()))
+}
+
+fn ns_name(heap: &mut Heap, args: &mut [Value]) -> Res {
+    namespace(heap, args).map(Value::string)
+}

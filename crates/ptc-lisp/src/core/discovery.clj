@@ -1,0 +1,9 @@
+;; Searching: what the host finds stands between what preludes have and what the library has.
+
+(ns ptc)
+
+(defn apropos
+  "Functions and tools whose name or documentation has the words, best first; {:limit n} asks for more than 8."
+  {:examples [["(vector? (apropos \"map\"))" "true"] ["(apropos \"zzzz\")" "[]"]]}
+  ([text] (apropos text nil))
+  ([text options] (prim/apropos text options (prim/apropos-asked text options))))
