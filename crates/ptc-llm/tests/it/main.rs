@@ -1,0 +1,8 @@
+//! Models, driven as agents drive them: offline ones, and those of providers against a server of our own.
+
+mod anthropic;
+mod failures;
+mod genai;
+mod offline;
+mod openai;
+mod server;
