@@ -4,6 +4,11 @@ use std::fmt::Write;
 
 use ptc_agent::{OPTIONS, REASONS};
 
+/// The JSON Schema of files of agents, for editors.
+pub fn schema() -> String {
+    format!("{:#}\n", ptc_runner::agent_schema())
+}
+
 /// One table of options, one of reasons.
 pub fn page() -> String {
     let mut out = String::from(

@@ -33,8 +33,8 @@ mod tool;
 pub mod typed;
 
 pub use agent::{
-    Agent, Backoff, BuildError, Builder, Completion, MemoryStrategy, Mode, OPTIONS, OptionInfo, Options,
-    Profile, PromptLimit, Retry, Transport,
+    Agent, Backoff, BuildError, Builder, Completion, Kind, MemoryStrategy, Mode, OPTIONS, OptionInfo,
+    Options, Profile, PromptLimit, Retry, Transport,
 };
 pub use chunk::{Chunk, ChunkError, Chunker};
 pub use compact::{Compaction, CompactionError, CompactionReason, CompactionStats, TokenCounter};

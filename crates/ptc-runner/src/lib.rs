@@ -45,7 +45,7 @@ pub use blocking::run_blocking;
 pub use chat::Chat;
 pub use compose::{compile, delegate, execute, run_all, then};
 pub use drive::{Checkpoint, Subscriber, Surroundings};
-pub use file::{FileError, parse_agent, read_agent};
+pub use file::{AgentFile, FileError, Place, agent_schema, model_beside, parse_agent, read_agent};
 pub use ptc_agent::typed::tool;
 pub use ptc_agent::*;
 

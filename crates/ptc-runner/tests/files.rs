@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ptc_runner::model::{Llm, Request};
-use ptc_runner::{RunOptions, Step, parse_agent, read_agent, run};
+use ptc_runner::{AgentFile, RunOptions, Step, parse_agent, read_agent, run};
 use serde_json::json;
 
 fn folder() -> PathBuf {
@@ -60,22 +60,98 @@ async fn files_name_other_agents_and_questions() {
 
 #[test]
 fn wrong_files_say_where_and_what() {
-    for (text, parts) in [
-        ("prompt = 1\n", ["agent.toml", "`prompt`", "must be a string"]),
-        ("prompt = \"x\"\nmax_turn = 3\n", ["`max_turn`", "no such option", "max_turns"]),
-        ("prompt = \"x\"\nmax_turns = 0\n", ["agent.toml", "`max_turns`", "positive"]),
-        ("prompt = \"x\nmax_turns", ["agent.toml", "line 2", "expected `=`"]),
-        ("prompt = \"x\"\n[tools.a]\ncommand = []\n", ["tool `a`", "command", "name a program"]),
-        ("prompt = \"x\"\n[tools.a]\nsignature = \":int\"\n", ["tool `a`", "exactly one of", "command"]),
-        ("prompt = \"x\"\n[tools.a]\ncomand = [\"x\"]\n", ["tool `a`", "unknown field", "comand"]),
-        ("prompt = \"x\"\n[tools.a]\nagent = \"gone.toml\"\n", ["tool `a`", "cannot read", "gone.toml"]),
-        ("prompt = \"x\"\n[tools.return]\nself = true\n", ["`tools`", "return", "name of the system"]),
-        ("{\"prompt\": \"x\",}", ["agent.toml", "line 1", "trailing comma"]),
-        ("prompt = \"{{a}}\"\nsignature = \"(b :int) -> :int\"\n", ["`prompt`", "{{a}}", "parameters"]),
+    for (text, place, parts) in [
+        ("prompt = 1\n", ":1:1: `prompt`", ["must be a string", "prompt = 1"]),
+        (
+            "prompt = \"x\"\nmax_turn = 3\n",
+            ":2:1: `max_turn`",
+            ["no such option", "did you mean `max_turns`?"],
+        ),
+        ("prompt = \"x\"\ncolour = 3\n", ":2:1: `colour`", ["there are prompt, signature,", "^^^^^^"]),
+        ("prompt = \"x\"\nmax_turns = 0\n", ":2:1: `max_turns`", ["positive", "max_turns = 0"]),
+        ("prompt = \"x\nmax_turns", ":1:", ["no TOML", "^"]),
+        ("prompt = \"x\"\nprompt = \"y\"\n", ":2:1", ["no TOML: duplicate key", "^^^^^^"]),
+        ("prompt = \"x\"\nllm = \"y\"\n", ":2:1: `llm`", ["is called `model`", "llm = "]),
+        ("prompt = \"x\"\nmodel = 3\n", ":2:1: `model`", ["a text in quotes, not 3", "^^^^^"]),
+        ("prompt = \"x\"\nprofile = \"old\"\n", ":2:1: `profile`", ["one of current, draft", "old"]),
+        ("prompt = \"x\"\npreludes = \"a\"\n", ":2:1: `preludes`", ["a list of texts", "^"]),
+        (
+            "prompt = \"x\"\n[limits]\nfule = 3\n",
+            ":3:1: `limits.fule`",
+            ["no such limit", "did you mean `fuel`?"],
+        ),
+        (
+            "prompt = \"x\"\n[limits]\nfuel = \"a\"\n",
+            ":3:1: `limits.fuel`",
+            ["positive integer", "fuel = \"a\""],
+        ),
+        ("prompt = \"x\"\nfuel = 1\n[limits]\nfuel = 3\n", ":4:1: `limits.fuel`", ["twice", "leave one out"]),
+        (
+            "prompt = \"x\"\n[tools.a]\ncommand = []\n",
+            ":3:1: `tools.a.command`",
+            ["must name a program", "^^^^^^^"],
+        ),
+        (
+            "prompt = \"x\"\n[tools.a]\nsignature = \":int\"\n",
+            ":2:8: `tools.a`",
+            ["exactly one of", "command"],
+        ),
+        (
+            "prompt = \"x\"\n[tools.a]\ncomand = [\"x\"]\n",
+            ":3:1: `tools.a.comand`",
+            ["did you mean `command`?", "^^^^^^"],
+        ),
+        (
+            "prompt = \"x\"\n[tools.a]\nagent = \"gone.toml\"\n",
+            ":3:1: `tools.a.agent`",
+            ["no file", "gone.toml"],
+        ),
+        (
+            "prompt = \"x\"\n[tools.a]\nsignature = \"(x :strnig)\"\ncommand = [\"x\"]\n",
+            ":3:1: `tools.a.signature`",
+            ["strnig", "^^^^^^^^^"],
+        ),
+        ("prompt = \"x\"\n[tools.return]\nself = true\n", ":2:2: `tools`", ["return", "name of the system"]),
+        ("{\"prompt\": \"x\",}", ":1:16", ["no JSON: trailing comma", "^"]),
+        ("{\"prompt\": \"x\",\n \"fuel\": -1}", ":2:2: `fuel`", ["positive integer", "^^^^^^"]),
+        (
+            "{\"prompt\": \"x\",\n \"tools\": {\"a\": {\"effect\": \"none\"}}}",
+            ":2:19: `tools.a.effect`",
+            ["one of read", "^"],
+        ),
+        ("prompt = \"{{a}}\"\nsignature = \"(b :int) -> :int\"\n", ":1:1: `prompt`", ["{{a}}", "parameters"]),
+        ("signature = \"(b :int) -> :int\"\n", ": `prompt`", ["is required", "say what"]),
     ] {
         let error = parse_agent(Path::new("agent.toml"), text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("agent.toml{place}")), "{place}\n---\n{error}");
         for part in parts {
             assert!(error.contains(part), "{part}\n---\n{error}");
         }
     }
+}
+
+#[test]
+fn files_beside_the_file_are_found_from_there() {
+    let text =
+        "prompt = \"x\"\nmodel = \"script:replies.jsonl\"\npreludes = [\"a.clj\"]\nupstreams = \"u.json\"\n";
+    let file = AgentFile::parse(Path::new("some/where/agent.toml"), text).unwrap();
+    assert_eq!(file.model.as_deref(), Some("script:some/where/replies.jsonl"));
+    assert_eq!(file.preludes, [Path::new("some/where/a.clj")]);
+    assert_eq!(file.upstreams.as_deref(), Some(Path::new("some/where/u.json")));
+    assert_eq!(
+        file.build().unwrap().options().llm.as_ref().map(Llm::label),
+        Some("script:some/where/replies.jsonl")
+    );
+    let parent = AgentFile::read(&folder().join("parent.toml")).unwrap();
+    assert_eq!(parent.tool_models.iter().collect::<Vec<_>>(), ["small"]);
+}
+
+#[test]
+fn options_from_outside_go_before_the_file() {
+    let file =
+        AgentFile::parse(Path::new("agent.toml"), "prompt = \"x\"\n[limits]\nmax_turns = 2\n").unwrap();
+    assert_eq!(file.clone().set("max_turns", &json!(7)).unwrap().build().unwrap().options().max_turns, 7);
+    assert_eq!(file.clone().set("max_turns", &json!("x")).unwrap_err().option, "max_turns");
+    let error = file.set("signature", &json!("(x")).unwrap().build().unwrap_err();
+    assert_eq!((error.place, error.field.as_deref()), (None, Some("signature")));
 }

@@ -1,6 +1,8 @@
 //! The `ptc` command: arguments, terminal and wiring. The work is done in the library crates.
 
+mod agents;
 mod commands;
+mod exit;
 mod report;
 mod stubs;
 mod terminal;
@@ -14,7 +16,7 @@ use clap::Parser;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Run, check and explore PTC-Lisp programs.
+/// Run agents that write programs; run, check and explore PTC-Lisp.
 #[derive(Debug, Parser)]
 #[command(name = "ptc", version, about, after_help = AFTER_HELP, arg_required_else_help = true)]
 struct Cli {
@@ -24,6 +26,7 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Examples:
+  ptc init mission && ptc run mission/agent.toml --input mission/input.json
   ptc eval -e '(reduce + (range 10))'
   ptc eval report.clj --data orders=@orders.json
   ptc repl
@@ -41,7 +44,7 @@ fn main() -> ExitCode {
     outcome
         .unwrap_or_else(|message| {
             eprintln!("ptc: {message}");
-            commands::Outcome::Usage
+            exit::Outcome::Usage
         })
         .into()
 }

@@ -5,7 +5,7 @@ use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::{Error, ErrorKind, Position};
 use serde_json::{Map, Value, json};
 
-use crate::commands::Outcome;
+use crate::exit::Outcome;
 
 /// What a program gave: `{"ok": true, "value", "json"}` or `{"ok": false, "error"}`, with what it
 /// printed, the signal that ended it, and its tool calls when it had tools.

@@ -79,6 +79,20 @@ pub struct Input {
     file: Option<String>,
 }
 
+impl Input {
+    /// Its name and value.
+    pub fn json(&self) -> anyhow::Result<(&str, Value)> {
+        let value = serde_json::from_str(&self.text).map_err(|error| match &self.file {
+            Some(path) => anyhow!("--data: {path} is not JSON: {error}"),
+            None => {
+                let text = shorten(&self.text);
+                anyhow!("--data: `{text}` is not JSON: {error}; quote text like '\"this\"'")
+            }
+        })?;
+        Ok((&self.name, value))
+    }
+}
+
 /// `name=JSON` or `name=@file.json`.
 pub fn input(text: &str) -> Result<Input, String> {
     let Some((name, value)) = text.split_once('=') else {

@@ -7,6 +7,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+#[path = "cli/agents.rs"]
+mod agents;
+
 /// What a run of the command gave.
 struct Ran {
     code: i32,
@@ -645,6 +648,7 @@ mod pages {
         let page =
             fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md")).expect("the page");
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder");
         let binary = PathBuf::from(env!("CARGO_BIN_EXE_ptc"));
         let path = format!("{}:/usr/bin:/bin", binary.parent().expect("a folder").display());

@@ -61,6 +61,11 @@ impl Builder {
         self
     }
 
+    /// The first thing that was wrong so far; whether options fit together shows when the agent is built.
+    pub fn check(&self) -> Result<(), BuildError> {
+        self.wrong.clone().map_or(Ok(()), Err)
+    }
+
     /// Sets several options by name.
     pub fn set_all<'o>(self, options: impl IntoIterator<Item = (&'o str, &'o Json)>) -> Self {
         options.into_iter().fold(self, |builder, (name, value)| builder.set(name, value))

@@ -3,6 +3,7 @@
 mod builder;
 mod check;
 mod error;
+mod kind;
 mod named;
 mod options;
 mod retry;
@@ -14,6 +15,7 @@ use ptc_signature::{Signature, Template, Type};
 
 pub use builder::Builder;
 pub use error::BuildError;
+pub use kind::Kind;
 pub use named::{OPTIONS, OptionInfo};
 pub use options::{Completion, MemoryStrategy, Options, Profile, PromptLimit, Transport};
 pub use retry::{Backoff, Retry};

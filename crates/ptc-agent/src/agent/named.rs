@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::error::BuildError;
+use super::kind::Kind;
 use super::options::Options;
 use crate::compact::Compaction;
 use crate::journal::plan_from_json;
@@ -18,6 +19,8 @@ pub struct OptionInfo {
     pub name: &'static str,
     /// What it takes, in words.
     pub takes: &'static str,
+    /// The same for editors.
+    pub kind: Kind,
     /// What it is unless set.
     pub default: &'static str,
     /// What it is for.
@@ -27,123 +30,123 @@ pub struct OptionInfo {
 }
 
 macro_rules! options {
-    ($($name:literal, $takes:literal, $default:literal, $doc:literal, $set:expr;)*) => {
+    ($($name:literal, $takes:literal, $kind:expr, $default:literal, $doc:literal, $set:expr;)*) => {
         /// All options that can be set by name, in the order of documentation.
         pub static OPTIONS: &[OptionInfo] = &[
-            $(OptionInfo { name: $name, takes: $takes, default: $default, doc: $doc, set: $set },)*
+            $(OptionInfo { name: $name, takes: $takes, kind: $kind, default: $default, doc: $doc, set: $set },)*
         ];
     };
 }
 
 options! {
-    "prompt", "text with {{placeholders}}", "required", "The mission.",
+    "prompt", "text with {{placeholders}}", Kind::Text, "required", "The mission.",
         |o, v| into(&mut o.prompt, text(v));
-    "signature", "a signature", "none: any answer", "What the agent takes and gives.",
+    "signature", "a signature", Kind::Text, "none: any answer", "What the agent takes and gives.",
         |o, v| into(&mut o.signature, text(v).map(Some));
-    "output", "ptc_lisp or text", "ptc_lisp", "Whether the model answers with programs or with text.",
+    "output", "ptc_lisp or text", Kind::Choice(&["ptc_lisp", "text"]), "ptc_lisp", "Whether the model answers with programs or with text.",
         |o, v| into(&mut o.output, read(v, "must be ptc_lisp or text"));
-    "ptc_transport", "content or tool_call", "content; none for text",
+    "ptc_transport", "content or tool_call", Kind::Choice(&["content", "tool_call"]), "content; none for text",
         "How programs come: in the reply, or as the argument of `lisp_eval`. With text output, tool_call is combined mode.",
         |o, v| into(&mut o.ptc_transport, read(v, "must be content or tool_call").map(Some));
-    "ptc_reference", "compact", "compact", "The reference card of combined mode.",
+    "ptc_reference", "compact", Kind::Choice(&["compact"]), "compact", "The reference card of combined mode.",
         |_, v| reference(v);
-    "llm", "a name of the registry", "that of the run", "The model.",
+    "llm", "a name of the registry", Kind::Text, "that of the run", "The model.",
         |o, v| into(&mut o.llm, text(v).map(|name| Some(Llm::named(name))));
-    "llm_retry", "{max_attempts, backoff, base_delay, retryable_errors}", "one attempt",
+    "llm_retry", "{max_attempts, backoff, base_delay, retryable_errors}", Kind::Map, "one attempt",
         "When a model that could not be reached is asked again.",
         |o, v| into(&mut o.llm_retry, map(v, "must be a map with max_attempts, backoff, base_delay, retryable_errors").map(Some));
-    "llm_opts", "a map", "none", "Options for the provider, handed on as they are.",
+    "llm_opts", "a map", Kind::Map, "none", "Options for the provider, handed on as they are.",
         |o, v| into(&mut o.llm_opts, object(v));
-    "max_turns", "positive integer", "5", "Turns of work.",
+    "max_turns", "positive integer", Kind::Positive, "5", "Turns of work.",
         |o, v| into(&mut o.max_turns, positive(v));
-    "retry_turns", "integer from 0", "0", "More turns to correct an answer that breaks the signature.",
+    "retry_turns", "integer from 0", Kind::Natural, "0", "More turns to correct an answer that breaks the signature.",
         |o, v| into(&mut o.retry_turns, natural(v));
-    "max_tool_calls", "positive integer or null", "no limit",
+    "max_tool_calls", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "no limit",
         "Tool calls of one program, or of the whole run in text mode.",
         |o, v| into(&mut o.max_tool_calls, optional(v, positive));
-    "max_consecutive_failures", "positive integer or null", "no limit", "Failing turns in a row that end the run.",
+    "max_consecutive_failures", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "no limit", "Failing turns in a row that end the run.",
         |o, v| into(&mut o.max_consecutive_failures, optional(v, positive));
-    "completion_mode", "implicit or explicit", "implicit", "Whether the last value may stand in for `(return …)`.",
+    "completion_mode", "implicit or explicit", Kind::Choice(&["implicit", "explicit"]), "implicit", "Whether the last value may stand in for `(return …)`.",
         |o, v| into(&mut o.completion_mode, read(v, "must be implicit or explicit"));
-    "timeout", "milliseconds", "5000", "Time of one program, tools included.",
+    "timeout", "milliseconds", Kind::Positive, "5000", "Time of one program, tools included.",
         |o, v| match v {
             Json::Null => Err("must not be null: a program always has a limit of time".to_owned()),
             _ => into(&mut o.timeout_ms, positive(v)),
         };
-    "mission_timeout", "milliseconds or null", "none (draft: 60000)", "Time of the whole run.",
+    "mission_timeout", "milliseconds or null", Kind::Either(&[Kind::Positive, Kind::Null]), "none (draft: 60000)", "Time of the whole run.",
         |o, v| into(&mut o.mission_timeout_ms, optional(v, positive));
-    "max_heap", "words of 8 bytes or null", "64 MB", "Memory of a program.",
+    "max_heap", "words of 8 bytes or null", Kind::Either(&[Kind::Positive, Kind::Null]), "64 MB", "Memory of a program.",
         |o, v| into(&mut o.max_heap, optional(v, positive).map(|words: Option<usize>| words.map(|n| n.saturating_mul(8))));
-    "fuel", "positive integer or null", "100 million", "Work of a program.",
+    "fuel", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "100 million", "Work of a program.",
         |o, v| into(&mut o.fuel, optional(v, positive));
-    "memory_limit", "bytes or null", "1048576", "Size of all definitions that turns leave behind.",
+    "memory_limit", "bytes or null", Kind::Either(&[Kind::Positive, Kind::Null]), "1048576", "Size of all definitions that turns leave behind.",
         |o, v| into(&mut o.memory_limit, optional(v, positive));
-    "memory_strategy", "strict or rollback", "strict", "Whether definitions beyond the limit end the run or are taken back.",
+    "memory_strategy", "strict or rollback", Kind::Choice(&["strict", "rollback"]), "strict", "Whether definitions beyond the limit end the run or are taken back.",
         |o, v| into(&mut o.memory_strategy, read(v, "must be strict or rollback"));
-    "pmap_timeout", "milliseconds", "5000", "Time of one parallel branch.",
+    "pmap_timeout", "milliseconds", Kind::Positive, "5000", "Time of one parallel branch.",
         |o, v| into(&mut o.pmap_timeout_ms, positive(v));
-    "pmap_max_concurrency", "positive integer or null", "16", "Tool calls of one program at once.",
+    "pmap_max_concurrency", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "16", "Tool calls of one program at once.",
         |o, v| into(&mut o.pmap_max_concurrency, optional(v, positive));
-    "max_depth", "positive integer", "3", "Levels of agents that call agents.",
+    "max_depth", "positive integer", Kind::Positive, "3", "Levels of agents that call agents.",
         |o, v| into(&mut o.max_depth, positive(v));
-    "turn_budget", "positive integer", "20", "Turns that all agents of the run share.",
+    "turn_budget", "positive integer", Kind::Positive, "20", "Turns that all agents of the run share.",
         |o, v| into(&mut o.turn_budget, positive(v));
-    "tool_call_budget", "positive integer or null", "none", "Tool calls that all agents of the run share.",
+    "tool_call_budget", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "none", "Tool calls that all agents of the run share.",
         |o, v| into(&mut o.tool_call_budget, optional(v, positive));
-    "fuel_budget", "positive integer or null", "none", "Work of programs that all agents of the run share.",
+    "fuel_budget", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "none", "Work of programs that all agents of the run share.",
         |o, v| into(&mut o.fuel_budget, optional(v, positive));
-    "token_limit", "positive integer or null", "none", "Tokens that all agents of the run share.",
+    "token_limit", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "none", "Tokens that all agents of the run share.",
         |o, v| into(&mut o.token_limit, optional(v, positive));
-    "max_cost_usd", "positive number or null", "none", "Dollars that all agents of the run share.",
+    "max_cost_usd", "positive number or null", Kind::Either(&[Kind::Amount, Kind::Null]), "none", "Dollars that all agents of the run share.",
         |o, v| into(&mut o.max_cost_usd, optional(v, dollars));
-    "name", "text", "none", "A name for traces.",
+    "name", "text", Kind::Text, "none", "A name for traces.",
         |o, v| into(&mut o.name, filled(v).map(Some));
-    "description", "text", "none", "What it does, for those who call it as a tool.",
+    "description", "text", Kind::Text, "none", "What it does, for those who call it as a tool.",
         |o, v| into(&mut o.description, filled(v).map(Some));
-    "field_descriptions", "map of texts", "none", "What fields of the answer mean.",
+    "field_descriptions", "map of texts", Kind::Texts, "none", "What fields of the answer mean.",
         |o, v| into(&mut o.field_descriptions, map(v, "must be a map from fields to texts"));
-    "context_descriptions", "map of texts", "none", "What inputs mean.",
+    "context_descriptions", "map of texts", Kind::Texts, "none", "What inputs mean.",
         |o, v| into(&mut o.context_descriptions, map(v, "must be a map from inputs to texts"));
-    "context_signature", "a signature", "none", "Types of the inputs, where the signature does not give them.",
+    "context_signature", "a signature", Kind::Text, "none", "Types of the inputs, where the signature does not give them.",
         |o, v| into(&mut o.context_signature, text(v).map(Some));
-    "signature_validation", "enabled, warn_only, disabled or strict", "enabled", "How strictly contracts hold.",
+    "signature_validation", "enabled, warn_only, disabled or strict", Kind::Choice(&["enabled", "warn_only", "disabled", "strict"]), "enabled", "How strictly contracts hold.",
         |o, v| into(&mut o.signature_validation, mode(v));
-    "schema", "JSON Schema", "from the signature", "The schema that text agents hand to the provider.",
+    "schema", "JSON Schema", Kind::Map, "from the signature", "The schema that text agents hand to the provider.",
         |o, v| into(&mut o.schema, object(v).map(Some));
-    "system_prompt", "text or {prefix, suffix, language_spec, output_format}", "the library's",
+    "system_prompt", "text or {prefix, suffix, language_spec, output_format}", Kind::Either(&[Kind::Text, Kind::Map]), "the library's",
         "Another system prompt, or parts of one.",
         |o, v| into(&mut o.system_prompt, system_prompt(v));
-    "prompt_limit", "{max_chars, list, string}", "none", "Limits of what prompts show.",
+    "prompt_limit", "{max_chars, list, string}", Kind::Map, "none", "Limits of what prompts show.",
         |o, v| into(&mut o.prompt_limit, map(v, "must be a map with max_chars, list or string"));
-    "format_options", "map", "see there", "Limits of what feedback shows.",
+    "format_options", "map", Kind::Map, "see there", "Limits of what feedback shows.",
         |o, v| format_options(o, v);
-    "float_precision", "integer from 0", "2", "Decimals of floats in answers.",
+    "float_precision", "integer from 0", Kind::Natural, "2", "Decimals of floats in answers.",
         |o, v| into(&mut o.float_precision, natural(v));
-    "thinking", "boolean", "false", "Whether the model may think aloud before the program.",
+    "thinking", "boolean", Kind::Flag, "false", "Whether the model may think aloud before the program.",
         |o, v| into(&mut o.thinking, boolean(v));
-    "compaction", "boolean or map", "false", "Shortens long conversations.",
+    "compaction", "boolean or map", Kind::Either(&[Kind::Flag, Kind::Map, Kind::Null]), "false", "Shortens long conversations.",
         |o, v| into(&mut o.compaction, Compaction::from_json(v).map_err(|error| error.to_string()));
-    "llm_query", "boolean", "false", "Grants `(tool/llm-query {:prompt …})`.",
+    "llm_query", "boolean", Kind::Flag, "false", "Grants `(tool/llm-query {:prompt …})`.",
         |o, v| into(&mut o.llm_query, boolean(v));
-    "builtin_tools", "list of names", "none", "Families of tools that the library brings along: grep.",
+    "builtin_tools", "list of names", Kind::List, "none", "Families of tools that the library brings along: grep.",
         |o, v| into(&mut o.builtin_tools, read(v, "must be a list of names"));
-    "plan", "list of texts or [id, text]", "none", "Steps to be done, shown with their progress.",
+    "plan", "list of texts or [id, text]", Kind::List, "none", "Steps to be done, shown with their progress.",
         |o, v| into(&mut o.plan, plan_from_json(v).map_err(|error| error.to_string()));
-    "journaling", "boolean", "false", "Shows finished tasks and teaches `task`.",
+    "journaling", "boolean", Kind::Flag, "false", "Shows finished tasks and teaches `task`.",
         |o, v| into(&mut o.journaling, boolean(v));
-    "firewall", "boolean", "true", "Hides fields that begin with an underscore from models.",
+    "firewall", "boolean", Kind::Flag, "true", "Hides fields that begin with an underscore from models.",
         |o, v| into(&mut o.firewall, boolean(v));
-    "expression_fallback", "boolean", "true (draft: false)", "Whether the last value may stand in for an answer.",
+    "expression_fallback", "boolean", Kind::Flag, "true (draft: false)", "Whether the last value may stand in for an answer.",
         |o, v| into(&mut o.expression_fallback, boolean(v));
-    "multiple_blocks", "reject or sequence", "reject (draft: sequence)", "What to do with several programs in a reply.",
+    "multiple_blocks", "reject or sequence", Kind::Choice(&["reject", "sequence"]), "reject (draft: sequence)", "What to do with several programs in a reply.",
         |o, v| into(&mut o.multiple_blocks, read(v, "must be reject or sequence"));
-    "on_missing", "keep or error", "keep (draft: error)", "What happens to a placeholder without a value.",
+    "on_missing", "keep or error", Kind::Choice(&["keep", "error"]), "keep (draft: error)", "What happens to a placeholder without a value.",
         |o, v| into(&mut o.on_missing, on_missing(v));
-    "depth_inclusive", "boolean", "false (draft: true)", "Whether max_depth counts levels below the root.",
+    "depth_inclusive", "boolean", Kind::Flag, "false (draft: true)", "Whether max_depth counts levels below the root.",
         |o, v| into(&mut o.depth_inclusive, boolean(v));
-    "tool_errors_as_data", "boolean", "false (draft: true)", "Whether an error of a tool is a value, `[\"error\" text]`, in place of an exception.",
+    "tool_errors_as_data", "boolean", Kind::Flag, "false (draft: true)", "Whether an error of a tool is a value, `[\"error\" text]`, in place of an exception.",
         |o, v| into(&mut o.tool_errors_as_data, boolean(v));
-    "tool_cache_limit", "bytes or null", "none", "Results of tools that the cache keeps in all.",
+    "tool_cache_limit", "bytes or null", Kind::Either(&[Kind::Positive, Kind::Null]), "none", "Results of tools that the cache keeps in all.",
         |o, v| into(&mut o.tool_cache_limit, optional(v, positive));
 }
 

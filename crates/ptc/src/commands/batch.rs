@@ -12,8 +12,8 @@ use ptc_host::drive;
 use ptc_lisp::Error;
 use serde_json::{Map, Value, json};
 
-use super::Outcome;
 use super::eval::{Common, ignore_closed_pipe};
+use crate::exit::Outcome;
 use crate::{report, stubs};
 
 /// Answers every line of `input`.

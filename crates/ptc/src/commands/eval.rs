@@ -12,7 +12,8 @@ use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::{Error, Limits};
 use serde_json::{Value, json};
 
-use super::{Outcome, batch};
+use super::batch;
+use crate::exit::{Outcome, program_codes};
 use crate::{report, stubs, terminal, values};
 
 /// Run a program and print its value.
@@ -105,12 +106,9 @@ impl Common {
     }
 }
 
-const AFTER_HELP: &str = r#"Exit codes:
-  0  the program ran
-  1  the program failed, or ended with (fail …)
-  2  the command line or a file makes no sense
-  3  a limit stopped the program: fuel, memory, time, output, nesting, tool calls
-
+const AFTER_HELP: &str = concat!(
+    program_codes!(),
+    r#"
 Canned tools (--tools FILE):
   {"search": {"cases": [[{"q": "a"}, [1, 2]]], "default": []},
    "github/get_pr": {"default": {"$fail": {"reason": "timeout", "message": "no answer"}}}}
@@ -132,7 +130,8 @@ Examples:
   ptc eval report.clj --data orders=@orders.json --data 'region="north"' --stats
   echo '(count data/xs)' | ptc eval --data xs='[1, 2]' --json
   ptc eval --check plan.clj --tools tools.json
-  ptc eval --batch --fuel 5m --timeout 2s < programs.jsonl > answers.jsonl"#;
+  ptc eval --batch --fuel 5m --timeout 2s < programs.jsonl > answers.jsonl"#
+);
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {

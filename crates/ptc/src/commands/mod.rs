@@ -3,14 +3,23 @@
 mod batch;
 mod complete;
 mod eval;
+mod init;
 mod repl;
+mod run;
 mod signature;
+mod validate;
 
-use std::process::ExitCode;
+use crate::exit::Outcome;
 
 /// What `ptc` can do.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
+    /// Run an agent: a file, or a mission in words.
+    Run(run::Args),
+    /// Make a project with an agent that runs at once, without a key.
+    Init(init::Args),
+    /// Look at the file of an agent without asking a model.
+    Validate(validate::Args),
     /// Run a program, or many with --batch.
     Eval(eval::Args),
     /// Type programs and see their values.
@@ -23,6 +32,9 @@ impl Command {
     /// Runs the command. An error is one of usage: arguments or files that make no sense.
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
+            Command::Run(args) => run::run(args),
+            Command::Init(args) => init::run(args),
+            Command::Validate(args) => validate::run(args),
             Command::Eval(args) => eval::run(args),
             Command::Repl(args) => repl::run(args),
             Command::Signature(args) => match signature::run(args) {
@@ -30,24 +42,5 @@ impl Command {
                 false => Ok(Outcome::Failed),
             },
         }
-    }
-}
-
-/// How a command went, as its exit code says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All went well.
-    Done = 0,
-    /// The program failed.
-    Failed = 1,
-    /// The command was asked for something that makes no sense.
-    Usage = 2,
-    /// A limit stopped the program.
-    Limit = 3,
-}
-
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        ExitCode::from(outcome as u8)
     }
 }

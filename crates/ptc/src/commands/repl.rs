@@ -13,7 +13,8 @@ use rustyline::history::FileHistory;
 use rustyline::{ColorMode, CompletionType, Config, Editor};
 
 use super::eval::{Common, ignore_closed_pipe, stats_text};
-use super::{Outcome, complete, eval};
+use super::{complete, eval};
+use crate::exit::Outcome;
 use crate::{terminal, values};
 
 /// Type programs and see their values; definitions stay.

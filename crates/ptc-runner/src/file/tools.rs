@@ -1,0 +1,137 @@
+//! The tools of a file: commands, agents, questions, and the agent itself.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ptc_agent::model::Llm;
+use ptc_agent::{Effect, Expose, LlmTool, Preview, Tool};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+
+use super::{AgentFile, FileError, fields, folder, model_beside, of_kind};
+use crate::command;
+
+/// Files of agents may lead to other files this deep.
+const MAX_DEPTH: usize = 8;
+
+/// A tool of a file, its fields checked by the table.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    signature: Option<String>,
+    description: Option<String>,
+    command: Option<Vec<String>>,
+    agent: Option<String>,
+    prompt: Option<String>,
+    model: Option<String>,
+    #[serde(default)]
+    cache: bool,
+    max_cached_bytes: Option<usize>,
+    expose: Option<Expose>,
+    preview_rows: Option<usize>,
+    effect: Option<Effect>,
+    timeout: Option<u64>,
+}
+
+/// Gives an agent the tools of its file.
+pub(super) fn add(file: &mut AgentFile, tools: Map<String, Json>, depth: usize) -> Result<(), FileError> {
+    for (name, given) in tools {
+        let place = format!("tools.{name}");
+        let tool = tool(file, &name, &place, given, depth)?;
+        file.builder = file.builder.clone().tool(tool);
+    }
+    Ok(())
+}
+
+fn entry(file: &AgentFile, place: &str, given: Json) -> Result<Entry, FileError> {
+    let Json::Object(given) = given else {
+        return Err(file.wrong(place, "a tool is a table: write [tools.NAME] and its fields below"));
+    };
+    for (name, value) in &given {
+        let at = format!("{place}.{name}");
+        let Some(field) = fields::TOOL.iter().find(|field| field.name == name) else {
+            let known = fields::TOOL.iter().map(|field| field.name);
+            return Err(file.wrong(&at, fields::unknown(name, "field of a tool", known)));
+        };
+        of_kind(&file.document, &at, field.kind, value)?;
+    }
+    let bodies = fields::BODIES
+        .iter()
+        .filter(|body| given.get(**body).is_some_and(|value| value != &Json::Bool(false)));
+    if bodies.count() != 1 {
+        let message = format!("give it exactly one of {}", fields::BODIES.join(", "));
+        return Err(file.wrong(place, message));
+    }
+    serde_json::from_value(Json::Object(given)).map_err(|error| file.wrong(place, error.to_string()))
+}
+
+fn tool(file: &mut AgentFile, name: &str, place: &str, given: Json, depth: usize) -> Result<Tool, FileError> {
+    let entry = entry(file, place, given)?;
+    let folder = folder(&file.document.path);
+    let signature = |file: &AgentFile, error: &dyn std::fmt::Display| {
+        file.wrong(&format!("{place}.signature"), error.to_string())
+    };
+    let mut tool = if let Some(words) = entry.command {
+        file.commands.insert(name.to_owned(), words.clone());
+        command::tool(name, words, &folder)
+            .map_err(|message| file.wrong(&format!("{place}.command"), message))?
+    } else if let Some(other) = entry.agent {
+        agent(file, name, place, &folder.join(other), entry.description.is_some(), depth)?
+    } else if let Some(prompt) = entry.prompt {
+        let Some(answer) = entry.signature.as_deref() else {
+            return Err(file.wrong(place, "a question needs a signature for its answer"));
+        };
+        Tool::llm(name, LlmTool::new(prompt, answer).map_err(|error| signature(file, &error))?)
+    } else {
+        Tool::this(name)
+    };
+    if let Some(text) = entry.signature {
+        tool = tool.signature(&text).map_err(|error| signature(file, &error))?;
+    }
+    tool.description = entry.description.or(tool.description);
+    if let Some(model) = entry.model {
+        let model = model_beside(&folder, &model);
+        file.tool_models.insert(model.clone());
+        tool = tool.bound_llm(Llm::named(model));
+    }
+    tool.cache = entry.cache;
+    tool.max_cached_bytes = entry.max_cached_bytes;
+    tool.expose = entry.expose;
+    tool.timeout_ms = entry.timeout;
+    tool.effect = entry.effect.unwrap_or_default();
+    tool.native_result = entry.preview_rows.map(|limit| Preview::Rows { limit });
+    Ok(tool)
+}
+
+/// An agent of another file. What is wrong there is told as of there.
+fn agent(
+    file: &mut AgentFile,
+    name: &str,
+    place: &str,
+    path: &Path,
+    described: bool,
+    depth: usize,
+) -> Result<Tool, FileError> {
+    let at = format!("{place}.agent");
+    if depth >= MAX_DEPTH {
+        let message = format!("files of agents name each other more than {MAX_DEPTH} levels deep");
+        return Err(file.wrong(&at, message));
+    }
+    if !path.is_file() {
+        return Err(file.wrong(&at, format!("there is no file {}", path.display())));
+    }
+    let other = AgentFile::read_at(path, depth + 1)?;
+    for (field, given) in [("preludes", !other.preludes.is_empty()), ("upstreams", other.upstreams.is_some())]
+    {
+        if given {
+            let message = "only the agent that is run may name this; agents that are tools cannot";
+            return Err(other.wrong(field, message));
+        }
+    }
+    file.tool_models.extend(other.tool_models.iter().cloned());
+    file.tool_models.extend(other.model.iter().cloned());
+    let agent = other.build()?;
+    let described = described || agent.options().description.is_some();
+    let prompt = agent.prompt().to_owned();
+    let tool = Tool::agent(name, Arc::new(agent));
+    Ok(if described { tool } else { tool.description(prompt) })
+}

@@ -1,0 +1,224 @@
+//! A mission: which agent, which model, which inputs. It is all that a run is begun from, so a run that was
+//! interrupted is begun from it again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+use ptc_runner::model::Llm;
+use ptc_runner::{Agent, AgentFile, RunOptions, model_beside};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::models::Models;
+use crate::values;
+
+/// Inputs on the command line.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Inputs {
+    /// A file with the inputs: one JSON object; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    input: Option<String>,
+
+    /// One input, over what --input says; may be repeated
+    #[arg(long, value_name = "NAME=JSON|NAME=@FILE", value_parser = values::input)]
+    data: Vec<values::Input>,
+}
+
+impl Inputs {
+    /// Whether there are any.
+    pub fn any(&self) -> bool {
+        self.input.is_some() || !self.data.is_empty()
+    }
+
+    /// The inputs by name.
+    pub fn read(&self) -> anyhow::Result<Map<String, Json>> {
+        let mut inputs = match self.input.as_deref() {
+            None => Map::new(),
+            Some(path) => match from_file(path)? {
+                Json::Object(inputs) => inputs,
+                _ => bail!("--input: {path} must hold one JSON object, with a field for each input"),
+            },
+        };
+        for input in &self.data {
+            let (name, value) = input.json()?;
+            inputs.insert(name.to_owned(), value);
+        }
+        Ok(inputs)
+    }
+}
+
+fn from_file(path: &str) -> anyhow::Result<Json> {
+    if path == "-" {
+        return serde_json::from_reader(std::io::stdin().lock())
+            .map_err(|error| anyhow!("--input: standard input is not JSON: {error}"));
+    }
+    values::json_file(path).map_err(|error| anyhow!("--input: {error}"))
+}
+
+/// Which agent is run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// That of a file.
+    File(PathBuf),
+    /// One that has nothing but a mission.
+    Prompt(String),
+}
+
+impl Source {
+    /// A file if it looks like one, else a mission in words.
+    fn of(text: &str) -> Self {
+        let path = Path::new(text);
+        let named = path.extension().is_some_and(|extension| extension == "toml" || extension == "json");
+        let wordy = text.contains(char::is_whitespace) && !path.exists();
+        match (named && !wordy) || path.is_file() {
+            true => Source::File(path.to_owned()),
+            false => Source::Prompt(text.to_owned()),
+        }
+    }
+}
+
+/// A mission as the command line gives it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Mission {
+    source: Source,
+    model: Option<String>,
+    /// Options over those of the file.
+    set: BTreeMap<String, Json>,
+    /// The inputs.
+    pub inputs: Json,
+}
+
+/// A mission that can begin.
+pub struct Ready {
+    /// The agent.
+    pub agent: Arc<Agent>,
+    /// The name of its model.
+    pub model: String,
+    /// The models that agents and tools ask for by name.
+    pub models: BTreeMap<String, Llm>,
+    /// The registry they came from.
+    pub registry: Models,
+}
+
+impl Mission {
+    /// A mission of the command line.
+    pub fn new(
+        agent: &str,
+        model: Option<&str>,
+        set: BTreeMap<String, Json>,
+        inputs: Map<String, Json>,
+    ) -> anyhow::Result<Self> {
+        let here = std::env::current_dir().context("cannot tell the current directory")?;
+        let source = match Source::of(agent) {
+            // Absolute, because whoever goes on with it may stand elsewhere.
+            Source::File(path) => Source::File(shortest(&here, path)),
+            prompt => prompt,
+        };
+        let model = model.map(|name| model_beside(&here, name));
+        Ok(Mission { source, model, set, inputs: Json::Object(inputs) })
+    }
+
+    /// The agent with its file; models are not looked at.
+    pub fn agent(&self) -> anyhow::Result<(Agent, Option<AgentFile>)> {
+        let relative = |path: &Path| {
+            let here = std::env::current_dir().unwrap_or_default();
+            path.strip_prefix(here).map_or_else(|_| path.to_owned(), Path::to_owned)
+        };
+        let wrong = |error: ptc_runner::BuildError| anyhow!("--{}", option_text(&error));
+        match &self.source {
+            Source::Prompt(prompt) => {
+                let builder = Agent::builder(prompt.as_str());
+                let builder =
+                    self.set.iter().fold(builder, |builder, (name, value)| builder.set(name, value));
+                Ok((builder.build().map_err(wrong)?, None))
+            }
+            Source::File(path) => {
+                let mut file = AgentFile::read(&relative(path))?;
+                for (name, value) in &self.set {
+                    file = file.set(name, value).map_err(wrong)?;
+                }
+                if self.model.is_some() {
+                    file.model.clone_from(&self.model);
+                }
+                Ok((file.clone().build()?, Some(file)))
+            }
+        }
+    }
+
+    /// Whether the inputs are what the agent takes.
+    pub fn check_inputs(&self, agent: &Agent) -> anyhow::Result<()> {
+        let found = agent.validate(&self.inputs);
+        if !found.is_empty() {
+            let lines: Vec<String> = found.iter().map(|fail| format!("\n  - {}", fail.message)).collect();
+            let takes = agent.signature().map(|signature| format!("\n  the signature is {signature}"));
+            bail!(
+                "the inputs do not fit:{}{}\n  give them with --input FILE or --data NAME=JSON",
+                lines.concat(),
+                takes.unwrap_or_default()
+            );
+        }
+        Ok(())
+    }
+
+    /// Everything that is needed to begin, looked for before anything is done.
+    pub fn ready(&self) -> anyhow::Result<Ready> {
+        let (agent, file) = self.agent()?;
+        self.check_inputs(&agent)?;
+        extras(file.as_ref())?;
+        let registry = Models::load()?;
+        let model = file.as_ref().and_then(|file| file.model.clone()).or_else(|| self.model.clone());
+        let model = model.unwrap_or_else(|| registry.default_model());
+        let mut models = BTreeMap::new();
+        let others = file.iter().flat_map(|file| file.tool_models.iter().cloned());
+        for name in std::iter::once(model.clone()).chain(others) {
+            let llm = registry.open(&name).map_err(|error| match (&file, &self.model) {
+                (Some(file), None) => anyhow!(file.wrong("model", error)),
+                _ => anyhow!("--model: {error}"),
+            })?;
+            models.insert(name, llm);
+        }
+        Ok(Ready { agent: Arc::new(agent), model, models, registry })
+    }
+}
+
+impl Ready {
+    /// What the run is given.
+    pub fn options(&self, inputs: &Json) -> RunOptions {
+        RunOptions {
+            llm: self.models.get(&self.model).cloned(),
+            registry: self.models.clone(),
+            price: self.registry.price(&self.model),
+            ..RunOptions::default()
+        }
+        .context(inputs.clone())
+    }
+}
+
+/// What a file names that the command brings: the one place where it is attached.
+fn extras(file: Option<&AgentFile>) -> anyhow::Result<()> {
+    let Some(file) = file else { return Ok(()) };
+    for (field, given) in [("preludes", !file.preludes.is_empty()), ("upstreams", file.upstreams.is_some())] {
+        if given {
+            let message = "this version of the command cannot attach it; leave it out";
+            return Err(file.wrong(field, message).into());
+        }
+    }
+    Ok(())
+}
+
+/// An option that the command line set wrongly.
+fn option_text(error: &ptc_runner::BuildError) -> String {
+    match error.option.as_str() {
+        "signature" => format!("signature: {}", error.message),
+        "prompt" => format!("the mission: {}", error.message).trim_start_matches("--").to_owned(),
+        name => format!("set {name}: {}", error.message),
+    }
+}
+
+/// A path from the root, without what leads nowhere.
+fn shortest(here: &Path, path: PathBuf) -> PathBuf {
+    std::fs::canonicalize(&path).unwrap_or_else(|_| here.join(path))
+}

@@ -1,0 +1,69 @@
+//! Models of the command: names of the registry, keys of the environment, prices.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use ptc_llm::{Provider, Registry, Settings, Source};
+use ptc_runner::Price;
+use ptc_runner::model::Llm;
+
+/// The variable that names a file of models.
+const VARIABLE: &str = "PTC_MODELS";
+
+/// Finds models.
+#[derive(Debug)]
+pub struct Models {
+    registry: Registry,
+}
+
+impl Models {
+    /// The registry, with names of the user's own if there is a file of them.
+    pub fn load() -> anyhow::Result<Self> {
+        let registry = match file() {
+            None => Registry::default(),
+            Some(path) => {
+                let name = path.display();
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|error| anyhow!("{name}: cannot be read: {error}; {VARIABLE} names it"))?;
+                Registry::parse(&text).map_err(|error| anyhow!("{name}: {error}"))?
+            }
+        };
+        Ok(Models { registry: registry.connected(Settings::default()) })
+    }
+
+    /// The model that is meant when none is named.
+    pub fn default_model(&self) -> String {
+        self.registry.default_model().to_owned()
+    }
+
+    /// What a name stands for.
+    pub fn resolve(&self, name: &str) -> Result<Source, String> {
+        self.registry.resolve(name, available).map_err(|error| error.to_string())
+    }
+
+    /// The model of a name.
+    pub fn open(&self, name: &str) -> Result<Llm, String> {
+        self.registry.find(name).map_err(|error| error.to_string())
+    }
+
+    /// What a model costs, where that is known.
+    pub fn price(&self, name: &str) -> Option<Price> {
+        self.registry.price(name)
+    }
+}
+
+/// Whether there is a key for a provider.
+pub fn available(provider: Provider) -> bool {
+    let set = |variable| std::env::var_os(variable).is_some_and(|key| !key.is_empty());
+    provider.key_variable().is_none_or(set)
+}
+
+/// The file of the user's own names, if there is one.
+fn file() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
+        return Some(path.into());
+    }
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home)?;
+    Some(config.join("ptc/models.toml")).filter(|path| path.is_file())
+}

@@ -1,0 +1,154 @@
+//! What a run is doing, on standard error while it runs: one line that changes on a terminal, plain lines
+//! otherwise. Every turn leaves its program and what came of it.
+
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use ptc_runner::Event;
+use serde_json::Value as Json;
+
+use super::highlight::{self, Paint};
+use super::show::{dollars, grouped};
+
+/// Shows events of a run.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    paint: Paint,
+    quiet: bool,
+    counts: Mutex<Counts>,
+}
+
+/// What was seen so far.
+#[derive(Default)]
+struct Counts {
+    turn: u64,
+    calls: u64,
+    tokens: u64,
+    cost: f64,
+    doing: String,
+    /// The span of the agent that was asked for; runs that go on do not tell it again.
+    root: Option<String>,
+    /// The span of its turn.
+    span: Option<String>,
+}
+
+impl Counts {
+    fn line(&self) -> String {
+        let mut line = format!("turn {}, {} calls", self.turn, self.calls);
+        if self.tokens > 0 {
+            line.push_str(&format!(", {} tokens", grouped(self.tokens)));
+        }
+        if self.cost > 0.0 {
+            line.push_str(&format!(", {}", dollars(self.cost)));
+        }
+        format!("{line}: {}", self.doing)
+    }
+}
+
+impl Progress {
+    /// Shows a run, unless it is to be quiet.
+    pub fn new(quiet: bool) -> Self {
+        let bar = (!quiet && io::stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
+            let bar = ProgressBar::new_spinner()
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
+        });
+        Progress { bar, paint: Paint::for_stream(&io::stderr()), quiet, counts: Mutex::default() }
+    }
+
+    /// Takes an event.
+    pub fn event(&self, event: &Event) {
+        if self.quiet {
+            return;
+        }
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = |name: &str| event.metadata.get(name).and_then(Json::as_str).unwrap_or_default();
+        let number = |name: &str| event.metadata.get(name).and_then(Json::as_u64).unwrap_or_default();
+        let measured = |name: &str| event.measurements.get(name).and_then(Json::as_u64).unwrap_or_default();
+        // Agents that agents call are only counted.
+        let of = |span: &Option<String>| span.is_none() || event.parent_span_id == *span;
+        match event.event.as_str() {
+            "run.start" if event.parent_span_id.is_none() => counts.root = Some(event.span_id.clone()),
+            "turn.start" if of(&counts.root) => {
+                counts.turn = number("turn");
+                counts.span = Some(event.span_id.clone());
+            }
+            "llm.start" => {
+                counts.doing = format!("asking {}", text("model"));
+                if self.bar.is_none() && of(&counts.span) {
+                    self.say(&format!("turn {}: asking {}", number("turn"), text("model")));
+                }
+            }
+            "llm.stop" => {
+                counts.tokens += measured("input_tokens") + measured("output_tokens");
+                counts.cost += event.measurements.get("cost_usd").and_then(Json::as_f64).unwrap_or_default();
+                counts.doing = "reading the reply".to_owned();
+            }
+            "tool.start" => counts.doing = format!("calling {}", text("tool_name")),
+            "tool.call" => {
+                counts.calls += 1;
+                self.say(&self.call(event));
+            }
+            "turn.stop" if of(&counts.root) => self.say(&self.turn(event)),
+            _ => return,
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_message(counts.line());
+        }
+    }
+
+    fn call(&self, event: &Event) -> String {
+        let tool = event.metadata.get("tool_name").and_then(Json::as_str).unwrap_or_default();
+        let took = event.measurements.get("duration_ms").and_then(Json::as_u64).unwrap_or_default();
+        let cached = event.metadata.get("cached").and_then(Json::as_bool).unwrap_or_default();
+        let how = if cached { "from the cache".to_owned() } else { format!("{took} ms") };
+        match event.metadata.get("error").and_then(Json::as_str) {
+            Some(error) => format!("  tool/{tool} {} ({how})", self.paint.wrong(error)),
+            None => self.paint.dim(&format!("  tool/{tool} ({how})")),
+        }
+    }
+
+    /// A turn that is over: its program and what came of it.
+    fn turn(&self, event: &Event) -> String {
+        let text = |name: &str| event.metadata.get(name).and_then(Json::as_str);
+        let number = event.metadata.get("turn").and_then(Json::as_u64).unwrap_or_default();
+        let well = event.metadata.get("success").and_then(Json::as_bool).unwrap_or_default();
+        let mut out = self.paint.strong(&format!("turn {number}"));
+        if let Some(program) = text("program") {
+            out.push('\n');
+            out.push_str(&indented(&highlight::program(program.trim_end(), self.paint)));
+        }
+        for line in event.metadata.get("prints").and_then(Json::as_array).into_iter().flatten() {
+            out.push_str(&format!("\n  | {}", line.as_str().unwrap_or_default()));
+        }
+        if let Some(result) = text("result_preview") {
+            let shown = if well { highlight::program(result, self.paint) } else { self.paint.wrong(result) };
+            out.push_str(&format!("\n  => {shown}"));
+        }
+        out
+    }
+
+    /// Leaves something on the screen.
+    pub fn say(&self, text: &str) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    /// Clears the line that changes.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}

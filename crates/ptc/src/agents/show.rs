@@ -1,0 +1,162 @@
+//! What came of a run, for people and for machines.
+
+use std::io;
+
+use ptc_runner::{Reason, Step, Turn, Usage};
+use serde_json::{Value as Json, json};
+
+use super::highlight::{self, Paint};
+use crate::exit::Outcome;
+
+/// What a step is shown with.
+pub struct Shown<'a> {
+    /// The model that was asked.
+    pub model: &'a str,
+    /// The run, if it was written down.
+    pub run: Option<&'a str>,
+}
+
+/// The answer for people: text as it is, everything else as JSON.
+pub fn answer(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        value => highlight::json(value, Paint::for_stream(&io::stdout())),
+    }
+}
+
+/// What a run cost, in one line.
+pub fn cost(usage: &Usage) -> String {
+    let several = |count: u64, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{} {one}s", grouped(count)),
+    };
+    let mut parts = vec![
+        several(usage.turns.into(), "turn"),
+        several(usage.tool_calls, "tool call"),
+        format!("{} fuel", grouped(usage.fuel)),
+        format!("{} bytes kept out of the context", grouped(usage.bytes_kept)),
+    ];
+    if usage.total_tokens > 0 {
+        parts.push(format!("{} tokens", grouped(usage.total_tokens)));
+    }
+    parts.extend(usage.cost_usd.map(dollars));
+    parts.push(format!("{:.1} s", usage.duration_ms as f64 / 1e3));
+    parts.join(", ")
+}
+
+/// A run for machines: one JSON document.
+pub fn document(step: &Step, shown: &Shown<'_>) -> Json {
+    let turns = step.turns.as_deref().unwrap_or_default();
+    json!({
+        "ok": step.is_ok(),
+        "answer": step.value,
+        "fail": step.fail,
+        "programs": turns.iter().filter_map(|turn| turn.program.as_deref()).collect::<Vec<_>>(),
+        "turns": step.usage.turns,
+        "calls": step.usage.tool_calls,
+        "fuel": step.usage.fuel,
+        "bytes_kept": step.usage.bytes_kept,
+        "usage": step.usage,
+        "trace": turns.iter().map(turn_fields).collect::<Vec<_>>(),
+        "warnings": step.warnings,
+        "model": shown.model,
+        "run": shown.run,
+    })
+}
+
+fn turn_fields(turn: &Turn) -> Json {
+    let call = |call: &ptc_runner::CallRecord| {
+        json!({
+            "tool": call.name, "args": call.args, "error": call.error,
+            "cached": call.cached, "result_bytes": call.result_bytes, "duration_ms": call.duration_ms,
+        })
+    };
+    json!({
+        "turn": turn.number, "type": turn.kind, "program": turn.program, "success": turn.success,
+        "result": turn.result, "prints": turn.prints, "fuel": turn.fuel, "fixes": turn.fixes,
+        "calls": turn.tool_calls.iter().map(call).collect::<Vec<_>>(),
+    })
+}
+
+/// How a command ends that ran an agent.
+pub fn outcome(step: &Step) -> Outcome {
+    let Some(fail) = &step.fail else { return Outcome::Done };
+    match &fail.reason {
+        reason if *reason == Reason::CANCELLED => Outcome::Cancelled,
+        // Whoever asked must change something: the model, its key, an input.
+        reason if USAGE.contains(reason) => Outcome::Usage,
+        _ => Outcome::Failed,
+    }
+}
+
+/// Reasons that are not the agent's fault.
+const USAGE: [Reason; 6] = [
+    Reason::LLM_ERROR,
+    Reason::LLM_REQUIRED,
+    Reason::LLM_NOT_FOUND,
+    Reason::INVALID_LLM_REGISTRY,
+    Reason::TEMPLATE_ERROR,
+    Reason::PRELUDE_ATTACH_FAILED,
+];
+
+/// Why a run failed, and what to do about it.
+pub fn failure(step: &Step, shown: &Shown<'_>) -> Option<String> {
+    let fail = step.fail.as_ref()?;
+    let model = shown.model;
+    if fail.reason == Reason::LLM_ERROR {
+        let fix = match fail.details["kind"].as_str() {
+            Some("rate_limit") => {
+                "wait a while, or allow more attempts with --set 'llm_retry={\"max_attempts\": 5}'"
+            }
+            Some("client_error") => "check the key and the id of the model",
+            Some("config_error") => "name another with --model, or put right what it names",
+            _ => "check that it can be reached from here, or name another with --model",
+        };
+        return Some(format!("the model `{model}` gave no reply: {}\n  = fix: {fix}", fail.message));
+    }
+    if fail.reason == Reason::CANCELLED {
+        return Some("stopped".to_owned());
+    }
+    Some(format!("the agent failed: {} ({})", fail.message, fail.reason))
+}
+
+/// A number with commas between groups of three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// An amount of money, small ones included.
+pub fn dollars(amount: f64) -> String {
+    if amount < 0.01 { format!("${amount:.5}") } else { format!("${amount:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_one_line() {
+        let usage = Usage {
+            turns: 1,
+            tool_calls: 2,
+            fuel: 12_345,
+            bytes_kept: 1_000_000,
+            total_tokens: 999,
+            cost_usd: Some(0.00123),
+            duration_ms: 1_250,
+            ..Usage::default()
+        };
+        assert_eq!(
+            cost(&usage),
+            "1 turn, 2 tool calls, 12,345 fuel, 1,000,000 bytes kept out of the context, 999 tokens, $0.00123, 1.2 s"
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! `ptc validate`: reads the file of an agent, checks everything that can be checked without asking a model, and
+//! says what the agent may do.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
+use ptc_llm::Source;
+use ptc_runner::{Agent, AgentFile, Body, Builtin, Effect, Tool};
+use serde_json::{Value, json};
+
+use super::eval::ignore_closed_pipe;
+use super::run::Changes;
+use crate::agents::{Inputs, Models, available, grouped};
+use crate::exit::{Outcome, agent_codes};
+
+/// Look at the file of an agent: is it right, and what may the agent do? No model is asked, no tool is called.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = agent_codes!())]
+pub struct Args {
+    /// The file of an agent (agent.toml, agent.json)
+    #[arg(value_name = "FILE")]
+    file: String,
+
+    #[command(flatten)]
+    inputs: Inputs,
+
+    #[command(flatten)]
+    changes: Changes,
+
+    /// Show what the model would be sent, too
+    #[arg(long)]
+    prompt: bool,
+
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    let mission = args.changes.mission(&args.file, &args.inputs)?;
+    let (agent, file) = mission.agent()?;
+    let Some(file) = file else { bail!("there is no file {}; make one with `ptc init DIR`", args.file) };
+    if args.inputs.any() {
+        mission.check_inputs(&agent)?;
+    }
+    let models = Models::load()?;
+    let name = file.model.clone().unwrap_or_else(|| models.default_model());
+    let source = models.resolve(&name).map_err(|error| anyhow!(file.wrong("model", error)))?;
+    for name in &file.tool_models {
+        models.resolve(name).map_err(|error| anyhow!(file.wrong("tools", error)))?;
+    }
+    let notes = notes(&file, &source, Path::new(&args.file));
+    let agent = Arc::new(agent);
+    let mut out = io::stdout().lock();
+    let mut written = match args.json {
+        true => writeln!(out, "{}", document(&agent, &name, &source, &notes)),
+        false => writeln!(out, "{}", text(&agent, &args.file, &name, &source, &notes)),
+    };
+    if args.prompt && !args.json {
+        let preview = agent.preview_prompt(&mission.inputs).map_err(|fail| anyhow!(fail.message))?;
+        written = written
+            .and_then(|()| writeln!(out, "\n--- system\n{}\n--- user\n{}", preview.system, preview.user));
+    }
+    ignore_closed_pipe(written)?;
+    Ok(Outcome::Done)
+}
+
+/// What would stop a run although the file is right.
+fn notes(file: &AgentFile, source: &Source, path: &Path) -> Vec<String> {
+    let mut notes = Vec::new();
+    match source {
+        Source::Remote(target) if !available(target.provider) => {
+            let variable = target.provider.key_variable().unwrap_or_default();
+            notes
+                .push(format!("set {variable} to the key of {}, which is missing", target.provider.prefix()));
+        }
+        Source::Script(path) | Source::Replay(path) if !path.is_file() => {
+            notes.push(format!("the model's file {} is not there", path.display()));
+        }
+        _ => {}
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for (tool, words) in &file.commands {
+        let program = words.first().map(String::as_str).unwrap_or_default();
+        if program.contains('/') && !folder.join(program).is_file() {
+            notes.push(format!("the command `{program}` of the tool `{tool}` is not there"));
+        }
+    }
+    for path in file.preludes.iter().chain(&file.upstreams).filter(|path| !path.is_file()) {
+        notes.push(format!("{} is not there", path.display()));
+    }
+    notes
+}
+
+fn text(agent: &Agent, file: &str, name: &str, source: &Source, notes: &[String]) -> String {
+    let mission = agent.prompt().split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut lines = vec![format!("{file} is right"), format!("  mission  {mission}")];
+    let signature = agent.signature().map_or_else(|| "any answer".to_owned(), ToString::to_string);
+    lines.push(format!("  contract {signature}"));
+    lines.push(format!("  model    {}", model(name, source)));
+    lines.push(
+        format!("  tools    {}", if agent.tools().is_empty() { "none" } else { "" }).trim_end().to_owned(),
+    );
+    lines.extend(agent.tools().values().map(|tool| format!("    {}", tool_line(tool))));
+    lines.push(format!("  limits   {}", limits(agent)));
+    lines.extend(notes.iter().map(|note| format!("  note     {note}")));
+    lines.join("\n")
+}
+
+fn model(name: &str, source: &Source) -> String {
+    match source {
+        Source::Remote(target) if name.contains(':') => {
+            format!("{}:{}", target.provider.prefix(), target.model)
+        }
+        Source::Remote(target) => format!("{name}, which is {}:{}", target.provider.prefix(), target.model),
+        Source::Script(_) | Source::Replay(_) => format!("{name}, no network"),
+        Source::Record(..) => name.to_owned(),
+    }
+}
+
+fn tool_line(tool: &Tool) -> String {
+    let signature = tool.signature.as_ref().map(|signature| format!(" {signature}")).unwrap_or_default();
+    let about = tool.description.as_deref().map(|text| format!("; {text}")).unwrap_or_default();
+    format!("{}{signature}: {}, {}{about}", tool.name, kind(tool), effect(tool.effect))
+}
+
+fn kind(tool: &Tool) -> &'static str {
+    match &tool.body {
+        Body::Function(_) => "runs a command",
+        Body::Judge(_) | Body::Builtin(Builtin::LlmQuery) => "asks a model",
+        Body::Agent(_) | Body::Compiled(_) => "is an agent",
+        Body::This => "is this agent itself",
+        Body::Builtin(_) => "comes with the library",
+    }
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "only reads",
+        Effect::Write => "changes things",
+        Effect::Unknown => "may change things",
+    }
+}
+
+fn limits(agent: &Agent) -> String {
+    let options = agent.options();
+    let mut parts = vec![
+        format!("{} turns", options.max_turns),
+        format!("{} ms per program", grouped(options.timeout_ms)),
+        format!("{} turns of all agents", options.turn_budget),
+    ];
+    parts.extend(options.fuel.map(|fuel| format!("{} fuel per program", grouped(fuel))));
+    parts.extend(options.max_tool_calls.map(|calls| format!("{} tool calls per program", grouped(calls))));
+    parts.extend(options.tool_call_budget.map(|calls| format!("{} tool calls in all", grouped(calls))));
+    parts.extend(options.token_limit.map(|tokens| format!("{} tokens", grouped(tokens))));
+    parts.extend(options.max_cost_usd.map(|dollars| format!("${dollars}")));
+    parts.extend(options.mission_timeout_ms.map(|ms| format!("{} ms in all", grouped(ms))));
+    parts.join(", ")
+}
+
+fn document(agent: &Agent, name: &str, source: &Source, notes: &[String]) -> Value {
+    let tool = |tool: &Arc<Tool>| {
+        json!({
+            "name": tool.name, "signature": tool.signature.as_ref().map(ToString::to_string),
+            "description": tool.description, "kind": kind(tool), "effect": tool.effect,
+        })
+    };
+    json!({
+        "ok": true,
+        "prompt": agent.prompt(),
+        "signature": agent.signature().map(ToString::to_string),
+        "model": {"name": name, "is": model(name, source)},
+        "tools": agent.tools().values().map(tool).collect::<Vec<_>>(),
+        "limits": limits(agent),
+        "notes": notes,
+    })
+}

@@ -1,0 +1,72 @@
+//! Exit codes: one table each for programs and for agents. Help shows them; a test holds the pages to them.
+
+use std::process::ExitCode;
+
+/// How a command went, as its exit code says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All went well.
+    Done = 0,
+    /// The program or the agent failed.
+    Failed = 1,
+    /// The command was asked for something that makes no sense.
+    Usage = 2,
+    /// A limit stopped the program.
+    Limit = 3,
+    /// The user stopped it.
+    Cancelled = 130,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        ExitCode::from(outcome as u8)
+    }
+}
+
+/// Exit codes of commands that run programs.
+macro_rules! program_codes {
+    () => {
+        "Exit codes:
+  0  the program ran
+  1  the program failed, or ended with (fail …)
+  2  the command line or a file makes no sense
+  3  a limit stopped the program: fuel, memory, time, output, nesting, tool calls
+"
+    };
+}
+
+/// Exit codes of commands that run agents.
+macro_rules! agent_codes {
+    () => {
+        "Exit codes:
+  0    the agent answered
+  1    the agent failed, or a limit stopped it
+  2    the command line, a file, an input or the model cannot be used; nothing was done
+  130  it was stopped with Ctrl-C
+"
+    };
+}
+
+pub(crate) use {agent_codes, program_codes};
+
+#[cfg(test)]
+mod tests {
+    /// The table as a page shows it.
+    fn page(table: &str) -> String {
+        let rows = table.lines().filter_map(|line| line.trim().split_once("  ")).map(|(code, meaning)| {
+            format!("| {code} | {} |\n", meaning.trim().replace("(fail …)", "`(fail …)`"))
+        });
+        format!("| code | meaning |\n|---|---|\n{}", rows.collect::<String>())
+    }
+
+    #[test]
+    fn the_pages_have_the_same_tables_as_help() {
+        for (name, pages, table) in [
+            ("cli.md", include_str!("../../../docs/cli.md"), program_codes!()),
+            ("cli.md", include_str!("../../../docs/cli.md"), agent_codes!()),
+        ] {
+            let wanted = page(table);
+            assert!(pages.contains(&wanted), "docs/{name} lacks this table:\n{wanted}");
+        }
+    }
+}
