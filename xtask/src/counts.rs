@@ -65,22 +65,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
 }
 
-/// Installs valgrind where it is missing and Debian's packages are to be had; where not, counting says what
-/// is needed.
-fn install() -> Result<()> {
-    let missing = Command::new("valgrind").arg("--version").output().is_err();
-    if missing && Command::new("apt-get").arg("--version").output().is_ok() {
-        eprintln!("== installing valgrind");
-        let install = "[ $(id -u) = 0 ] || sudo=sudo; $sudo apt-get update -qq; \
-                       $sudo apt-get install -y -qq valgrind >/dev/null";
-        Command::new("sh").args(["-c", install]).status()?;
-    }
-    Ok(())
-}
-
 /// Compares all counts with the recorded ones.
 fn check(root: &Path) -> Result<()> {
-    install()?;
+    crate::packages::valgrind()?;
     let record = record(root)?;
     let counts = all_counts(&build(root, "")?, 1, |_| true)?;
     let mut faults = String::new();

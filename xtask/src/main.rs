@@ -6,6 +6,7 @@ mod builds;
 mod counts;
 mod coverage;
 mod limits;
+mod packages;
 mod reference;
 mod tidy;
 
@@ -72,6 +73,7 @@ fn ci() -> Result<()> {
     tidy::check(&root())?;
     step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     check()?;
+    packages::postgresql()?;
     let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
     if nextest.is_ok_and(|output| output.status.success()) {
         step("tests", "cargo", &["nextest", "run", "--workspace", "--no-fail-fast"])?;

@@ -7,9 +7,6 @@
 //! The calls are synchronous and may be made from many threads at once. Async callers put them on a thread
 //! that may block (`tokio::task::spawn_blocking`).
 
-// The modules that use all of the ground below are being built on it.
-#![allow(dead_code)]
-
 mod cell;
 mod error;
 mod migrate;

@@ -39,8 +39,8 @@ pub(crate) fn file(path: &Path, place: &str) -> Result<SqliteConnection, StoreEr
     };
     create(path).map_err(|error| unreachable(error.to_string()))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let sqlite = Sqlite::open_with_flags(path, flags).map_err(|error| unreachable(error.to_string()))?;
-    sqlite.busy_timeout(PATIENCE).map_err(|error| fault(&error).at(place, "open"))?;
+    let mut sqlite = Sqlite::open_with_flags(path, flags).map_err(|error| unreachable(error.to_string()))?;
+    sqlite.busy_handler(Some(wait_for_turn)).map_err(|error| fault(&error).at(place, "open"))?;
     let owner = owner(&sqlite).map_err(|fault| fault.at(place, "open"))?;
     if owner == Owner::Another {
         return Err(StoreError::Foreign { place: place.to_owned() });
@@ -52,6 +52,19 @@ pub(crate) fn file(path: &Path, place: &str) -> Result<SqliteConnection, StoreEr
             .map_err(|error| fault(&error).at(place, "open"))?;
     }
     Ok(SqliteConnection { sqlite, broken: false })
+}
+
+/// Waits a little before SQLite asks for a lock again. Its own handler waits longer every time, so that a writer
+/// among busy ones comes late or never.
+fn wait_for_turn(asked: i32) -> bool {
+    const SHORTEST: u64 = 500;
+    const LONGEST: u64 = 3_500;
+    let asked = u64::try_from(asked).unwrap_or_default();
+    // Not the same for all who wait, and without randomness.
+    let process = u64::from(std::process::id());
+    let wait = SHORTEST + (asked * 977 + process * 331) % (LONGEST - SHORTEST);
+    std::thread::sleep(Duration::from_micros(wait));
+    asked * (SHORTEST + LONGEST) / 2 < u64::try_from(PATIENCE.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Creates the file, readable for its owner only: sessions and runs are nobody else's business.

@@ -1,0 +1,6 @@
+//! The store from outside: its rules in every kind of place, and what it keeps when processes race and die.
+
+mod postgres;
+mod processes;
+mod rules;
+mod support;

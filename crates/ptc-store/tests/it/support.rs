@@ -1,0 +1,69 @@
+//! Folders, stores and sources for the tests.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ptc_store::Store;
+use ptc_store::preludes::{Metadata, PreludeError, Preludes, Ref};
+use serde_json::Value as Json;
+
+/// A folder that goes with the test.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    /// A new folder.
+    pub fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder for the test");
+        Folder(path)
+    }
+
+    /// A path in it.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A path in it, as a place of a store.
+    pub fn place(&self, name: &str) -> String {
+        self.join(name).to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The preludes of a place.
+pub fn preludes(place: &str) -> Preludes {
+    Preludes::new(Arc::new(Store::open(place).expect("the store opens")))
+}
+
+/// Metadata from a JSON object.
+pub fn notes(json: Json) -> Metadata {
+    match json {
+        Json::Object(map) => map,
+        other => panic!("not a map: {other}"),
+    }
+}
+
+/// A reference.
+pub fn at(text: &str) -> Ref {
+    Ref::parse(text).expect("a reference")
+}
+
+/// A source with one function.
+pub fn source(id: &str, body: &str) -> String {
+    format!("(ns {id} \"For tests.\")\n\n(defn size\n  \"How many.\"\n  []\n  {body})\n")
+}
+
+/// The reason of a refusal.
+pub fn reason<T: std::fmt::Debug>(outcome: Result<T, PreludeError>) -> &'static str {
+    outcome.expect_err("refused").reason()
+}
+
+/// Writes a file.
+pub fn put(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("a file");
+}
