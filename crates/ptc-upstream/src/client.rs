@@ -1,8 +1,13 @@
 //! What every transport offers to the layers above: the tools of one upstream, and calls.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value as Json};
 
+use crate::config::{TransportConfig, UpstreamConfig};
+use crate::credentials::Secrets;
+use crate::mcp;
 use crate::model::{Allowance, Fault, Payload, ToolDef};
 
 /// One upstream. A client starts its server or connection when it is first needed and again after a crash;
@@ -46,4 +51,12 @@ pub struct About {
     pub protocol: String,
     /// How it wants to be used, in its own words.
     pub instructions: Option<String>,
+}
+
+/// The client of an MCP upstream, not started yet; `None` for OpenAPI, which has clients of its own.
+pub fn connect(config: &UpstreamConfig, secrets: &Secrets) -> Option<Arc<dyn Client>> {
+    match &config.transport {
+        TransportConfig::Stdio(_) | TransportConfig::Http(_) => mcp::client(config, secrets),
+        TransportConfig::OpenApi(_) => None,
+    }
 }

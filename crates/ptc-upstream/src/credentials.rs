@@ -221,7 +221,7 @@ impl Secrets {
     }
 
     /// What is added to the environment of a stdio upstream.
-    pub fn environment(&self, upstream: &str) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn environment(&self, upstream: &str) -> impl Iterator<Item = (&str, &str)> {
         let filled = self.0.environments.get(upstream).map(Vec::as_slice).unwrap_or_default();
         filled.iter().map(|(name, value)| (name.as_str(), value.expose_secret()))
     }

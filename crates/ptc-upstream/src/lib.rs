@@ -6,9 +6,11 @@
 pub mod client;
 pub mod config;
 pub mod credentials;
+mod mcp;
 pub mod model;
 pub mod pins;
 pub mod redact;
+pub mod wire;
 
 pub use client::Client;
 pub use config::Config;

@@ -1,1 +1,31 @@
-//! Clients of MCP servers. No type of the protocol library leaves this module.
+//! Clients of MCP servers, over the standard streams of a child process and over Streamable HTTP. No type of
+//! the protocol library (rmcp) leaves this module.
+//!
+//! rmcp does the protocol: handshakes of all versions, numbering, sessions, resumption of streams. Ours are the
+//! parts where it has no bound or hides what we need: lines of a child (`lines.rs`), bodies and events over HTTP
+//! (`http.rs`), answers kept as they came and measured before they are decoded (`inbox.rs`), processes
+//! (`process.rs`, `guard.rs`) and when a server is started again (`lifecycle.rs`).
+
+mod answer;
+mod connection;
+mod guard;
+mod http;
+mod inbox;
+mod lifecycle;
+mod lines;
+mod process;
+mod skim;
+mod sse;
+mod stdio;
+
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::config::UpstreamConfig;
+use crate::credentials::Secrets;
+
+/// A client that starts its server when it is first needed; `None` if the upstream does not speak MCP.
+pub fn client(config: &UpstreamConfig, secrets: &Secrets) -> Option<Arc<dyn Client>> {
+    let client = lifecycle::McpClient::new(config, secrets)?;
+    Some(Arc::new(client))
+}

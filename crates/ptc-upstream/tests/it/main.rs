@@ -2,3 +2,5 @@
 
 mod config;
 mod redact;
+mod stdio;
+mod support;

@@ -1,0 +1,175 @@
+//! Answers, kept as they came. A request carries a [`Slot`]; when its answer arrives, the text of its result is
+//! put there undecoded, after its size was looked at, and rmcp only learns that the request was answered. So
+//! no answer is larger than its own call allows, and none is lost to a shape that rmcp does not know.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorData, GetExtensions as _, RequestId, ServerJsonRpcMessage, ServerResult,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::model::{Fault, Reason};
+use crate::wire::too_large;
+
+/// Where the answer of one request goes.
+#[derive(Debug)]
+pub struct Slot {
+    /// How large the answer may be.
+    pub cap: usize,
+    /// Whether rmcp must see the answer itself, as it must see lists of tools over HTTP.
+    pub shown: bool,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+enum Kept {
+    #[default]
+    Nothing,
+    Result(String),
+    Fault(Fault),
+}
+
+impl Slot {
+    /// A slot for an answer of at most `cap` bytes.
+    pub fn new(cap: usize, shown: bool) -> Arc<Slot> {
+        Arc::new(Slot { cap, shown, kept: Mutex::default() })
+    }
+
+    /// Notes why there will be no answer; the first reason counts.
+    pub fn fail(&self, fault: Fault) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*kept, Kept::Nothing) {
+            *kept = Kept::Fault(fault);
+        }
+    }
+
+    fn keep(&self, result: &str) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::Result(result.to_owned());
+    }
+
+    /// Takes the text of the result, or why there is none; `None` if nothing came.
+    pub fn take(&self) -> Option<Result<String, Fault>> {
+        match std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
+            Kept::Nothing => None,
+            Kept::Result(text) => Some(Ok(text)),
+            Kept::Fault(fault) => Some(Err(fault)),
+        }
+    }
+}
+
+/// How a slot travels with its request.
+#[derive(Clone, Debug)]
+pub struct Ticket(pub Arc<Slot>);
+
+/// The slots of requests under way on one connection.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    slots: Mutex<BTreeMap<i64, Arc<Slot>>>,
+}
+
+/// The parts of a message, undecoded.
+#[derive(Deserialize)]
+struct Envelope<'t> {
+    #[serde(default)]
+    id: Option<RequestId>,
+    #[serde(default)]
+    method: Option<serde::de::IgnoredAny>,
+    #[serde(borrow, default)]
+    result: Option<&'t RawValue>,
+}
+
+/// The text of a message cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unreadable;
+
+impl Inbox {
+    /// Expects an answer to this message, if it is a request with a slot, which is returned.
+    pub fn expect(&self, message: &ClientJsonRpcMessage) -> Option<Arc<Slot>> {
+        let ClientJsonRpcMessage::Request(request) = message else { return None };
+        let Ticket(slot) = request.request.extensions().get::<Ticket>()?;
+        let id = number(&request.id)?;
+        self.slots().insert(id, slot.clone());
+        Some(slot.clone())
+    }
+
+    /// Nobody waits for this answer any more.
+    pub fn forget(&self, id: &RequestId) {
+        if let Some(id) = number(id) {
+            self.slots().remove(&id);
+        }
+    }
+
+    /// Fails the request of this id, or the only one under way if there is no id. Gives the message by which
+    /// rmcp learns of it.
+    pub fn fail(&self, id: Option<i64>, fault: Fault) -> Option<ServerJsonRpcMessage> {
+        let mut slots = self.slots();
+        let id = match id {
+            Some(id) => id,
+            None if slots.len() == 1 => *slots.keys().next()?,
+            None => return None,
+        };
+        slots.remove(&id)?.fail(fault);
+        Some(failure(RequestId::Number(id)))
+    }
+
+    /// An answer was too large to be kept.
+    pub fn fail_too_large(&self, id: Option<i64>, bytes: usize, cap: usize) -> Option<ServerJsonRpcMessage> {
+        self.fail(id, too_large(bytes, cap))
+    }
+
+    /// Takes in the text of a message, or of several in a list. Gives what rmcp has to see.
+    pub fn accept(&self, text: &[u8]) -> Result<Vec<ServerJsonRpcMessage>, Unreadable> {
+        if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+            let items: Vec<&RawValue> = serde_json::from_slice(text).map_err(|_| Unreadable)?;
+            let messages =
+                items.into_iter().filter_map(|item| self.accept_one(item.get().as_bytes()).transpose());
+            return messages.collect();
+        }
+        Ok(self.accept_one(text)?.into_iter().collect())
+    }
+
+    fn accept_one(&self, text: &[u8]) -> Result<Option<ServerJsonRpcMessage>, Unreadable> {
+        let envelope: Envelope = serde_json::from_slice(text).map_err(|_| Unreadable)?;
+        let id = envelope.id.as_ref().and_then(number).filter(|_| envelope.method.is_none());
+        let slot = id.and_then(|id| self.slots().remove(&id).map(|slot| (RequestId::Number(id), slot)));
+        if let Some((id, slot)) = slot {
+            if text.len() > slot.cap {
+                slot.fail(too_large(text.len(), slot.cap));
+                return Ok(Some(failure(id)));
+            }
+            if let Some(result) = envelope.result {
+                slot.keep(result.get());
+                if !slot.shown {
+                    return Ok(Some(ServerJsonRpcMessage::response(ServerResult::empty(()), id)));
+                }
+            }
+        }
+        // Messages that rmcp does not know are none of our business.
+        Ok(serde_json::from_slice(text).ok())
+    }
+
+    fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<i64, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends a request whose slot says why.
+pub fn failure(id: RequestId) -> ServerJsonRpcMessage {
+    ServerJsonRpcMessage::error(ErrorData::internal_error("see slot", None), Some(id))
+}
+
+/// Ids that we give are numbers; some servers answer with the same number as a text.
+pub fn number(id: &RequestId) -> Option<i64> {
+    match id {
+        RequestId::Number(number) => Some(*number),
+        RequestId::String(text) => text.parse().ok(),
+    }
+}
+
+/// A line or body that is no message.
+pub fn unreadable() -> Fault {
+    Fault::new(Reason::UpstreamError, "answered with something that is no JSON-RPC message")
+}

@@ -1,0 +1,290 @@
+//! When a server is started, and started again. One state per upstream, which everybody who needs it watches:
+//! the first one starts the server, the others wait for that. A start goes on even if nobody waits any more,
+//! so a slow server is there for the next call. After a crash there is a window in which calls fail at once;
+//! it grows with every crash in a row.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest, PaginatedRequestParams,
+};
+use serde_json::{Map, Value as Json};
+use tokio::sync::watch;
+
+use super::answer::{self, Page};
+use super::connection::{Connection, Handshake, late};
+use crate::client::{About, Client};
+use crate::config::{TransportConfig, UpstreamConfig};
+use crate::credentials::Secrets;
+use crate::model::{Allowance, Fault, Payload, Reason, ToolDef};
+use crate::redact::Redactor;
+use crate::wire::too_large;
+
+/// The first window after a crash; each further crash doubles it.
+const FIRST_WINDOW: Duration = Duration::from_millis(500);
+const LONGEST_WINDOW: Duration = Duration::from_secs(30);
+
+/// A server that ran this long has recovered from whatever it had.
+const STEADY: Duration = Duration::from_secs(30);
+
+/// Bounds of a listing.
+const MOST_PAGES: usize = 100;
+const MOST_TOOLS: usize = 5_000;
+
+/// No message of a fault is longer.
+const MESSAGE_CHARS: usize = 500;
+
+#[derive(Clone)]
+enum Status {
+    Idle,
+    Starting,
+    Live(Arc<Connection>),
+    Down { until: Instant, fault: Fault },
+}
+
+struct Shared {
+    config: UpstreamConfig,
+    secrets: Secrets,
+    redactor: Redactor,
+    status: watch::Sender<Status>,
+    crashes: AtomicU32,
+    generation: Arc<AtomicU64>,
+    about: Mutex<Option<About>>,
+    /// How hands were shaken before, which need not be found out again.
+    handshake: Mutex<Option<Handshake>>,
+}
+
+/// The client of one MCP upstream.
+pub struct McpClient(Arc<Shared>);
+
+impl McpClient {
+    /// A client that has not started anything; `None` if the upstream does not speak MCP.
+    pub fn new(config: &UpstreamConfig, secrets: &Secrets) -> Option<McpClient> {
+        if matches!(config.transport, TransportConfig::OpenApi(_)) {
+            return None;
+        }
+        Some(McpClient(Arc::new(Shared {
+            config: config.clone(),
+            secrets: secrets.clone(),
+            redactor: secrets.redactor(),
+            status: watch::Sender::new(Status::Idle),
+            crashes: AtomicU32::new(0),
+            generation: Arc::default(),
+            about: Mutex::default(),
+            handshake: Mutex::default(),
+        })))
+    }
+
+    async fn request(&self, request: ClientRequest, allowance: Allowance) -> Result<String, Fault> {
+        let began = Instant::now();
+        let connection = tokio::time::timeout(allowance.timeout, self.0.connection());
+        let connection = connection.await.map_err(|_| {
+            let message = format!("still starting after {} ms", allowance.timeout.as_millis());
+            Fault::new(Reason::Timeout, message)
+        })??;
+        let left = allowance.timeout.saturating_sub(began.elapsed());
+        let answer = connection.request(request, Allowance { timeout: left, ..allowance }).await;
+        // What was asked for counts, not what was left of it.
+        answer.map_err(|fault| match fault.reason {
+            Reason::Timeout if fault.message == late(left).message => late(allowance.timeout),
+            _ => fault,
+        })
+    }
+
+    async fn list_all(&self, allowance: Allowance) -> Result<Vec<ToolDef>, Fault> {
+        let cap = allowance.max_bytes.min(self.0.config.max_response_bytes);
+        let deadline = Instant::now() + allowance.timeout;
+        let (mut tools, mut bytes, mut cursor) = (Vec::new(), 0, None);
+        for _ in 0..MOST_PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
+            let request = ListToolsRequest::with_param(params);
+            let left = deadline.saturating_duration_since(Instant::now());
+            let text = self.request(request.into(), Allowance { timeout: left, ..allowance }).await?;
+            bytes += text.len();
+            if bytes > cap {
+                return Err(too_large(bytes, cap));
+            }
+            let mut page = Page::read(&text)?;
+            tools.extend(page.tools(self.0.config.transport.name()));
+            if tools.len() > MOST_TOOLS {
+                return Err(Fault::new(Reason::UpstreamError, format!("lists more than {MOST_TOOLS} tools")));
+            }
+            match page.next_cursor {
+                None => return Ok(tools),
+                next if next == cursor => {
+                    return Err(Fault::new(Reason::UpstreamError, "lists tools in pages without end"));
+                }
+                next => cursor = next,
+            }
+        }
+        Err(Fault::new(Reason::UpstreamError, format!("lists tools in more than {MOST_PAGES} pages")))
+    }
+
+    /// The fault as it may leave: secrets covered, of bounded length, on one line.
+    fn clean(&self, fault: Fault) -> Fault {
+        let covered = self.0.redactor.redact_string(fault.message);
+        let mut message: String = covered.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((cut, _)) = message.char_indices().nth(MESSAGE_CHARS) {
+            message.truncate(cut);
+            message.push('…');
+        }
+        Fault { message, ..fault }
+    }
+}
+
+impl Client for McpClient {
+    fn list(&self, allowance: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
+        Box::pin(async move { self.list_all(allowance).await.map_err(|fault| self.clean(fault)) })
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        args: Map<String, Json>,
+        allowance: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>> {
+        Box::pin(async move {
+            let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
+            let request = CallToolRequest::new(params);
+            let text = self.request(request.into(), allowance).await;
+            text.and_then(|text| answer::payload(&text)).map_err(|fault| self.clean(fault))
+        })
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::Relaxed)
+    }
+
+    fn about(&self) -> Option<About> {
+        self.0.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Status::Live(connection) = self.0.status.send_replace(Status::Idle) {
+                connection.stop();
+                connection.ended().await;
+            }
+        })
+    }
+}
+
+impl Drop for McpClient {
+    fn drop(&mut self) {
+        if let Status::Live(connection) = self.0.status.send_replace(Status::Idle) {
+            connection.stop();
+        }
+    }
+}
+
+impl Shared {
+    /// The connection, made if need be.
+    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Fault> {
+        let mut status = self.status.subscribe();
+        loop {
+            match &*status.borrow_and_update() {
+                Status::Live(connection) => return Ok(connection.clone()),
+                Status::Down { until, fault } if Instant::now() < *until => {
+                    return Err(recovering(fault, *until));
+                }
+                Status::Starting | Status::Idle | Status::Down { .. } => {}
+            }
+            let mine = self.status.send_if_modified(|status| {
+                let startable = match status {
+                    Status::Idle => true,
+                    Status::Down { until, .. } => Instant::now() >= *until,
+                    Status::Starting | Status::Live(_) => false,
+                };
+                if startable {
+                    *status = Status::Starting;
+                }
+                startable
+            });
+            if mine {
+                tokio::spawn(self.clone().start());
+            }
+            let settled = status.wait_for(|status| !matches!(status, Status::Starting)).await;
+            match settled.as_deref() {
+                Ok(Status::Live(connection)) => return Ok(connection.clone()),
+                Ok(Status::Down { fault, .. }) => return Err(fault.clone()),
+                Ok(Status::Idle | Status::Starting) => {}
+                Err(_) => return Err(Fault::new(Reason::UpstreamUnavailable, "the upstream was closed")),
+            }
+        }
+    }
+
+    /// Starts the server and sees it to its end.
+    async fn start(self: Arc<Self>) {
+        match self.open().await {
+            Ok(connection) => {
+                *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection.handshake);
+                *self.about.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection.about.clone());
+                self.generation.fetch_add(1, Ordering::Relaxed);
+                let began = Instant::now();
+                let connection = Arc::new(connection);
+                let wanted = self.status.send_if_modified(|status| {
+                    let wanted = matches!(status, Status::Starting);
+                    if wanted {
+                        *status = Status::Live(connection.clone());
+                    }
+                    wanted
+                });
+                if !wanted {
+                    connection.stop();
+                }
+                connection.ended().await;
+                if began.elapsed() >= STEADY {
+                    self.crashes.store(0, Ordering::Relaxed);
+                }
+                let fault = Fault::new(Reason::UpstreamUnavailable, connection.obituary().await);
+                self.down(
+                    fault,
+                    |status| matches!(status, Status::Live(live) if Arc::ptr_eq(live, &connection)),
+                );
+            }
+            Err(fault) => self.down(fault, |status| matches!(status, Status::Starting)),
+        }
+    }
+
+    /// Shakes hands the way the server is known to understand; otherwise one way, then the other.
+    async fn open(&self) -> Result<Connection, Fault> {
+        let known = *self.handshake.lock().unwrap_or_else(PoisonError::into_inner);
+        let open =
+            |handshake| Connection::open(&self.config, &self.secrets, handshake, self.generation.clone());
+        let first = open(known).await;
+        let Err(fault) = first else { return first };
+        let hopeless = matches!(fault.reason, Reason::AuthFailed | Reason::RateLimited) || known.is_some();
+        let other = match &self.config.transport {
+            TransportConfig::Stdio(_) if fault.message.starts_with("handshake refused") => {
+                Handshake::Discover
+            }
+            TransportConfig::Http(_) if !fault.message.starts_with("cannot connect") => Handshake::Initialize,
+            _ => return Err(fault),
+        };
+        match hopeless {
+            true => Err(fault),
+            false => open(Some(other)).await.map_err(|_| fault),
+        }
+    }
+
+    /// Notes that the server is down, if it still is what `mine` says.
+    fn down(&self, fault: Fault, mine: impl Fn(&Status) -> bool) {
+        self.status.send_if_modified(|status| {
+            if !mine(status) {
+                return false;
+            }
+            let crashes = self.crashes.fetch_add(1, Ordering::Relaxed);
+            let window = FIRST_WINDOW.saturating_mul(1 << crashes.min(10)).min(LONGEST_WINDOW);
+            *status = Status::Down { until: Instant::now() + window, fault };
+            true
+        });
+    }
+}
+
+fn recovering(fault: &Fault, until: Instant) -> Fault {
+    let left = until.saturating_duration_since(Instant::now()).as_millis();
+    Fault { message: format!("{}; it is tried again in {left} ms", fault.message), ..fault.clone() }
+}

@@ -1,0 +1,237 @@
+//! The child process of a stdio upstream: started in a group of its own with a small environment, its error
+//! stream kept in part, and ended with everything that it started.
+
+use std::collections::VecDeque;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::BufReader;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::guard::Guarded;
+use super::lines::{Line, Lines};
+use crate::config::{StdioConfig, UpstreamConfig};
+use crate::credentials::{Secrets, find_program};
+use crate::model::{Fault, Reason};
+use crate::redact::Redactor;
+
+/// What a child inherits of our environment. Everything else may hold secrets and must be asked for.
+const INHERITED: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+    "APPDATA",
+];
+
+/// How many lines of the error stream are kept, and how long each may be.
+const KEPT_LINES: usize = 20;
+const LINE_BYTES: usize = 8 * 1024;
+
+/// How long a server may take to end by itself, and again after it was asked to.
+const GRACE: Duration = Duration::from_millis(1_000);
+
+/// How long output that is still in the pipe may take to arrive after the process ended.
+const DRAIN: Duration = Duration::from_millis(50);
+
+/// A child that runs, or ran.
+#[derive(Debug)]
+pub struct Process {
+    ended: watch::Receiver<Option<String>>,
+    errors: Arc<Mutex<VecDeque<String>>>,
+    stop: CancellationToken,
+    /// Cancelled when nothing more will come from the child.
+    pub gone: CancellationToken,
+}
+
+/// The streams that messages go through.
+pub struct Pipes {
+    /// What the child reads.
+    pub stdin: ChildStdin,
+    /// What the child writes.
+    pub stdout: ChildStdout,
+}
+
+impl Process {
+    /// Starts the command of an upstream.
+    pub fn spawn(
+        upstream: &UpstreamConfig,
+        stdio: &StdioConfig,
+        secrets: &Secrets,
+    ) -> Result<(Process, Pipes), Fault> {
+        let unavailable = |message: String| Fault::new(Reason::UpstreamUnavailable, message);
+        let path = std::env::var("PATH").ok();
+        let program = find_program(&stdio.command, stdio.directory.as_deref(), path.as_deref())
+            .ok_or_else(|| unavailable(format!("command not found: {}", stdio.command)))?;
+        let mut command = Command::new(program);
+        command.args(&stdio.args).env_clear();
+        command.envs(INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))));
+        command.envs(secrets.environment(&upstream.name));
+        if let Some(directory) = &stdio.directory {
+            command.current_dir(directory);
+        }
+        #[cfg(unix)]
+        command.process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command
+            .spawn()
+            .map_err(|error| unavailable(format!("{} cannot be started: {error}", stdio.command)))?;
+        let group = Group::of(&child);
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(unavailable(format!("{} has no streams", stdio.command)));
+        };
+        let errors = Arc::default();
+        tokio::spawn(keep_errors(stderr, Arc::clone(&errors), secrets.redactor(), upstream.name.clone()));
+        let (tell, ended) = watch::channel(None);
+        let process =
+            Process { ended, errors, stop: CancellationToken::new(), gone: CancellationToken::new() };
+        tokio::spawn(tend(child, group, tell, process.stop.clone(), process.gone.clone()));
+        Ok((process, Pipes { stdin, stdout }))
+    }
+
+    /// Ends the process, if it has not ended: its input is closed by the transport, then it is asked, then
+    /// killed. Does not wait.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits until the process is gone.
+    pub async fn ended(&self) {
+        let _ = self.ended.clone().wait_for(Option::is_some).await;
+    }
+
+    /// What became of the process, with its last words: waits a moment for it to end.
+    pub async fn obituary(&self) -> String {
+        let _ = tokio::time::timeout(Duration::from_millis(500), self.ended()).await;
+        let status = self.ended.borrow().clone().unwrap_or_else(|| "closed its output".to_owned());
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        match errors.iter().rev().find(|line| !line.trim().is_empty()) {
+            Some(line) => format!("process {status}; its last words: {}", line.trim()),
+            None => format!("process {status}"),
+        }
+    }
+}
+
+/// The process group of a child. Dropping it kills what is left of it.
+struct Group {
+    leader: Option<u32>,
+    _guarded: Option<Guarded>,
+}
+
+impl Group {
+    fn of(child: &Child) -> Group {
+        let leader = child.id();
+        Group { leader, _guarded: leader.map(Guarded::new) }
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: nix::sys::signal::Signal) {
+        if let Some(leader) = self.leader.and_then(|leader| i32::try_from(leader).ok()) {
+            // The group may be gone already, which is what we want.
+            let _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(leader), signal);
+        }
+    }
+
+    #[cfg(unix)]
+    fn ask(&self) {
+        self.signal(nix::sys::signal::Signal::SIGTERM);
+    }
+
+    #[cfg(not(unix))]
+    fn ask(&self) {}
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        self.signal(nix::sys::signal::Signal::SIGKILL);
+        #[cfg(not(unix))]
+        let _ = self.leader;
+    }
+}
+
+/// Waits for the child, or ends it when told to.
+async fn tend(
+    mut child: Child,
+    group: Group,
+    ended: watch::Sender<Option<String>>,
+    stop: CancellationToken,
+    gone: CancellationToken,
+) {
+    let status = tokio::select! {
+        status = child.wait() => Some(status),
+        () = stop.cancelled() => None,
+    };
+    let status = match status {
+        Some(status) => status,
+        None => match tokio::time::timeout(GRACE, child.wait()).await {
+            Ok(status) => status,
+            Err(_) => {
+                group.ask();
+                match tokio::time::timeout(GRACE, child.wait()).await {
+                    Ok(status) => status,
+                    Err(_) => {
+                        let _ = child.start_kill();
+                        child.wait().await
+                    }
+                }
+            }
+        },
+    };
+    drop(group);
+    tokio::time::sleep(DRAIN).await;
+    ended.send_replace(Some(told(status)));
+    gone.cancel();
+}
+
+fn told(status: std::io::Result<ExitStatus>) -> String {
+    match status {
+        Ok(status) => match status.code() {
+            Some(code) => format!("exited with status {code}"),
+            None => format!("was ended by {status}"),
+        },
+        Err(error) => format!("cannot be waited for: {error}"),
+    }
+}
+
+/// Keeps the last lines of the error stream, with secrets covered.
+async fn keep_errors(
+    stderr: ChildStderr,
+    errors: Arc<Mutex<VecDeque<String>>>,
+    redactor: Redactor,
+    upstream: String,
+) {
+    let mut lines = Lines::new(BufReader::new(stderr), LINE_BYTES);
+    while let Ok(Some(line)) = lines.next().await {
+        let text = match line {
+            Line::Whole(bytes) => redactor.redact_str(&String::from_utf8_lossy(&bytes)).into_owned(),
+            Line::TooLong { bytes, .. } => format!("(a line of {bytes} bytes)"),
+        };
+        tracing::debug!(upstream, "{text}");
+        let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
+        if errors.len() == KEPT_LINES {
+            errors.pop_front();
+        }
+        errors.push_back(text);
+    }
+}

@@ -1,0 +1,104 @@
+//! Messages as lines over the standard streams of a child.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rmcp::RoleClient;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::inbox::{Inbox, unreadable};
+use super::lines::{Line, Lines};
+use super::process::Pipes;
+use super::skim::Skim;
+
+/// What the pipe is read through at once.
+const BUFFER: usize = 64 * 1024;
+
+/// One connection over pipes.
+pub struct StdioTransport {
+    lines: Lines<BufReader<ChildStdout>>,
+    /// Locked for one message at a time; empty once closed.
+    stdin: Arc<Mutex<Option<ChildStdin>>>,
+    inbox: Arc<Inbox>,
+    cap: usize,
+    ready: VecDeque<ServerJsonRpcMessage>,
+    gone: CancellationToken,
+}
+
+impl StdioTransport {
+    /// Speaks through `pipes` until `gone`; lines have at most `cap` bytes.
+    pub fn new(pipes: Pipes, inbox: Arc<Inbox>, cap: usize, gone: CancellationToken) -> Self {
+        StdioTransport {
+            lines: Lines::new(BufReader::with_capacity(BUFFER, pipes.stdout), cap),
+            stdin: Arc::new(Mutex::new(Some(pipes.stdin))),
+            inbox,
+            cap,
+            ready: VecDeque::new(),
+            gone,
+        }
+    }
+
+    fn take_in(&mut self, line: Line) {
+        match line {
+            Line::Whole(text) => {
+                let Some(first) = text.iter().find(|byte| !byte.is_ascii_whitespace()) else { return };
+                match self.inbox.accept(&text) {
+                    Ok(messages) => self.ready.extend(messages),
+                    Err(_) if matches!(first, b'{' | b'[') => {
+                        let mut skim = Skim::default();
+                        skim.see(&text);
+                        self.ready.extend(self.inbox.fail(skim.id(), unreadable()));
+                    }
+                    // Servers print all kinds of things; only what looks like a message is taken for one.
+                    Err(_) => tracing::debug!("a line of {} bytes is no message", text.len()),
+                }
+            }
+            Line::TooLong { bytes, id } => self.ready.extend(self.inbox.fail_too_large(id, bytes, self.cap)),
+        }
+    }
+}
+
+impl Transport<RoleClient> for StdioTransport {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inbox.expect(&message);
+        let text = serde_json::to_vec(&message);
+        let stdin = self.stdin.clone();
+        async move {
+            let mut text = text?;
+            text.push(b'\n');
+            let mut stdin = stdin.lock().await;
+            let pipe = stdin.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+            pipe.write_all(&text).await?;
+            pipe.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                return Some(message);
+            }
+            let line = tokio::select! {
+                biased;
+                line = self.lines.next() => line.ok()??,
+                () = self.gone.cancelled() => return None,
+            };
+            self.take_in(line);
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.stdin.lock().await.take();
+        Ok(())
+    }
+}

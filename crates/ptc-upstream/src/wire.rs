@@ -1,0 +1,82 @@
+//! What all upstreams over HTTP share: how a client is built, how much of a body is read, and what a status
+//! means. Redirects are never followed: they would carry credentials elsewhere.
+
+use std::sync::Once;
+
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, StatusCode};
+
+use crate::config::Endpoint;
+use crate::model::{Fault, Reason};
+
+/// A client for one endpoint.
+pub fn client(endpoint: &Endpoint) -> Result<Client, Fault> {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        // Another part of the program may have chosen one already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+    Client::builder()
+        .redirect(Policy::none())
+        .connect_timeout(endpoint.connect_timeout)
+        .user_agent(concat!("ptc-runner/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| {
+            Fault::new(Reason::UpstreamUnavailable, format!("no HTTP client: {}", error.without_url()))
+        })
+}
+
+/// The whole body, if it is not larger than `cap`; reading stops where it gets larger.
+pub async fn body(mut response: Response, cap: usize) -> Result<Vec<u8>, Fault> {
+    let announced = response.content_length().unwrap_or(0);
+    if announced > cap as u64 {
+        return Err(too_large(usize::try_from(announced).unwrap_or(usize::MAX), cap));
+    }
+    let mut body = Vec::with_capacity(announced as usize);
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if body.len() + chunk.len() > cap {
+            return Err(too_large(body.len() + chunk.len(), cap));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// An answer of at least `bytes` bytes where `cap` were allowed.
+pub fn too_large(bytes: usize, cap: usize) -> Fault {
+    let message = format!("answer of at least {bytes} bytes, more than the {cap} allowed");
+    Fault { bytes: Some(bytes), ..Fault::new(Reason::ResponseTooLarge, message) }
+}
+
+/// What it means that a request could not be sent or its answer not be read.
+pub fn failed(error: reqwest::Error) -> Fault {
+    let error = error.without_url();
+    if error.is_timeout() {
+        return Fault::new(Reason::Timeout, "no answer in time");
+    }
+    // The cause says more than the error itself, which only names the phase.
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    let what = if error.is_connect() { "cannot connect" } else { "connection failed" };
+    Fault::new(Reason::UpstreamUnavailable, format!("{what}: {cause}"))
+}
+
+/// What a status says, unless it is a success.
+pub fn status(status: StatusCode) -> Option<Fault> {
+    let reason = match status.as_u16() {
+        200..=299 => return None,
+        401 => Reason::AuthFailed,
+        429 => Reason::RateLimited,
+        500.. => Reason::UpstreamUnavailable,
+        _ => Reason::UpstreamError,
+    };
+    let advice = match status.as_u16() {
+        300..=399 => ": redirects are not followed",
+        401 => ": the credentials were not accepted",
+        429 => ": too many requests",
+        _ => "",
+    };
+    Some(Fault::new(reason, format!("http {}{advice}", status.as_u16())))
+}

@@ -1,0 +1,100 @@
+//! What the tests of clients share: upstreams of the fault server, and a short way to call them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ptc_upstream::model::{Allowance, Fault, Payload, Reason};
+use ptc_upstream::{Client, Config, Secrets, client};
+use serde_json::{Value as Json, json};
+
+/// What a call in these tests may cost.
+pub const ALLOWANCE: Allowance = Allowance { timeout: Duration::from_secs(20), max_bytes: 1 << 20 };
+
+/// The secret that fault servers are given and echo.
+pub const SECRET: &str = "tok-3n5e7r8x";
+
+/// The client of one upstream of these fields. `FAULT_TOKEN` is [`SECRET`] in our environment.
+pub fn client(fields: Json) -> Arc<dyn Client> {
+    let value = json!({
+        "credentials": {"token": {"source": "env", "var": "FAULT_TOKEN"}},
+        "upstreams": {"x": fields},
+    });
+    let config = Config::from_value(value, Path::new("")).expect("a configuration");
+    let lookup = |name: &str| match name {
+        "FAULT_TOKEN" => Some(SECRET.to_owned()),
+        other => std::env::var(other).ok(),
+    };
+    let secrets = Secrets::resolve_with(&config, &lookup, None).expect("its secrets");
+    client::connect(&config.upstreams[0], &secrets).expect("an MCP upstream")
+}
+
+/// The fault server as an upstream.
+pub fn faulty(flags: &[&str]) -> Json {
+    json!({"transport": "mcp_stdio", "command": fault_server(), "args": flags, "env": {"FAULT_TOKEN": "${FAULT_TOKEN}"}})
+}
+
+/// The fault server, which is an example of this crate and built with its tests.
+pub fn fault_server() -> PathBuf {
+    let tests = std::env::current_exe().expect("a test has a program");
+    let folder = tests.parent().and_then(Path::parent).expect("it stands in deps/");
+    folder.join("examples").join(format!("fault_server{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Calls a tool.
+pub async fn call(client: &dyn Client, tool: &str, args: Json) -> Result<Payload, Fault> {
+    call_within(client, tool, args, ALLOWANCE).await
+}
+
+/// Calls a tool at a price.
+pub async fn call_within(
+    client: &dyn Client,
+    tool: &str,
+    args: Json,
+    allowance: Allowance,
+) -> Result<Payload, Fault> {
+    let args = args.as_object().cloned().unwrap_or_default();
+    let answer = client.call(tool, args, allowance).await;
+    if let Err(fault) = &answer {
+        assert!(!fault.message.contains(SECRET), "a secret got out: {fault}");
+        assert!(fault.message.chars().count() <= 501 && !fault.message.contains('\n'), "unbounded: {fault}");
+    }
+    answer
+}
+
+/// The text that a tool gives.
+pub async fn text(client: &dyn Client, tool: &str, args: Json) -> String {
+    call(client, tool, args).await.expect("an answer").texts.swap_remove(0)
+}
+
+/// The fault that a call gives.
+pub async fn fault(client: &dyn Client, tool: &str, args: Json) -> (Reason, String) {
+    let fault = call(client, tool, args).await.expect_err("a fault");
+    (fault.reason, fault.message)
+}
+
+/// The names of the tools, in order.
+pub async fn names(client: &dyn Client) -> Vec<String> {
+    let tools = client.list(ALLOWANCE).await.expect("tools");
+    tools.into_iter().map(|tool| tool.name).collect()
+}
+
+/// Waits until something is so, for at most ten seconds.
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..500 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("not within ten seconds: {what}");
+}
+
+/// Whether there is a process of this id that is not a zombie.
+pub fn alive(pid: &str) -> bool {
+    let state = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid.trim()]).output();
+    state.is_ok_and(|output| {
+        let state = String::from_utf8_lossy(&output.stdout).into_owned();
+        !state.trim().is_empty() && !state.trim().starts_with('Z')
+    })
+}
