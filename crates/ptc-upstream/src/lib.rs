@@ -3,13 +3,21 @@
 //! Every transport gives the same two things: a list of [`model::ToolDef`], and [`model::Payload`] or
 //! [`model::Fault`] for a call. All above the transports cannot tell them apart.
 
+pub mod call;
+pub mod catalog;
 pub mod client;
 pub mod config;
 pub mod credentials;
+pub mod discovery;
+pub mod effects;
+pub mod ledger;
 mod mcp;
+pub mod metrics;
 pub mod model;
+pub mod openapi;
 pub mod pins;
 pub mod redact;
+pub mod shapes;
 pub mod wire;
 
 pub use client::Client;

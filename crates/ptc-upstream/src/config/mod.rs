@@ -47,6 +47,8 @@ pub struct UpstreamConfig {
     pub name: String,
     /// What it is for, shown by `tool/servers`.
     pub description: Option<String>,
+    /// What it is about, in a few words that catalogs show.
+    pub tags: Vec<String>,
     /// What tools do to the world, where the operator knows better than the server.
     pub effects: BTreeMap<String, EffectClass>,
     /// How large an answer may be before it is decoded; the runtime's own cap applies too.
@@ -142,7 +144,7 @@ pub struct OpenApiConfig {
     pub include_operations: Vec<String>,
     /// Changes to single operations, by `operationId`.
     pub overrides: BTreeMap<String, OperationOverride>,
-    /// Whether operations other than GET may be included.
+    /// Whether all included operations may be more than plain GETs; each can also be allowed alone.
     pub allow_writes: bool,
 }
 
@@ -166,6 +168,8 @@ pub struct OperationOverride {
     pub default_args: Option<Map<String, Json>>,
     /// What it does to the world, where the method does not say.
     pub effect: Option<EffectClass>,
+    /// Whether it may be more than a plain GET.
+    pub allow_writes: bool,
 }
 
 /// What a call does to the world.

@@ -99,6 +99,7 @@ fn upstream(
         return None;
     };
     let description = fields.text("description");
+    let tags = fields.texts("tags");
     let effects = effects(&mut fields);
     let max_response_bytes =
         fields.number("max_response_bytes", MAX_RESPONSE_BYTES as u64, 1..=LARGEST_RESPONSE) as usize;
@@ -108,7 +109,7 @@ fn upstream(
         Kind::OpenApi => openapi(&mut fields, base, bindings).map(TransportConfig::OpenApi),
     };
     fields.close();
-    Some(UpstreamConfig { name, description, effects, max_response_bytes, transport: transport? })
+    Some(UpstreamConfig { name, description, tags, effects, max_response_bytes, transport: transport? })
 }
 
 fn name_fault(name: &str) -> Option<&'static str> {
@@ -333,6 +334,7 @@ fn operation_override(mut fields: Fields) -> OperationOverride {
         description: fields.text("description"),
         default_args: fields.optional_object("default_args"),
         effect: fields.word("effect", EffectClass::NAMES),
+        allow_writes: fields.flag("allow_writes"),
     };
     fields.close();
     changed

@@ -1,0 +1,240 @@
+//! What a program hands to `tool/call`, checked the same way wherever calls are answered. Faults of the
+//! program come back as texts that name the bad call, so that it can be mended.
+
+use ptc_lisp::machine::{Answer, ValueKind};
+use ptc_lisp::{Error, ErrorKind};
+use serde_json::{Map, Value as Json};
+
+use crate::model::{Fault, Payload, Reason};
+
+/// A call of the right shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallRequest {
+    /// The upstream.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub args: Map<String, Json>,
+}
+
+impl CallRequest {
+    /// Reads `{server, tool, args}`; `servers` are the configured names, for the message.
+    pub fn parse(call: Json, servers: &dyn Fn() -> String) -> Result<CallRequest, String> {
+        let Json::Object(mut fields) = call else {
+            return Err(format!("tool/call requires a map, got {}", shown(&call)));
+        };
+        let server = match text(fields.remove("server")) {
+            Ok(server) => server,
+            Err(got) => {
+                return Err(format!(
+                    "tool/call requires :server (string), got {}. Configured upstreams: {}",
+                    shown(&got),
+                    servers()
+                ));
+            }
+        };
+        let tool = text(fields.remove("tool")).map_err(|got| {
+            format!(
+                "tool/call on upstream '{}' requires :tool (string), got {}",
+                bounded(&server),
+                shown(&got)
+            )
+        })?;
+        let args = match fields.remove("args") {
+            None | Some(Json::Null) => Map::new(),
+            Some(Json::Object(args)) => args,
+            Some(other) => {
+                let (server, tool, got) = (bounded(&server), bounded(&tool), shown(&other));
+                return Err(format!("tool '{server}.{tool}' rejected args: :args must be a map, got {got}"));
+            }
+        };
+        match fields.keys().next() {
+            Some(key) => Err(format!("tool/call got unknown key :{}", bounded(key))),
+            None => Ok(CallRequest { server, tool, args }),
+        }
+    }
+
+    /// There is no such upstream.
+    pub fn unknown_server(&self, servers: &str) -> String {
+        no_upstream(&self.server, servers)
+    }
+
+    /// There is no such tool.
+    pub fn unknown_tool(&self, tools: &str) -> String {
+        no_tool(&self.server, &self.tool, tools)
+    }
+
+    /// Arguments that must be there are not.
+    pub fn missing_args(&self, names: &[&str]) -> String {
+        let (server, tool) = (bounded(&self.server), bounded(&self.tool));
+        format!("tool '{server}.{tool}' rejected args: missing required args {}", names.join(", "))
+    }
+}
+
+/// There is no upstream of this name.
+pub fn no_upstream(server: &str, servers: &str) -> String {
+    format!("no upstream '{}' configured. Configured upstreams: {servers}", bounded(server))
+}
+
+/// The upstream has no tool of this name.
+pub fn no_tool(server: &str, tool: &str, tools: &str) -> String {
+    format!("no tool '{}' in upstream '{}'. Known tools: {tools}", bounded(tool), bounded(server))
+}
+
+/// A text that is there and not empty, or what is there instead.
+fn text(value: Option<Json>) -> Result<String, Json> {
+    match value {
+        Some(Json::String(text)) if !text.is_empty() => Ok(text),
+        other => Err(other.unwrap_or_default()),
+    }
+}
+
+/// A wrong argument in a message: as the program would write the simple ones, never at length.
+pub fn shown(value: &Json) -> String {
+    match value {
+        Json::Null => "nil".to_owned(),
+        Json::Object(_) => "a map".to_owned(),
+        Json::Array(_) => "a vector".to_owned(),
+        other => bounded(&other.to_string()).to_owned(),
+    }
+}
+
+fn bounded(text: &str) -> &str {
+    crate::ledger::cut(text, 80)
+}
+
+/// An error at the place of the call.
+pub fn raise(message: impl Into<String>) -> Answer {
+    Answer::Raise(Error::new(ErrorKind::Runtime, message.into()))
+}
+
+/// A fault of the world as a program sees it.
+pub fn fault(fault: &Fault) -> Answer {
+    Answer::Fault { reason: fault.reason.name().to_owned(), message: fault.message.clone() }
+}
+
+/// What a program gets of an answer: structured content, else the first text, as JSON if it is JSON. A server
+/// that says that the tool failed is believed, whatever else it sends.
+pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
+    if payload.is_error {
+        let said = payload.texts.join("\n");
+        let message = match (said.trim(), payload.structured) {
+            ("", Some(structured)) => structured.to_string(),
+            ("", None) => "the tool failed and did not say why".to_owned(),
+            (said, _) => said.to_owned(),
+        };
+        return Err(Fault { bytes: Some(payload.bytes), ..Fault::new(Reason::ToolError, message) });
+    }
+    if let Some(structured) = payload.structured {
+        return Ok((structured, ValueKind::Json));
+    }
+    Ok(match payload.texts.into_iter().next() {
+        None => (Json::Null, ValueKind::None),
+        Some(text) => match serde_json::from_str(&text) {
+            Ok(value) => (value, ValueKind::Json),
+            Err(_) => (Json::String(text), ValueKind::Text),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn faults_of_the_program_have_the_texts_of_the_contract() {
+        for (call, expected) in [
+            (json!(5), "tool/call requires a map, got 5"),
+            (
+                json!({"tool": "t"}),
+                "tool/call requires :server (string), got nil. Configured upstreams: fs, github",
+            ),
+            (
+                json!({"server": "", "tool": "t"}),
+                "tool/call requires :server (string), got \"\". Configured upstreams: fs, github",
+            ),
+            (
+                json!({"server": 7}),
+                "tool/call requires :server (string), got 7. Configured upstreams: fs, github",
+            ),
+            (json!({"server": "fs"}), "tool/call on upstream 'fs' requires :tool (string), got nil"),
+            (
+                json!({"server": "fs", "tool": ["x"]}),
+                "tool/call on upstream 'fs' requires :tool (string), got a vector",
+            ),
+            (
+                json!({"server": "fs", "tool": "t", "args": [1]}),
+                "tool 'fs.t' rejected args: :args must be a map, got a vector",
+            ),
+            (
+                json!({"server": "fs", "tool": "t", "args": "x"}),
+                "tool 'fs.t' rejected args: :args must be a map, got \"x\"",
+            ),
+            (json!({"server": "fs", "tool": "t", "arg": {}}), "tool/call got unknown key :arg"),
+        ] {
+            let error =
+                CallRequest::parse(call.clone(), &|| "fs, github".to_owned()).expect_err("it is wrong");
+            assert_eq!(error, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_optional() {
+        for call in [json!({"server": "s", "tool": "t"}), json!({"server": "s", "tool": "t", "args": null})] {
+            let parsed = CallRequest::parse(call, &String::new).expect("it is right");
+            assert_eq!((parsed.server.as_str(), parsed.tool.as_str(), parsed.args.len()), ("s", "t", 0));
+        }
+    }
+
+    #[test]
+    fn messages_never_show_arguments_at_length() {
+        let long = "x".repeat(5_000);
+        for call in [json!({"server": 1, "tool": long}), json!({"server": "s", "tool": long, "args": long})] {
+            let error = CallRequest::parse(call, &String::new).expect_err("it is wrong");
+            assert!(error.len() < 300, "{}", error.len());
+        }
+    }
+
+    #[test]
+    fn payloads_are_told_by_where_they_stood() {
+        let text =
+            |text: &str| Payload { texts: vec![text.to_owned(), "second".to_owned()], ..Payload::default() };
+        let structured = |value: Json| Payload { structured: Some(value), ..text("ignored") };
+        for (payload, value, kind) in [
+            (structured(json!({"a": 1})), json!({"a": 1}), ValueKind::Json),
+            (structured(json!("plain")), json!("plain"), ValueKind::Json),
+            (structured(json!(null)), json!(null), ValueKind::Json),
+            (text("{\"a\": 1}"), json!({"a": 1}), ValueKind::Json),
+            (text("17"), json!(17), ValueKind::Json),
+            (text("null"), json!(null), ValueKind::Json),
+            (text("hello"), json!("hello"), ValueKind::Text),
+            (text(""), json!(""), ValueKind::Text),
+            (Payload::default(), json!(null), ValueKind::None),
+        ] {
+            assert_eq!(select(payload.clone()), Ok((value, kind)), "{payload:?}");
+        }
+    }
+
+    #[test]
+    fn a_failed_tool_failed_whatever_it_sends() {
+        let failed = |texts: &[&str], structured: Option<Json>| Payload {
+            texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+            structured,
+            is_error: true,
+            bytes: 9,
+        };
+        for (payload, message) in [
+            (failed(&["not found"], Some(json!({"ok": true}))), "not found"),
+            (failed(&[], Some(json!({"code": 4}))), "{\"code\":4}"),
+            (failed(&[], None), "the tool failed and did not say why"),
+        ] {
+            let fault = select(payload).expect_err("it failed");
+            assert_eq!(
+                (fault.reason, fault.message.as_str(), fault.bytes),
+                (Reason::ToolError, message, Some(9))
+            );
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! What upstreams offer, as programs may see it: a snapshot of servers and their tools with secrets covered.
+//!
+//! `types.rs` words schemas, `doc.rs` describes a tool, `text.rs` is what tool descriptions carry.
+
+mod doc;
+mod text;
+mod types;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ptc_lisp::lexical::Query;
+use serde_json::{Map, Value as Json, json};
+
+pub use self::doc::doc;
+pub use self::text::{CatalogMode, CatalogText, DISCOVERY_HINT};
+pub(crate) use self::types::key as types_key;
+pub use self::types::{Argument, arguments, result_type, type_name};
+use crate::config::EffectClass;
+use crate::model::ToolDef;
+
+/// A tool of a catalog.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogTool {
+    /// How its server describes it, with secrets covered.
+    pub def: ToolDef,
+    /// What it does to the world.
+    pub effect: EffectClass,
+    /// Its place in the server's own list.
+    pub place: usize,
+}
+
+/// A configured server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What it is about, in a few words.
+    pub tags: Vec<String>,
+    /// Its tools by name; nothing while they have not been listed.
+    pub tools: Option<BTreeMap<String, Arc<CatalogTool>>>,
+}
+
+/// All servers, sorted by name. A picture of one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Catalog {
+    servers: Vec<Arc<Server>>,
+}
+
+impl Catalog {
+    /// A catalog of these servers.
+    pub fn new(servers: impl IntoIterator<Item = Arc<Server>>) -> Catalog {
+        let mut servers: Vec<Arc<Server>> = servers.into_iter().collect();
+        servers.sort_by(|left, right| left.name.cmp(&right.name));
+        Catalog { servers }
+    }
+
+    /// The servers, sorted by name.
+    pub fn servers(&self) -> &[Arc<Server>] {
+        &self.servers
+    }
+
+    /// The server of this name.
+    pub fn server(&self, name: &str) -> Option<&Arc<Server>> {
+        self.servers
+            .binary_search_by(|server| server.name.as_str().cmp(name))
+            .ok()
+            .map(|at| &self.servers[at])
+    }
+
+    /// The names of the servers in one line.
+    pub fn names(&self) -> String {
+        self.servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// How many names an error message lists.
+const LISTED: usize = 20;
+
+impl Server {
+    /// The tool that `name` stands for: the one of that name, else the only one that differs in hyphens and
+    /// underscores, which programs write either way.
+    pub fn tool(&self, name: &str) -> Option<&Arc<CatalogTool>> {
+        let tools = self.tools.as_ref()?;
+        if let Some(tool) = tools.get(name) {
+            return Some(tool);
+        }
+        let mut alike = tools.iter().filter(|(other, _)| same_name(other, name));
+        let (_, tool) = alike.next()?;
+        alike.next().is_none().then_some(tool)
+    }
+
+    /// The names of its tools in one line, for messages.
+    pub fn tool_names(&self) -> String {
+        let names = self.tools.iter().flat_map(BTreeMap::keys).map(String::as_str);
+        let count = self.tools.as_ref().map_or(0, BTreeMap::len);
+        let mut listed: Vec<&str> = names.take(LISTED).collect();
+        if count > LISTED {
+            listed.push("…");
+        }
+        listed.join(", ")
+    }
+
+    /// Its tools in the order in which it lists them.
+    pub fn listed(&self) -> Vec<&Arc<CatalogTool>> {
+        let mut tools: Vec<&Arc<CatalogTool>> = self.tools.iter().flat_map(BTreeMap::values).collect();
+        tools.sort_by_key(|tool| tool.place);
+        tools
+    }
+
+    /// What `tool/servers` says about it.
+    pub fn summary(&self) -> Json {
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "tool_count": self.tools.as_ref().map_or(0, BTreeMap::len),
+            "catalog_loaded": self.tools.is_some(),
+        })
+    }
+
+    /// How well it answers a search.
+    pub fn score(&self, query: &Query) -> u32 {
+        let mut texts = vec![self.description.as_str()];
+        texts.extend(self.tags.iter().map(String::as_str));
+        query.score(&[&self.name], &texts)
+    }
+}
+
+/// Whether two names differ in hyphens and underscores only.
+pub(crate) fn same_name(left: &str, right: &str) -> bool {
+    let mark = |byte: u8| if byte == b'_' { b'-' } else { byte };
+    left.len() == right.len() && left.bytes().map(mark).eq(right.bytes().map(mark))
+}
+
+impl CatalogTool {
+    /// Its description in one line of at most 120 characters.
+    pub fn line(&self) -> String {
+        one_line(&self.def.description, 120)
+    }
+
+    /// `tool - description`, or the name alone.
+    pub fn entry(&self) -> String {
+        match self.line() {
+            line if line.is_empty() => self.def.name.clone(),
+            line => format!("{} - {line}", self.def.name),
+        }
+    }
+
+    /// What `meta` says about it.
+    pub fn meta(&self, server: &str) -> Json {
+        let def = &self.def;
+        let mut provenance = def.provenance.clone();
+        provenance.insert("effect".to_owned(), self.effect.name().into());
+        json!({
+            "server": server,
+            "name": def.name,
+            "description": def.description,
+            "input_schema": def.input_schema,
+            "output_schema": def.output_schema,
+            "annotations": def.annotations,
+            "_ptc": provenance,
+        })
+    }
+
+    /// How well it answers a search: names count more than descriptions, names of arguments and hints.
+    pub fn score(&self, server: &str, query: &Query) -> u32 {
+        let mut texts = vec![self.def.description.as_str()];
+        if let Some(Json::Object(properties)) = self.def.input_schema.get("properties") {
+            texts.extend(properties.keys().map(String::as_str));
+        }
+        for (key, value) in &self.def.annotations {
+            match value {
+                Json::String(text) => texts.push(text),
+                Json::Bool(true) => texts.push(key),
+                _ => {}
+            }
+        }
+        query.score(&[server, &self.def.name], &texts)
+    }
+
+    /// Arguments that must be given and are not there.
+    pub fn missing<'t>(&'t self, args: &Map<String, Json>) -> Vec<&'t str> {
+        let required = self.def.input_schema.get("required").and_then(Json::as_array);
+        let names = required.into_iter().flatten().filter_map(Json::as_str);
+        names.filter(|name| !args.contains_key(*name)).collect()
+    }
+
+    /// Arguments as the tool wants them. Hyphens in keywords became underscores on the way out of the program,
+    /// so names are compared without that difference; an optional argument that is nil is left out, unless
+    /// the tool takes null.
+    pub fn fitted(&self, mut args: Map<String, Json>) -> Map<String, Json> {
+        let Some(Json::Object(declared)) = self.def.input_schema.get("properties") else { return args };
+        let required = self.def.input_schema.get("required").and_then(Json::as_array);
+        let optional = |name: &str| !required.is_some_and(|names| names.iter().any(|other| other == name));
+        args.retain(|name, value| {
+            !(value.is_null()
+                && optional(name)
+                && declared.get(name).is_some_and(|schema| !takes_null(schema)))
+        });
+        if args.keys().all(|key| declared.contains_key(key)) {
+            return args;
+        }
+        let given: Vec<String> = args.keys().cloned().collect();
+        let name = |key: String| {
+            let taken = |other: &str| given.iter().any(|given| given == other);
+            let mut alike = declared.keys().filter(|other| same_name(other, &key) && !taken(other));
+            match (declared.contains_key(&key), alike.next(), alike.next()) {
+                (false, Some(only), None) => only.clone(),
+                _ => key,
+            }
+        };
+        args.into_iter().map(|(key, value)| (name(key), value)).collect()
+    }
+}
+
+/// Whether null may fit a schema.
+fn takes_null(schema: &Json) -> bool {
+    let typed = match schema.get("type") {
+        Some(Json::String(kind)) => kind == "null",
+        Some(Json::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
+        _ => schema.get("enum").is_none(),
+    };
+    let listed =
+        schema.get("enum").and_then(Json::as_array).is_some_and(|values| values.contains(&Json::Null));
+    typed || listed
+}
+
+/// A text in one line of at most so many characters, `...` included where something is missing.
+pub fn one_line(text: &str, most: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A tool for tests.
+    pub(crate) fn tool(name: &str, description: &str, schema: Json) -> CatalogTool {
+        let input_schema = schema.as_object().cloned().unwrap_or_default();
+        let def = ToolDef {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema,
+            ..ToolDef::default()
+        };
+        CatalogTool { def, effect: EffectClass::Unknown, place: 0 }
+    }
+
+    /// A server for tests.
+    pub(crate) fn server(
+        name: &str,
+        description: &str,
+        tags: &[&str],
+        tools: &[(&str, &str)],
+    ) -> Arc<Server> {
+        let tools = tools.iter().enumerate().map(|(place, (name, text))| {
+            ((*name).to_owned(), Arc::new(CatalogTool { place, ..tool(name, text, json!({})) }))
+        });
+        Arc::new(Server {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            tools: Some(tools.collect()),
+        })
+    }
+
+    #[test]
+    fn tools_are_found_with_either_mark() {
+        let server = server("o", "", &[], &[("list-traces", ""), ("a_b", ""), ("a-b", "")]);
+        let found = |name: &str| server.tool(name).map(|tool| tool.def.name.as_str());
+        assert_eq!(found("list_traces"), Some("list-traces"));
+        assert_eq!((found("a_b"), found("a-b")), (Some("a_b"), Some("a-b")));
+        assert_eq!(found("list"), None);
+    }
+
+    #[test]
+    fn arguments_get_the_names_that_are_declared() {
+        let tool = tool("t", "", json!({"properties": {"page-size": {}, "a_b": {}, "a-b": {}}}));
+        let fitted = |args: Json| Json::Object(tool.fitted(args.as_object().cloned().unwrap_or_default()));
+        assert_eq!(fitted(json!({"page_size": 1, "x_y": 2})), json!({"page-size": 1, "x_y": 2}));
+        assert_eq!(fitted(json!({"a_b": 1})), json!({"a_b": 1}));
+    }
+
+    #[test]
+    fn optional_arguments_may_be_nil() {
+        let schema = json!({"properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}, "c": {"type": "string"}},
+                            "required": ["c"]});
+        let tool = tool("t", "", schema);
+        let args = json!({"a": null, "b": null, "c": null}).as_object().cloned().unwrap_or_default();
+        assert_eq!(Json::Object(tool.fitted(args)), json!({"b": null, "c": null}));
+    }
+
+    #[test]
+    fn lines_are_short() {
+        assert_eq!(one_line(" a\n  b\tc ", 10), "a b c");
+        assert_eq!(one_line("abc def", 4), "abc...");
+        assert_eq!(one_line("abcd", 4), "abcd");
+    }
+}

@@ -1,0 +1,329 @@
+//! Schemas in words: the type of an argument, and the shape of a result. Schemas come from outside, so every
+//! walk has a bound.
+
+use serde_json::{Map, Value as Json};
+
+/// How deep a result shape goes.
+const DEPTH: usize = 4;
+/// How many fields of one object are shown.
+const FIELDS: usize = 24;
+/// How many references lead from one to the next.
+const HOPS: usize = 16;
+/// The most characters of a constant or a result shape.
+const LONGEST: usize = 1_500;
+
+/// An argument of a tool, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name, as a program writes it: `:path`, or a string where a keyword cannot say it.
+    pub key: String,
+    /// Its type: `string`, `enum<string>`, `const<42>` …
+    pub kind: String,
+    /// Whether it must be given.
+    pub required: bool,
+}
+
+/// The arguments of a schema: required ones in the order of the schema, then the others by name.
+pub fn arguments(schema: &Map<String, Json>) -> Vec<Argument> {
+    let empty = Map::new();
+    let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
+    let listed = schema.get("required").and_then(Json::as_array).into_iter().flatten();
+    let mut required: Vec<&str> = Vec::new();
+    for name in listed.filter_map(Json::as_str) {
+        if !required.contains(&name) {
+            required.push(name);
+        }
+    }
+    let mut optional: Vec<&str> =
+        properties.keys().map(String::as_str).filter(|name| !required.contains(name)).collect();
+    optional.sort_unstable();
+    let root = Root(schema);
+    let argument = |name: &str, required: bool| {
+        let kind = properties.get(name).map_or_else(|| "any".to_owned(), |schema| root.type_name(schema, 0));
+        Argument { key: key(name), kind, required }
+    };
+    let required: Vec<Argument> = required.iter().map(|name| argument(name, true)).collect();
+    required.into_iter().chain(optional.iter().map(|name| argument(name, false))).collect()
+}
+
+/// A name as a program writes it in a map.
+pub fn key(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '?' | '!' | '*' | '.');
+    let letter = |c: char| c.is_alphabetic() || c == '_';
+    match name.starts_with(letter) && name.chars().all(plain) {
+        true => format!(":{name}"),
+        false => Json::from(name).to_string(),
+    }
+}
+
+/// The type of a schema that stands alone.
+pub fn type_name(schema: &Json) -> String {
+    match schema {
+        Json::Object(fields) => Root(fields).type_name(schema, 0),
+        _ => "any".to_owned(),
+    }
+}
+
+/// The payload shape of an output schema, the way Clojure writes data.
+pub fn result_type(schema: Option<&Map<String, Json>>) -> String {
+    let Some(fields) = schema else { return "any".to_owned() };
+    let text = Root(fields).shape(&Json::Object(fields.clone()), 0);
+    crate::ledger::shortened(&text, LONGEST)
+}
+
+/// The document in which references point.
+struct Root<'s>(&'s Map<String, Json>);
+
+impl<'s> Root<'s> {
+    /// What a schema means after its references; `None` if they lead nowhere.
+    fn resolve(&self, schema: &'s Json) -> Option<&'s Map<String, Json>> {
+        let mut schema = schema.as_object()?;
+        for _ in 0..HOPS {
+            let Some(target) = schema.get("$ref") else { return Some(schema) };
+            schema = self.find(target.as_str()?)?.as_object()?;
+        }
+        None
+    }
+
+    fn find(&self, pointer: &str) -> Option<&'s Json> {
+        let mut parts = pointer.strip_prefix("#/")?.split('/');
+        let unescaped = |part: &str| part.replace("~1", "/").replace("~0", "~");
+        let mut at = self.0.get(&unescaped(parts.next()?))?;
+        for part in parts {
+            at = at.get(unescaped(part))?;
+        }
+        Some(at)
+    }
+}
+
+impl Root<'_> {
+    /// The type of an argument. Constraints say more than types and come first.
+    fn type_name(&self, schema: &Json, depth: usize) -> String {
+        let fixed = match constrained(schema.as_object()) {
+            Some(text) => return text,
+            None => self.resolve(schema),
+        };
+        let Some(fields) = fixed else { return "any".to_owned() };
+        if let Some(text) = constrained(Some(fields)) {
+            return text;
+        }
+        let mut kinds = kinds(fields);
+        if kinds.is_empty() && depth < DEPTH {
+            kinds = self.choices(fields).iter().map(|choice| self.type_name(choice, depth + 1)).collect();
+            kinds.dedup();
+        }
+        joined(kinds)
+    }
+
+    /// The schemas of which one must fit.
+    fn choices<'f>(&self, fields: &'f Map<String, Json>) -> Vec<&'f Json> {
+        let lists = ["anyOf", "oneOf"].iter().filter_map(|key| fields.get(*key)?.as_array());
+        lists.flatten().take(FIELDS).collect()
+    }
+
+    /// The shape of a value.
+    fn shape(&self, schema: &Json, depth: usize) -> String {
+        let Some(fields) = self.resolve(schema) else { return "any".to_owned() };
+        if let Some(text) = constrained(Some(fields)) {
+            return text;
+        }
+        let kinds = kinds(fields);
+        if kinds.is_empty() {
+            let choices = self.choices(fields);
+            if choices.is_empty() || depth >= DEPTH {
+                return "any".to_owned();
+            }
+            return joined(choices.iter().map(|choice| self.shape(choice, depth + 1)).collect());
+        }
+        joined(kinds.into_iter().map(|kind| self.shape_of(kind, fields, depth)).collect())
+    }
+
+    fn shape_of(&self, kind: String, fields: &Map<String, Json>, depth: usize) -> String {
+        match kind.as_str() {
+            "array" => match fields.get("items").filter(|items| items.is_object()) {
+                Some(items) if depth < DEPTH => format!("[{}]", self.shape(items, depth + 1)),
+                _ => "[any]".to_owned(),
+            },
+            "object" => match fields.get("properties").and_then(Json::as_object) {
+                Some(properties) if depth < DEPTH && !properties.is_empty() => {
+                    self.object(properties, fields.get("required").and_then(Json::as_array), depth)
+                }
+                _ => "map".to_owned(),
+            },
+            _ => kind,
+        }
+    }
+
+    fn object(&self, properties: &Map<String, Json>, required: Option<&Vec<Json>>, depth: usize) -> String {
+        let optional = |name: &str| required.is_some_and(|names| !names.iter().any(|other| other == name));
+        let field = |(name, schema): (&String, &Json)| {
+            let mark = if optional(name) { "?" } else { "" };
+            format!("{} {}{mark}", key(name), self.shape(schema, depth + 1))
+        };
+        let mut shown: Vec<String> = properties.iter().take(FIELDS).map(field).collect();
+        if properties.len() > FIELDS {
+            shown.push("…".to_owned());
+        }
+        format!("{{{}}}", shown.join(" "))
+    }
+}
+
+/// `const<…>` and `enum<…>`. A constant counts where its key is there, whatever its value.
+fn constrained(fields: Option<&Map<String, Json>>) -> Option<String> {
+    let fields = fields?;
+    if let Some(value) = fields.get("const") {
+        return Some(format!("const<{}>", crate::ledger::shortened(&value.to_string(), LONGEST)));
+    }
+    let values = fields.get("enum")?.as_array()?;
+    let mut kinds = values.iter().map(primitive);
+    let first = kinds.next().flatten();
+    Some(match first {
+        Some(kind) if kinds.all(|other| other == Some(kind)) => format!("enum<{kind}>"),
+        _ => "enum".to_owned(),
+    })
+}
+
+/// The primitive type of a value.
+fn primitive(value: &Json) -> Option<&'static str> {
+    match value {
+        Json::Null => Some("null"),
+        Json::Bool(_) => Some("boolean"),
+        Json::Number(number) if number.is_f64() => Some("number"),
+        Json::Number(_) => Some("integer"),
+        Json::String(_) => Some("string"),
+        Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+/// The types that a schema names, or that its keys imply.
+fn kinds(fields: &Map<String, Json>) -> Vec<String> {
+    match fields.get("type") {
+        Some(Json::String(kind)) => vec![known(kind)],
+        Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).take(8).map(known).collect(),
+        _ if fields.contains_key("properties") => vec!["object".to_owned()],
+        _ if fields.contains_key("items") => vec!["array".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+fn known(kind: &str) -> String {
+    const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "object", "array", "null"];
+    if TYPES.contains(&kind) { kind.to_owned() } else { "any".to_owned() }
+}
+
+/// Types side by side; null beside another type only says that the value may be missing.
+fn joined(mut kinds: Vec<String>) -> String {
+    if kinds.len() > 1 {
+        kinds.retain(|kind| kind != "null");
+    }
+    let mut seen: Vec<String> = Vec::new();
+    for kind in kinds {
+        if !seen.contains(&kind) {
+            seen.push(kind);
+        }
+    }
+    if seen.is_empty() { "any".to_owned() } else { seen.join("|") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn types_and_constraints_of_the_contract() {
+        for (schema, expected) in [
+            (json!({"type": "string"}), "string"),
+            (json!({"type": "integer"}), "integer"),
+            (json!({"type": "number"}), "number"),
+            (json!({"type": "boolean"}), "boolean"),
+            (json!({"type": "null"}), "null"),
+            (json!({"type": "object", "properties": {"a": {"type": "string"}}}), "object"),
+            (json!({"type": "array", "items": {"type": "string"}}), "array"),
+            (json!({"type": "string", "enum": ["open", "closed"]}), "enum<string>"),
+            (json!({"enum": [1, 2]}), "enum<integer>"),
+            (json!({"enum": [1, "a"]}), "enum"),
+            (json!({"enum": [1, 1.5]}), "enum"),
+            (json!({"enum": [["a"], ["b"]]}), "enum"),
+            (json!({"enum": [true, false]}), "enum<boolean>"),
+            (json!({"type": "string", "const": "fixed"}), "const<\"fixed\">"),
+            (json!({"const": 42}), "const<42>"),
+            (json!({"const": true}), "const<true>"),
+            (json!({"type": "boolean", "const": false}), "const<false>"),
+            (json!({"const": null}), "const<null>"),
+            (json!({"type": "integer", "const": 0}), "const<0>"),
+            (json!({"const": ""}), "const<\"\">"),
+            (json!({"type": ["string", "null"]}), "string"),
+            (json!({"type": ["string", "integer"]}), "string|integer"),
+            (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), "string"),
+            (json!({"properties": {}}), "object"),
+            (json!({"items": {}}), "array"),
+            (json!({}), "any"),
+            (json!({"type": "date"}), "any"),
+        ] {
+            assert_eq!(type_name(&schema), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn required_arguments_come_first_in_their_order() {
+        let schema = json!({
+            "properties": {"zeta": {"type": "string"}, "b": {"type": "integer"}, "a": {"enum": ["x"]},
+                           "y z": {"type": "null"}, "kept": {"$ref": "#/$defs/kept"}},
+            "required": ["zeta", "kept", "b", "zeta", "undeclared"],
+            "$defs": {"kept": {"type": "boolean"}},
+        });
+        let shown: Vec<String> = arguments(schema.as_object().expect("an object"))
+            .into_iter()
+            .map(|argument| {
+                format!("{} {}{}", argument.key, argument.kind, if argument.required { "" } else { "?" })
+            })
+            .collect();
+        assert_eq!(
+            shown.join(", "),
+            ":zeta string, :kept boolean, :b integer, :undeclared any, :a enum<string>?, \"y z\" null?"
+        );
+    }
+
+    #[test]
+    fn result_shapes_look_like_data() {
+        for (schema, expected) in [
+            (
+                json!({"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}}),
+                "[{:n integer}]",
+            ),
+            (
+                json!({"properties": {"items": {"items": {"$ref": "#/$defs/i"}}, "next": {"type": ["string", "null"]}},
+                       "required": ["items"], "$defs": {"i": {"type": "string"}}}),
+                "{:items [string] :next string?}",
+            ),
+            (json!({"type": "object"}), "map"),
+            (json!({"type": "array"}), "[any]"),
+            (json!({"type": "null"}), "null"),
+            (
+                json!({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "number"}}]}),
+                "string|[number]",
+            ),
+            (json!({"$ref": "#/$defs/gone"}), "any"),
+            (json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}), "any"),
+        ] {
+            assert_eq!(result_type(schema.as_object()), expected, "{schema}");
+        }
+        assert_eq!(result_type(None), "any");
+    }
+
+    #[test]
+    fn schemas_that_contain_themselves_end() {
+        let tree = json!({"type": "object", "properties": {"next": {"$ref": "#"}, "kids": {"type": "array", "items": {"$ref": "#/properties/kids"}}}});
+        let shown = result_type(tree.as_object());
+        assert!(shown.len() < LONGEST && shown.contains(":kids [[[[any]]]"), "{shown}");
+        let mut deep = json!({"type": "string"});
+        for _ in 0..200 {
+            deep = json!({"anyOf": [deep.clone(), {"type": "array", "items": deep}]});
+            if crate::ledger::json_bytes(&deep) > 1 << 20 {
+                break;
+            }
+        }
+        assert!(result_type(deep.as_object()).len() <= LONGEST);
+    }
+}

@@ -1,0 +1,230 @@
+//! What programs ask about upstreams: `tool/servers`, `apropos`, `dir`, `doc` and `meta` over a catalog. The
+//! machine has checked options before a question gets here.
+
+use std::sync::Arc;
+
+use ptc_lisp::lexical::Query;
+use serde_json::Value as Json;
+
+use crate::call::{no_tool, no_upstream};
+use crate::catalog::{Catalog, CatalogTool, Server, doc};
+use crate::ledger::json_bytes;
+use crate::shapes::Shapes;
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Which servers there are.
+    Servers,
+    /// Which tools fit some words.
+    Apropos {
+        /// The words.
+        query: String,
+        /// How many at most.
+        limit: usize,
+        /// Whether servers that are not listed yet are listed first.
+        load: bool,
+    },
+    /// Which tools a server has.
+    Dir {
+        /// The server.
+        server: String,
+        /// How many at most.
+        limit: usize,
+        /// How many are passed over.
+        offset: usize,
+    },
+    /// What a tool does.
+    Doc {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+    },
+    /// What a tool is, as data.
+    Meta {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+    },
+}
+
+impl Question {
+    /// Reads what the machine hands out; an error is a fault of the program.
+    pub fn parse(asked: &Json) -> Result<Question, String> {
+        let text = |key: &str| asked.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
+        let number = |key: &str, other: u64| asked.get(key).and_then(Json::as_u64).unwrap_or(other) as usize;
+        let op = text("op");
+        match op.as_str() {
+            "servers" => Ok(Question::Servers),
+            "apropos" => Ok(Question::Apropos {
+                query: text("query"),
+                limit: number("limit", 8),
+                load: asked.get("load") == Some(&Json::Bool(true)),
+            }),
+            "dir" => Ok(Question::Dir {
+                server: text("ref"),
+                limit: number("limit", 50),
+                offset: number("offset", 0),
+            }),
+            "doc" | "meta" => {
+                let target = text("ref");
+                let parts =
+                    target.split_once('/').filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+                let Some((server, tool)) = parts else {
+                    return Err(format!("{op} found nothing under '{target}'; name a tool as server/tool"));
+                };
+                let (server, tool) = (server.to_owned(), tool.to_owned());
+                Ok(if op == "doc" { Question::Doc { server, tool } } else { Question::Meta { server, tool } })
+            }
+            other => Err(format!("discovery cannot answer '{other}'")),
+        }
+    }
+
+    /// The name of the operation.
+    pub fn operation(&self) -> &'static str {
+        match self {
+            Question::Servers => "servers",
+            Question::Apropos { .. } => "apropos",
+            Question::Dir { .. } => "dir",
+            Question::Doc { .. } => "doc",
+            Question::Meta { .. } => "meta",
+        }
+    }
+
+    /// The server whose tools must be listed before it can be answered; `Err` if all must.
+    pub fn needs(&self) -> Needs<'_> {
+        match self {
+            Question::Servers | Question::Apropos { load: false, .. } => Needs::Nothing,
+            Question::Apropos { load: true, .. } => Needs::All,
+            Question::Dir { server, .. } | Question::Doc { server, .. } | Question::Meta { server, .. } => {
+                Needs::Server(server)
+            }
+        }
+    }
+}
+
+/// What must be listed before a question can be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs<'q> {
+    /// Nothing more than is.
+    Nothing,
+    /// All servers, as far as they can be reached.
+    All,
+    /// This server.
+    Server(&'q str),
+}
+
+/// What became of a question.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// An answer.
+    Found(Json),
+    /// The world did not let us answer: the program gets nil.
+    Nothing(&'static str),
+    /// The program asked wrongly.
+    Wrong(String),
+}
+
+/// Answers a question from a catalog, in at most so many bytes.
+pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, most: usize) -> Reply {
+    match question {
+        Question::Servers => fitted(catalog.servers().iter().map(|server| server.summary()), most),
+        Question::Apropos { query, limit, load } => {
+            fitted(apropos(catalog, query, *load).into_iter().take(*limit).map(Json::String), most)
+        }
+        Question::Dir { server, limit, offset } => match find_server(catalog, server) {
+            Ok(server) => dir(server, *limit, *offset, most),
+            Err(reply) => reply,
+        },
+        Question::Doc { server, tool } => match find_tool(catalog, server, tool) {
+            Ok(tool) => {
+                let observed = shapes.observed(server, &tool.def.name);
+                let words = observed.map(|observed| (observed.shape.words(), observed.results));
+                let seen = words.as_ref().map(|(words, results)| (words.as_str(), *results));
+                whole(doc(server, tool, seen).into(), most)
+            }
+            Err(reply) => reply,
+        },
+        Question::Meta { server, tool } => match find_tool(catalog, server, tool) {
+            Ok(tool) => {
+                let mut meta = tool.meta(server);
+                if let Some(observed) = shapes.observed(server, &tool.def.name) {
+                    meta["_ptc"]["observed"] = observed.shape.words().into();
+                }
+                whole(meta, most)
+            }
+            Err(reply) => reply,
+        },
+    }
+}
+
+/// Tools that fit, best first, then servers that are not listed yet.
+fn apropos(catalog: &Catalog, query: &str, loaded_only: bool) -> Vec<String> {
+    let query = Query::new(query);
+    let mut tools: Vec<(u32, &str, &CatalogTool)> = Vec::new();
+    let mut hints: Vec<(u32, &Server)> = Vec::new();
+    for server in catalog.servers() {
+        match &server.tools {
+            Some(listed) => {
+                let scored = listed
+                    .values()
+                    .map(|tool| (tool.score(&server.name, &query), server.name.as_str(), &**tool));
+                tools.extend(scored.filter(|(score, ..)| *score > 0));
+            }
+            None => hints.extend(Some((server.score(&query), &**server)).filter(|(score, _)| *score > 0)),
+        }
+    }
+    // Within a score the order of servers and tools stays.
+    tools.sort_by_key(|(score, ..)| std::cmp::Reverse(*score));
+    hints.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    let lines = tools.into_iter().map(|(_, server, tool)| format!("{server}/{}", tool.entry()));
+    let hints = hints.into_iter().filter(|_| !loaded_only).map(|(_, server)| hint(server));
+    lines.chain(hints).collect()
+}
+
+/// A server whose tools are not known yet.
+fn hint(server: &Server) -> String {
+    let description = crate::catalog::one_line(&server.description, 80);
+    let what = if description.is_empty() { String::new() } else { format!(" - {description}") };
+    format!("{}{what} (tools not loaded; (dir '{}) lists them)", server.name, server.name)
+}
+
+fn dir(server: &Server, limit: usize, offset: usize, most: usize) -> Reply {
+    let Some(tools) = &server.tools else { return Reply::Nothing("upstream_unavailable") };
+    fitted(tools.values().skip(offset).take(limit).map(|tool| Json::String(tool.entry())), most)
+}
+
+fn find_server<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Arc<Server>, Reply> {
+    catalog.server(name).ok_or_else(|| Reply::Wrong(no_upstream(name, &catalog.names())))
+}
+
+fn find_tool<'c>(catalog: &'c Catalog, server: &str, tool: &str) -> Result<&'c Arc<CatalogTool>, Reply> {
+    let server = find_server(catalog, server)?;
+    if server.tools.is_none() {
+        return Err(Reply::Nothing("upstream_unavailable"));
+    }
+    server.tool(tool).ok_or_else(|| Reply::Wrong(no_tool(&server.name, tool, &server.tool_names())))
+}
+
+/// A list with as many entries as fit.
+fn fitted(entries: impl Iterator<Item = Json>, most: usize) -> Reply {
+    let mut bytes = 2;
+    let fits = |entry: &Json| {
+        bytes += json_bytes(entry) + 1;
+        bytes <= most
+    };
+    Reply::Found(entries.take_while(fits).collect())
+}
+
+/// A whole answer, or nothing if it is too large.
+fn whole(value: Json, most: usize) -> Reply {
+    match json_bytes(&value) <= most {
+        true => Reply::Found(value),
+        false => Reply::Nothing("catalog_result_too_large"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

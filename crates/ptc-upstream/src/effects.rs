@@ -1,0 +1,354 @@
+//! What calls do to the world, and what a program may do before it runs.
+//!
+//! Every tool is classed as read, write or unknown. A program's manifest names every call it may make, so
+//! whether it can write is known before anything runs: [`plan`] says which tools it may reach, [`enforce`]
+//! refuses a program that may reach more than a policy allows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use ptc_lisp::analyze::{Manifest, Source, ToolUse};
+use serde_json::{Map, Value as Json, json};
+
+use crate::catalog::Catalog;
+use crate::config::EffectClass;
+use crate::model::ToolDef;
+
+/// The class of a tool: what the operator says, else what the HTTP method or the server's hints say.
+pub fn classify(tool: &ToolDef, said: Option<EffectClass>) -> EffectClass {
+    if let Some(said) = said {
+        return said;
+    }
+    if let Some(method) = tool.provenance.get("method").and_then(Json::as_str) {
+        return if method.eq_ignore_ascii_case("get") { EffectClass::Read } else { EffectClass::Write };
+    }
+    let hint = |name: &str| tool.annotations.get(name).and_then(Json::as_bool) == Some(true);
+    match (hint("readOnlyHint"), hint("destructiveHint")) {
+        (true, false) => EffectClass::Read,
+        (false, true) => EffectClass::Write,
+        _ => EffectClass::Unknown,
+    }
+}
+
+/// What a program may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether only calls that read are allowed.
+    pub read_only: bool,
+    /// What the host's own tools do; those that are not named here are unknown.
+    pub host_tools: BTreeMap<String, EffectClass>,
+}
+
+impl Policy {
+    /// Everything is allowed.
+    pub fn open() -> Policy {
+        Policy::default()
+    }
+
+    /// Only calls that read.
+    pub fn read_only() -> Policy {
+        Policy { read_only: true, host_tools: BTreeMap::new() }
+    }
+
+    /// Whether a call of this class is allowed.
+    pub fn allows(&self, effect: EffectClass) -> bool {
+        !self.read_only || effect == EffectClass::Read
+    }
+}
+
+/// A place in a program that may call tools, and all that it may reach.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedUse {
+    /// What the program says it calls: `fs/read`, `fs/…` where the tool is computed, a host tool's name.
+    pub target: String,
+    /// Whether server and tool are written in the program.
+    pub fixed: bool,
+    /// The tools that it may reach, with their classes.
+    pub reaches: Vec<(String, EffectClass)>,
+    /// The worst of them: write before unknown before read. Nothing reachable is read.
+    pub effect: EffectClass,
+    /// How often it can run at most, if that is known.
+    pub at_most: Option<u64>,
+    /// Arguments that are written in the program.
+    pub literal: Map<String, Json>,
+    /// Where its arguments come from.
+    pub sources: BTreeMap<String, Source>,
+}
+
+impl PlannedUse {
+    /// The use as JSON.
+    pub fn to_json(&self) -> Json {
+        let reaches: Vec<Json> = self
+            .reaches
+            .iter()
+            .map(|(tool, effect)| json!({"tool": tool, "effect": effect.name()}))
+            .collect();
+        let sources: Map<String, Json> =
+            self.sources.iter().map(|(name, source)| (name.clone(), source.name().into())).collect();
+        json!({
+            "target": self.target,
+            "dynamic": !self.fixed,
+            "effect": self.effect.name(),
+            "at_most": self.at_most,
+            "reaches": reaches,
+            "literal": self.literal,
+            "args": sources,
+        })
+    }
+}
+
+/// The tool of the machine that calls upstreams.
+const CALL: &str = "call";
+
+/// What a program may call, place by place. Upstreams whose tools are not listed yet may have any tool.
+pub fn plan(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Vec<PlannedUse> {
+    let none = BTreeMap::new();
+    let uses = manifest.uses.iter().enumerate();
+    uses.map(|(at, tool_use)| {
+        let sources = manifest.sources.get(at).unwrap_or(&none);
+        match tool_use.tool.as_str() {
+            CALL => upstream_use(tool_use, sources, catalog),
+            name => {
+                let effect = policy.host_tools.get(name).copied().unwrap_or(EffectClass::Unknown);
+                PlannedUse {
+                    target: name.to_owned(),
+                    fixed: true,
+                    reaches: vec![(name.to_owned(), effect)],
+                    effect,
+                    at_most: tool_use.at_most,
+                    literal: tool_use.args.clone().unwrap_or_default(),
+                    sources: sources.clone(),
+                }
+            }
+        }
+    })
+    .collect()
+}
+
+fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog: &Catalog) -> PlannedUse {
+    let field = |name: &str| tool_use.args.as_ref().and_then(|args| args.get(name));
+    let part = |name: &str| field(name).and_then(Json::as_str);
+    let (server, tool) = (part("server"), part("tool"));
+    let mut reaches: BTreeSet<(String, EffectClass)> = BTreeSet::new();
+    for known in catalog.servers().iter().filter(|known| server.is_none_or(|name| name == known.name)) {
+        let Some(tools) = &known.tools else {
+            let name = format!("{}/{}", known.name, tool.unwrap_or("…"));
+            reaches.insert((name, EffectClass::Unknown));
+            continue;
+        };
+        let named = tool.map(|name| known.tool(name));
+        let reached = tools.values().filter(|each| named.is_none_or(|named| named == Some(*each)));
+        reaches.extend(reached.map(|each| (format!("{}/{}", known.name, each.def.name), each.effect)));
+    }
+    let worst = reaches.iter().map(|(_, effect)| *effect).max_by_key(|effect| severity(*effect));
+    let mut literal = field("args").and_then(Json::as_object).cloned().unwrap_or_default();
+    literal
+        .retain(|name, _| sources.get(&format!("args.{name}")).is_none_or(|from| *from == Source::Literal));
+    let own = sources.iter().filter_map(|(name, source)| {
+        let name = name.strip_prefix("args.").or_else(|| (name == "args").then_some("…"))?;
+        Some((name.to_owned(), *source))
+    });
+    PlannedUse {
+        target: format!("{}/{}", server.unwrap_or("…"), tool.unwrap_or("…")),
+        fixed: server.is_some() && tool.is_some(),
+        reaches: reaches.into_iter().collect(),
+        effect: worst.unwrap_or(EffectClass::Read),
+        at_most: tool_use.at_most,
+        literal,
+        sources: own.collect(),
+    }
+}
+
+fn severity(effect: EffectClass) -> u8 {
+    match effect {
+        EffectClass::Read => 0,
+        EffectClass::Unknown => 1,
+        EffectClass::Write => 2,
+    }
+}
+
+/// Why a program may not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Refusal {
+    /// The tools that it may reach and must not, with their classes.
+    pub matched: Vec<(String, EffectClass)>,
+    /// Whether a computed target is the reason for some of them.
+    pub dynamic: bool,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: Vec<String> =
+            self.matched.iter().take(8).map(|(tool, effect)| format!("{tool} ({})", effect.name())).collect();
+        let more = if self.matched.len() > 8 { ", …" } else { "" };
+        write!(
+            f,
+            "this run is read-only and the program may call {}{more}; nothing was run",
+            shown.join(", ")
+        )?;
+        if self.dynamic {
+            write!(
+                f,
+                ". Write :server and :tool as literal strings, so that it shows which tools are called"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Refusal {
+    /// Details without arguments: `{matched_calls: [{server, tool, effect}]}`.
+    pub fn details(&self) -> Json {
+        let call = |(tool, effect): &(String, EffectClass)| match tool.split_once('/') {
+            Some((server, tool)) => json!({"server": server, "tool": tool, "effect": effect.name()}),
+            None => json!({"server": null, "tool": tool, "effect": effect.name()}),
+        };
+        json!({"matched_calls": self.matched.iter().map(call).collect::<Vec<_>>()})
+    }
+}
+
+/// Looks at all that a program may call before it runs, and refuses it if a policy forbids any of it.
+pub fn enforce(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Result<Vec<PlannedUse>, Refusal> {
+    let planned = plan(manifest, catalog, policy);
+    let mut matched = BTreeSet::new();
+    let mut dynamic = false;
+    for each in &planned {
+        let forbidden = each.reaches.iter().filter(|(_, effect)| !policy.allows(*effect));
+        let before = matched.len();
+        matched.extend(forbidden.cloned());
+        dynamic |= !each.fixed && matched.len() > before;
+    }
+    match matched.is_empty() {
+        true => Ok(planned),
+        false => Err(Refusal { matched: matched.into_iter().collect(), dynamic }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::catalog::{CatalogTool, Server};
+    use ptc_lisp::machine::Machine;
+
+    fn catalog() -> Catalog {
+        let tool = |name: &str, effect| {
+            let def = ToolDef { name: name.to_owned(), ..ToolDef::default() };
+            (name.to_owned(), Arc::new(CatalogTool { def, effect, place: 0 }))
+        };
+        let server = |name: &str, tools: Option<Vec<(String, Arc<CatalogTool>)>>| {
+            let tools = tools.map(|tools| tools.into_iter().collect());
+            Arc::new(Server { name: name.to_owned(), tools, ..Server::default() })
+        };
+        Catalog::new([
+            server("fs", Some(vec![tool("read", EffectClass::Read), tool("write", EffectClass::Write)])),
+            server("store", Some(vec![tool("get", EffectClass::Read)])),
+            server("odd", Some(vec![tool("poke", EffectClass::Unknown)])),
+            server("cold", None),
+        ])
+    }
+
+    fn manifest(source: &str) -> Manifest {
+        let mut machine = Machine::new(ptc_lisp::Limits::default());
+        machine.set_tools(["call".to_owned(), "own".to_owned()]);
+        machine.check(source).unwrap_or_else(|error| panic!("{source}: {error}"))
+    }
+
+    #[test]
+    fn classes_follow_the_operator_the_method_and_the_hints() {
+        let with = |annotations: Json, provenance: Json| ToolDef {
+            annotations: annotations.as_object().cloned().unwrap_or_default(),
+            provenance: provenance.as_object().cloned().unwrap_or_default(),
+            ..ToolDef::default()
+        };
+        let read = json!({"readOnlyHint": true});
+        for (annotations, provenance, said, expected) in [
+            (read.clone(), json!({}), None, EffectClass::Read),
+            (json!({"destructiveHint": true}), json!({}), None, EffectClass::Write),
+            (json!({"readOnlyHint": true, "destructiveHint": true}), json!({}), None, EffectClass::Unknown),
+            (json!({}), json!({}), None, EffectClass::Unknown),
+            (json!({"readOnlyHint": "yes"}), json!({}), None, EffectClass::Unknown),
+            (json!({}), json!({"method": "GET"}), None, EffectClass::Read),
+            (read.clone(), json!({"method": "POST"}), None, EffectClass::Write),
+            (read, json!({}), Some(EffectClass::Write), EffectClass::Write),
+            (json!({}), json!({"method": "POST"}), Some(EffectClass::Read), EffectClass::Read),
+        ] {
+            assert_eq!(
+                classify(&with(annotations.clone(), provenance.clone()), said),
+                expected,
+                "{annotations} {provenance}"
+            );
+        }
+    }
+
+    #[test]
+    fn programs_that_may_write_are_refused_before_they_run() {
+        let call = |server: &str, tool: &str| format!("(tool/call {{:server {server} :tool {tool}}})");
+        let cases: [(String, Option<&str>); 13] = [
+            ("(+ 1 2)".to_owned(), None),
+            (call("\"fs\"", "\"read\""), None),
+            ("(tool/call 'fs/read {:path data/p})".to_owned(), None),
+            (call("\"store\"", "data/t"), None),
+            (call("data/s", "\"get\""), Some("cold/get (unknown)")),
+            (call("\"fs\"", "\"write\""), Some("fs/write (write)")),
+            (call("\"fs\"", "data/t"), Some("fs/write (write)")),
+            (call("\"odd\"", "\"poke\""), Some("odd/poke (unknown)")),
+            (call("\"cold\"", "\"any\""), Some("cold/any (unknown)")),
+            (
+                "(map tool/call data/calls)".to_owned(),
+                Some("cold/… (unknown), fs/write (write), odd/poke (unknown)"),
+            ),
+            (
+                "(let [f tool/call] (f data/x))".to_owned(),
+                Some("cold/… (unknown), fs/write (write), odd/poke (unknown)"),
+            ),
+            ("(tool/own {:a 1})".to_owned(), Some("own (unknown)")),
+            // Calls that can only fail reach nothing.
+            (call("\"gone\"", "\"x\""), None),
+        ];
+        for (source, refused) in cases {
+            let result = enforce(&manifest(&source), &catalog(), &Policy::read_only());
+            match (result, refused) {
+                (Ok(_), None) => {}
+                (Err(refusal), Some(expected)) => {
+                    let text = refusal.to_string();
+                    assert!(
+                        text.contains(&format!("may call {expected}; nothing was run")),
+                        "{source}: {text}"
+                    );
+                }
+                (result, _) => panic!("{source}: {result:?}"),
+            }
+            assert!(enforce(&manifest(&source), &catalog(), &Policy::open()).is_ok(), "{source}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_tools_and_no_arguments() {
+        let source = "(tool/call {:server \"fs\" :tool \"write\" :args {:text \"hunter2\"}})";
+        let refusal = enforce(&manifest(source), &catalog(), &Policy::read_only()).expect_err("it writes");
+        assert_eq!(
+            refusal.details(),
+            json!({"matched_calls": [{"server": "fs", "tool": "write", "effect": "write"}]})
+        );
+        assert!(!refusal.to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn plans_say_how_often_and_with_what() {
+        let source = "(tool/call {:server \"fs\" :tool \"read\" :args {:path data/p :head 3 :x (inc 1)}})
+                      (map #(tool/call 'store/get {:id %}) data/ids)";
+        let planned = plan(&manifest(source), &catalog(), &Policy::open());
+        assert_eq!(
+            planned[0].to_json(),
+            json!({"target": "fs/read", "dynamic": false, "effect": "read", "at_most": 1,
+                   "reaches": [{"tool": "fs/read", "effect": "read"}], "literal": {"head": 3},
+                   "args": {"path": "data", "head": "literal", "x": "computed"}})
+        );
+        assert_eq!((planned[1].target.as_str(), planned[1].at_most), ("store/get", None));
+        let own =
+            Policy { host_tools: [("own".to_owned(), EffectClass::Read)].into(), ..Policy::read_only() };
+        assert!(enforce(&manifest("(tool/own {})"), &catalog(), &own).is_ok());
+    }
+}

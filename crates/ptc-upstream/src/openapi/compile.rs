@@ -1,0 +1,419 @@
+//! OpenAPI operations as tools. Only operations that are listed become tools, and only those that can be called
+//! without guessing; everything else is refused at start with a reason.
+//!
+//! Without `allow_writes` an operation must be a plain GET: no body, no header parameters, no references in its
+//! parameters. With it, the other methods, JSON bodies (argument `body`), header parameters and references work.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+use serde_json::{Map, Value as Json, json};
+
+use super::document::Document;
+use super::pages::pagination;
+use crate::config::OperationOverride;
+use crate::model::ToolDef;
+
+/// Where a parameter goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Into the path.
+    Path,
+    /// Into the query.
+    Query,
+    /// Into a header.
+    Header,
+}
+
+/// A parameter of an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its name, in the document and as an argument.
+    pub name: String,
+    /// Where it goes.
+    pub place: Place,
+}
+
+/// An operation that can be called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// The tool that it is.
+    pub tool: ToolDef,
+    /// The method in capitals.
+    pub method: String,
+    /// The path with `{name}` where parameters go.
+    pub path: String,
+    /// Its parameters.
+    pub params: Vec<Param>,
+    /// Whether it takes a body, as the argument `body`.
+    pub has_body: bool,
+    /// Arguments that are filled in where the caller gives none.
+    pub default_args: Map<String, Json>,
+}
+
+/// What the operator chose.
+#[derive(Debug)]
+pub struct Choice<'c> {
+    /// The operations that become tools, by `operationId`.
+    pub include: &'c [String],
+    /// Changes to single operations.
+    pub overrides: &'c BTreeMap<String, OperationOverride>,
+    /// Whether operations beyond plain GET are allowed where an operation does not say.
+    pub allow_writes: bool,
+    /// Where calls go.
+    pub base: &'c Url,
+}
+
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "patch", "head", "options", "trace"];
+const WRITES: [&str; 4] = ["put", "post", "delete", "patch"];
+/// Headers that are ours to set, or that belong into `auth`.
+const OWN_HEADERS: [&str; 16] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "proxy-authorization",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "x-api-key",
+];
+
+/// The listed operations as tools, in the order of the list.
+pub fn compile(document: &Document, choice: &Choice) -> Result<Vec<Operation>, String> {
+    let found = operations(document, choice.include)?;
+    let missing: Vec<&str> =
+        choice.include.iter().map(String::as_str).filter(|id| !found.contains_key(id)).collect();
+    if !missing.is_empty() {
+        return Err(format!("OpenAPI include_operations not found: {}", missing.join(", ")));
+    }
+    let mut compiled: Vec<Operation> = Vec::new();
+    for id in choice.include {
+        let spot = &found[id.as_str()];
+        let operation = spot.compile(id, document, choice).map_err(|error| {
+            format!("OpenAPI operation '{id}' ({} {}) {error}", spot.method.to_uppercase(), spot.path)
+        })?;
+        if let Some(other) = compiled.iter().find(|other| other.tool.name == operation.tool.name) {
+            let original = other.tool.provenance["operationId"].as_str().unwrap_or_default();
+            return Err(format!(
+                "OpenAPI operations '{original}' and '{id}' both become the tool '{}'; give one another name in \
+                 operation_overrides",
+                operation.tool.name
+            ));
+        }
+        compiled.push(operation);
+    }
+    Ok(compiled)
+}
+
+/// Where an operation stands.
+struct Spot<'d> {
+    path: &'d str,
+    method: &'static str,
+    item: &'d Json,
+    operation: &'d Json,
+}
+
+fn operations<'d>(
+    document: &'d Document,
+    wanted: &'d [String],
+) -> Result<BTreeMap<&'d str, Spot<'d>>, String> {
+    let mut found: BTreeMap<&str, Spot> = BTreeMap::new();
+    let paths = document.0.get("paths").and_then(Json::as_object);
+    for (path, item) in paths.into_iter().flatten() {
+        let Ok(item) = document.resolve(item) else { continue };
+        for method in METHODS {
+            let Some(operation) = item.get(method) else { continue };
+            let id = operation.get("operationId").and_then(Json::as_str);
+            let Some(id) = id.filter(|id| wanted.iter().any(|wanted| wanted == id)) else { continue };
+            if let Some(first) = found.insert(id, Spot { path, method, item, operation }) {
+                return Err(format!(
+                    "OpenAPI operationId '{id}' stands at {} and at {path}; make it unique",
+                    first.path
+                ));
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl Spot<'_> {
+    fn compile(&self, id: &str, document: &Document, choice: &Choice) -> Result<Operation, String> {
+        let none = OperationOverride::default();
+        let change = choice.overrides.get(id).unwrap_or(&none);
+        let allowed = change.allow_writes || choice.allow_writes;
+        self.check(allowed, choice.base)?;
+        let default_args = match (&change.default_args, self.operation.get("x-ptc-default-args")) {
+            (Some(args), _) | (None, Some(Json::Object(args))) => args.clone(),
+            _ => Map::new(),
+        };
+        let mut input =
+            Input { document, allowed, properties: Map::new(), required: Vec::new(), params: Vec::new() };
+        input.parameters(self)?;
+        input.placeholders(self.path)?;
+        let has_body = input.body(self)?;
+        let unknown = default_args.keys().find(|name| !input.properties.contains_key(*name));
+        if let Some(name) = unknown {
+            return Err(format!("has default_args for '{name}', which it does not take"));
+        }
+        input.required.retain(|name| !default_args.contains_key(name));
+        let output = self.output(document)?;
+        let name = tool_name(change.name.as_deref().or_else(|| self.text("x-ptc-name")).unwrap_or(id));
+        if name.is_empty() {
+            return Err("has no letter in its name; give it a name in operation_overrides".to_owned());
+        }
+        let said = [change.description.as_deref(), self.text("description"), self.text("summary")];
+        let description = said.into_iter().flatten().find(|text| !text.trim().is_empty());
+        let mut provenance = json!({
+            "transport": "openapi",
+            "operationId": id,
+            "method": self.method.to_uppercase(),
+            "path": self.path,
+            "defaultArgs": default_args,
+        });
+        if let Some(hint) = pagination(self.operation, &input.params, &output) {
+            provenance["pagination"] = hint;
+        }
+        let input_schema = json!({"type": "object", "properties": input.properties, "required": input.required, "additionalProperties": false});
+        let tool = ToolDef {
+            name,
+            description: description.unwrap_or_default().to_owned(),
+            input_schema: object(input_schema),
+            output_schema: Some(object(output)).filter(|schema| !schema.is_empty()),
+            annotations: object(json!({"readOnlyHint": self.method == "get"})),
+            provenance: object(provenance),
+        };
+        Ok(Operation {
+            tool,
+            method: self.method.to_uppercase(),
+            path: self.path.to_owned(),
+            params: input.params,
+            has_body,
+            default_args,
+        })
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.operation.get(key)?.as_str()
+    }
+
+    /// Refuses what no parameter or response has to do with.
+    fn check(&self, allowed: bool, base: &Url) -> Result<(), String> {
+        match self.method {
+            "get" => {}
+            method if WRITES.contains(&method) && allowed => {}
+            method if WRITES.contains(&method) => {
+                return Err(
+                    "is not a GET; set \"allow_writes\": true for it in operation_overrides to allow it"
+                        .to_owned(),
+                );
+            }
+            _ => return Err("has a method that no tool can use".to_owned()),
+        }
+        if self.operation.get("requestBody").is_some() && (!allowed || self.method == "get") {
+            return Err("takes a request body, which a read-only operation cannot".to_owned());
+        }
+        if self.operation.get("deprecated") == Some(&Json::Bool(true)) {
+            return Err("is deprecated; include its successor".to_owned());
+        }
+        let servers =
+            [self.operation, self.item].into_iter().filter_map(|place| place.get("servers")?.as_array());
+        for server in servers.flatten() {
+            let url = server.get("url").and_then(Json::as_str).unwrap_or_default();
+            if base.join(url).map_or(true, |url| url.origin() != base.origin()) {
+                return Err(format!(
+                    "has a server of its own at another origin, {url:?}; only base_url is used"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The schema of its results: that of the first JSON response, `null` if all are empty.
+    fn output(&self, document: &Document) -> Result<Json, String> {
+        let responses = self.operation.get("responses").and_then(Json::as_object);
+        let good = |status: &str| status.len() == 3 && status.starts_with('2');
+        let mut statuses: Vec<(&String, &Json)> =
+            responses.into_iter().flatten().filter(|(status, _)| good(status)).collect();
+        statuses.sort_by_key(|(status, _)| *status);
+        if statuses.is_empty() {
+            return Err("declares no 2xx response".to_owned());
+        }
+        let mut output = None;
+        for (status, response) in statuses {
+            let response = document.resolve(response)?;
+            let content =
+                response.get("content").and_then(Json::as_object).filter(|content| !content.is_empty());
+            let Some(content) = content else { continue };
+            let Some((_, media)) = content.iter().find(|(kind, _)| is_json(kind)) else {
+                let kinds: Vec<&str> = content.keys().map(String::as_str).collect();
+                return Err(format!(
+                    "answers {status} with {}; only JSON and empty answers can be read",
+                    kinds.join(", ")
+                ));
+            };
+            let schema = media.get("schema").map_or_else(|| json!({}), |schema| document.schema(schema));
+            output.get_or_insert(schema);
+        }
+        Ok(output.unwrap_or_else(|| json!({"type": "null"})))
+    }
+}
+
+/// What an operation takes.
+struct Input<'d> {
+    document: &'d Document,
+    allowed: bool,
+    properties: Map<String, Json>,
+    required: Vec<String>,
+    params: Vec<Param>,
+}
+
+impl Input<'_> {
+    /// Reads parameters; those of the operation replace those of its path.
+    fn parameters(&mut self, spot: &Spot) -> Result<(), String> {
+        let mut all: Vec<(String, Place, Json)> = Vec::new();
+        for place in [spot.item, spot.operation] {
+            for param in place.get("parameters").and_then(Json::as_array).into_iter().flatten() {
+                let Some((name, place, param)) = self.parameter(param)? else { continue };
+                all.retain(|(other, at, _)| (other, *at) != (&name, place));
+                all.push((name, place, param));
+            }
+        }
+        for (name, place, param) in all {
+            if self.params.iter().any(|other| other.name == name) {
+                return Err(format!("has two parameters '{name}' in different places"));
+            }
+            if place == Place::Path || param.get("required") == Some(&Json::Bool(true)) {
+                self.required.push(name.clone());
+            }
+            self.properties.insert(name.clone(), self.property(&param));
+            self.params.push(Param { name, place });
+        }
+        Ok(())
+    }
+
+    fn parameter(&self, param: &Json) -> Result<Option<(String, Place, Json)>, String> {
+        if param.get("$ref").is_some() && !self.allowed {
+            return Err(format!(
+                "has the parameter reference {}; write the parameter out, or set \"allow_writes\": true for it",
+                param["$ref"]
+            ));
+        }
+        let param = self.document.resolve(param)?;
+        let text = |key: &str| param.get(key).and_then(Json::as_str).unwrap_or_default();
+        let name = text("name").to_owned();
+        if name.is_empty() {
+            return Err("has a parameter without a name".to_owned());
+        }
+        let place = match text("in") {
+            "path" => Place::Path,
+            "query" => Place::Query,
+            "header" if self.allowed => match name.to_ascii_lowercase().as_str() {
+                // These are never parameters, says OpenAPI.
+                "accept" | "content-type" | "authorization" => return Ok(None),
+                header if OWN_HEADERS.contains(&header) => {
+                    return Err(format!(
+                        "has the header parameter '{name}', which no caller may set; use \"auth\""
+                    ));
+                }
+                _ => Place::Header,
+            },
+            other => return Err(format!("has the {other} parameter '{name}', which cannot be used")),
+        };
+        Ok(Some((name, place, param.clone())))
+    }
+
+    /// The schema of a parameter; one without a type is text.
+    fn property(&self, param: &Json) -> Json {
+        let in_content = || param.get("content")?.as_object()?.values().next()?.get("schema");
+        let schema = param.get("schema").or_else(in_content);
+        let mut property = schema.map_or_else(|| json!({}), |schema| self.document.schema(schema));
+        if let Json::Object(fields) = &mut property {
+            let typed = ["type", "enum", "const", "anyOf", "oneOf", "allOf"];
+            if !typed.iter().any(|key| fields.contains_key(*key)) {
+                fields.insert("type".to_owned(), "string".into());
+            }
+            if let Some(text @ Json::String(_)) = param.get("description") {
+                fields.entry("description").or_insert_with(|| text.clone());
+            }
+        }
+        property
+    }
+
+    /// Compares `{name}` in a path with the parameters.
+    fn placeholders(&self, path: &str) -> Result<(), String> {
+        let in_path: Vec<&str> =
+            path.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect();
+        let declared =
+            |name: &str| self.params.iter().any(|param| param.place == Place::Path && param.name == name);
+        if let Some(name) = in_path.iter().find(|name| !declared(name)) {
+            return Err(format!("does not declare its path parameter '{name}'"));
+        }
+        let unused = self
+            .params
+            .iter()
+            .find(|param| param.place == Place::Path && !in_path.contains(&param.name.as_str()));
+        unused.map_or(Ok(()), |param| {
+            Err(format!("declares the path parameter '{}', which is not in its path", param.name))
+        })
+    }
+
+    /// Reads the body, which becomes the argument `body`.
+    fn body(&mut self, spot: &Spot) -> Result<bool, String> {
+        let Some(body) = spot.operation.get("requestBody") else { return Ok(false) };
+        let body = self.document.resolve(body)?;
+        let content = body.get("content").and_then(Json::as_object);
+        let media = content.into_iter().flatten().find(|(kind, _)| is_json(kind));
+        let Some((_, media)) = media else {
+            return Err("takes a request body that is not JSON".to_owned());
+        };
+        let schema = media.get("schema").map_or_else(|| json!({}), |schema| self.document.schema(schema));
+        if self.properties.insert("body".to_owned(), schema).is_some() {
+            return Err("has a parameter 'body' beside its request body".to_owned());
+        }
+        if body.get("required") == Some(&Json::Bool(true)) {
+            self.required.push("body".to_owned());
+        }
+        Ok(true)
+    }
+}
+
+fn is_json(media: &str) -> bool {
+    let kind = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || kind.ends_with("+json")
+}
+
+fn object(json: Json) -> Map<String, Json> {
+    match json {
+        Json::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// The name of a tool: words in lower case with hyphens, whatever the document parts them with.
+pub fn tool_name(name: &str) -> String {
+    let mut out = String::new();
+    let mut chars = name.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        // `fooBar`, and the last capital of `HTTPServer`, begin a word.
+        let next_is_small = chars.peek().is_some_and(|next| next.is_lowercase());
+        let begins = c.is_uppercase() && (!before.is_uppercase() || next_is_small);
+        let parts = !c.is_alphanumeric() || begins;
+        if parts && !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+        if c.is_alphanumeric() {
+            out.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    out.trim_end_matches('-').to_owned()
+}

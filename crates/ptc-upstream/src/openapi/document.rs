@@ -1,0 +1,226 @@
+//! OpenAPI documents: JSON or YAML text, references, and schemas of version 3.0 in the words of JSON Schema.
+//! Documents come from outside, so every walk through one has a bound.
+
+use serde_json::{Map, Value as Json, json};
+
+/// How many references may lead from one to the next.
+const HOPS: usize = 32;
+/// How deep a schema is followed; below it everything fits.
+const DEPTH: usize = 24;
+/// How many parts the schema of one operation may have; what is left out then fits everything.
+const PARTS: usize = 4_000;
+
+/// A document that has been read.
+#[derive(Debug)]
+pub struct Document(pub Json);
+
+impl Document {
+    /// Reads JSON or YAML of at most so many bytes.
+    pub fn read(text: &[u8], most: usize) -> Result<Document, String> {
+        if text.len() > most {
+            return Err(format!("schema exceeds byte cap: it has more than {most} bytes"));
+        }
+        let text = std::str::from_utf8(text).map_err(|_| "schema is not UTF-8 text".to_owned())?;
+        let text = text.trim_start_matches('\u{feff}');
+        let root: Json = match text.trim_start().starts_with('{') {
+            true => serde_json::from_str(text).map_err(|error| format!("schema is not JSON: {error}"))?,
+            false => serde_saphyr::from_str(text).map_err(|error| format!("schema is not YAML: {error}"))?,
+        };
+        match root.get("openapi").and_then(Json::as_str) {
+            Some(version) if version.starts_with("3.") => Ok(Document(root)),
+            Some(version) => {
+                Err(format!("schema has OpenAPI version {version}; use a document of version 3.0 or 3.1"))
+            }
+            None => {
+                Err("schema has no key \"openapi\"; use an OpenAPI document of version 3.0 or 3.1".to_owned())
+            }
+        }
+    }
+
+    /// What a value means after its references, which must stay in this document.
+    pub fn resolve<'d>(&'d self, value: &'d Json) -> Result<&'d Json, String> {
+        let mut value = value;
+        for _ in 0..HOPS {
+            let Some(target) = value.get("$ref") else { return Ok(value) };
+            value = self.find(target.as_str().unwrap_or_default())?;
+        }
+        Err(format!("$ref {} leads in a circle", value["$ref"]))
+    }
+
+    fn find(&self, pointer: &str) -> Result<&Json, String> {
+        let path = pointer
+            .strip_prefix('#')
+            .ok_or_else(|| format!("$ref {pointer:?} points outside the document; inline it"))?;
+        self.0.pointer(path).ok_or_else(|| format!("$ref {pointer:?} points at nothing"))
+    }
+
+    /// A schema with its references filled in. One that contains itself ends where it would begin again.
+    pub fn schema(&self, schema: &Json) -> Json {
+        let mut walk = Walk { document: self, open: Vec::new(), parts: PARTS };
+        walk.schema(schema, 0)
+    }
+}
+
+/// Keys that describe a document rather than data.
+const DROPPED: [&str; 6] = ["nullable", "example", "xml", "externalDocs", "discriminator", "$ref"];
+/// Keys whose values are data and are kept as they are.
+const DATA: [&str; 5] = ["const", "enum", "default", "required", "examples"];
+
+struct Walk<'d> {
+    document: &'d Document,
+    /// The references that are being followed.
+    open: Vec<&'d str>,
+    parts: usize,
+}
+
+impl<'d> Walk<'d> {
+    fn schema(&mut self, schema: &'d Json, depth: usize) -> Json {
+        if self.parts == 0 || depth > DEPTH {
+            return json!({});
+        }
+        self.parts -= 1;
+        let Json::Object(fields) = schema else { return schema.clone() };
+        let Some(target) = fields.get("$ref").and_then(Json::as_str) else {
+            return self.fields(fields, depth);
+        };
+        let found = self.document.find(target);
+        let (Ok(found), false) = (found, self.open.contains(&target)) else { return json!({}) };
+        self.open.push(target);
+        let mut filled = self.schema(found, depth + 1);
+        self.open.pop();
+        // What stands beside a reference counts too, in 3.1.
+        if let (Json::Object(filled), true) = (&mut filled, fields.len() > 1)
+            && let Json::Object(beside) = self.fields(fields, depth)
+        {
+            filled.extend(beside);
+        }
+        filled
+    }
+
+    fn fields(&mut self, fields: &'d Map<String, Json>, depth: usize) -> Json {
+        let mut out = Map::new();
+        for (key, value) in fields.iter().filter(|(key, _)| !DROPPED.contains(&key.as_str())) {
+            let value = match (key.as_str(), value) {
+                (name, value) if DATA.contains(&name) => value.clone(),
+                ("properties" | "patternProperties" | "$defs", Json::Object(named)) => named
+                    .iter()
+                    .map(|(name, schema)| (name.clone(), self.schema(schema, depth + 1)))
+                    .collect::<Map<_, _>>()
+                    .into(),
+                (_, Json::Array(items)) => items.iter().map(|item| self.schema(item, depth + 1)).collect(),
+                (_, value) => self.schema(value, depth + 1),
+            };
+            out.insert(key.clone(), value);
+        }
+        modern(fields, &mut out);
+        Json::Object(out)
+    }
+}
+
+/// Says in the words of JSON Schema what 3.0 said in its own.
+fn modern(old: &Map<String, Json>, out: &mut Map<String, Json>) {
+    if old.get("nullable") == Some(&Json::Bool(true)) {
+        if let Some(kind @ Json::String(_)) = old.get("type") {
+            out.insert("type".to_owned(), json!([kind, "null"]));
+        }
+        if let Some(Json::Array(values)) = out.get_mut("enum")
+            && !values.contains(&Json::Null)
+        {
+            values.push(Json::Null);
+        }
+    }
+    for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+        match old.get(exclusive) {
+            Some(Json::Bool(true)) => {
+                out.remove(exclusive);
+                let limit = out.remove(bound);
+                out.extend(limit.map(|limit| (exclusive.to_owned(), limit)));
+            }
+            Some(Json::Bool(false)) => drop(out.remove(exclusive)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_yaml_are_the_same_document() {
+        let yaml = "openapi: 3.0.3\npaths:\n  /a:\n    get: {operationId: a, deprecated: false}\n";
+        let json =
+            r#"{"openapi": "3.0.3", "paths": {"/a": {"get": {"operationId": "a", "deprecated": false}}}}"#;
+        let read = |text: &str| Document::read(text.as_bytes(), 1_000).expect("it reads").0;
+        assert_eq!(read(yaml), read(json));
+    }
+
+    #[test]
+    fn what_is_no_document_is_refused() {
+        for (text, expected) in [
+            ("{\"openapi\": \"3.1.0\"", "schema is not JSON"),
+            ("{\"swagger\": \"2.0\"}", "schema has no key \"openapi\""),
+            ("openapi: 2.9.0", "schema has OpenAPI version 2.9.0"),
+            ("a: [", "schema is not YAML"),
+            (&"x".repeat(101), "schema exceeds byte cap"),
+        ] {
+            let error = Document::read(text.as_bytes(), 100).expect_err("it is refused");
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn schemas_are_filled_in_and_end() {
+        let document = Document(json!({"components": {"schemas": {
+            "Name": {"type": "string", "nullable": true, "example": "x"},
+            "Tree": {"type": "object", "properties": {"name": {"$ref": "#/components/schemas/Name"},
+                     "kids": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}}},
+            "Loop": {"$ref": "#/components/schemas/Loop"},
+        }}}));
+        for (schema, expected) in [
+            (
+                json!({"$ref": "#/components/schemas/Tree"}),
+                json!({"type": "object", "properties": {"name": {"type": ["string", "null"]},
+                       "kids": {"type": "array", "items": {}}}}),
+            ),
+            (json!({"$ref": "#/components/schemas/Loop"}), json!({})),
+            (json!({"$ref": "other.yaml#/X"}), json!({})),
+            (
+                json!({"type": "string", "enum": ["a"], "nullable": true}),
+                json!({"type": ["string", "null"], "enum": ["a", null]}),
+            ),
+            (
+                json!({"type": "integer", "minimum": 1, "exclusiveMinimum": true}),
+                json!({"type": "integer", "exclusiveMinimum": 1}),
+            ),
+            (
+                json!({"properties": {"example": {"type": "string"}, "nullable": {}}}),
+                json!({"properties": {"example": {"type": "string"}, "nullable": {}}}),
+            ),
+        ] {
+            assert_eq!(document.schema(&schema), expected, "{schema}");
+        }
+        assert!(
+            document
+                .resolve(&json!({"$ref": "#/components/schemas/Loop"}))
+                .is_err_and(|error| error.contains("circle"))
+        );
+        assert!(
+            document
+                .resolve(&json!({"$ref": "#/no"}))
+                .is_err_and(|error| error.contains("points at nothing"))
+        );
+    }
+
+    #[test]
+    fn schemas_that_multiply_are_bounded() {
+        let mut schemas = Map::new();
+        for level in 0..40 {
+            let next = json!({"$ref": format!("#/components/schemas/L{}", level + 1)});
+            schemas.insert(format!("L{level}"), json!({"properties": {"a": next, "b": next, "c": next}}));
+        }
+        let document = Document(json!({"components": {"schemas": schemas}}));
+        let filled = document.schema(&json!({"$ref": "#/components/schemas/L0"}));
+        assert!(crate::ledger::json_bytes(&filled) < 1 << 20);
+    }
+}

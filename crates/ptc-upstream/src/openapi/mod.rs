@@ -1,0 +1,15 @@
+//! HTTP APIs that an OpenAPI document describes, as upstreams.
+
+mod compile;
+mod document;
+mod pages;
+mod request;
+mod response;
+
+pub use self::compile::{Choice, Operation, Param, Place, compile, tool_name};
+pub use self::document::Document;
+pub use self::request::{Request, request};
+pub use self::response::payload;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! The request of a call: arguments put where the operation wants them. Nothing that a program passes can leave
+//! its place: values are percent-encoded and may not be steps of a path.
+
+use reqwest::Url;
+use serde_json::{Map, Value as Json};
+
+use super::compile::{Operation, Place};
+
+/// A request that is ready to be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Where it goes.
+    pub url: Url,
+    /// Headers from parameters.
+    pub headers: Vec<(String, String)>,
+    /// The JSON body.
+    pub body: Option<Json>,
+}
+
+/// Makes the request of a call, or says what is wrong with its arguments.
+pub fn request(operation: &Operation, base: &Url, args: Map<String, Json>) -> Result<Request, String> {
+    let mut all = operation.default_args.clone();
+    // An argument that is nil is one that was not given.
+    all.extend(args.into_iter().filter(|(_, value)| !value.is_null()));
+    let body = if operation.has_body { all.remove("body") } else { None };
+    let mut path = operation.path.clone();
+    let mut query: Vec<String> = Vec::new();
+    let mut headers = Vec::new();
+    for param in &operation.params {
+        let Some(value) = all.remove(&param.name) else {
+            if param.place == Place::Path {
+                return Err(format!("missing path arg '{}'", param.name));
+            }
+            continue;
+        };
+        let name = &param.name;
+        match param.place {
+            Place::Path => {
+                let text = scalar(&value)
+                    .ok_or_else(|| format!("unsupported path arg '{name}': it must be a scalar"))?;
+                if matches!(text.as_str(), "" | "." | "..") {
+                    return Err(format!("unsupported path arg '{name}': {text:?} is no name"));
+                }
+                path = path.replace(&format!("{{{name}}}"), &encoded(&text));
+            }
+            Place::Query => {
+                let text = scalar(&value).ok_or_else(|| {
+                    format!("unsupported query arg '{name}': OpenAPI v1 supports scalar query values only")
+                })?;
+                query.push(format!("{}={}", encoded(name), encoded(&text)));
+            }
+            Place::Header => {
+                let text = scalar(&value).filter(|text| crate::config::is_value(text));
+                let text = text.ok_or_else(|| {
+                    format!("unsupported header arg '{name}': it must be one line of plain text")
+                })?;
+                headers.push((name.clone(), text));
+            }
+        }
+    }
+    if let Some(name) = all.keys().next() {
+        let known: Vec<&str> = operation.params.iter().map(|param| param.name.as_str()).collect();
+        return Err(format!("unknown arg '{}'; it takes {}", crate::ledger::cut(name, 80), known.join(", ")));
+    }
+    Ok(Request { url: address(base, &path, &query), headers, body })
+}
+
+/// The path behind the base, with a query.
+fn address(base: &Url, path: &str, query: &[String]) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}/{}", base.path().trim_end_matches('/'), path.trim_start_matches('/')));
+    url.set_query((!query.is_empty()).then(|| query.join("&")).as_deref());
+    url.set_fragment(None);
+    url
+}
+
+/// A text, number or truth value as text.
+fn scalar(value: &Json) -> Option<String> {
+    match value {
+        Json::String(text) => Some(text.clone()),
+        Json::Number(_) | Json::Bool(_) => Some(value.to_string()),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+/// Percent-encoded, all but unreserved characters.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}

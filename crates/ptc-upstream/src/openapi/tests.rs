@@ -1,0 +1,324 @@
+//! Operations that become tools, those that are refused, and the requests that calls make.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+use serde_json::{Map, Value as Json, json};
+
+use super::*;
+use crate::config::OperationOverride;
+
+/// A document with one path, whose operations stand beside `item`.
+fn document(path: &str, item: Json) -> Document {
+    Document(json!({
+        "openapi": "3.0.3",
+        "paths": {path: item},
+        "components": {
+            "parameters": {"Page": {"name": "page", "in": "query", "schema": {"type": "integer"}}},
+            "schemas": {"Trace": {"type": "object", "properties": {"id": {"type": "string"},
+                        "parent": {"$ref": "#/components/schemas/Trace"}}}},
+        },
+    }))
+}
+
+fn changes(changes: &[(&str, OperationOverride)]) -> BTreeMap<String, OperationOverride> {
+    changes.iter().map(|(id, change)| ((*id).to_owned(), change.clone())).collect()
+}
+
+fn compiled(
+    document: &Document,
+    include: &[&str],
+    overrides: &BTreeMap<String, OperationOverride>,
+) -> Result<Vec<Operation>, String> {
+    let include: Vec<String> = include.iter().map(|id| (*id).to_owned()).collect();
+    let base = Url::parse("https://observatory.example/api/").expect("a URL");
+    compile(document, &Choice { include: &include, overrides, allow_writes: false, base: &base })
+}
+
+/// An operation that is good, with changes.
+fn get(changes: Json) -> Json {
+    let mut operation =
+        json!({"operationId": "op", "responses": {"200": {"content": {"application/json": {}}}}});
+    for (key, value) in changes.as_object().into_iter().flatten() {
+        operation[key] = value.clone();
+    }
+    json!({"get": operation})
+}
+
+fn param(name: &str, place: &str) -> Json {
+    json!({"name": name, "in": place})
+}
+
+#[test]
+fn every_operation_that_cannot_be_used_is_refused_with_a_reason() {
+    let moved = |method: &str| json!({method: get(json!({}))["get"]});
+    let answers = |responses: Json| get(json!({"responses": responses}));
+    let cases: Vec<(&str, &str, Json, &str)> = vec![
+        (
+            "not listed",
+            "/a",
+            get(json!({"operationId": "other"})),
+            "OpenAPI include_operations not found: op",
+        ),
+        ("POST", "/a", moved("post"), "(POST /a) is not a GET; set \"allow_writes\": true"),
+        ("PUT", "/a", moved("put"), "(PUT /a) is not a GET"),
+        ("PATCH", "/a", moved("patch"), "(PATCH /a) is not a GET"),
+        ("DELETE", "/a", moved("delete"), "(DELETE /a) is not a GET"),
+        ("HEAD", "/a", moved("head"), "has a method that no tool can use"),
+        ("OPTIONS", "/a", moved("options"), "has a method that no tool can use"),
+        ("body", "/a", get(json!({"requestBody": {}})), "takes a request body"),
+        (
+            "header",
+            "/a",
+            get(json!({"parameters": [param("X-Tenant", "header")]})),
+            "has the header parameter 'X-Tenant'",
+        ),
+        (
+            "cookie",
+            "/a",
+            get(json!({"parameters": [param("sid", "cookie")]})),
+            "has the cookie parameter 'sid'",
+        ),
+        ("deprecated", "/a", get(json!({"deprecated": true})), "is deprecated"),
+        (
+            "other origin",
+            "/a",
+            get(json!({"servers": [{"url": "https://evil.example"}]})),
+            "at another origin, \"https://evil.example\"",
+        ),
+        (
+            "other scheme",
+            "/a",
+            get(json!({"servers": [{"url": "http://observatory.example"}]})),
+            "at another origin",
+        ),
+        (
+            "reference",
+            "/a",
+            get(json!({"parameters": [{"$ref": "#/components/parameters/Page"}]})),
+            "has the parameter reference",
+        ),
+        ("undeclared", "/a/{id}", get(json!({})), "does not declare its path parameter 'id'"),
+        (
+            "not in the path",
+            "/a",
+            get(json!({"parameters": [param("id", "path")]})),
+            "path parameter 'id', which is not in its path",
+        ),
+        ("no responses", "/a", answers(json!({})), "declares no 2xx response"),
+        ("no success", "/a", answers(json!({"404": {}, "default": {}})), "declares no 2xx response"),
+        (
+            "not JSON",
+            "/a",
+            answers(json!({"200": {"content": {"text/csv": {}}}})),
+            "answers 200 with text/csv",
+        ),
+        (
+            "one not JSON",
+            "/a",
+            answers(
+                json!({"200": {"content": {"application/json": {}}}, "206": {"content": {"image/png": {}}}}),
+            ),
+            "answers 206 with image/png",
+        ),
+        ("no name", "/a", get(json!({"x-ptc-name": "--"})), "has no letter in its name"),
+        (
+            "two places",
+            "/a/{id}",
+            get(json!({"parameters": [param("id", "path"), param("id", "query")]})),
+            "two parameters 'id'",
+        ),
+        ("unknown default", "/a", get(json!({"x-ptc-default-args": {"zz": 1}})), "has default_args for 'zz'"),
+    ];
+    for (case, path, item, expected) in cases {
+        let error = compiled(&document(path, item), &["op"], &BTreeMap::new()).expect_err(case);
+        assert!(error.contains(expected), "{case}: {error}");
+    }
+}
+
+#[test]
+fn names_that_become_the_same_are_refused() {
+    let both = Document(json!({"openapi": "3.1.0", "paths": {
+        "/a": get(json!({"operationId": "listTraces"})), "/b": get(json!({"operationId": "list_traces"})),
+    }}));
+    let error = compiled(&both, &["listTraces", "list_traces"], &BTreeMap::new()).expect_err("they collide");
+    assert!(error.contains("'listTraces' and 'list_traces' both become the tool 'list-traces'"), "{error}");
+    let renamed = changes(&[(
+        "list_traces",
+        OperationOverride { name: Some("older".to_owned()), ..OperationOverride::default() },
+    )]);
+    let tools = compiled(&both, &["listTraces", "list_traces"], &renamed).expect("they differ");
+    assert_eq!(
+        tools.iter().map(|tool| tool.tool.name.as_str()).collect::<Vec<_>>(),
+        ["list-traces", "older"]
+    );
+    let twice = Document(json!({"openapi": "3.1.0", "paths": {"/a": get(json!({})), "/b": get(json!({}))}}));
+    assert!(
+        compiled(&twice, &["op"], &BTreeMap::new())
+            .is_err_and(|error| error.contains("stands at /a and at /b"))
+    );
+}
+
+#[test]
+fn names_are_made_the_same_way() {
+    for (id, expected) in [
+        ("listTraces", "list-traces"),
+        ("list_traces", "list-traces"),
+        (" getHTTPStatus ", "get-http-status"),
+        ("repos/list-for.org", "repos-list-for-org"),
+        ("v2Get", "v2-get"),
+        ("__", ""),
+    ] {
+        assert_eq!(tool_name(id), expected, "{id}");
+    }
+}
+
+#[test]
+fn an_operation_becomes_a_tool() {
+    let item = json!({
+        "parameters": [{"name": "limit", "in": "query", "schema": {"type": "string"}}, param("traceId", "path")],
+        "get": {
+            "operationId": "list_trace_steps",
+            "summary": "Steps",
+            "parameters": [
+                {"name": "limit", "in": "query", "required": true, "schema": {"type": "integer", "nullable": true}},
+                {"name": "summary", "in": "query", "required": true, "schema": {"type": "boolean"}, "description": "Short"},
+                {"name": "cursor", "in": "query"},
+            ],
+            "responses": {"200": {"content": {"application/json; charset=utf-8": {"schema": {"type": "object", "properties": {
+                "steps": {"type": "array", "items": {"$ref": "#/components/schemas/Trace"}}, "next_cursor": {"type": "string"},
+            }}}}}, "204": {}},
+        },
+    });
+    let summary = json!({"summary": true}).as_object().cloned();
+    let override_ = OperationOverride { default_args: summary, ..OperationOverride::default() };
+    let tools = compiled(
+        &document("/traces/{traceId}/steps", item),
+        &["list_trace_steps"],
+        &changes(&[("list_trace_steps", override_)]),
+    )
+    .expect("it is good");
+    let tool = &tools[0].tool;
+    assert_eq!((tool.name.as_str(), tool.description.as_str()), ("list-trace-steps", "Steps"));
+    assert_eq!(
+        Json::Object(tool.input_schema.clone()),
+        json!({"type": "object", "additionalProperties": false, "required": ["traceId", "limit"], "properties": {
+            "traceId": {"type": "string"}, "limit": {"type": ["integer", "null"]},
+            "summary": {"type": "boolean", "description": "Short"}, "cursor": {"type": "string"}}})
+    );
+    assert_eq!(
+        tool.provenance,
+        *json!({"transport": "openapi", "operationId": "list_trace_steps", "method": "GET",
+                "path": "/traces/{traceId}/steps", "defaultArgs": {"summary": true},
+                "pagination": {"style": "cursor", "arg": "cursor", "next": "next_cursor", "size": "limit"}})
+        .as_object()
+        .expect("an object")
+    );
+    assert_eq!(tool.annotations["readOnlyHint"], json!(true));
+    let output = Json::Object(tool.output_schema.clone().expect("it declares one"));
+    assert_eq!(output["properties"]["steps"]["items"]["properties"]["parent"], json!({}));
+}
+
+#[test]
+fn empty_answers_are_null() {
+    let tools = compiled(
+        &document("/a", get(json!({"responses": {"204": {"description": "gone"}}}))),
+        &["op"],
+        &BTreeMap::new(),
+    );
+    assert_eq!(
+        tools.expect("it is good")[0].tool.output_schema.as_ref().map(|schema| schema["type"].clone()),
+        Some(json!("null"))
+    );
+}
+
+#[test]
+fn extensions_name_and_fill_in() {
+    let item = get(
+        json!({"x-ptc-name": "myTool", "x-ptc-default-args": {"n": 3}, "description": "long", "summary": "short",
+                          "parameters": [{"name": "n", "in": "query", "required": true}]}),
+    );
+    let tools = compiled(&document("/a", item), &["op"], &BTreeMap::new()).expect("it is good");
+    assert_eq!((tools[0].tool.name.as_str(), tools[0].tool.description.as_str()), ("my-tool", "long"));
+    assert_eq!(tools[0].tool.input_schema["required"], json!([]));
+}
+
+fn writer(item: Json, path: &str) -> Result<Operation, String> {
+    let allowed = OperationOverride { allow_writes: true, ..OperationOverride::default() };
+    compiled(&document(path, item), &["op"], &changes(&[("op", allowed)])).map(|mut tools| tools.remove(0))
+}
+
+#[test]
+fn writes_work_where_they_are_allowed() {
+    let item = json!({"patch": {
+        "operationId": "op",
+        "parameters": [param("id", "path"), {"$ref": "#/components/parameters/Page"}, param("X-Tenant", "header"), param("Authorization", "header")],
+        "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Trace"}}}},
+        "responses": {"200": {"content": {"application/json": {}}}},
+    }});
+    let operation = writer(item, "/traces/{id}").expect("it is allowed");
+    assert_eq!((operation.method.as_str(), operation.has_body), ("PATCH", true));
+    assert_eq!(operation.tool.annotations["readOnlyHint"], json!(false));
+    let args = json!({"id": "a/b", "page": 2, "X-Tenant": "blue", "body": {"id": "x"}});
+    let made = request(&operation, &base(), object(args)).expect("it fits");
+    assert_eq!(made.url.as_str(), "https://observatory.example/api/traces/a%2Fb?page=2");
+    assert_eq!(
+        (made.headers, made.body),
+        (vec![("X-Tenant".to_owned(), "blue".to_owned())], Some(json!({"id": "x"})))
+    );
+    for (header, expected) in
+        [("Cookie", "which no caller may set"), ("X-Api-Key", "which no caller may set")]
+    {
+        let item = get(json!({"parameters": [param(header, "header")]}));
+        assert!(writer(item, "/a").is_err_and(|error| error.contains(expected)), "{header}");
+    }
+    assert!(
+        writer(get(json!({"requestBody": {}})), "/a")
+            .is_err_and(|error| error.contains("takes a request body"))
+    );
+    let form = json!({"post": {"operationId": "op", "requestBody": {"content": {"multipart/form-data": {}}}, "responses": {"204": {}}}});
+    assert!(writer(form, "/a").is_err_and(|error| error.contains("request body that is not JSON")));
+    let circle = json!({"get": {"operationId": "op", "parameters": [{"$ref": "#/paths/~1a/get/parameters/0"}], "responses": {"204": {}}}});
+    assert!(writer(circle, "/a").is_err_and(|error| error.contains("leads in a circle")));
+}
+
+fn base() -> Url {
+    Url::parse("https://observatory.example/api/").expect("a URL")
+}
+
+fn object(json: Json) -> Map<String, Json> {
+    json.as_object().cloned().unwrap_or_default()
+}
+
+#[test]
+fn requests_put_arguments_in_their_places() {
+    let item = get(json!({
+        "parameters": [param("id", "path"), param("q", "query"), param("n", "query")], "x-ptc-default-args": {"n": 5},
+    }));
+    let operation =
+        compiled(&document("/t/{id}/x", item), &["op"], &BTreeMap::new()).expect("it is good").remove(0);
+    let address = |args: Json| {
+        request(&operation, &base(), object(args)).map(|request| request.url.as_str().to_owned())
+    };
+    let place = "https://observatory.example/api/t";
+    for (args, expected) in [
+        (json!({"id": 7}), Ok(format!("{place}/7/x?n=5"))),
+        (
+            json!({"id": "a b?#%&é", "n": 1.5, "q": true}),
+            Ok(format!("{place}/a%20b%3F%23%25%26%C3%A9/x?q=true&n=1.5")),
+        ),
+        (json!({"id": "../../etc", "q": "a&n=9"}), Ok(format!("{place}/..%2F..%2Fetc/x?q=a%26n%3D9&n=5"))),
+        (json!({"id": 7, "q": null, "n": null}), Ok(format!("{place}/7/x?n=5"))),
+        (json!({"id": ".."}), Err("unsupported path arg 'id': \"..\" is no name")),
+        (json!({"id": ""}), Err("unsupported path arg 'id': \"\" is no name")),
+        (json!({"id": [1]}), Err("unsupported path arg 'id': it must be a scalar")),
+        (json!({}), Err("missing path arg 'id'")),
+        (
+            json!({"id": 1, "q": [1]}),
+            Err("unsupported query arg 'q': OpenAPI v1 supports scalar query values only"),
+        ),
+        (json!({"id": 1, "z": 1}), Err("unknown arg 'z'; it takes id, q, n")),
+    ] {
+        assert_eq!(address(args.clone()), expected.map_err(str::to_owned), "{args}");
+    }
+}

@@ -1,0 +1,406 @@
+//! What results of tools looked like so far. Many servers declare no output schema; the types that were seen
+//! help the next program. Only types are kept, never values, within fixed bounds, in a file between runs.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::catalog::types_key as key;
+
+/// How deep a shape goes; below it everything is `any`.
+const DEPTH: usize = 6;
+/// How many fields an object may have before it counts as a map of things.
+const FIELDS: usize = 40;
+/// How many items of a list are looked at.
+const ITEMS: usize = 50;
+/// How many parts the shape of one tool may have.
+const PARTS: usize = 400;
+/// How many tools are remembered.
+const TOOLS: usize = 1_000;
+/// How long the name of a field may be; longer ones are data.
+const NAME: usize = 64;
+/// The most bytes of a file.
+const FILE: u64 = 4 << 20;
+/// The most characters of a shape in words.
+const WORDS: usize = 1_500;
+const VERSION: u32 = 1;
+
+/// The types that a value had.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Shape {
+    /// Types without parts, as bits: null 1, boolean 2, integer 4, number 8, string 16, anything 32.
+    #[serde(rename = "k", skip_serializing_if = "is_zero")]
+    kinds: u8,
+    /// Of a list: its items.
+    #[serde(rename = "a", skip_serializing_if = "Option::is_none")]
+    items: Option<Box<Shape>>,
+    /// Of an object: its fields.
+    #[serde(rename = "f", skip_serializing_if = "Option::is_none")]
+    fields: Option<BTreeMap<String, Field>>,
+    /// Of an object whose names are data: what they lead to.
+    #[serde(rename = "m", skip_serializing_if = "Option::is_none")]
+    values: Option<Box<Shape>>,
+}
+
+/// A field of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Field {
+    /// Whether an object was without it.
+    #[serde(rename = "o", skip_serializing_if = "std::ops::Not::not")]
+    optional: bool,
+    #[serde(rename = "s")]
+    shape: Shape,
+}
+
+fn is_zero(kinds: &u8) -> bool {
+    *kinds == 0
+}
+
+const NULL: u8 = 1;
+const ANY: u8 = 32;
+const KINDS: [(u8, &str); 5] = [(2, "boolean"), (4, "integer"), (8, "number"), (16, "string"), (ANY, "any")];
+
+impl Shape {
+    /// The shape of one value.
+    pub fn of(value: &Json) -> Shape {
+        let mut parts = PARTS;
+        Shape::seen(value, 0, &mut parts)
+    }
+
+    fn kind(kinds: u8) -> Shape {
+        Shape { kinds, ..Shape::default() }
+    }
+
+    fn seen(value: &Json, depth: usize, parts: &mut usize) -> Shape {
+        if *parts == 0 {
+            return Shape::kind(ANY);
+        }
+        *parts -= 1;
+        match value {
+            Json::Null => Shape::kind(NULL),
+            Json::Bool(_) => Shape::kind(2),
+            Json::Number(number) if number.is_f64() => Shape::kind(8),
+            Json::Number(_) => Shape::kind(4),
+            Json::String(_) => Shape::kind(16),
+            Json::Array(_) | Json::Object(_) if depth == DEPTH => Shape::kind(ANY),
+            Json::Array(items) => {
+                let mut all = Shape::default();
+                for item in items.iter().take(ITEMS) {
+                    // A list of equal things is looked at again and again at the price of one.
+                    let mut left = *parts;
+                    all.fold(Shape::seen(item, depth + 1, &mut left));
+                }
+                *parts = parts.saturating_sub(all.parts());
+                Shape { items: Some(Box::new(all)), ..Shape::default() }
+            }
+            Json::Object(fields) if fields.len() > FIELDS || !fields.keys().all(|name| is_name(name)) => {
+                let mut all = Shape::default();
+                for value in fields.values().take(ITEMS) {
+                    let mut left = *parts;
+                    all.fold(Shape::seen(value, depth + 1, &mut left));
+                }
+                *parts = parts.saturating_sub(all.parts());
+                Shape { values: Some(Box::new(all)), ..Shape::default() }
+            }
+            Json::Object(fields) => {
+                let field = |(name, value): (&String, &Json)| {
+                    (name.clone(), Field { optional: false, shape: Shape::seen(value, depth + 1, parts) })
+                };
+                Shape { fields: Some(fields.iter().map(field).collect()), ..Shape::default() }
+            }
+        }
+    }
+
+    /// Takes in another shape of the same tool.
+    pub fn fold(&mut self, other: Shape) {
+        self.kinds |= other.kinds;
+        match (&mut self.items, other.items) {
+            (Some(items), Some(others)) => items.fold(*others),
+            (items, others) => *items = items.take().or(others),
+        }
+        match (&mut self.values, other.values) {
+            (Some(values), Some(others)) => values.fold(*others),
+            (values, others) => *values = values.take().or(others),
+        }
+        match (&mut self.fields, other.fields) {
+            (Some(fields), Some(others)) => fold_fields(fields, others),
+            (fields, others) => *fields = fields.take().or(others),
+        }
+        let many = self.fields.as_ref().is_some_and(|fields| fields.len() > FIELDS);
+        if many || (self.values.is_some() && self.fields.is_some()) {
+            let mut all = self.values.take().map_or_else(Shape::default, |values| *values);
+            for field in self.fields.take().into_iter().flatten() {
+                all.fold(field.1.shape);
+            }
+            self.values = Some(Box::new(all));
+        }
+    }
+
+    /// How many parts it has.
+    fn parts(&self) -> usize {
+        let fields = self.fields.iter().flatten().map(|(_, field)| field.shape.parts());
+        let others = [&self.items, &self.values].into_iter().flatten().map(|shape| shape.parts());
+        1 + fields.sum::<usize>() + others.sum::<usize>()
+    }
+
+    /// Whether it keeps its bounds, which a file need not.
+    fn is_bounded(&self, depth: usize) -> bool {
+        let fields = self.fields.iter().flatten();
+        depth <= DEPTH
+            && self.fields.as_ref().is_none_or(|fields| fields.len() <= FIELDS)
+            && fields.clone().all(|(name, field)| is_name(name) && field.shape.is_bounded(depth + 1))
+            && [&self.items, &self.values].into_iter().flatten().all(|shape| shape.is_bounded(depth + 1))
+    }
+
+    /// The shape the way Clojure writes data.
+    pub fn words(&self) -> String {
+        crate::ledger::shortened(&self.shown(), WORDS)
+    }
+
+    fn shown(&self) -> String {
+        let mut parts: Vec<String> = KINDS
+            .iter()
+            .filter(|(kind, _)| self.kinds & kind != 0)
+            .map(|(_, name)| (*name).to_owned())
+            .collect();
+        if let Some(items) = &self.items {
+            parts.push(format!("[{}]", items.shown()));
+        }
+        if let Some(values) = &self.values {
+            parts.push(format!("{{string {}}}", values.shown()));
+        }
+        if let Some(fields) = &self.fields {
+            let field = |(name, field): (&String, &Field)| {
+                let missing = field.optional || (field.shape.kinds & NULL != 0 && field.shape.kinds != NULL);
+                format!("{} {}{}", key(name), field.shape.shown(), if missing { "?" } else { "" })
+            };
+            parts.push(format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(" ")));
+        }
+        match (parts.is_empty(), self.kinds & NULL != 0) {
+            (true, true) => "null".to_owned(),
+            (true, false) => "any".to_owned(),
+            _ => parts.join("|"),
+        }
+    }
+}
+
+fn fold_fields(fields: &mut BTreeMap<String, Field>, others: BTreeMap<String, Field>) {
+    for (name, field) in fields.iter_mut() {
+        field.optional |= !others.contains_key(name);
+    }
+    for (name, other) in others {
+        match fields.get_mut(&name) {
+            Some(field) => {
+                field.optional |= other.optional;
+                field.shape.fold(other.shape);
+            }
+            None => {
+                fields.insert(name, Field { optional: true, ..other });
+            }
+        }
+    }
+}
+
+/// Whether the name of a field is a word that somebody chose. Others, such as identifiers and addresses, are
+/// data and are not kept.
+fn is_name(name: &str) -> bool {
+    let digits = name.bytes().filter(u8::is_ascii_digit).count();
+    !name.is_empty()
+        && name.len() <= NAME
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$' | '@'))
+        && name.chars().skip(1).all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        && digits <= 4
+}
+
+/// What is known of one tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observed {
+    /// How many results there were.
+    pub results: u64,
+    /// What they looked like.
+    pub shape: Shape,
+}
+
+/// The shapes of all tools, by `server/tool`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shapes {
+    tools: BTreeMap<String, Observed>,
+    /// Whether something was learned since the file was written.
+    changed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    tools: BTreeMap<String, Observed>,
+}
+
+impl Shapes {
+    /// Takes in a result.
+    pub fn learn(&mut self, server: &str, tool: &str, value: &Json) {
+        let name = format!("{server}/{tool}");
+        if self.tools.len() >= TOOLS && !self.tools.contains_key(&name) {
+            return;
+        }
+        let observed = self.tools.entry(name).or_default();
+        let before = observed.shape.clone();
+        match observed.results {
+            0 => observed.shape = Shape::of(value),
+            _ => observed.shape.fold(Shape::of(value)),
+        }
+        if observed.shape.parts() > PARTS {
+            observed.shape = before;
+        }
+        observed.results += 1;
+        self.changed = true;
+    }
+
+    /// What is known of a tool.
+    pub fn observed(&self, server: &str, tool: &str) -> Option<&Observed> {
+        self.tools.get(&format!("{server}/{tool}"))
+    }
+
+    /// Whether something was learned since it was last saved.
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Reads a file; one that is not there is how every file begins.
+    pub fn load(path: &Path) -> io::Result<Shapes> {
+        let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+        match std::fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Shapes::default()),
+            Ok(meta) if meta.len() > FILE => return Err(bad(format!("has more than {FILE} bytes"))),
+            _ => {}
+        }
+        let stored: Stored = serde_json::from_slice(&std::fs::read(path)?)?;
+        if stored.version != VERSION {
+            return Err(bad(format!("has version {}, known is {VERSION}", stored.version)));
+        }
+        let fits = |(_, observed): &(String, Observed)| {
+            observed.shape.is_bounded(0) && observed.shape.parts() <= PARTS
+        };
+        Ok(Shapes { tools: stored.tools.into_iter().filter(fits).take(TOOLS).collect(), changed: false })
+    }
+
+    /// Writes a file, together with what others wrote meanwhile. Readers find either the old or the new one.
+    pub fn save(&mut self, path: &Path) -> io::Result<()> {
+        for (name, other) in Shapes::load(path).unwrap_or_default().tools {
+            let Some(own) = self.tools.get_mut(&name) else {
+                if self.tools.len() < TOOLS {
+                    self.tools.insert(name, other);
+                }
+                continue;
+            };
+            let before = own.shape.clone();
+            own.shape.fold(other.shape);
+            own.results = own.results.max(other.results);
+            if own.shape.parts() > PARTS {
+                own.shape = before;
+            }
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.map_or(Ok(()), std::fs::create_dir_all)?;
+        let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+        let text = serde_json::to_vec(&Stored { version: VERSION, tools: self.tools.clone() })?;
+        let written = std::fs::File::create(&beside)
+            .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
+            .and_then(|()| std::fs::rename(&beside, path));
+        match written {
+            Ok(()) => self.changed = false,
+            Err(_) => std::fs::remove_file(&beside).unwrap_or_default(),
+        }
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn shape(values: &[Json]) -> String {
+        let mut shapes = Shapes::default();
+        values.iter().for_each(|value| shapes.learn("s", "t", value));
+        shapes.observed("s", "t").expect("something was learned").shape.words()
+    }
+
+    #[test]
+    fn results_fold_into_one_shape() {
+        for (values, expected) in [
+            (
+                vec![json!([{"n": 1, "files": ["a"]}, {"n": 2, "files": [], "body": "x"}])],
+                "[{:body string? :files [string] :n integer}]",
+            ),
+            (vec![json!({"a": 1}), json!({"a": 1.5}), json!({"a": null})], "{:a integer|number?}"),
+            (vec![json!("x"), json!([1])], "string|[integer]"),
+            (vec![json!({"a": 1}), json!({"b": 2})], "{:a integer? :b integer?}"),
+            (vec![json!(null)], "null"),
+            (vec![json!([])], "[any]"),
+            // Names that are data are not kept.
+            (vec![json!({"ann@example.com": {"n": 1}})], "{string {:n integer}}"),
+            (vec![json!({"550e8400e29b": 1}), json!({"a": 2})], "{string integer}"),
+        ] {
+            assert_eq!(shape(&values), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn shapes_are_bounded() {
+        let mut deep = json!(1);
+        for _ in 0..100 {
+            deep = json!([deep]);
+        }
+        assert_eq!(shape(&[deep]), "[[[[[[any]]]]]]");
+        let field = |n: u32, value: Json| {
+            let name: String = n.to_string().bytes().map(|digit| char::from(b'a' + digit - b'0')).collect();
+            (format!("f{name}"), value)
+        };
+        let wide =
+            |count: u32, value: &Json| Json::Object((0..count).map(|n| field(n, value.clone())).collect());
+        assert_eq!(shape(&[wide(41, &json!(true))]), "{string boolean}");
+        let mut shapes = Shapes::default();
+        for n in 0..200 {
+            let value = Json::Object([field(n, wide(39, &wide(39, &json!(1))))].into_iter().collect());
+            shapes.learn("s", "t", &value);
+        }
+        assert!(shapes.tools["s/t"].shape.parts() <= PARTS);
+    }
+
+    #[test]
+    fn files_keep_types_and_no_values() {
+        let folder = std::env::temp_dir().join(format!("ptc-shapes-{}", std::process::id()));
+        let path = folder.join("deep").join("shapes.json");
+        let mut shapes = Shapes::load(&path).expect("no file yet");
+        shapes.learn("s", "t", &json!({"token": "hunter2", "n": 41}));
+        assert!(shapes.is_changed());
+        shapes.save(&path).expect("it writes");
+        let mut other = Shapes::default();
+        other.learn("s", "u", &json!([true]));
+        other.save(&path).expect("it writes beside the first");
+        let text = std::fs::read_to_string(&path).expect("it is there");
+        assert!(!text.contains("hunter2") && !text.contains("41"), "{text}");
+        let again = Shapes::load(&path).expect("it reads back");
+        assert_eq!(
+            again.observed("s", "t").map(|seen| seen.shape.words()),
+            Some("{:n integer :token string}".to_owned())
+        );
+        assert!(again.observed("s", "u").is_some() && !again.is_changed());
+        std::fs::write(
+            &path,
+            "{\"version\":1,\"tools\":{\"a/b\":{\"results\":1,\"shape\":{\"f\":{\"ann@x.y\":{\"s\":{}}}}}}}",
+        )
+        .expect("it writes");
+        assert!(Shapes::load(&path).expect("it reads").tools.is_empty());
+        std::fs::write(&path, "no").expect("it writes");
+        assert!(Shapes::load(&path).is_err());
+        std::fs::remove_dir_all(&folder).expect("it is removed");
+    }
+}
