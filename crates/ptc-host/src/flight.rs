@@ -211,12 +211,10 @@ impl Flight {
             #[cfg(feature = "tokio")]
             Run::Future(function) => {
                 mark.inspect(|mark| mark.set(begun).unwrap_or_default());
-                let reply = crate::tools::wait_for(function.clone(), args);
-                let future = async move { land.with(reply.await) };
-                task = Some(match &self.ground.runtime {
-                    Some(runtime) => runtime.spawn(future).abort_handle(),
-                    None => crate::runtime::own().spawn(future).abort_handle(),
-                });
+                let runtime = self.ground.runtime.as_ref().unwrap_or_else(|| crate::runtime::own().handle());
+                let _inside = runtime.enter();
+                let reply = crate::tools::wait_for(&**function, args);
+                task = Some(runtime.spawn(async move { land.with(reply.await) }).abort_handle());
             }
         }
         Out {

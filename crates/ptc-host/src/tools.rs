@@ -74,7 +74,8 @@ impl Tool {
         Self::new(Run::Blocking(Arc::new(move |args| function(args).into_answer())))
     }
 
-    /// An async function. It runs on the tokio runtime that the program was started on.
+    /// A function that gives a future, such as an async one. Futures run on the tokio runtime that the program
+    /// was started on; the functions that make them are called in the order of the calls.
     #[cfg(feature = "tokio")]
     pub fn future<R, F>(function: impl Fn(Json) -> F + Send + Sync + 'static) -> Self
     where
@@ -195,19 +196,19 @@ pub(crate) fn call(function: &Function, args: Json) -> Reply {
     panic::catch_unwind(AssertUnwindSafe(|| function(args))).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
-/// Makes a tool's future, which polls without panicking.
+/// Makes a tool's future at once, which then polls without panicking. So what a tool does before it waits happens
+/// in the order of the calls.
 #[cfg(feature = "tokio")]
-pub(crate) async fn wait_for(function: Arc<dyn Fn(Json) -> Pending + Send + Sync>, args: Json) -> Reply {
-    let made = panic::catch_unwind(AssertUnwindSafe(|| function(args)));
-    let mut pending = match made {
-        Ok(pending) => pending,
-        Err(panic) => return Err(panicked(&*panic)),
-    };
-    let polled = std::future::poll_fn(move |cx| {
+pub(crate) fn wait_for(
+    function: &(dyn Fn(Json) -> Pending + Send + Sync),
+    args: Json,
+) -> impl Future<Output = Reply> + Send + use<> {
+    let mut pending = panic::catch_unwind(AssertUnwindSafe(|| function(args)))
+        .unwrap_or_else(|panic| Box::pin(std::future::ready(Err(panicked(&*panic)))));
+    std::future::poll_fn(move |cx| {
         panic::catch_unwind(AssertUnwindSafe(|| pending.as_mut().poll(cx)))
             .unwrap_or_else(|panic| std::task::Poll::Ready(Err(panicked(&*panic))))
-    });
-    polled.await
+    })
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> String {

@@ -67,8 +67,12 @@ impl CallRequest {
 
     /// Arguments that must be there are not.
     pub fn missing_args(&self, names: &[&str]) -> String {
-        let (server, tool) = (bounded(&self.server), bounded(&self.tool));
-        format!("tool '{server}.{tool}' rejected args: missing required args {}", names.join(", "))
+        self.rejected(&format!("missing required args {}", names.join(", ")))
+    }
+
+    /// The tool cannot take these arguments.
+    pub fn rejected(&self, why: &str) -> String {
+        format!("tool '{}.{}' rejected args: {why}", bounded(&self.server), bounded(&self.tool))
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::config::{TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
-use crate::mcp;
 use crate::model::{Allowance, Fault, Payload, ToolDef};
+use crate::{mcp, openapi};
 
 /// One upstream. A client starts its server or connection when it is first needed and again after a crash;
 /// whoever holds it need not know. Dropping a future gives the call up and tells the server so.
@@ -25,6 +25,11 @@ pub trait Client: Send + Sync {
         args: Map<String, Json>,
         allowance: Allowance,
     ) -> BoxFuture<'a, Result<Payload, Fault>>;
+
+    /// Why a tool cannot take these arguments, where that shows without asking the server: a fault of the program.
+    fn refuses(&self, _tool: &str, _args: &Map<String, Json>) -> Option<String> {
+        None
+    }
 
     /// A number that grows whenever the server says that its tools changed, and when it was started again.
     fn generation(&self) -> u64 {
@@ -53,10 +58,10 @@ pub struct About {
     pub instructions: Option<String>,
 }
 
-/// The client of an MCP upstream, not started yet; `None` for OpenAPI, which has clients of its own.
+/// The client of an upstream, not started yet.
 pub fn connect(config: &UpstreamConfig, secrets: &Secrets) -> Option<Arc<dyn Client>> {
     match &config.transport {
         TransportConfig::Stdio(_) | TransportConfig::Http(_) => mcp::client(config, secrets),
-        TransportConfig::OpenApi(_) => None,
+        TransportConfig::OpenApi(api) => Some(openapi::client(config, api, secrets)),
     }
 }

@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::catalog::Catalog;
 use crate::config::EffectClass;
 use crate::model::ToolDef;
+use crate::runtime::Grants;
 
 /// The class of a tool: what the operator says, else what the HTTP method or the server's hints say.
 pub fn classify(tool: &ToolDef, said: Option<EffectClass>) -> EffectClass {
@@ -37,6 +38,8 @@ pub struct Policy {
     pub read_only: bool,
     /// What the host's own tools do; those that are not named here are unknown.
     pub host_tools: BTreeMap<String, EffectClass>,
+    /// Which upstream tools may be used at all.
+    pub grants: Grants,
 }
 
 impl Policy {
@@ -47,7 +50,7 @@ impl Policy {
 
     /// Only calls that read.
     pub fn read_only() -> Policy {
-        Policy { read_only: true, host_tools: BTreeMap::new() }
+        Policy { read_only: true, ..Policy::default() }
     }
 
     /// Whether a call of this class is allowed.
@@ -73,6 +76,8 @@ pub struct PlannedUse {
     pub literal: Map<String, Json>,
     /// Where its arguments come from.
     pub sources: BTreeMap<String, Source>,
+    /// Servers that it may reach and whose tools are not known.
+    pub unlisted: Vec<String>,
 }
 
 impl PlannedUse {
@@ -118,6 +123,7 @@ pub fn plan(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Vec<Plan
                     at_most: tool_use.at_most,
                     literal: tool_use.args.clone().unwrap_or_default(),
                     sources: sources.clone(),
+                    unlisted: Vec::new(),
                 }
             }
         }
@@ -130,10 +136,12 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
     let part = |name: &str| field(name).and_then(Json::as_str);
     let (server, tool) = (part("server"), part("tool"));
     let mut reaches: BTreeSet<(String, EffectClass)> = BTreeSet::new();
+    let mut unlisted = Vec::new();
     for known in catalog.servers().iter().filter(|known| server.is_none_or(|name| name == known.name)) {
         let Some(tools) = &known.tools else {
             let name = format!("{}/{}", known.name, tool.unwrap_or("…"));
             reaches.insert((name, EffectClass::Unknown));
+            unlisted.push(known.name.clone());
             continue;
         };
         let named = tool.map(|name| known.tool(name));
@@ -156,7 +164,14 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
         at_most: tool_use.at_most,
         literal,
         sources: own.collect(),
+        unlisted,
     }
+}
+
+/// The servers whose tools were not known when this was planned.
+pub fn unlisted(planned: &[PlannedUse]) -> BTreeSet<String> {
+    let servers = planned.iter().flat_map(|each| &each.unlisted);
+    servers.cloned().collect()
 }
 
 fn severity(effect: EffectClass) -> u8 {

@@ -17,6 +17,7 @@ pub mod model;
 pub mod openapi;
 pub mod pins;
 pub mod redact;
+pub mod runtime;
 pub mod shapes;
 pub mod wire;
 
@@ -24,3 +25,4 @@ pub use client::Client;
 pub use config::Config;
 pub use credentials::Secrets;
 pub use redact::Redactor;
+pub use runtime::{Account, Caps, Grants, RunContext, Runtime, RuntimeOptions, SnapshotMode, StartError};

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
 
 use crate::catalog::types_key as key;
 
@@ -319,6 +320,17 @@ impl Shapes {
         }
         written
     }
+}
+
+/// Where the shapes of the upstreams of a configuration are kept, if the environment says where such things
+/// belong. Configurations have files of their own, since they may call different servers by one name.
+pub fn default_file(config: &Path) -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))?;
+    let path = std::path::absolute(config).ok()?;
+    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Some(state.join("ptc").join("shapes").join(format!("{name}.json")))
 }
 
 #[cfg(test)]

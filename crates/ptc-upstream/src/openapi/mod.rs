@@ -1,11 +1,13 @@
 //! HTTP APIs that an OpenAPI document describes, as upstreams.
 
+mod client;
 mod compile;
 mod document;
 mod pages;
 mod request;
 mod response;
 
+pub(crate) use self::client::client;
 pub use self::compile::{Choice, Operation, Param, Place, compile, tool_name};
 pub use self::document::Document;
 pub use self::request::{Request, request};

@@ -1,0 +1,185 @@
+//! One run of a program: how much it may call, what it called, and whether it is over. All calls of a run, also
+//! those that run side by side, share one count.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ptc_host::{Program, Tool, Tools};
+use ptc_lisp::analyze::Manifest;
+use ptc_lisp::machine::Machine;
+use ptc_lisp::{Error, ErrorKind};
+
+use super::Runtime;
+use super::ledger::{Account, Book};
+use crate::catalog::Catalog;
+use crate::config::MAX_RESPONSE_BYTES;
+use crate::effects::{self, PlannedUse, Policy, Refusal};
+
+/// How much one run may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// The most calls of upstreams.
+    pub calls: usize,
+    /// The most questions about upstreams, which are counted apart.
+    pub catalog_ops: usize,
+    /// How long one call may take.
+    pub call_timeout: Duration,
+    /// How large an answer may be before it is decoded; the smaller of this and the upstream's own counts.
+    pub max_response_bytes: usize,
+    /// How large the answer to a question may be.
+    pub max_catalog_bytes: usize,
+    /// How many calls may be under way at once.
+    pub concurrency: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Caps {
+            calls: 50,
+            catalog_ops: 25,
+            call_timeout: Duration::from_millis(5_000),
+            max_response_bytes: MAX_RESPONSE_BYTES,
+            max_catalog_bytes: 256 * 1024,
+            concurrency: 50,
+        }
+    }
+}
+
+/// One run. Clones are the same run.
+#[derive(Clone)]
+pub struct RunContext(Arc<Run>);
+
+pub(super) struct Run {
+    pub runtime: Arc<Runtime>,
+    pub caps: Caps,
+    pub policy: Policy,
+    calls: AtomicUsize,
+    catalog_ops: AtomicUsize,
+    closed: AtomicBool,
+    book: Mutex<Book>,
+}
+
+impl std::fmt::Debug for RunContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RunContext({} calls of {})", self.calls_made(), self.0.caps.calls)
+    }
+}
+
+/// The name under which programs call upstreams.
+const CALL: &str = "call";
+
+impl RunContext {
+    pub(super) fn new(runtime: Arc<Runtime>, caps: Caps, policy: Policy) -> RunContext {
+        RunContext(Arc::new(Run {
+            runtime,
+            caps,
+            policy,
+            calls: AtomicUsize::new(0),
+            catalog_ops: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+            book: Mutex::default(),
+        }))
+    }
+
+    /// The tools that let programs call upstreams and ask about them.
+    pub fn tools(&self) -> Tools {
+        self.grant(Tools::new())
+    }
+
+    /// Other tools, and those of [`RunContext::tools`].
+    pub fn grant(&self, tools: Tools) -> Tools {
+        let (call, discover) = (self.0.clone(), self.0.clone());
+        tools
+            .with(CALL, Tool::future(move |args| call.call(args)))
+            .discovery(Tool::future(move |question| discover.discover(question)))
+            .concurrency(self.0.caps.concurrency)
+    }
+
+    /// Lets a program use upstreams beside its own tools. One that may do more than the policy allows fails
+    /// before anything of it runs.
+    pub fn attach(&self, mut program: Program) -> Program {
+        program.tools = self.grant(program.tools);
+        if !self.0.policy.read_only {
+            return program;
+        }
+        let (own, before, source) = (self.clone(), program.hooks.prepare.take(), program.source.clone());
+        program.prepare(move |machine| {
+            before.as_ref().map_or(Ok(()), |prepare| prepare(machine))?;
+            own.admit_source(machine, &source)
+        })
+    }
+
+    /// Checks what a program in this machine may call, before it is loaded.
+    pub fn admit_source(&self, machine: &mut Machine, source: &str) -> Result<(), Error> {
+        // A program that cannot be read is told so when it is loaded.
+        let Ok(manifest) = machine.check(source) else { return Ok(()) };
+        let admitted = self.admit(&manifest);
+        admitted.map(drop).map_err(|refusal| Error::new(ErrorKind::Runtime, refusal.to_string()))
+    }
+
+    /// Looks at all that a program may call before it runs; refuses it if the policy forbids any of it.
+    pub fn admit(&self, manifest: &Manifest) -> Result<Vec<PlannedUse>, Refusal> {
+        effects::enforce(manifest, &self.catalog(), &self.0.policy)
+    }
+
+    /// Lists the tools that a program names, so that what they do is known when it is admitted. What cannot be
+    /// listed counts as unknown.
+    pub async fn look_up(&self, manifest: &Manifest) {
+        let planned = effects::plan(manifest, &self.catalog(), &self.0.policy);
+        for server in effects::unlisted(&planned) {
+            if let Err(fault) = self.0.runtime.load(&server).await {
+                tracing::warn!(upstream = %server, "cannot be listed: {fault}");
+            }
+        }
+    }
+
+    /// The catalog as this run may see it.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.0.view()
+    }
+
+    /// How many calls were made so far.
+    pub fn calls_made(&self) -> usize {
+        self.0.calls.load(Ordering::Relaxed).min(self.0.caps.calls)
+    }
+
+    /// Ends the run: later calls fail with `run_context_closed`. Gives the account, once.
+    pub fn finish(&self) -> Account {
+        self.0.closed.store(true, Ordering::SeqCst);
+        self.0.runtime.save_shapes_sometimes();
+        std::mem::take(&mut *self.0.book()).finish()
+    }
+}
+
+impl Run {
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    pub fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn view(&self) -> Arc<Catalog> {
+        let needed = |server: &str| {
+            self.runtime.upstream(server).map(|upstream| upstream.credentials()).unwrap_or_default()
+        };
+        self.policy.grants.view(&self.runtime.catalog(), &needed)
+    }
+
+    /// Takes one call of those that are left.
+    pub fn take_call(&self) -> bool {
+        take(&self.calls, self.caps.calls)
+    }
+
+    /// Takes one question of those that are left.
+    pub fn take_catalog_op(&self) -> bool {
+        take(&self.catalog_ops, self.caps.catalog_ops)
+    }
+}
+
+fn take(counter: &AtomicUsize, most: usize) -> bool {
+    let next = |used: usize| (used < most).then_some(used + 1);
+    counter.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next).is_ok()
+}

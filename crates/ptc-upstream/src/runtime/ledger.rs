@@ -1,0 +1,167 @@
+//! The account of one run while it is kept: calls in the order in which the program made them, whenever they end.
+
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+
+use crate::ledger::{LedgerEntry, Overview, Status, shortened};
+use crate::metrics::{Returned, ptc_metrics};
+use crate::model::{Fault, Reason};
+
+/// The most bytes of a failure in the account.
+const DETAIL: usize = 500;
+
+/// What a run did, once it is over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Calls of upstreams, in order.
+    pub calls: Vec<LedgerEntry>,
+    /// Questions about upstreams, in order.
+    pub catalog_ops: Vec<CatalogOp>,
+}
+
+impl Account {
+    /// `upstream_calls`.
+    pub fn upstream_calls(&self) -> Json {
+        self.calls.iter().map(LedgerEntry::to_json).collect()
+    }
+
+    /// `upstream_results`: overviews of the results that there were.
+    pub fn upstream_results(&self) -> Json {
+        self.calls.iter().filter_map(LedgerEntry::result_json).collect()
+    }
+
+    /// `ptc_metrics` for what the program gave back; nothing if it made no calls.
+    pub fn metrics(&self, returned: Returned) -> Option<Json> {
+        ptc_metrics(&self.calls, returned)
+    }
+}
+
+/// One question about upstreams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogOp {
+    /// `servers`, `apropos`, `dir`, `doc` or `meta`.
+    pub operation: String,
+    /// What was asked.
+    pub args: Json,
+    /// `ok`, `nil_world_fault` or `error`.
+    pub outcome: &'static str,
+    /// Why there was no answer.
+    pub reason: Option<String>,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+impl CatalogOp {
+    /// The question as JSON.
+    pub fn to_json(&self) -> Json {
+        json!({"operation": self.operation, "args": self.args, "outcome": self.outcome, "reason": self.reason,
+               "duration_ms": self.duration_ms})
+    }
+}
+
+/// The account while the run goes on.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    calls: Vec<Line>,
+    pub catalog_ops: Vec<CatalogOp>,
+}
+
+#[derive(Debug)]
+enum Line {
+    Open(Open),
+    Done(Box<LedgerEntry>),
+    /// The program was wrong and no call was made.
+    Void,
+}
+
+#[derive(Debug)]
+struct Open {
+    server: String,
+    tool: String,
+    effect: &'static str,
+    began: Instant,
+}
+
+/// How a call ended.
+pub(super) enum End {
+    /// With a result of this size and look.
+    Ok(usize, Overview),
+    /// With a failure of the world.
+    Failed(Fault),
+    /// It was never made.
+    Void,
+}
+
+impl Book {
+    /// Opens a line; its number.
+    pub fn open(&mut self, server: &str, tool: &str) -> usize {
+        let (server, tool) = (shortened(server, DETAIL), shortened(tool, DETAIL));
+        self.calls.push(Line::Open(Open { server, tool, effect: "unknown", began: Instant::now() }));
+        self.calls.len() - 1
+    }
+
+    /// Notes which tool it is and what that does to the world.
+    pub fn identify(&mut self, line: usize, tool: &str, effect: &'static str) {
+        if let Some(Line::Open(open)) = self.calls.get_mut(line) {
+            open.tool = tool.to_owned();
+            open.effect = effect;
+        }
+    }
+
+    /// Closes a line.
+    pub fn close(&mut self, line: usize, end: End) {
+        let Some(slot) = self.calls.get_mut(line) else { return };
+        if let Line::Open(open) = std::mem::replace(slot, Line::Void) {
+            *slot = match end {
+                End::Void => Line::Void,
+                end => Line::Done(Box::new(open.ended(end))),
+            };
+        }
+    }
+
+    /// The whole account. Calls that nobody waits for any more may have had their effect and are in it.
+    pub fn finish(self) -> Account {
+        let entry = |line: Line| match line {
+            Line::Open(open) => Some(open.ended(End::Failed(Fault::new(
+                Reason::RunContextClosed,
+                "the program ended before the answer came",
+            )))),
+            Line::Done(entry) => Some(*entry),
+            Line::Void => None,
+        };
+        Account { calls: self.calls.into_iter().filter_map(entry).collect(), catalog_ops: self.catalog_ops }
+    }
+}
+
+impl Open {
+    fn ended(self, end: End) -> LedgerEntry {
+        let mut entry = LedgerEntry {
+            server: self.server,
+            tool: self.tool,
+            status: Status::Ok,
+            duration_ms: self.began.elapsed().as_millis() as u64,
+            result_bytes: None,
+            oversize: false,
+            reason: None,
+            error: None,
+            effect: self.effect,
+            overview: None,
+        };
+        match end {
+            End::Ok(bytes, overview) => {
+                entry.result_bytes = Some(bytes);
+                entry.overview = Some(overview);
+            }
+            End::Failed(fault) => {
+                entry.status = Status::Error;
+                entry.oversize = fault.reason == Reason::ResponseTooLarge;
+                entry.result_bytes = fault.bytes;
+                entry.reason = Some(fault.reason);
+                entry.error = Some(shortened(&fault.message, DETAIL));
+            }
+            End::Void => {}
+        }
+        entry
+    }
+}

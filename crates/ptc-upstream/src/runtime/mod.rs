@@ -1,0 +1,306 @@
+//! All upstreams of a process together: clients, the catalog, learned shapes. A [`Runtime`] is shared; every run of
+//! a program has a [`RunContext`] of its own, which counts its calls and keeps its account.
+//!
+//! `upstream.rs` is one upstream, `context.rs` one run, `calls.rs` what happens between a program's call and the
+//! client, `grants.rs` what a run may use.
+
+mod calls;
+mod context;
+mod grants;
+mod ledger;
+mod upstream;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+
+pub use self::context::{Caps, RunContext};
+pub use self::grants::Grants;
+pub use self::ledger::{Account, CatalogOp};
+use self::upstream::{Standard, Upstream};
+use crate::catalog::Catalog;
+use crate::client::{self, About, Client};
+use crate::config::{Config, PinPolicy, TransportConfig, UpstreamConfig};
+use crate::credentials::Secrets;
+use crate::effects::Policy;
+use crate::model::{Fault, Reason, ToolDef};
+use crate::pins::{Difference, Pins};
+use crate::redact::Redactor;
+use crate::shapes::Shapes;
+
+/// When tools are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SnapshotMode {
+    /// At start, once; what cannot be listed keeps the runtime from starting.
+    Frozen,
+    /// When they are needed first, and again when a server says that they changed.
+    #[default]
+    Live,
+}
+
+impl SnapshotMode {
+    /// The modes by name.
+    pub const NAMES: &[(&str, SnapshotMode)] =
+        &[("frozen", SnapshotMode::Frozen), ("live", SnapshotMode::Live)];
+}
+
+/// How a runtime works.
+#[derive(Clone, Debug, Default)]
+pub struct RuntimeOptions {
+    /// When tools are listed.
+    pub snapshot: SnapshotMode,
+    /// Whether a frozen runtime starts although upstreams failed; they stay listed and are tried again when
+    /// they are needed.
+    pub keep_failing: bool,
+    /// Where learned shapes are kept between runs; nowhere unless told.
+    pub shapes: Option<PathBuf>,
+}
+
+/// Why a runtime does not start.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StartError {
+    /// Upstreams cannot be used.
+    Upstreams(Vec<(String, Fault)>),
+    /// Tools are not as they were pinned.
+    Pins(Vec<Difference>),
+    /// The file of pins cannot be read.
+    PinsFile(String),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = match self {
+            StartError::Upstreams(faults) => faults
+                .iter()
+                .map(|(name, fault)| format!("upstream '{name}' cannot be used: {fault}"))
+                .collect(),
+            StartError::Pins(differences) => differences.iter().map(Difference::to_string).collect(),
+            StartError::PinsFile(message) => vec![message.clone()],
+        };
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// What is known of one upstream.
+#[derive(Clone, Debug)]
+pub struct UpstreamState {
+    /// Its name.
+    pub name: String,
+    /// How it is reached: `mcp_stdio`, `mcp_http` or `openapi`.
+    pub transport: &'static str,
+    /// How many tools it has, once they are listed.
+    pub tools: Option<usize>,
+    /// Why it could not be used when it was tried last.
+    pub fault: Option<Fault>,
+    /// What it says about itself, once it has been reached.
+    pub about: Option<About>,
+    /// How its tools differ from their pins.
+    pub differences: Vec<Difference>,
+}
+
+/// The upstreams of a process. Shared by all runs.
+pub struct Runtime {
+    upstreams: Vec<Upstream>,
+    standard: Standard,
+    redactor: Redactor,
+    catalog: RwLock<Arc<Catalog>>,
+    shapes: Mutex<Shapes>,
+    shapes_file: Option<PathBuf>,
+    saved: Mutex<Instant>,
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Runtime({})", self.catalog().names())
+    }
+}
+
+/// Makes the client of an upstream.
+pub type Connect<'c> = &'c (dyn Fn(&UpstreamConfig, &Secrets) -> Option<Arc<dyn Client>> + Sync);
+
+/// How often learned shapes are written while a process goes on.
+const SAVE_EVERY: Duration = Duration::from_secs(10);
+
+impl Runtime {
+    /// Starts all upstreams that must be known at once: every one if the catalog is frozen, else those that an
+    /// OpenAPI document describes.
+    pub async fn start(
+        config: &Config,
+        secrets: Secrets,
+        options: RuntimeOptions,
+    ) -> Result<Arc<Runtime>, StartError> {
+        Runtime::start_with(config, secrets, options, &client::connect).await
+    }
+
+    /// As [`Runtime::start`], with clients of one's own.
+    pub async fn start_with(
+        config: &Config,
+        secrets: Secrets,
+        options: RuntimeOptions,
+        connect: Connect<'_>,
+    ) -> Result<Arc<Runtime>, StartError> {
+        let frozen = options.snapshot == SnapshotMode::Frozen;
+        let pins = match &config.pins {
+            Some(pins) => {
+                let known = Pins::load(&pins.file).map_err(StartError::PinsFile)?;
+                Some((Arc::new(known), pins.policy))
+            }
+            None => None,
+        };
+        let refuses = pins.as_ref().is_some_and(|(_, policy)| *policy == PinPolicy::Refuse);
+        let upstreams = config.upstreams.iter().filter_map(|upstream| {
+            let client = connect(upstream, &secrets)?;
+            Some(Upstream::new(upstream, client, &secrets))
+        });
+        let upstreams: Vec<Upstream> = upstreams.collect();
+        let runtime = Runtime {
+            upstreams,
+            standard: Standard { pins, frozen },
+            redactor: secrets.redactor(),
+            catalog: RwLock::default(),
+            shapes: Mutex::new(options.shapes.as_deref().map(read_shapes).unwrap_or_default()),
+            shapes_file: options.shapes,
+            saved: Mutex::new(Instant::now()),
+        };
+        let at_once =
+            |upstream: &Upstream| frozen || matches!(upstream.config.transport, TransportConfig::OpenApi(_));
+        let faults = runtime.load_where(at_once).await;
+        for (name, fault) in &faults {
+            tracing::warn!(upstream = %name, "cannot be used: {fault}");
+        }
+        runtime.refresh();
+        let differences: Vec<Difference> =
+            runtime.upstreams.iter().flat_map(|upstream| upstream.known().differences.to_vec()).collect();
+        let error = match frozen && !options.keep_failing {
+            true if !faults.is_empty() => Some(StartError::Upstreams(faults)),
+            true if refuses && !differences.is_empty() => Some(StartError::Pins(differences)),
+            _ => None,
+        };
+        match error {
+            Some(error) => {
+                runtime.close().await;
+                Err(error)
+            }
+            None => Ok(Arc::new(runtime)),
+        }
+    }
+
+    /// What upstreams offer, as far as it is known now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What covers secrets in everything that leaves.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// A context for one run.
+    pub fn context(self: &Arc<Self>, caps: Caps, policy: Policy) -> RunContext {
+        RunContext::new(self.clone(), caps, policy)
+    }
+
+    /// What is known of every upstream, in the order of the configuration.
+    pub fn states(&self) -> Vec<UpstreamState> {
+        let state = |upstream: &Upstream| {
+            let known = upstream.known();
+            UpstreamState {
+                name: upstream.config.name.clone(),
+                transport: upstream.config.transport.name(),
+                tools: known.server.tools.as_ref().map(|tools| tools.len()),
+                fault: known.failed.map(|(_, fault)| fault),
+                about: upstream.about(),
+                differences: known.differences.to_vec(),
+            }
+        };
+        self.upstreams.iter().map(state).collect()
+    }
+
+    /// Lists the tools of this upstream if they are not known.
+    pub async fn load(&self, name: &str) -> Result<(), Fault> {
+        let Some(upstream) = self.upstream(name) else {
+            return Err(Fault::new(Reason::UpstreamUnavailable, format!("no upstream '{name}' configured")));
+        };
+        let loaded = upstream.load(&self.standard).await;
+        if loaded != Ok(false) {
+            self.refresh();
+        }
+        loaded.map(drop)
+    }
+
+    /// Lists the tools of all upstreams that are not known; gives those that could not be listed.
+    pub async fn load_all(&self) -> Vec<(String, Fault)> {
+        let faults = self.load_where(|_| true).await;
+        self.refresh();
+        faults
+    }
+
+    /// The tools of an upstream as its server defines them now, for pinning: nothing is covered or held back.
+    pub async fn definitions(&self, name: &str) -> Option<Result<Vec<ToolDef>, Fault>> {
+        Some(self.upstream(name)?.definitions().await)
+    }
+
+    /// Ends all connections and processes, and keeps what was learned.
+    pub async fn close(&self) {
+        join_all(self.upstreams.iter().map(|upstream| upstream.client.close())).await;
+        self.save_shapes();
+    }
+
+    fn upstream(&self, name: &str) -> Option<&Upstream> {
+        self.upstreams.iter().find(|upstream| upstream.config.name == name)
+    }
+
+    async fn load_where(&self, wanted: impl Fn(&Upstream) -> bool) -> Vec<(String, Fault)> {
+        let loads = self.upstreams.iter().filter(|upstream| wanted(upstream)).map(async |upstream| {
+            let loaded = upstream.load(&self.standard).await;
+            loaded.err().map(|fault| (upstream.config.name.clone(), fault))
+        });
+        join_all(loads).await.into_iter().flatten().collect()
+    }
+
+    /// Makes the catalog again from what upstreams know.
+    fn refresh(&self) {
+        let servers = self.upstreams.iter().map(|upstream| upstream.known().server);
+        let catalog = Arc::new(Catalog::new(servers));
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+    }
+
+    fn shapes(&self) -> std::sync::MutexGuard<'_, Shapes> {
+        self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what was learned, if it was not written lately.
+    fn save_shapes_sometimes(&self) {
+        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        if saved.elapsed() >= SAVE_EVERY {
+            *saved = Instant::now();
+            self.save_shapes();
+        }
+    }
+
+    fn save_shapes(&self) {
+        let mut shapes = self.shapes();
+        if let Some(file) = self.shapes_file.as_ref().filter(|_| shapes.is_changed())
+            && let Err(error) = shapes.save(file)
+        {
+            tracing::warn!("cannot keep shapes of results in {}: {error}", file.display());
+        }
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.save_shapes();
+    }
+}
+
+/// What was learned before; a file that cannot be read is left out and written again.
+fn read_shapes(file: &std::path::Path) -> Shapes {
+    Shapes::load(file).unwrap_or_else(|error| {
+        tracing::warn!("cannot read shapes of results in {}: {error}", file.display());
+        Shapes::default()
+    })
+}

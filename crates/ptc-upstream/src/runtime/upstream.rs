@@ -1,0 +1,253 @@
+//! One upstream of a runtime: its client, and what is known of its tools. Listing happens once for all who ask
+//! at the same time; definitions are compared with pins, secrets are covered, and only then anybody sees them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use crate::catalog::{CatalogTool, Server, one_line, same_name};
+use crate::client::{About, Client};
+use crate::config::{EffectClass, PinPolicy, TransportConfig, UpstreamConfig};
+use crate::credentials::Secrets;
+use crate::effects::classify;
+use crate::model::{Allowance, Fault, ToolDef};
+use crate::pins::{self, Difference, Pins};
+use crate::redact::Redactor;
+
+/// One upstream.
+pub(super) struct Upstream {
+    pub config: UpstreamConfig,
+    pub client: Arc<dyn Client>,
+    redactor: Redactor,
+    /// What is known, for readers who do not wait.
+    known: RwLock<Known>,
+    /// Held while tools are listed.
+    listing: tokio::sync::Mutex<()>,
+}
+
+/// What is known of the tools of an upstream.
+#[derive(Clone, Default)]
+pub(super) struct Known {
+    /// The server as programs see it.
+    pub server: Arc<Server>,
+    /// Tools that are there and must not be used, with the reason.
+    pub withheld: Arc<BTreeMap<String, String>>,
+    /// How tools differ from their pins.
+    pub differences: Arc<Vec<Difference>>,
+    /// The hashes of the definitions.
+    hashes: Arc<BTreeMap<String, String>>,
+    /// The client's generation when they were listed.
+    generation: u64,
+    /// Why the last listing failed, and when.
+    pub failed: Option<(Instant, Fault)>,
+}
+
+/// What tools are compared with when they are listed.
+#[derive(Clone)]
+pub(super) struct Standard {
+    /// The pins, and what a difference means.
+    pub pins: Option<(Arc<Pins>, PinPolicy)>,
+    /// Whether what was listed first stays.
+    pub frozen: bool,
+}
+
+/// A tool that a program asked for.
+pub(super) enum Found {
+    /// It can be called.
+    Tool(Arc<CatalogTool>),
+    /// It is there and must not be used.
+    Withheld(String),
+    /// It is not there; these are.
+    Unknown(Arc<Server>),
+}
+
+impl Upstream {
+    pub fn new(config: &UpstreamConfig, client: Arc<dyn Client>, secrets: &Secrets) -> Upstream {
+        let server = Server {
+            name: config.name.clone(),
+            description: config.description.clone().unwrap_or_default(),
+            tags: config.tags.clone(),
+            tools: None,
+        };
+        let known = Known { server: Arc::new(server), ..Known::default() };
+        Upstream {
+            config: config.clone(),
+            client,
+            redactor: secrets.redactor(),
+            known: RwLock::new(known),
+            listing: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// What is known now.
+    pub fn known(&self) -> Known {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What the server says about itself, with secrets covered.
+    pub fn about(&self) -> Option<About> {
+        let covered = |text: String| self.redactor.redact_string(text);
+        self.client.about().map(|about| About {
+            name: covered(about.name),
+            version: covered(about.version),
+            protocol: about.protocol,
+            instructions: about.instructions.map(covered),
+        })
+    }
+
+    /// The names of the credentials that it needs.
+    pub fn credentials(&self) -> Vec<String> {
+        let endpoint = self.config.transport.endpoint();
+        endpoint.into_iter().flat_map(|endpoint| &endpoint.auth).map(|rule| rule.binding.clone()).collect()
+    }
+
+    /// What starting it and listing its tools may cost.
+    fn allowance(&self) -> Allowance {
+        let timeout = match &self.config.transport {
+            TransportConfig::Stdio(stdio) => stdio.handshake_timeout,
+            TransportConfig::Http(http) => http.handshake_timeout + http.endpoint.connect_timeout,
+            TransportConfig::OpenApi(api) => api.endpoint.request_timeout + api.endpoint.connect_timeout,
+        };
+        // Shaking hands has its own limit; what comes after it is one more exchange.
+        Allowance { timeout: timeout + Duration::from_secs(10), max_bytes: self.config.max_response_bytes }
+    }
+
+    /// Lists the tools unless they are known; true if something changed. In a frozen runtime tools stay as they
+    /// were listed first; whether they still are is looked at when the server says that they changed.
+    pub async fn load(&self, standard: &Standard) -> Result<bool, Fault> {
+        let asked = Instant::now();
+        if self.is_current() {
+            return Ok(false);
+        }
+        let _alone = self.listing.lock().await;
+        if self.is_current() {
+            return Ok(true);
+        }
+        if let Some((_, fault)) = self.known().failed.filter(|(at, _)| *at >= asked) {
+            // Somebody else was refused while we waited.
+            return Err(fault);
+        }
+        let before = self.client.generation();
+        let listed = self.definitions().await;
+        let after = self.client.generation();
+        // Being started for the first time is no change; anything else that happened meanwhile is.
+        let generation = if before == 0 && after == 1 { after } else { before };
+        let mut known = self.known();
+        let result = match listed {
+            Ok(tools) => {
+                known = self.judged(known, tools, standard);
+                known.generation = generation;
+                known.failed = None;
+                Ok(true)
+            }
+            Err(fault) => {
+                known.failed = Some((Instant::now(), fault.clone()));
+                Err(fault)
+            }
+        };
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        result
+    }
+
+    /// The tools as the server defines them now.
+    pub async fn definitions(&self) -> Result<Vec<ToolDef>, Fault> {
+        self.client.list(self.allowance()).await
+    }
+
+    fn is_current(&self) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.server.tools.is_some() && known.generation == self.client.generation()
+    }
+
+    /// What is known once these tools are listed.
+    fn judged(&self, before: Known, tools: Vec<ToolDef>, standard: &Standard) -> Known {
+        let name = &self.config.name;
+        let hashes: BTreeMap<String, String> =
+            tools.iter().map(|tool| (tool.name.clone(), pins::hash(tool))).collect();
+        if standard.frozen && before.server.tools.is_some() {
+            let changed = before.hashes.iter().filter(|(tool, hash)| hashes.get(*tool) != Some(hash));
+            let withheld = changed.map(|(tool, _)| {
+                let what = "is not as it was when this catalog was made; start again to look at it";
+                (tool.clone(), format!("tool '{name}/{tool}' {what}"))
+            });
+            // Tools that their pins hold back are not among those that are shown.
+            let shown = |tool: &String| before.server.tools.iter().any(|tools| tools.contains_key(tool));
+            let mut all = (*before.withheld).clone();
+            all.retain(|tool, _| !shown(tool));
+            all.extend(withheld);
+            for (tool, why) in &all {
+                tracing::warn!(upstream = %name, tool = %self.redactor.redact_str(tool), "{why}");
+            }
+            return Known { withheld: Arc::new(all), ..before };
+        }
+        let differences =
+            standard.pins.as_ref().map(|(pins, _)| pins.compare(name, &tools)).unwrap_or_default();
+        for difference in &differences {
+            tracing::warn!(upstream = %name, "{}", self.redactor.redact_str(&difference.to_string()));
+        }
+        let refuses = standard.pins.as_ref().is_some_and(|(_, policy)| *policy == PinPolicy::Refuse);
+        let withheld: BTreeMap<String, String> = differences
+            .iter()
+            .filter(|_| refuses)
+            .map(|difference| (difference.tool.clone(), self.redactor.redact_string(difference.to_string())))
+            .collect();
+        let kept = tools.into_iter().enumerate().filter(|(_, tool)| !withheld.contains_key(&tool.name));
+        let tools = kept.map(|(place, tool)| {
+            let tool = self.tool(tool, place);
+            (tool.def.name.clone(), Arc::new(tool))
+        });
+        let server = Server {
+            description: self.description(),
+            tools: Some(tools.collect()),
+            ..(*before.server).clone()
+        };
+        Known {
+            server: Arc::new(server),
+            withheld: Arc::new(withheld),
+            differences: Arc::new(differences),
+            hashes: Arc::new(hashes),
+            generation: 0,
+            failed: None,
+        }
+    }
+
+    /// What the operator says it is for, else what it calls itself.
+    fn description(&self) -> String {
+        let own = || self.about().map(|about| one_line(&about.name, 80)).unwrap_or_default();
+        self.config.description.clone().unwrap_or_else(own)
+    }
+
+    /// A tool as programs may see it.
+    fn tool(&self, mut def: ToolDef, place: usize) -> CatalogTool {
+        let effect = classify(&def, self.said(&def));
+        let covered = |text: &mut String| *text = self.redactor.redact_string(std::mem::take(text));
+        covered(&mut def.name);
+        covered(&mut def.description);
+        let maps = [&mut def.input_schema, &mut def.annotations, &mut def.provenance];
+        maps.into_iter().chain(&mut def.output_schema).for_each(|map| self.redactor.redact_map(map));
+        CatalogTool { def, effect, place }
+    }
+
+    /// What the operator says about the effect of a tool.
+    fn said(&self, def: &ToolDef) -> Option<EffectClass> {
+        let effects = &self.config.effects;
+        let by_name = effects.get(&def.name).or_else(|| {
+            effects.iter().find(|(name, _)| same_name(name, &def.name)).map(|(_, effect)| effect)
+        });
+        let TransportConfig::OpenApi(api) = &self.config.transport else { return by_name.copied() };
+        let id = def.provenance.get("operationId").and_then(|id| id.as_str());
+        by_name.copied().or_else(|| api.overrides.get(id?)?.effect)
+    }
+
+    /// The tool of this name, among those that are known.
+    pub fn find(&self, name: &str) -> Found {
+        let known = self.known();
+        let tool = known.server.tool(name).cloned();
+        let exact = tool.as_ref().map_or(name, |tool| tool.def.name.as_str());
+        match (known.withheld.get(exact), tool) {
+            (Some(why), _) => Found::Withheld(why.clone()),
+            (None, Some(tool)) => Found::Tool(tool),
+            (None, None) => Found::Unknown(known.server),
+        }
+    }
+}

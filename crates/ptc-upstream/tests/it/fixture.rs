@@ -1,0 +1,204 @@
+//! Upstreams that live in the test: a list of tools and a function that answers calls.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ptc_host::{Outcome, Pool, Program};
+use ptc_upstream::config::UpstreamConfig;
+use ptc_upstream::effects::Policy;
+use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
+use ptc_upstream::{Caps, Client, Config, RunContext, Runtime, RuntimeOptions, Secrets, SnapshotMode};
+use serde_json::{Map, Value as Json, json};
+
+/// What a tool of a fixture answers.
+pub type Answered = Result<Payload, Fault>;
+
+type Answering = Box<dyn Fn(&str, &Json) -> Answered + Send + Sync>;
+
+/// An upstream of the test.
+#[derive(Clone)]
+pub struct Fixture(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    tools: Mutex<Vec<ToolDef>>,
+    answer: Answering,
+    delay: Duration,
+    meet: Option<tokio::sync::Barrier>,
+    /// Calls that reached it.
+    calls: AtomicUsize,
+    lists: AtomicUsize,
+    generation: AtomicUsize,
+    broken: Mutex<Option<Fault>>,
+}
+
+impl Fixture {
+    /// Tools with their schemas; all read unless their name begins with `write`.
+    pub fn new(
+        name: &str,
+        tools: &[(&str, Json)],
+        answer: impl Fn(&str, &Json) -> Answered + Send + Sync + 'static,
+    ) -> Fixture {
+        let tools = tools.iter().map(|(name, schema)| ToolDef {
+            name: (*name).to_owned(),
+            description: format!("The tool {name}"),
+            input_schema: object(schema.clone()),
+            annotations: object(match name.starts_with("write") {
+                true => json!({"destructiveHint": true}),
+                false => json!({"readOnlyHint": true}),
+            }),
+            ..ToolDef::default()
+        });
+        Fixture(Arc::new(Inner {
+            name: name.to_owned(),
+            tools: Mutex::new(tools.collect()),
+            answer: Box::new(answer),
+            delay: Duration::ZERO,
+            meet: None,
+            calls: AtomicUsize::new(0),
+            lists: AtomicUsize::new(0),
+            generation: AtomicUsize::new(1),
+            broken: Mutex::default(),
+        }))
+    }
+
+    /// Calls take so long.
+    pub fn slow(mut self, delay: Duration) -> Fixture {
+        Arc::get_mut(&mut self.0).expect("it is new").delay = delay;
+        self
+    }
+
+    /// So many calls wait for each other.
+    pub fn meeting(mut self, count: usize) -> Fixture {
+        Arc::get_mut(&mut self.0).expect("it is new").meet = Some(tokio::sync::Barrier::new(count));
+        self
+    }
+
+    /// From now on nothing works, or everything again.
+    pub fn broken(&self, fault: Option<Fault>) {
+        *self.0.broken.lock().expect("no panics") = fault;
+    }
+
+    /// Changes the tools and says so.
+    pub fn change(&self, change: impl FnOnce(&mut Vec<ToolDef>)) {
+        change(&mut self.0.tools.lock().expect("no panics"));
+        self.0.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How many calls reached it.
+    pub fn calls(&self) -> usize {
+        self.0.calls.load(Ordering::SeqCst)
+    }
+
+    /// How often its tools were listed.
+    pub fn lists(&self) -> usize {
+        self.0.lists.load(Ordering::SeqCst)
+    }
+}
+
+impl Client for Fixture {
+    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
+        Box::pin(async move {
+            self.0.lists.fetch_add(1, Ordering::SeqCst);
+            let broken = self.0.broken.lock().expect("no panics").clone();
+            broken.map_or_else(|| Ok(self.0.tools.lock().expect("no panics").clone()), Err)
+        })
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        args: Map<String, Json>,
+        _: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>> {
+        Box::pin(async move {
+            self.0.calls.fetch_add(1, Ordering::SeqCst);
+            let broken = self.0.broken.lock().expect("no panics").clone();
+            if let Some(fault) = broken {
+                return Err(fault);
+            }
+            if let Some(meet) = &self.0.meet {
+                meet.wait().await;
+            }
+            tokio::time::sleep(self.0.delay).await;
+            (self.0.answer)(tool, &Json::Object(args))
+        })
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::SeqCst) as u64
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// A result in structured content.
+pub fn structured(value: Json) -> Answered {
+    Ok(Payload { structured: Some(value), ..Payload::default() })
+}
+
+/// A result as text.
+pub fn text(text: impl Into<String>) -> Answered {
+    Ok(Payload { texts: vec![text.into()], ..Payload::default() })
+}
+
+/// The configuration of fixtures, with more keys at its top.
+pub fn config(fixtures: &[&Fixture], more: Json) -> Config {
+    let entry = |fixture: &&Fixture| {
+        (fixture.0.name.clone(), json!({"transport": "mcp_stdio", "command": "fixture"}))
+    };
+    let mut value = json!({"upstreams": fixtures.iter().map(entry).collect::<Map<_, _>>()});
+    object(more).into_iter().for_each(|(key, field)| value[key] = field);
+    Config::from_value(value, Path::new("")).expect("a configuration")
+}
+
+/// Starts a runtime over fixtures.
+pub async fn try_start(
+    config: &Config,
+    fixtures: &[&Fixture],
+    options: RuntimeOptions,
+) -> Result<Arc<Runtime>, ptc_upstream::StartError> {
+    let fixtures: Vec<Fixture> = fixtures.iter().map(|fixture| (*fixture).clone()).collect();
+    let connect = move |upstream: &UpstreamConfig, _: &Secrets| {
+        let fixture = fixtures.iter().find(|fixture| fixture.0.name == upstream.name)?;
+        Some(Arc::new(fixture.clone()) as Arc<dyn Client>)
+    };
+    let secrets = Secrets::resolve_with(config, &|_| None, None).expect("no secrets are needed");
+    Runtime::start_with(config, secrets, options, &connect).await
+}
+
+/// A frozen runtime over fixtures.
+pub async fn start(fixtures: &[&Fixture]) -> Arc<Runtime> {
+    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
+    try_start(&config(fixtures, json!({})), fixtures, options).await.expect("it starts")
+}
+
+/// A context with the default caps in which everything is allowed.
+pub fn open(runtime: &Arc<Runtime>) -> RunContext {
+    runtime.context(Caps::default(), Policy::open())
+}
+
+/// Runs a program with upstreams.
+pub async fn run(context: &RunContext, source: &str) -> Outcome {
+    let program = Program::new(source).timeout(Duration::from_secs(60));
+    Pool::global().run(context.attach(program)).await
+}
+
+/// The value of a program as text, or its error.
+pub async fn value(context: &RunContext, source: &str) -> String {
+    let outcome = run(context, source).await;
+    match outcome.result {
+        Ok(_) => outcome.value,
+        Err(error) => format!("{}: {}", error.kind.reason(), error.message),
+    }
+}
+
+/// The fields of an object.
+pub fn object(value: Json) -> Map<String, Json> {
+    value.as_object().cloned().unwrap_or_default()
+}
