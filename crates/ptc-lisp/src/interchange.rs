@@ -137,6 +137,44 @@ pub fn to_json(value: &Value, names: &Names) -> Json {
     }
 }
 
+/// Where a value has no JSON form of its own and [`to_json`] would write text instead: functions, atoms, keys
+/// that are no names, numbers beyond JSON. The path from the outermost value, `[0].key`; empty for itself.
+pub fn without_json(value: &Value, names: &Names) -> Option<String> {
+    match value {
+        Value::Float(float) if !float.is_finite() => Some(String::new()),
+        Value::Big(big) => (value.as_i64().is_none() && u64::try_from(&**big).is_err()).then(String::new),
+        Value::Map(body) => in_entries(body.table.iter(), names),
+        Value::Sorted(body) if !body.is_set => in_entries(body.entries.iter().map(|(k, v)| (k, v)), names),
+        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
+        Value::Kw(_) | Value::Sym(_) | Value::Time(_) => None,
+        _ => {
+            let Some(mut items) = Items::over(value) else { return Some(String::new()) };
+            let mut index = 0;
+            while let Ok(Some(item)) = items.next() {
+                if let Some(path) = without_json(&item, names) {
+                    return Some(format!("[{index}]{path}"));
+                }
+                index += 1;
+            }
+            None
+        }
+    }
+}
+
+fn in_entries<'v>(
+    mut entries: impl Iterator<Item = (&'v Value, &'v Value)>,
+    names: &Names,
+) -> Option<String> {
+    entries.find_map(|(key, value)| {
+        let name = match key {
+            Value::Str(text) => text.as_str(),
+            Value::Kw(name) | Value::Sym(name) => names.text(*name),
+            other => return Some(format!(".{}", pr_str(other, names))),
+        };
+        without_json(value, names).map(|path| format!(".{name}{path}"))
+    })
+}
+
 fn text(value: &Value, names: &Names) -> Json {
     Json::String(pr_str(value, names))
 }

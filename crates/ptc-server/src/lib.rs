@@ -1,1 +1,3 @@
 //! The MCP server: PTC-Lisp programs for any client.
+
+pub mod engine;

@@ -81,6 +81,12 @@ impl Machine {
         Glimpse::of(&self.result, &self.heap.names, bounds)
     }
 
+    /// Where the value of the program that ended has no JSON form, so that its JSON says something else: the
+    /// path to the first such place, `[0].key`. Nothing if all of it is JSON.
+    pub fn value_without_json(&self) -> Option<String> {
+        crate::interchange::without_json(&self.result, &self.heap.names)
+    }
+
     /// The value of a definition. With a firewall, names that begin with `_` are hidden.
     pub fn view_definition(&self, name: &str, bounds: &Bounds) -> Option<View> {
         self.glimpse_definition(name, bounds).map(|glimpse| glimpse.view)

@@ -1,0 +1,216 @@
+//! What transports and the engine say to each other: plain data, without any protocol library.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+/// The arguments of a tool call.
+pub type Args = Map<String, Json>;
+
+/// How a caller reaches the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// The process that started the server.
+    #[default]
+    Stdio,
+    /// A client over HTTP.
+    Http,
+}
+
+/// Who calls. Transports fill it from what they know of the connection, never from arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Whom sessions and kept results belong to.
+    pub owner: Arc<str>,
+    /// The roles that a role credential may take; `None` if the caller has no role credential.
+    pub roles: Option<Arc<[String]>>,
+    /// How the caller is connected.
+    pub transport: Transport,
+    /// The protocol version that was agreed on, for records.
+    pub protocol: Option<Arc<str>>,
+}
+
+impl Caller {
+    /// A caller without a role credential.
+    pub fn new(owner: impl Into<Arc<str>>, transport: Transport) -> Self {
+        Caller { owner: owner.into(), roles: None, transport, protocol: None }
+    }
+}
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Milliseconds since the call began; grows with every report.
+    pub progress: f64,
+    /// When the call is given up, in the same unit.
+    pub total: Option<f64>,
+    /// What it does at the moment.
+    pub message: String,
+}
+
+/// What belongs to one call besides its arguments.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// Set when nobody wants the answer any more.
+    pub cancel: CancellationToken,
+    /// Where to report progress, if the client asked for it.
+    pub progress: Option<UnboundedSender<Progress>>,
+    /// The id of the request as text, for records.
+    pub request_id: String,
+}
+
+/// A piece of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// Where to read the whole of something that did not fit.
+    ResourceLink(ResourceLink),
+}
+
+/// A result that the engine keeps for the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceLink {
+    /// Its address, for `resources/read`.
+    pub uri: String,
+    /// A short name.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// The type of its text.
+    pub mime_type: &'static str,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// The text of a kept result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// Its address.
+    pub uri: String,
+    /// The type of the text.
+    pub mime_type: &'static str,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// The answer to a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// What models read.
+    pub content: Vec<Content>,
+    /// What programs read, if the profile has it.
+    pub structured: Option<Json>,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl Reply {
+    /// The text of the answer, without links.
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|content| match content {
+            Content::Text(text) => Some(text.as_str()),
+            Content::ResourceLink(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Why a call has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// It was cancelled. Stdio stays silent; HTTP answers with `Engine::cancelled`.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// The engine itself failed.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+/// Why a kept result cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResourceError {
+    /// There is none at this address, or it belongs to somebody else, or it was dropped for newer ones.
+    #[error("there is no result at this address; results are kept for a while only, run the program again")]
+    NotFound,
+}
+
+/// What a tool promises, as hints for clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Annotations {
+    /// It changes nothing.
+    pub read_only_hint: bool,
+    /// It may destroy something.
+    pub destructive_hint: bool,
+    /// Calling it twice is like calling it once.
+    pub idempotent_hint: bool,
+    /// It reaches beyond the server.
+    pub open_world_hint: bool,
+}
+
+impl Annotations {
+    /// Hints in the order read-only, destructive, idempotent, open world.
+    pub const fn new(read_only: bool, destructive: bool, idempotent: bool, open_world: bool) -> Self {
+        Annotations {
+            read_only_hint: read_only,
+            destructive_hint: destructive,
+            idempotent_hint: idempotent,
+            open_world_hint: open_world,
+        }
+    }
+}
+
+/// A tool as clients list it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does, for models.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Json,
+    /// The JSON Schema of its structured answer, if it has one.
+    pub output_schema: Option<Json>,
+    /// Hints.
+    pub annotations: Option<Annotations>,
+}
+
+/// Counters for monitoring, a picture of one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Snapshot {
+    /// Calls under way that hold a permit.
+    pub in_flight: usize,
+    /// Permits there are.
+    pub permits: usize,
+    /// Answers by tool and reason; `ok` for those that succeeded.
+    pub calls: Vec<CallCount>,
+    /// Sessions that are open.
+    pub sessions: usize,
+    /// Results that are kept, and their bytes.
+    pub resources: usize,
+    /// Bytes of kept results.
+    pub resource_bytes: usize,
+    /// Upstream calls that programs made, and how many of them failed.
+    pub upstream_calls: u64,
+    /// Upstream calls that failed.
+    pub upstream_errors: u64,
+    /// Whether new calls are refused.
+    pub draining: bool,
+}
+
+/// How often a tool was answered in one way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallCount {
+    /// The tool.
+    pub tool: String,
+    /// `ok`, or the reason of the error.
+    pub reason: String,
+    /// How often.
+    pub count: u64,
+}

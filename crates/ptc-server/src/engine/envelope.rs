@@ -1,0 +1,399 @@
+//! From a payload to what the client gets: profiles, their bounds, and the guard that keeps an envelope
+//! within its size whatever programs and upstreams say.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::api::{Content, Reply};
+use super::payload::Payload;
+use super::settings::Profile;
+use super::text::{cut, cut_chars, json_bytes, quoted_bytes, without_tags};
+
+/// How much of an answer fits a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Printed lines.
+    pub prints: usize,
+    /// Bytes of printed lines.
+    pub prints_bytes: usize,
+    /// Bytes of feedback.
+    pub feedback_bytes: usize,
+    /// Bytes of a validated value; a larger one is shown as a preview.
+    pub validated_bytes: usize,
+    /// Characters of that preview.
+    pub preview_chars: usize,
+    /// Bytes of the whole envelope.
+    pub envelope_bytes: usize,
+}
+
+impl Bounds {
+    /// The bounds of a profile.
+    pub const fn of(profile: Profile) -> Bounds {
+        let (prints, kib, validated_kib, preview_chars, envelope_kib) = match profile {
+            Profile::Slim => (20, 8, 0, 512, 32),
+            Profile::Structured => (50, 16, 32, 1024, 96),
+            Profile::Debug => (200, 64, 128, 2048, 512),
+        };
+        Bounds {
+            prints,
+            prints_bytes: kib << 10,
+            feedback_bytes: kib << 10,
+            validated_bytes: validated_kib << 10,
+            preview_chars,
+            envelope_bytes: envelope_kib << 10,
+        }
+    }
+}
+
+/// Which tool answers: the compact object of sessions has other fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// `lisp_eval`.
+    Eval,
+    /// `lisp_session_eval`.
+    Session,
+}
+
+impl Family {
+    /// The fields of the compact object.
+    fn compact_keys(self, is_error: bool) -> &'static [&'static str] {
+        match (self, is_error) {
+            (Family::Eval, false) => &[
+                "status",
+                "result",
+                "validated",
+                "validated_preview",
+                "validated_preview_truncated",
+                "validated_bytes",
+                "upstream_results",
+                "resource",
+                "truncated",
+                "output_truncated",
+            ],
+            (Family::Eval, true) => &[
+                "status",
+                "reason",
+                "message",
+                "feedback",
+                "result",
+                "detail",
+                "truncated",
+                "output_truncated",
+                "upstream_calls",
+            ],
+            (Family::Session, false) => &[
+                "status",
+                "result",
+                "prints",
+                "feedback",
+                "validated",
+                "validated_preview",
+                "validated_preview_truncated",
+                "validated_bytes",
+                "session",
+                "memory",
+                "history_notices",
+                "resource",
+                "prints_truncated",
+                "truncated",
+                "output_truncated",
+            ],
+            (Family::Session, true) => &[
+                "status",
+                "reason",
+                "message",
+                "feedback",
+                "result",
+                "detail",
+                "session",
+                "memory",
+                "history_notices",
+                "upstream_errors",
+                "truncated",
+                "output_truncated",
+            ],
+        }
+    }
+}
+
+/// What the guard leaves out first.
+const DROPPED: &[&str] =
+    &["prints", "feedback", "validated_preview", "upstream_results", "upstream_calls", "ptc_metrics"];
+
+/// Text of the slim profile is cut here when nothing else helps.
+const SLIM_TEXT_BYTES: usize = 16 << 10;
+
+/// The envelope of a payload.
+pub fn envelope(payload: &Payload, profile: Profile, family: Family) -> Reply {
+    let bounds = Bounds::of(profile);
+    let mut full = full(payload, &bounds);
+    let is_error = payload.error.is_some();
+    let view = |full: &Map<String, Json>| match profile {
+        Profile::Slim => (text(full, payload), None),
+        Profile::Structured => {
+            let compact = compact(full, family, is_error, payload);
+            (text(full, payload), Some(Json::Object(compact)))
+        }
+        Profile::Debug => {
+            let object = Json::Object(full.clone());
+            (object.to_string(), Some(object))
+        }
+    };
+    let size = |(text, structured): &(String, Option<Json>)| {
+        let link = payload.resource.as_ref().map_or(0, |link| 256 + link.uri.len() + link.description.len());
+        64 + quoted_bytes(text) + structured.as_ref().map_or(0, json_bytes) + link
+    };
+    let mut shown = view(&full);
+    let mut dropped = DROPPED.iter();
+    while size(&shown) > bounds.envelope_bytes {
+        match dropped.next() {
+            Some(key) if full.remove(*key).is_none() => continue,
+            Some(_) => {}
+            None => {
+                full = minimal(&full, bounds.envelope_bytes);
+                shown = view(&full);
+                break;
+            }
+        }
+        full.insert("truncated".to_owned(), true.into());
+        full.insert("output_truncated".to_owned(), true.into());
+        shown = view(&full);
+    }
+    let (mut text, structured) = shown;
+    if profile == Profile::Slim && quoted_bytes(&text) > bounds.envelope_bytes {
+        text = format!("{}\n\n[truncated]", cut(&text, SLIM_TEXT_BYTES));
+    }
+    let mut content = vec![Content::Text(text)];
+    content.extend(payload.resource.clone().map(Content::ResourceLink));
+    Reply { content, structured, is_error }
+}
+
+/// An answer that is the same in every profile: the object, and its text.
+pub fn plain(object: Json, is_error: bool) -> Reply {
+    Reply { content: vec![Content::Text(object.to_string())], structured: Some(object), is_error }
+}
+
+/// A fixed error: the same in every profile.
+pub fn fixed(reason: &str, message: &str, feedback: &str) -> Reply {
+    plain(json!({"status": "error", "reason": reason, "message": message, "feedback": feedback}), true)
+}
+
+/// All fields within the bounds of a profile.
+fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
+    let mut full = Map::new();
+    let mut put = |key: &str, value: Json| {
+        full.insert(key.to_owned(), value);
+    };
+    let (prints, prints_cut) = fitting(&payload.prints, bounds);
+    let feedback = cut(&payload.feedback, bounds.feedback_bytes);
+    let feedback_cut = feedback.len() < payload.feedback.len();
+    match &payload.error {
+        None => put("status", "ok".into()),
+        Some((reason, message)) => {
+            put("status", "error".into());
+            put("reason", reason.as_str().into());
+            put("message", message.as_str().into());
+        }
+    }
+    if let Some(result) = &payload.result {
+        put("result", result.as_str().into());
+    }
+    if payload.error.is_none() || !prints.is_empty() {
+        put("prints", prints.into());
+    }
+    put("feedback", feedback.into());
+    if let Some(validated) = &payload.validated {
+        put_validated(validated, bounds, &mut put);
+    }
+    for (key, value) in &payload.session {
+        put(key, value.clone());
+    }
+    if let Some(upstream) = &payload.upstream {
+        put("upstream_calls", upstream.calls.clone().into());
+        put("upstream_results", upstream.results.clone().into());
+        put("ptc_metrics", upstream.metrics.clone().unwrap_or_default());
+    }
+    if let Some(link) = &payload.resource {
+        put("resource", json!({"uri": link.uri, "mime_type": link.mime_type, "bytes": link.size}));
+    }
+    if payload.error.is_none() || payload.truncated {
+        put("truncated", payload.truncated.into());
+    }
+    for (key, is_cut) in [("prints_truncated", prints_cut), ("feedback_truncated", feedback_cut)] {
+        if is_cut {
+            put(key, true.into());
+            put("output_truncated", true.into());
+        }
+    }
+    full
+}
+
+/// A validated value is exact or absent.
+fn put_validated(value: &Json, bounds: &Bounds, put: &mut impl FnMut(&str, Json)) {
+    let bytes = json_bytes(value);
+    if bytes <= bounds.validated_bytes {
+        return put("validated", value.clone());
+    }
+    let (preview, is_cut) = preview(value, bounds.preview_chars);
+    put("validated_preview", preview.into());
+    put("validated_bytes", bytes.into());
+    if is_cut {
+        put("validated_preview_truncated", true.into());
+    }
+}
+
+/// Items of a collection in a preview.
+const PREVIEW_ITEMS: usize = 20;
+
+/// The beginning of a value as JSON text, and whether something is missing.
+fn preview(value: &Json, chars: usize) -> (String, bool) {
+    let mut missing = false;
+    let text = sampled(value, &mut missing).to_string();
+    let (head, is_cut) = cut_chars(&text, chars);
+    (head.to_owned(), missing || is_cut)
+}
+
+fn sampled(value: &Json, missing: &mut bool) -> Json {
+    match value {
+        Json::Array(items) => {
+            *missing |= items.len() > PREVIEW_ITEMS;
+            items.iter().take(PREVIEW_ITEMS).map(|item| sampled(item, missing)).collect()
+        }
+        Json::Object(fields) => {
+            *missing |= fields.len() > PREVIEW_ITEMS;
+            let few = fields.iter().take(PREVIEW_ITEMS);
+            Json::Object(few.map(|(key, value)| (key.clone(), sampled(value, missing))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The first printed lines that fit, and whether some are missing.
+fn fitting(prints: &[String], bounds: &Bounds) -> (Vec<Json>, bool) {
+    let mut bytes = 0;
+    let kept: Vec<Json> = prints
+        .iter()
+        .take(bounds.prints)
+        .take_while(|line| {
+            bytes += line.len();
+            bytes <= bounds.prints_bytes
+        })
+        .map(|line| Json::from(line.as_str()))
+        .collect();
+    let missing = kept.len() < prints.len();
+    (kept, missing)
+}
+
+/// The compact object of the structured profile: nothing that is empty, flags only when they are set.
+fn compact(full: &Map<String, Json>, family: Family, is_error: bool, payload: &Payload) -> Map<String, Json> {
+    let failed = || -> Json {
+        let calls = full.get("upstream_calls").and_then(Json::as_array).into_iter().flatten();
+        let failed = calls.filter(|call| call["status"] == "error");
+        failed.map(|call| picked(call, &["server", "tool", "status", "reason"])).collect()
+    };
+    let mut compact = Map::new();
+    for key in family.compact_keys(is_error) {
+        let value = match (*key, family, is_error) {
+            ("upstream_calls", ..) | ("upstream_errors", ..) => Some(failed()),
+            ("feedback", Family::Session, false) => Some(payload.guidance.join("\n").into()),
+            ("memory", ..) => {
+                full.get("memory").map(|memory| picked(memory, &["changed_keys", "stored_keys"]))
+            }
+            _ => full.get(*key).cloned(),
+        };
+        let Some(value) = value else { continue };
+        let empty = match &value {
+            Json::Null | Json::Bool(false) => *key != "validated",
+            Json::Array(items) => items.is_empty() && *key != "validated",
+            Json::String(text) => text.is_empty() && *key != "validated",
+            _ => false,
+        };
+        if !empty {
+            compact.insert((*key).to_owned(), value);
+        }
+    }
+    compact
+}
+
+fn picked(object: &Json, keys: &[&str]) -> Json {
+    let fields = keys.iter().filter_map(|key| Some(((*key).to_owned(), object.get(*key)?.clone())));
+    Json::Object(fields.collect())
+}
+
+/// What is left when nothing fits.
+fn minimal(full: &Map<String, Json>, envelope_bytes: usize) -> Map<String, Json> {
+    let most = (envelope_bytes / 8).clamp(256, 4 << 10);
+    let mut left = Map::new();
+    for key in ["status", "reason", "message", "validated_bytes", "session"] {
+        match full.get(key) {
+            Some(Json::String(text)) => left.insert(key.to_owned(), cut(text, most).into()),
+            Some(value) if json_bytes(value) <= most => left.insert(key.to_owned(), value.clone()),
+            _ => None,
+        };
+    }
+    for key in ["truncated", "output_truncated"] {
+        left.insert(key.to_owned(), true.into());
+    }
+    left
+}
+
+/// What a model reads of an answer.
+fn text(full: &Map<String, Json>, payload: &Payload) -> String {
+    let field = |key: &str| full.get(key).and_then(Json::as_str);
+    let mut text = match full.get("status") == Some(&json!("error")) {
+        true => error_text(full),
+        false => {
+            let result = match (full.get("validated"), field("validated_preview"), field("result")) {
+                (Some(validated), ..) => validated.to_string(),
+                (None, Some(preview), _) => preview.to_owned(),
+                (None, None, Some(result)) => result.to_owned(),
+                (None, None, None) => "user=> nil".to_owned(),
+            };
+            let prints = full.get("prints").and_then(Json::as_array).filter(|prints| !prints.is_empty());
+            match prints {
+                None => result,
+                Some(prints) => {
+                    let lines: Vec<&str> = prints.iter().filter_map(Json::as_str).collect();
+                    let inside = |text: &str| without_tags(text, &["prints", "result"]);
+                    format!(
+                        "<prints>\n{}\n</prints>\n\n<result>\n{}\n</result>",
+                        inside(&lines.join("\n")),
+                        inside(&result)
+                    )
+                }
+            }
+        }
+    };
+    let is_set = |key: &str| full.get(key) == Some(&Json::Bool(true));
+    if is_set("truncated") || is_set("validated_preview_truncated") || is_set("output_truncated") {
+        text.push_str("\n\n[truncated]");
+    }
+    for line in &payload.guidance {
+        text.push_str(&format!("\n{line}"));
+    }
+    if !payload.notes.is_empty() {
+        text.push_str(&format!("\n[{}]", payload.notes.join("; ")));
+    }
+    text
+}
+
+/// `reason: message`, then advice that says more, then the first upstream call that failed.
+fn error_text(full: &Map<String, Json>) -> String {
+    let field = |key: &str| full.get(key).and_then(Json::as_str).unwrap_or_default();
+    let (reason, message, feedback) = (field("reason"), field("message"), field("feedback"));
+    let named = |text: &str| match text.starts_with(reason) {
+        true => text.to_owned(),
+        false => format!("{reason}: {text}"),
+    };
+    let mut text = match feedback {
+        "" => named(message),
+        feedback if feedback == message => named(message),
+        feedback if feedback.contains(message.trim_end_matches('.')) => named(feedback),
+        feedback => format!("{}\n{feedback}", named(message)),
+    };
+    let calls = full.get("upstream_calls").and_then(Json::as_array).into_iter().flatten();
+    if let Some(call) = calls.into_iter().find(|call| call["status"] == "error") {
+        let part = |key: &str| call[key].as_str().unwrap_or_default();
+        text.push_str(&format!("\nupstream {}.{} failed: {}", part("server"), part("tool"), part("reason")));
+    }
+    text
+}

@@ -1,0 +1,118 @@
+//! `lisp_eval`: one program, nothing kept.
+
+use std::sync::{Arc, PoisonError};
+
+use ptc_host::Tools;
+use serde_json::Value as Json;
+
+use super::api::{Args, Caller, Signals};
+use super::args::EvalArgs;
+use super::evaluate::{self, End, Evaluated, Given, Job};
+use super::payload::{Payload, print_lines, result_line};
+use super::reason::Reason;
+use super::schema::OutputSchema;
+use super::text::cut_chars;
+use super::{Engine, Handled};
+
+/// Characters of a result that are shown.
+const RESULT_CHARS: usize = 250;
+/// Characters of feedback.
+const FEEDBACK_CHARS: usize = 512;
+/// Characters of the value of `(fail value)`.
+const FAIL_CHARS: usize = 2_000;
+
+impl Engine {
+    pub(super) async fn eval(&self, caller: &Caller, mut args: Args, signals: &Signals) -> Handled {
+        let args = match EvalArgs::read(&mut args, &self.settings) {
+            Ok(args) => args,
+            Err(message) => return Ok(self.shaped(&args_error(message))),
+        };
+        let permit = match self.permit() {
+            Ok(permit) => permit,
+            Err(busy) => return Ok(self.shaped(&busy)),
+        };
+        let source: Arc<str> = args.program.into();
+        let job = Job { source: source.clone(), context: args.context, tools: Tools::new() };
+        let (program, not_json) = evaluate::program(job, &self.settings);
+        let running = self.pool.run(program);
+        let outcome = evaluate::wait(running, self.settings.program_timeout, signals).await?;
+        drop(permit);
+        let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let evaluated = evaluate::evaluated(outcome, not_json, &source, &self.redactor);
+        let mut payload = payload(&evaluated, args.schema.as_ref());
+        self.keep_whole(caller, &evaluated, &mut payload);
+        Ok(self.shaped(&payload))
+    }
+
+    /// Keeps a result that is not shown whole.
+    fn keep_whole(&self, caller: &Caller, evaluated: &Evaluated, payload: &mut Payload) {
+        let End::Value(given) = &evaluated.end else { return };
+        if payload.error.is_some() {
+            return;
+        }
+        let bounds = super::envelope::Bounds::of(self.settings.profile);
+        let cut = match &payload.validated {
+            None => payload.truncated,
+            Some(validated) => {
+                let bytes = super::text::json_bytes(validated);
+                bytes > bounds.validated_bytes && bytes > bounds.preview_chars
+            }
+        };
+        if cut {
+            payload.resource = self.resources.keep(&caller.owner, "lisp_eval result", given.json.to_string());
+        }
+    }
+}
+
+/// The answer to arguments that are wrong.
+pub fn args_error(message: String) -> Payload {
+    Payload::error(Reason::ARGS.name, message, "Mend the arguments and call again.")
+}
+
+/// What a program of `lisp_eval` came to.
+fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>) -> Payload {
+    let prints = print_lines(&evaluated.prints);
+    match &evaluated.end {
+        End::Value(given) => {
+            let validated = match schema.map(|schema| validated(given, schema)).transpose() {
+                Ok(validated) => validated,
+                Err(message) => {
+                    let feedback = "Mend the program so that its result fits output_schema.";
+                    return Payload { prints, ..Payload::error(Reason::VALIDATION.name, message, feedback) };
+                }
+            };
+            let (line, truncated) = result_line(&given.text, RESULT_CHARS);
+            let result = (!given.is_nil()).then_some(line);
+            let feedback = shown(&prints, result.as_deref().unwrap_or("user=> nil"), FEEDBACK_CHARS);
+            Payload { result, truncated, validated, prints, feedback, ..Payload::default() }
+        }
+        End::Fail(given) => {
+            let (line, truncated) = result_line(&given.text, RESULT_CHARS);
+            let (message, _) = cut_chars(&given.text, FAIL_CHARS);
+            Payload {
+                result: Some(line),
+                truncated,
+                prints,
+                ..Payload::error(Reason::FAIL.name, message, message)
+            }
+        }
+        End::Error { kind, message, feedback } => {
+            let reason = evaluate::class(*kind);
+            Payload { prints, ..Payload::error(reason.name, message.as_str(), feedback.as_str()) }
+        }
+    }
+}
+
+/// The JSON of a value that fits a schema, or why there is none.
+pub fn validated(given: &Given, schema: &OutputSchema) -> Result<Json, String> {
+    if let Some(path) = &given.not_json {
+        return Err(format!("validated value: non-JSON-encodable value at return{path}"));
+    }
+    schema.check(&given.json).map(|()| given.json.clone())
+}
+
+/// Printed lines and the result, cut by characters.
+pub fn shown(prints: &[String], result: &str, chars: usize) -> String {
+    let lines: Vec<&str> = prints.iter().map(String::as_str).chain([result]).collect();
+    cut_chars(&lines.join("\n"), chars).0.to_owned()
+}

@@ -1,0 +1,175 @@
+//! Running a program on the pool: limits, cancelling, progress, and what came of it as plain data.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ptc_host::{Error, ErrorKind, Limits, Outcome, Program, Running, Signal, Tools};
+use ptc_upstream::Redactor;
+use serde_json::{Map, Value as Json};
+
+use super::api::{CallError, Progress, Signals};
+use super::reason::Reason;
+use super::settings::Settings;
+
+/// A program with what it may use.
+#[derive(Debug)]
+pub struct Job {
+    /// Its text.
+    pub source: Arc<str>,
+    /// Its inputs.
+    pub context: Map<String, Json>,
+    /// Its tools.
+    pub tools: Tools,
+}
+
+/// What a program came to, with secrets covered.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// How it ended.
+    pub end: End,
+    /// Lines that it printed.
+    pub prints: Vec<String>,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// With a value.
+    Value(Given),
+    /// With `(fail value)`.
+    Fail(Given),
+    /// With an error.
+    Error {
+        /// Its kind.
+        kind: ErrorKind,
+        /// What happened.
+        message: String,
+        /// The same for a model, with place and advice.
+        feedback: String,
+    },
+}
+
+/// A value that a program gave.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// As text that reads back.
+    pub text: String,
+    /// As JSON.
+    pub json: Json,
+    /// Where it has no JSON form, if it has none.
+    pub not_json: Option<String>,
+}
+
+impl Given {
+    /// Whether it is nil.
+    pub fn is_nil(&self) -> bool {
+        self.text == "nil"
+    }
+}
+
+/// Fuel for each second that a program may take. Time is the limit that programs meet; fuel stops those that a
+/// fast machine would let do too much.
+const FUEL_PER_SECOND: u64 = 200_000_000;
+
+/// Results and arguments of calls may be this large.
+const OUTPUT_BYTES: usize = 4 << 20;
+
+/// What a program of this server may use.
+pub fn limits(settings: &Settings) -> Limits {
+    let seconds = settings.program_timeout.as_secs().max(1);
+    Limits {
+        fuel: FUEL_PER_SECOND.saturating_mul(seconds),
+        memory: settings.program_memory_bytes,
+        source_bytes: settings.max_program_bytes,
+        output_bytes: OUTPUT_BYTES,
+        // The cap on upstream calls is told to the program as data, before this one is met.
+        tool_calls: 10_000,
+        ..Limits::default()
+    }
+}
+
+/// A program for the pool; `not_json` tells where its result has no JSON form.
+pub fn program(job: Job, settings: &Settings) -> (Program, Arc<Mutex<Option<String>>>) {
+    let not_json = Arc::new(Mutex::new(None));
+    let found = not_json.clone();
+    let program = Program::new(job.source)
+        .data(Json::Object(job.context))
+        .tools(job.tools)
+        .limits(limits(settings))
+        .timeout(settings.program_timeout)
+        .prepare(|machine| {
+            machine.set_strict_inputs(true);
+            Ok(())
+        })
+        .look(move |machine, _| {
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = machine.value_without_json();
+        });
+    (program, not_json)
+}
+
+/// How often a long call reports progress.
+const REPORTS: Duration = Duration::from_millis(500);
+
+/// Waits for a program, reports progress, and stops it when nobody wants it any more.
+pub async fn wait(mut running: Running, timeout: Duration, signals: &Signals) -> Result<Outcome, CallError> {
+    let started = Instant::now();
+    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + REPORTS, REPORTS);
+    loop {
+        tokio::select! {
+            biased;
+            () = signals.cancel.cancelled() => return Err(CallError::Cancelled),
+            outcome = &mut running => return Ok(outcome),
+            _ = ticks.tick(), if signals.progress.is_some() => {
+                report(signals, started, timeout);
+            }
+        }
+    }
+}
+
+fn report(signals: &Signals, started: Instant, timeout: Duration) {
+    let Some(to) = &signals.progress else { return };
+    let milliseconds = |duration: Duration| duration.as_millis() as f64;
+    // A client that is gone cancels the call by other means.
+    let _ = to.send(Progress {
+        progress: milliseconds(started.elapsed()),
+        total: Some(milliseconds(timeout)),
+        message: "the program is running".to_owned(),
+    });
+}
+
+/// Reads an outcome. Secrets are covered before anything is cut, so that no part of one is left.
+pub fn evaluated(outcome: Outcome, not_json: Option<String>, source: &str, redactor: &Redactor) -> Evaluated {
+    let given = |text: String, mut json: Json| {
+        redactor.redact_json(&mut json);
+        Given { text: redactor.redact_string(text), json, not_json: not_json.clone() }
+    };
+    let end = match outcome.result {
+        Ok(Signal::Value | Signal::Return) => End::Value(given(outcome.value, outcome.json)),
+        Ok(Signal::Fail) => End::Fail(given(outcome.value, outcome.json)),
+        Err(error) => failed(&error, source, redactor),
+    };
+    let prints = outcome.prints.into_iter().map(|line| redactor.redact_string(line)).collect();
+    Evaluated { end, prints }
+}
+
+/// Characters of the message of an error.
+const MESSAGE_CHARS: usize = 2_000;
+
+/// The end of a program that failed.
+pub fn failed(error: &Error, source: &str, redactor: &Redactor) -> End {
+    let feedback = redactor.redact_string(ptc_lisp::render::for_models(error, source));
+    let message = redactor.redact_string(error.text());
+    let (message, _) = super::text::cut_chars(&message, MESSAGE_CHARS);
+    End::Error { kind: error.kind, message: message.to_owned(), feedback }
+}
+
+/// The class of an error, as `lisp_eval` names it.
+pub fn class(kind: ErrorKind) -> Reason {
+    match kind {
+        ErrorKind::Parse => Reason::PARSE,
+        ErrorKind::Timeout | ErrorKind::FuelExceeded => Reason::TIMEOUT,
+        ErrorKind::MemoryExceeded => Reason::MEMORY,
+        ErrorKind::Cancelled => Reason::CANCELLED,
+        _ => Reason::RUNTIME,
+    }
+}

@@ -1,0 +1,141 @@
+//! What a call came to, before a profile decides how much of it is shown.
+
+use ptc_upstream::ledger::{LedgerEntry, Status};
+use ptc_upstream::metrics::{Returned, ptc_metrics};
+use serde_json::{Map, Value as Json};
+
+use super::api::ResourceLink;
+use super::text::{cut_chars, without_tags};
+
+/// The answer of a program, or why there is none. Texts have their secrets covered already.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Payload {
+    /// Reason and message of an error.
+    pub error: Option<(String, String)>,
+    /// The result line; absent for nil.
+    pub result: Option<String>,
+    /// Whether the result line is only the beginning.
+    pub truncated: bool,
+    /// The value that fits the caller's schema.
+    pub validated: Option<Json>,
+    /// Lines that the program printed.
+    pub prints: Vec<String>,
+    /// What a model should know.
+    pub feedback: String,
+    /// The part of the feedback that says what to do next.
+    pub guidance: Vec<String>,
+    /// What came of upstream calls; `None` on servers without upstreams.
+    pub upstream: Option<Upstream>,
+    /// Fields of sessions: `session`, `memory`, `history_notices`, `detail`.
+    pub session: Map<String, Json>,
+    /// What happened to the session, for the last line of the text.
+    pub notes: Vec<String>,
+    /// Where the whole result can be read, if it was cut.
+    pub resource: Option<ResourceLink>,
+}
+
+/// Upstream calls of one program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Upstream {
+    /// One entry per call.
+    pub calls: Vec<Json>,
+    /// What results looked like.
+    pub results: Vec<Json>,
+    /// Sizes before and after.
+    pub metrics: Option<Json>,
+}
+
+impl Upstream {
+    /// The account of these calls for an answer of so many bytes.
+    pub fn of(calls: &[LedgerEntry], returned: Returned) -> Upstream {
+        Upstream {
+            calls: calls.iter().map(LedgerEntry::to_json).collect(),
+            results: calls.iter().filter_map(LedgerEntry::result_json).collect(),
+            metrics: ptc_metrics(calls, returned),
+        }
+    }
+}
+
+impl Payload {
+    /// An error with advice.
+    pub fn error(reason: &str, message: impl Into<String>, feedback: impl Into<String>) -> Payload {
+        Payload {
+            error: Some((reason.to_owned(), message.into())),
+            feedback: feedback.into(),
+            ..Payload::default()
+        }
+    }
+
+    /// The bytes of the answer that count as its size.
+    pub fn returned(&self) -> Returned {
+        let result_bytes = match self.error {
+            Some(_) => 0,
+            None => self.result.as_ref().map_or(0, String::len),
+        };
+        Returned { result_bytes, prints_bytes: self.prints.iter().map(String::len).sum() }
+    }
+
+    /// The reason of the error, if it is one.
+    pub fn reason(&self) -> Option<&str> {
+        self.error.as_ref().map(|(reason, _)| reason.as_str())
+    }
+}
+
+/// The line that shows a result, cut by characters; and whether something is missing.
+pub fn result_line(value: &str, most: usize) -> (String, bool) {
+    match cut_chars(value, most) {
+        (whole, false) => (format!("user=> {whole}"), false),
+        (head, true) => {
+            (format!("user=> {head} ... (truncated at {most} chars; use println on specific fields)"), true)
+        }
+    }
+}
+
+/// Characters of one printed line.
+const LINE_CHARS: usize = 2_000;
+
+/// Printed lines, each cut.
+pub fn print_lines(prints: &[String]) -> Vec<String> {
+    let line = |line: &String| match cut_chars(line, LINE_CHARS) {
+        (whole, false) => whole.to_owned(),
+        (head, true) => format!("{head} ... (truncated at {LINE_CHARS} chars)"),
+    };
+    prints.iter().map(line).collect()
+}
+
+/// Entries, bytes of each preview, and bytes of the whole summary.
+const SUMMARY: (usize, usize, usize) = (3, 80, 600);
+
+/// What upstreams had answered before a program failed, in a block that it cannot end.
+pub fn upstream_summary(calls: &[LedgerEntry]) -> Option<String> {
+    const TAG: &str = "untrusted_ptc_output";
+    let (most, preview, bytes) = SUMMARY;
+    let told = calls.iter().filter_map(|call| match (call.status, &call.overview, &call.error) {
+        (Status::Ok, Some(seen), _) => Some((call, seen.preview.as_str())),
+        (Status::Error, _, Some(error)) => Some((call, error.as_str())),
+        _ => None,
+    });
+    let line = |(call, text): (&LedgerEntry, &str)| {
+        let text = without_tags(super::text::cut(text, preview), &[TAG]);
+        format!("{}/{} {}: {}", call.server, call.tool, status_name(call.status), text.replace('\n', " "))
+    };
+    let mut lines: Vec<String> = told.take(most).map(line).collect();
+    while !lines.is_empty() {
+        let text = format!(
+            "Tool results before the error (untrusted):\n<{TAG} source=\"upstream-tool-results\">\n{}\n</{TAG}>",
+            lines.join("\n")
+        );
+        if text.len() <= bytes {
+            return Some(text);
+        }
+        lines.pop();
+    }
+    None
+}
+
+fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Error => "error",
+    }
+}

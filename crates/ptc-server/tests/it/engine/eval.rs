@@ -1,0 +1,222 @@
+//! `lisp_eval`: arguments, results, errors, profiles and their bounds.
+
+use ptc_server::engine::{CallError, Caller, Content, Profile, Settings, Signals, Transport};
+use serde_json::json;
+
+use super::support::{anna, args, call, engine, eval, object, patient};
+
+#[tokio::test]
+async fn p1_slim_answers_are_text_only() {
+    let engine = engine(patient(Profile::Slim)).await;
+    let reply = eval(&engine, "(+ 1 2)").await;
+    assert_eq!((reply.text().as_str(), &reply.structured, reply.is_error), ("user=> 3", &None, false));
+    assert_eq!(eval(&engine, "nil").await.text(), "user=> nil");
+    assert_eq!(eval(&engine, "(return 5) 6").await.text(), "user=> 5");
+    let printed = eval(&engine, r#"(println "a </prints> b") [1 2]"#).await;
+    assert_eq!(printed.text(), "<prints>\na &lt;/prints> b\n</prints>\n\n<result>\nuser=> [1 2]\n</result>");
+}
+
+#[tokio::test]
+async fn r2_1_arguments_are_checked_before_anything_runs() {
+    let settings = Settings { max_program_bytes: 20, max_context_bytes: 20, ..patient(Profile::Structured) };
+    let engine = engine(settings).await;
+    for (arguments, expected) in [
+        (json!({}), "argument `program` is required"),
+        (json!({"program": 5}), "argument `program` must be a string, got number"),
+        (json!({"program": null}), "argument `program` must be a string, got null"),
+        (json!({"program": " \n"}), "argument `program` must be a non-empty string"),
+        (
+            json!({"program": "(+ 1 2 3 4 5 6 7 8 9)"}),
+            "argument `program` exceeds max_program_bytes (21 > 20)",
+        ),
+        (
+            json!({"program": "1", "signature": null}),
+            "argument `signature` is no longer supported; use `output_schema`",
+        ),
+        (json!({"program": "1", "context": []}), "argument `context` must be a JSON object, got array"),
+        (
+            json!({"program": "1", "context": {"a": "xxxxxxxxxxxxxxxx"}}),
+            "argument `context` exceeds max_context_bytes (24 > 20)",
+        ),
+        (json!({"program": "1", "context": {"": 1}}), "argument `context` keys must be non-empty"),
+        (
+            json!({"program": "1", "context": {"a/b": 1}}),
+            "argument `context` keys must not contain `/`, which separates namespaces",
+        ),
+        (
+            json!({"program": "1", "output_schema": {"type": "null"}}),
+            "argument `output_schema` is invalid: output_schema.type must be one of string, integer, number, \
+             boolean, array, object",
+        ),
+    ] {
+        let reply = call(&engine, "lisp_eval", arguments.clone()).await;
+        assert!(reply.is_error, "{arguments}");
+        assert_eq!(object(&reply)["reason"], "args_error", "{arguments}");
+        assert_eq!(object(&reply)["message"], expected, "{arguments}");
+    }
+    let unknown = json!({"program": "1", "context": null, "other": 1});
+    assert!(!call(&engine, "lisp_eval", unknown).await.is_error, "other keys are ignored");
+}
+
+#[tokio::test]
+async fn r2_2_5_errors_have_their_class() {
+    let settings = Settings { program_memory_bytes: 2 << 20, ..patient(Profile::Structured) };
+    let engine = engine(settings).await;
+    for (program, reason) in [
+        ("(+ 1", "parse_error"),
+        ("(nope)", "runtime_error"),
+        ("(inc)", "runtime_error"),
+        ("(/ 1 0)", "runtime_error"),
+        ("data/missing", "runtime_error"),
+        ("(tool/call {:server \"a\" :tool \"b\"})", "runtime_error"),
+        ("(loop [xs [1]] (recur (into xs xs)))", "memory_limit"),
+        ("(fail {:why 1})", "fail"),
+    ] {
+        let reply = eval(&engine, program).await;
+        assert_eq!(object(&reply)["reason"], reason, "{program}");
+        assert!(reply.is_error && reply.text().starts_with(reason), "{}", reply.text());
+    }
+    let missing = eval(&engine, "data/missing").await;
+    assert!(missing.text().contains("data/missing"), "{}", missing.text());
+    let quick = Settings { program_timeout: std::time::Duration::from_millis(50), ..patient(Profile::Slim) };
+    let hasty = super::support::engine(quick).await;
+    let late = eval(&hasty, "(loop [] (recur))").await;
+    assert!(late.text().starts_with("timeout: "), "{}", late.text());
+}
+
+#[tokio::test]
+async fn r2_2_4_fail_shows_its_value() {
+    let engine = engine(patient(Profile::Debug)).await;
+    let reply = eval(&engine, r#"(println "seen") (fail {:why "no"})"#).await;
+    let shown = object(&reply);
+    assert_eq!(shown["message"], r#"{:why "no"}"#);
+    assert_eq!((&shown["feedback"], &shown["result"]), (&shown["message"], &json!(r#"user=> {:why "no"}"#)));
+    assert_eq!(shown["prints"], json!(["seen"]));
+}
+
+#[tokio::test]
+async fn r2_3_2_long_results_are_cut_and_kept_whole_as_a_resource() {
+    let engine = engine(patient(Profile::Structured)).await;
+    let reply = eval(&engine, "(vec (range 500))").await;
+    let shown = object(&reply)["result"].as_str().expect("a result");
+    assert!(shown.ends_with(" ... (truncated at 250 chars; use println on specific fields)"), "{shown}");
+    assert!(reply.text().ends_with("\n\n[truncated]"));
+    let Some(Content::ResourceLink(link)) = reply.content.get(1) else { panic!("a link follows") };
+    assert_eq!(object(&reply)["resource"]["uri"], link.uri.as_str());
+    let whole = engine.read_resource(&anna(), &link.uri).await.expect("anna reads it");
+    let numbers: Vec<u32> = serde_json::from_str(&whole.text).expect("it is JSON");
+    assert_eq!((numbers.len(), link.size as usize), (500, whole.text.len()));
+    let ben = Caller::new("ben", Transport::Stdio);
+    assert!(engine.read_resource(&ben, &link.uri).await.is_err(), "it is anna's");
+    engine.close_owner("anna");
+    assert!(engine.read_resource(&anna(), &link.uri).await.is_err());
+}
+
+#[tokio::test]
+async fn r2_3_3_results_are_checked_by_the_schema_of_the_caller() {
+    let engine = engine(patient(Profile::Structured)).await;
+    let schema =
+        json!({"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}});
+    let run = async |program: &str| {
+        call(&engine, "lisp_eval", json!({"program": program, "output_schema": schema})).await
+    };
+    let fits = run(r#"{:day (LocalDate/parse "2026-01-02") :n 3}"#).await;
+    assert_eq!(object(&fits)["validated"], json!({"day": "2026-01-02", "n": 3}));
+    for (program, message) in [
+        ("{:n \"x\"}", "return.n: expected integer, got string"),
+        ("{:f {:g inc}}", "validated value: non-JSON-encodable value at return.f.g"),
+        ("{:m {1 2}}", "validated value: non-JSON-encodable value at return.m.1"),
+    ] {
+        let reply = run(program).await;
+        assert_eq!(object(&reply)["reason"], "validation_error", "{program}");
+        assert_eq!(object(&reply)["message"], message, "{program}");
+    }
+}
+
+#[tokio::test]
+async fn r2_6_2_validated_is_exact_or_absent() {
+    let schema = json!({"type": "array"});
+    let run = async |profile, program: &str| {
+        let engine = engine(patient(profile)).await;
+        call(&engine, "lisp_eval", json!({"program": program, "output_schema": schema})).await
+    };
+    assert_eq!(run(Profile::Slim, "[1 2]").await.text(), "[1,2]");
+    let long = "(vec (repeat 30 \"ab\"))";
+    let slim = run(Profile::Slim, long).await;
+    assert!(slim.text().ends_with("[truncated]"), "{}", slim.text());
+    let exact = run(Profile::Structured, long).await;
+    assert_eq!(object(&exact)["validated"].as_array().map(Vec::len), Some(30));
+    let larger = run(Profile::Structured, "(vec (range 10000))").await;
+    let shown = object(&larger);
+    assert!(shown.get("validated").is_none() && shown["validated_preview_truncated"] == true);
+    assert_eq!(shown["validated_bytes"], json!(48_891));
+    assert!(matches!(larger.content.get(1), Some(Content::ResourceLink(_))));
+}
+
+#[tokio::test]
+async fn r2_6_4_envelopes_stay_within_their_size() {
+    let noisy =
+        "(dotimes [n 400] (println (apply str (repeat 1900 \"é\\\"\")))) (apply str (repeat 100000 \"x\"))";
+    for (profile, most) in [(Profile::Slim, 32), (Profile::Structured, 96), (Profile::Debug, 512)] {
+        let engine = engine(patient(profile)).await;
+        for program in [noisy, &format!("{noisy} (fail (apply str (repeat 100000 \"é\")))")] {
+            let reply = eval(&engine, program).await;
+            let bytes = json!(reply.text()).to_string().len()
+                + reply.structured.as_ref().map_or(0, |object| object.to_string().len());
+            assert!(bytes <= most << 10, "{profile:?}: {bytes}");
+            assert!(reply.text().contains("truncated"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn r2_5_3_debug_shows_everything_twice() {
+    let engine = engine(patient(Profile::Debug)).await;
+    let reply = eval(&engine, "(println 1) 2").await;
+    assert_eq!(
+        object(&reply),
+        &json!({"status": "ok", "result": "user=> 2", "prints": ["1"], "feedback": "1\nuser=> 2",
+                "truncated": false})
+    );
+    assert_eq!(reply.text(), object(&reply).to_string());
+}
+
+#[tokio::test]
+async fn r2_11_fixed_answers_are_the_same_in_every_profile() {
+    for profile in [Profile::Slim, Profile::Structured, Profile::Debug] {
+        let engine = engine(patient(profile)).await;
+        let reply = call(&engine, "lisp_nothing", json!({})).await;
+        assert_eq!(object(&reply)["reason"], "unknown_tool");
+        assert_eq!(object(&reply)["message"], "unknown tool: lisp_nothing");
+        assert_eq!(object(&engine.cancelled())["reason"], "cancelled");
+        engine.drain();
+        let drained = eval(&engine, "1").await;
+        assert_eq!(object(&drained)["reason"], "shutting_down");
+        assert!(!engine.ready());
+    }
+}
+
+#[tokio::test]
+async fn p3_one_call_too_many_is_busy_at_once_and_cancelling_frees_its_permit() {
+    let engine = engine(Settings { max_concurrent_calls: 1, ..patient(Profile::Structured) }).await;
+    let signals = Signals::default();
+    let (progress, mut reports) = tokio::sync::mpsc::unbounded_channel();
+    let slow = tokio::spawn({
+        let signals = Signals { progress: Some(progress), ..signals.clone() };
+        let engine = engine.clone();
+        async move {
+            engine.call(&anna(), "lisp_eval", args(json!({"program": "(loop [] (recur))"})), signals).await
+        }
+    });
+    let report = reports.recv().await.expect("a long call reports");
+    assert!(report.progress > 0.0 && report.total == Some(60_000.0));
+    assert_eq!(engine.metrics().in_flight, 1);
+    let busy = eval(&engine, "1").await;
+    assert_eq!(object(&busy)["message"], "server busy: 1 concurrent calls in flight");
+    let wrong = call(&engine, "lisp_eval", json!({})).await;
+    assert_eq!(object(&wrong)["reason"], "args_error", "arguments are checked before a permit is taken");
+    signals.cancel.cancel();
+    assert_eq!(slow.await.expect("it ends"), Err(CallError::Cancelled));
+    assert_eq!(engine.metrics().in_flight, 0);
+    assert_eq!(eval(&engine, "1").await.text(), "user=> 1");
+}

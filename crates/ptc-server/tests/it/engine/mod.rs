@@ -1,0 +1,4 @@
+//! The engine, asked directly.
+
+mod eval;
+mod support;

@@ -1,0 +1,3 @@
+//! The server's tests: the engine without a transport, and the server with real clients.
+
+mod engine;
