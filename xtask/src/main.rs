@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask <command>
   ci            everything a change must pass: format, lints, tidiness, generated files, tests, counts
-  generate      write docs/functions.md, limits.md, agent-options.md, agent.schema.json and coverage.md from the declarations
+  generate      write docs/functions.md, limits.md, agent-options.md, mcp-options.md, agent.schema.json and coverage.md from the declarations
   check         fail if a generated file is out of date
   compare       debug and release builds do the same with every program of the corpora
   sanitize      so does a build with the address sanitizer, which finds nothing
@@ -53,6 +53,7 @@ fn generated() -> Result<Vec<(PathBuf, String)>> {
         (docs.join("functions.md"), reference::functions()),
         (docs.join("limits.md"), limits::page()),
         (docs.join("agent-options.md"), agents::page()),
+        (docs.join("mcp-options.md"), ptc_server::options::page()),
         (docs.join("agent.schema.json"), agents::schema()),
         (docs.join("coverage.md"), coverage::report(&root().join("conformance/clojure-vars.txt"))?),
     ])

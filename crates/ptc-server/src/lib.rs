@@ -1,3 +1,4 @@
 //! The MCP server: PTC-Lisp programs for any client.
 
 pub mod engine;
+pub mod options;

@@ -1,0 +1,188 @@
+//! Every setting of the server, once: its flag, the field of [`Options`] that holds it, its kind and default, and
+//! what it is for. Parsing, help, `--print-config` and `docs/mcp-options.md` are made from this table.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ptc_upstream::config::Found;
+use secrecy::SecretString;
+use serde_json::Value as Json;
+
+use super::kinds::{
+    CatalogMode, Form, Kind, Listen, LogLevel, Natural, ResponseProfile, StorePlace, TracePayloads, Within,
+};
+
+/// A setting, described.
+pub struct Setting {
+    /// Its name on the command line, without the hyphens in front.
+    pub flag: &'static str,
+    /// What it takes, in words.
+    pub takes: &'static str,
+    /// How it stands on the command line.
+    pub form: Form,
+    /// What it is unless set, in words.
+    pub default: &'static str,
+    /// What it is for.
+    pub help: &'static str,
+    pub(super) set: fn(&mut Options, &str) -> Result<(), String>,
+    pub(super) show: fn(&Options) -> Json,
+}
+
+impl Setting {
+    /// The variable of the environment that sets it.
+    pub fn variable(&self) -> String {
+        match self.flag {
+            "upstreams-config" => ptc_upstream::config::ENV_VAR.to_owned(),
+            flag => format!("{PREFIX}{}", flag.to_uppercase().replace('-', "_")),
+        }
+    }
+}
+
+/// How variables of the server begin.
+pub const PREFIX: &str = "PTC_RUNNER_MCP_";
+
+macro_rules! settings {
+    ($($flag:literal $field:ident: $kind:ty = $default:expr, $shown:literal, $help:literal;)*) => {
+        /// The server's configuration.
+        #[derive(Clone, Debug)]
+        pub struct Options {
+            $(#[doc = $help] pub $field: $kind,)*
+        }
+
+        /// What holds without flags and variables, and without upstreams.
+        impl Default for Options {
+            fn default() -> Options {
+                Options { $($field: $default,)* }
+            }
+        }
+
+        /// All settings, in the order of documentation.
+        pub static SETTINGS: &[Setting] = &[$(Setting {
+            flag: $flag,
+            takes: <$kind as Kind>::TAKES,
+            form: <$kind as Kind>::FORM,
+            default: $shown,
+            help: $help,
+            set: |options, text| <$kind as Kind>::read(text).map(|value| options.$field = value),
+            show: |options| options.$field.show(),
+        },)*];
+    };
+}
+
+settings! {
+    "upstreams-config" upstreams_config: Found = Found::Nowhere, "~/.config/ptc_runner_mcp/upstreams.json if it exists",
+        "Upstream servers that programs may call.";
+    "max-frame-bytes" max_frame_bytes: u64 = 8 << 20, "8388608", "Bytes of one message on stdio.";
+    "max-program-bytes" max_program_bytes: u64 = 65_536, "65536", "Bytes of a program.";
+    "max-context-bytes" max_context_bytes: u64 = 4 << 20, "4194304", "Bytes of a context, as compact JSON.";
+    "max-concurrent-calls" max_concurrent_calls: u64 = processors().min(8), "8, or the number of processors if lower",
+        "Evaluations at a time; one more is answered `busy`.";
+    "program-timeout-ms" program_timeout_ms: u64 = 1_000, "1000; 10000 with upstreams", "Time of a program.";
+    "program-memory-limit-bytes" program_memory_limit_bytes: u64 = 10 << 20, "10 MiB; 100 MiB with upstreams",
+        "Memory of a program.";
+    "upstream-call-timeout-ms" upstream_call_timeout_ms: u64 = 5_000, "5000", "Time of one call of an upstream tool.";
+    "max-upstream-response-bytes" max_upstream_response_bytes: u64 = 2 << 20, "2097152", "Bytes of an upstream's answer.";
+    "max-upstream-calls-per-program" max_upstream_calls_per_program: u64 = 50, "50", "Upstream calls of one program.";
+    "aggregator-read-only" aggregator_read_only: bool = false, "false",
+        "Refuse programs that may call upstream tools which write.";
+    "catalog-mode" catalog_mode: CatalogMode = CatalogMode::Auto, "auto",
+        "How much of the upstreams' catalogs stands in descriptions of tools.";
+    "catalog-inline-max-chars" catalog_inline_max_chars: u64 = 800, "800", "Longest catalog that `auto` shows whole.";
+    "catalog-inline-max-tools" catalog_inline_max_tools: u64 = 8, "8", "Most tools of a catalog that `auto` shows whole.";
+    "max-catalog-ops-per-program" max_catalog_ops_per_program: u64 = 25, "25", "Discovery calls of one program.";
+    "max-catalog-result-bytes" max_catalog_result_bytes: u64 = 262_144, "262144", "Bytes of what a discovery call gives.";
+    "log-level" log_level: LogLevel = LogLevel::Info, "info", "Which log lines are written to stderr.";
+    "trace-dir" trace_dir: Option<PathBuf> = None, "unset", "Folder for one trace file per call.";
+    "trace-payloads" trace_payloads: TracePayloads = TracePayloads::Summary, "summary",
+        "What traces and debug records keep of programs, contexts and results.";
+    "trace-max-files" trace_max_files: u64 = 1_000, "1000", "Trace files that are kept.";
+    "turn-log-dir" turn_log_dir: Option<PathBuf> = None, "unset", "Folder for the log of turns of sessions.";
+    "turn-log-tags" turn_log_tags: BTreeMap<String, String> = BTreeMap::new(), "unset", "Tags of every turn in that log.";
+    "prelude" prelude: Option<PathBuf> = None, "unset", "Prelude of all programs.";
+    "evidence-bundle" evidence_bundle: Option<PathBuf> = None, "unset", "Manifest of evidence that programs may read.";
+    "store" store: StorePlace = StorePlace(None), "unset; in memory with a seed",
+        "Where versions of preludes are kept.";
+    "prelude-store-seed" prelude_store_seed: Option<PathBuf> = None, "unset",
+        "File or folder of preludes that the store begins with.";
+    "response-profile" response_profile: ResponseProfile = ResponseProfile::Slim, "slim; debug with --debug-tool",
+        "How much of an evaluation a client gets.";
+    "debug-tool" debug_tool: bool = false, "false", "Offer `lisp_debug`.";
+    "debug-ring-size" debug_ring_size: Within<10, 5_000> = Within::new(500), "500, moved into 10 to 5000",
+        "Calls that `lisp_debug` remembers.";
+    "max-debug-response-bytes" max_debug_response_bytes: Within<4_096, { u64::MAX }> = Within::new(65_536),
+        "65536, at least 4096", "Bytes of an answer of `lisp_debug`.";
+    "agentic" agentic: bool = false, "false", "Offer `lisp_task`; needs upstreams.";
+    "agentic-model" agentic_model: String = "gemini-flash-lite".to_owned(), "gemini-flash-lite", "Model of `lisp_task`.";
+    "agentic-task-timeout-ms" agentic_task_timeout_ms: u64 = 45_000, "45000", "Time of a task.";
+    "agentic-planner-timeout-ms" agentic_planner_timeout_ms: u64 = 15_000, "15000", "Time of one reply of the model.";
+    "agentic-max-output-tokens" agentic_max_output_tokens: u64 = 1_200, "1200", "Tokens of one reply of the model.";
+    "agentic-max-result-bytes" agentic_max_result_bytes: u64 = 4_096, "4096", "Bytes of a task's answer.";
+    "agentic-include-program" agentic_include_program: bool = true, "true", "Show the program of a task.";
+    "agentic-trace-prompts" agentic_trace_prompts: bool = false, "false", "Keep prompts in traces.";
+    "agentic-max-turns" agentic_max_turns: u64 = 1, "1", "Turns of a task.";
+    "agentic-retry-turns" agentic_retry_turns: Natural = Natural(0), "0", "More turns to correct an answer.";
+    "agentic-allow-writes" agentic_allow_writes: bool = false, "false", "Let tasks call upstream tools that write.";
+    "agentic-subagent-config" agentic_subagent_config: Option<PathBuf> = None, "unset", "File with options of the task's agent.";
+    "agentic-capability-summary" agentic_capability_summary: Option<PathBuf> = None, "unset",
+        "File that replaces the list of upstream capabilities in the description of `lisp_task`.";
+    "agentic-capability-summary-max-bytes" agentic_capability_summary_max_bytes: u64 = 800, "800", "Bytes of that list.";
+    "sessions" sessions: bool = false, "false", "Offer sessions in place of `lisp_eval`.";
+    "sessions-allow-prelude-write" sessions_allow_prelude_write: bool = false, "false",
+        "Let sessions write preludes to the store.";
+    "session-roles" session_roles: Option<PathBuf> = None, "unset", "Policy file: roles of sessions and what they grant.";
+    "max-sessions" max_sessions: u64 = 64, "64", "Sessions at a time.";
+    "max-sessions-per-owner" max_sessions_per_owner: u64 = 16, "16", "Sessions of one owner.";
+    "session-ttl-ms" session_ttl_ms: u64 = 1_800_000, "1800000", "Longest life of a session.";
+    "session-idle-timeout-ms" session_idle_timeout_ms: u64 = 900_000, "900000", "Longest life of a session without use.";
+    "max-session-memory-bytes" max_session_memory_bytes: u64 = 1 << 20, "1048576", "Bytes of all bindings of a session.";
+    "max-session-binding-bytes" max_session_binding_bytes: u64 = 262_144, "262144", "Bytes of one binding.";
+    "max-session-bindings" max_session_bindings: u64 = 200, "200", "Bindings of a session.";
+    "max-session-history-entry-bytes" max_session_history_entry_bytes: u64 = 65_536, "65536", "Bytes of `*1`, `*2`, `*3`.";
+    "max-session-print-entries" max_session_print_entries: u64 = 50, "50", "Printed lines that a session keeps.";
+    "max-session-print-bytes" max_session_print_bytes: u64 = 65_536, "65536", "Bytes of them.";
+    "max-session-tool-call-entries" max_session_tool_call_entries: u64 = 50, "50", "Tool calls that a session keeps.";
+    "max-session-tool-call-bytes" max_session_tool_call_bytes: u64 = 131_072, "131072", "Bytes of them.";
+    "max-session-upstream-call-entries" max_session_upstream_call_entries: u64 = 50, "50", "Upstream calls that a session keeps.";
+    "max-session-upstream-call-bytes" max_session_upstream_call_bytes: u64 = 131_072, "131072", "Bytes of them.";
+    "max-session-preview-chars" max_session_preview_chars: u64 = 512, "512", "Characters of a result that a session shows.";
+    "collection-hint" collection_hint: bool = false, "false", "Point out long lists of maps to the model.";
+    "http" http: Listen = Listen { on: false, address: None }, "false", "Serve HTTP instead of stdio, here.";
+    "http-host" http_host: String = "127.0.0.1".to_owned(), "127.0.0.1", "IP address to listen at, or localhost.";
+    "http-port" http_port: u16 = 7332, "7332", "Port; 0 takes any that is free.";
+    "http-path" http_path: String = "/mcp".to_owned(), "/mcp", "Path of the MCP endpoint.";
+    "http-auth-token" http_auth_token: Option<SecretString> = None, "unset", "Token that all clients send.";
+    "http-admin-token" http_admin_token: Option<SecretString> = None, "unset", "Token of the admin endpoints; off without.";
+    "http-role-tokens" http_role_tokens: Option<PathBuf> = None, "unset", "File of tokens with roles.";
+    "http-disable-auth" http_disable_auth: bool = false, "false", "No tokens, said explicitly; loopback only.";
+    "http-allowed-origin" http_allowed_origin: Vec<String> = Vec::new(), "loopback origins", "Origins that browsers may come from.";
+    "http-request-timeout-ms" http_request_timeout_ms: u64 = 15_000, "15000", "Time in which a request must arrive.";
+    "http-shutdown-grace-ms" http_shutdown_grace_ms: u64 = 10_000, "10000", "Time for calls to end when the server stops.";
+    "http-max-body-bytes" http_max_body_bytes: u64 = 8 << 20, "that of --max-frame-bytes", "Bytes of a request.";
+    "http-session-ttl-ms" http_session_ttl_ms: u64 = 3_600_000, "3600000", "Longest life of an MCP session.";
+    "http-session-idle-timeout-ms" http_session_idle_timeout_ms: u64 = 900_000, "900000", "Longest life of one without use.";
+    "http-max-sessions" http_max_sessions: u64 = 256, "256", "MCP sessions at a time.";
+    "http-max-sessions-per-owner" http_max_sessions_per_owner: u64 = 32, "32", "MCP sessions of one token.";
+    "http-max-in-flight-per-session" http_max_in_flight_per_session: u64 = 4, "4", "Calls at a time of one MCP session.";
+    "http-auth-rate-limit" http_auth_rate_limit: bool = true, "true", "Block addresses that send wrong tokens.";
+    "http-auth-rate-limit-window-ms" http_auth_rate_limit_window_ms: u64 = 60_000, "60000", "Time in which failures are counted.";
+    "http-auth-rate-limit-max-failures" http_auth_rate_limit_max_failures: u64 = 5, "5", "Failures that block an address.";
+    "http-auth-rate-limit-block-ms" http_auth_rate_limit_block_ms: u64 = 60_000, "60000", "Time for which it is blocked.";
+    "http-allow-unsafe-network" http_allow_unsafe_network: bool = false, "false",
+        "Listen beyond loopback, although HTTP is not encrypted.";
+    "http-metrics" http_metrics: bool = false, "false", "Serve metrics in the Prometheus text format.";
+    "http-metrics-path" http_metrics_path: String = "/metrics".to_owned(), "/metrics", "Path of the metrics.";
+    "http-instance-label" http_instance_label: String = hostname(), "the host's name", "Name of this instance in /ready and metrics.";
+}
+
+fn processors() -> u64 {
+    std::thread::available_parallelism().map_or(1, |count| count.get() as u64)
+}
+
+fn hostname() -> String {
+    let named =
+        std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("HOSTNAME").ok());
+    named
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "localhost".to_owned())
+}
