@@ -1,7 +1,8 @@
 //! What a run is doing, on standard error while it runs: one line that changes on a terminal, plain lines
 //! otherwise. Every turn leaves its program and what came of it.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ pub struct Progress {
     paint: Paint,
     quiet: bool,
     counts: Mutex<Counts>,
+    answered: AtomicBool,
 }
 
 /// What was seen so far.
@@ -57,7 +59,28 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
-        Progress { bar, paint: Paint::for_stream(&io::stderr()), quiet, counts: Mutex::default() }
+        Progress {
+            bar,
+            paint: Paint::for_stream(&io::stderr()),
+            quiet,
+            counts: Mutex::default(),
+            answered: AtomicBool::new(false),
+        }
+    }
+
+    /// Prints a piece of the answer on standard output.
+    pub fn answer(&self, piece: &str) {
+        if !self.answered.swap(true, Ordering::Relaxed) {
+            self.end();
+        }
+        let mut out = io::stdout().lock();
+        // Whoever reads the answer may have enough of it.
+        let _ = out.write_all(piece.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Whether a piece of the answer was printed.
+    pub fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
     }
 
     /// Takes an event.

@@ -14,6 +14,8 @@ pub struct Shown<'a> {
     pub model: &'a str,
     /// The run, if it was written down.
     pub run: Option<&'a str>,
+    /// Whether the answer was printed while it came.
+    pub printed: bool,
 }
 
 /// The answer for people: text as it is, everything else as JSON.

@@ -5,15 +5,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::Context;
-use ptc_runner::{Step, Surroundings, run_in};
-use ptc_trace::Tracer;
+use ptc_runner::{RunOptions, Step, Surroundings, run_in};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::eval::ignore_closed_pipe;
 use crate::agents::{self, Inputs, Mission, Progress, Ready, Shown};
 use crate::exit::{Outcome, agent_codes};
-use crate::traces::TraceArgs;
 
 /// Run an agent: a model writes a program, the program works on the inputs and calls tools, and its answer is
 /// printed.
@@ -35,9 +33,6 @@ pub struct Args {
 
     #[command(flatten)]
     output: Output,
-
-    #[command(flatten)]
-    trace: TraceArgs,
 }
 
 /// What the command line changes of an agent.
@@ -66,6 +61,10 @@ pub struct Output {
     /// Show nothing but the answer
     #[arg(long, short)]
     quiet: bool,
+
+    /// Print an answer in text while the model writes it
+    #[arg(long, conflicts_with = "json")]
+    stream: bool,
 }
 
 const AFTER_HELP: &str = concat!(
@@ -75,9 +74,9 @@ Examples:
   ptc run agent.toml --input data.json
   ptc run "How many rows have no owner?" --data rows=@rows.json --signature "(rows [:map]) -> :int" --model haiku
   ptc run agent.toml --input data.json --json | jq .answer
+  ptc run "Write a poem about rain" --set output=text --model haiku --stream
   ptc run agent.toml --model replay:calls.jsonl      # no network: answers that were recorded
   ptc run agent.toml --model record:calls.jsonl,haiku
-  ptc run agent.toml --input data.json --trace traces && ptc viewer traces
 
 docs/agent-options.md lists what --set and files take."#
 );
@@ -103,12 +102,15 @@ impl Changes {
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.agent, &args.inputs)?;
     let ready = mission.ready()?;
-    let tracer = args.trace.tracer()?;
     let progress = Arc::new(Progress::new(args.output.quiet));
-    let step = runtime()?.block_on(drive(&ready, &mission, &progress, tracer.clone()));
+    let mut options = ready.options(&mission.inputs);
+    if args.output.stream {
+        let progress = progress.clone();
+        options.on_chunk = Some(Arc::new(move |piece| progress.answer(piece)));
+    }
+    let step = runtime()?.block_on(drive(&ready, options, &progress));
     progress.end();
-    tracer.map(|tracer| tracer.flush());
-    let shown = Shown { model: &ready.model, run: None };
+    let shown = Shown { model: &ready.model, run: None, printed: progress.has_answered() };
     finish(&step, &shown, args.output)
 }
 
@@ -118,17 +120,14 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     builder.enable_all().worker_threads(2).build().context("cannot start")
 }
 
-async fn drive(ready: &Ready, mission: &Mission, progress: &Arc<Progress>, tracer: Option<Tracer>) -> Step {
+async fn drive(ready: &Ready, options: RunOptions, progress: &Arc<Progress>) -> Step {
     let shown = progress.clone();
     let around = Surroundings {
-        subscriber: Some(Arc::new(move |event| {
-            shown.event(event);
-            tracer.iter().for_each(|tracer| tracer.agent_event(event));
-        })),
+        subscriber: Some(Arc::new(move |event| shown.event(event))),
         cancel: Some(stop_on_interrupt()),
         ..Surroundings::default()
     };
-    run_in(ready.agent.clone(), ready.options(&mission.inputs), around).await
+    run_in(ready.agent.clone(), options, around).await
 }
 
 /// Ctrl-C stops the run, a second one the process.
@@ -151,6 +150,8 @@ pub fn finish(step: &Step, shown: &Shown<'_>, output: Output) -> anyhow::Result<
     let mut out = io::stdout().lock();
     let written = match (output.json, step.is_ok()) {
         (true, _) => writeln!(out, "{}", agents::document(step, shown)),
+        // What is there already ends with its line.
+        (false, _) if shown.printed => writeln!(out),
         (false, true) => writeln!(out, "{}", agents::answer(&step.value)),
         (false, false) => Ok(()),
     };

@@ -18,7 +18,7 @@ pub fn write(folder: &std::path::Path, files: &[(&str, &str)]) {
 }
 
 /// Runs the command in a folder.
-fn ptc_in(folder: &std::path::Path, args: &[&str]) -> Ran {
+pub fn ptc_in(folder: &std::path::Path, args: &[&str]) -> Ran {
     let output = Command::new(env!("CARGO_BIN_EXE_ptc"))
         .args(args)
         .current_dir(folder)
@@ -90,6 +90,18 @@ fn a_mission_in_words_needs_no_file() {
         ],
     );
     assert_eq!((ran.code, ran.out.as_str()), (0, "{\n  \"sum\": 42\n}\n"), "{}", ran.err);
+}
+
+#[test]
+fn an_answer_in_text_is_printed_as_it_comes_and_once() {
+    let folder = folder("stream");
+    write(&folder, &[("replies.jsonl", r#"{"text": "Rain falls.", "repeat": true}"#)]);
+    let args = ["run", "A poem", "--set", "output=text", "--model", "script:replies.jsonl", "--stream"];
+    let ran = ptc_in(&folder, &args);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Rain falls.\n"), "{}", ran.err);
+    let program = ["run", "Add", "--model", "script:add.jsonl", "--stream", "--quiet"];
+    write(&folder, &[("add.jsonl", r#"{"program": "(return (+ 1 2))"}"#)]);
+    assert_eq!(ptc_in(&folder, &program).out, "3\n", "what is no text is printed at the end");
 }
 
 #[test]
