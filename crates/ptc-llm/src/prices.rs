@@ -1,5 +1,5 @@
 //! What models cost, in dollars per million tokens. Prices change: a file of the user's own goes before the
-//! table, and what is in neither has no price, which budgets in dollars then say.
+//! table, and what is in neither has no price and counts for no budget in dollars.
 
 use std::collections::BTreeMap;
 

@@ -47,6 +47,8 @@ pub struct ProviderInfo {
     pub url: Option<&'static str>,
     /// The variable that holds its key, if it wants one.
     pub key: Option<&'static str>,
+    /// Variables that may hold a key where that one does not.
+    pub other_keys: &'static [&'static str],
 }
 
 /// Every provider.
@@ -57,6 +59,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         wire: Wire::OpenAi,
         url: Some("https://openrouter.ai/api/v1"),
         key: Some("OPENROUTER_API_KEY"),
+        other_keys: &[],
     },
     ProviderInfo {
         provider: Provider::Anthropic,
@@ -64,6 +67,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         wire: Wire::Anthropic,
         url: Some("https://api.anthropic.com/v1"),
         key: Some("ANTHROPIC_API_KEY"),
+        other_keys: &[],
     },
     ProviderInfo {
         provider: Provider::OpenAi,
@@ -71,6 +75,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         wire: Wire::OpenAi,
         url: Some("https://api.openai.com/v1"),
         key: Some("OPENAI_API_KEY"),
+        other_keys: &[],
     },
     ProviderInfo {
         provider: Provider::Google,
@@ -78,6 +83,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         wire: Wire::Gemini,
         url: Some("https://generativelanguage.googleapis.com/v1beta"),
         key: Some("GEMINI_API_KEY"),
+        other_keys: &["GOOGLE_API_KEY"],
     },
     // The place of Bedrock depends on the region.
     ProviderInfo {
@@ -86,6 +92,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         wire: Wire::Bedrock,
         url: None,
         key: Some("AWS_BEARER_TOKEN_BEDROCK"),
+        other_keys: &[],
     },
     ProviderInfo {
         provider: Provider::Groq,
@@ -93,6 +100,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         wire: Wire::OpenAi,
         url: Some("https://api.groq.com/openai/v1"),
         key: Some("GROQ_API_KEY"),
+        other_keys: &[],
     },
     ProviderInfo {
         provider: Provider::Ollama,
@@ -100,6 +108,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         wire: Wire::OpenAi,
         url: Some("http://localhost:11434/v1"),
         key: None,
+        other_keys: &["OLLAMA_API_KEY"],
     },
     ProviderInfo {
         provider: Provider::OpenAiCompat,
@@ -107,6 +116,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         wire: Wire::OpenAi,
         url: None,
         key: None,
+        other_keys: &["OPENAI_COMPAT_API_KEY"],
     },
 ];
 
@@ -126,6 +136,16 @@ impl Provider {
         self.info().key
     }
 
+    /// Its key, by whoever looks variables up.
+    pub fn find_key(self, look: impl Fn(&str) -> Option<String>) -> Option<String> {
+        self.info().key.iter().chain(self.info().other_keys).find_map(|variable| look(variable))
+    }
+
+    /// Whether it can be asked: it has its key, or wants none.
+    pub fn is_reachable(self, look: impl Fn(&str) -> Option<String>) -> bool {
+        self.info().key.is_none() || self.find_key(look).is_some()
+    }
+
     /// Its row.
     pub fn info(self) -> &'static ProviderInfo {
         PROVIDERS.iter().find(|row| row.provider == self).unwrap_or(&PROVIDERS[0])
@@ -143,6 +163,17 @@ mod tests {
             for prefix in row.prefixes {
                 assert_eq!(Provider::named(prefix), Some(row.provider), "{prefix}");
             }
+        }
+    }
+
+    #[test]
+    fn keys_are_found_under_their_usual_name_first_and_some_providers_want_none() {
+        let usual = |name: &str| matches!(name, "GEMINI_API_KEY" | "GOOGLE_API_KEY").then(|| name.to_owned());
+        assert_eq!(Provider::Google.find_key(usual).as_deref(), Some("GEMINI_API_KEY"));
+        let other = |name: &str| (name == "GOOGLE_API_KEY").then(|| name.to_owned());
+        assert_eq!(Provider::Google.find_key(other).as_deref(), Some("GOOGLE_API_KEY"));
+        for row in PROVIDERS {
+            assert_eq!(row.provider.is_reachable(|_| None), row.key.is_none(), "{:?}", row.provider);
         }
     }
 }

@@ -110,6 +110,9 @@ fn mark_last(messages: &mut [Json]) {
 
 /// Reads a whole reply.
 pub(super) fn read(reply: &Json, draft: &mut Draft) -> Result<(), Fault> {
+    if let Some(error) = reply.get("error").filter(|error| !error.is_null()) {
+        return Err(Fault::of_event(error));
+    }
     let Some(content) = reply.get("content").and_then(Json::as_array) else {
         return Err(Fault::new(Class::Malformed, "the reply has no content"));
     };
@@ -179,9 +182,9 @@ fn tokens(usage: &Json, before: Tokens) -> Tokens {
     let cache_creation = count("cache_creation_input_tokens").unwrap_or(before.cache_creation);
     let cache_read = count("cache_read_input_tokens").unwrap_or(before.cache_read);
     let fresh = count("input_tokens")
-        .unwrap_or(before.input.saturating_sub(before.cache_creation + before.cache_read));
+        .unwrap_or(before.input.saturating_sub(before.cache_creation.saturating_add(before.cache_read)));
     Tokens {
-        input: fresh + cache_creation + cache_read,
+        input: fresh.saturating_add(cache_creation).saturating_add(cache_read),
         output: count("output_tokens").unwrap_or(before.output),
         cache_creation,
         cache_read,

@@ -45,7 +45,7 @@ impl Draft {
         }
     }
 
-    /// Adds to the call at this place; ids and names come once, arguments in pieces.
+    /// Adds to the call at this place. Arguments come in pieces; an id or a name that is said again is the same.
     pub(super) fn call(
         &mut self,
         at: usize,
@@ -62,12 +62,21 @@ impl Draft {
             self.calls.resize_with(at + 1, Piece::default);
         }
         let call = &mut self.calls[at];
-        call.id.push_str(id.unwrap_or_default());
-        if call.name.is_empty() {
-            call.name.push_str(name.unwrap_or_default());
+        for (known, said) in [(&mut call.id, id), (&mut call.name, name)] {
+            if known.is_empty() {
+                known.push_str(said.unwrap_or_default());
+            }
         }
         call.args.push_str(args);
         Ok(())
+    }
+
+    /// The place of a call that is not numbered: that of its id, the next one for a new id, the last without one.
+    pub(super) fn place(&self, id: Option<&str>) -> usize {
+        match id.filter(|id| !id.is_empty()) {
+            Some(id) => self.calls.iter().position(|call| call.id == id).unwrap_or(self.calls.len()),
+            None => self.calls.len().saturating_sub(1),
+        }
     }
 
     /// How many calls there are.

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 pub(super) enum Class {
     Auth,
     NoSuchModel,
+    NoCredit,
     RateLimit,
     Timeout,
     Unavailable,
@@ -22,9 +23,10 @@ pub(super) enum Class {
 struct Row(Class, ModelErrorKind, bool, &'static str);
 
 use Class::*;
-const TABLE: [Row; 9] = [
+const TABLE: [Row; 10] = [
     Row(Auth, ModelErrorKind::ConfigError, false, "give it a key that is valid for this model"),
     Row(NoSuchModel, ModelErrorKind::ConfigError, false, "check the model's id and the URL"),
+    Row(NoCredit, ModelErrorKind::ConfigError, false, "add credit to the account, or use another model"),
     Row(RateLimit, ModelErrorKind::RateLimit, true, "wait, or use another model"),
     Row(Timeout, ModelErrorKind::Timeout, true, "try again, or raise receive_timeout in llm_opts"),
     Row(Unavailable, ModelErrorKind::ServerError, true, "try again later, or check the URL"),
@@ -41,7 +43,7 @@ const TABLE: [Row; 9] = [
 
 impl Class {
     fn row(self) -> &'static Row {
-        TABLE.iter().find(|row| row.0 == self).unwrap_or(&TABLE[7])
+        TABLE.iter().find(|row| row.0 == self).unwrap_or(&TABLE[8])
     }
 
     /// Whether it is the infrastructure that failed, so that another attempt may help.
@@ -67,11 +69,13 @@ impl Fault {
     pub(super) fn of_status(status: u16, headers: &HeaderMap, body: &str) -> Self {
         let said = said(body);
         let class = match status {
+            402 => NoCredit,
+            400 | 403 | 429 if is_about(NO_CREDIT, &said, body) => NoCredit,
             429 => RateLimit,
             408 | 504 => Timeout,
             500.. => Unavailable,
             401 | 403 => Auth,
-            400 | 413 | 422 if is_about_length(&said, body) => ContextLength,
+            400 | 413 | 422 if is_about(TOO_LONG, &said, body) => ContextLength,
             404 => NoSuchModel,
             400..500 => BadRequest,
             _ => Malformed,
@@ -88,10 +92,11 @@ impl Fault {
         let kind = ["type", "code"].iter().find_map(|key| error.get(key)).map(text_of).unwrap_or_default();
         let said = said(&error.to_string());
         let class = match kind.as_str() {
+            kind if is_about(NO_CREDIT, &said, kind) || kind == "402" => NoCredit,
             kind if kind.contains("rate_limit") || kind == "429" => RateLimit,
             kind if kind.contains("timeout") => Timeout,
             kind if kind.contains("auth") || kind.contains("permission") => Auth,
-            kind if kind.contains("invalid_request") && is_about_length(&said, "") => ContextLength,
+            kind if kind.contains("invalid_request") && is_about(TOO_LONG, &said, "") => ContextLength,
             kind if kind.contains("invalid_request") => BadRequest,
             _ => Unavailable,
         };
@@ -153,19 +158,21 @@ fn text_of(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Providers have no common code for a conversation that is too long; these are their words.
-fn is_about_length(said: &str, body: &str) -> bool {
-    const WORDS: [&str; 7] = [
-        "context length",
-        "context window",
-        "context_length",
-        "prompt is too long",
-        "input is too long",
-        "maximum number of tokens",
-        "exceeds the available context",
-    ];
+/// Providers have no common codes for these; the words are theirs.
+const TOO_LONG: &[&str] = &[
+    "context length",
+    "context window",
+    "context_length",
+    "prompt is too long",
+    "input is too long",
+    "maximum number of tokens",
+    "exceeds the available context",
+];
+const NO_CREDIT: &[&str] = &["insufficient_quota", "credit balance is too low", "billing_error"];
+
+fn is_about(words: &[&str], said: &str, body: &str) -> bool {
     let (said, body) = (said.to_lowercase(), body.to_lowercase());
-    WORDS.iter().any(|words| said.contains(words) || body.contains(words))
+    words.iter().any(|words| said.contains(words) || body.contains(words))
 }
 
 /// How long the provider asks to wait. A date counts from the provider's own clock.
@@ -206,6 +213,9 @@ mod tests {
             (400, r#"{"error":{"message":"x","code":"context_length_exceeded"}}"#, ContextLength),
             (400, r#"{"error":{"message":"prompt is too long: 300000 tokens"}}"#, ContextLength),
             (307, "", Malformed),
+            (402, r#"{"error":{"message":"Insufficient credits"}}"#, NoCredit),
+            (429, r#"{"error":{"message":"x","code":"insufficient_quota"}}"#, NoCredit),
+            (400, r#"{"error":{"message":"Your credit balance is too low"}}"#, NoCredit),
         ] {
             assert_eq!(Fault::of_status(status, &HeaderMap::new(), body).class, class, "{status} {body}");
         }

@@ -5,6 +5,8 @@ mod anthropic;
 mod draft;
 mod fault;
 mod genai;
+#[cfg(test)]
+mod hostile;
 mod http;
 mod openai;
 mod options;
@@ -28,6 +30,7 @@ use fault::{Class, Fault};
 use http::Bounds;
 use options::Options;
 
+pub(crate) use options::check_options;
 pub use retry::Attempts;
 pub use settings::{Chance, Environment, Settings, Sleeper};
 
@@ -54,10 +57,16 @@ impl Remote {
     pub fn new(target: &Target, settings: Settings) -> Result<Self, String> {
         let name = format!("{}:{}", target.provider.prefix(), target.model);
         let key_variable = target.key_env.clone().or(target.provider.key_variable().map(str::to_owned));
-        let key = match &key_variable {
-            None => String::new(),
-            Some(variable) => (settings.environment)(variable)
-                .ok_or_else(|| format!("`{name}` needs a key; put it into the variable {variable}"))?,
+        let look = |variable: &str| (settings.environment)(variable);
+        let key = match &target.key_env {
+            Some(variable) => look(variable),
+            None => target.provider.find_key(look),
+        };
+        let key = match (key, &key_variable) {
+            (None, Some(variable)) => {
+                return Err(format!("`{name}` needs a key; put it into the variable {variable}"));
+            }
+            (key, _) => key.unwrap_or_default(),
         };
         let key = key.trim().to_owned();
         let url = url(target, &settings)?;

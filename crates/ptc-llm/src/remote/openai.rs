@@ -118,7 +118,7 @@ pub(super) fn read(reply: &Json, draft: &mut Draft) -> Result<(), Fault> {
     let Some(message) = reply.pointer("/choices/0/message") else {
         return Err(Fault::new(Class::Malformed, "the reply has no choices"));
     };
-    take(message, draft)?;
+    take(message, true, draft)?;
     draft.tokens = usage(reply);
     draft.ended = true;
     Ok(())
@@ -141,7 +141,7 @@ pub(super) fn event(data: &str, draft: &mut Draft) -> Result<bool, Fault> {
     }
     let Some(choice) = event.pointer("/choices/0") else { return Ok(true) };
     if let Some(delta) = choice.get("delta") {
-        take(delta, draft)?;
+        take(delta, false, draft)?;
     }
     // Usage comes behind the end, so this is not the last event.
     draft.ended |= choice.get("finish_reason").is_some_and(|reason| !reason.is_null());
@@ -149,13 +149,25 @@ pub(super) fn event(data: &str, draft: &mut Draft) -> Result<bool, Fault> {
 }
 
 /// Text and calls of a message or of a piece of one.
-fn take(message: &Json, draft: &mut Draft) -> Result<(), Fault> {
-    if let Some(text) = message.get("content").and_then(Json::as_str) {
-        draft.say(text);
+fn take(message: &Json, whole: bool, draft: &mut Draft) -> Result<(), Fault> {
+    match message.get("content") {
+        Some(Json::String(text)) => draft.say(text),
+        // Some servers send parts.
+        Some(Json::Array(parts)) => {
+            parts.iter().filter_map(|part| part.get("text")?.as_str()).for_each(|text| draft.say(text));
+        }
+        _ => {}
     }
+    // A model that refuses says why, and that is all it says.
+    draft.say(message.get("refusal").and_then(Json::as_str).unwrap_or_default());
     let calls = message.get("tool_calls").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-    for (place, call) in calls.iter().enumerate() {
-        let at = call.get("index").and_then(Json::as_u64).map_or(place, |at| at as usize);
+    for (number, call) in calls.iter().enumerate() {
+        let at = match (call.get("index").and_then(Json::as_u64), whole) {
+            (Some(at), _) => usize::try_from(at).unwrap_or(usize::MAX),
+            (None, true) => number,
+            // Not everybody numbers the pieces of a stream.
+            (None, false) => draft.place(call.get("id").and_then(Json::as_str)),
+        };
         let args = match call.pointer("/function/arguments") {
             Some(Json::String(text)) => text.clone(),
             Some(args @ Json::Object(_)) => args.to_string(),
@@ -175,6 +187,6 @@ fn usage(reply: &Json) -> Option<Tokens> {
         output: count("/completion_tokens"),
         cache_creation: count("/prompt_tokens_details/cache_write_tokens"),
         cache_read: count("/prompt_tokens_details/cached_tokens"),
-        cost_usd: usage.get("cost").and_then(Json::as_f64),
+        cost_usd: usage.get("cost").and_then(Json::as_f64).filter(|cost| *cost >= 0.0),
     })
 }

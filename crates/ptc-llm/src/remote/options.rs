@@ -33,10 +33,8 @@ impl Options {
                 return Err(Fault::new(Class::BadRequest, format!("llm_opts must be a map, not {other}")));
             }
         }
-        let mut options: Options = serde_json::from_value(Json::Object(fields)).map_err(|error| {
-            let message = format!("llm_opts: {error}; keys come from the environment only");
-            Fault::new(Class::BadRequest, message)
-        })?;
+        let mut options =
+            read(fields).map_err(|message| Fault::new(Class::BadRequest, format!("llm_opts: {message}")))?;
         options.max_tokens = match (options.max_tokens, request.max_tokens) {
             (Some(own), Some(budget)) => Some(own.min(budget)),
             (own, budget) => own.or(budget),
@@ -50,6 +48,16 @@ impl Options {
             fields.extend(self.provider_options);
         }
     }
+}
+
+fn read(fields: Map<String, Json>) -> Result<Options, String> {
+    serde_json::from_value(Json::Object(fields))
+        .map_err(|error| format!("{error}; keys come from the environment only"))
+}
+
+/// What is wrong with options of a model, if anything.
+pub(crate) fn check_options(fields: &Map<String, Json>) -> Result<(), String> {
+    read(fields.clone()).map(drop)
 }
 
 #[cfg(test)]

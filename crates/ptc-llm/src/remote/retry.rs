@@ -68,6 +68,7 @@ mod tests {
             (Class::Unavailable, true),
             (Class::Auth, false),
             (Class::NoSuchModel, false),
+            (Class::NoCredit, false),
             (Class::BadRequest, false),
             (Class::ContextLength, false),
             (Class::Malformed, false),

@@ -47,6 +47,10 @@ async fn what_passes_is_tried_again_with_growing_delays_or_when_the_provider_say
             (vec![broken(), slow()], vec![500, 7_000]),
             (vec![cut(), Act::Send(String::new())], vec![500, 1_000]),
             (vec![answer("529 Overloaded", "", "")], vec![500]),
+            (
+                vec![Act::Break(String::new()), Act::Break("HTTP/1.1 200 OK\r\nContent-Len".into())],
+                vec![500, 1_000],
+            ),
         ] {
             let count = acts.len();
             let server = Server::start(acts.into_iter().chain([fine_for(provider)])).await;
@@ -157,6 +161,90 @@ async fn a_stream_that_is_cut_is_no_reply() {
         assert!(error.message.contains("ended in the middle of the reply"), "{error}");
         assert_eq!(setup.pieces(), ["par"]);
         assert!(setup.delays().is_empty(), "what was said cannot be taken back");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_never_began_is_tried_again() {
+    for (provider, model) in PROVIDERS {
+        let server = Server::start([
+            answer("429 Too Many Requests", "Retry-After: 2\r\n", "{}"),
+            answer("500 Internal Server Error", "", "{}"),
+            fine_for(provider),
+        ])
+        .await;
+        let setup = Setup::new(&server, provider, model);
+        assert_eq!(setup.ask_streaming(request()).await.unwrap().content.as_deref(), Some("fine"));
+        assert_eq!(setup.delays(), [2_000, 1_000]);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_in_a_stream_is_told() {
+    for (provider, model) in PROVIDERS {
+        let server = Server::start([Act::Break(stream(&[delta_for(provider)]))]).await;
+        let error = Setup::new(&server, provider, model).ask_streaming(request()).await.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::ServerError);
+        assert!(error.message.contains("cut") || error.message.contains("middle"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn slow_streams_arrive_whole_however_they_are_cut_and_end_at_the_limit_of_the_whole() {
+    let total = |settings: &mut Settings| settings.total_timeout = Duration::from_millis(100);
+    for (provider, model) in PROVIDERS {
+        let events = match provider {
+            Provider::Anthropic => vec![
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"grün "}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"🌲"}}"#,
+                r#"{"type":"message_stop"}"#,
+            ],
+            _ => vec![
+                r#"{"choices":[{"delta":{"content":"grün "}}]}"#,
+                r#"{"choices":[{"delta":{"content":"🌲"},"finish_reason":"stop"}]}"#,
+                "[DONE]",
+            ],
+        };
+        let bytes = stream(&events).into_bytes();
+        let server = Server::start([Act::Drip(bytes.clone(), 1), Act::Drip(bytes, 7)]).await;
+        let setup = Setup::new(&server, provider, model);
+        for _ in 0..2 {
+            assert_eq!(setup.ask_streaming(request()).await.unwrap().content.as_deref(), Some("grün 🌲"));
+        }
+        assert_eq!(setup.pieces(), ["grün ", "🌲", "grün ", "🌲"]);
+
+        let server = Server::start([Act::Murmur(stream(&[delta_for(provider)]))]).await;
+        let error = Setup::with(&server, provider, model, total).ask_streaming(request()).await.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Timeout);
+        assert!(error.message.contains("the reply took longer than 100 ms"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_of_the_wrong_shape_are_errors_or_empty_and_never_more() {
+    for (provider, model) in PROVIDERS {
+        for body in [
+            r#"{"choices": [{"message": {"content": 7, "tool_calls": "none"}}], "content": [7, null, {"type": 3}]}"#,
+            r#"{"choices": [{"message": null}], "content": [{"type": "tool_use", "input": [1]}]}"#,
+            r#"{"choices": [{"message": {"tool_calls": [null, {"index": 18446744073709551615}]}}], "content": []}"#,
+            r#"{"choices": [{"message": {"content": "x"}}], "content": [], "usage": {"prompt_tokens": -1, "completion_tokens": 1e300, "input_tokens": 18446744073709551615, "cache_read_input_tokens": 18446744073709551615, "cost": -5}}"#,
+            "null",
+            "\"text\"",
+            "[]",
+        ] {
+            let server = Server::start([answer("200 OK", "", body), Act::Send(stream(&[body]))]).await;
+            let setup = Setup::new(&server, provider, model);
+            for outcome in [setup.ask(request()).await, setup.ask_streaming(request()).await] {
+                match outcome {
+                    Ok(reply) => {
+                        assert!(reply.tool_calls.is_empty(), "{body}: {reply:?}");
+                        let cost = reply.tokens.and_then(|tokens| tokens.cost_usd).unwrap_or(0.0);
+                        assert!(cost >= 0.0, "{body}: a reply never gives money back");
+                    }
+                    Err(error) => assert_eq!(error.message.lines().count(), 1, "{body}: {error}"),
+                }
+            }
+        }
     }
 }
 

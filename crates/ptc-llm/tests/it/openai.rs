@@ -140,6 +140,67 @@ async fn a_stream_comes_in_pieces_and_ends_whole() {
 }
 
 #[tokio::test]
+async fn calls_of_a_stream_keep_apart_without_numbers_and_with_ids_said_again() {
+    let events = [
+        r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"g","arguments":"{\"y\""}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"g","arguments":":2"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+    ];
+    let server = Server::start([Act::Send(stream(&events))]).await;
+    let reply = Setup::new(&server, Provider::Ollama, "m").ask_streaming(conversation()).await.unwrap();
+    let calls: Vec<_> = reply.tool_calls.iter().map(|call| (&*call.id, &*call.name, &call.args)).collect();
+    assert_eq!(calls, [("a", "f", &json!({"x": 1})), ("b", "g", &json!({"y": 2}))]);
+}
+
+#[tokio::test]
+async fn r10_11_arguments_that_are_no_json_reach_the_model_again_as_an_error() {
+    let call = |id: &str, arguments: Json| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
+    let calls = json!([call("a", json!("{\"x\": ")), call("b", json!({"x": 1})), call("c", json!(""))]);
+    let body = json!({"choices": [{"message": {"content": null, "tool_calls": calls}, "finish_reason": "tool_calls"}]});
+    let server = Server::start([fine(body)]).await;
+    let reply = Setup::new(&server, Provider::Ollama, "m").ask(conversation()).await.unwrap();
+    let calls: Vec<_> = reply.tool_calls.iter().map(|call| (&call.args, call.args_error.is_some())).collect();
+    assert_eq!(calls, [(&json!({}), true), (&json!({"x": 1}), false), (&json!({}), false)]);
+}
+
+#[tokio::test]
+async fn text_in_parts_and_refusals_are_text() {
+    let server = Server::start([
+        fine(json!({"choices": [{"message": {"content": [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]}}]})),
+        fine(json!({"choices": [{"message": {"content": null, "refusal": "I will not."}}]})),
+    ])
+    .await;
+    let setup = Setup::new(&server, Provider::OpenAi, "gpt-5");
+    for said in ["in parts", "I will not."] {
+        assert_eq!(setup.ask(conversation()).await.unwrap().content.as_deref(), Some(said));
+    }
+}
+
+#[tokio::test]
+async fn a_key_for_a_url_of_ones_own_may_be_given_and_is_asked_for_where_the_file_names_it() {
+    let server = Server::start((0..2).map(|_| fine(said("x")))).await;
+    let with_key = |settings: &mut ptc_llm::Settings| {
+        settings.environment =
+            std::sync::Arc::new(|name| (name == "OPENAI_COMPAT_API_KEY").then(|| KEY.into()));
+    };
+    Setup::with(&server, Provider::OpenAiCompat, "m", with_key).ask(conversation()).await.unwrap();
+    Setup::new(&server, Provider::OpenAiCompat, "m").ask(conversation()).await.unwrap();
+    let sent = |at: usize| server.asked()[at].head.contains(&format!("authorization: bearer {KEY}"));
+    assert_eq!((sent(0), sent(1)), (true, false));
+    let target = ptc_llm::Target {
+        url: Some(server.url.clone()),
+        key_env: Some("MINE".into()),
+        ..ptc_llm::Target::new(Provider::OpenAiCompat, "m")
+    };
+    let none =
+        ptc_llm::Settings { environment: std::sync::Arc::new(|_| None), ..ptc_llm::Settings::default() };
+    let error = ptc_llm::Remote::new(&target, none).unwrap_err();
+    assert_eq!(error, "`openai-compat:m` needs a key; put it into the variable MINE");
+}
+
+#[tokio::test]
 async fn a_server_that_cannot_stream_answers_whole() {
     let server = Server::start([fine(said("whole"))]).await;
     let setup = Setup::new(&server, Provider::Ollama, "llama3");

@@ -22,6 +22,12 @@ pub enum Act {
     Hang(String),
     /// Sends these bytes and then more of the same, for ever.
     Flood(String),
+    /// Sends these bytes so many at a time, with a short rest after each.
+    Drip(Vec<u8>, usize),
+    /// Sends these bytes, and then a comment of the stream now and then, for ever.
+    Murmur(String),
+    /// Sends these bytes and then breaks the connection without a word.
+    Break(String),
 }
 
 /// A whole answer.
@@ -109,14 +115,34 @@ async fn read(socket: &mut TcpStream) -> Option<Asked> {
 }
 
 async fn perform(mut socket: TcpStream, act: Act) {
-    let (Act::Send(text) | Act::Hang(text) | Act::Flood(text)) = &act;
-    if socket.write_all(text.as_bytes()).await.is_err() {
+    let rest = || tokio::time::sleep(Duration::from_millis(1));
+    let first = match &act {
+        Act::Send(text) | Act::Hang(text) | Act::Flood(text) | Act::Murmur(text) | Act::Break(text) => text,
+        Act::Drip(..) => "",
+    };
+    if socket.write_all(first.as_bytes()).await.is_err() {
         return;
     }
     match act {
         Act::Send(_) => drop(socket.shutdown().await),
         Act::Hang(_) => std::future::pending().await,
         Act::Flood(_) => while socket.write_all(&[b'x'; 65_536]).await.is_ok() {},
+        Act::Drip(bytes, size) => {
+            for piece in bytes.chunks(size) {
+                drop(socket.write_all(piece).await);
+                rest().await;
+            }
+        }
+        Act::Murmur(_) => {
+            while socket.write_all(b": still here\n\n").await.is_ok() {
+                rest().await;
+            }
+        }
+        Act::Break(_) => {
+            // What was sent is to arrive first.
+            rest().await;
+            drop(socket.set_zero_linger());
+        }
     }
 }
 
@@ -141,8 +167,9 @@ impl Setup {
     ) -> Setup {
         let delays: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let kept = delays.clone();
+        let variable = provider.key_variable();
         let mut settings = Settings {
-            environment: Arc::new(|name| name.ends_with("_KEY").then(|| KEY.to_owned())),
+            environment: Arc::new(move |name| (Some(name) == variable).then(|| KEY.to_owned())),
             sleeper: Arc::new(move |delay| {
                 kept.lock().unwrap_or_else(PoisonError::into_inner).push(delay);
                 Box::pin(std::future::ready(()))

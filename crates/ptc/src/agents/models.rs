@@ -54,8 +54,7 @@ impl Models {
 
 /// Whether there is a key for a provider.
 pub fn available(provider: Provider) -> bool {
-    let set = |variable| std::env::var_os(variable).is_some_and(|key| !key.is_empty());
-    provider.key_variable().is_none_or(set)
+    provider.is_reachable(|variable| std::env::var(variable).ok().filter(|key| !key.trim().is_empty()))
 }
 
 /// The file of the user's own names, if there is one.
