@@ -233,7 +233,6 @@ impl Driver {
 
     fn take(&mut self, id: u64, supply: Supply) {
         self.under_way.remove(&id);
-        self.run.at(now());
         self.run.supply(id, supply);
     }
 

@@ -37,7 +37,6 @@ mod span;
 mod spans;
 mod tracer;
 mod tree;
-mod watch;
 
 pub use bound::Bounds;
 pub use files::{Files, Keep};

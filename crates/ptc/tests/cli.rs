@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 #[path = "cli/agents.rs"]
 mod agents;
+#[path = "cli/examples.rs"]
+mod examples;
 
 /// What a run of the command gave.
 struct Ran {

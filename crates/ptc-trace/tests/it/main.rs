@@ -6,4 +6,3 @@ mod files;
 mod hostile;
 mod support;
 mod tracing;
-mod watch;
