@@ -46,6 +46,8 @@ pub enum Op {
     GlobalOrNil { dst: Reg, at: u32 },
     /// `dst = whether the definition exists`
     HasGlobal { dst: Reg, at: u32 },
+    /// `dst = definition of the attached prelude`
+    Export { dst: Reg, at: u32 },
     /// definition `= src`
     Define { src: Reg, at: u32 },
     /// `dst = input named by the constant`: a string, or a keyword where earlier results come first

@@ -45,6 +45,8 @@ pub enum ErrorKind {
     UnknownTool,
     /// Arguments a tool cannot take.
     InvalidToolArgs,
+    /// The prelude of the run could not be attached.
+    PreludeAttach,
     /// A tool failed.
     Tool,
     /// A `pmap` worker failed.
@@ -94,6 +96,7 @@ impl ErrorKind {
             Runtime => "runtime_error",
             UnknownTool => "unknown_tool",
             InvalidToolArgs => "invalid_tool_args",
+            PreludeAttach => "prelude_attach_failed",
             Tool => "tool_error",
             Pmap => "pmap_error",
             Pcalls => "pcalls_error",

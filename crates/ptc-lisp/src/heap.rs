@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind};
 use crate::globals::Globals;
 use crate::limits::Limits;
+use crate::machine::attached::Attached;
 use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
 use crate::value::laziness::{Found, look};
@@ -37,6 +38,8 @@ pub struct Heap {
     pub firewall: bool,
     /// Whether the host answers questions about what there is.
     pub discovery: bool,
+    /// The prelude.
+    pub(crate) attached: Option<Attached>,
     /// Text printed without a newline yet.
     pub partial_line: String,
     pub(crate) printed_bytes: usize,
@@ -75,6 +78,7 @@ impl Heap {
             prints: Vec::new(),
             firewall: false,
             discovery: false,
+            attached: None,
             partial_line: String::new(),
             printed_bytes: 0,
             captures: Vec::new(),

@@ -18,6 +18,7 @@ pub mod lexical;
 pub mod limits;
 pub mod machine;
 pub mod names;
+pub mod prelude;
 pub mod reader;
 pub mod regex;
 pub mod render;

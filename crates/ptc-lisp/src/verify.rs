@@ -181,9 +181,12 @@ impl Check<'_> {
 
     fn operand(&self, at: u32, op: Op) -> Checked {
         match op {
-            Op::Nil { dst } | Op::Bool { dst, .. } | Op::Int { dst, .. } | Op::SelfFn { dst } => {
-                self.reg(dst)
-            }
+            // Which definitions a prelude has, the machine looks up.
+            Op::Nil { dst }
+            | Op::Bool { dst, .. }
+            | Op::Int { dst, .. }
+            | Op::SelfFn { dst }
+            | Op::Export { dst, .. } => self.reg(dst),
             Op::Const { dst, at } | Op::Data { dst, at } => {
                 self.constant(at)?;
                 self.reg(dst)
@@ -351,6 +354,7 @@ impl Check<'_> {
             | Op::Global { .. }
             | Op::GlobalOrNil { .. }
             | Op::HasGlobal { .. }
+            | Op::Export { .. }
             | Op::Define { .. }
             | Op::Data { .. }
             | Op::History { .. }

@@ -43,6 +43,9 @@ impl Analyzer<'_> {
             }
         }
         let function = self.form(head, false)?;
+        if let Some(constant) = self.constant_call(&function, items.len() - 1, span)? {
+            return Ok(constant);
+        }
         let args = self.forms(&items[1..])?;
         self.check_arity(&function, args.len(), head, span)?;
         Ok(Node::new(NodeKind::Call(Box::new(function), args), span))
@@ -64,20 +67,12 @@ impl Analyzer<'_> {
             }
             NodeKind::Global(name) => {
                 let Some(arities) = self.known_arities(name) else { return Ok(()) };
-                let fits =
-                    |&(params, variadic): &(usize, bool)| count == params || (variadic && count >= params);
-                if arities.iter().any(fits) {
-                    return Ok(());
-                }
-                let words: Vec<String> = arities
-                    .iter()
-                    .map(
-                        |&(params, variadic)| {
-                            if variadic { format!("at least {params}") } else { params.to_string() }
-                        },
-                    )
-                    .collect();
-                Err(Error::wrong_arity(head.as_symbol().unwrap_or(name), &words.join(" or "), count).at(span))
+                check_counts(head.as_symbol().unwrap_or(name), arities, count).map_err(|error| error.at(span))
+            }
+            NodeKind::Export(number) => {
+                let Some((name, arities, params)) = self.export_arities(*number) else { return Ok(()) };
+                check_counts(&name, &arities, count)
+                    .map_err(|error| error.hint(usage(&name, &params)).at(span))
             }
             _ => Ok(()),
         }
@@ -361,6 +356,20 @@ impl Analyzer<'_> {
         let known = |full: &String| registry().iter().any(|(_, entry)| entry.ns == full);
         !has_values && !self.namespaces.expand(ns).iter().any(known)
     }
+}
+
+/// Refuses a number of arguments that none of the arities takes.
+fn check_counts(name: &str, arities: &[(usize, bool)], count: usize) -> Result<()> {
+    let fits = |&(params, variadic): &(usize, bool)| count == params || (variadic && count >= params);
+    if arities.iter().any(fits) {
+        return Ok(());
+    }
+    let word = |&(params, variadic): &(usize, bool)| match variadic {
+        true => format!("at least {params}"),
+        false => params.to_string(),
+    };
+    let words: Vec<String> = arities.iter().map(word).collect();
+    Err(Error::wrong_arity(name, &words.join(" or "), count))
 }
 
 /// How to call a function. Of many arities the fewest and the most arguments are enough.

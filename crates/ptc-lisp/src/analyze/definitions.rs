@@ -138,6 +138,7 @@ impl Analyzer<'_> {
         let Some(name) = form.as_symbol() else {
             return Err(malformed(&format!("a name after {head}"), form.span));
         };
+        self.check_unprotected(name, form.span)?;
         if name.contains('/') && name.len() > 1 {
             return Err(Error::new(
                 ErrorKind::InvalidForm,

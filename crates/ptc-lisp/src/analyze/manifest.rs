@@ -79,6 +79,15 @@ impl Manifest {
         self.uses.push(ToolUse { tool: tool.to_owned(), args: None, complete: false, at_most: None });
     }
 
+    /// Notes what a function of a prelude may call. How often the program calls it is not known.
+    pub(super) fn add_through(&mut self, tool_use: ToolUse) {
+        let tool_use = ToolUse { at_most: None, ..tool_use };
+        if !self.uses.contains(&tool_use) {
+            self.sources.push(BTreeMap::new());
+            self.uses.push(tool_use);
+        }
+    }
+
     pub(super) fn settle(&mut self) {
         self.repeats = 0;
     }

@@ -7,6 +7,7 @@ mod calls;
 mod conditionals;
 mod constants;
 mod definitions;
+mod exports;
 mod functions;
 mod loops;
 mod manifest;
@@ -24,8 +25,9 @@ mod vars;
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
+pub use exports::Exports;
 pub use manifest::{Manifest, Source, ToolUse};
-pub(crate) use namespaces::namespace_name;
+pub(crate) use namespaces::{is_language_namespace, namespace_name};
 use node::{Node, NodeKind};
 pub use outside::all as left_out;
 use scope::Scopes;
@@ -41,6 +43,10 @@ pub trait World {
     fn globals(&self) -> Vec<String>;
     /// The tools that were granted, or `None` if that is not known.
     fn tools(&self) -> Option<&[String]>;
+    /// Whether only the prelude may call a tool that was granted.
+    fn is_private(&self, _tool: &str) -> bool {
+        false
+    }
     /// How much work the analysis may be: names that have to be looked at.
     fn fuel(&self) -> u64 {
         u64::MAX
@@ -48,6 +54,10 @@ pub trait World {
     /// Whether the source is the core library itself, which may use its primitives.
     fn is_core(&self) -> bool {
         false
+    }
+    /// The prelude whose names can be used.
+    fn exports(&self) -> Option<Exports<'_>> {
+        None
     }
 }
 
@@ -60,6 +70,8 @@ pub struct Analysis {
     pub manifest: Manifest,
     /// The work it was.
     pub steps: u64,
+    /// The definitions of the prelude that it mentions, by number.
+    pub used: Vec<u32>,
 }
 
 /// Forms nest at most this deep after rewriting; more is refused.
@@ -83,6 +95,20 @@ pub(crate) fn analyze_core(form: &Form, ns: &str, world: &dyn World) -> Result<N
     Ok(analyzer.finish(node)?.body)
 }
 
+/// Analyses an expression of a prelude, in its namespace; `clauses` are those of its `(ns …)`.
+pub(crate) fn analyze_prelude(
+    form: &Form,
+    ns: &str,
+    clauses: &[Form],
+    world: &dyn World,
+) -> Result<Analysis> {
+    let mut analyzer = Analyzer::new(world);
+    ns.clone_into(&mut analyzer.namespaces.current);
+    analyzer.clauses(clauses)?;
+    let node = analyzer.form(form, false)?;
+    analyzer.finish(node)
+}
+
 /// Parameter counts of a function, each with whether more may follow.
 type Arities = Vec<(usize, bool)>;
 
@@ -100,6 +126,8 @@ pub(crate) struct Analyzer<'a> {
     /// Whether there are more than are kept.
     more_undefined: bool,
     manifest: Manifest,
+    /// Definitions of the prelude that are mentioned.
+    used: Vec<u32>,
     namespaces: namespaces::Namespaces,
     depth: usize,
     /// How many `try` bodies are around: there a wrong arity is left to run time, so it can be caught.
@@ -126,6 +154,7 @@ impl<'a> Analyzer<'a> {
             undefined: Vec::new(),
             more_undefined: false,
             manifest: Manifest::default(),
+            used: Vec::new(),
             namespaces: namespaces::Namespaces::default(),
             depth: 0,
             trying: 0,
@@ -136,7 +165,8 @@ impl<'a> Analyzer<'a> {
     fn finish(mut self, body: Node) -> Result<Analysis> {
         if self.undefined.is_empty() {
             self.manifest.settle();
-            return Ok(Analysis { body, manifest: self.manifest, steps: self.scopes.steps() });
+            let (steps, used) = (self.scopes.steps(), self.used);
+            return Ok(Analysis { body, manifest: self.manifest, steps, used });
         }
         Err(self.undefined_error())
     }

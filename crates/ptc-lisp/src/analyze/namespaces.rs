@@ -72,6 +72,11 @@ impl Namespaces {
         expand_known(ns)
     }
 
+    /// The namespace that `ns` is an alias of, or itself.
+    pub fn full<'n>(&'n self, ns: &'n str) -> &'n str {
+        self.aliases.iter().rev().find(|(alias, _)| alias == ns).map_or(ns, |(_, full)| full)
+    }
+
     /// Whether the program made `ns` an alias itself.
     pub fn is_alias(&self, ns: &str) -> bool {
         self.aliases.iter().any(|(alias, _)| alias == ns)
@@ -114,8 +119,15 @@ impl Analyzer<'_> {
         let Some(name) = items.get(1).and_then(Form::as_symbol) else {
             return Err(super::malformed("(ns name (:require …))", span));
         };
+        self.check_namespace_free(name, span)?;
         self.namespaces.current = name.to_owned();
-        for clause in &items[2..] {
+        self.clauses(&items[2..])?;
+        Ok(Node::nil(span))
+    }
+
+    /// `(:require …)` and its like in `ns`.
+    pub(super) fn clauses(&mut self, clauses: &[Form]) -> Result<()> {
+        for clause in clauses {
             let Some([head, specs @ ..]) = clause.as_list() else { continue };
             match head.as_keyword() {
                 Some("require" | "require-macros" | "use") => self.require_all(specs)?,
@@ -123,7 +135,7 @@ impl Analyzer<'_> {
                 _ => return Err(super::malformed("(:require …) or (:import …) in ns", clause.span)),
             }
         }
-        Ok(Node::nil(span))
+        Ok(())
     }
 
     /// `(require '[name :as alias])`, `(use 'name)`
@@ -154,7 +166,8 @@ impl Analyzer<'_> {
     }
 
     fn require_one(&mut self, name: &str, options: &[Form], span: Span) -> Result<()> {
-        let known = KNOWN.iter().any(|(full, _)| *full == name);
+        let exported = |exports: super::Exports<'_>| exports.prelude.namespace_number(name).is_some();
+        let known = KNOWN.iter().any(|(full, _)| *full == name) || self.world.exports().is_some_and(exported);
         if !known {
             let names: Vec<&str> = KNOWN.iter().map(|(full, _)| *full).take(8).collect();
             return Err(Error::new(ErrorKind::InvalidForm, format!("namespace {name} is not available"))
@@ -165,6 +178,7 @@ impl Analyzer<'_> {
             match (pair[0].as_keyword(), pair.get(1)) {
                 (Some("as" | "as-alias"), Some(alias)) => {
                     if let Some(alias) = alias.as_symbol() {
+                        self.check_namespace_free(alias, span)?;
                         self.namespaces.aliases.push((alias.to_owned(), name.to_owned()));
                     }
                 }
@@ -203,6 +217,16 @@ impl Analyzer<'_> {
             _ => Err(super::malformed("(memory/put :key value) or (memory/get :key)", span)),
         }
     }
+}
+
+/// Whether a namespace belongs to the language: nothing else can have its name.
+pub fn is_language_namespace(name: &str) -> bool {
+    let listed = |(full, short): &(&str, &[&str])| *full == name || short.contains(&name);
+    KNOWN.iter().any(listed)
+        || WIDE.iter().any(|(short, _)| *short == name)
+        || ["user", "memory", "ctx"].contains(&name)
+        || crate::builtins::registry().iter().any(|(_, entry)| entry.ns == name)
+        || super::types::known_class(name).is_some()
 }
 
 /// The full name of a namespace that may be given by its short name.

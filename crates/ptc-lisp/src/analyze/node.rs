@@ -37,6 +37,8 @@ pub enum NodeKind {
     HasGlobal(String),
     /// A function of the core library.
     Builtin(BuiltinId),
+    /// A definition of the prelude, by number.
+    Export(u32),
     /// An input.
     Data(String),
     /// An input, or what an earlier result put in its place (the draft's `ctx/`).

@@ -26,14 +26,19 @@ impl Analyzer<'_> {
     }
 
     fn unqualified(&mut self, name: &str, span: Span) -> Result {
+        if let Some(node) = self.sibling(name, span) {
+            return node;
+        }
         if self.is_global(name) {
             return Ok(Node::new(NodeKind::Global(name.to_owned()), span));
         }
         if let Some(nth) = ["*1", "*2", "*3"].iter().position(|known| *known == name) {
             return Ok(Node::new(NodeKind::History(nth as u16 + 1), span));
         }
-        if let Some(node) = self.namespaces.referred(name).and_then(|full| self.declared(&full, span)) {
-            return Ok(node);
+        if let Some(full) = self.namespaces.referred(name)
+            && let Some(node) = self.declared(&full, span)
+        {
+            return node;
         }
         if let Some(id) = self.core_name(name) {
             return Ok(Node::new(NodeKind::Builtin(id), span));
@@ -66,8 +71,14 @@ impl Analyzer<'_> {
         self.defined.iter().any(|known| known == name) || self.world.has_global(name)
     }
 
-    fn declared(&self, full: &str, span: Span) -> Option<Node> {
-        registry().qualified(full).map(|id| Node::new(NodeKind::Builtin(id), span))
+    /// What a name that was referred to stands for.
+    fn declared(&mut self, full: &str, span: Span) -> Option<Result> {
+        if let (Some(ns), local) = split_name(full)
+            && let Some(node) = self.prelude_member(ns, local, span)
+        {
+            return Some(node);
+        }
+        registry().qualified(full).map(|id| Ok(Node::new(NodeKind::Builtin(id), span)))
     }
 
     fn qualified(&mut self, ns: &str, local: &str, name: &str, span: Span) -> Result {
@@ -87,6 +98,9 @@ impl Analyzer<'_> {
                 return self.unknown_namespace(ns, span);
             }
             _ => {}
+        }
+        if let Some(node) = self.prelude_member(ns, local, span) {
+            return node;
         }
         if let Some(id) = self
             .namespaces
@@ -147,7 +161,7 @@ impl Analyzer<'_> {
         Err(Error::new(ErrorKind::InvalidForm, format!("unknown namespace {ns}/"))
             .hint(
                 "namespaces: data/ (inputs), tool/ (tools), str/ set/ walk/ json/ edn/ math/, Java classes \
-                 such as Math/ LocalDate/ Integer/",
+                 such as Math/ LocalDate/ Integer/; one of a prelude is there only if the prelude is attached",
             )
             .at(span))
     }
@@ -167,17 +181,32 @@ impl Analyzer<'_> {
         name == "servers" && !self.world.tools().is_some_and(|tools| tools.iter().any(|tool| tool == name))
     }
 
-    /// The tool that `name` stands for, as it was granted: exact, else with hyphens for underscores.
+    /// The tool that `name` stands for in the program's own text.
     pub(super) fn granted(&self, name: &str, span: Span) -> Result<String> {
+        let tool = self.granted_to_prelude(name, span)?;
+        match self.world.is_private(&tool) {
+            false => Ok(tool),
+            true => {
+                let message =
+                    format!("Private tool may only be called by authorized prelude exports: {tool}");
+                Err(Error::new(ErrorKind::UnknownTool, message)
+                    .hint("call an export of the prelude")
+                    .at(span))
+            }
+        }
+    }
+
+    /// The tool that `name` stands for, as it was granted: exact, else with hyphens for underscores.
+    pub(super) fn granted_to_prelude(&self, name: &str, span: Span) -> Result<String> {
         let Some(tools) = self.world.tools() else { return Ok(name.to_owned()) };
-        let hyphened = |tool: &str| tool.replace('_', "-");
-        let alike = || tools.iter().find(|tool| hyphened(tool) == hyphened(name));
-        if let Some(tool) = tools.iter().find(|tool| *tool == name).or_else(alike) {
+        if let Some(tool) = crate::prelude::granted_as(tools, name) {
             return Ok(tool.clone());
         }
+        let tools: Vec<&str> =
+            tools.iter().map(String::as_str).filter(|tool| !self.world.is_private(tool)).collect();
         let error = Error::new(ErrorKind::UnknownTool, format!("unknown tool: {name}")).at(span);
-        let close = suggest::closest(name, tools.iter().map(String::as_str));
-        Err(match (close, tools) {
+        let close = suggest::closest(name, tools.iter().copied());
+        Err(match (close, tools.as_slice()) {
             (Some(best), _) => error.hint(format!("did you mean tool/{best}?")),
             (None, []) => error.hint("no tools are available to this program"),
             (None, _) => error.hint(format!("available tools: {}", tools.join(", "))),

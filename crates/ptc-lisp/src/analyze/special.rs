@@ -141,7 +141,8 @@ impl Analyzer<'_> {
                 None => self.call(form, items),
             };
         }
-        let shadowed = !FIXED.contains(&name) && (self.scopes.is_local(name) || self.is_global(name));
+        let shadowed = !FIXED.contains(&name)
+            && (self.scopes.is_local(name) || self.is_global(name) || self.is_sibling(name));
         if shadowed {
             return self.call(form, items);
         }

@@ -42,6 +42,7 @@ impl Analyzer<'_> {
         let at = At(span);
         let mut found = VarPairs::default();
         for (name, value) in super::bindings::binding_pairs(items, head, span)? {
+            self.check_unprotected(name.as_symbol().unwrap_or_default(), name.span)?;
             if self.settable(name).is_none() {
                 let message = format!("{head} sets definitions of the program");
                 return Err(Error::new(ErrorKind::InvalidForm, message)

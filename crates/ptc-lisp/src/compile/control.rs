@@ -69,6 +69,7 @@ impl Builder<'_> {
         match &function.kind {
             NodeKind::Builtin(id) => self.compiler.library && matches!(registry().get(*id).run, Run::Core(_)),
             NodeKind::Const(_) => false,
+            NodeKind::Export(_) => self.compiler.prelude && !self.top_level,
             _ => !self.top_level,
         }
     }

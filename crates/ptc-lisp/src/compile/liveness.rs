@@ -131,6 +131,7 @@ fn mark(node: &mut Node, live: &mut Live) {
         | NodeKind::GlobalOrNil(_)
         | NodeKind::HasGlobal(_)
         | NodeKind::Builtin(_)
+        | NodeKind::Export(_)
         | NodeKind::Data(_)
         | NodeKind::Context(_)
         | NodeKind::History(_) => {}

@@ -33,6 +33,8 @@ pub(crate) struct Compiler {
     pool: Pool,
     /// Whether it compiles the core library itself.
     library: bool,
+    /// Whether it compiles a prelude.
+    prelude: bool,
 }
 
 impl Compiler {
@@ -40,6 +42,12 @@ impl Compiler {
     /// function stays on the stack when it calls one, so that errors know the place.
     pub fn for_library() -> Self {
         Compiler { library: true, ..Compiler::default() }
+    }
+
+    /// A compiler for preludes: their functions hand over to each other, and the first one of a unit is no
+    /// program.
+    pub fn for_prelude() -> Self {
+        Compiler { prelude: true, ..Compiler::default() }
     }
 
     /// The finished unit.
@@ -70,7 +78,7 @@ impl Compiler {
         for mut arity in node.arities {
             liveness::mark_last_uses(&mut arity.body);
             let params = arity.params + u16::from(arity.variadic);
-            let top_level = at == 0 && !self.library;
+            let top_level = at == 0 && !self.library && !self.prelude;
             let mut builder = Builder::new(self, params);
             builder.top_level = top_level;
             builder.tail(&arity.body)?;
@@ -199,6 +207,10 @@ impl<'c> Builder<'c> {
             NodeKind::GlobalOrNil(name) => self.global(name, |at| Op::GlobalOrNil { dst, at }),
             NodeKind::HasGlobal(name) => self.global(name, |at| Op::HasGlobal { dst, at }),
             NodeKind::Builtin(id) => self.builtin_value(*id, dst),
+            NodeKind::Export(at) => {
+                self.emit(Op::Export { dst, at: *at });
+                Ok(())
+            }
             NodeKind::Data(name) => {
                 let at = self.compiler.pool.constant(&Const::Str(name.clone()));
                 self.emit(Op::Data { dst, at });

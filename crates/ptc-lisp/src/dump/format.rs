@@ -114,7 +114,7 @@ numbered!(kind_number, error_kind, ErrorKind {
     7 IllegalArgument, 8 Arithmetic, 9 Arity, 10 NotCallable, 11 IndexOutOfBounds, 12 Format,
     13 Destructure, 14 Exception, 15 Runtime, 16 UnknownTool, 17 InvalidToolArgs, 18 Tool, 19 Pmap,
     20 Pcalls, 21 FuelExceeded, 22 MemoryExceeded, 23 Timeout, 24 Cancelled, 25 ToolCallLimit,
-    26 ProgramTooLarge, 27 NestingTooDeep, 28 OutputExceeded, 29 Internal,
+    26 ProgramTooLarge, 27 NestingTooDeep, 28 OutputExceeded, 29 Internal, 30 PreludeAttach,
 });
 
 /// Where a lazy sequence stands.

@@ -1,7 +1,7 @@
 //! Dump and load: a paused machine as bytes, and back, in another process or by a later build.
 //!
 //! ```text
-//! "PTCM" version   texts   units   state   graph   checksum
+//! "PTCM" version   (prelude)   texts   units   state   graph   checksum
 //! ```
 //!
 //! *Texts* are the names everything else refers to, each once. *Units* hold the code of the session's
@@ -31,11 +31,13 @@ mod write;
 mod write_values;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 pub use bytes::checksum;
 
 use crate::limits::Limits;
 use crate::machine::Machine;
+use crate::prelude::Prelude;
 
 /// Why a machine could not be written or loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +61,9 @@ pub enum DumpError {
     /// A function of the library that this build does not have.
     #[error("the dump needs {0}, which this build does not have: load it with the build that wrote it")]
     Missing(String),
+    /// The prelude of the machine is not among those that the host has.
+    #[error("the dump needs the prelude with artifact hash {0}: load it together with that prelude")]
+    Prelude(String),
     /// Anything else that cannot be.
     #[error("the dump is damaged: {0}")]
     Damaged(Cow<'static, str>),
@@ -86,6 +91,15 @@ impl Machine {
     /// smaller of the host's and the dump's holds. Ask [`Machine::outstanding`] for calls that were
     /// handed out before and are not answered yet.
     pub fn load_dump(bytes: &[u8], limits: &Limits) -> Result<Machine, DumpError> {
-        read::read(bytes, limits)
+        read::read(bytes, limits, &[])
+    }
+
+    /// The same for a machine that may have a prelude: the one it had must be among `preludes`.
+    pub fn load_dump_with(
+        bytes: &[u8],
+        limits: &Limits,
+        preludes: &[Arc<Prelude>],
+    ) -> Result<Machine, DumpError> {
+        read::read(bytes, limits, preludes)
     }
 }

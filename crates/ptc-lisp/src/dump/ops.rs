@@ -127,4 +127,5 @@ ops! {
     51 IfMoreEqInt { a, value }
     52 IfEqualInt { a, value }
     53 CallGlobal { dst, f, n, at }
+    54 Export { dst, at }
 }

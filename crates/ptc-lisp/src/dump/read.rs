@@ -14,6 +14,7 @@ use crate::code::{Linked, Op, Unit};
 use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::names::Name;
+use crate::prelude::Prelude;
 use crate::value::{CellObj, LazyObj, Text, Value, ledger};
 use crate::verify::{Layout, verify};
 
@@ -52,15 +53,17 @@ pub(super) struct Reader<'b> {
 pub(super) enum Code {
     /// A function of the library, the same in this build.
     Library(u32),
-    /// A program, or a function of the library as it was in the build that wrote the dump.
+    /// A function of the prelude, the same in this build.
+    Prelude(u32),
+    /// A program, or a function of the library or the prelude as it was in the build that wrote the dump.
     Own(Arc<Unit>),
 }
 
 /// Reads a machine. A few bytes may stand for keys that take for ever to hash, a long range for instance,
 /// so loading may look at keys only as much as the program may.
-pub(super) fn read(bytes: &[u8], limits: &Limits) -> Read<Machine> {
+pub(super) fn read(bytes: &[u8], limits: &Limits, preludes: &[Arc<Prelude>]) -> Read<Machine> {
     ledger::open(limits.fuel);
-    let machine = read_machine(bytes, limits);
+    let machine = read_machine(bytes, limits, preludes);
     let exhausted = ledger::left() == 0;
     ledger::close();
     if exhausted {
@@ -69,7 +72,7 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Read<Machine> {
     machine
 }
 
-fn read_machine(bytes: &[u8], limits: &Limits) -> Read<Machine> {
+fn read_machine(bytes: &[u8], limits: &Limits, preludes: &[Arc<Prelude>]) -> Read<Machine> {
     let (version, input) = body(bytes)?;
     let mut reader = Reader {
         version,
@@ -87,6 +90,9 @@ fn read_machine(bytes: &[u8], limits: &Limits) -> Read<Machine> {
         room: bytes.len(),
         meters: [0; 4],
     };
+    if version >= VERSION {
+        reader.attach(preludes)?;
+    }
     reader.texts = reader.input.list(In::text)?;
     reader.names = vec![None; reader.texts.len()];
     let seeding = reader.input.small()?;
@@ -181,6 +187,27 @@ impl<'b> Reader<'b> {
         self.unit_numbers.get(&id).copied()
     }
 
+    /// Attaches the prelude that the machine had: the same one must be there.
+    fn attach(&mut self, preludes: &[Arc<Prelude>]) -> Read {
+        let hash = self.input.text()?;
+        if hash.is_empty() {
+            return Ok(());
+        }
+        let same = preludes.iter().find(|prelude| prelude.artifact_hash() == hash);
+        let prelude = same.ok_or_else(|| DumpError::Prelude(hash.to_owned()))?;
+        self.machine.attach(prelude).map_err(unlinked)
+    }
+
+    /// The number of a function of the prelude, if its code is still the same.
+    fn number_in_prelude(&self, name: &str, unit: &Unit) -> Option<u32> {
+        let prelude = self.machine.prelude()?;
+        let number = prelude.find(name)?;
+        match prelude.definition(number).code.get()? {
+            crate::prelude::Code::Function(own) if same_code(own, unit) => Some(number),
+            _ => None,
+        }
+    }
+
     /// Reads and verifies the code of one unit.
     fn unit_code(&mut self) -> Read<Code> {
         let library = if self.input.bool()? { Some(self.text()?) } else { None };
@@ -195,6 +222,9 @@ impl<'b> Reader<'b> {
             unit.funcs[region.func as usize].needs_self |= code.iter().any(Op::looks_at_self);
         }
         self.layouts.push(layout);
+        if let Some(number) = library.and_then(|name| self.number_in_prelude(name, &unit)) {
+            return Ok(Code::Prelude(number));
+        }
         if let Some(place) = library.and_then(|name| place_in_library(name, &unit)) {
             return Ok(Code::Library(place));
         }
@@ -210,6 +240,7 @@ impl<'b> Reader<'b> {
         for (number, code) in code.into_iter().enumerate() {
             let unit = match code {
                 Code::Library(place) => self.machine.library.function(place).clone(),
+                Code::Prelude(number) => self.machine.prelude_unit(number).map_err(unlinked)?,
                 Code::Own(unit) => self.machine.link(unit).map_err(unlinked)?,
             };
             if number < seeding {
@@ -236,8 +267,11 @@ fn place_in_library(name: &str, unit: &Unit) -> Option<u32> {
     let registry = registry();
     let Run::Core(place) = registry.get(registry.qualified(name)?).run else { return None };
     let own = crate::core::unit(place);
-    let same = own.ops == unit.ops && own.consts == unit.consts && own.funcs == unit.funcs;
-    same.then_some(place)
+    same_code(&own, unit).then_some(place)
+}
+
+fn same_code(own: &Unit, unit: &Unit) -> bool {
+    own.ops == unit.ops && own.consts == unit.consts && own.funcs == unit.funcs
 }
 
 /// Every body of a constant that something else may share, in a fixed order, with its address.

@@ -124,7 +124,7 @@ impl<'m> Writer<'m> {
     /// The first version that has a place for all of the machine.
     pub(super) fn version(&self) -> u64 {
         let (machine, lasting) = (self.machine, &self.machine.lasting);
-        if machine.heap.discovery || machine.discoveries > 0 {
+        if machine.heap.discovery || machine.discoveries > 0 || machine.prelude().is_some() {
             return format::VERSION;
         }
         let lasts = self.lasting_bits() != 0 || lasting.history_bytes.is_some() || !lasting.overlay.is_nil();

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use super::DumpError;
 use super::bytes::{Out, checksum};
-use super::format::MAGIC;
+use super::format::{MAGIC, VERSION};
 use super::read::each_body;
 use crate::code::{Linked, Unit};
 use crate::machine::{Machine, library};
@@ -73,6 +73,9 @@ pub(super) fn write(machine: &Machine) -> Result<Vec<u8>, DumpError> {
     let mut out = Out { bytes: Vec::with_capacity(state.bytes.len() + units.bytes.len() + 512) };
     out.raw(MAGIC);
     out.int(writer.version());
+    if writer.version() >= VERSION {
+        out.text(machine.prelude().map_or("", |prelude| prelude.artifact_hash()));
+    }
     out.size(writer.texts.len());
     writer.texts.iter().for_each(|text| out.text(text));
     out.raw(&units.bytes);
@@ -147,10 +150,14 @@ impl<'m> Writer<'m> {
         // Code refers to no other unit, so the list does not grow any more.
         for at in 0..self.units.len() {
             let unit: &'m Unit = &self.units[at].unit;
-            match library::place(self.units[at].id) {
-                Some(place) => {
+            let id = self.units[at].id;
+            let prelude = || Some(&self.machine.prelude()?.get(library::prelude_number(id)?)?.full);
+            let name =
+                library::place(id).map(crate::core::function_name).or_else(|| prelude().map(String::as_str));
+            match name {
+                Some(name) => {
                     self.out.bool(true);
-                    self.text(crate::core::function_name(place));
+                    self.text(name);
                     self.code(unit);
                 }
                 None => {

@@ -12,6 +12,20 @@ use crate::core;
 /// Numbers of units from here on are functions of the core library, by place.
 const FIRST: u32 = 1 << 31;
 
+/// Numbers of units from here on are functions of the prelude, by number.
+pub(crate) const PRELUDE: u32 = 1 << 30;
+
+/// Whether a unit is not the program's: its text is not what people look at.
+#[inline]
+pub(crate) fn is_foreign(unit: u32) -> bool {
+    unit >= PRELUDE
+}
+
+/// The number of the definition of the prelude that a unit is, if it is one.
+pub(crate) fn prelude_number(unit: u32) -> Option<u32> {
+    unit.checked_sub(PRELUDE).filter(|_| !is_core(unit))
+}
+
 /// Whether a unit is a function of the core library.
 #[inline]
 pub(crate) fn is_core(unit: u32) -> bool {
@@ -74,6 +88,10 @@ impl Machine {
     pub(crate) fn unit(&self, number: u32) -> &Rc<Linked> {
         if is_core(number) {
             return self.library.function(number - FIRST);
+        }
+        if let Some(at) = prelude_number(number) {
+            let attached = self.heap.attached.as_ref().and_then(|attached| attached.unit(at));
+            return attached.expect("running code is linked");
         }
         self.units[number as usize].as_ref().expect("running code is linked")
     }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod asked;
+pub(crate) mod attached;
 mod call;
 mod census;
 pub(crate) mod fiber;
@@ -26,7 +27,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::analyze::{Manifest, World, analyze};
+use crate::analyze::{Exports, Manifest, World, analyze};
 use crate::code::{Const, Linked, Op, Unit};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
@@ -126,6 +127,8 @@ pub struct Machine {
     pub(crate) library: Rc<library::Library>,
     pub(crate) units: Vec<Option<Rc<Linked>>>,
     pub(crate) tools: Vec<String>,
+    /// Tools that only exports of the prelude may call.
+    pub(crate) private: Vec<String>,
     /// The tool that the running program called last, if nothing has changed what it may call since.
     pub(crate) allowed: Option<Name>,
     pub(crate) data: Value,
@@ -170,6 +173,7 @@ impl Machine {
             library: library::Library::shared(),
             units: Vec::new(),
             tools: Vec::new(),
+            private: Vec::new(),
             allowed: None,
             data: Value::Nil,
             history: Vec::new(),
@@ -205,6 +209,12 @@ impl Machine {
     pub fn set_tools(&mut self, tools: impl IntoIterator<Item = String>) {
         self.tools = tools.into_iter().collect();
         self.allowed = None;
+        self.forget_admission();
+    }
+
+    /// Keeps granted tools for exports of the prelude: programs cannot name them. Dumps do not keep this.
+    pub fn set_private_tools(&mut self, tools: impl IntoIterator<Item = String>) {
+        self.private = tools.into_iter().collect();
     }
 
     /// Says whether the host answers questions about what there is besides the library: calls named
@@ -282,11 +292,14 @@ impl Machine {
             ..ReadLimits::default()
         };
         self.source = Arc::default();
+        self.admit_prelude()?;
         if self.heap.work(source.len() / 8).is_err() {
             return Err(Error::new(ErrorKind::FuelExceeded, "reading the program used up its fuel"));
         }
-        let knows_nothing = self.heap.globals.is_empty() && self.carried.is_empty();
-        let known = knows_nothing.then(|| prepared::find(source, &self.tools, &limits)).flatten();
+        let knows_nothing =
+            self.heap.globals.is_empty() && self.carried.is_empty() && self.private.is_empty();
+        let known =
+            knows_nothing.then(|| prepared::find(source, &self.tools, &limits, self.prelude())).flatten();
         if let Some(known) = known
             && known.steps <= self.heap.fuel_left().saturating_mul(8)
         {
@@ -310,8 +323,8 @@ impl Machine {
                 .filter(|tool| self.tools.contains(tool))
                 .for_each(|tool| manifest.add_mention(tool));
         }
-        let (tools, manifest) = (self.tools.clone(), Arc::new(manifest));
-        let prepared = Rc::new(Prepared { unit, manifest, steps, tools, limits });
+        let (tools, manifest, prelude) = (self.tools.clone(), Arc::new(manifest), self.prelude().cloned());
+        let prepared = Rc::new(Prepared { unit, manifest, steps, tools, limits, prelude });
         if knows_nothing {
             prepared::remember(&prepared);
         }
@@ -467,8 +480,16 @@ impl World for Known<'_> {
         Some(&self.machine.tools)
     }
 
+    fn is_private(&self, tool: &str) -> bool {
+        self.machine.private.iter().any(|private| private == tool)
+    }
+
     fn fuel(&self) -> u64 {
         self.machine.heap.fuel_left().saturating_mul(8)
+    }
+
+    fn exports(&self) -> Option<Exports<'_>> {
+        self.machine.prelude().map(|prelude| Exports { prelude, home: None })
     }
 }
 

@@ -98,6 +98,10 @@ impl Machine {
                 let known = !matches!(self.heap.globals.get(unit.globals[at as usize]), Value::Unbound);
                 self.put(base, dst, Value::Bool(known))
             }
+            Op::Export { dst, at } => {
+                let value = self.exported(at)?;
+                self.put(base, dst, value)
+            }
             Op::Define { src, at } => {
                 let value = std::mem::take(self.at_mut(base, src));
                 let origin = Origin::new(unit.unit.source.clone(), unit.unit.spans[pc - 1]);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::analyze::Manifest;
 use crate::code::Unit;
+use crate::prelude::Prelude;
 use crate::reader::ReadLimits;
 
 /// A program that was read, checked and compiled.
@@ -25,6 +26,8 @@ pub(crate) struct Prepared {
     /// What was granted and allowed when it was checked. There were no definitions.
     pub(super) tools: Vec<String>,
     pub(super) limits: ReadLimits,
+    /// The prelude whose exports it may use.
+    pub(super) prelude: Option<Arc<Prelude>>,
 }
 
 /// So many programs are remembered; finding one among them is quicker than reading a short one.
@@ -35,13 +38,19 @@ thread_local! {
 }
 
 /// The same program as some machine of this thread has it.
-pub(super) fn find(source: &str, tools: &[String], limits: &ReadLimits) -> Option<Rc<Prepared>> {
+pub(super) fn find(
+    source: &str,
+    tools: &[String],
+    limits: &ReadLimits,
+    prelude: Option<&Arc<Prelude>>,
+) -> Option<Rc<Prepared>> {
     LATEST.with_borrow(|latest| {
         latest.iter().filter_map(Weak::upgrade).find(|known| {
             known.unit.source.len() == source.len()
                 && *known.unit.source == *source
                 && known.tools == tools
                 && known.limits == *limits
+                && known.prelude.as_ref().map(Arc::as_ptr) == prelude.map(Arc::as_ptr)
         })
     })
 }

@@ -443,6 +443,7 @@ impl Machine {
                     | Op::Function { .. }
                     | Op::GlobalOrNil { .. }
                     | Op::HasGlobal { .. }
+                    | Op::Export { .. }
                     | Op::Define { .. }
                     | Op::Data { .. }
                     | Op::History { .. }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::fiber::{Cont, Give, State};
-use super::library::is_core;
+use super::library::is_foreign;
 use super::run::Go;
 use super::{Machine, Pending, Stop};
 use crate::builtins::exceptions::from_error;
@@ -11,6 +11,7 @@ use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
 use crate::heap::not_seqable;
 use crate::names::Name;
+use crate::prelude::granted_as;
 use crate::signal::{Signal, ToolRequest};
 use crate::value::extent::extent;
 use crate::value::{ExObj, Items, LazyObj, LazyState, MAX_DEPTH, Shared, Value};
@@ -102,7 +103,7 @@ impl Machine {
     /// The error with the place in the program where it happened.
     fn located(&self, mut error: Error) -> Error {
         if error.span.is_none()
-            && let Some(frame) = self.fiber.frames.iter().rev().find(|frame| !is_core(frame.unit))
+            && let Some(frame) = self.fiber.frames.iter().rev().find(|frame| !is_foreign(frame.unit))
         {
             let unit = &self.unit(frame.unit).unit;
             let at = (frame.pc as usize).saturating_sub(1);
@@ -305,11 +306,12 @@ impl Machine {
     }
 
     /// Leaves the machine for a tool call.
-    pub(super) fn suspend(&mut self, request: ToolRequest, dst: Option<Reg>) -> Go {
-        if !request.discovery
-            && let Err(error) = self.permit(request.tool)
-        {
-            return self.raise(error);
+    pub(super) fn suspend(&mut self, mut request: ToolRequest, dst: Option<Reg>) -> Go {
+        if !request.discovery {
+            match self.permit(request.tool) {
+                Ok(tool) => request.tool = tool,
+                Err(error) => return self.raise(error),
+            }
         }
         let waiting: usize = self.pending.iter().filter(|call| !call.handed_out).map(|call| call.bytes).sum();
         let bytes = request.bytes.unwrap_or_else(|| self.extent_beside(&request.args, waiting));
@@ -328,18 +330,20 @@ impl Machine {
         Go::Blocked
     }
 
-    /// Whether the program may call a tool now.
-    fn permit(&mut self, tool: Name) -> Result<(), Error> {
+    /// Whether the program may call a tool now, and by which name it is granted: preludes are compiled
+    /// before anybody knows whether a name has hyphens or underscores.
+    fn permit(&mut self, mut tool: Name) -> Result<Name, Error> {
         if self.allowed != Some(tool) {
             let name = self.heap.names.text(tool);
-            if !self.tools.iter().any(|granted| granted == name) {
+            let Some(granted) = granted_as(&self.tools, name) else {
                 let message = format!("tool {name} is no longer granted");
                 return Err(Error::new(ErrorKind::UnknownTool, message));
-            }
-            if !self.manifest.allows(name) {
+            };
+            if !self.manifest.allows(granted) {
                 let message = format!("tool {name} is not in the program's manifest");
                 return Err(Error::new(ErrorKind::UnknownTool, message));
             }
+            tool = self.heap.names.intern(granted);
             self.allowed = Some(tool);
         }
         if self.tool_calls >= self.heap.limits.tool_calls {
@@ -347,7 +351,7 @@ impl Machine {
             let message = format!("the program made more than its {limit} tool calls");
             return Err(Error::new(ErrorKind::ToolCallLimit, message));
         }
-        Ok(())
+        Ok(tool)
     }
 
     /// Measures what is about to leave the machine beside what waits already.

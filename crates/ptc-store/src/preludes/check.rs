@@ -1,5 +1,8 @@
 //! What a source must pass before it is stored.
 
+use ptc_lisp::ErrorKind;
+use ptc_lisp::prelude::{Options, Prelude, Source};
+
 /// One source of a bundle.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
@@ -26,21 +29,27 @@ pub struct CheckFault {
     pub message: String,
 }
 
-/// The usual check.
+/// The usual check: the bundle is compiled.
 pub(crate) struct Compiler;
 
 impl CheckSource for Compiler {
     fn check(&self, bundle: &[Part<'_>]) -> Result<(), CheckFault> {
-        let Some(part) = bundle.last() else { return Ok(()) };
-        let forms = super::Forms::scan(part.source)
-            .map_err(|error| CheckFault { reason: "compile_error".to_owned(), message: error.to_string() })?;
-        let mut names = std::collections::BTreeSet::new();
-        match forms.definitions().find(|form| !names.insert(form.name.as_str())) {
-            None => Ok(()),
-            Some(twice) => Err(CheckFault {
-                reason: "duplicate_ref".to_owned(),
-                message: format!("`{}` is defined twice; remove one of the definitions", twice.name),
-            }),
-        }
+        let sources: Vec<Source<'_>> = bundle
+            .iter()
+            .map(|part| Source { id: part.id, text: part.source, needs: part.needs, origin: "store" })
+            .collect();
+        // The bounds of the store say how long one source may be.
+        let bytes: usize = bundle.iter().map(|part| part.source.len()).sum();
+        let mut options = Options::default();
+        options.limits.source_bytes = options.limits.source_bytes.max(bytes);
+        Prelude::compile(&sources, &options).map(drop).map_err(|problem| CheckFault {
+            reason: match problem.error.kind {
+                ErrorKind::FuelExceeded => "compile_timeout",
+                ErrorKind::MemoryExceeded => "compile_memory_exceeded",
+                _ => problem.reason.name(),
+            }
+            .to_owned(),
+            message: problem.placed(),
+        })
     }
 }

@@ -1,8 +1,10 @@
 //! The rules of the prelude store, by number. Each holds in memory, in a file and on a server alike.
 
+use std::sync::Arc;
+
 use ptc_store::preludes::{
-    Access, Bounds, Edit, Metadata, Placement, PreludeError, PreludeTools, Preludes, Reason, Ref, checksum,
-    ledger_arguments, public_view, wrapper,
+    Access, Bounds, CheckFault, CheckSource, Edit, Metadata, Part, Placement, PreludeError, PreludeTools,
+    Preludes, Reason, Ref, checksum, ledger_arguments, public_view, wrapper,
 };
 use serde_json::{Value as Json, json};
 
@@ -73,7 +75,7 @@ fn a_snapshot_restores_byte_for_byte_in_every_place() {
     original.write("tools", &source("tools", "2"), &Metadata::new()).expect("writes");
     original.set_default(&at("tools@1"), &notes(json!({"reason": "better"}))).expect("selects");
     original
-        .write("user", &source("user", "1"), &notes(json!({"requires_preludes": ["tools"]})))
+        .write("users", &source("users", "1"), &notes(json!({"requires_preludes": ["tools"]})))
         .expect("writes");
     let snapshot = original.snapshot().expect("a snapshot");
 
@@ -234,15 +236,16 @@ fn retention(preludes: &Preludes) {
     kept.set_default(&at("base@1"), &Metadata::new()).expect("selects");
     write(&kept, "base", "3");
     // Version 3 is the default again, and user needs it.
-    kept.write("user", &source("user", "1"), &notes(json!({"requires_preludes": ["base"]}))).expect("writes");
+    kept.write("users", &source("users", "1"), &notes(json!({"requires_preludes": ["base"]})))
+        .expect("writes");
     for body in ["4", "5", "6"] {
         write(&kept, "base", body);
     }
     assert_eq!(numbers("base"), [1, 3, 5, 6], "selected, needed and the latest two");
     assert_eq!(reason(kept.read(&at("base@2"))), "not_found");
     // Once no retained version needs it, it goes with the next write.
-    write(&kept, "user", "2");
-    write(&kept, "user", "3");
+    write(&kept, "users", "2");
+    write(&kept, "users", "3");
     write(&kept, "base", "7");
     assert_eq!(numbers("base"), [1, 6, 7]);
     // The default is kept however old it is, and numbers are never used again.
@@ -359,8 +362,8 @@ fn public_views(preludes: &Preludes) {
     write(preludes, "base", "1");
     let user = preludes
         .write(
-            "user",
-            &source("user", "1"),
+            "users",
+            &source("users", "1"),
             &notes(json!({"requires_preludes": ["base"], "parent_version": null})),
         )
         .expect("writes");
@@ -374,18 +377,18 @@ fn needs_are_pinned(preludes: &Preludes) {
     let needing = |id: &str, needs: Json| {
         preludes.write(id, &source(id, "1"), &notes(json!({"requires_preludes": needs})))
     };
-    assert_eq!(reason(needing("user", json!(["base"]))), "unknown_dependency");
+    assert_eq!(reason(needing("users", json!(["base"]))), "unknown_dependency");
     write(preludes, "base", "1");
-    let user = needing("user", json!(["base"])).expect("writes").version;
+    let user = needing("users", json!(["base"])).expect("writes").version;
     assert_eq!((user.pins[0].id.as_str(), user.pins[0].version), ("base", 1));
     write(preludes, "base", "2");
-    assert_eq!(preludes.read(&at("user")).expect("reads").version.pins[0].version, 1, "pins stay");
+    assert_eq!(preludes.read(&at("users")).expect("reads").version.pins[0].version, 1, "pins stay");
     assert_eq!(reason(needing("other", json!(["base@1"]))), "non_current_dependency_pin");
     assert_eq!(reason(needing("other", json!(["base@9"]))), "unknown_dependency");
-    assert_eq!(reason(needing("other", json!(["base", "user"]))), "dependency_conflict");
+    assert_eq!(reason(needing("other", json!(["base", "users"]))), "dependency_conflict");
     assert_eq!(reason(needing("base", json!(["base"]))), "dependency_cycle");
-    assert_eq!(reason(needing("base", json!(["user"]))), "dependency_cycle");
-    let top = needing("top", json!(["user"])).expect("writes").version;
+    assert_eq!(reason(needing("base", json!(["users"]))), "dependency_cycle");
+    let top = needing("top", json!(["users"])).expect("writes").version;
     assert_eq!(top.pins.len(), 1, "only what was named is pinned");
     let bundle = preludes.resolve(&[at("top")]).expect("a bundle");
     let named: Vec<(String, bool, Vec<String>)> = bundle
@@ -398,8 +401,8 @@ fn needs_are_pinned(preludes: &Preludes) {
     assert_eq!(
         named,
         [
-            ("base@1".to_owned(), false, vec!["user".to_owned()]),
-            ("user@1".to_owned(), false, vec!["top".to_owned()]),
+            ("base@1".to_owned(), false, vec!["users".to_owned()]),
+            ("users@1".to_owned(), false, vec!["top".to_owned()]),
             ("top@1".to_owned(), true, vec![]),
         ]
     );
@@ -495,9 +498,9 @@ fn edits(preludes: &Preludes) {
     // What the base needs, the outcome needs.
     write(preludes, "base", "1");
     preludes
-        .write("user", &source("user", "1"), &notes(json!({"requires_preludes": ["base"]})))
+        .write("users", &source("users", "1"), &notes(json!({"requires_preludes": ["base"]})))
         .expect("writes");
-    let edited = preludes.edit(&at("user"), &[remove("size")], &Metadata::new()).expect("edits");
+    let edited = preludes.edit(&at("users"), &[remove("size")], &Metadata::new()).expect("edits");
     assert_eq!(edited.candidate.version.pins[0].id, "base");
 }
 
@@ -536,8 +539,15 @@ fn edits_touch_nothing_else(preludes: &Preludes) {
     assert_eq!(edited.candidate.source, "(ns line) (def a 3) ; why\n\n\n(def c 4) (def b 2) ; both\n");
 }
 
+/// Preludes whose sources are not compiled: edits are about text, and some leave names without a definition.
 fn preludes_in_memory() -> Preludes {
-    preludes(":memory:")
+    struct Anything;
+    impl CheckSource for Anything {
+        fn check(&self, _: &[Part<'_>]) -> Result<(), CheckFault> {
+            Ok(())
+        }
+    }
+    preludes(":memory:").with_check(Arc::new(Anything))
 }
 
 fn refused_edits(preludes: &Preludes) {
@@ -676,9 +686,9 @@ fn model_functions(preludes: &Preludes) {
     assert_eq!(edited["public_surface"], json!({"added": [], "removed": ["last-one"], "changed": []}));
     assert_eq!(call("history", json!({"id": "shop"}))["versions"][0]["version"], 2, "newest first");
     let request =
-        json!({"id": "user", "source": source("user", "1"), "metadata": {"requires_preludes": ["shop"]}});
+        json!({"id": "users", "source": source("users", "1"), "metadata": {"requires_preludes": ["shop"]}});
     call("write", json!({"request": request}));
-    let deps = call("deps", json!({"ref": "user"}));
+    let deps = call("deps", json!({"ref": "users"}));
     assert_eq!(
         (&deps["prelude_deps"][0]["id"], &deps["prelude_deps"][0]["version"]),
         (&json!("shop"), &json!(2))
@@ -734,6 +744,17 @@ fn model_errors(preludes: &Preludes) {
     }
     let answer = tools.call("prelude_store_write", &json!({"request": {"id": "a", "source": "(ns a) (1)"}}));
     assert_eq!(answer["compile_reason"], "compile_error");
+}
+
+#[test]
+fn the_wrapper_compiles_for_every_access() {
+    for access in [Access::Read, Access::Write] {
+        let prelude = ptc_lisp::prelude::Prelude::compile_text(&wrapper(access));
+        let prelude = prelude.unwrap_or_else(|problem| panic!("{problem}"));
+        let names: Vec<String> = prelude.exports().iter().flat_map(|export| export.tools.clone()).collect();
+        let granted = PreludeTools::new(preludes_in_memory(), access).names();
+        assert_eq!(names, granted, "each function has its tool");
+    }
 }
 
 fn model_set_default(preludes: &Preludes) {
@@ -842,12 +863,12 @@ fn comparing_and_exporting(preludes: &Preludes) {
     assert!(diff.unified.contains("-(defn last-one [] page-size)\n"), "{}", diff.unified);
     assert_eq!(preludes.diff(&at("shop@1"), &at("shop@1")).expect("a difference").unified, "");
     preludes
-        .write("user", &source("user", "1"), &notes(json!({"requires_preludes": ["shop"]})))
+        .write("users", &source("users", "1"), &notes(json!({"requires_preludes": ["shop"]})))
         .expect("writes");
     let folder = Folder::new("exports");
-    let exported = preludes.export_bundle(&[at("user")], &folder.0).expect("exports");
-    assert_eq!(exported.iter().map(|one| one.version.id.as_str()).collect::<Vec<_>>(), ["shop", "user"]);
-    assert_eq!(std::fs::read_to_string(folder.join("user.deps")).expect("a file"), "shop\n");
+    let exported = preludes.export_bundle(&[at("users")], &folder.0).expect("exports");
+    assert_eq!(exported.iter().map(|one| one.version.id.as_str()).collect::<Vec<_>>(), ["shop", "users"]);
+    assert_eq!(std::fs::read_to_string(folder.join("users.deps")).expect("a file"), "shop\n");
     let other = preludes_in_memory();
     other.seed(&folder.0).expect("seeds");
     assert_eq!(

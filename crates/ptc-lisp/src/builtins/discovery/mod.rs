@@ -3,6 +3,7 @@
 //! it offers discovery: such a question leaves the machine like a tool call, but counts as none.
 
 mod options;
+mod preludes;
 
 use super::registry::{Entry, registry};
 use super::{Builtin, Run, args, native, vars};
@@ -104,7 +105,7 @@ fn own(heap: &Heap, name: &str) -> Option<Name> {
 fn ask<T>(heap: &mut Heap, fields: &[(&str, Value)], unknown: &str) -> Res<T> {
     if !heap.discovery {
         let message = format!("{unknown}, and discovery of anything else needs a configured backend");
-        let hint = format!("namespaces: {}", namespaces().join(", "));
+        let hint = format!("namespaces: {}", all_namespaces(heap).join(", "));
         return Err(Error::new(ErrorKind::Runtime, message).hint(hint).into());
     }
     heap.allocated(96 + fields.len() * 2 * size_of::<Value>());
@@ -124,9 +125,10 @@ fn servers(heap: &mut Heap, _: &mut [Value]) -> Res {
 
 fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = reference(heap, args)?;
-    let text = match (own(heap, &name), find(&name)) {
-        (Some(own), _) => describe_own(heap, own)?,
-        (None, Some(entry)) => describe(entry),
+    let text = match (preludes::doc(heap, &name), own(heap, &name), find(&name)) {
+        (Some(text), ..) => text,
+        (None, Some(own), _) => describe_own(heap, own)?,
+        (None, None, Some(entry)) => describe(entry),
         _ if crate::analyze::is_special(&name) => format!("{name}\n  A special form of the language."),
         _ => {
             let fields = [("op", Value::str("doc")), ("ref", Value::str(&name))];
@@ -139,6 +141,9 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 /// The metadata of what a symbol or text names. Most of them name nothing.
 pub(super) fn meta(heap: &mut Heap, name: &str) -> Res {
+    if let Some(meta) = preludes::meta(heap, name) {
+        return Ok(meta);
+    }
     match find(name) {
         Some(entry) => Ok(about(heap, entry)),
         None if heap.discovery && crate::names::split_name(name).0.is_some() => {
@@ -198,6 +203,7 @@ fn source(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = reference(heap, args)?;
     let own =
         own(heap, &name).and_then(|own| heap.globals.origin(own)).map(|origin| origin.text().to_owned());
+    let own = preludes::source(heap, &name).or(own);
     let text = match (own, find(&name)) {
         (Some(text), _) => text,
         (None, Some(entry)) => match entry.run {
@@ -232,10 +238,10 @@ fn apropos_asked(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
     let search = Search::read(heap, args)?;
-    let mut lines: Vec<Value> = match &args[2] {
-        Value::Vec(found) => found.items.iter().take(search.limit).cloned().collect(),
-        _ => Vec::new(),
-    };
+    let mut lines = preludes::apropos(heap, &search)?;
+    if let Value::Vec(found) = &args[2] {
+        lines.extend(found.items.iter().take(search.limit).cloned());
+    }
     heap.work(registry().iter().count())?;
     let mut found: Vec<(u32, &Entry)> = visible()
         .map(|entry| (search.query.score(&[entry.local], &[entry.doc()]), entry))
@@ -258,6 +264,14 @@ fn namespaces() -> Vec<&'static str> {
     all
 }
 
+/// The namespaces of the library and of the prelude, sorted.
+fn all_namespaces(heap: &Heap) -> Vec<String> {
+    let mut all = preludes::namespaces(heap);
+    all.extend(namespaces().into_iter().map(str::to_owned));
+    all.sort_unstable();
+    all
+}
+
 /// The full name of a namespace of the library, `str` for `clojure.string` and so on.
 fn local_namespace(name: &str) -> Option<String> {
     let full = crate::analyze::namespace_name(name);
@@ -267,9 +281,12 @@ fn local_namespace(name: &str) -> Option<String> {
 /// The namespace that is meant; there must be one.
 fn namespace(heap: &Heap, args: &[Value]) -> Res<String> {
     let name = reference(heap, args)?;
+    if preludes::has_namespace(heap, &name) {
+        return Ok(name);
+    }
     local_namespace(&name).ok_or_else(|| {
         Error::new(ErrorKind::Runtime, format!("unknown namespace {name}"))
-            .hint(format!("namespaces: {}", namespaces().join(", ")))
+            .hint(format!("namespaces: {}", all_namespaces(heap).join(", ")))
             .into()
     })
 }
@@ -283,6 +300,9 @@ fn members(ns: &str) -> Vec<&'static Entry> {
 fn dir(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = reference(heap, args)?;
     let page = Page::read(heap, args)?;
+    if let Some(lines) = preludes::dir(heap, &name, page)? {
+        return Ok(lines);
+    }
     let Some(ns) = local_namespace(&name) else {
         let fields = [
             ("op", Value::str("dir")),
@@ -298,6 +318,9 @@ fn dir(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn ns_publics(heap: &mut Heap, args: &mut [Value]) -> Res {
     let ns = namespace(heap, args)?;
+    if let Some(publics) = preludes::publics(heap, &ns)? {
+        return Ok(publics);
+    }
     let mut pairs = Vec::new();
     for entry in members(&ns) {
         heap.work(1)?;
@@ -306,8 +329,10 @@ fn ns_publics(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(Value::map_of(pairs))
 }
 
-fn all_ns(_: &mut Heap, _: &mut [Value]) -> Res {
-    Ok(Value::vector(namespaces().into_iter().map(Value::str).collect()))
+fn all_ns(heap: &mut Heap, _: &mut [Value]) -> Res {
+    let all = all_namespaces(heap);
+    heap.allocated(all.len() * 48);
+    Ok(Value::vector(all.into_iter().map(Value::string).collect()))
 }
 
 fn ns_name(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -1,0 +1,163 @@
+//! What the attached prelude answers: it comes before the library and the host.
+
+use std::sync::Arc;
+
+use super::options::{Page, Search};
+use crate::heap::Heap;
+use crate::prelude::{Effect, Export, Namespace, Prelude};
+use crate::signal::Res;
+use crate::value::Value;
+
+fn prelude(heap: &Heap) -> Option<Arc<Prelude>> {
+    heap.attached.as_ref().map(|attached| attached.prelude.clone())
+}
+
+/// The namespaces of the prelude.
+pub(super) fn namespaces(heap: &Heap) -> Vec<String> {
+    let prelude = prelude(heap);
+    prelude.iter().flat_map(|prelude| prelude.namespaces()).map(|ns| ns.name.clone()).collect()
+}
+
+/// Whether a namespace belongs to the prelude.
+pub(super) fn has_namespace(heap: &Heap, name: &str) -> bool {
+    prelude(heap).is_some_and(|prelude| prelude.namespace_number(name).is_some())
+}
+
+/// The documentation of an export or namespace.
+pub(super) fn doc(heap: &Heap, name: &str) -> Option<String> {
+    let prelude = prelude(heap)?;
+    if let Some(export) = prelude.export(name) {
+        return Some(describe(export));
+    }
+    let ns = prelude.namespaces().iter().find(|ns| ns.name == name)?;
+    let doc = ns.doc.as_deref().unwrap_or("A namespace of the prelude.");
+    Some(format!("{name}\n  {}\n  (dir '{name}) lists what it has.", indented(doc)))
+}
+
+fn describe(export: &Export) -> String {
+    let mut text = export.name.clone();
+    if !export.params.is_empty() {
+        text.push_str(&format!("\n  {}", export.arglists()));
+    }
+    if let Some(doc) = &export.doc {
+        text.push_str(&format!("\n  {}", indented(doc)));
+    }
+    if export.effect != Effect::Unknown {
+        text.push_str(&format!("\n  Effect: {}", export.effect.name()));
+    }
+    if !export.requires.is_empty() {
+        text.push_str(&format!("\n  Requires: {}", export.requires.join(", ")));
+    }
+    text
+}
+
+/// A docstring with all its lines two spaces in.
+fn indented(doc: &str) -> String {
+    doc.lines().map(str::trim).collect::<Vec<_>>().join("\n  ")
+}
+
+/// The source of an export, or of a helper that one reaches.
+pub(super) fn source(heap: &Heap, name: &str) -> Option<String> {
+    prelude(heap)?.source_of(name)
+}
+
+/// The metadata of an export.
+pub(super) fn meta(heap: &mut Heap, name: &str) -> Option<Value> {
+    let prelude = prelude(heap)?;
+    let export = prelude.export(name)?;
+    Some(about(heap, export))
+}
+
+fn about(heap: &mut Heap, export: &Export) -> Value {
+    let arglists = export.arglists();
+    let texts = [
+        ("kind", "prelude-export"),
+        ("source", "prelude"),
+        ("namespace", export.namespace.as_str()),
+        ("name", export.symbol.as_str()),
+        ("ref", export.name.as_str()),
+        ("doc", export.doc.as_deref().unwrap_or_default()),
+        ("type", export.kind.name()),
+        ("arglists", arglists.as_str()),
+        ("visibility", export.visibility.name()),
+        ("effect", export.effect.name()),
+    ];
+    let strings: usize = texts.iter().map(|(_, text)| text.len()).sum();
+    heap.allocated(256 + strings + export.requires.iter().map(|id| 32 + id.len()).sum::<usize>());
+    let mut pairs: Vec<(Value, Value)> =
+        texts.iter().map(|(key, text)| (heap.keyword(key), Value::str(text))).collect();
+    let arity = match export.params.as_slice() {
+        [] => Value::Int(0),
+        [only] if only.rest.is_none() => Value::Int(only.fixed.len() as i64),
+        _ => Value::string(export.arity()),
+    };
+    pairs.push((heap.keyword("arity"), arity));
+    let provider = export.provider.as_deref().map_or(Value::Nil, Value::str);
+    pairs.push((heap.keyword("provider-ref"), provider));
+    let requires = export.requires.iter().map(String::as_str).map(Value::str).collect();
+    pairs.push((heap.keyword("requires"), Value::vector(requires)));
+    Value::map_of(pairs)
+}
+
+fn exports<'p>(prelude: &'p Prelude, ns: &str) -> Vec<&'p Export> {
+    let mut exports: Vec<&Export> =
+        prelude.exports().iter().filter(|export| export.namespace == ns).collect();
+    exports.sort_by_key(|export| &export.symbol);
+    exports
+}
+
+/// The lines of `dir` for a namespace of the prelude.
+pub(super) fn dir(heap: &mut Heap, ns: &str, page: Page) -> Res<Option<Value>> {
+    let Some(prelude) = prelude(heap).filter(|prelude| prelude.namespace_number(ns).is_some()) else {
+        return Ok(None);
+    };
+    heap.work(prelude.exports().len())?;
+    let lines: Vec<String> =
+        page.of(exports(&prelude, ns)).map(|export| line(&export.symbol, export)).collect();
+    heap.allocated(lines.iter().map(|line| 48 + line.len()).sum());
+    Ok(Some(Value::vector(lines.into_iter().map(Value::string).collect())))
+}
+
+fn line(name: &str, export: &Export) -> String {
+    match export.summary() {
+        summary if summary.is_empty() => name.to_owned(),
+        summary => format!("{name} - {summary}"),
+    }
+}
+
+/// The public names of a namespace of the prelude with what is known about each.
+pub(super) fn publics(heap: &mut Heap, ns: &str) -> Res<Option<Value>> {
+    let Some(prelude) = prelude(heap).filter(|prelude| prelude.namespace_number(ns).is_some()) else {
+        return Ok(None);
+    };
+    let mut pairs = Vec::new();
+    for export in exports(&prelude, ns) {
+        heap.work(8)?;
+        pairs.push((Value::Sym(heap.intern(&export.symbol)), about(heap, export)));
+    }
+    Ok(Some(Value::map_of(pairs)))
+}
+
+/// What `apropos` finds in the prelude, best first.
+pub(super) fn apropos(heap: &mut Heap, search: &Search) -> Res<Vec<Value>> {
+    let Some(prelude) = prelude(heap) else { return Ok(Vec::new()) };
+    heap.work(prelude.exports().len())?;
+    let doc_of = |ns: &str| prelude.namespaces().iter().find(|known: &&Namespace| known.name == ns);
+    let mut found: Vec<(u32, &Export)> = prelude
+        .exports()
+        .iter()
+        .map(|export| {
+            let about = doc_of(&export.namespace).and_then(|ns| ns.doc.as_deref()).unwrap_or_default();
+            let names = [export.symbol.as_str(), export.namespace.as_str()];
+            (search.query.score(&names, &[export.doc.as_deref().unwrap_or_default(), about]), export)
+        })
+        .filter(|(score, _)| *score > 0)
+        .collect();
+    found.sort_by_key(|(score, export)| (std::cmp::Reverse(*score), &export.name));
+    found.truncate(search.limit);
+    heap.allocated(found.len() * 96);
+    Ok(found
+        .iter()
+        .map(|(_, export)| Value::string(format!("prelude: {}", line(&export.name, export))))
+        .collect())
+}

@@ -1,0 +1,165 @@
+//! What exports need of the host, held against what the host grants. Nothing runs before all of it is there.
+
+use std::fmt;
+
+use super::Prelude;
+use crate::error::{Error, ErrorKind};
+
+/// An operation behind an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `tool:name`: a tool of the host.
+    Tool(String),
+    /// `upstream:server/tool`: a tool of an upstream server.
+    Upstream {
+        /// The server.
+        server: String,
+        /// Its tool.
+        tool: String,
+    },
+    /// An id of another shape, which nobody can grant.
+    Unrecognized(String),
+}
+
+impl Operation {
+    /// The operation with an id.
+    pub fn parse(id: &str) -> Operation {
+        let tool = id.strip_prefix("tool:").filter(|name| !name.is_empty());
+        let upstream = id.strip_prefix("upstream:").and_then(|rest| rest.split_once('/'));
+        match (tool, upstream) {
+            (Some(name), _) => Operation::Tool(name.to_owned()),
+            (None, Some((server, tool))) if !server.is_empty() && !tool.is_empty() => {
+                Operation::Upstream { server: server.to_owned(), tool: tool.to_owned() }
+            }
+            _ => Operation::Unrecognized(id.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operation::Tool(name) => write!(f, "tool:{name}"),
+            Operation::Upstream { server, tool } => write!(f, "upstream:{server}/{tool}"),
+            Operation::Unrecognized(id) => f.write_str(id),
+        }
+    }
+}
+
+/// What an upstream runtime says about an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// It is there and may be called, or nobody can know before it is called.
+    Granted,
+    /// There is no such server.
+    UnknownServer,
+    /// The server has no such tool.
+    UnknownTool,
+    /// The server has it, but it may not be called.
+    Denied,
+}
+
+/// An upstream runtime, as preludes see it.
+pub trait Upstreams {
+    /// What it says about an operation.
+    fn offer(&self, server: &str, tool: &str) -> Offer;
+}
+
+/// What a run grants.
+#[derive(Clone, Copy, Default)]
+pub struct Grants<'g> {
+    /// The names of tools.
+    pub tools: &'g [String],
+    /// The upstream runtime that was chosen. Without one, upstream operations are not looked at.
+    pub upstreams: Option<&'g dyn Upstreams>,
+}
+
+/// An operation that an export requires and a run does not grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The export, by qualified name.
+    pub export: String,
+    /// The operation.
+    pub operation: Operation,
+    /// What the upstream runtime said, if it was asked.
+    pub offer: Option<Offer>,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let export = &self.export;
+        match &self.operation {
+            Operation::Tool(name) => {
+                write!(f, "export `{export}` requires granted tool `{name}`, but it is not granted")
+            }
+            Operation::Unrecognized(id) => {
+                write!(f, "export `{export}` declares an unrecognized backing requirement `{id}`")
+            }
+            Operation::Upstream { server, tool } => {
+                let id = &self.operation;
+                write!(f, "export `{export}` requires upstream operation `{id}`, but ")?;
+                match self.offer {
+                    Some(Offer::UnknownServer) => write!(f, "there is no upstream `{server}`"),
+                    Some(Offer::UnknownTool) => write!(f, "upstream `{server}` has no tool `{tool}`"),
+                    _ => write!(f, "it is not granted"),
+                }
+            }
+        }
+    }
+}
+
+impl Prelude {
+    /// The operations that it requires and that are not granted, by export.
+    pub fn missing(&self, grants: &Grants<'_>) -> Vec<Missing> {
+        let mut missing = Vec::new();
+        for export in &self.exports {
+            for id in &export.requires {
+                let operation = Operation::parse(id);
+                let offer = match &operation {
+                    Operation::Tool(name) if is_granted(grants.tools, name) => continue,
+                    Operation::Upstream { server, tool } => match grants.upstreams {
+                        None => continue,
+                        Some(upstreams) => match upstreams.offer(server, tool) {
+                            Offer::Granted => continue,
+                            offer => Some(offer),
+                        },
+                    },
+                    _ => None,
+                };
+                missing.push(Missing { export: export.name.clone(), operation, offer });
+            }
+        }
+        missing
+    }
+
+    /// Refuses a run that does not grant what is required.
+    pub fn admit(&self, grants: &Grants<'_>) -> Result<(), Error> {
+        /// So many missing operations are named.
+        const NAMED: usize = 5;
+        let missing = self.missing(grants);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut named: Vec<String> = missing.iter().take(NAMED).map(ToString::to_string).collect();
+        if missing.len() > NAMED {
+            named.push(format!("{} more", missing.len() - NAMED));
+        }
+        let message = format!("prelude attach failed: {}", named.join("; "));
+        Err(Error::new(ErrorKind::PreludeAttach, message)
+            .hint("grant the operations, or attach a prelude without them"))
+    }
+}
+
+/// Whether a tool is granted, with hyphens for underscores or not.
+pub(crate) fn is_granted(tools: &[String], name: &str) -> bool {
+    granted_as(tools, name).is_some()
+}
+
+/// The name by which a tool is granted: exact, else with hyphens for underscores.
+pub(crate) fn granted_as<'t>(tools: &'t [String], name: &str) -> Option<&'t String> {
+    let hyphened = |tool: &str| tool.replace('_', "-");
+    tools
+        .iter()
+        .find(|tool| *tool == name)
+        .or_else(|| tools.iter().find(|tool| hyphened(tool) == hyphened(name)))
+}

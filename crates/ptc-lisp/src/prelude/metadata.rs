@@ -1,0 +1,141 @@
+//! Metadata of namespaces and definitions: `{:visibility :prompt :effect :read …}`, checked key by key.
+
+use super::problem::{Problem, Reason};
+use crate::span::Span;
+use crate::syntax::{Form, FormKind};
+
+/// Whether an export stands in the prompt or is only found by discovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Visibility {
+    /// Found by discovery, not in the prompt.
+    Discoverable,
+    /// In the prompt's inventory, and found by discovery.
+    Prompt,
+}
+
+impl Visibility {
+    /// The name that metadata and reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Visibility::Prompt => "prompt",
+            Visibility::Discoverable => "discoverable",
+        }
+    }
+}
+
+/// What calling an export does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// It only reads.
+    Read,
+    /// It changes something.
+    Write,
+    /// Nobody has said.
+    Unknown,
+}
+
+impl Effect {
+    /// The name that metadata and reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effect::Read => "read",
+            Effect::Write => "write",
+            Effect::Unknown => "unknown",
+        }
+    }
+}
+
+/// What metadata says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Metadata {
+    pub visibility: Option<Visibility>,
+    pub effect: Option<Effect>,
+    pub provider: Option<String>,
+    pub requires: Vec<String>,
+    pub doc: Option<String>,
+    pub private: bool,
+}
+
+impl Metadata {
+    /// Takes in one map; `of` is what it is said about.
+    pub fn read(&mut self, items: &[Form], of: &str) -> Result<(), Problem> {
+        for pair in items.chunks_exact(2) {
+            let [key, value] = pair else { continue };
+            let Some(name) = key.as_keyword() else {
+                let message = format!("metadata of {of} has a key that is no keyword");
+                return Err(Problem::at(Reason::InvalidMetadata, key.span, message)
+                    .hint("write {:visibility :prompt :effect :read}"));
+            };
+            self.entry(&name.replace('_', "-"), value, of)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what is written before a name: `^:private`, `^{:effect :read}`.
+    pub fn read_before(&mut self, forms: &[Form], of: &str) -> Result<(), Problem> {
+        for form in forms {
+            match &form.kind {
+                FormKind::Map(items) => self.read(items, of)?,
+                FormKind::Keyword(name) if name == "private" => self.private = true,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, key: &str, value: &Form, of: &str) -> Result<(), Problem> {
+        match key {
+            "visibility" => self.visibility = Some(visibility(value, of)?),
+            "effect" => self.effect = Some(effect(value, of)?),
+            "provider-ref" => self.provider = Some(text(value, ":provider-ref", of)?),
+            "doc" => self.doc = Some(text(value, ":doc", of)?),
+            "requires" => self.requires.extend(requires(value, of)?),
+            "private" => self.private = matches!(value.kind, FormKind::Bool(true)),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn visibility(value: &Form, of: &str) -> Result<Visibility, Problem> {
+    match value.as_keyword() {
+        Some("prompt") => Ok(Visibility::Prompt),
+        Some("discoverable") => Ok(Visibility::Discoverable),
+        _ => Err(Problem::at(Reason::InvalidVisibility, value.span, format!("invalid visibility of {of}"))
+            .hint("use :prompt or :discoverable; defn- hides a function")),
+    }
+}
+
+fn effect(value: &Form, of: &str) -> Result<Effect, Problem> {
+    match value.as_keyword() {
+        Some("read") => Ok(Effect::Read),
+        Some("write") => Ok(Effect::Write),
+        Some("unknown") => Ok(Effect::Unknown),
+        _ => {
+            let message = format!(":effect of {of} must be :read, :write or :unknown");
+            Err(Problem::at(Reason::InvalidMetadata, value.span, message))
+        }
+    }
+}
+
+fn text(value: &Form, key: &str, of: &str) -> Result<String, Problem> {
+    match &value.kind {
+        FormKind::Str(text) => Ok(text.clone()),
+        _ => Err(Problem::at(Reason::InvalidMetadata, value.span, format!("{key} of {of} must be a string"))),
+    }
+}
+
+fn requires(value: &Form, of: &str) -> Result<Vec<String>, Problem> {
+    let refused = |span: Span| {
+        Problem::at(Reason::InvalidRequires, span, format!(":requires must be a list of strings, in {of}"))
+            .hint("write [\"upstream:server/tool\" \"tool:name\"]")
+    };
+    let (FormKind::Vector(items) | FormKind::List(items)) = &value.kind else {
+        return Err(refused(value.span));
+    };
+    let string = |item: &Form| match &item.kind {
+        FormKind::Str(text) => Ok(text.clone()),
+        _ => Err(refused(item.span)),
+    };
+    items.iter().map(string).collect()
+}

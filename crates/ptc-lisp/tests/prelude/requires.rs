@@ -1,0 +1,144 @@
+//! What exports need of the host: inferred, declared, held against grants, and part of a program's manifest.
+
+use crate::support::{machine, prelude};
+use ptc_lisp::prelude::{Effect, Grants, Offer, Upstreams};
+
+const SOURCE: &str = r#"
+(ns crm)
+(defn- fetch [id] (tool/call {:server "crm" :tool "get_user" :args {:id id}}))
+(defn- deeper [id] (fetch id))
+(defn user [id] (deeper id))
+(defn users [ids] (map deeper ids))
+(defn both [id] [(fetch id) (tool/call 'crm/list {})])
+(defn pair [id] (tool/call :server "crm" :tool "pair" :args {:id id}))
+(defn any [server tool] (tool/call {:server server :tool tool :args {}}))
+(defn handed [f] (f tool/call))
+(defn typed [] (tool/log_sessions {}))
+(defn servers [] (tool/servers))
+(defn pure [x] (inc x))
+(defn shadowed [tool] (let [call tool] (call 1)))
+(defn quoted [] '(tool/call {:server "no" :tool "no"}))
+(defn added {:requires ["upstream:crm/more"] :effect :write} [id] (user id))
+(defn named {:provider-ref "upstream:other/x"} [id] (user id))
+(defn mixed [id s] [(user id) (any s s)])
+"#;
+
+#[test]
+fn r10_3_requires_are_inferred_transitively_and_united_with_declared_ones() {
+    let prelude = prelude(SOURCE);
+    let (read, write, unknown) = (Effect::Read, Effect::Write, Effect::Unknown);
+    let user = "upstream:crm/get_user";
+    // Name, requires, provider, effect, whether it is dynamic.
+    type Case<'a> = (&'a str, &'a [&'a str], Option<&'a str>, Effect, bool);
+    let cases: &[Case<'_>] = &[
+        ("user", &[user], Some(user), read, false),
+        ("users", &[user], Some(user), read, false),
+        ("both", &[user, "upstream:crm/list"], None, read, false),
+        ("pair", &["upstream:crm/pair"], Some("upstream:crm/pair"), read, false),
+        ("any", &[], None, unknown, true),
+        ("handed", &[], None, unknown, true),
+        ("typed", &["tool:log_sessions"], None, read, false),
+        ("servers", &[], None, unknown, false),
+        ("pure", &[], None, unknown, false),
+        ("shadowed", &[], None, unknown, false),
+        ("quoted", &[], None, unknown, false),
+        ("added", &[user, "upstream:crm/more"], Some(user), write, false),
+        ("named", &[user], Some("upstream:other/x"), read, false),
+        ("mixed", &[user], Some(user), unknown, true),
+    ];
+    for (name, requires, provider, effect, dynamic) in cases {
+        let export = prelude.export(&format!("crm/{name}")).expect(name);
+        assert_eq!(export.requires, *requires, "{name}");
+        assert_eq!(
+            (export.provider.as_deref(), export.effect, export.dynamic),
+            (*provider, *effect, *dynamic),
+            "{name}"
+        );
+    }
+}
+
+struct Runtime;
+
+impl Upstreams for Runtime {
+    fn offer(&self, server: &str, tool: &str) -> Offer {
+        match (server, tool) {
+            ("crm", "get_user") => Offer::Granted,
+            ("crm", "secret") => Offer::Denied,
+            ("crm", _) => Offer::UnknownTool,
+            _ => Offer::UnknownServer,
+        }
+    }
+}
+
+#[test]
+fn r10_4_1_every_way_to_be_missing_has_its_message() {
+    let prelude = prelude(
+        r#"(ns crm)
+           (defn user [id] (tool/call {:server "crm" :tool "get_user" :args {:id id}}))
+           (defn gone [] (tool/call {:server "crm" :tool "gone"}))
+           (defn secret [] (tool/call {:server "crm" :tool "secret"}))
+           (defn far [] (tool/call {:server "far" :tool "x"}))
+           (defn log [] (tool/log_sessions))
+           (defn odd {:requires ["database"]} [] 1)"#,
+    );
+    let told = |grants: Grants<'_>| -> Vec<String> {
+        prelude.missing(&grants).iter().map(ToString::to_string).collect()
+    };
+    let all = [
+        "export `crm/gone` requires upstream operation `upstream:crm/gone`, but upstream `crm` has no tool `gone`",
+        "export `crm/secret` requires upstream operation `upstream:crm/secret`, but it is not granted",
+        "export `crm/far` requires upstream operation `upstream:far/x`, but there is no upstream `far`",
+        "export `crm/log` requires granted tool `log_sessions`, but it is not granted",
+        "export `crm/odd` declares an unrecognized backing requirement `database`",
+    ];
+    assert_eq!(told(Grants { tools: &[], upstreams: Some(&Runtime) }), all);
+    let granted = ["log_sessions".to_owned()];
+    // 10.4.2: without a runtime nobody asks for upstream operations.
+    assert_eq!(told(Grants { tools: &granted, upstreams: None }), all[4..]);
+    assert_eq!(told(Grants::default()), all[3..]);
+    let error = prelude.admit(&Grants::default()).expect_err("something is missing");
+    assert_eq!(error.kind.reason(), "prelude_attach_failed");
+    assert!(
+        error.message.starts_with("prelude attach failed: export `crm/log` requires granted tool"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_manifest_of_a_program_has_what_its_exports_may_call() {
+    let prelude = prelude(SOURCE);
+    let mut machine = machine(&prelude, &["call", "log_sessions"]);
+    let uses = |program: &str, machine: &mut ptc_lisp::machine::Machine| -> Vec<String> {
+        let manifest = machine.check(program).unwrap_or_else(|error| panic!("{program}: {error}"));
+        let text = |tool_use: &ptc_lisp::analyze::ToolUse| {
+            let part = |key: &str| {
+                tool_use.args.as_ref().and_then(|args| args.get(key)?.as_str().map(str::to_owned))
+            };
+            assert_eq!(tool_use.at_most, None, "{program}");
+            match (part("server"), part("tool")) {
+                (Some(server), Some(tool)) => format!("{} {server}/{tool}", tool_use.tool),
+                _ => tool_use.tool.clone(),
+            }
+        };
+        let mut uses: Vec<String> = manifest.uses.iter().map(text).collect();
+        uses.sort_unstable();
+        uses
+    };
+    let cases: &[(&str, &[&str])] = &[
+        ("(crm/user 1)", &["call crm/get_user"]),
+        ("(map crm/user [1 2])", &["call crm/get_user"]),
+        ("(let [f (comp :value crm/user)] (f 1))", &["call crm/get_user"]),
+        ("(do (require '[crm :as c]) (c/user 1))", &["call crm/get_user"]),
+        ("(do (require '[crm :refer [user]]) (user 1))", &["call crm/get_user"]),
+        ("(if false crm/both 1)", &["call crm/get_user", "call crm/list"]),
+        ("#'crm/user", &["call crm/get_user"]),
+        ("(crm/any \"a\" \"b\")", &["call"]),
+        ("(crm/typed)", &["log_sessions"]),
+        ("(crm/pure 1)", &[]),
+        ("(doc crm/user)", &[]),
+        ("'crm/user", &[]),
+    ];
+    for (program, expected) in cases {
+        assert_eq!(uses(program, &mut machine), *expected, "{program}");
+    }
+}
