@@ -75,4 +75,4 @@ pub use pool::{Pool, PoolConfig, PoolStats, Running, STACK, Session};
 pub use program::{Data, Hooks, Look, Outcome, Prepare, Program, Ran, now_ms};
 pub use ptc_lisp::machine::{Answer, Signal, ValueKind};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
-pub use tools::{IntoAnswer, Tool, Tools};
+pub use tools::{IntoAnswer, Tool, Tools, Watch, Watched};

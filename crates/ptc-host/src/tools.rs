@@ -18,6 +18,11 @@ type Function = Arc<dyn Fn(Json) -> Reply + Send + Sync>;
 #[cfg(feature = "tokio")]
 type Pending = std::pin::Pin<Box<dyn Future<Output = Reply> + Send>>;
 
+/// Is told of every call with its tool and arguments, before it is made.
+pub type Watch = Arc<dyn Fn(&str, &Json) -> Watched + Send + Sync>;
+/// Is told what a call gave; dropped if the call ended without an answer.
+pub type Watched = Box<dyn FnOnce(&Result<Answer, String>) + Send>;
+
 /// What functions of tools may return: JSON, an [`Answer`], or a `Result` of one, whose error raises an
 /// exception at the place of the call.
 pub trait IntoAnswer {
@@ -53,6 +58,36 @@ pub(crate) enum Run {
     /// On the async runtime.
     #[cfg(feature = "tokio")]
     Future(Arc<dyn Fn(Json) -> Pending + Send + Sync>),
+}
+
+impl Run {
+    /// The same, with somebody who is told of each call.
+    fn watched(self, name: &str, watch: &Watch) -> Run {
+        let (name, watch) = (name.to_owned(), watch.clone());
+        let telling = |function: Function| -> Function {
+            let (name, watch) = (name.clone(), watch.clone());
+            Arc::new(move |args| {
+                let told = watch(&name, &args);
+                let reply = call(&function, args);
+                told(&reply);
+                reply
+            })
+        };
+        match self {
+            Run::Quick(function) => Run::Quick(telling(function)),
+            Run::Blocking(function) => Run::Blocking(telling(function)),
+            #[cfg(feature = "tokio")]
+            Run::Future(function) => Run::Future(Arc::new(move |args| {
+                let told = watch(&name, &args);
+                let pending = wait_for(&*function, args);
+                Box::pin(async move {
+                    let reply = pending.await;
+                    told(&reply);
+                    reply
+                })
+            })),
+        }
+    }
 }
 
 /// A tool: its function, which gets the arguments as a JSON object, and how to run it.
@@ -165,6 +200,20 @@ impl Tools {
     pub fn concurrency(mut self, most: usize) -> Self {
         Arc::make_mut(&mut self.granted).concurrency = most.max(1);
         self
+    }
+
+    /// The same tools, with somebody who is told of each call and of its answer. Questions to discovery are
+    /// told under the name of nothing.
+    #[must_use]
+    pub fn watched(&self, watch: &Watch) -> Self {
+        let mut granted = (*self.granted).clone();
+        for (name, tool) in &mut granted.by_name {
+            tool.run = tool.run.clone().watched(name, watch);
+        }
+        if let Some(tool) = &mut granted.discovery {
+            tool.run = tool.run.clone().watched("", watch);
+        }
+        Tools { granted: Arc::new(granted) }
     }
 
     /// The names of the tools, sorted.

@@ -233,6 +233,7 @@ impl Driver {
 
     fn take(&mut self, id: u64, supply: Supply) {
         self.under_way.remove(&id);
+        self.run.at(now());
         self.run.supply(id, supply);
     }
 

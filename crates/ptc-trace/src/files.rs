@@ -168,13 +168,7 @@ impl Open {
             shed: 0,
         };
         if record.event != "trace.start" {
-            let mut header = Record {
-                agent_name: record.agent_name.clone(),
-                agent_id: record.agent_id.clone(),
-                ..Record::new("trace.start", record.trace_id.clone(), record.timestamp)
-            };
-            header.data.insert("trace_kind".into(), json!("agent_run"));
-            header.data.insert("producer".into(), json!("ptc_runner"));
+            let header = Record::header(record);
             open.write(header, keep);
         }
         Ok(open)

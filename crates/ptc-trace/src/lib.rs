@@ -37,6 +37,7 @@ mod span;
 mod spans;
 mod tracer;
 mod tree;
+mod watch;
 
 pub use bound::Bounds;
 pub use files::{Files, Keep};

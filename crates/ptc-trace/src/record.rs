@@ -93,6 +93,18 @@ impl Record {
         }
     }
 
+    /// The head of the trace of an agent's run, from its first event.
+    pub(crate) fn header(first: &Record) -> Record {
+        let mut header = Record {
+            agent_name: first.agent_name.clone(),
+            agent_id: first.agent_id.clone(),
+            ..Record::new("trace.start", first.trace_id.clone(), first.timestamp)
+        };
+        header.data.insert("trace_kind".into(), "agent_run".into());
+        header.data.insert("producer".into(), "ptc_runner".into());
+        header
+    }
+
     /// What of its span it tells.
     pub fn phase(&self) -> Phase {
         match self.event.rsplit('.').next() {

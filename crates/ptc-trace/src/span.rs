@@ -2,7 +2,7 @@
 //! outermost span; spans inside it tell what was done, and each says at its end how it went.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
 use ptc_host::Outcome;
@@ -52,7 +52,7 @@ pub struct Span {
     span_id: String,
     parent: Option<String>,
     began: (u64, Instant),
-    ended: bool,
+    ended: AtomicBool,
 }
 
 struct Of {
@@ -91,7 +91,7 @@ impl Span {
             subject: subject.to_owned(),
             parent,
             began: (now_ms(), Instant::now()),
-            ended: false,
+            ended: AtomicBool::new(false),
         };
         span.tell("start", None, facts);
         span
@@ -113,20 +113,20 @@ impl Span {
     }
 
     /// It went well.
-    pub fn stop(mut self, facts: Json) {
-        self.ended = true;
+    pub fn stop(self, facts: Json) {
+        self.ended.store(true, Ordering::Relaxed);
         self.tell("stop", Some("ok"), facts);
     }
 
     /// It failed, for a reason that is a name, with a message that is a payload.
-    pub fn fail(mut self, reason: &str, message: &str, facts: Json) {
-        self.ended = true;
+    pub fn fail(self, reason: &str, message: &str, facts: Json) {
+        self.ended.store(true, Ordering::Relaxed);
         self.tell("exception", Some("error"), failure(reason, message, facts));
     }
 
-    /// Ends the span of a program with what came of it.
-    pub fn outcome(mut self, outcome: &Outcome) {
-        self.ended = true;
+    /// Ends the span of a program with what came of it. Calls inside it may still hold it.
+    pub fn outcome(&self, outcome: &Outcome) {
+        self.ended.store(true, Ordering::Relaxed);
         let calls: Vec<Json> = outcome.calls.iter().map(call).collect();
         let facts = json!({
             "fuel": outcome.fuel,
@@ -173,7 +173,7 @@ impl Span {
 
 impl Drop for Span {
     fn drop(&mut self) {
-        if !self.ended {
+        if !self.ended.load(Ordering::Relaxed) {
             self.tell("exception", Some("error"), failure("cancelled", "dropped before its end", json!({})));
         }
     }

@@ -248,10 +248,19 @@ impl Writer {
     }
 
     fn write(&mut self, item: Item) {
-        let mut record = match item {
-            Item::Agent(event) => Record::from(*event),
-            Item::Record(record) => *record,
-        };
+        match item {
+            Item::Agent(event) => {
+                let record = Record::from(*event);
+                if record.event == "run.start" && record.parent_span_id.is_none() {
+                    self.pass(Record::header(&record));
+                }
+                self.pass(record);
+            }
+            Item::Record(record) => self.pass(*record),
+        }
+    }
+
+    fn pass(&mut self, mut record: Record) {
         let scrub = self.options.scrub.as_deref();
         payload::apply(&mut record.data, self.options.policy, &|text| scrub.and_then(|scrub| scrub(text)));
         self.options.bounds.cut(&mut record.data);

@@ -6,6 +6,7 @@ mod exit;
 mod report;
 mod stubs;
 mod terminal;
+mod traces;
 mod values;
 
 use std::process::ExitCode;

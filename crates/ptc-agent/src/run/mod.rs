@@ -179,6 +179,11 @@ impl AgentRun {
         self.asks().unwrap_or_else(|| Need::Wait { until: self.deadline() })
     }
 
+    /// Tells the time before an answer is brought, so that it counts as come now.
+    pub fn at(&mut self, now: u64) {
+        self.shared.now = self.shared.now.max(now);
+    }
+
     /// Brings the answer to an ask. Answers that nobody waits for any more are dropped.
     pub fn supply(&mut self, id: u64, supply: Supply) {
         let Some(asked) = self.shared.asks.remove(&id) else { return };

@@ -229,7 +229,7 @@ fn r12_1_2_evaluations_and_upstream_calls_are_spans_of_one_trace() {
     eval.outcome(&ptc_host::run_blocking(&ptc_host::Program::new("(println \"hi\") (+ 1 2)")));
     call.point("session.turn", json!({"committed": true}));
     call.stop(json!({}));
-    drop(tracer);
+    drop((eval, tracer));
     let path = dir.only();
     assert!(path.to_str().unwrap().ends_with("-ok.jsonl"));
     let tree = Tree::of(&read(&path, ReadBounds::default()).unwrap());

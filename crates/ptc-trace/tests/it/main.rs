@@ -6,3 +6,4 @@ mod files;
 mod hostile;
 mod support;
 mod tracing;
+mod watch;

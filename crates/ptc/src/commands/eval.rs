@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::batch;
 use crate::exit::{Outcome, program_codes};
+use crate::traces::{TraceArgs, Traced};
 use crate::{report, stubs, terminal, values};
 
 /// Run a program and print its value.
@@ -55,8 +56,11 @@ pub struct Args {
     check: bool,
 
     /// Read programs as JSON lines and answer each with a JSON line, see below
-    #[arg(long)]
+    #[arg(long, conflicts_with = "trace")]
     batch: bool,
+
+    #[command(flatten)]
+    trace: TraceArgs,
 }
 
 /// What every way to run programs has in common.
@@ -146,7 +150,12 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if args.check {
         return check(&mut machine, &name, &source, args.json);
     }
+    let traced = args.trace.tracer()?.map(|tracer| Traced::begin(tracer, &name, &source));
+    let tools = traced.as_ref().map_or_else(|| tools.clone(), |traced| traced.watch(&tools));
     let ran = drive(&mut machine, &source, &tools, &args.common.bounds());
+    if let Some(traced) = traced {
+        traced.end(&mut machine, &ran);
+    }
     let written = match args.json {
         true => print_json(&mut machine, &ran, &args),
         false => print_text(&machine, &ran, &name),

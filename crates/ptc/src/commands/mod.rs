@@ -8,6 +8,7 @@ mod repl;
 mod run;
 mod signature;
 mod validate;
+mod viewer;
 
 use crate::exit::Outcome;
 
@@ -24,6 +25,8 @@ pub enum Command {
     Eval(eval::Args),
     /// Type programs and see their values.
     Repl(repl::Args),
+    /// Show traces as a page in a browser.
+    Viewer(viewer::Args),
     /// Check signatures and translate them to and from JSON Schema.
     Signature(signature::Args),
 }
@@ -37,6 +40,7 @@ impl Command {
             Command::Validate(args) => validate::run(args),
             Command::Eval(args) => eval::run(args),
             Command::Repl(args) => repl::run(args),
+            Command::Viewer(args) => viewer::run(args),
             Command::Signature(args) => match signature::run(args) {
                 true => Ok(Outcome::Done),
                 false => Ok(Outcome::Failed),

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use ptc_runner::{RunOptions, Step, Surroundings, run_in};
+use ptc_trace::Tracer;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::eval::ignore_closed_pipe;
 use crate::agents::{self, Inputs, Mission, Progress, Ready, Shown};
 use crate::exit::{Outcome, agent_codes};
+use crate::traces::TraceArgs;
 
 /// Run an agent: a model writes a program, the program works on the inputs and calls tools, and its answer is
 /// printed.
@@ -33,6 +35,9 @@ pub struct Args {
 
     #[command(flatten)]
     output: Output,
+
+    #[command(flatten)]
+    trace: TraceArgs,
 }
 
 /// What the command line changes of an agent.
@@ -77,6 +82,7 @@ Examples:
   ptc run "Write a poem about rain" --set output=text --model haiku --stream
   ptc run agent.toml --model replay:calls.jsonl      # no network: answers that were recorded
   ptc run agent.toml --model record:calls.jsonl,haiku
+  ptc run agent.toml --input data.json --trace traces && ptc viewer traces
 
 docs/agent-options.md lists what --set and files take."#
 );
@@ -102,14 +108,16 @@ impl Changes {
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.agent, &args.inputs)?;
     let ready = mission.ready()?;
+    let tracer = args.trace.tracer()?;
     let progress = Arc::new(Progress::new(args.output.quiet));
     let mut options = ready.options(&mission.inputs);
     if args.output.stream {
         let progress = progress.clone();
         options.on_chunk = Some(Arc::new(move |piece| progress.answer(piece)));
     }
-    let step = runtime()?.block_on(drive(&ready, options, &progress));
+    let step = runtime()?.block_on(drive(&ready, options, &progress, tracer.clone()));
     progress.end();
+    tracer.map(|tracer| tracer.flush());
     let shown = Shown { model: &ready.model, run: None, printed: progress.has_answered() };
     finish(&step, &shown, args.output)
 }
@@ -120,10 +128,13 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     builder.enable_all().worker_threads(2).build().context("cannot start")
 }
 
-async fn drive(ready: &Ready, options: RunOptions, progress: &Arc<Progress>) -> Step {
+async fn drive(ready: &Ready, options: RunOptions, progress: &Arc<Progress>, tracer: Option<Tracer>) -> Step {
     let shown = progress.clone();
     let around = Surroundings {
-        subscriber: Some(Arc::new(move |event| shown.event(event))),
+        subscriber: Some(Arc::new(move |event| {
+            shown.event(event);
+            tracer.iter().for_each(|tracer| tracer.agent_event(event));
+        })),
         cancel: Some(stop_on_interrupt()),
         ..Surroundings::default()
     };

@@ -1,0 +1,87 @@
+//! The playground: programs of the page, in the same sandbox and with tighter limits than elsewhere.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Json as Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+use ptc_host::{Limits, Outcome, Program};
+use ptc_lisp::{Error, Position};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+
+use crate::Site;
+use crate::runs::Refusal;
+
+/// Programs that run at once; others wait.
+pub const AT_ONCE: usize = 2;
+/// How long a program may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+fn limits() -> Limits {
+    Limits {
+        fuel: 50_000_000,
+        memory: 64 << 20,
+        source_bytes: 256 << 10,
+        print_bytes: 256 << 10,
+        output_bytes: 1 << 20,
+        tool_calls: 0,
+        ..Limits::default()
+    }
+}
+
+/// A program with its data.
+#[derive(Debug, Deserialize)]
+pub struct Ask {
+    program: String,
+    #[serde(default)]
+    data: Map<String, Json>,
+}
+
+/// Runs a program and says what came of it.
+pub async fn eval(State(site): State<Arc<Site>>, Body(ask): Body<Ask>) -> Result<Body<Json>, Refusal> {
+    let busy = |_| (StatusCode::SERVICE_UNAVAILABLE, "the viewer is closing".to_owned());
+    let _slot = site.slots.acquire().await.map_err(busy)?;
+    let bytes = Arc::new(AtomicUsize::new(0));
+    let seen = bytes.clone();
+    let program = Program::new(ask.program.as_str())
+        .data(Json::Object(ask.data))
+        .limits(limits())
+        .timeout(TIMEOUT)
+        .look(move |machine, _| seen.store(machine.live_bytes(), Ordering::Relaxed));
+    let outcome = site.pool.run(program).await;
+    Ok(Body(answer(&outcome, &ask.program, bytes.load(Ordering::Relaxed))))
+}
+
+fn answer(outcome: &Outcome, source: &str, bytes: usize) -> Json {
+    let mut answer = json!({
+        "ok": outcome.result.is_ok(),
+        "prints": outcome.prints,
+        "fuel": outcome.fuel,
+        "bytes": bytes,
+        "ms": outcome.elapsed.as_secs_f64() * 1e3,
+    });
+    match &outcome.result {
+        Ok(signal) => {
+            answer["value"] = json!(outcome.value);
+            answer["json"] = outcome.json.clone();
+            answer["signal"] = json!(format!("{signal:?}").to_lowercase());
+        }
+        Err(error) => answer["error"] = told(error, source),
+    }
+    answer
+}
+
+fn told(error: &Error, source: &str) -> Json {
+    let at = error.span.map(|span| Position::of(source, span.start));
+    json!({
+        "kind": error.kind.reason(),
+        "message": error.text(),
+        "line": at.map(|at| at.line),
+        "column": at.map(|at| at.column),
+        "hint": error.hint,
+        "repaired": error.repaired,
+    })
+}
