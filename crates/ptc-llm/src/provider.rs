@@ -85,14 +85,14 @@ pub static PROVIDERS: &[ProviderInfo] = &[
         key: Some("GEMINI_API_KEY"),
         other_keys: &["GOOGLE_API_KEY"],
     },
-    // The place of Bedrock depends on the region.
+    // The place of Bedrock depends on the region; keys of an account come in pairs, see `remote/bedrock/sign.rs`.
     ProviderInfo {
         provider: Provider::Bedrock,
         prefixes: &["bedrock", "amazon_bedrock"],
         wire: Wire::Bedrock,
         url: None,
         key: Some("AWS_BEARER_TOKEN_BEDROCK"),
-        other_keys: &[],
+        other_keys: &["AWS_ACCESS_KEY_ID"],
     },
     ProviderInfo {
         provider: Provider::Groq,

@@ -20,7 +20,7 @@ const MAX_TOKENS: u64 = 8_192;
 
 /// The body of a request, and whether the answer comes wrapped.
 pub(super) fn body(request: &Request, model: &str, options: Options, stream: bool) -> (Json, bool) {
-    let mut messages = messages(request);
+    let mut messages = turns(request, blocks);
     if request.cache {
         mark_last(&mut messages);
     }
@@ -65,14 +65,16 @@ pub(super) fn body(request: &Request, model: &str, options: Options, stream: boo
     (body, wrapped)
 }
 
-fn system(request: &Request) -> String {
+/// All rules for the model in one text.
+pub(super) fn system(request: &Request) -> String {
     let inside = request.messages.iter().filter(|message| message.role == Role::System);
     let all = std::iter::once(&request.system).chain(inside.map(|message| &message.content));
     all.filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The conversation: messages of one side behind each other become one, and results of tools are the user's.
-fn messages(request: &Request) -> Vec<Json> {
+/// `blocks` makes the parts of a message.
+pub(super) fn turns(request: &Request, blocks: fn(&Message) -> Vec<Json>) -> Vec<Json> {
     let mut turns: Vec<(&str, Vec<Json>)> = Vec::new();
     for message in request.messages.iter().filter(|message| message.role != Role::System) {
         let role = if message.role == Role::Assistant { "assistant" } else { "user" };

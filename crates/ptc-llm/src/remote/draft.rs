@@ -27,6 +27,8 @@ pub(super) struct Draft {
     pub(super) ended: bool,
     /// The answer comes inside an object.
     pub(super) wrapped: bool,
+    /// The answer comes as the arguments of a call.
+    pub(super) by_call: bool,
 }
 
 impl Draft {
@@ -85,9 +87,13 @@ impl Draft {
     }
 
     /// The whole reply.
-    pub(super) fn finish(self) -> Result<Reply, Fault> {
+    pub(super) fn finish(mut self) -> Result<Reply, Fault> {
         if !self.ended {
             return Err(Fault::new(Class::Unavailable, "the connection ended in the middle of the reply"));
+        }
+        if self.by_call && !self.calls.is_empty() {
+            self.text = self.calls.swap_remove(0).args;
+            self.calls.clear();
         }
         let text = if self.wrapped { unwrapped(self.text) } else { self.text };
         // Places that a provider left out are no calls.

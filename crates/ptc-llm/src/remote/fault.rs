@@ -91,13 +91,14 @@ impl Fault {
     pub(super) fn of_event(error: &Json) -> Self {
         let kind = ["type", "code"].iter().find_map(|key| error.get(key)).map(text_of).unwrap_or_default();
         let said = said(&error.to_string());
-        let class = match kind.as_str() {
+        let is_request = |kind: &str| kind.contains("invalid_request") || kind.contains("validation");
+        let class = match kind.to_lowercase().as_str() {
             kind if is_about(NO_CREDIT, &said, kind) || kind == "402" => NoCredit,
-            kind if kind.contains("rate_limit") || kind == "429" => RateLimit,
+            kind if kind.contains("rate_limit") || kind.contains("throttl") || kind == "429" => RateLimit,
             kind if kind.contains("timeout") => Timeout,
             kind if kind.contains("auth") || kind.contains("permission") => Auth,
-            kind if kind.contains("invalid_request") && is_about(TOO_LONG, &said, "") => ContextLength,
-            kind if kind.contains("invalid_request") => BadRequest,
+            kind if is_request(kind) && is_about(TOO_LONG, &said, "") => ContextLength,
+            kind if is_request(kind) => BadRequest,
             _ => Unavailable,
         };
         Fault::new(class, format!("{kind} in the middle of the reply: {said}"))
@@ -229,6 +230,9 @@ mod tests {
             (r#"{"type":"invalid_request_error","message":"prompt is too long"}"#, ContextLength),
             (r#"{"code":429,"message":"slow"}"#, RateLimit),
             (r#"{"code":502}"#, Unavailable),
+            (r#"{"type":"throttlingException","message":"slow"}"#, RateLimit),
+            (r#"{"type":"validationException","message":"wrong"}"#, BadRequest),
+            (r#"{"type":"modelStreamErrorException","message":"broken"}"#, Unavailable),
         ] {
             assert_eq!(Fault::of_event(&serde_json::from_str(event).unwrap()).class, class, "{event}");
         }

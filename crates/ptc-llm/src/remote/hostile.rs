@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value as Json};
 
 use super::draft::Draft;
-use super::{anthropic, openai};
+use super::{anthropic, bedrock, openai};
 
 /// Words that the formats know, so that made-up JSON gets somewhere.
 const WORDS: &[&str] = &[
@@ -40,6 +40,12 @@ const WORDS: &[&str] = &[
     "message_delta",
     "message_start",
     "message_stop",
+    "output",
+    "start",
+    "toolUse",
+    "toolUseId",
+    "inputTokens",
+    "cacheReadInputTokens",
 ];
 
 fn json() -> impl Strategy<Value = Json> {
@@ -72,7 +78,13 @@ proptest! {
             let _ = events.iter().try_for_each(|json| event(&json.to_string(), &mut draft).map(drop));
             let _ = draft.finish();
         }
-        for read in [openai::read, anthropic::read] {
+        let mut draft = Draft::default();
+        for (event, json) in ["contentBlockStart", "contentBlockDelta", "metadata", "messageStop"].iter().zip(&events) {
+            let frame = bedrock::Frame { event: (*event).to_owned(), exception: None, payload: json.to_string().into() };
+            let _ = bedrock::frame(&frame, &mut draft);
+        }
+        let _ = draft.finish();
+        for read in [openai::read, anthropic::read, bedrock::read] {
             let mut draft = Draft::default();
             let _ = events.iter().try_for_each(|json| read(json, &mut draft));
             let _ = draft.finish();

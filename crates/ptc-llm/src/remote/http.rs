@@ -69,10 +69,11 @@ pub(super) async fn post(
     client: &reqwest::Client,
     url: &str,
     headers: HeaderMap,
-    body: &Json,
+    body: Vec<u8>,
     bounds: Bounds,
 ) -> Result<Response, Fault> {
-    let sent = client.post(url).headers(headers).json(body).send();
+    let json = HeaderValue::from_static("application/json");
+    let sent = client.post(url).header(CONTENT_TYPE, json).headers(headers).body(body).send();
     let inner = within(bounds.head, sent).await?.map_err(|error| Fault::of_transport(&error))?;
     let status = inner.status();
     let mut response = Response { inner, bounds, read: 0 };
@@ -114,29 +115,40 @@ impl Response {
         })
     }
 
-    /// Hands the data of every event on, until there is no more or somebody has enough.
-    pub(super) async fn events(
+    /// Hands the bytes on as they come, until there are no more or somebody has enough.
+    pub(super) async fn pieces(
         mut self,
-        mut take: impl FnMut(&str) -> Result<bool, Fault>,
+        mut take: impl FnMut(&[u8]) -> Result<bool, Fault>,
     ) -> Result<(), Fault> {
-        let mut events = Events::default();
         while let Some(piece) = self.piece().await? {
-            for data in events.push(piece.as_ref()) {
-                if !take(&data)? {
-                    return Ok(());
-                }
+            if !take(piece.as_ref())? {
+                break;
             }
         }
-        match events.finish() {
+        Ok(())
+    }
+
+    /// Hands the data of every event on, until there is no more or somebody has enough.
+    pub(super) async fn events(self, mut take: impl FnMut(&str) -> Result<bool, Fault>) -> Result<(), Fault> {
+        let mut events = Events::default();
+        let mut more = true;
+        self.pieces(|piece| {
+            for data in events.push(piece) {
+                more = more && take(&data)?;
+            }
+            Ok(more)
+        })
+        .await?;
+        match events.finish().filter(|_| more) {
             Some(data) => take(&data).map(drop),
             None => Ok(()),
         }
     }
 
-    /// Whether this is a stream of events; servers that cannot stream answer with JSON.
-    pub(super) fn is_stream(&self) -> bool {
+    /// Whether the body is of this type; servers that cannot stream answer with JSON.
+    pub(super) fn is(&self, wanted: &str) -> bool {
         let kind = self.inner.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+        kind.is_some_and(|kind| kind.starts_with(wanted))
     }
 }
 

@@ -2,6 +2,7 @@
 //! pieces; what fails on the way is tried again if that may help.
 
 mod anthropic;
+mod bedrock;
 mod draft;
 mod fault;
 mod genai;
@@ -20,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ptc_agent::model::{Chunk, Llm, Model, ModelError, Pending, Reply, Request};
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::prices;
 use crate::provider::{Provider, Wire};
@@ -47,6 +48,8 @@ struct Inner {
     /// Never shown; see `Fault::into_error` and the `Debug` of this.
     key: String,
     key_variable: Option<String>,
+    /// Keys of an AWS account, in place of the key.
+    signer: Option<bedrock::Credentials>,
     http: reqwest::Client,
     through: Option<genai::Through>,
     settings: Settings,
@@ -58,12 +61,16 @@ impl Remote {
         let name = format!("{}:{}", target.provider.prefix(), target.model);
         let key_variable = target.key_env.clone().or(target.provider.key_variable().map(str::to_owned));
         let look = |variable: &str| (settings.environment)(variable);
-        let key = match &target.key_env {
-            Some(variable) => look(variable),
-            None => target.provider.find_key(look),
+        let (key, signer) = match (&target.key_env, target.provider) {
+            (Some(variable), _) => (look(variable), None),
+            (None, Provider::Bedrock) => match target.provider.key_variable().and_then(look) {
+                None => (None, bedrock::Credentials::find(look, &region(&settings))),
+                key => (key, None),
+            },
+            (None, provider) => (provider.find_key(look), None),
         };
         let key = match (key, &key_variable) {
-            (None, Some(variable)) => {
+            (None, Some(variable)) if signer.is_none() => {
                 return Err(format!("`{name}` needs a key; put it into the variable {variable}"));
             }
             (key, _) => key.unwrap_or_default(),
@@ -73,14 +80,12 @@ impl Remote {
         let http = http::client(&settings)?;
         let wire = target.provider.info().wire;
         let through = match wire {
-            Wire::Gemini | Wire::Bedrock => {
-                Some(genai::Through::new(http.clone(), wire, &target.model, &url, &key)?)
-            }
-            Wire::OpenAi | Wire::Anthropic => None,
+            Wire::Gemini => Some(genai::Through::new(http.clone(), &target.model, &url, &key)?),
+            Wire::OpenAi | Wire::Anthropic | Wire::Bedrock => None,
         };
         let target = target.clone();
         Ok(Remote {
-            inner: Arc::new(Inner { target, name, url, key, key_variable, http, through, settings }),
+            inner: Arc::new(Inner { target, name, url, key, key_variable, signer, http, through, settings }),
         })
     }
 
@@ -101,8 +106,7 @@ fn url(target: &Target, settings: &Settings) -> Result<String, String> {
             None => target.provider.info().url.unwrap_or_default().to_owned(),
         },
         (None, Provider::Bedrock) => {
-            let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
-            format!("https://bedrock-runtime.{}.amazonaws.com", region.as_deref().unwrap_or("us-east-1"))
+            format!("https://bedrock-runtime.{}.amazonaws.com", region(settings))
         }
         (None, provider) => provider.info().url.map(str::to_owned).ok_or_else(|| {
             format!("`{}` needs a URL: write {}:URL|MODEL", target.model, provider.prefix())
@@ -112,6 +116,12 @@ fn url(target: &Target, settings: &Settings) -> Result<String, String> {
         Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(url.trim_end_matches('/').to_owned()),
         _ => Err(format!("`{url}` is no URL of a model server; write http://HOST:PORT/v1 or https://…")),
     }
+}
+
+/// The region of AWS.
+fn region(settings: &Settings) -> String {
+    let found = ["AWS_REGION", "AWS_DEFAULT_REGION"].iter().find_map(|name| (settings.environment)(name));
+    found.unwrap_or_else(|| "us-east-1".to_owned())
 }
 
 impl Inner {
@@ -166,27 +176,63 @@ impl Inner {
             through.ask(request, options, bounds, &mut draft).await?;
             return draft.finish();
         }
-        let anthropic = self.target.provider.info().wire == Wire::Anthropic;
-        let (path, (body, wrapped)) = match anthropic {
-            true => (anthropic::PATH, anthropic::body(request, &self.target.model, options, stream)),
-            false => (openai::PATH, openai::body(request, &self.target, options, stream)),
+        let model = &self.target.model;
+        let wire = self.target.provider.info().wire;
+        draft.by_call = wire == Wire::Bedrock && bedrock::answers_by_tool(request);
+        let (path, (body, wrapped)) = match wire {
+            Wire::Anthropic => (anthropic::PATH.to_owned(), anthropic::body(request, model, options, stream)),
+            Wire::Bedrock => (bedrock::path(model, stream), bedrock::body(request, model, options)),
+            _ => (openai::PATH.to_owned(), openai::body(request, &self.target, options, stream)),
         };
         draft.wrapped = wrapped;
+        let url = format!("{}/{path}", self.url);
+        let body = serde_json::to_vec(&body).map_err(|error| {
+            Fault::new(Class::BadRequest, format!("the request cannot be written: {error}"))
+        })?;
+        let headers = self.headers(&url, &body)?;
+        let response = http::post(&self.http, &url, headers, body, bounds).await?;
+        if wire == Wire::Bedrock && response.is(bedrock::STREAM) {
+            let mut frames = bedrock::Frames::default();
+            let take = |piece: &[u8]| {
+                let mut more = true;
+                for frame in frames.push(piece)? {
+                    more = more && bedrock::frame(&frame, &mut draft)?;
+                }
+                Ok(more)
+            };
+            response.pieces(take).await?;
+        } else if response.is("text/event-stream") {
+            let event = if wire == Wire::Anthropic { anthropic::event } else { openai::event };
+            response.events(|data| event(data, &mut draft)).await?;
+        } else {
+            let read = match wire {
+                Wire::Anthropic => anthropic::read,
+                Wire::Bedrock => bedrock::read,
+                _ => openai::read,
+            };
+            read(&response.json().await?, &mut draft)?;
+        }
+        draft.finish()
+    }
+
+    /// The headers that say who asks.
+    fn headers(&self, url: &str, body: &[u8]) -> Result<HeaderMap, Fault> {
+        if let Some(signer) = &self.signer {
+            return signer.headers(url, body, jiff::Timestamp::now());
+        }
+        let anthropic = self.target.provider.info().wire == Wire::Anthropic;
         let mut headers = http::headers(&self.key, anthropic.then_some(anthropic::KEY_HEADER))?;
         if anthropic {
             let (name, value) = anthropic::VERSION;
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        let url = format!("{}/{path}", self.url);
-        let response = http::post(&self.http, &url, headers, &body, bounds).await?;
-        if stream && response.is_stream() {
-            let event = if anthropic { anthropic::event } else { openai::event };
-            response.events(|data| event(data, &mut draft)).await?;
-        } else {
-            let read = if anthropic { anthropic::read } else { openai::read };
-            read(&response.json().await?, &mut draft)?;
-        }
-        draft.finish()
+        Ok(headers)
+    }
+
+    /// What no message may show.
+    fn hidden(&self) -> &str {
+        let token = self.signer.as_ref().and_then(|signer| signer.token.as_deref());
+        token.unwrap_or(&self.key)
     }
 
     /// The reply with what it cost, where the provider does not say.
@@ -211,7 +257,8 @@ impl Model for Remote {
         let inner = self.inner.clone();
         Box::pin(async move {
             let reply = inner.ask(&request, chunk).await;
-            reply.map_err(|fault| fault.into_error(&inner.name, inner.key_variable.as_deref(), &inner.key))
+            reply
+                .map_err(|fault| fault.into_error(&inner.name, inner.key_variable.as_deref(), inner.hidden()))
         })
     }
 

@@ -1,4 +1,4 @@
-//! Gemini and Bedrock, whose wire formats another crate speaks for us.
+//! Gemini, whose wire format another crate speaks for us.
 
 use ptc_agent::model::{Message, ModelErrorKind, Request, ToolCall, ToolSchema};
 use ptc_llm::{Provider, Settings};
@@ -74,80 +74,4 @@ async fn failures_are_told_and_tried_again_like_everybody_elses() {
     assert!(error.message.contains("turn on compaction") && !format!("{error:?}").contains(KEY), "{error}");
     let once = Request { llm_opts: json!({"max_attempts": 1}), ..conversation() };
     assert_eq!(setup.ask(once).await.unwrap_err().kind, ModelErrorKind::Timeout);
-}
-
-/// The checksum of Bedrock's frames.
-fn crc32(bytes: &[u8]) -> [u8; 4] {
-    let mut crc = u32::MAX;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            crc = (crc >> 1) ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
-        }
-    }
-    (!crc).to_be_bytes()
-}
-
-/// A frame of the binary stream that Bedrock sends.
-fn frame(event: &str, payload: &str) -> Vec<u8> {
-    let mut headers = Vec::new();
-    for (name, value) in [(":event-type", event), (":message-type", "event")] {
-        headers.push(name.len() as u8);
-        headers.extend_from_slice(name.as_bytes());
-        headers.push(7);
-        headers.extend_from_slice(&(value.len() as u16).to_be_bytes());
-        headers.extend_from_slice(value.as_bytes());
-    }
-    let total = (16 + headers.len() + payload.len()) as u32;
-    let mut frame = [total.to_be_bytes(), (headers.len() as u32).to_be_bytes()].concat();
-    frame.extend(crc32(&frame));
-    frame.extend(headers);
-    frame.extend_from_slice(payload.as_bytes());
-    frame.extend(crc32(&frame));
-    frame
-}
-
-#[tokio::test]
-async fn bedrock_answers_in_frames() {
-    let frames = [
-        frame("messageStart", r#"{"role":"assistant"}"#),
-        frame("contentBlockDelta", r#"{"contentBlockIndex":0,"delta":{"text":"Let me look."}}"#),
-        frame("contentBlockStop", r#"{"contentBlockIndex":0}"#),
-        frame(
-            "contentBlockStart",
-            r#"{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"t","name":"f"}}}"#,
-        ),
-        frame("contentBlockDelta", r#"{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"n\":2}"}}}"#),
-        frame("contentBlockStop", r#"{"contentBlockIndex":1}"#),
-        frame("messageStop", r#"{"stopReason":"tool_use"}"#),
-        frame("metadata", r#"{"usage":{"inputTokens":11,"outputTokens":3,"totalTokens":14}}"#),
-    ];
-    let head =
-        "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.amazon.eventstream\r\nConnection: close\r\n\r\n";
-    let bytes = [head.as_bytes(), &frames.concat()].concat();
-    let server = Server::start([Act::Drip(bytes, 50)]).await;
-    let setup = Setup::new(&server, Provider::Bedrock, "amazon.nova-lite-v1:0");
-    let reply = setup.ask_streaming(conversation()).await.unwrap();
-    assert_eq!(
-        (reply.content.as_deref(), setup.pieces()),
-        (Some("Let me look."), vec!["Let me look.".to_owned()])
-    );
-    assert_eq!((&*reply.tool_calls[0].name, &reply.tool_calls[0].args), ("f", &json!({"n": 2})));
-    assert_eq!(reply.tokens.map(|tokens| (tokens.input, tokens.output)), Some((11, 3)));
-}
-
-#[tokio::test]
-async fn bedrock_is_asked_with_its_token() {
-    let server = Server::start([answer("403 Forbidden", "", r#"{"message":"not allowed"}"#)]).await;
-    let setup = Setup::new(&server, Provider::Bedrock, "amazon.nova-lite-v1:0");
-    let error = setup.ask(conversation()).await.unwrap_err();
-    let wanted =
-        "bedrock:amazon.nova-lite-v1:0: status 403: not allowed; set AWS_BEARER_TOKEN_BEDROCK to a valid key";
-    assert_eq!((error.kind, &*error.message), (ModelErrorKind::ConfigError, wanted));
-    let asked = &server.asked()[0];
-    assert!(
-        asked.head.contains("/converse-stream") && asked.head.contains(&format!("bearer {KEY}")),
-        "{asked:?}"
-    );
-    assert!(asked.body["toolConfig"].is_object() && asked.body["system"].is_array(), "{}", asked.body);
 }

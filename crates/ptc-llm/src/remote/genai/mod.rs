@@ -1,10 +1,10 @@
-//! Providers with a wire format of their own, Gemini and Bedrock, through the crate genai. This folder is the
-//! only place that knows it.
+//! Gemini, through the crate genai, and what that crate knows of JSON Schema. This folder is the only place that
+//! knows it.
 //!
-//! The two formats that nearly everybody speaks are spoken directly (`openai.rs`, `anthropic.rs`), because
-//! through genai a body cannot be bounded before it is read, arguments of a tool that are no JSON fail the
-//! whole reply, ids of models that end in `-low` or `-none` are changed, and OpenRouter gets no marks for the
-//! cache. Here the parts of a stream are counted, and the time of the whole is limited.
+//! The other formats are spoken directly (`openai.rs`, `anthropic.rs`, `bedrock/`), because through genai a body
+//! cannot be bounded before it is read, arguments of a tool that are no JSON fail the whole reply, ids of models
+//! that end in `-low` or `-none` are changed, OpenRouter and Bedrock get no marks for the cache, and Bedrock no
+//! schema. Here the parts of a stream are counted, and the time of the whole is limited.
 
 pub(super) mod schema;
 
@@ -27,7 +27,6 @@ use super::draft::Draft;
 use super::fault::{Class, Fault};
 use super::http::Bounds;
 use super::options::Options;
-use crate::provider::Wire;
 
 /// A model behind genai.
 pub(super) struct Through {
@@ -37,21 +36,14 @@ pub(super) struct Through {
 
 impl Through {
     /// A model of a provider at a URL.
-    pub(super) fn new(
-        http: reqwest::Client,
-        wire: Wire,
-        model: &str,
-        url: &str,
-        key: &str,
-    ) -> Result<Self, String> {
-        let kind = if wire == Wire::Bedrock { AdapterKind::BedrockApi } else { AdapterKind::Gemini };
+    pub(super) fn new(http: reqwest::Client, model: &str, url: &str, key: &str) -> Result<Self, String> {
         let client = Client::builder().with_reqwest(http).build();
         Ok(Through {
             client: client.map_err(|error| format!("no client: {error}"))?,
             place: ServiceTarget {
                 endpoint: Endpoint::from_owned(format!("{}/", url.trim_end_matches('/'))),
                 auth: AuthData::from_single(key),
-                model: ModelIden::new(kind, model.to_owned()),
+                model: ModelIden::new(AdapterKind::Gemini, model.to_owned()),
             },
         })
     }

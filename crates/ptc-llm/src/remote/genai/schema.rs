@@ -18,7 +18,7 @@ pub(in crate::remote) fn for_anthropic(schema: &Json) -> (Json, bool) {
 }
 
 /// The schema of an object: what is none stands in a field of one, because providers take nothing else.
-pub(super) fn object(schema: &Json) -> (Json, bool) {
+pub(in crate::remote) fn object(schema: &Json) -> (Json, bool) {
     if schema.get("type").and_then(Json::as_str) == Some("object") {
         return (schema.clone(), false);
     }
