@@ -19,6 +19,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   ci            everything a change must pass: format, lints, tidiness, generated files, tests, counts
   generate      write docs/functions.md, limits.md, agent-options.md, mcp-options.md, agent.schema.json and coverage.md from the declarations
   check         fail if a generated file is out of date
+  packages      install what tests need beside Rust, where it is missing
   compare       debug and release builds do the same with every program of the corpora
   sanitize      so does a build with the address sanitizer, which finds nothing
   counts        fail if a workload takes other numbers of instructions than bench/counts.txt says
@@ -34,6 +35,7 @@ fn main() -> Result<()> {
             })
         }),
         "check" => check(),
+        "packages" => packages::for_tests(&root()),
         "compare" => builds::compare(),
         "sanitize" => builds::sanitize(),
         "counts" => counts::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
@@ -74,7 +76,7 @@ fn ci() -> Result<()> {
     tidy::check(&root())?;
     step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     check()?;
-    packages::postgresql()?;
+    packages::for_tests(&root())?;
     let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
     if nextest.is_ok_and(|output| output.status.success()) {
         step("tests", "cargo", &["nextest", "run", "--workspace", "--no-fail-fast"])?;

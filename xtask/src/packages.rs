@@ -1,26 +1,39 @@
-//! Programs that checks need beside Rust, installed where they are missing and Debian's packages are to be had.
-//! Where not, whoever needs them says so.
+//! Programs that checks need beside Rust, installed where they are missing: Debian's packages where they are to
+//! be had, packages of npm into a folder of the workspace. Where that is not possible, whoever needs them says so.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
+
+/// Packages of npm that tests run, with their versions. They are found in [`NPM_FOLDER`]`/node_modules`.
+const NPM: &[(&str, &str)] = &[
+    ("@modelcontextprotocol/server-everything", "2026.8.31"),
+    ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
+    ("@modelcontextprotocol/server-memory", "2026.8.31"),
+];
+
+/// Where packages of npm are installed, from the root of the workspace.
+const NPM_FOLDER: &str = ".tools/npm";
+
+/// Everything that tests need.
+pub fn for_tests(root: &Path) -> Result<()> {
+    postgresql()?;
+    npm(root)
+}
 
 /// Valgrind, which counts instructions.
 pub fn valgrind() -> Result<()> {
-    install("valgrind", Command::new("valgrind").arg("--version").output().is_err())
+    debian("valgrind", !runs("valgrind", "--version"))
 }
 
 /// The PostgreSQL server, of which tests of the store start one of their own.
-pub fn postgresql() -> Result<()> {
-    install(
-        "postgresql",
-        !Path::new("/usr/lib/postgresql").exists() && Command::new("initdb").arg("-V").output().is_err(),
-    )
+fn postgresql() -> Result<()> {
+    debian("postgresql", !Path::new("/usr/lib/postgresql").exists() && !runs("initdb", "-V"))
 }
 
-fn install(package: &str, missing: bool) -> Result<()> {
-    if missing && Command::new("apt-get").arg("--version").output().is_ok() {
+fn debian(package: &str, missing: bool) -> Result<()> {
+    if missing && runs("apt-get", "--version") {
         eprintln!("== installing {package}");
         let install = format!(
             "[ $(id -u) = 0 ] || sudo=sudo; $sudo apt-get update -qq; \
@@ -29,4 +42,45 @@ fn install(package: &str, missing: bool) -> Result<()> {
         Command::new("sh").args(["-c", &install]).status()?;
     }
     Ok(())
+}
+
+/// The packages of npm, all at once. Tests that need them are skipped where there is no Node.
+fn npm(root: &Path) -> Result<()> {
+    let folder = root.join(NPM_FOLDER);
+    let missing = NPM.iter().any(|(name, version)| installed(&folder, name).as_deref() != Some(version));
+    if !missing || !runs("node", "--version") {
+        return Ok(());
+    }
+    eprintln!("== installing packages of npm into {NPM_FOLDER}");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
+    let status = Command::new("npm")
+        .args([
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--no-package-lock",
+            "--ignore-scripts",
+            "--loglevel=error",
+        ])
+        .args(NPM.iter().map(|(name, version)| format!("{name}@{version}")))
+        .current_dir(&folder)
+        .status()
+        .context("there is node but no npm")?;
+    if !status.success() {
+        bail!("npm cannot install into {}; see above", folder.display());
+    }
+    Ok(())
+}
+
+/// The version of a package of npm that is there.
+fn installed(folder: &Path, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(folder.join("node_modules").join(name).join("package.json")).ok()?;
+    let package: serde_json::Value = serde_json::from_str(&text).ok()?;
+    package["version"].as_str().map(str::to_owned)
+}
+
+fn runs(program: &str, flag: &str) -> bool {
+    let found = Command::new(program).arg(flag).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    found.is_ok_and(|status| status.success())
 }
