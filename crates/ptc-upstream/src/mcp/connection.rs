@@ -26,6 +26,10 @@ use crate::credentials::Secrets;
 use crate::model::{Allowance, Fault, Reason};
 use crate::wire;
 
+/// How long to wait before a broken stream of changes is asked for again, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// Which way of shaking hands a server understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
@@ -79,6 +83,8 @@ pub struct Connection {
     /// Cancelled to end the connection, and when it has ended.
     stop: CancellationToken,
     ended: CancellationToken,
+    /// Cancelled when hands should be shaken again.
+    doubt: CancellationToken,
     /// How long a request may take, and how large an answer may be.
     limits: Allowance,
     over_http: bool,
@@ -135,7 +141,7 @@ impl Connection {
         match served {
             Ok(service) => {
                 let limits = Allowance { timeout: Duration::MAX, max_bytes: cap };
-                Connection::new(service, inbox, Some(process), limits)
+                Connection::new(service, inbox, Some(process), limits, CancellationToken::new())
             }
             Err(ClientInitializeError::JsonRpcError(error)) => {
                 process.stop();
@@ -180,7 +186,7 @@ impl Connection {
         let served = serve_client_with_lifecycle(ear, transport, handshake.lifecycle());
         let limits = Allowance { timeout: http.endpoint.request_timeout, max_bytes: cap };
         match tokio::time::timeout(http.handshake_timeout, served).await {
-            Ok(Ok(service)) => Connection::new(service, inbox, None, limits),
+            Ok(Ok(service)) => Connection::new(service, inbox, None, limits, client.doubt()),
             Ok(Err(error)) => Err(client.last_fault().unwrap_or_else(|| refused(&error))),
             Err(_) => Err(slow(http.handshake_timeout)),
         }
@@ -191,6 +197,7 @@ impl Connection {
         inbox: Arc<Inbox>,
         process: Option<Process>,
         limits: Allowance,
+        doubt: CancellationToken,
     ) -> Result<Connection, Fault> {
         let info = service.peer().peer_info();
         let protocol = info.as_ref().map(|info| info.protocol_version.clone()).unwrap_or_default();
@@ -214,6 +221,7 @@ impl Connection {
             process,
             stop,
             ended,
+            doubt,
             limits,
             about: about(info.as_deref(), &protocol),
             handshake,
@@ -250,7 +258,7 @@ impl Connection {
     }
 
     async fn fault(&self, error: Option<ServiceError>) -> Fault {
-        match error {
+        match &error {
             Some(ServiceError::McpError(error)) => Fault::new(
                 Reason::UpstreamError,
                 format!("{} (JSON-RPC error {})", error.message, error.code.0),
@@ -259,6 +267,10 @@ impl Connection {
                 Some(process) => Fault::new(Reason::UpstreamUnavailable, process.obituary().await),
                 None if self.ended.is_cancelled() => {
                     Fault::new(Reason::UpstreamUnavailable, "the connection was closed")
+                }
+                None if matches!(error, Some(ServiceError::TransportSend(_))) => {
+                    self.doubt.cancel();
+                    Fault::new(Reason::UpstreamUnavailable, "the session ended and none could be begun again")
                 }
                 None => {
                     Fault::new(Reason::StreamClosedBeforeResponse, "the stream ended before the answer came")
@@ -290,6 +302,12 @@ impl Connection {
         }
     }
 
+    /// Waits until hands should be shaken again, and how long requests that are under way may still take.
+    pub async fn doubted(&self) -> Duration {
+        self.doubt.cancelled().await;
+        self.limits.timeout
+    }
+
     /// What became of the server, for those who come later.
     pub async fn obituary(&self) -> String {
         match &self.process {
@@ -314,14 +332,30 @@ async fn tend(service: Service, stop: CancellationToken, ended: CancellationToke
     ended.cancel();
 }
 
-/// Servers of the newest protocol say that tools changed only to those who ask.
+/// Servers of the newest protocol say that tools changed only to those who ask. A stream that breaks is asked for
+/// again, and what happened meanwhile counts as a change.
 async fn listen(peer: Peer<RoleClient>, generation: Arc<AtomicU64>, ended: CancellationToken) {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let listening = async {
-        if let Ok(mut subscription) = peer.listen(filter).await {
-            while let Ok(Some(_)) = subscription.next().await {
-                generation.fetch_add(1, Ordering::Relaxed);
+        let mut pause = FIRST_PAUSE;
+        let mut missed = false;
+        loop {
+            match peer.listen(filter.clone()).await {
+                Ok(mut subscription) => {
+                    if std::mem::replace(&mut missed, true) {
+                        generation.fetch_add(1, Ordering::Relaxed);
+                    }
+                    pause = FIRST_PAUSE;
+                    while let Ok(Some(_)) = subscription.next().await {
+                        generation.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                // It said that it tells changes, but does not.
+                Err(ServiceError::McpError(_)) => return,
+                Err(_) => {}
             }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     };
     tokio::select! {

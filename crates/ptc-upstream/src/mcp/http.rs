@@ -14,6 +14,7 @@ use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::Sse;
+use tokio_util::sync::CancellationToken;
 
 use super::inbox::{Inbox, Slot, number, unreadable};
 use super::sse::{Events, TooLarge};
@@ -43,6 +44,8 @@ pub struct HttpClient {
     inbox: Arc<Inbox>,
     cap: usize,
     last: Arc<Mutex<Option<Fault>>>,
+    /// Cancelled when the server answers as if hands had never been shaken.
+    doubt: CancellationToken,
 }
 
 /// Why an exchange gave nothing.
@@ -61,7 +64,13 @@ impl From<Fault> for Refused {
 impl HttpClient {
     /// Sends `headers` with every request; answers without a slot have at most `cap` bytes.
     pub fn new(client: reqwest::Client, headers: HeaderMap, inbox: Arc<Inbox>, cap: usize) -> Self {
-        HttpClient { client, headers, inbox, cap, last: Arc::default() }
+        HttpClient { client, headers, inbox, cap, last: Arc::default(), doubt: CancellationToken::new() }
+    }
+
+    /// Cancelled when the server answers as if hands had never been shaken: there may be another one in its
+    /// place.
+    pub fn doubt(&self) -> CancellationToken {
+        self.doubt.clone()
     }
 
     /// Why the last request failed, if it did: handshakes have no slot to say it.
@@ -103,6 +112,10 @@ impl HttpClient {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if let Some(fault) = wire::status(status) {
+            let strange = [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED];
+            if !in_session && strange.contains(&status) && !greets(message) {
+                self.doubt.cancel();
+            }
             return refusal(message, in_session, fault, response).await;
         }
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
@@ -202,6 +215,16 @@ fn request_id(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     }
 }
 
+/// Whether this is part of shaking hands.
+fn greets(message: &ClientJsonRpcMessage) -> bool {
+    match message {
+        ClientJsonRpcMessage::Request(request) => {
+            matches!(request.request, ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_))
+        }
+        _ => true,
+    }
+}
+
 fn answers(message: &ServerJsonRpcMessage, id: &RequestId) -> bool {
     let answered = match message {
         ServerJsonRpcMessage::Response(response) => Some(&response.id),
@@ -264,6 +287,8 @@ fn taken_in(mut sse: Sse, inbox: &Inbox, request: Option<i64>) -> Vec<Sse> {
     };
     let messages = match inbox.accept(data.as_bytes()) {
         Ok(messages) => messages,
+        // Only what looks like a message is taken for one.
+        Err(_) if !data.trim_start().starts_with(['{', '[']) => Vec::new(),
         Err(_) => request.and_then(|id| inbox.fail(Some(id), unreadable())).into_iter().collect(),
     };
     let (id, retry) = (sse.id, sse.retry);

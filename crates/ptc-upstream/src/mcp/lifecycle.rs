@@ -235,7 +235,10 @@ impl Shared {
                 if !wanted {
                     connection.stop();
                 }
-                connection.ended().await;
+                tokio::select! {
+                    () = connection.ended() => {}
+                    left = connection.doubted() => return self.retire(&connection, left).await,
+                }
                 if began.elapsed() >= STEADY {
                     self.crashes.store(0, Ordering::Relaxed);
                 }
@@ -256,6 +259,8 @@ impl Shared {
             |handshake| Connection::open(&self.config, &self.secrets, handshake, self.generation.clone());
         let first = open(known).await;
         let Err(fault) = first else { return first };
+        // There may be another server in its place, so the next attempt finds out anew.
+        *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let hopeless = matches!(fault.reason, Reason::AuthFailed | Reason::RateLimited) || known.is_some();
         let other = match &self.config.transport {
             TransportConfig::Stdio(_) if fault.message.starts_with("handshake refused") => {
@@ -268,6 +273,20 @@ impl Shared {
             true => Err(fault),
             false => open(Some(other)).await.map_err(|_| fault),
         }
+    }
+
+    /// Lets the next request shake hands anew, while those under way have their time.
+    async fn retire(&self, connection: &Arc<Connection>, left: Duration) {
+        *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.status.send_if_modified(|status| {
+            let mine = matches!(status, Status::Live(live) if Arc::ptr_eq(live, connection));
+            if mine {
+                *status = Status::Idle;
+            }
+            mine
+        });
+        let _ = tokio::time::timeout(left, connection.ended()).await;
+        connection.stop();
     }
 
     /// Notes that the server is down, if it still is what `mine` says.

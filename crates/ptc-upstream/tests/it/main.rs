@@ -2,9 +2,13 @@
 //! that use them.
 
 mod config;
+mod faults;
 mod fixture;
+mod http;
 mod programs;
 mod redact;
 mod runtime;
+mod secrets;
+mod servers;
 mod stdio;
 mod support;

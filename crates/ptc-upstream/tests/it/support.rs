@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 /// What a call in these tests may cost.
 pub const ALLOWANCE: Allowance = Allowance { timeout: Duration::from_secs(20), max_bytes: 1 << 20 };
 
-/// The secret that fault servers are given and echo.
-pub const SECRET: &str = "tok-3n5e7r8x";
+/// The secret that fault servers are given and echo. `cargo xtask ci` looks for it in whatever tests print.
+pub const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";
 
 /// The client of one upstream of these fields. `FAULT_TOKEN` is [`SECRET`] in our environment.
 pub fn client(fields: Json) -> Arc<dyn Client> {
@@ -32,6 +32,55 @@ pub fn client(fields: Json) -> Arc<dyn Client> {
 /// The fault server as an upstream.
 pub fn faulty(flags: &[&str]) -> Json {
     json!({"transport": "mcp_stdio", "command": fault_server(), "args": flags, "env": {"FAULT_TOKEN": "${FAULT_TOKEN}"}})
+}
+
+/// The fault server over HTTP, which ends with this value.
+pub struct HttpServer {
+    child: std::process::Child,
+    /// Where it listens.
+    pub port: String,
+}
+
+impl HttpServer {
+    /// Starts one.
+    pub fn start(flags: &[&str]) -> HttpServer {
+        let mut child = std::process::Command::new(fault_server())
+            .arg("--http")
+            .args(flags)
+            .env("FAULT_TOKEN", SECRET)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the fault server can be started");
+        let mut port = String::new();
+        let mut out = std::io::BufReader::new(child.stdout.take().expect("it is piped"));
+        std::io::BufRead::read_line(&mut out, &mut port).expect("it prints its port");
+        HttpServer { child, port: port.trim().to_owned() }
+    }
+
+    /// It as an upstream that is sent the secret.
+    pub fn upstream(&self) -> Json {
+        json!({
+            "transport": "mcp_http", "url": format!("http://127.0.0.1:{}/mcp", self.port),
+            "allow_insecure_http": true, "allow_insecure_auth": true,
+            "auth": [{"scheme": "bearer", "binding": "token"}],
+            "static_headers": {"X-Tenant": "blue"},
+        })
+    }
+
+    /// Kills it without a word.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it can be waited for");
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// The fault server, which is an example of this crate and built with its tests.
@@ -56,6 +105,8 @@ pub async fn call_within(
     let args = args.as_object().cloned().unwrap_or_default();
     let answer = client.call(tool, args, allowance).await;
     if let Err(fault) = &answer {
+        // Printed for the scan over what tests print.
+        eprintln!("{tool}: {fault}");
         assert!(!fault.message.contains(SECRET), "a secret got out: {fault}");
         assert!(fault.message.chars().count() <= 501 && !fault.message.contains('\n'), "unbounded: {fault}");
     }

@@ -1,0 +1,174 @@
+//! Faults that happen over every transport: each has its reason, and the client goes on. What belongs to one
+//! transport only is in `stdio.rs` and `http.rs`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ptc_upstream::Client;
+use ptc_upstream::model::{Allowance, Reason};
+use serde_json::{Value as Json, json};
+
+use crate::support::*;
+
+/// A client of the fault server, and the server where it does not end by itself.
+struct Reached {
+    how: String,
+    client: Arc<dyn Client>,
+    _server: Option<HttpServer>,
+}
+
+/// The fault server by every way there is: pipes, HTTP with JSON and with events, old and new protocol.
+fn every_way(flags: &[&str]) -> Vec<Reached> {
+    let with = |more: &[&'static str]| [flags, more].concat();
+    let mut ways = Vec::new();
+    for more in [&[][..], &["--modern"]] {
+        let client = client(faulty(&with(more)));
+        ways.push(Reached { how: format!("stdio {more:?}"), client, _server: None });
+    }
+    for more in [&[][..], &["--sse"], &["--modern"], &["--modern", "--sse"], &["--stateless", "--no-stream"]]
+    {
+        let server = HttpServer::start(&with(more));
+        let client = client(server.upstream());
+        ways.push(Reached { how: format!("http {more:?}"), client, _server: Some(server) });
+    }
+    ways
+}
+
+#[tokio::test]
+async fn a_bad_answer_fails_its_call_and_no_other() {
+    let small = Allowance { max_bytes: 10_000, ..ALLOWANCE };
+    let cases: Vec<(&str, Json, Allowance, Reason, &str)> = vec![
+        ("error", json!({}), ALLOWANCE, Reason::UpstreamError, "no such thing (JSON-RPC error -32602)"),
+        ("invalid", json!({}), ALLOWANCE, Reason::UpstreamError, "no JSON-RPC message"),
+        ("no_result", json!({}), ALLOWANCE, Reason::UpstreamError, "something that is no result"),
+        ("huge", json!({"bytes": 20_000}), small, Reason::ResponseTooLarge, "more than the 10000 allowed"),
+        ("huge", json!({"bytes": 5_000_000}), ALLOWANCE, Reason::ResponseTooLarge, "allowed"),
+        ("huge_error", json!({"bytes": 5_000_000}), ALLOWANCE, Reason::ResponseTooLarge, "allowed"),
+        ("secret", json!({}), ALLOWANCE, Reason::UpstreamError, "bad token [REDACTED], Basic [REDACTED]"),
+        ("unheard_of", json!({}), ALLOWANCE, Reason::UpstreamError, "unknown tool"),
+    ];
+    for Reached { how, client, _server } in every_way(&[]) {
+        for (tool, args, allowance, reason, message) in &cases {
+            let patient = call(&*client, "slow", json!({"ms": 50}));
+            let (fault, slow) = tokio::join!(call_within(&*client, tool, args.clone(), *allowance), patient);
+            let fault = fault.expect_err(tool);
+            assert_eq!(fault.reason, *reason, "{how}, {tool}: {fault}");
+            assert!(fault.message.contains(message), "{how}, {tool}: {fault}");
+            assert_eq!(fault.bytes.is_some(), *reason == Reason::ResponseTooLarge, "{how}, {tool}");
+            assert_eq!(slow.expect(&how).texts, ["at last"], "{how}, beside {tool}");
+        }
+        assert_eq!(client.generation(), 1, "{how}: it was never started again");
+    }
+}
+
+#[tokio::test]
+async fn answers_are_the_same_over_every_transport() {
+    for Reached { how, client, _server } in every_way(&[]) {
+        assert_eq!(client.about(), None, "{how}: nothing is started before it is needed");
+        let tools = client.list(ALLOWANCE).await.expect(&how);
+        assert_eq!(tools[0].name, "echo", "{how}");
+        assert_eq!(tools[0].input_schema["required"], json!(["text"]), "{how}");
+        assert_eq!(tools[0].annotations["readOnlyHint"], json!(true), "{how}");
+        let transport = if how.starts_with("stdio") { "mcp_stdio" } else { "mcp_http" };
+        assert_eq!(tools[0].provenance["transport"], json!(transport), "{how}");
+        let protocol = if how.contains("modern") { "2026-07-28" } else { "2025-11-25" };
+        let about = client.about().expect(&how);
+        assert_eq!((about.name.as_str(), about.protocol.as_str()), ("faults", protocol), "{how}");
+
+        let payload = call(&*client, "echo", json!({"text": "hi"})).await.expect(&how);
+        assert_eq!((payload.texts.as_slice(), payload.structured), (&["hi".to_owned()][..], None), "{how}");
+        for value in [json!({"n": 1.5}), json!("text"), json!(null), json!([1])] {
+            let payload = call(&*client, "structured", json!({"value": value})).await.expect(&how);
+            assert_eq!(payload.structured, Some(value), "{how}");
+        }
+        let failed = call(&*client, "fail", json!({})).await.expect(&how);
+        assert!(failed.is_error && failed.texts == ["it broke"], "{how}");
+        assert!(call(&*client, "none", json!({})).await.expect(&how).texts.is_empty(), "{how}");
+        assert_eq!(text(&*client, "interleaved", json!({})).await, "after all that", "{how}");
+        assert_eq!(text(&*client, "echo", json!({"text": "fine"})).await, "fine", "{how}");
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side_on_one_connection() {
+    for Reached { how, client, _server } in every_way(&[]) {
+        let calls = (0..50).map(|n| {
+            let client = client.clone();
+            async move { text(&*client, "echo", json!({"text": n.to_string()})).await }
+        });
+        let slow = call(&*client, "slow", json!({"ms": 300}));
+        let (answers, slow) = tokio::join!(futures_util::future::join_all(calls), slow);
+        let expected: Vec<String> = (0..50).map(|n: u32| n.to_string()).collect();
+        assert_eq!(answers, expected, "{how}");
+        assert!(slow.is_ok(), "{how}");
+        assert_eq!(client.generation(), 1, "{how}: one connection answered them all");
+    }
+}
+
+#[tokio::test]
+async fn a_late_answer_is_a_timeout_and_the_server_is_told() {
+    for Reached { how, client, _server } in every_way(&[]) {
+        names(&*client).await;
+        let short = Allowance { timeout: Duration::from_millis(100), ..ALLOWANCE };
+        let fault = call_within(&*client, "slow", json!({"ms": 60_000}), short).await.expect_err(&how);
+        let told = (fault.reason, fault.message.as_str());
+        assert_eq!(told, (Reason::Timeout, "no answer within 100 ms"), "{how}");
+        until("the server hears of the timeout", async || {
+            text(&*client, "cancelled", json!({})).await == "1"
+        })
+        .await;
+
+        drop(client.call("slow", Default::default(), ALLOWANCE));
+        let args = json!({"ms": 60_000}).as_object().cloned().expect("an object");
+        let mut begun = Box::pin(client.call("slow", args, ALLOWANCE));
+        tokio::select! {
+            _ = &mut begun => panic!("{how}: it is slow"),
+            () = tokio::time::sleep(Duration::from_millis(200)) => {}
+        }
+        drop(begun);
+        until("the server hears of the dropped call", async || {
+            text(&*client, "cancelled", json!({})).await == "2"
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn lists_come_in_pages_with_an_end() {
+    for Reached { how, client, _server } in every_way(&["--pages"]) {
+        assert_eq!(names(&*client).await, ["echo", "slow"], "{how}");
+    }
+    for (flag, message) in [
+        ("--endless-pages", "lists tools in more than 100 pages"),
+        ("--same-page", "lists tools in pages without end"),
+        ("--no-tools", "answered tools/list with something that is no result"),
+    ] {
+        for Reached { how, client, _server } in every_way(&[flag]) {
+            let fault = client.list(ALLOWANCE).await.expect_err(&how);
+            assert_eq!(fault.reason, Reason::UpstreamError, "{how}, {flag}");
+            assert!(fault.message.starts_with(message), "{how}, {flag}: {fault}");
+        }
+    }
+    for Reached { how, client, _server } in every_way(&[]) {
+        let fault = client.list(Allowance { max_bytes: 100, ..ALLOWANCE }).await.expect_err(&how);
+        assert_eq!(fault.reason, Reason::ResponseTooLarge, "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_list_is_noticed() {
+    for Reached { how, client, _server } in every_way(&[]) {
+        assert_eq!(names(&*client).await, ["echo", "slow"], "{how}");
+        if how.contains("--no-stream") {
+            continue;
+        }
+        let before = client.generation();
+        until("the change is heard", async || {
+            call(&*client, "change", json!({})).await.expect(&how);
+            client.generation() > before
+        })
+        .await;
+        assert_eq!(names(&*client).await, ["echo", "slow", "fresh"], "{how}");
+    }
+}
