@@ -10,6 +10,7 @@ pub mod config;
 pub mod credentials;
 pub mod discovery;
 pub mod effects;
+pub mod inspect;
 pub mod ledger;
 mod mcp;
 pub mod metrics;

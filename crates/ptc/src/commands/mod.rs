@@ -7,6 +7,7 @@ mod init;
 mod repl;
 mod run;
 mod signature;
+mod upstreams;
 mod validate;
 mod viewer;
 
@@ -29,6 +30,8 @@ pub enum Command {
     Viewer(viewer::Args),
     /// Check signatures and translate them to and from JSON Schema.
     Signature(signature::Args),
+    /// Look at the servers whose tools programs may call, and pin their tools.
+    Upstreams(upstreams::Args),
 }
 
 impl Command {
@@ -45,6 +48,7 @@ impl Command {
                 true => Ok(Outcome::Done),
                 false => Ok(Outcome::Failed),
             },
+            Command::Upstreams(args) => upstreams::run(args),
         }
     }
 }

@@ -1,0 +1,170 @@
+//! Looking at upstreams without running a program: is each one there, which tools does it have, what is wrong
+//! with their schemas, and are they as they were pinned?
+
+mod schemas;
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+
+pub use self::schemas::problems;
+use crate::catalog::{Argument, arguments, one_line};
+use crate::client::{self, About};
+use crate::config::{Config, EffectClass, TransportConfig, UpstreamConfig};
+use crate::credentials::Secrets;
+use crate::effects::classify;
+use crate::model::{Allowance, Fault, Reason, ToolDef};
+use crate::pins::{Difference, Pins};
+use crate::redact::Redactor;
+
+/// What was found at one upstream. Texts have secrets covered.
+#[derive(Clone, Debug)]
+pub struct ServerReport {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Its transport in the configuration.
+    pub transport: &'static str,
+    /// What it says about itself, where it says something.
+    pub about: Option<About>,
+    /// Its tools, or why they cannot be listed.
+    pub tools: Result<Vec<ToolReport>, Fault>,
+    /// How long reaching it and listing its tools took.
+    pub took: Duration,
+    /// How its tools differ from their pins.
+    pub changes: Vec<Difference>,
+    /// What is wrong with its list as a whole.
+    pub problems: Vec<String>,
+    /// The definitions as they came, for pinning.
+    definitions: Vec<ToolDef>,
+}
+
+/// One tool.
+#[derive(Clone, Debug)]
+pub struct ToolReport {
+    /// Its name.
+    pub name: String,
+    /// Its arguments, in words.
+    pub arguments: Vec<Argument>,
+    /// Its description on one line, cut.
+    pub description: String,
+    /// What it does to the world.
+    pub effect: EffectClass,
+    /// What is wrong with its schemas or its name.
+    pub problems: Vec<String>,
+}
+
+impl ServerReport {
+    /// Notes the tools as pinned, unless the server could not be reached.
+    pub fn pin(&self, pins: &mut Pins) {
+        if self.tools.is_ok() {
+            pins.pin(&self.name, &self.definitions);
+        }
+    }
+
+    /// Everything that is wrong with schemas and names, each with the tool that it is about.
+    pub fn all_problems(&self) -> impl Iterator<Item = String> {
+        let tools = self.tools.iter().flatten();
+        let told = tools
+            .flat_map(|tool| tool.problems.iter().map(|problem| format!("tool '{}': {problem}", tool.name)));
+        self.problems.iter().cloned().chain(told)
+    }
+}
+
+/// Reaches all upstreams of a configuration at once, those named in `only` if it is not empty, and compares
+/// their tools with `pins`. All are closed again.
+pub async fn inspect(
+    config: &Config,
+    secrets: &Secrets,
+    pins: Option<&Pins>,
+    only: &[String],
+) -> Vec<ServerReport> {
+    let wanted = config.upstreams.iter().filter(|upstream| only.is_empty() || only.contains(&upstream.name));
+    join_all(wanted.map(|upstream| look(upstream, secrets, pins))).await
+}
+
+/// What reaching an upstream and listing its tools may cost.
+fn allowance(upstream: &UpstreamConfig) -> Allowance {
+    let reach = match &upstream.transport {
+        TransportConfig::Stdio(stdio) => stdio.handshake_timeout,
+        TransportConfig::Http(http) => http.handshake_timeout + http.endpoint.request_timeout,
+        TransportConfig::OpenApi(api) => api.endpoint.connect_timeout + api.endpoint.request_timeout,
+    };
+    Allowance { timeout: reach + Duration::from_secs(10), max_bytes: upstream.max_response_bytes }
+}
+
+async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>) -> ServerReport {
+    let redactor = secrets.redactor();
+    let began = Instant::now();
+    let (listed, about) = match client::connect(upstream, secrets) {
+        Some(client) => {
+            let listed = client.list(allowance(upstream)).await;
+            let about = client.about().map(|about| covered(about, &redactor));
+            client.close().await;
+            (listed, about)
+        }
+        None => (Err(Fault::new(Reason::UpstreamUnavailable, "there is no client for its transport")), None),
+    };
+    let took = began.elapsed();
+    let definitions = listed.as_ref().cloned().unwrap_or_default();
+    let changes = match (&listed, pins) {
+        (Ok(tools), Some(pins)) => pins.compare(&upstream.name, tools),
+        _ => Vec::new(),
+    };
+    ServerReport {
+        name: upstream.name.clone(),
+        transport: upstream.transport.name(),
+        about,
+        problems: list_problems(&definitions, upstream, &redactor),
+        tools: listed.map(|tools| tools.into_iter().map(|tool| report(tool, upstream, &redactor)).collect()),
+        took,
+        changes: changes.into_iter().map(|change| covered_change(change, &redactor)).collect(),
+        definitions,
+    }
+}
+
+fn covered(about: About, redactor: &Redactor) -> About {
+    let text = |text: String| one_line(&redactor.redact_string(text), 200);
+    About {
+        name: text(about.name),
+        version: text(about.version),
+        protocol: text(about.protocol),
+        instructions: about.instructions.map(|told| redactor.redact_string(told)),
+    }
+}
+
+fn covered_change(change: Difference, redactor: &Redactor) -> Difference {
+    Difference { tool: redactor.redact_string(change.tool), ..change }
+}
+
+fn report(mut tool: ToolDef, upstream: &UpstreamConfig, redactor: &Redactor) -> ToolReport {
+    let effect = classify(&tool, upstream.effects.get(&tool.name).copied());
+    redactor.redact_map(&mut tool.input_schema);
+    tool.output_schema.iter_mut().for_each(|schema| redactor.redact_map(schema));
+    tool.name = redactor.redact_string(tool.name);
+    ToolReport {
+        arguments: arguments(&tool.input_schema),
+        description: one_line(&redactor.redact_str(&tool.description), 100),
+        effect,
+        problems: problems(&tool),
+        name: tool.name,
+    }
+}
+
+/// What is wrong with a list as a whole: names that stand twice, and rules of the configuration for tools that
+/// are not there.
+fn list_problems(tools: &[ToolDef], upstream: &UpstreamConfig, redactor: &Redactor) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (index, tool) in tools.iter().enumerate() {
+        let before = tools[..index].iter().filter(|other| other.name == tool.name).count();
+        if before == 1 {
+            let name = redactor.redact_str(&tool.name);
+            problems.push(format!("tool '{name}' is listed more than once; only one of them can be called"));
+        }
+    }
+    let unknown = upstream.effects.keys().filter(|name| !tools.iter().any(|tool| tool.name == **name));
+    if !tools.is_empty() {
+        problems
+            .extend(unknown.map(|name| format!("\"effects\" names the tool '{name}', which is not there")));
+    }
+    problems
+}

@@ -1,0 +1,222 @@
+//! `ptc upstreams`: servers of a configuration are looked at and pinned. The server is a shell script that knows
+//! two requests.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::Ran;
+
+/// The secret that the server is given, and tells everybody. `cargo xtask ci` looks for it in whatever tests print
+/// and write.
+const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";
+
+/// Answers `initialize`, and `tools/list` with the file that it is told.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}\n' "$id" "$(sed "s/@TOKEN@/$API_TOKEN/" "$TOOLS")" ;;
+  esac
+done
+"#;
+
+/// Runs the command with the secret and `variables` in its environment.
+fn ptc(args: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
+    command.args(args).env_remove("PTC_RUNNER_MCP_UPSTREAMS").env("THINGS_TOKEN", SECRET);
+    let output = command.envs(variables.iter().copied()).output().expect("it runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    Ran { code: output.status.code().expect("it ended"), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// A folder with a configuration and the tools of its server.
+struct Project(PathBuf);
+
+impl Project {
+    fn new(name: &str) -> Project {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("upstreams-{name}"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        let project = Project(folder);
+        project.tools(&json!([
+            {"name": "look", "description": "Looks at a thing.\nKnows @TOKEN@.", "annotations": {"readOnlyHint": true},
+             "inputSchema": {"type": "object", "properties": {"at": {"type": "string"}, "deep": {"type": "boolean"}}, "required": ["at"]}},
+            {"name": "put", "inputSchema": {"type": "object", "properties": {"n": {"type": "int"}}}},
+        ]));
+        project.config(json!({"file": "pins.json"}));
+        project
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("UTF-8").to_owned()
+    }
+
+    fn tools(&self, tools: &Value) {
+        fs::write(self.path("tools.json"), tools.to_string()).expect("a file");
+    }
+
+    fn config(&self, pins: Value) {
+        let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", SERVER],
+                            "env": {"TOOLS": self.path("tools.json"), "API_TOKEN": "${THINGS_TOKEN}"}});
+        let mut config = json!({"upstreams": {"things": server}});
+        if !pins.is_null() {
+            config["pins"] = pins;
+        }
+        fs::write(self.path("upstreams.json"), config.to_string()).expect("a file");
+    }
+
+    /// Runs a command with the configuration.
+    fn run(&self, command: &str, args: &[&str]) -> Ran {
+        let config = self.path("upstreams.json");
+        let ran = ptc(&[&["upstreams", command, &config], args].concat(), &[]);
+        assert!(
+            !ran.out.contains(SECRET) && !ran.err.contains(SECRET),
+            "a secret got out: {}{}",
+            ran.out,
+            ran.err
+        );
+        ran
+    }
+}
+
+#[test]
+fn a_check_shows_state_tools_and_problems() {
+    let project = Project::new("check");
+    project.config(Value::Null);
+    let ran = project.run("check", &[]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert!(lines[0].starts_with("things (mcp_stdio): ready in "), "{}", ran.out);
+    assert!(lines[0].ends_with(" ms: script 7, protocol 2025-11-25, 2 tools"), "{}", ran.out);
+    assert_eq!(lines[1], "  read    look {:at string, :deep boolean?} Looks at a thing. Knows [REDACTED].");
+    assert_eq!(lines[2], "  unknown put {:n any?}");
+    let problem = "tool 'put': input schema, /properties/n: has the type \"int\", which JSON Schema does not know; it probably means \"integer\"";
+    assert_eq!(lines[3..], [format!("  ! {problem}")]);
+
+    assert_eq!(project.run("check", &["--strict"]).code, 1);
+    let ran = project.run("check", &["--json"]);
+    let told: Value = serde_json::from_str(&ran.out).expect("a document");
+    let server = &told["servers"][0];
+    assert_eq!(
+        (&told["ok"], &server["state"], &server["server"]["name"]),
+        (&json!(true), &json!("ready"), &json!("script"))
+    );
+    assert_eq!(server["tools"][0]["arguments"][0], json!({"key": ":at", "type": "string", "required": true}));
+    assert_eq!(server["tools"][1]["problems"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn pins_are_written_compared_and_refreshed() {
+    let project = Project::new("pin");
+    let ran = project.run("check", &[]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("pins.json is not there; run `ptc upstreams pin`"), "{}", ran.err);
+
+    let ran = project.run("pin", &["--dry-run"]);
+    assert_eq!((ran.code, fs::exists(project.path("pins.json")).ok()), (0, Some(false)), "{}", ran.out);
+    let ran = project.run("pin", &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.starts_with("things: 2 tools\n  added   look\n  added   put\n"), "{}", ran.out);
+    assert_eq!(project.run("check", &[]).code, 0);
+    assert!(project.run("pin", &[]).out.starts_with("things: 2 tools\n/"), "nothing changed");
+
+    project.tools(&json!([
+        {"name": "look", "description": "Looks at a thing and tells everybody.", "inputSchema": {"type": "object"}},
+        {"name": "fresh", "inputSchema": {"type": "object"}},
+    ]));
+    let ran = project.run("check", &[]);
+    assert_eq!(ran.code, 1);
+    for change in [
+        "tool 'things/fresh' is new since tools were pinned",
+        "tool 'things/look' is not as it was pinned: its description or a schema changed",
+        "tool 'things/put' was pinned and is gone",
+    ] {
+        assert!(ran.out.contains(change), "{change}: {}", ran.out);
+    }
+    let ran = project.run("check", &["--json"]);
+    let told: Value = serde_json::from_str(&ran.out).expect("a document");
+    assert_eq!(told["servers"][0]["pin_changes"][0], json!({"tool": "fresh", "change": "added"}));
+    project.config(json!({"file": "pins.json", "policy": "warn"}));
+    assert_eq!(project.run("check", &[]).code, 0, "a warning");
+    let ran = project.run("pin", &[]);
+    assert!(ran.out.contains("added   fresh\n  changed look\n  removed put\n"), "{}", ran.out);
+    assert_eq!(project.run("check", &[]).code, 0);
+}
+
+#[test]
+fn a_server_that_is_down_keeps_its_pins() {
+    let project = Project::new("down");
+    assert_eq!(project.run("pin", &[]).code, 0);
+    let before = fs::read_to_string(project.path("pins.json")).expect("pins");
+    let config = json!({"pins": {"file": "pins.json"}, "upstreams": {"things": {"transport": "mcp_stdio", "command": "false"}}});
+    fs::write(project.path("upstreams.json"), config.to_string()).expect("a file");
+    let ran = project.run("check", &[]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.out.starts_with("things (mcp_stdio): upstream_unavailable: process exited with status 1"),
+        "{}",
+        ran.out
+    );
+    let ran = project.run("pin", &[]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("its pins stay as they were"), "{}", ran.out);
+    assert_eq!(fs::read_to_string(project.path("pins.json")).expect("pins"), before);
+}
+
+#[test]
+fn what_makes_no_sense_is_said_before_anything_starts() {
+    let project = Project::new("wrong");
+    for (config, message) in [
+        (
+            r#"{"upstreams": {"x": {"transport": "stdio"}}}"#,
+            "upstream 'x', key 'transport': does not know \"stdio\"; use \"mcp_stdio\"",
+        ),
+        ("{", "JSON decode failed"),
+        (
+            r#"{"upstreams": {"x": {"transport": "mcp_stdio", "command": "sh", "env": {"A": "${PTC_NO_SUCH_VARIABLE}"}}}}"#,
+            "\"A\" needs the environment variable PTC_NO_SUCH_VARIABLE, which is not set",
+        ),
+    ] {
+        fs::write(project.path("upstreams.json"), config).expect("a file");
+        let ran = project.run("check", &[]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{config}");
+        assert!(ran.err.contains(message), "{config}: {}", ran.err);
+    }
+    project.config(Value::Null);
+    let ran = project.run("check", &["--server", "thing"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("no upstream 'thing' configured. Configured upstreams: things"), "{}", ran.err);
+    let ran = project.run("pin", &[]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("names no pins file"), "{}", ran.err);
+    assert_eq!(project.run("pin", &["--pins", &project.path("other.json")]).code, 0);
+}
+
+#[test]
+fn a_configuration_is_found_without_being_named() {
+    let project = Project::new("found");
+    project.config(Value::Null);
+    let text = fs::read_to_string(project.path("upstreams.json")).expect("the configuration");
+    let folder = project.0.join("config/ptc_runner_mcp");
+    fs::create_dir_all(&folder).expect("a folder");
+    let home = project.path("config");
+    let check = |named: Option<&str>| {
+        let named = named.map(|named| ("PTC_RUNNER_MCP_UPSTREAMS", named));
+        let variables: Vec<(&str, &str)> =
+            [("XDG_CONFIG_HOME", home.as_str())].into_iter().chain(named).collect();
+        let ran = ptc(&["upstreams", "check", "--json"], &variables);
+        (Some(ran.code), ran.err)
+    };
+    let (code, err) = check(None);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("no upstreams config: name a file, set PTC_RUNNER_MCP_UPSTREAMS"), "{err}");
+    assert_eq!(check(Some(&project.path("upstreams.json"))), (Some(0), String::new()), "a file by variable");
+    assert_eq!(check(Some(&text)), (Some(0), String::new()), "JSON in the variable");
+    fs::write(folder.join("upstreams.json"), text).expect("a file");
+    assert_eq!(check(None), (Some(0), String::new()), "the user's folder");
+    assert_eq!(check(Some("/no/such/file.json")).0, Some(2), "what is named must be there");
+}
