@@ -8,6 +8,7 @@ mod coverage;
 mod limits;
 mod packages;
 mod reference;
+mod secrets;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask <command>
   ci            everything a change must pass: format, lints, tidiness, generated files, tests, counts
+  test          all tests, with what they print and leave behind looked through for secrets
   generate      write docs/functions.md, limits.md, agent-options.md, mcp-options.md, agent.schema.json and coverage.md from the declarations
   check         fail if a generated file is out of date
   packages      install what tests need beside Rust, where it is missing
@@ -35,6 +37,7 @@ fn main() -> Result<()> {
             })
         }),
         "check" => check(),
+        "test" => packages::for_tests(&root()).and_then(|()| secrets::tests(&root())),
         "packages" => packages::for_tests(&root()),
         "compare" => builds::compare(),
         "sanitize" => builds::sanitize(),
@@ -77,13 +80,8 @@ fn ci() -> Result<()> {
     step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     check()?;
     packages::for_tests(&root())?;
-    let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
-    if nextest.is_ok_and(|output| output.status.success()) {
-        step("tests", "cargo", &["nextest", "run", "--workspace", "--no-fail-fast"])?;
-        step("documentation tests", "cargo", &["test", "--workspace", "--doc", "--quiet"])?;
-    } else {
-        step("tests", "cargo", &["test", "--workspace", "--no-fail-fast"])?;
-    }
+    eprintln!("== tests");
+    secrets::tests(&root())?;
     eprintln!("== instruction counts");
     counts::run(&root(), &[])
 }
