@@ -47,7 +47,7 @@ pub use prompt::{
     SystemPrompt, lisp_eval,
 };
 pub use reason::{REASONS, Reason, ReasonInfo};
-pub use render::{FormatOptions, MissionLogIn};
+pub use render::{FormatOptions, MissionLogIn, preview_text};
 pub use reply::{Fix, FixKind, Multiple};
 pub use run::{
     AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, OnBudget, Price, Resolver,

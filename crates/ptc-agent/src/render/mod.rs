@@ -70,6 +70,12 @@ pub(crate) fn brief(view: &View, limits: Limits) -> String {
     clojure::fitted(view, limits).0
 }
 
+/// A view as Clojure text in about so many characters, with so many items of each collection; what is left out
+/// is counted: `[1 2 ...+98]`. For hosts that show values to models.
+pub fn preview_text(view: &View, items: usize, chars: usize) -> String {
+    brief(view, Limits { items, chars })
+}
+
 /// The same for JSON.
 pub(crate) fn brief_json(json: &Json, limits: Limits, firewall: bool) -> String {
     brief(&View::of_json(json, &limits.bounds(firewall)), limits)

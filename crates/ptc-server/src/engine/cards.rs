@@ -17,6 +17,8 @@ cards! {
     EVAL "eval"
     EVAL_UPSTREAM "eval-upstream"
     CHECK "check"
+    SESSION_EVAL "session-eval"
+    SESSION_EVAL_UPSTREAM "session-eval-upstream"
     SLIM "profile-slim"
     SLIM_UPSTREAM "profile-slim-upstream"
     STRUCTURED "profile-structured"

@@ -1,47 +1,85 @@
-//! `lisp_check`: what a program would need and what is wrong with it, without running it.
+//! `lisp_check`: what a program would do and what is wrong with it, without running it.
 
-use ptc_lisp::machine::Machine;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptc_host::{Error, ErrorKind, Program};
+use ptc_lisp::analyze::Manifest;
 use ptc_lisp::span::Position;
-use ptc_lisp::{Error, Limits};
+use ptc_upstream::Grants;
+use ptc_upstream::config::EffectClass;
+use ptc_upstream::effects::{PlannedUse, Policy, enforce, plan};
 use serde_json::{Value as Json, json};
 
 use super::api::Args;
-use super::{Answered, Engine, Reason, args, envelope, evaluate};
+use super::evaluate::limits;
+use super::{Answered, Engine, Facts, Reason, args, envelope, fixed};
 
 impl Engine {
-    pub(super) fn check(&self, mut given: Args) -> Answered {
+    pub(super) async fn check(&self, mut given: Args) -> Answered {
         let source = match args::program(given.remove("program"), &self.settings) {
             Ok(source) => source,
-            Err(message) => {
-                return super::fixed(Reason::ARGS, &message, "Mend the arguments and call again.");
-            }
+            Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
         };
-        if let Err(message) = args::context(given.remove("context"), &self.settings) {
-            return super::fixed(Reason::ARGS, &message, "Mend the arguments and call again.");
-        }
-        let mut object = report(&source, evaluate::limits(&self.settings));
+        let mut object = match self.manifest(&source).await {
+            Ok(manifest) => self.report(&manifest),
+            Err(error) => json!({"status": "ok", "valid": false, "errors": [described(&error, &source)]}),
+        };
         self.redactor.redact_json(&mut object);
-        Answered::new(envelope::plain(object, false), None)
+        let facts = Facts { program: Some(source), ..Facts::default() };
+        Answered { facts, ..Answered::new(envelope::plain(object, false), None) }
+    }
+
+    /// What a program may call. It is read on a worker of the pool, which has the stack for it, and never loaded.
+    async fn manifest(&self, source: &str) -> Result<Manifest, Error> {
+        let found: Arc<Mutex<Option<Result<Manifest, Error>>>> = Arc::default();
+        let (put, source): (_, Arc<str>) = (found.clone(), source.into());
+        let calls = self.upstreams.is_some();
+        let program = Program::new("nil").limits(limits(&self.settings)).prepare(move |machine| {
+            machine.set_tools(calls.then(|| "call".to_owned()));
+            machine.set_discovery(calls);
+            *put.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine.check(&source));
+            Err(Error::new(ErrorKind::Cancelled, "it is only checked"))
+        });
+        let outcome = self.pool.run(program).await;
+        let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+        found.unwrap_or_else(|| outcome.result.map(|_| Manifest::default()))
+    }
+
+    /// The effects of a program without mistakes.
+    fn report(&self, manifest: &Manifest) -> Json {
+        let (uses, refusal) = match &self.upstreams {
+            Some(upstreams) => {
+                let (catalog, policy) = (upstreams.runtime.catalog(), upstreams.policy(Grants::all()));
+                let refusal = enforce(manifest, &catalog, &policy).err();
+                (plan(manifest, &catalog, &policy), refusal)
+            }
+            None => (plan(manifest, &Default::default(), &Policy::open()), None),
+        };
+        let mut report = json!({
+            "status": "ok",
+            "valid": true,
+            "allowed": refusal.is_none(),
+            "effect": worst(&uses),
+            "tools": manifest.tools(),
+            "uses": uses.iter().map(PlannedUse::to_json).collect::<Vec<_>>(),
+            "max_calls": manifest.max_calls(),
+            "errors": [],
+        });
+        if let Some(refusal) = refusal {
+            report["refusal"] = refusal.to_string().into();
+        }
+        report
     }
 }
 
-/// The report on a program.
-fn report(source: &str, limits: Limits) -> Json {
-    let mut machine = Machine::new(limits);
-    machine.set_tools(["call".to_owned()]);
-    match machine.check(source) {
-        Ok(manifest) => json!({
-            "status": "ok",
-            "valid": true,
-            "tools": manifest.tools(),
-            "max_calls": manifest.max_calls(),
-            "errors": [],
-        }),
-        Err(error) => json!({
-            "status": "ok",
-            "valid": false,
-            "errors": [described(&error, source)],
-        }),
+/// The worst that a program may do.
+fn worst(uses: &[PlannedUse]) -> &'static str {
+    let any = |effect: EffectClass| uses.iter().any(|planned| planned.effect == effect);
+    match uses {
+        [] => "none",
+        _ if any(EffectClass::Write) => EffectClass::Write.name(),
+        _ if any(EffectClass::Unknown) => EffectClass::Unknown.name(),
+        _ => EffectClass::Read.name(),
     }
 }
 

@@ -3,16 +3,17 @@
 use std::sync::{Arc, PoisonError};
 
 use ptc_host::Tools;
+use ptc_upstream::Grants;
 use serde_json::Value as Json;
 
 use super::api::{Args, Caller, Signals};
 use super::args::EvalArgs;
 use super::evaluate::{self, End, Evaluated, Given, Job};
-use super::payload::{Payload, print_lines, result_line};
+use super::payload::{Payload, Upstream, print_lines, result_line, upstream_summary};
 use super::reason::Reason;
 use super::schema::OutputSchema;
 use super::text::cut_chars;
-use super::{Engine, Handled};
+use super::{Answered, Engine, Facts, Handled};
 
 /// Characters of a result that are shown.
 const RESULT_CHARS: usize = 250;
@@ -31,17 +32,27 @@ impl Engine {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
+        let mut facts = Facts::of(&args);
+        let calls = self.calls(Grants::all());
         let source: Arc<str> = args.program.into();
         let job = Job { source: source.clone(), context: args.context, tools: Tools::new() };
         let (program, not_json) = evaluate::program(job, &self.settings);
-        let running = self.pool.run(program);
+        let running = self.pool.run(calls.attach(program));
         let outcome = evaluate::wait(running, self.settings.program_timeout, signals).await?;
         drop(permit);
+        let ledger = calls.finish();
         let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
         let evaluated = evaluate::evaluated(outcome, not_json, &source, &self.redactor);
         let mut payload = payload(&evaluated, args.schema.as_ref());
+        if payload.error.is_some()
+            && let Some(summary) = ledger.as_deref().and_then(upstream_summary)
+        {
+            payload.feedback.push_str(&format!("\n{summary}"));
+        }
+        payload.upstream = ledger.as_ref().map(|calls| Upstream::of(calls, payload.returned()));
         self.keep_whole(caller, &evaluated, &mut payload);
-        Ok(self.shaped(&payload))
+        facts.seen(&payload, ledger.as_deref());
+        Ok(Answered { facts, ..self.shaped(&payload) })
     }
 
     /// Keeps a result that is not shown whole.

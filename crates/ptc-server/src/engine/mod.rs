@@ -2,13 +2,14 @@
 //!
 //! Transports give it a [`Caller`], the name of a tool and its arguments, and get a [`Reply`]. It runs programs
 //! on a pool, shapes answers by profile, and keeps what outlives a call.
-#![allow(dead_code)]
 
 mod api;
 mod args;
 mod cards;
 mod check;
+mod configure;
 mod counts;
+mod debug;
 mod envelope;
 mod eval;
 mod evaluate;
@@ -16,16 +17,21 @@ mod gate;
 mod payload;
 mod reason;
 mod resources;
+pub mod roles;
 mod schema;
-mod settings;
+mod schemas;
+mod sessions;
+pub mod settings;
 mod text;
 mod tools;
+mod upstreams;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use ptc_host::{Pool, PoolConfig};
-use ptc_upstream::Redactor;
+use ptc_upstream::{Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
 
 pub use self::api::{
@@ -33,21 +39,30 @@ pub use self::api::{
     ResourceLink, Signals, Snapshot, ToolSpec, Transport,
 };
 use self::counts::Counts;
+use self::debug::{Facts, Ring};
 use self::gate::{Gate, Permit};
 use self::payload::Payload;
 pub use self::reason::Reason;
 use self::resources::Resources;
+use self::sessions::Sessions;
 pub use self::settings::{Payloads, Profile, Settings};
 use self::tools::{Surface, Tool};
+use self::upstreams::{Calls, Upstreams};
+use crate::options::Options;
 
 /// What an engine is made of besides its settings.
-#[derive(Debug, Default)]
-pub struct Parts {}
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// Upstreams that programs may call.
+    pub runtime: Option<Arc<Runtime>>,
+    /// What covers secrets in everything that leaves; the one of the runtime unless told.
+    pub redactor: Option<Redactor>,
+}
 
 /// Why an engine cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A setting does not fit the others.
+    /// A setting is wrong or does not fit the others.
     #[error("{0}")]
     Settings(String),
 }
@@ -61,6 +76,11 @@ pub struct Engine {
     resources: Resources,
     counts: Counts,
     redactor: Redactor,
+    upstreams: Option<Upstreams>,
+    sessions: Option<Sessions>,
+    ring: Option<Ring>,
+    upstream_calls: AtomicU64,
+    upstream_errors: AtomicU64,
     draining: AtomicBool,
     stop: CancellationToken,
 }
@@ -69,36 +89,57 @@ pub struct Engine {
 struct Answered {
     reply: Reply,
     reason: Option<String>,
+    facts: Facts,
 }
 
 impl Answered {
     fn new(reply: Reply, reason: Option<&str>) -> Self {
-        Answered { reply, reason: reason.map(str::to_owned) }
+        Answered { reply, reason: reason.map(str::to_owned), facts: Facts::default() }
     }
 }
 
 type Handled = Result<Answered, CallError>;
 
+/// How often sessions whose time is over are looked for.
+const SWEEP: Duration = Duration::from_secs(5);
+
 impl Engine {
-    /// Starts an engine.
-    pub async fn start(settings: Settings, parts: Parts) -> Result<Arc<Engine>, StartError> {
-        let Parts {} = parts;
-        Ok(Arc::new(Engine {
+    /// Starts an engine as the options say.
+    pub async fn start(options: &Options, parts: Parts) -> Result<Arc<Engine>, StartError> {
+        let settings = Settings::of(options).map_err(StartError::Settings)?;
+        Engine::with(settings, parts).await
+    }
+
+    /// Starts an engine with these settings.
+    pub async fn with(settings: Settings, parts: Parts) -> Result<Arc<Engine>, StartError> {
+        let upstreams = parts.runtime.map(|runtime| Upstreams::new(runtime, &settings));
+        let known = upstreams.as_ref().map(|upstreams| upstreams.runtime.redactor().clone());
+        let engine = Arc::new(Engine {
             gate: Gate::new(settings.max_concurrent_calls),
             resources: Resources::new(settings.resource_bytes, settings.resources_per_owner),
             pool: Pool::new(PoolConfig::default()),
             counts: Counts::default(),
-            redactor: Redactor::none(),
+            redactor: parts.redactor.or(known).unwrap_or_else(Redactor::none),
+            sessions: settings.sessions.clone().map(Sessions::new),
+            ring: settings.debug.map(|debug| Ring::new(debug.ring_size)),
+            upstreams,
+            upstream_calls: AtomicU64::new(0),
+            upstream_errors: AtomicU64::new(0),
             draining: AtomicBool::new(false),
             stop: CancellationToken::new(),
             settings,
-        }))
+        });
+        if engine.sessions.is_some() {
+            tokio::spawn(sweep(Arc::downgrade(&engine), engine.stop.clone()));
+        }
+        Ok(engine)
     }
 
     /// The tools that this caller may use.
     pub fn tools(&self, caller: &Caller) -> Vec<ToolSpec> {
-        let surface = Surface { settings: &self.settings, catalog: None };
-        Tool::ALL.iter().filter(|tool| self.offers(caller, **tool)).map(|tool| surface.spec(*tool)).collect()
+        let catalog = self.upstreams.as_ref().map(|upstreams| upstreams.catalog_text.as_str());
+        let surface = Surface { settings: &self.settings, catalog };
+        self.offered(caller).map(|tool| surface.spec(tool)).collect()
     }
 
     /// Calls a tool. Whatever goes wrong with the call is an answer, except that nobody wants it any more.
@@ -109,26 +150,24 @@ impl Engine {
         args: Args,
         signals: Signals,
     ) -> Result<Reply, CallError> {
-        let known = Tool::named(tool).filter(|known| self.offers(caller, *known));
-        let Some(known) = known else {
+        let Some(known) = Tool::named(tool).filter(|known| self.listed(caller, *known)) else {
             self.counts.add("unknown", Some(Reason::UNKNOWN_TOOL.name));
             return Ok(self.unknown_tool(caller, tool));
         };
+        let started = Instant::now();
         let handled = tokio::select! {
             biased;
             () = self.stop.cancelled() => Err(CallError::Cancelled),
             handled = self.handle(caller, known, args, &signals) => handled,
         };
-        match handled {
-            Ok(answered) => {
-                self.counts.add(known.name(), answered.reason.as_deref());
-                Ok(answered.reply)
-            }
-            Err(error) => {
-                self.counts.add(known.name(), Some(Reason::CANCELLED.name));
-                Err(error)
-            }
-        }
+        let (reply, reason, facts) = match handled {
+            Ok(answered) => (Ok(answered.reply), answered.reason, answered.facts),
+            Err(error) => (Err(error), Some(Reason::CANCELLED.name.to_owned()), Facts::default()),
+        };
+        self.counts.add(known.name(), reason.as_deref());
+        self.count_upstream(&facts);
+        self.record(caller, known, reason.as_deref(), facts, started, &signals);
+        reply
     }
 
     async fn handle(&self, caller: &Caller, tool: Tool, args: Args, signals: &Signals) -> Handled {
@@ -142,10 +181,76 @@ impl Engine {
         if signals.cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        match tool {
-            Tool::Eval => self.eval(caller, args, signals).await,
-            Tool::Check => Ok(self.check(args)),
+        if caller.roles.is_some() && matches!(tool, Tool::Eval) {
+            return Ok(fixed(
+                Reason::ROLE_DENIED,
+                &format!("{} is not available to role-token credentials", tool.name()),
+                "Start a session with one of your roles instead.",
+            ));
         }
+        match (tool, &self.sessions) {
+            (Tool::Eval, _) => self.eval(caller, args, signals).await,
+            (Tool::Check, _) => Ok(self.check(args).await),
+            (Tool::Debug, _) => Ok(match (&self.ring, &self.settings.debug) {
+                (Some(ring), Some(debug)) => self.debug(ring, debug, &args),
+                _ => fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_debug", ""),
+            }),
+            (_, Some(sessions)) => self.session(sessions, caller, tool, args, signals).await,
+            (_, None) => Ok(fixed(
+                Reason::SESSIONS_DISABLED,
+                "sessions are off; start the server with --sessions or PTC_RUNNER_MCP_SESSIONS=true",
+                "Use lisp_eval, which keeps nothing between calls.",
+            )),
+        }
+    }
+
+    async fn session(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        tool: Tool,
+        args: Args,
+        signals: &Signals,
+    ) -> Handled {
+        Ok(match tool {
+            Tool::SessionStart => self.session_start(sessions, caller, args),
+            Tool::SessionList => self.session_list(sessions, caller, args),
+            Tool::SessionPreludes => self.session_preludes(sessions, caller, args),
+            Tool::SessionInspect => self.session_inspect(sessions, caller, args).await,
+            Tool::SessionForget => self.session_forget(sessions, caller, args).await,
+            Tool::SessionClose => self.session_close(sessions, caller, args),
+            _ => return self.session_eval(sessions, caller, args, signals).await,
+        })
+    }
+
+    /// Remembers a call for `lisp_debug`, whose own calls are not remembered.
+    fn record(
+        &self,
+        caller: &Caller,
+        tool: Tool,
+        reason: Option<&str>,
+        facts: Facts,
+        started: Instant,
+        signals: &Signals,
+    ) {
+        let Some(ring) = self.ring.as_ref().filter(|_| tool != Tool::Debug) else { return };
+        let ms = ptc_host::now_ms();
+        let call = debug::Call {
+            request_id: &signals.request_id,
+            tool: tool.name(),
+            reason,
+            ts: text::moment(ms),
+            duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            protocol: caller.protocol.as_deref(),
+            facts,
+        };
+        ring.push(ms, call.record(self.settings.payloads, &self.redactor));
+    }
+
+    fn count_upstream(&self, facts: &Facts) {
+        let failed = facts.calls.iter().filter(|call| call["status"] == "error").count();
+        self.upstream_calls.fetch_add(facts.calls.len() as u64, Ordering::Relaxed);
+        self.upstream_errors.fetch_add(failed as u64, Ordering::Relaxed);
     }
 
     /// Reads a result that was too large for an answer.
@@ -158,9 +263,12 @@ impl Engine {
         self.resources.list(&caller.owner)
     }
 
-    /// Forgets what belongs to an owner who is gone.
+    /// Ends the sessions and forgets the results of an owner who is gone.
     pub fn close_owner(&self, owner: &str) {
         self.resources.forget(owner);
+        if let Some(sessions) = &self.sessions {
+            sessions.close_owner(owner);
+        }
     }
 
     /// The answer to a call that was cancelled, for transports that have to answer.
@@ -184,11 +292,11 @@ impl Engine {
             in_flight: self.gate.taken(),
             permits: self.gate.most(),
             calls: self.counts.all(),
-            sessions: 0,
+            sessions: self.sessions.as_ref().map_or(0, Sessions::count),
             resources,
             resource_bytes,
-            upstream_calls: 0,
-            upstream_errors: 0,
+            upstream_calls: self.upstream_calls.load(Ordering::Relaxed),
+            upstream_errors: self.upstream_errors.load(Ordering::Relaxed),
             draining: self.draining.load(Ordering::Acquire),
         }
     }
@@ -203,22 +311,43 @@ impl Engine {
         self.draining.store(true, Ordering::Release);
     }
 
-    /// Stops everything that is under way.
+    /// Stops everything that is under way and ends all sessions and upstreams.
     pub async fn shutdown(&self) {
         self.drain();
         self.stop.cancel();
+        if let Some(sessions) = &self.sessions {
+            sessions.close_all();
+        }
+        if let Some(upstreams) = &self.upstreams {
+            upstreams.runtime.close().await;
+        }
     }
 
-    fn offers(&self, _caller: &Caller, _tool: Tool) -> bool {
-        true
+    /// What covers secrets in everything that leaves; transports use it for their logs.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// The tools in the list of this caller.
+    fn offered(&self, caller: &Caller) -> impl Iterator<Item = Tool> {
+        Tool::all()
+            .filter(|tool| self.listed(caller, *tool) && (self.sessions.is_some() || !tool.is_session()))
+    }
+
+    /// Whether a tool exists for this caller. Sessions that are off have an answer of their own.
+    fn listed(&self, caller: &Caller, tool: Tool) -> bool {
+        let policy = self.settings.sessions.as_ref().and_then(|sessions| sessions.roles.as_ref());
+        let allowed = policy.and_then(|policy| policy.mcp_tools.as_ref());
+        let named = allowed.is_none_or(|names| names.iter().any(|name| name == tool.name()));
+        let there = tool != Tool::Debug || (self.ring.is_some() && caller.roles.is_none());
+        named && there
     }
 
     fn unknown_tool(&self, caller: &Caller, name: &str) -> Reply {
-        let offered: Vec<&str> =
-            Tool::ALL.iter().filter(|tool| self.offers(caller, **tool)).map(|tool| tool.name()).collect();
+        let offered: Vec<&str> = self.offered(caller).map(Tool::name).collect();
         envelope::fixed(
             Reason::UNKNOWN_TOOL.name,
-            &format!("unknown tool: {}", self.redactor.redact_str(text::cut(name, 120))),
+            &format!("unknown tool: {}", text::cut(&self.redactor.redact_str(name), 120)),
             &format!("The tools of this server are {}.", offered.join(", ")),
         )
     }
@@ -228,10 +357,27 @@ impl Engine {
         self.gate.enter().ok_or_else(|| Box::new(busy(self.gate.most())))
     }
 
+    /// The upstream calls of one program with these grants.
+    fn calls(&self, grants: Grants) -> Calls {
+        self.upstreams.as_ref().map_or_else(Calls::none, |upstreams| upstreams.calls(grants))
+    }
+
     /// The envelope of a payload of `lisp_eval`.
     fn shaped(&self, payload: &Payload) -> Answered {
         let reply = envelope::envelope(payload, self.settings.profile, envelope::Family::Eval);
         Answered::new(reply, payload.reason())
+    }
+}
+
+/// Ends sessions in time also when nobody asks for them.
+async fn sweep(engine: std::sync::Weak<Engine>, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(SWEEP) => {}
+        }
+        let Some(engine) = engine.upgrade() else { return };
+        engine.sessions.iter().for_each(Sessions::sweep);
     }
 }
 

@@ -32,7 +32,6 @@ reasons! {
     UNKNOWN_TOOL, "unknown_tool", "There is no such tool, or it is not offered.";
     SHUTTING_DOWN, "shutting_down", "The server takes no new calls.";
     ROLE_DENIED, "role_credential_denied", "The tool is not available to role credentials.";
-    READ_ONLY, "read_only_violation", "The server is read-only and the program may write.";
     SESSIONS_DISABLED, "sessions_disabled", "The server has no sessions.";
     SESSIONS_UNAVAILABLE, "sessions_unavailable", "Sessions cannot be reached at the moment.";
     SESSION_NOT_FOUND, "session_not_found", "There is no such session.";

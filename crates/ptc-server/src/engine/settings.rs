@@ -1,8 +1,13 @@
 //! What the engine was told, with everything settled that depends on something else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use ptc_upstream::Caps;
 use ptc_upstream::catalog::CatalogText;
+use serde_json::{Map, Value as Json, json};
+
+use super::roles::Policy;
 
 /// How much of an answer is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,12 +19,6 @@ pub enum Profile {
     Structured,
     /// Everything, as an object and as its text.
     Debug,
-}
-
-impl Profile {
-    /// The profiles by name.
-    pub const NAMES: &[(&str, Profile)] =
-        &[("slim", Profile::Slim), ("structured", Profile::Structured), ("debug", Profile::Debug)];
 }
 
 /// How much of programs and their inputs records keep.
@@ -40,16 +39,79 @@ pub struct Settings {
     pub program_timeout: Duration,
     /// How much memory a program may use.
     pub program_memory_bytes: usize,
+    /// How much a program may ask of upstreams.
+    pub caps: Caps,
     /// Whether programs may only call upstream tools that read.
     pub read_only: bool,
     /// How much of the catalog descriptions carry.
     pub catalog: CatalogText,
     /// How much of programs and their inputs records keep.
     pub payloads: Payloads,
+    /// Whether trace files are written, as `lisp_debug` says.
+    pub traces: bool,
     /// Bytes of results that are kept for reading.
     pub resource_bytes: usize,
     /// Results that are kept for one owner.
     pub resources_per_owner: usize,
+    /// Sessions, if they are offered.
+    pub sessions: Option<Sessions>,
+    /// `lisp_debug`, if it is offered.
+    pub debug: Option<Debug>,
+}
+
+/// Sessions: who may have how many, and how much they keep.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    /// Sessions at a time.
+    pub most: usize,
+    /// Sessions of one owner.
+    pub per_owner: usize,
+    /// The longest life of a session.
+    pub ttl: Duration,
+    /// The longest life without use.
+    pub idle: Duration,
+    /// Bytes of all bindings.
+    pub memory_bytes: usize,
+    /// Bytes of one binding.
+    pub binding_bytes: usize,
+    /// Bindings.
+    pub bindings: usize,
+    /// Bytes of each of `*1`, `*2`, `*3`.
+    pub history_entry_bytes: usize,
+    /// Printed lines, and their bytes.
+    pub prints: Kept,
+    /// Calls of the server's own tools, and their bytes.
+    pub tool_calls: Kept,
+    /// Upstream calls, and their bytes.
+    pub upstream_calls: Kept,
+    /// Characters of a result that are shown.
+    pub preview_chars: usize,
+    /// Whether long lists of maps are pointed out.
+    pub collection_hint: bool,
+    /// Whether sessions may write preludes.
+    pub allow_prelude_write: bool,
+    /// Tags of every session.
+    pub boot_tags: Map<String, Json>,
+    /// Roles and what they grant.
+    pub roles: Option<Arc<Policy>>,
+}
+
+/// How much of a log a session keeps; the oldest entries go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Entries.
+    pub entries: usize,
+    /// Bytes of all entries.
+    pub bytes: usize,
+}
+
+/// `lisp_debug`: how much it remembers and says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Debug {
+    /// Calls that are remembered.
+    pub ring_size: usize,
+    /// Bytes of an answer.
+    pub max_response_bytes: usize,
 }
 
 impl Default for Settings {
@@ -62,22 +124,59 @@ impl Default for Settings {
             max_concurrent_calls: cpus.min(8),
             program_timeout: Duration::from_millis(1_000),
             program_memory_bytes: 10 << 20,
+            caps: Caps::default(),
             read_only: false,
             catalog: CatalogText::default(),
             payloads: Payloads::default(),
+            traces: false,
             resource_bytes: 32 << 20,
             resources_per_owner: 16,
+            sessions: None,
+            debug: None,
         }
     }
 }
 
-impl Settings {
-    /// The defaults of a server with upstreams, whose programs wait for others.
-    pub fn aggregator() -> Self {
-        Settings {
-            program_timeout: Duration::from_millis(10_000),
-            program_memory_bytes: 100 << 20,
-            ..Settings::default()
+impl Default for Sessions {
+    fn default() -> Self {
+        Sessions {
+            most: 64,
+            per_owner: 16,
+            ttl: Duration::from_secs(1_800),
+            idle: Duration::from_secs(900),
+            memory_bytes: 1 << 20,
+            binding_bytes: 256 << 10,
+            bindings: 200,
+            history_entry_bytes: 64 << 10,
+            prints: Kept { entries: 50, bytes: 64 << 10 },
+            tool_calls: Kept { entries: 50, bytes: 128 << 10 },
+            upstream_calls: Kept { entries: 50, bytes: 128 << 10 },
+            preview_chars: 512,
+            collection_hint: false,
+            allow_prelude_write: false,
+            boot_tags: Map::new(),
+            roles: None,
         }
+    }
+}
+
+impl Sessions {
+    /// The limits as clients see them.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "ttl_ms": self.ttl.as_millis() as u64,
+            "idle_timeout_ms": self.idle.as_millis() as u64,
+            "max_memory_bytes": self.memory_bytes,
+            "max_binding_bytes": self.binding_bytes,
+            "max_bindings": self.bindings,
+            "max_history_entry_bytes": self.history_entry_bytes,
+            "max_print_entries": self.prints.entries,
+            "max_print_bytes": self.prints.bytes,
+            "max_tool_call_entries": self.tool_calls.entries,
+            "max_tool_call_bytes": self.tool_calls.bytes,
+            "max_upstream_call_entries": self.upstream_calls.entries,
+            "max_upstream_call_bytes": self.upstream_calls.bytes,
+            "max_preview_chars": self.preview_chars,
+        })
     }
 }

@@ -66,6 +66,11 @@ pub fn without_tags(text: &str, names: &[&str]) -> String {
     out
 }
 
+/// A time, in milliseconds since 1970, as clients read it.
+pub fn moment(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map(|time| time.to_string()).unwrap_or_default()
+}
+
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,11 +1,10 @@
-//! The tools that are offered: names, descriptions and schemas.
+//! The tools that are offered: names, descriptions, schemas and hints.
 
-use ptc_upstream::model::Reason as Fault;
 use serde_json::{Value as Json, json};
 
 use super::api::{Annotations, ToolSpec};
-use super::cards;
 use super::settings::{Profile, Settings};
+use super::{cards, schemas};
 
 /// A tool of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,23 +13,61 @@ pub enum Tool {
     Eval,
     /// `lisp_check`
     Check,
+    /// `lisp_debug`
+    Debug,
+    /// `lisp_session_start`
+    SessionStart,
+    /// `lisp_session_list`
+    SessionList,
+    /// `lisp_session_list_preludes`
+    SessionPreludes,
+    /// `lisp_session_eval`
+    SessionEval,
+    /// `lisp_session_inspect`
+    SessionInspect,
+    /// `lisp_session_forget`
+    SessionForget,
+    /// `lisp_session_close`
+    SessionClose,
 }
+
+/// Every tool with its name and title, in the order of listing.
+const TOOLS: &[(Tool, &str, &str)] = &[
+    (Tool::Eval, "lisp_eval", "Run a PTC-Lisp program"),
+    (Tool::Check, "lisp_check", "Check a PTC-Lisp program"),
+    (Tool::Debug, "lisp_debug", "Look at recent calls"),
+    (Tool::SessionStart, "lisp_session_start", "Start a session"),
+    (Tool::SessionList, "lisp_session_list", "List sessions"),
+    (Tool::SessionPreludes, "lisp_session_list_preludes", "List the preludes of a session"),
+    (Tool::SessionEval, "lisp_session_eval", "Run a PTC-Lisp program in a session"),
+    (Tool::SessionInspect, "lisp_session_inspect", "Inspect a session"),
+    (Tool::SessionForget, "lisp_session_forget", "Forget parts of a session"),
+    (Tool::SessionClose, "lisp_session_close", "Close a session"),
+];
 
 impl Tool {
     /// Every tool, in the order of listing.
-    pub const ALL: &[Tool] = &[Tool::Eval, Tool::Check];
+    pub fn all() -> impl Iterator<Item = Tool> {
+        TOOLS.iter().map(|(tool, ..)| *tool)
+    }
 
     /// The name that clients use.
     pub fn name(self) -> &'static str {
-        match self {
-            Tool::Eval => "lisp_eval",
-            Tool::Check => "lisp_check",
-        }
+        TOOLS.iter().find(|(tool, ..)| *tool == self).map_or("", |(_, name, _)| name)
+    }
+
+    fn title(self) -> &'static str {
+        TOOLS.iter().find(|(tool, ..)| *tool == self).map_or("", |(.., title)| title)
     }
 
     /// The tool of this name.
     pub fn named(name: &str) -> Option<Tool> {
-        Tool::ALL.iter().copied().find(|tool| tool.name() == name)
+        TOOLS.iter().find(|(_, known, _)| *known == name).map(|(tool, ..)| *tool)
+    }
+
+    /// Whether it belongs to sessions.
+    pub fn is_session(self) -> bool {
+        self.name().starts_with("lisp_session_")
     }
 }
 
@@ -46,43 +83,44 @@ pub struct Surface<'a> {
 impl Surface<'_> {
     /// A tool as clients list it.
     pub fn spec(&self, tool: Tool) -> ToolSpec {
-        match tool {
-            Tool::Eval => self.eval(),
-            Tool::Check => self.check(),
-        }
-    }
-
-    fn eval(&self) -> ToolSpec {
-        let card = match self.catalog {
-            None => cards::EVAL,
-            Some(_) => cards::EVAL_UPSTREAM,
+        let (profile, upstreams) = (self.settings.profile, self.catalog.is_some());
+        let (description, input_schema, output_schema, annotations) = match tool {
+            Tool::Eval => (
+                self.described(if upstreams { cards::EVAL_UPSTREAM } else { cards::EVAL }),
+                schemas::eval_input(),
+                schemas::eval_output(profile, upstreams),
+                Some(self.eval_hints()),
+            ),
+            Tool::Check => (
+                cards::CHECK.to_owned(),
+                schemas::check_input(),
+                Some(schemas::check_output()),
+                Some(Annotations::new(true, false, true, false)),
+            ),
+            Tool::Debug => (
+                DEBUG.to_owned(),
+                schemas::debug_input(),
+                Some(json!({"type": "object", "required": ["status"]})),
+                Some(Annotations::new(true, false, true, false)),
+            ),
+            Tool::SessionEval => (
+                self.described(if upstreams { cards::SESSION_EVAL_UPSTREAM } else { cards::SESSION_EVAL }),
+                schemas::session_eval_input(),
+                (profile != Profile::Slim).then(|| schemas::session_output(&["status", "session"])),
+                None,
+            ),
+            other => {
+                let (text, input, required) = utility(other);
+                (text.to_owned(), input, Some(schemas::session_output(required)), None)
+            }
         };
         ToolSpec {
-            name: Tool::Eval.name(),
-            title: "Run a PTC-Lisp program",
-            description: self.described(card),
-            input_schema: eval_input(),
-            output_schema: eval_output(self.settings.profile, self.catalog.is_some()),
-            annotations: Some(self.eval_hints()),
-        }
-    }
-
-    fn check(&self) -> ToolSpec {
-        ToolSpec {
-            name: Tool::Check.name(),
-            title: "Check a PTC-Lisp program",
-            description: cards::CHECK.to_owned(),
-            input_schema: json!({
-                "type": "object",
-                "properties": {
-                    "program": {"type": "string", "description": "PTC-Lisp source text."},
-                    "context": {"type": "object", "additionalProperties": true,
-                                "description": "Inputs that the program will have; only their names are used."},
-                },
-                "required": ["program"],
-            }),
-            output_schema: Some(check_output()),
-            annotations: Some(Annotations::new(true, false, true, false)),
+            name: tool.name(),
+            title: tool.title(),
+            description,
+            input_schema,
+            output_schema,
+            annotations,
         }
     }
 
@@ -112,118 +150,44 @@ impl Surface<'_> {
     }
 }
 
-fn eval_input() -> Json {
-    json!({
-        "type": "object",
-        "properties": {
-            "program": {"type": "string", "description": "PTC-Lisp source text."},
-            "context": {"type": "object", "additionalProperties": true,
-                        "description": "Inputs by name; the program reads them as data/name."},
-            "output_schema": {"type": "object",
-                              "description": "JSON Schema (types, items, properties) that the result must fit."},
-        },
-        "required": ["program"],
-    })
-}
+const DEBUG: &str = "Looks at the server's recent calls: `stats` sums them up (errors, durations, upstream calls, \
+how much payload programs collapsed), `recent` lists them, `get` shows one by request_id. Programs and inputs are \
+shown as far as the server's policy allows, secrets are covered.";
 
-/// The schema of the structured answer; the slim profile has none.
-fn eval_output(profile: Profile, upstreams: bool) -> Option<Json> {
-    let flags = ["prints_truncated", "feedback_truncated", "validated_preview_truncated", "output_truncated"];
-    let mut success = json!({
-        "status": {"const": "ok"},
-        "result": {"type": "string"},
-        "validated": {},
-        "validated_preview": {"type": "string"},
-        "validated_bytes": {"type": "integer"},
-        "resource": {"type": "object"},
-        "truncated": {"type": "boolean"},
-    });
-    let mut error = json!({
-        "status": {"const": "error"},
-        "reason": {"type": "string"},
-        "message": {"type": "string"},
-        "feedback": {"type": "string"},
-        "result": {"type": "string"},
-        "detail": {"type": "object"},
-        "truncated": {"type": "boolean"},
-    });
-    for flag in flags {
-        success[flag] = json!({"type": "boolean"});
-        error[flag] = json!({"type": "boolean"});
-    }
-    let (ok_required, error_required) = match profile {
-        Profile::Slim => return None,
-        Profile::Structured => (json!(["status"]), json!(["status", "reason", "message"])),
-        Profile::Debug => (
-            json!(["status", "prints", "feedback", "truncated"]),
-            json!(["status", "reason", "message", "feedback"]),
+/// Description, input schema and required fields of the answer of the session tools that run nothing.
+fn utility(tool: Tool) -> (&'static str, Json, &'static [&'static str]) {
+    match tool {
+        Tool::SessionStart => (
+            "Starts a session whose programs see each other's definitions. Gives its session_id. It ends after \
+             ttl_ms, after some time without use, or with lisp_session_close.",
+            schemas::session_start_input(),
+            &["status", "session_id"],
         ),
-    };
-    if profile == Profile::Debug {
-        success["prints"] = json!({"type": "array", "items": {"type": "string"}});
-        success["feedback"] = json!({"type": "string"});
-        error["prints"] = success["prints"].clone();
+        Tool::SessionList => (
+            "Lists your open sessions, the last used first, without their values.",
+            schemas::closed(json!({}), &[]),
+            &["status", "count", "sessions"],
+        ),
+        Tool::SessionPreludes => (
+            "Lists the exact preludes that a session was started with.",
+            schemas::closed(schemas::session_id(), &["session_id"]),
+            &["status", "session_id", "prelude_refs"],
+        ),
+        Tool::SessionInspect => (
+            "Shows what a session holds: overview, memory (definitions), prints, tool_calls, history (*1 *2 *3) \
+             or limits.",
+            schemas::session_inspect_input(),
+            &["status", "session_id", "session"],
+        ),
+        Tool::SessionForget => (
+            "Forgets definitions by name, or clears memory, history, prints, tool_calls or upstream_calls.",
+            schemas::session_forget_input(),
+            &["status", "session_id"],
+        ),
+        _ => (
+            "Closes a session and forgets it. A program that runs in it is stopped.",
+            schemas::session_close_input(),
+            &["status", "session_id", "closed"],
+        ),
     }
-    if upstreams {
-        for branch in [&mut success, &mut error] {
-            branch["upstream_results"] = json!({"type": "array", "items": {"type": "object"}});
-            branch["upstream_calls"] = json!({"type": "array", "items": upstream_call()});
-            branch["ptc_metrics"] = json!({"type": ["object", "null"]});
-        }
-    }
-    Some(one_of(success, &ok_required, error, &error_required))
-}
-
-/// One entry of `upstream_calls`.
-fn upstream_call() -> Json {
-    let reasons: Vec<&str> = Fault::ALL.iter().map(|reason| reason.name()).collect();
-    json!({
-        "type": "object",
-        "required": ["server", "tool", "status"],
-        "properties": {
-            "server": {"type": "string"},
-            "tool": {"type": "string"},
-            "status": {"enum": ["ok", "error"]},
-            "duration_ms": {"type": "integer"},
-            "reason": {"enum": reasons},
-            "error": {"type": "string"},
-            "result_bytes": {"type": ["integer", "null"]},
-            "oversize": {"type": "boolean"},
-        },
-    })
-}
-
-/// An object that is a success or an error, told apart by `status`.
-pub fn one_of(success: Json, ok_required: &Json, error: Json, error_required: &Json) -> Json {
-    json!({
-        "type": "object",
-        "oneOf": [
-            {"type": "object", "properties": success, "required": ok_required, "additionalProperties": true},
-            {"type": "object", "properties": error, "required": error_required, "additionalProperties": true},
-        ],
-    })
-}
-
-fn check_output() -> Json {
-    let success = json!({
-        "status": {"const": "ok"},
-        "valid": {"type": "boolean"},
-        "tools": {"type": "array", "items": {"type": "string"}},
-        "uses": {"type": "array", "items": {"type": "object"}},
-        "effect": {"enum": ["none", "read", "write", "unknown"]},
-        "max_calls": {"type": ["integer", "null"]},
-        "errors": {"type": "array", "items": {"type": "object"}},
-    });
-    let error = json!({
-        "status": {"const": "error"},
-        "reason": {"type": "string"},
-        "message": {"type": "string"},
-        "feedback": {"type": "string"},
-    });
-    one_of(
-        success,
-        &json!(["status", "valid", "errors"]),
-        error,
-        &json!(["status", "reason", "message", "feedback"]),
-    )
 }

@@ -1,4 +1,9 @@
 //! The engine, asked directly.
 
+mod check;
+mod debug;
 mod eval;
+mod sessions;
 mod support;
+mod surface;
+mod upstreams;

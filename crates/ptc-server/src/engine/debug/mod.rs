@@ -1,0 +1,9 @@
+//! `lisp_debug`: the last calls, kept in memory with payloads cut by policy and secrets covered.
+
+mod record;
+mod ring;
+mod stats;
+mod tool;
+
+pub use self::record::{Call, Facts};
+pub use self::ring::Ring;

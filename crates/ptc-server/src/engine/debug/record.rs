@@ -1,0 +1,167 @@
+//! What is remembered of a call.
+
+use ptc_upstream::Redactor;
+use ptc_upstream::ledger::LedgerEntry;
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest as _, Sha256};
+
+use super::super::args::EvalArgs;
+use super::super::payload::Payload;
+use super::super::settings::Payloads;
+use super::super::text::{cut, cut_chars, hex, json_type};
+
+/// What a handler tells about a call, besides how it ended.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The program, if one was run.
+    pub program: Option<String>,
+    /// Its inputs.
+    pub context: Option<Json>,
+    /// Whether its result had to fit a schema.
+    pub schema: bool,
+    /// Bytes of the answer.
+    pub result_bytes: usize,
+    /// Printed lines.
+    pub prints: usize,
+    /// Upstream calls.
+    pub calls: Vec<Json>,
+    /// Sizes before and after.
+    pub metrics: Option<Json>,
+    /// What planning took.
+    pub agentic: Option<Json>,
+}
+
+impl Facts {
+    /// A program that is about to run.
+    pub fn of(args: &EvalArgs) -> Facts {
+        Facts {
+            program: Some(args.program.clone()),
+            context: Some(Json::Object(args.context.clone())),
+            schema: args.schema.is_some(),
+            ..Facts::default()
+        }
+    }
+
+    /// Adds what came of it.
+    pub fn seen(&mut self, payload: &Payload, ledger: Option<&[LedgerEntry]>) {
+        self.result_bytes = payload.returned().result_bytes;
+        self.prints = payload.prints.len();
+        self.calls = ledger.unwrap_or_default().iter().map(call).collect();
+        self.metrics = payload.upstream.as_ref().and_then(|upstream| upstream.metrics.clone());
+    }
+}
+
+fn call(entry: &LedgerEntry) -> Json {
+    let mut entry = entry.to_json();
+    if let Json::Object(fields) = &mut entry {
+        // Why a call failed may quote what it was sent.
+        fields.remove("error");
+    }
+    entry
+}
+
+/// A call that is over.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The id of the request.
+    pub request_id: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// Why it failed, if it did.
+    pub reason: Option<&'a str>,
+    /// When it ended.
+    pub ts: String,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The protocol version.
+    pub protocol: Option<&'a str>,
+    /// What its handler told.
+    pub facts: Facts,
+}
+
+/// The longest id that is kept whole.
+const ID_BYTES: usize = 256;
+
+impl Call<'_> {
+    /// The record of the call.
+    pub fn record(mut self, payloads: Payloads, redactor: &Redactor) -> Json {
+        if matches!(self.reason, Some("args_error" | "busy")) {
+            self.facts.program = None;
+            self.facts.context = None;
+        }
+        let facts = self.facts;
+        let mut record = json!({
+            "request_id": request_id(self.request_id),
+            "ts": self.ts,
+            "tool": self.tool,
+            "status": if self.reason.is_none() { "ok" } else { "error" },
+            "reason": self.reason,
+            "duration_ms": self.duration_ms,
+            "result_bytes": facts.result_bytes,
+            "prints_count": facts.prints,
+            "signature_present": facts.schema,
+            "protocol_version": self.protocol,
+            "upstream_calls": facts.calls,
+            "ptc_metrics": facts.metrics,
+        });
+        if let Some(program) = facts.program {
+            record["program"] = text_by(payloads, &redactor.redact_string(program));
+        }
+        if let Some(mut context) = facts.context {
+            redactor.redact_json(&mut context);
+            record["context"] = context_by(payloads, &context);
+        }
+        if let Some(agentic) = facts.agentic {
+            record["agentic"] = agentic;
+        }
+        redactor.redact_json(&mut record);
+        record
+    }
+}
+
+/// An id as it is kept and asked for.
+pub fn request_id(id: &str) -> String {
+    match id.len() <= ID_BYTES {
+        true => id.to_owned(),
+        false => format!("{}… ({} bytes)", cut_chars(id, 64).0, id.len()),
+    }
+}
+
+fn text_by(payloads: Payloads, text: &str) -> Json {
+    const CHARS: usize = 256;
+    let hash = hex(&Sha256::digest(text.as_bytes()));
+    match payloads {
+        Payloads::None => json!({"sha256": hash, "bytes": text.len()}),
+        Payloads::Summary => {
+            json!({"sha256": hash, "bytes": text.len(), "preview": cut_chars(text, CHARS).0})
+        }
+        Payloads::Full => text.into(),
+    }
+}
+
+fn context_by(payloads: Payloads, context: &Json) -> Json {
+    const KEYS: usize = 100;
+    let text = context.to_string();
+    let hash = json!({"sha256": hex(&Sha256::digest(text.as_bytes())), "bytes": text.len()});
+    match payloads {
+        Payloads::None => hash,
+        Payloads::Full => context.clone(),
+        Payloads::Summary => {
+            let fields = context.as_object().into_iter().flatten().take(KEYS);
+            let kinds: Map<String, Json> = fields
+                .map(|(key, value)| {
+                    let count = match value {
+                        Json::Array(items) => json!(items.len()),
+                        Json::Object(fields) => json!(fields.len()),
+                        Json::String(text) => json!(text.len()),
+                        _ => Json::Null,
+                    };
+                    (cut(key, 80).to_owned(), json!({"type": json_type(value), "count": count}))
+                })
+                .collect();
+            let mut summary = hash;
+            summary["keys"] = kinds.into();
+            summary
+        }
+    }
+}

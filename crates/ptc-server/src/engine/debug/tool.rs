@@ -1,0 +1,183 @@
+//! `lisp_debug`: stats, recent and get.
+
+use ptc_host::now_ms;
+use serde_json::{Map, Value as Json, json};
+
+use super::super::api::Args;
+use super::super::reason::Reason;
+use super::super::settings;
+use super::super::text::{cut, json_bytes, quoted_bytes};
+use super::super::{Answered, Engine, envelope, fixed};
+use super::record::request_id;
+use super::ring::{Entry, Ring};
+use super::stats::stats;
+
+/// What is asked.
+struct Question {
+    op: Op,
+    limit: usize,
+    since_seconds: Option<u64>,
+    errors_only: bool,
+}
+
+enum Op {
+    Stats,
+    Recent,
+    Get(String),
+}
+
+impl Question {
+    fn read(args: &Args) -> Result<Question, String> {
+        let number = |key: &str, most: u64| match args.get(key) {
+            None | Some(Json::Null) => Ok(None),
+            Some(number) => match number.as_u64().filter(|number| (1..=most).contains(number)) {
+                Some(number) => Ok(Some(number)),
+                None => Err(format!("argument `{key}` must be an integer from 1 to {most}")),
+            },
+        };
+        let limit = number("limit", 200)?.unwrap_or(20) as usize;
+        let since_seconds = number("since_seconds", 86_400)?;
+        let errors_only = match args.get("errors_only") {
+            None | Some(Json::Null) => false,
+            Some(Json::Bool(only)) => *only,
+            Some(_) => return Err("argument `errors_only` must be a boolean".to_owned()),
+        };
+        let op = match args.get("op").and_then(Json::as_str) {
+            Some("stats") => Op::Stats,
+            Some("recent") => Op::Recent,
+            Some("get") => match args.get("request_id") {
+                Some(Json::String(id)) if !id.is_empty() && id.len() <= 256 => Op::Get(id.clone()),
+                Some(Json::Number(id)) => Op::Get(id.to_string()),
+                _ => return Err("argument `request_id` must be a string of 1 to 256 bytes".to_owned()),
+            },
+            Some(other) => {
+                return Err(format!("argument `op` must be stats, recent or get, got {}", cut(other, 40)));
+            }
+            None => return Err("argument `op` is required: stats, recent or get".to_owned()),
+        };
+        Ok(Question { op, limit, since_seconds, errors_only })
+    }
+
+    fn chosen(&self, ring: &Ring) -> Vec<Entry> {
+        let since = self.since_seconds.map(|seconds| now_ms() - seconds as i64 * 1_000);
+        let wanted = |entry: &Entry| {
+            since.is_none_or(|since| entry.ms >= since)
+                && (!self.errors_only || entry.record["status"] == "error")
+        };
+        ring.all().into_iter().filter(wanted).collect()
+    }
+}
+
+impl Engine {
+    pub(in super::super) fn debug(&self, ring: &Ring, settings: &settings::Debug, args: &Args) -> Answered {
+        let question = match Question::read(args) {
+            Ok(question) => question,
+            Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
+        };
+        let entries = question.chosen(ring);
+        let mut object = json!({
+            "status": "ok",
+            "op": match &question.op { Op::Stats => "stats", Op::Recent => "recent", Op::Get(_) => "get" },
+            "payload_policy": self.settings.payloads.to_string(),
+            "redaction_applied": true,
+            "debug_source": "ring_buffer",
+            "ring_size": ring.size(),
+            "ring_count": ring.all().len(),
+            "trace_dir_enabled": self.settings.traces,
+        });
+        let told = match &question.op {
+            Op::Stats => stats(&entries),
+            Op::Recent => recent(&entries, question.limit),
+            Op::Get(id) => got(&ring.all(), id),
+        };
+        if let (Json::Object(object), Json::Object(told)) = (&mut object, told) {
+            object.extend(told);
+        }
+        fit(&mut object, settings.max_response_bytes);
+        Answered::new(envelope::plain(object, false), None)
+    }
+}
+
+/// The last calls, newest first, upstream calls as a count.
+fn recent(entries: &[Entry], limit: usize) -> Json {
+    let calls: Vec<Json> = entries
+        .iter()
+        .rev()
+        .take(limit)
+        .map(|entry| {
+            let mut record = (*entry.record).clone();
+            let count = record["upstream_calls"].as_array().map_or(0, Vec::len);
+            record["upstream_calls"] = count.into();
+            record
+        })
+        .collect();
+    json!({"count": calls.len(), "calls": calls})
+}
+
+fn got(entries: &[Entry], id: &str) -> Json {
+    let id = request_id(id);
+    let found = entries.iter().rev().find(|entry| entry.record["request_id"] == id.as_str());
+    match found {
+        Some(entry) => {
+            json!({"found": true, "source": "ring_buffer", "record": *entry.record, "truncated": false})
+        }
+        None => json!({
+            "found": false,
+            "note": "No call with this request_id is remembered; old ones are dropped.",
+            "truncated": false,
+        }),
+    }
+}
+
+/// Leaves out what matters least until the whole answer fits.
+fn fit(object: &mut Json, most: usize) {
+    // The text repeats the object inside a frame.
+    let size = |object: &Json| 256 + json_bytes(object) + quoted_bytes(&object.to_string());
+    const STATS: &[&[&str]] = &[
+        &["payload_reduction", "top_reducers"],
+        &["payload_reduction"],
+        &["upstream_calls", "by_server"],
+        &["by_tool", "*", "duration_ms"],
+        &["by_tool"],
+        &["upstream_calls"],
+    ];
+    let mut steps = STATS.iter();
+    while size(object) > most {
+        object["truncated"] = true.into();
+        match object["op"].as_str() {
+            Some("recent") => {
+                let Some(calls) = object["calls"].as_array_mut() else { return };
+                if calls.pop().is_none() {
+                    return;
+                }
+                object["count"] = object["calls"].as_array().map_or(0, Vec::len).into();
+            }
+            Some("get") => {
+                object["record"] = Json::Null;
+                object["note"] = "The record is larger than an answer may be.".into();
+                return;
+            }
+            _ => match (steps.next(), object.as_object_mut()) {
+                (Some(path), Some(fields)) => remove(fields, path),
+                _ => return,
+            },
+        }
+    }
+}
+
+fn remove(fields: &mut Map<String, Json>, path: &[&str]) {
+    match path {
+        [] => {}
+        [last] => {
+            fields.remove(*last);
+        }
+        ["*", rest @ ..] => {
+            fields.values_mut().filter_map(Json::as_object_mut).for_each(|inner| remove(inner, rest));
+        }
+        [first, rest @ ..] => {
+            if let Some(inner) = fields.get_mut(*first).and_then(Json::as_object_mut) {
+                remove(inner, rest);
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Arguments of session tools: closed sets of keys, read strictly.
+
+use serde_json::Value as Json;
+
+use super::super::api::Args;
+use super::super::text::cut;
+use super::error::SessionError;
+
+/// Refuses keys that a tool does not have. What says who calls is not an argument and is left out.
+pub fn only(args: &mut Args, keys: &[&str]) -> Result<(), SessionError> {
+    const CLAIMS: &[&str] = &["owner", "owner_id", "auth", "auth_claims", "credential"];
+    args.retain(|key, _| !key.starts_with('_') && !CLAIMS.contains(&key.as_str()));
+    match args.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(_) if keys.is_empty() => Err(SessionError::args("lisp_session_list takes no arguments")),
+        Some(key) => Err(SessionError::args(format!(
+            "unexpected argument `{}`; there are {}",
+            cut(key, 40),
+            keys.join(", ")
+        ))),
+    }
+}
+
+/// The session that is meant.
+pub fn session_id(args: &Args) -> Result<&str, SessionError> {
+    match args.get("session_id") {
+        Some(Json::String(id)) if !id.is_empty() => Ok(id),
+        _ => Err(SessionError::args("session_id must be a non-empty string")),
+    }
+}
+
+/// A text that may be left out.
+pub fn text(args: &Args, key: &str, most: usize) -> Result<Option<String>, SessionError> {
+    match args.get(key) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::String(text)) if text.len() <= most => Ok(Some(text.clone())),
+        Some(Json::String(_)) => Err(SessionError::args(format!("{key} has more than {most} bytes"))),
+        Some(_) => Err(SessionError::args(format!("{key} must be a string"))),
+    }
+}
+
+/// Texts that may be left out.
+pub fn texts(args: &Args, key: &str) -> Result<Vec<String>, SessionError> {
+    let wrong = || SessionError::args(format!("{key} must be an array of strings"));
+    match args.get(key) {
+        None | Some(Json::Null) => Ok(Vec::new()),
+        Some(Json::Array(items)) => {
+            items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
+        }
+        Some(_) => Err(wrong()),
+    }
+}

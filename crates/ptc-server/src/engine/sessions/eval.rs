@@ -1,0 +1,436 @@
+//! `lisp_session_eval`: a program in a session, kept whole or not at all.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptc_host::{Outcome, Program, Signal};
+use ptc_lisp::machine::Machine;
+use ptc_upstream::Redactor;
+use ptc_upstream::ledger::{LedgerEntry, Status};
+use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
+
+use super::super::api::{Args, CallError, Caller, Signals};
+use super::super::args::EvalArgs;
+use super::super::envelope::{self, Family};
+use super::super::eval::{shown, validated};
+use super::super::evaluate::{self, End, Evaluated};
+use super::super::payload::{Payload, Upstream, print_lines, result_line, upstream_summary};
+use super::super::reason::Reason;
+use super::super::schema::OutputSchema;
+use super::super::settings;
+use super::super::text::cut_chars;
+use super::super::{Answered, Engine, Facts, Handled};
+use super::error::SessionError;
+use super::machine::{bounds, preview};
+use super::{Session, Sessions, args};
+
+/// Characters of feedback.
+const FEEDBACK_CHARS: usize = 2048;
+/// Characters of the value of `(fail value)`.
+const FAIL_CHARS: usize = 2_000;
+
+impl Engine {
+    pub(in super::super) async fn session_eval(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        mut given: Args,
+        signals: &Signals,
+    ) -> Handled {
+        let (session, args) = match self.session_program(sessions, caller, &mut given) {
+            Ok(found) => found,
+            Err(error) => return Ok(error.answered()),
+        };
+        let reservation = match session.reserve() {
+            Ok(reservation) => reservation,
+            Err(busy) => return Ok(busy.answered()),
+        };
+        let permit = match self.permit() {
+            Ok(permit) => permit,
+            Err(busy) => return Ok(self.session_shaped(&busy)),
+        };
+        session.state().attempts += 1;
+        let mut facts = Facts::of(&args);
+        let calls = self.calls(session.grants.clone());
+        let source: Arc<str> = args.program.into();
+        let judge = Arc::new(Judge {
+            limits: sessions.settings().clone(),
+            schema: args.schema,
+            redactor: self.redactor.clone(),
+            given_up: [signals.cancel.clone(), session.over.clone()],
+            verdict: Mutex::default(),
+        });
+        let program = calls.attach(self.session_source(&source, args.context, &judge));
+        let running = session.machine.run(program);
+        let timeout = self.settings.program_timeout;
+        let outcome = tokio::select! {
+            biased;
+            () = session.over.cancelled() => return Ok(no_longer_active()),
+            () = tokio::time::sleep_until(session.expires.into()) => {
+                sessions.close(&session);
+                return Ok(no_longer_active());
+            }
+            outcome = evaluate::wait(running, timeout, signals) => outcome?,
+        };
+        drop(permit);
+        let verdict = judge.take();
+        if session.is_over() || verdict.given_up {
+            return match signals.cancel.is_cancelled() {
+                true => Err(CallError::Cancelled),
+                false => Ok(no_longer_active()),
+            };
+        }
+        let ledger = calls.finish();
+        let own_calls = own_calls(&outcome, &self.redactor);
+        let evaluated = evaluate::evaluated(outcome, verdict.not_json.clone(), &source, &self.redactor);
+        let mut payload = self.session_payload(sessions.settings(), &session, &evaluated, &verdict, &ledger);
+        self.commit(&session, &payload, &verdict, &ledger, own_calls);
+        payload.session.insert("session".to_owned(), position(&session));
+        self.keep_session_result(caller, &evaluated, &mut payload);
+        drop(reservation);
+        facts.seen(&payload, ledger.as_deref());
+        Ok(Answered { facts, ..self.session_shaped(&payload) })
+    }
+
+    fn session_program(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        given: &mut Args,
+    ) -> Result<(Arc<Session>, EvalArgs), SessionError> {
+        // The old argument has a message of its own.
+        args::only(given, &["session_id", "program", "context", "output_schema", "signature"])?;
+        let id = args::session_id(given)?.to_owned();
+        let program = EvalArgs::read(given, &self.settings).map_err(SessionError::args)?;
+        Ok((sessions.find(&id, &caller.owner)?, program))
+    }
+
+    /// The program with hooks that judge it on the machine's own thread, before anybody sees it.
+    fn session_source(
+        &self,
+        source: &Arc<str>,
+        context: serde_json::Map<String, Json>,
+        judge: &Arc<Judge>,
+    ) -> Program {
+        let history = judge.limits.history_entry_bytes;
+        let judge = judge.clone();
+        Program::new(source.clone())
+            .data(Json::Object(context))
+            .limits(evaluate::limits(&self.settings))
+            .timeout(self.settings.program_timeout)
+            .prepare(move |machine| {
+                machine.set_strict_inputs(true);
+                machine.set_takes_back(true);
+                machine.set_history_bytes(Some(history));
+                Ok(())
+            })
+            .look(move |machine, outcome| judge.judge(machine, outcome))
+    }
+
+    fn session_payload(
+        &self,
+        settings: &settings::Sessions,
+        session: &Session,
+        evaluated: &Evaluated,
+        verdict: &Verdict,
+        ledger: &Option<Vec<LedgerEntry>>,
+    ) -> Payload {
+        let prints = print_lines(&evaluated.prints);
+        let mut payload = match (&evaluated.end, &verdict.refused) {
+            (End::Value(_), Some(refused)) => refused.payload(),
+            (End::Value(given), None) => {
+                let (line, truncated) = result_line(&given.text, settings.preview_chars);
+                let result = (!given.is_nil()).then_some(line);
+                let feedback = shown(&prints, result.as_deref().unwrap_or("user=> nil"), FEEDBACK_CHARS);
+                let validated = verdict.validated.then(|| given.json.clone());
+                Payload { result, truncated, validated, feedback, ..Payload::default() }
+            }
+            (End::Fail(given), _) => {
+                let (line, truncated) = result_line(&given.text, settings.preview_chars);
+                let (message, _) = cut_chars(&given.text, FAIL_CHARS);
+                let failed = Payload::error(Reason::FAIL.name, message, message);
+                Payload { result: Some(line), truncated, ..failed }
+            }
+            (End::Error { kind, message, feedback }, _) => {
+                Payload::error(kind.reason(), message.as_str(), feedback.as_str())
+            }
+        };
+        payload.prints = prints;
+        let committed = payload.error.is_none();
+        let changed: &[String] = if committed { &verdict.changed } else { &[] };
+        payload.guidance = guidance(settings, &payload, verdict);
+        if committed {
+            for line in &payload.guidance {
+                payload.feedback.push_str(&format!("\n{line}"));
+            }
+        }
+        if !committed && let Some(summary) = ledger.as_deref().and_then(upstream_summary) {
+            payload.feedback.push_str(&format!("\n{summary}"));
+        }
+        let stored = if committed { verdict.stored.clone() } else { session.state().stored.clone() };
+        let mut memory = json!({"changed_keys": changed, "stored_keys": stored, "truncated": false});
+        if self.settings.profile == settings::Profile::Debug && committed {
+            let previews = verdict.previews.iter();
+            memory["changed"] = previews.map(|(name, text)| json!({"name": name, "preview": text})).collect();
+        }
+        payload.session.insert("memory".to_owned(), memory);
+        payload.session.insert("history_notices".to_owned(), history_notices(settings, verdict, committed));
+        if let Some(detail) = verdict.refused.as_ref().and_then(Refused::detail) {
+            payload.session.insert("detail".to_owned(), detail);
+        }
+        payload.upstream = ledger.as_ref().map(|calls| Upstream::of(calls, payload.returned()));
+        payload.notes = notes(committed, changed, ledger.as_deref());
+        payload
+    }
+
+    /// Notes what the program left behind: everything if it is kept, else only what happened to the world.
+    fn commit(
+        &self,
+        session: &Session,
+        payload: &Payload,
+        verdict: &Verdict,
+        ledger: &Option<Vec<LedgerEntry>>,
+        own_calls: Vec<Json>,
+    ) {
+        let mut state = session.state();
+        state.updated_ms = ptc_host::now_ms();
+        state.upstream_calls.extend(ledger.iter().flatten().map(LedgerEntry::to_json));
+        if payload.error.is_some() {
+            return;
+        }
+        state.turn += 1;
+        state.memory_bytes = verdict.memory_bytes;
+        state.stored.clone_from(&verdict.stored);
+        state.prints.extend(payload.prints.iter().map(|line| Json::from(line.as_str())));
+        state.tool_calls.extend(own_calls);
+    }
+
+    fn keep_session_result(&self, caller: &Caller, evaluated: &Evaluated, payload: &mut Payload) {
+        if let (End::Value(given), None, true) = (&evaluated.end, &payload.error, payload.truncated) {
+            let name = "lisp_session_eval result";
+            payload.resource = self.resources.keep(&caller.owner, name, given.json.to_string());
+        }
+    }
+
+    fn session_shaped(&self, payload: &Payload) -> Answered {
+        let reply = envelope::envelope(payload, self.settings.profile, Family::Session);
+        Answered::new(reply, payload.reason())
+    }
+}
+
+/// Decides on the machine's thread whether a program that ended well is kept.
+struct Judge {
+    limits: settings::Sessions,
+    schema: Option<OutputSchema>,
+    redactor: Redactor,
+    /// Whoever gives up before the program is judged has not had it kept.
+    given_up: [CancellationToken; 2],
+    verdict: Mutex<Verdict>,
+}
+
+/// What the machine was like after a program.
+#[derive(Debug, Default)]
+struct Verdict {
+    given_up: bool,
+    refused: Option<Refused>,
+    validated: bool,
+    not_json: Option<String>,
+    changed: Vec<String>,
+    stored: Vec<String>,
+    previews: Vec<(String, String)>,
+    memory_bytes: usize,
+    history_cut: bool,
+    /// Names of long lists of maps, with their counts; `*1` for the result.
+    collections: Vec<(String, usize)>,
+}
+
+/// Why a program that ended well is not kept.
+#[derive(Debug)]
+enum Refused {
+    Invalid(String),
+    Limit { field: &'static str, actual: usize, max: usize },
+}
+
+impl Refused {
+    fn payload(&self) -> Payload {
+        match self {
+            Refused::Invalid(message) => Payload::error(
+                Reason::VALIDATION.name,
+                message.as_str(),
+                "Mend the program so that its result fits output_schema.",
+            ),
+            Refused::Limit { field, actual, max } => Payload::error(
+                Reason::SESSION_LIMIT.name,
+                format!(
+                    "the session's persisted-state limit {field} was exceeded ({actual} > {max}); the eval was \
+                     not committed"
+                ),
+                "Keep less: define smaller values, or forget some with lisp_session_forget.",
+            ),
+        }
+    }
+
+    fn detail(&self) -> Option<Json> {
+        match self {
+            Refused::Invalid(_) => None,
+            Refused::Limit { field, actual, max } => {
+                Some(json!({"field": field, "limit": field, "actual": actual, "max": max}))
+            }
+        }
+    }
+}
+
+impl Judge {
+    fn take(&self) -> Verdict {
+        std::mem::take(&mut *self.verdict.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn judge(&self, machine: &mut Machine, outcome: &mut Outcome) {
+        let mut verdict = Verdict { not_json: machine.value_without_json(), ..Verdict::default() };
+        if matches!(outcome.result, Ok(Signal::Value | Signal::Return)) {
+            verdict.given_up = self.given_up.iter().any(CancellationToken::is_cancelled);
+            verdict.refused = self.refused(machine, outcome, &verdict);
+            verdict.validated = self.schema.is_some();
+            match verdict.given_up || verdict.refused.is_some() {
+                true => {
+                    machine.take_back();
+                }
+                false => self.describe(machine, &mut verdict),
+            }
+        }
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = verdict;
+    }
+
+    fn refused(&self, machine: &Machine, outcome: &Outcome, verdict: &Verdict) -> Option<Refused> {
+        if let Some(schema) = &self.schema {
+            let given = evaluate::Given {
+                text: String::new(),
+                json: outcome.json.clone(),
+                not_json: verdict.not_json.clone(),
+            };
+            if let Err(message) = validated(&given, schema) {
+                return Some(Refused::Invalid(self.redactor.redact_string(message)));
+            }
+        }
+        let limits = &self.limits;
+        let sizes = machine.definition_sizes(limits.binding_bytes.max(limits.memory_bytes));
+        let largest = sizes.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+        let fields = [
+            ("max_session_bindings", sizes.len(), limits.bindings),
+            ("max_session_binding_bytes", largest, limits.binding_bytes),
+            ("max_session_memory_bytes", machine.memory_bytes(), limits.memory_bytes),
+        ];
+        let over = fields.into_iter().find(|(_, actual, max)| actual > max);
+        over.map(|(field, actual, max)| Refused::Limit { field, actual, max })
+    }
+
+    fn describe(&self, machine: &Machine, verdict: &mut Verdict) {
+        verdict.changed = machine.changed().to_vec();
+        verdict.stored = machine.definitions();
+        verdict.memory_bytes = machine.memory_bytes();
+        verdict.history_cut = !machine.history_is_whole();
+        let chars = self.limits.preview_chars;
+        let previews = verdict.changed.iter().filter_map(|name| {
+            let glimpse = machine.glimpse_definition(name, &bounds())?;
+            Some((name.clone(), preview(glimpse, chars, &self.redactor).0))
+        });
+        verdict.previews = previews.collect();
+        if self.limits.collection_hint {
+            let result = ("*1".to_owned(), machine.view_result(&bounds()));
+            let changed = verdict
+                .changed
+                .iter()
+                .filter_map(|name| Some((name.clone(), machine.view_definition(name, &bounds())?)));
+            let long = std::iter::once(result).chain(changed);
+            verdict.collections = long.filter_map(|(name, view)| Some((name, long_list(&view)?))).collect();
+        }
+    }
+}
+
+/// The length of a long list whose first items are maps.
+fn long_list(view: &ptc_lisp::view::View) -> Option<usize> {
+    use ptc_lisp::view::View;
+    const LONG: usize = 20;
+    let (View::Vector(part) | View::List(part)) = view else { return None };
+    let maps = part.items.iter().take(3).all(|item| matches!(item, View::Map { .. }));
+    (part.total >= LONG && maps && !part.items.is_empty()).then_some(part.total)
+}
+
+/// What a model should do next.
+fn guidance(settings: &settings::Sessions, payload: &Payload, verdict: &Verdict) -> Vec<String> {
+    if payload.error.is_some() {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let hinted = verdict.collections.iter().any(|(name, _)| name == "*1");
+    if payload.truncated && !hinted {
+        lines.push("The result is cut; (describe *1) shows its shape.".to_owned());
+    }
+    for (name, count) in &verdict.collections {
+        lines.push(format!(
+            "{name} has {count} maps; work on it with (count {name}), (take 3 {name}), (filter … {name})."
+        ));
+    }
+    if verdict.history_cut {
+        lines.push(format!(
+            "The result is larger than {} bytes, so *1 is only its beginning; def what you need.",
+            settings.history_entry_bytes
+        ));
+    }
+    lines
+}
+
+fn history_notices(settings: &settings::Sessions, verdict: &Verdict, committed: bool) -> Json {
+    match committed && verdict.history_cut {
+        true => {
+            json!([{"name": "*1", "reason": "max_history_entry_bytes", "max": settings.history_entry_bytes}])
+        }
+        false => json!([]),
+    }
+}
+
+/// The parts of the last line of the text.
+fn notes(committed: bool, changed: &[String], ledger: Option<&[LedgerEntry]>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !committed {
+        notes.push("rolled back".to_owned());
+    }
+    if !changed.is_empty() {
+        notes.push(format!("stored: {}", changed.join(", ")));
+    }
+    if let Some(calls) = ledger.filter(|calls| !calls.is_empty()) {
+        notes.push(format!("turn upstream calls: {}", calls.len()));
+    }
+    notes
+}
+
+/// Where the session stands.
+fn position(session: &Session) -> Json {
+    let state = session.state();
+    json!({
+        "session_id": session.id,
+        "turn": state.turn,
+        "memory_bytes": state.memory_bytes,
+        "binding_count": state.stored.len(),
+    })
+}
+
+/// Calls of the server's own tools, without what they carry.
+fn own_calls(outcome: &Outcome, redactor: &Redactor) -> Vec<Json> {
+    let own = outcome.calls.iter().filter(|call| call.tool != "call");
+    let entry = |call: &ptc_host::Called| {
+        let mut args = ptc_store::preludes::ledger_arguments(&call.args);
+        redactor.redact_json(&mut args);
+        let status = match call.end {
+            ptc_host::CallEnd::Value => Status::Ok,
+            _ => Status::Error,
+        };
+        json!({"tool": call.tool, "args": args, "status": status,
+               "duration_ms": call.elapsed.as_millis() as u64})
+    };
+    own.map(entry).collect()
+}
+
+fn no_longer_active() -> Answered {
+    SessionError::new(Reason::SESSION_NOT_FOUND, "eval request is no longer active").answered()
+}

@@ -1,0 +1,78 @@
+//! The machine of a session. It lives on one worker of the pool and is reached by programs and visits; a store
+//! that keeps sessions beyond the process would dump and load it here and nowhere else.
+
+use ptc_agent::preview_text;
+use ptc_host::{Pool, Program, Running, Session as Kept};
+use ptc_lisp::machine::Machine;
+use ptc_lisp::view::{Bounds, Glimpse, View};
+use ptc_upstream::Redactor;
+
+use super::super::text::cut_chars;
+
+/// A session's machine.
+#[derive(Debug)]
+pub struct Held {
+    kept: Kept,
+}
+
+impl Held {
+    /// A machine without definitions.
+    pub fn new(pool: &Pool) -> Self {
+        Held { kept: pool.session() }
+    }
+
+    /// Runs a program after all earlier ones.
+    pub fn run(&self, program: Program) -> Running {
+        self.kept.run(program)
+    }
+
+    /// Does something with the machine between programs. `None` if there has been no program yet, or one runs.
+    pub async fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut Machine) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (send, receive) = tokio::sync::oneshot::channel();
+        self.kept.visit(move |machine| {
+            // Nobody waits any more if the call was given up.
+            let _ = send.send(visit(machine));
+        });
+        receive.await.ok()
+    }
+}
+
+/// Bounds for views whose secrets are covered before they are cut.
+pub fn bounds() -> Bounds {
+    Bounds { items: 20, string_chars: 20_000, depth: 6, tail: 0, sorted: false, firewall: false }
+}
+
+/// A value as text in so many characters, secrets covered; and whether something is missing.
+pub fn preview(mut glimpse: Glimpse, chars: usize, redactor: &Redactor) -> (String, bool) {
+    cover(&mut glimpse.view, redactor);
+    let whole = glimpse.view.is_whole();
+    let text = preview_text(&glimpse.view, 20, chars);
+    let (text, is_cut) = cut_chars(&text, chars);
+    (text.to_owned(), is_cut || !whole)
+}
+
+/// Covers secrets in the texts of a view. Views nest as deep as their bounds.
+fn cover(view: &mut View, redactor: &Redactor) {
+    match view {
+        View::Str { text, .. }
+        | View::Keyword(text)
+        | View::Symbol(text)
+        | View::Opaque(text)
+        | View::Big(text) => {
+            if let std::borrow::Cow::Owned(covered) = redactor.redact_str(text) {
+                *text = covered;
+            }
+        }
+        View::Vector(part) | View::List(part) | View::Set(part) => {
+            part.items.iter_mut().for_each(|item| cover(item, redactor));
+        }
+        View::Map { entries, .. } => entries.iter_mut().for_each(|(key, value)| {
+            cover(key, redactor);
+            cover(value, redactor);
+        }),
+        View::Nil | View::Bool(_) | View::Int(_) | View::Float(_) | View::Time { .. } | View::Hidden => {}
+    }
+}

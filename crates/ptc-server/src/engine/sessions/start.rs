@@ -1,0 +1,156 @@
+//! `lisp_session_start`.
+
+use std::time::Duration;
+
+use ptc_upstream::Grants;
+use serde_json::{Map, Value as Json, json};
+
+use super::super::api::{Args, Caller};
+use super::super::reason::Reason;
+use super::super::text::{cut, json_bytes, moment};
+use super::super::{Answered, Engine, envelope};
+use super::error::SessionError;
+use super::{Mode, New, Sessions, args};
+
+/// Keys and bytes of tags.
+const TAGS: (usize, usize) = (32, 4096);
+
+impl Engine {
+    pub(in super::super) fn session_start(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        given: Args,
+    ) -> Answered {
+        match self.started(sessions, caller, given) {
+            Ok(object) => Answered::new(envelope::plain(object, false), None),
+            Err(error) => error.answered(),
+        }
+    }
+
+    fn started(&self, sessions: &Sessions, caller: &Caller, mut given: Args) -> Result<Json, SessionError> {
+        const KEYS: &[&str] = &["title", "ttl_ms", "mode", "role", "scoped_base_surface", "preludes", "tags"];
+        args::only(&mut given, KEYS)?;
+        let settings = sessions.settings();
+        let mode = mode(&given)?;
+        let (role, grants) = self.granted(sessions, caller, &given, mode)?;
+        let scoped = match given.get("scoped_base_surface") {
+            None | Some(Json::Null) => false,
+            Some(Json::Bool(scoped)) => *scoped,
+            Some(_) => return Err(SessionError::args("scoped_base_surface must be a boolean when supplied")),
+        };
+        if !matches!(given.get("preludes"), None | Some(Json::Null)) {
+            return Err(SessionError::args("preludes need a prelude store, which this server does not have"));
+        }
+        if mode == Mode::WriteCapable {
+            return Err(SessionError::args(
+                "write_capable needs a prelude store, which this server does not have",
+            ));
+        }
+        let session = sessions.open(
+            New {
+                owner: caller.owner.clone(),
+                title: args::text(&given, "title", 256)?.map(|title| self.redactor.redact_string(title)),
+                mode,
+                ttl: ttl(&given, settings.ttl)?,
+                tags: tags(given.get("tags"), &settings.boot_tags)?,
+                role,
+                grants,
+            },
+            &self.pool,
+        )?;
+        let mut object = json!({
+            "status": "ok",
+            "session_id": session.id,
+            "expires_at": moment(session.expires_ms),
+            "mode": session.mode.name(),
+            "limits": settings.to_json(),
+        });
+        if !settings.boot_tags.is_empty() {
+            object["tags"] = session.tags.clone().into();
+        }
+        if let Some((role, fingerprint)) = &session.role {
+            object["role"] = role.as_str().into();
+            object["grant_fingerprint"] = fingerprint.as_str().into();
+        }
+        if scoped {
+            object["scoped_base_surface"] = true.into();
+        }
+        Ok(object)
+    }
+
+    /// The role with its fingerprint, and what it grants.
+    fn granted(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        given: &Args,
+        mode: Mode,
+    ) -> Result<(Option<(String, String)>, Grants), SessionError> {
+        let wanted = args::text(given, "role", 64)?;
+        let Some(policy) = &sessions.settings().roles else {
+            return match (wanted, &caller.roles) {
+                (None, None) => Ok((None, Grants::all())),
+                _ => Err(SessionError::args(
+                    "role requires --session-roles, which this server was started without",
+                )),
+            };
+        };
+        let (name, role) =
+            policy.choose(wanted.as_deref(), caller.roles.as_deref()).map_err(SessionError::args)?;
+        if !role.modes.contains(&mode) {
+            let message = format!("mode {} is not granted for role {name}", mode.name());
+            return Err(SessionError::args(message));
+        }
+        Ok((Some((name.to_owned(), role.fingerprint())), role.grants()))
+    }
+}
+
+fn mode(given: &Args) -> Result<Mode, SessionError> {
+    let wrong = |got: &str| {
+        let message = format!("mode must be \"read_only\" or \"write_capable\", got: {}", cut(got, 40));
+        Err(SessionError::args(message))
+    };
+    match given.get("mode") {
+        None | Some(Json::Null) => Ok(Mode::default()),
+        Some(Json::String(name)) => Mode::named(name).map_or_else(|| wrong(name), Ok),
+        Some(other) => wrong(&other.to_string()),
+    }
+}
+
+fn ttl(given: &Args, most: Duration) -> Result<Duration, SessionError> {
+    match given.get("ttl_ms") {
+        None | Some(Json::Null) => Ok(most),
+        Some(ms) => match ms.as_u64().filter(|ms| *ms > 0) {
+            Some(ms) => Ok(Duration::from_millis(ms).min(most)),
+            None => Err(SessionError::args("ttl_ms must be a positive integer")),
+        },
+    }
+}
+
+/// The tags of a session: those of the server, and those of the caller where they do not say otherwise.
+fn tags(given: Option<&Json>, boot: &Map<String, Json>) -> Result<Map<String, Json>, SessionError> {
+    let mut all = match given {
+        None | Some(Json::Null) => Map::new(),
+        Some(Json::Object(tags)) => tags.clone(),
+        Some(_) => return Err(SessionError::args("tags must be an object")),
+    };
+    if all.len() > TAGS.0 || all.contains_key("") {
+        return Err(SessionError::args(format!("tags has at most {} keys, none of them empty", TAGS.0)));
+    }
+    if all.values().any(|value| value.is_array() || value.is_object()) {
+        return Err(SessionError::args("tags has strings, numbers, booleans and null as values"));
+    }
+    if json_bytes(&Json::Object(all.clone())) > TAGS.1 {
+        return Err(SessionError::args(format!("tags has at most {} bytes", TAGS.1)));
+    }
+    for (key, value) in boot {
+        match all.insert(key.clone(), value.clone()) {
+            Some(other) if other != *value => {
+                return Err(SessionError::new(Reason::SESSION_ARGS, "tags contradict tags of the server"));
+            }
+            _ => {}
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,69 @@
+//! Upstreams of programs: one context per program, whose account is closed however the program ends.
+
+use std::sync::Arc;
+
+use ptc_host::Program;
+use ptc_upstream::effects::Policy;
+use ptc_upstream::ledger::LedgerEntry;
+use ptc_upstream::{Caps, Grants, RunContext, Runtime};
+
+use super::settings::Settings;
+
+/// The upstreams of a server.
+#[derive(Clone, Debug)]
+pub struct Upstreams {
+    /// Clients and catalog.
+    pub runtime: Arc<Runtime>,
+    /// What tool descriptions say about them.
+    pub catalog_text: String,
+    caps: Caps,
+    read_only: bool,
+}
+
+/// The upstream calls of one program.
+#[derive(Debug)]
+pub struct Calls(Option<RunContext>);
+
+impl Upstreams {
+    /// The upstreams of a runtime.
+    pub fn new(runtime: Arc<Runtime>, settings: &Settings) -> Self {
+        let catalog_text = settings.catalog.render(&runtime.catalog());
+        Upstreams { runtime, catalog_text, caps: settings.caps, read_only: settings.read_only }
+    }
+
+    /// What programs may do with these grants.
+    pub fn policy(&self, grants: Grants) -> Policy {
+        Policy { read_only: self.read_only, grants, ..Policy::default() }
+    }
+
+    /// The context of one program.
+    pub fn calls(&self, grants: Grants) -> Calls {
+        Calls(Some(self.runtime.context(self.caps, self.policy(grants))))
+    }
+}
+
+impl Calls {
+    /// No upstreams.
+    pub fn none() -> Calls {
+        Calls(None)
+    }
+
+    /// Lets a program call upstreams, if it may; one that may do more than is allowed fails before it runs.
+    pub fn attach(&self, program: Program) -> Program {
+        self.0.as_ref().map_or(program.clone(), |context| context.attach(program))
+    }
+
+    /// Closes the account: the calls that were made. `None` if there are no upstreams.
+    pub fn finish(&self) -> Option<Vec<LedgerEntry>> {
+        self.0.as_ref().map(|context| context.finish().calls)
+    }
+}
+
+/// A program that is given up must not call any more.
+impl Drop for Calls {
+    fn drop(&mut self) {
+        if let Some(context) = &self.0 {
+            context.finish();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `lisp_check`: it runs nothing and tells everything.
+
+use ptc_server::engine::{Profile, Settings};
+use serde_json::json;
+
+use super::support::{aggregator, call, engine, object, patient};
+
+#[tokio::test]
+async fn mistakes_come_with_their_place_and_fix() {
+    let engine = engine(patient(Profile::Slim)).await;
+    for (program, reason, line) in [
+        ("(+ 1 2", "parse_error", 1),
+        ("(let [x 1]\n  (+ x yy))", "unbound_var", 2),
+        ("(inc 1 2)", "invalid_arity", 1),
+    ] {
+        let reply = call(&engine, "lisp_check", json!({"program": program})).await;
+        let shown = object(&reply);
+        assert_eq!((&shown["status"], &shown["valid"]), (&json!("ok"), &json!(false)), "{shown}");
+        let error = &shown["errors"][0];
+        assert!(error["message"].is_string() && error["line"] == line, "{program}: {error}");
+        let reasons = [reason, "arity_error"];
+        assert!(reasons.iter().any(|one| error["reason"] == *one), "{program}: {error}");
+    }
+    let wrong = call(&engine, "lisp_check", json!({})).await;
+    assert_eq!(object(&wrong)["reason"], "args_error");
+}
+
+#[tokio::test]
+async fn calls_have_effects_and_a_bound_where_there_is_one() {
+    let engine = aggregator(patient(Profile::Slim)).await;
+    let check =
+        async |program: &str| object(&call(&engine, "lisp_check", json!({"program": program})).await).clone();
+    let none = check("(+ 1 2)").await;
+    assert_eq!((&none["effect"], &none["max_calls"], &none["uses"]), (&json!("none"), &json!(0), &json!([])));
+    let once = check(r#"(tool/call {:server "crm" :tool "get" :args {:id data/id}})"#).await;
+    assert_eq!((&once["effect"], &once["max_calls"]), (&json!("read"), &json!(1)), "{once}");
+    assert_eq!(once["uses"][0]["target"], "crm/get");
+    assert_eq!(once["uses"][0]["args"], json!({"id": "data"}));
+    let many = check(r#"(map #(tool/call {:server "crm" :tool "put" :args {:id %}}) [1 2])"#).await;
+    assert_eq!((&many["effect"], &many["max_calls"]), (&json!("write"), &json!(null)));
+    let dynamic = check(r#"(tool/call {:server data/s :tool "get"})"#).await;
+    assert_eq!((&dynamic["uses"][0]["dynamic"], &dynamic["allowed"]), (&json!(true), &json!(true)));
+    assert_eq!(engine.metrics().upstream_calls, 0, "nothing was run");
+    let read_only = aggregator(Settings { read_only: true, ..patient(Profile::Slim) }).await;
+    let refused =
+        call(&read_only, "lisp_check", json!({"program": r#"(tool/call {:server "crm" :tool "put"})"#}))
+            .await;
+    assert_eq!((&object(&refused)["valid"], &object(&refused)["allowed"]), (&json!(true), &json!(false)));
+    assert!(object(&refused)["refusal"].as_str().expect("it says why").contains("crm/put"));
+}

@@ -1,0 +1,117 @@
+//! `lisp_debug`: what is remembered, summed up and shown.
+
+use ptc_server::engine::settings::Debug;
+use ptc_server::engine::{Payloads, Profile, Settings, Signals};
+use serde_json::{Value as Json, json};
+
+use super::support::{aggregator, anna, args, call, eval, object, patient};
+
+fn debugging(payloads: Payloads) -> Settings {
+    let debug = Some(Debug { ring_size: 100, max_response_bytes: 64 << 10 });
+    Settings { debug, payloads, ..patient(Profile::Slim) }
+}
+
+#[tokio::test]
+async fn p22_stats_recent_and_get() {
+    let engine = aggregator(debugging(Payloads::Summary)).await;
+    let fetch = r#"(count (:value (tool/call {:server "crm" :tool "get" :args {:rows 50}})))"#;
+    let signals = Signals { request_id: "req-1".to_owned(), ..Signals::default() };
+    engine
+        .call(&anna(), "lisp_eval", args(json!({"program": fetch})), signals)
+        .await
+        .expect("it is answered");
+    eval(&engine, "(nope)").await;
+    call(&engine, "lisp_eval", json!({"program": 5, "context": {"a": "hidden-value"}})).await;
+    call(&engine, "lisp_nothing", json!({})).await;
+    let stats = call(&engine, "lisp_debug", json!({"op": "stats"})).await;
+    let stats = object(&stats);
+    assert_eq!(stats["window"]["calls"], 3, "unknown tools and its own calls do not count: {stats}");
+    let by_tool = &stats["by_tool"]["lisp_eval"];
+    assert_eq!(
+        (&by_tool["ok"], &by_tool["error"], &by_tool["error_rate"]),
+        (&json!(1), &json!(2), &json!(0.667))
+    );
+    assert_eq!(stats["errors"]["by_reason"], json!({"args_error": 1, "runtime_error": 1}));
+    assert_eq!(stats["upstream_calls"]["by_server"], json!({"crm": {"calls": 1, "error": 0}}));
+    let reduction = &stats["payload_reduction"];
+    assert_eq!(
+        (&reduction["calls_with_metrics"], &reduction["top_reducers"][0]["request_id"]),
+        (&json!(1), &json!("req-1"))
+    );
+    let recent = call(&engine, "lisp_debug", json!({"op": "recent", "errors_only": true})).await;
+    assert_eq!(object(&recent)["count"], 2);
+    assert_eq!(object(&recent)["calls"][0]["reason"], "args_error", "newest first");
+    assert!(object(&recent)["calls"][0].get("program").is_none());
+    assert!(!recent.text().contains("hidden-value"));
+    let got = call(&engine, "lisp_debug", json!({"op": "get", "request_id": "req-1"})).await;
+    let record = &object(&got)["record"];
+    assert_eq!(
+        (&object(&got)["found"], &record["ptc_metrics"]["upstream_call_count"]),
+        (&json!(true), &json!(1))
+    );
+    assert_eq!(record["program"]["preview"], fetch);
+    let unknown = call(&engine, "lisp_debug", json!({"op": "get", "request_id": "req-9"})).await;
+    assert_eq!((&object(&unknown)["found"], unknown.is_error), (&json!(false), false));
+}
+
+#[tokio::test]
+async fn r8_2_1_arguments_are_checked() {
+    let engine = aggregator(debugging(Payloads::None)).await;
+    for arguments in [
+        json!({}),
+        json!({"op": "x".repeat(9_000)}),
+        json!({"op": "recent", "limit": 0}),
+        json!({"op": "recent", "limit": 201}),
+        json!({"op": "stats", "since_seconds": 86_401}),
+        json!({"op": "get"}),
+        json!({"op": "get", "request_id": "x".repeat(257)}),
+        json!({"op": "stats", "errors_only": "yes"}),
+    ] {
+        let reply = call(&engine, "lisp_debug", arguments).await;
+        assert_eq!(object(&reply)["reason"], "args_error");
+        assert!(reply.text().len() < 400);
+    }
+}
+
+#[tokio::test]
+async fn r14_4_4_the_policy_on_payloads_cannot_be_got_around() {
+    let secret = "customer-data-4711";
+    for (payloads, shows) in [(Payloads::None, false), (Payloads::Summary, false), (Payloads::Full, true)] {
+        let engine = aggregator(debugging(payloads)).await;
+        let long = format!("{} \"{secret}\"", " ".repeat(400));
+        for program in [
+            long.clone(),
+            format!("{long} (throw (ex-info \"{secret}\" {{}}))"),
+            format!("{long} (fail \"{secret}\")"),
+        ] {
+            call(&engine, "lisp_eval", json!({"program": program, "context": {"who": secret}})).await;
+        }
+        let recent = call(&engine, "lisp_debug", json!({"op": "recent"})).await;
+        assert_eq!(recent.text().contains(secret), shows, "{payloads}");
+    }
+}
+
+#[tokio::test]
+async fn r14_4_5_answers_and_ids_are_bounded() {
+    let engine = aggregator(Settings {
+        debug: Some(Debug { ring_size: 100, max_response_bytes: 4096 }),
+        ..debugging(Payloads::Full)
+    })
+    .await;
+    let id = "é".repeat(5_000);
+    for n in 0..30 {
+        let signals = Signals { request_id: format!("{id}{n}"), ..Signals::default() };
+        let program = format!("(str \"{}\")", "x".repeat(2_000));
+        engine
+            .call(&anna(), "lisp_eval", args(json!({"program": program})), signals)
+            .await
+            .expect("answered");
+    }
+    for op in ["recent", "stats"] {
+        let reply = call(&engine, "lisp_debug", json!({"op": op, "limit": 200})).await;
+        let frame = json!({"text": reply.text(), "structured": reply.structured});
+        assert!(frame.to_string().len() <= 4096, "{op}: {}", frame.to_string().len());
+        let parsed: Json = serde_json::from_str(&reply.text()).expect("it is JSON");
+        assert!(op != "recent" || parsed["truncated"] == true);
+    }
+}

@@ -1,0 +1,103 @@
+//! What clients list: names, order, schemas, hints and descriptions.
+
+use ptc_server::engine::{Annotations, Profile, Settings, settings};
+use serde_json::json;
+
+use super::support::{aggregator, anna, call, engine, object, patient, with_sessions};
+
+#[tokio::test]
+async fn r1_5_1_tools_are_listed_in_order() {
+    let names = async |engine: &ptc_server::engine::Engine| {
+        engine.tools(&anna()).iter().map(|tool| tool.name).collect::<Vec<_>>()
+    };
+    let plain = engine(patient(Profile::Slim)).await;
+    assert_eq!(names(&plain).await, ["lisp_eval", "lisp_check"]);
+    let settings = Settings {
+        debug: Some(settings::Debug { ring_size: 10, max_response_bytes: 4096 }),
+        ..with_sessions(Profile::Slim, settings::Sessions::default())
+    };
+    let all = engine(settings).await;
+    assert_eq!(
+        names(&all).await,
+        [
+            "lisp_eval",
+            "lisp_check",
+            "lisp_debug",
+            "lisp_session_start",
+            "lisp_session_list",
+            "lisp_session_list_preludes",
+            "lisp_session_eval",
+            "lisp_session_inspect",
+            "lisp_session_forget",
+            "lisp_session_close",
+        ]
+    );
+    assert!(
+        all.tools(&anna())
+            .iter()
+            .filter(|tool| tool.name.starts_with("lisp_session"))
+            .all(|tool| tool.annotations.is_none())
+    );
+}
+
+#[tokio::test]
+async fn r2_4_hints_say_what_programs_can_do() {
+    let hints = async |engine: &ptc_server::engine::Engine| engine.tools(&anna())[0].annotations;
+    let plain = engine(patient(Profile::Slim)).await;
+    assert_eq!(hints(&plain).await, Some(Annotations::new(true, false, true, false)));
+    let open = aggregator(patient(Profile::Slim)).await;
+    assert_eq!(hints(&open).await, Some(Annotations::new(false, true, false, true)));
+    let reading = aggregator(Settings { read_only: true, ..patient(Profile::Slim) }).await;
+    assert_eq!(hints(&reading).await, Some(Annotations::new(true, false, false, true)));
+}
+
+#[tokio::test]
+async fn r2_1_1_and_r2_5_schemas() {
+    let spec = async |profile| aggregator(patient(profile)).await.tools(&anna()).swap_remove(0);
+    let slim = spec(Profile::Slim).await;
+    assert_eq!(slim.output_schema, None);
+    assert_eq!(slim.input_schema["required"], json!(["program"]));
+    let names: Vec<&String> =
+        slim.input_schema["properties"].as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["program", "context", "output_schema"]);
+    let structured = spec(Profile::Structured).await.output_schema.expect("it has one");
+    let required = |schema: &serde_json::Value, branch: usize| schema["oneOf"][branch]["required"].clone();
+    assert_eq!(required(&structured, 0), json!(["status"]));
+    assert_eq!(required(&structured, 1), json!(["status", "reason", "message"]));
+    let debug = spec(Profile::Debug).await.output_schema.expect("it has one");
+    assert_eq!(required(&debug, 0), json!(["status", "prints", "feedback", "truncated"]));
+    assert_eq!(required(&debug, 1), json!(["status", "reason", "message", "feedback"]));
+    let reasons = &debug["oneOf"][0]["properties"]["upstream_calls"]["items"]["properties"]["reason"]["enum"];
+    assert!(reasons.as_array().expect("a list").contains(&json!("upstream_tool_denied")));
+}
+
+#[tokio::test]
+async fn r2_8_descriptions_begin_with_the_card_and_end_with_the_catalog() {
+    let engine = aggregator(patient(Profile::Slim)).await;
+    let description = engine.tools(&anna()).swap_remove(0).description;
+    assert!(description.starts_with("Find upstream tools with `(tool/servers)`"), "{description}");
+    let catalog =
+        "Configured upstream MCP servers:\n- crm: 3 tools.\n  Tools:\n  - get - The tool get of [REDACTED]";
+    assert!(description.contains(catalog), "{description}");
+    assert!(
+        description.find("PTC-Lisp").expect("the language") < description.find(catalog).expect("the catalog")
+    );
+}
+
+#[tokio::test]
+async fn r2_9_session_schemas_are_closed() {
+    let engine = engine(with_sessions(Profile::Structured, settings::Sessions::default())).await;
+    for tool in engine.tools(&anna()).iter().filter(|tool| tool.name.starts_with("lisp_session")) {
+        assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
+        let schema = tool.output_schema.as_ref().expect("it has one");
+        assert_eq!(schema["oneOf"][0]["properties"]["status"]["const"], "ok", "{}", tool.name);
+    }
+}
+
+#[tokio::test]
+async fn r9_1_1_sessions_that_are_off_say_how_to_turn_them_on() {
+    let engine = engine(patient(Profile::Slim)).await;
+    let reply = call(&engine, "lisp_session_start", json!({})).await;
+    assert_eq!(object(&reply)["reason"], "sessions_disabled");
+    assert!(reply.text().contains("--sessions") && reply.text().contains("PTC_RUNNER_MCP_SESSIONS"));
+}

@@ -1,0 +1,165 @@
+//! Programs over upstreams: the account, metrics, read-only mode, and secrets that stay inside.
+
+use ptc_server::engine::{Profile, Settings};
+use ptc_upstream::Caps;
+use serde_json::{Value as Json, json};
+
+use super::support::{SECRET, aggregator, anna, call, engine, eval, object, patient};
+
+const FETCH: &str = r#"(count (:value (tool/call {:server "crm" :tool "get" :args {:rows 100}})))"#;
+
+#[tokio::test]
+async fn r2_3_6_debug_answers_carry_the_account_and_metrics() {
+    let engine = aggregator(patient(Profile::Debug)).await;
+    let reply = eval(&engine, FETCH).await;
+    let shown = object(&reply);
+    assert_eq!(shown["result"], "user=> 100", "{shown}");
+    let entry = &shown["upstream_calls"][0];
+    assert_eq!(
+        (&entry["server"], &entry["tool"], &entry["status"]),
+        (&json!("crm"), &json!("get"), &json!("ok"))
+    );
+    let metrics = &shown["ptc_metrics"];
+    assert_eq!(metrics["final_result_bytes"], "user=> 100".len());
+    assert_eq!(metrics["upstream_result_bytes"], entry["result_bytes"]);
+    let bytes = entry["result_bytes"].as_f64().expect("a size");
+    assert_eq!(metrics["payload_reduction_ratio"], json!((bytes / 10.0 * 100.0).round() / 100.0));
+    assert_eq!(shown["upstream_results"][0]["result_overview"]["shape"], "list count=100");
+    assert_eq!(engine.metrics().upstream_calls, 1);
+}
+
+#[tokio::test]
+async fn r8_1_8_slim_and_structured_keep_the_account_to_themselves() {
+    for profile in [Profile::Slim, Profile::Structured] {
+        let engine = aggregator(patient(profile)).await;
+        let reply = eval(&engine, FETCH).await;
+        assert_eq!(reply.text(), "user=> 100");
+        let shown = reply.structured.unwrap_or_default();
+        assert!(shown.get("ptc_metrics").is_none() && shown.get("upstream_calls").is_none(), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn p16_errors_report_what_was_fetched_and_no_ratio() {
+    let engine = aggregator(patient(Profile::Debug)).await;
+    let reply = eval(
+        &engine,
+        &format!("{FETCH} (tool/call {{:server \"crm\" :tool \"get\" :args {{}}}}) (fail :no)"),
+    )
+    .await;
+    let metrics = &object(&reply)["ptc_metrics"];
+    assert_eq!(
+        (&metrics["final_result_bytes"], &metrics["payload_reduction_ratio"]),
+        (&json!(0), &Json::Null)
+    );
+    assert!(metrics["upstream_result_bytes"].as_u64() > Some(100));
+    let feedback = object(&reply)["feedback"].as_str().expect("there is feedback");
+    assert!(feedback.contains("Tool results before the error (untrusted)"), "{feedback}");
+    assert_eq!(feedback.matches("</untrusted_ptc_output>").count(), 1, "{feedback}");
+    assert!(feedback.len() < 1_000);
+}
+
+#[tokio::test]
+async fn r2_5_4_the_first_failed_call_is_named() {
+    let engine = aggregator(patient(Profile::Structured)).await;
+    let program = r#"(let [r (tool/call {:server "crm" :tool "get" :args {:fail 1}})] (fail (:message r)))"#;
+    let reply = eval(&engine, program).await;
+    assert!(reply.text().contains("upstream crm.get failed: upstream_error"), "{}", reply.text());
+    assert_eq!(
+        object(&reply)["upstream_calls"],
+        json!([{"server": "crm", "tool": "get", "status": "error", "reason": "upstream_error"}])
+    );
+}
+
+#[tokio::test]
+async fn read_only_servers_refuse_programs_that_may_write_before_they_run() {
+    let engine = aggregator(Settings { read_only: true, ..patient(Profile::Debug) }).await;
+    for program in [
+        r#"(println "ran") (tool/call {:server "crm" :tool "put"})"#,
+        r#"(println "ran") (tool/call {:server "crm" :tool "guess"})"#,
+        r#"(println "ran") (if false (tool/call {:server "crm" :tool data/tool}) 1)"#,
+        r#"(println "ran") (map tool/call [])"#,
+    ] {
+        let reply = call(&engine, "lisp_eval", json!({"program": program, "context": {"tool": "get"}})).await;
+        let shown = object(&reply);
+        assert_eq!(shown["reason"], "runtime_error", "{program}: {shown}");
+        assert!(shown["message"].as_str().expect("it says why").contains("read-only"), "{shown}");
+        assert!(shown.get("prints").is_none() && shown["upstream_calls"] == json!([]), "{shown}");
+    }
+    assert_eq!(object(&eval(&engine, FETCH).await)["result"], "user=> 100");
+}
+
+#[tokio::test]
+async fn p6_the_cap_on_calls_is_told_to_the_program() {
+    let caps = Caps { calls: 2, ..Caps::default() };
+    let engine = aggregator(Settings { caps, ..patient(Profile::Debug) }).await;
+    let program = r#"(mapv :reason (pmap tool/call (repeat 3 {:server "crm" :tool "get" :args {}})))"#;
+    let reply = eval(&engine, program).await;
+    assert_eq!(object(&reply)["result"], "user=> [nil nil :cap_exhausted]");
+    assert_eq!(object(&reply)["ptc_metrics"]["upstream_call_count"], 3);
+}
+
+#[tokio::test]
+async fn r4_7_and_p14_secrets_are_covered_wherever_they_leave() {
+    for profile in [Profile::Slim, Profile::Structured, Profile::Debug] {
+        let settings = Settings {
+            debug: Some(ptc_server::engine::settings::Debug { ring_size: 50, max_response_bytes: 1 << 20 }),
+            payloads: ptc_server::engine::Payloads::Full,
+            ..patient(profile)
+        };
+        let engine = aggregator(settings).await;
+        let call_it = r#"(tool/call {:server "crm" :tool "get" :args {}})"#;
+        let mut texts = Vec::new();
+        for program in [
+            call_it.to_owned(),
+            format!("(println (:value {call_it})) (fail (:token (:value {call_it})))"),
+            format!("(throw (ex-info (:token (:value {call_it})) {{}}))"),
+            format!(
+                "(str (apply str (repeat 230 \"x\")) (:token (:value {call_it})) (apply str (repeat 999 \"y\")))"
+            ),
+            "(doc 'crm/get)".to_owned(),
+            format!("(str \"{SECRET}\")"),
+        ] {
+            let reply = eval(&engine, &program).await;
+            texts.push(reply.text());
+            texts.push(reply.structured.unwrap_or_default().to_string());
+        }
+        for link in engine.resources(&anna()) {
+            texts.push(engine.read_resource(&anna(), &link.uri).await.expect("it is kept").text.to_string());
+        }
+        texts.extend(engine.tools(&anna()).into_iter().map(|tool| tool.description));
+        for op in ["recent", "stats"] {
+            texts.push(call(&engine, "lisp_debug", json!({"op": op, "limit": 200})).await.text());
+        }
+        assert!(texts.iter().any(|text| text.contains("[REDACTED]")));
+        for text in texts {
+            assert!(!text.contains("tok-4711") && !text.contains("do-not-show"), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn cancelling_gives_up_calls_that_are_under_way() {
+    let engine = aggregator(patient(Profile::Slim)).await;
+    let signals = ptc_server::engine::Signals::default();
+    let waiting = tokio::spawn({
+        let (engine, signals) = (engine.clone(), signals.clone());
+        let program = r#"(tool/call {:server "crm" :tool "get" :args {:wait 1}})"#;
+        let arguments = super::support::args(json!({"program": program}));
+        async move { engine.call(&anna(), "lisp_eval", arguments, signals).await }
+    });
+    while engine.metrics().in_flight == 0 {
+        tokio::task::yield_now().await;
+    }
+    signals.cancel.cancel();
+    assert!(waiting.await.expect("it ends").is_err());
+    assert_eq!(engine.metrics().in_flight, 0);
+}
+
+#[tokio::test]
+async fn r2_2_6_without_upstreams_there_is_no_call() {
+    let engine = engine(patient(Profile::Structured)).await;
+    let reply = eval(&engine, r#"(println 1) (tool/call {:server "crm" :tool "get"})"#).await;
+    assert_eq!(object(&reply)["reason"], "runtime_error");
+    assert!(reply.text().contains("call"), "{}", reply.text());
+}
