@@ -32,7 +32,11 @@ async fn run(words: &[String], folder: &Path, args: &Json) -> Result<Json, Strin
     let program = &words[0];
     // A path is meant from the folder of the file, a bare name from the search path.
     let found = if program.contains('/') { folder.join(program).into_os_string() } else { program.into() };
-    let mut child = Command::new(found)
+    let mut command = Command::new(found);
+    // Ctrl-C at a terminal stops the run, which stops its commands; they shall not fail before that.
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command
         .args(&words[1..])
         .current_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
         .stdin(Stdio::piped())
@@ -41,6 +45,7 @@ async fn run(words: &[String], folder: &Path, args: &Json) -> Result<Json, Strin
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| format!("cannot start `{program}`: {error}"))?;
+    let group = Group(child.id());
     let (input, output, complaints) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let text = args.to_string();
     let write = async move {
@@ -51,6 +56,7 @@ async fn run(words: &[String], folder: &Path, args: &Json) -> Result<Json, Strin
     };
     let ((), printed, complained) = tokio::join!(write, read(output, MAX_OUTPUT), read(complaints, 64 << 10));
     let status = child.wait().await.map_err(|error| format!("`{program}`: {error}"))?;
+    group.release();
     let complained = String::from_utf8_lossy(&complained?).trim().to_owned();
     if !status.success() {
         let end = complained.char_indices().nth(MAX_COMPLAINT).map_or(complained.len(), |(at, _)| at);
@@ -63,6 +69,27 @@ async fn run(words: &[String], folder: &Path, args: &Json) -> Result<Json, Strin
     let text =
         String::from_utf8(printed).map_err(|_| format!("`{program}` printed something that is no text"))?;
     Ok(serde_json::from_str(&text).unwrap_or_else(|_| Json::from(text.trim_end_matches('\n'))))
+}
+
+/// A command with everything it has started. Whoever drops it before it is over ends them all.
+struct Group(Option<u32>);
+
+impl Group {
+    /// The command ended by itself; what it left behind is its own business.
+    fn release(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(leader) = self.0.and_then(|id| i32::try_from(id).ok()) {
+            use nix::sys::signal::{Signal, killpg};
+            // It may be gone already.
+            let _ = killpg(nix::unistd::Pid::from_raw(leader), Signal::SIGKILL);
+        }
+    }
 }
 
 async fn read(from: Option<impl tokio::io::AsyncRead + Unpin>, limit: u64) -> Result<Vec<u8>, String> {

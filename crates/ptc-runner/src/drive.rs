@@ -4,28 +4,26 @@
 //! models and tools run on the caller's runtime, wherever that likes.
 
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ptc_agent::model::{Chunk, Llm, ModelError, ModelErrorKind, Reply, Request};
-use ptc_agent::typed::Call;
 use ptc_agent::{
-    Agent, AgentRun, Ask, AskKind, Body, Event, Fail, Function, Need, Reason, RunOptions, Step, Supply,
+    Agent, AgentRun, Ask, AskKind, Carried, Event, Fail, Need, Reason, RunOptions, Step, Supply,
 };
 use ptc_host::now_ms;
-use serde_json::Value as Json;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
+use tokio_util::task::LocalPoolHandle;
+
+use crate::journal::{self, Answerer, Journal, Saved};
+use crate::outside::{call, streamed};
 
 /// Takes events as they happen.
 pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Takes the bytes of a run at every stop; an error ends the run.
+/// Takes the bytes of a run.
 pub type Checkpoint = Arc<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
 
 /// What a driver has beside the run.
@@ -33,10 +31,12 @@ pub type Checkpoint = Arc<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
 pub struct Surroundings {
     /// Takes events.
     pub subscriber: Option<Subscriber>,
-    /// Takes the run as bytes at every stop.
-    pub checkpoint: Option<Checkpoint>,
+    /// Keeps the run while it goes on, so that it survives its process.
+    pub journal: Option<Arc<dyn Journal>>,
     /// Ends the run.
     pub cancel: Option<CancellationToken>,
+    /// Takes the run as it is when it is cancelled, where no journal keeps it.
+    pub on_cancel: Option<Checkpoint>,
 }
 
 /// The threads that runs live on.
@@ -50,7 +50,7 @@ pub(crate) enum Begin {
     /// At its beginning.
     New,
     /// Where it was saved.
-    Saved(Vec<u8>),
+    Saved(Saved),
 }
 
 /// Drives a run to its end. Must be called on a tokio runtime.
@@ -59,37 +59,28 @@ pub(crate) async fn drive(
     options: RunOptions,
     begin: Begin,
     around: Surroundings,
-) -> (Step, Option<ptc_agent::Carried>) {
+) -> (Step, Option<Carried>) {
     let home = Handle::current();
     let guard = CancellationToken::new();
     // Whoever drops the future drops the run.
     let dropped = guard.clone().drop_guard();
     let pinned = pool().spawn_pinned(move || async move {
-        let run = match begin {
-            Begin::New => AgentRun::new(agent.clone(), options, now()),
-            Begin::Saved(bytes) => match AgentRun::load(agent.clone(), options, &bytes, now()) {
-                Ok(run) => run,
-                Err(error) => {
-                    return (
-                        Step::failed(Fail::new(Reason::custom("resume_error"), error.to_string())),
-                        None,
-                    );
-                }
-            },
+        let began = match &begin {
+            Begin::New => Ok(AgentRun::new(agent.clone(), options, now())),
+            Begin::Saved(saved) => AgentRun::load(agent.clone(), options, &saved.state, now()),
         };
-        Driver::new(run, &agent, home, around, guard).run().await
+        match began {
+            Ok(run) => Driver::new(run, &agent, home, around, guard).run(begin).await,
+            Err(error) => (failed("resume_error", error.to_string()), None),
+        }
     });
     let ended = pinned.await;
     drop(dropped.disarm());
-    ended.unwrap_or_else(|error| {
-        (
-            Step::failed(Fail::new(
-                Reason::custom("internal_error"),
-                format!("the run ended badly: {error}"),
-            )),
-            None,
-        )
-    })
+    ended.unwrap_or_else(|error| (failed("internal_error", format!("the run ended badly: {error}")), None))
+}
+
+fn failed(reason: &'static str, message: String) -> Step {
+    Step::failed(Fail::new(Reason::custom(reason), message))
 }
 
 fn now() -> u64 {
@@ -105,9 +96,8 @@ struct Driver {
     dropped: CancellationToken,
     /// How many tools run at once.
     slots: Arc<Semaphore>,
-    under_way: BTreeMap<u64, AbortHandle>,
-    /// The run as it was kept last.
-    kept: Option<Vec<u8>>,
+    /// What was asked for, with who is to answer.
+    under_way: BTreeMap<u64, (AbortHandle, (Answerer, String))>,
     sender: mpsc::UnboundedSender<(u64, Supply)>,
     mail: mpsc::UnboundedReceiver<(u64, Supply)>,
 }
@@ -123,40 +113,62 @@ impl Driver {
         let (sender, mail) = mpsc::unbounded_channel();
         let slots =
             Arc::new(Semaphore::new(agent.options().pmap_max_concurrency.unwrap_or(16).clamp(1, 1 << 16)));
-        Driver { run, home, around, dropped, slots, under_way: BTreeMap::new(), kept: None, sender, mail }
+        Driver { run, home, around, dropped, slots, under_way: BTreeMap::new(), sender, mail }
     }
 
-    async fn run(mut self) -> (Step, Option<ptc_agent::Carried>) {
-        // A run that was saved may wait for answers that never came.
-        for ask in self.run.outstanding() {
-            self.start(ask);
+    async fn run(mut self, begin: Begin) -> (Step, Option<Carried>) {
+        let ended = match begin {
+            Begin::New => self.drive().await,
+            Begin::Saved(saved) => match self.go_on(&saved).await {
+                Ok(()) => self.drive().await,
+                Err(lost) => Err(lost),
+            },
+        };
+        self.abort_all();
+        match ended {
+            Ok(step) => (*step, self.run.take_carried()),
+            Err(step) => (*step, None),
         }
+    }
+
+    /// Brings a run that was saved what came after that, and asks again for what did not.
+    async fn go_on(&mut self, saved: &Saved) -> Result<(), Box<Step>> {
+        let supplies = saved.supplies();
+        for (id, supply) in supplies.map_err(|error| Box::new(failed("resume_error", error.to_string())))? {
+            self.run.supply(id, supply);
+        }
+        for ask in self.run.outstanding() {
+            match journal::unanswered(&ask, saved.repeat) {
+                None => self.start(ask),
+                Some(supply) => {
+                    let of = journal::answerer(&ask);
+                    self.write(&[(ask.id, of, &supply)]).await?;
+                    self.run.supply(ask.id, supply);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn drive(&mut self) -> Result<Box<Step>, Box<Step>> {
         loop {
             let need = self.run.next(now());
             self.tell();
             self.drop_unwanted();
             match need {
-                Need::Done(step) => {
-                    self.abort_all();
-                    return (*step, self.run.take_carried());
-                }
+                Need::Done(step) => return Ok(step),
                 Need::Busy => {
                     tokio::task::yield_now().await;
-                    self.look_around();
+                    self.look_around().await?;
                 }
                 Need::Asks(asks) => {
-                    if let Some(lost) = self.keep() {
-                        return (lost, None);
+                    if let Some(journal) = self.around.journal.clone() {
+                        let bytes = self.bytes()?;
+                        self.keep(move || journal.state(&bytes)).await?;
                     }
                     asks.into_iter().for_each(|ask| self.start(ask));
                 }
-                Need::Wait { until } => {
-                    // Answers that came are kept too, so that nothing answered is asked again.
-                    if let Some(lost) = self.keep() {
-                        return (lost, None);
-                    }
-                    self.wait(until).await;
-                }
+                Need::Wait { until } => self.wait(until).await?,
             }
         }
     }
@@ -168,36 +180,68 @@ impl Driver {
         }
     }
 
-    /// Hands the run to whoever keeps it, if there is something new; a failure ends the run.
-    fn keep(&mut self) -> Option<Step> {
-        let checkpoint = self.around.checkpoint.as_ref()?;
-        let saved = self.run.save().map_err(|error| error.to_string());
-        let failed = saved.and_then(|bytes| {
-            let new = self.kept.as_deref() != Some(bytes.as_slice());
-            let result = if new { checkpoint(&bytes) } else { Ok(()) };
-            self.kept = Some(bytes);
-            result
-        });
-        let message = failed.err()?;
-        self.abort_all();
-        Some(Step::failed(Fail::new(Reason::custom("checkpoint_error"), message)))
+    fn bytes(&self) -> Result<Vec<u8>, Box<Step>> {
+        self.run.save().map_err(|error| Box::new(failed("checkpoint_error", error.to_string())))
+    }
+
+    /// Has something kept by who may take a while; a failure ends the run.
+    async fn keep(
+        &self,
+        work: impl FnOnce() -> Result<(), String> + Send + 'static,
+    ) -> Result<(), Box<Step>> {
+        let kept = self.home.spawn_blocking(work).await.unwrap_or_else(|error| Err(error.to_string()));
+        kept.map_err(|message| Box::new(failed("checkpoint_error", message)))
+    }
+
+    /// Writes answers down before the run has them.
+    async fn write(&self, came: &[(u64, (Answerer, String), &Supply)]) -> Result<(), Box<Step>> {
+        let Some(journal) = self.around.journal.clone() else { return Ok(()) };
+        let answers: Result<Vec<_>, _> =
+            came.iter().map(|(id, of, supply)| journal::answer(*id, of, supply)).collect();
+        let answers: Vec<_> = answers
+            .map_err(|error| Box::new(failed("checkpoint_error", error.to_string())))?
+            .into_iter()
+            .flatten()
+            .collect();
+        match answers.is_empty() {
+            true => Ok(()),
+            false => self.keep(move || journal.answers(&answers)).await,
+        }
     }
 
     /// Takes what came while a program ran.
-    fn look_around(&mut self) {
-        let cancelled = self.around.cancel.as_ref().is_some_and(CancellationToken::is_cancelled);
-        if cancelled || self.dropped.is_cancelled() {
+    async fn look_around(&mut self) -> Result<(), Box<Step>> {
+        if self.dropped.is_cancelled() {
             self.run.cancel(now());
         }
-        while let Ok((id, supply)) = self.mail.try_recv() {
-            self.take(id, supply);
+        if self.around.cancel.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            self.stop().await?;
         }
+        self.take(Vec::new()).await
+    }
+
+    /// Ends the run from outside; it is kept as it is now.
+    async fn stop(&mut self) -> Result<(), Box<Step>> {
+        // What is answered already shall not be asked again.
+        self.take(Vec::new()).await?;
+        if self.run.is_over() {
+            return Ok(());
+        }
+        if let Some(journal) = self.around.journal.clone() {
+            let bytes = self.bytes()?;
+            self.keep(move || journal.state(&bytes)).await?;
+        } else if let Some(take) = self.around.on_cancel.take() {
+            let bytes = self.bytes()?;
+            self.keep(move || take(&bytes)).await?;
+        }
+        self.run.cancel(now());
+        Ok(())
     }
 
     /// Stops what nobody waits for any more.
     fn drop_unwanted(&mut self) {
         let run = &self.run;
-        self.under_way.retain(|id, handle| {
+        self.under_way.retain(|id, (handle, _)| {
             let wanted = run.wants(*id);
             if !wanted {
                 handle.abort();
@@ -207,39 +251,50 @@ impl Driver {
     }
 
     fn abort_all(&mut self) {
-        self.under_way.values().for_each(AbortHandle::abort);
+        self.under_way.values().for_each(|(handle, _)| handle.abort());
         self.under_way.clear();
     }
 
     /// Waits for an answer, for a limit of time, or for the end.
-    async fn wait(&mut self, until: Option<u64>) {
+    async fn wait(&mut self, until: Option<u64>) -> Result<(), Box<Step>> {
         let cancel = self.around.cancel.clone().unwrap_or_default();
         let pause = Duration::from_millis(
             until.map_or(u64::MAX / 4_000_000, |until| until.saturating_sub(now()).max(1)),
         );
         tokio::select! {
             biased;
-            () = self.dropped.cancelled() => self.run.cancel(now()),
-            () = cancel.cancelled() => self.run.cancel(now()),
-            Some((id, supply)) = self.mail.recv() => {
-                self.take(id, supply);
-                while let Ok((id, supply)) = self.mail.try_recv() {
-                    self.take(id, supply);
-                }
+            () = self.dropped.cancelled() => {
+                self.run.cancel(now());
+                Ok(())
             }
-            () = tokio::time::sleep(pause) => {}
+            () = cancel.cancelled() => self.stop().await,
+            Some(first) = self.mail.recv() => self.take(vec![first]).await,
+            () = tokio::time::sleep(pause) => Ok(()),
         }
     }
 
-    fn take(&mut self, id: u64, supply: Supply) {
-        self.under_way.remove(&id);
+    /// Takes these answers and all others that are there.
+    async fn take(&mut self, mut came: Vec<(u64, Supply)>) -> Result<(), Box<Step>> {
+        while let Ok(answer) = self.mail.try_recv() {
+            came.push(answer);
+        }
+        // What nobody waits for any more was dropped from the list.
+        let known = came.iter().filter_map(|(id, supply)| {
+            let (_, of) = self.under_way.remove(id)?;
+            Some((*id, of, supply))
+        });
+        let known: Vec<_> = known.collect();
+        self.write(&known).await?;
         self.run.at(now());
-        self.run.supply(id, supply);
+        for (id, supply) in came {
+            self.run.supply(id, supply);
+        }
+        Ok(())
     }
 
     /// Starts what is asked for, on the caller's runtime.
     fn start(&mut self, ask: Ask) {
-        let (id, sender) = (ask.id, self.sender.clone());
+        let (id, of, sender) = (ask.id, journal::answerer(&ask), self.sender.clone());
         // Nobody reads answers after the end.
         let post = move |supply| drop(sender.send((id, supply)));
         let handle = match ask.kind {
@@ -261,80 +316,6 @@ impl Driver {
                 })
             }
         };
-        self.under_way.insert(id, handle.abort_handle());
+        self.under_way.insert(id, (handle.abort_handle(), of));
     }
 }
-
-/// A model's reply, with its text handed on in pieces; from a model that does not stream, in one.
-async fn streamed(
-    llm: Llm,
-    request: Arc<Request>,
-    chunk: Option<Chunk>,
-    home: &Handle,
-) -> Result<Reply, ModelError> {
-    let Some(chunk) = chunk else { return reply(llm, request, None, home).await };
-    let came = Arc::new(AtomicBool::new(false));
-    let (seen, sink) = (came.clone(), chunk.clone());
-    let watched: Chunk = Arc::new(move |piece: &str| {
-        seen.store(true, Ordering::Relaxed);
-        // Whoever listens cannot end the run.
-        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| sink(piece)));
-    });
-    let reply = reply(llm, request, Some(watched), home).await?;
-    if let (false, Some(text)) = (came.load(Ordering::Relaxed), &reply.content) {
-        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| chunk(text)));
-    }
-    Ok(reply)
-}
-
-/// A model's reply. What panics becomes an error.
-async fn reply(
-    llm: Llm,
-    request: Arc<Request>,
-    chunk: Option<Chunk>,
-    home: &Handle,
-) -> Result<Reply, ModelError> {
-    let panicked = |_| ModelError::from("the model's function panicked");
-    match llm {
-        Llm::Model(model) => {
-            // Whoever drops this drops the request.
-            AbortOnDropHandle::new(home.spawn(model.reply(request, chunk))).await.map_err(panicked)?
-        }
-        Llm::Function(function) => home.spawn_blocking(move || function(&request)).await.map_err(panicked)?,
-        Llm::Named(name) => {
-            Err(ModelError::new(ModelErrorKind::ConfigError, format!("`{name}` is only a name")))
-        }
-    }
-}
-
-/// A tool's result. What panics or takes too long becomes an error.
-async fn call(body: &Body, args: Json, timeout_ms: Option<u64>, home: &Handle) -> Result<Json, String> {
-    let Body::Function(function) = body else { return Err("this tool has no function".to_owned()) };
-    let task = match function.clone() {
-        Function::Sync(function) => home.spawn_blocking(move || {
-            std::panic::catch_unwind(AssertUnwindSafe(|| function(args)))
-                .unwrap_or_else(|_| Err(PANICKED.to_owned()))
-        }),
-        Function::Later(function) => home.spawn(async move { function(args).await }),
-        // A typed function may block before it answers.
-        Function::Typed(call) => home.spawn(async move {
-            match tokio::task::spawn_blocking(move || call(args)).await {
-                Ok(Call::Now(result)) => result,
-                Ok(Call::Later(pending)) => pending.await,
-                Err(_) => Err(PANICKED.to_owned()),
-            }
-        }),
-    };
-    // Whoever drops this drops the call, and so does the limit of time.
-    let task = AbortOnDropHandle::new(task);
-    let ended = match timeout_ms {
-        None => task.await,
-        Some(limit) => match tokio::time::timeout(Duration::from_millis(limit), task).await {
-            Ok(ended) => ended,
-            Err(_) => return Err(format!("took longer than {limit} ms")),
-        },
-    };
-    ended.unwrap_or_else(|_| Err(PANICKED.to_owned()))
-}
-
-const PANICKED: &str = "the tool's function panicked";

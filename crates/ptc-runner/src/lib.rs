@@ -40,12 +40,15 @@ mod command;
 mod compose;
 mod drive;
 mod file;
+mod journal;
+mod outside;
 
 pub use blocking::run_blocking;
 pub use chat::Chat;
 pub use compose::{compile, delegate, execute, run_all, then};
 pub use drive::{Checkpoint, Subscriber, Surroundings};
 pub use file::{AgentFile, FileError, Place, agent_schema, model_beside, parse_agent, read_agent};
+pub use journal::{Answer, Answerer, Journal, Saved};
 pub use ptc_agent::typed::tool;
 pub use ptc_agent::*;
 
@@ -58,20 +61,20 @@ pub async fn run(agent: impl Into<Arc<Agent>>, options: RunOptions) -> Step {
     run_in(agent, options, Surroundings::default()).await
 }
 
-/// Runs an agent with somebody who takes events, keeps checkpoints or cancels.
+/// Runs an agent with somebody who takes events, keeps a journal or cancels.
 pub async fn run_in(agent: impl Into<Arc<Agent>>, options: RunOptions, around: Surroundings) -> Step {
     drive::drive(agent.into(), options, Begin::New, around).await.0
 }
 
-/// Goes on with a run that was saved, with the agent it was begun with. Calls that were asked for and never
-/// answered are made again.
+/// Goes on with a run that was saved, with the agent it was begun with. What was asked for and never answered is
+/// asked for again, except for calls that may have changed something: those fail, and the run is told why.
 pub async fn resume(
     agent: impl Into<Arc<Agent>>,
     options: RunOptions,
-    bytes: Vec<u8>,
+    saved: impl Into<Saved>,
     around: Surroundings,
 ) -> Step {
-    drive::drive(agent.into(), options, Begin::Saved(bytes), around).await.0
+    drive::drive(agent.into(), options, Begin::Saved(saved.into()), around).await.0
 }
 
 /// The examples of the README and of the guide to agents, which run as tests.

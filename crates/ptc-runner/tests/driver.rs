@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use ptc_runner::model::{Chunk, Llm, Model, ModelError, Pending, Reply, Request};
 use ptc_runner::typed::Call;
 use ptc_runner::{
-    Agent, AgentRun, Chat, Compiled, Expose, Need, RunOptions, Step, Surroundings, Tool, compile, delegate,
-    execute, resume, run, run_all, run_blocking, run_in, then, tool,
+    Agent, AgentRun, Answer, Chat, Compiled, Effect, Expose, Journal, Need, RunOptions, Saved, Step,
+    Surroundings, Tool, compile, delegate, execute, resume, run, run_all, run_blocking, run_in, then, tool,
 };
 use serde_json::{Value as Json, json};
 
@@ -241,29 +241,125 @@ async fn many_runs_go_on_side_by_side_in_order() {
 
 #[tokio::test]
 async fn a_run_goes_on_from_its_last_checkpoint() {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let sink = kept.clone();
-    let around = Surroundings {
-        checkpoint: Some(Arc::new(move |bytes: &[u8]| {
-            sink.lock().map_err(|error| error.to_string())?.push(bytes.to_vec());
-            Ok(())
-        })),
-        ..Surroundings::default()
-    };
+    let kept = Arc::new(Kept::default());
+    let around = Surroundings { journal: Some(kept.clone()), ..Surroundings::default() };
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
-    let tool = Tool::new("once", move |_| json!(counted.fetch_add(1, Ordering::SeqCst)));
+    let tool = Tool::new("once", move |_| json!(counted.fetch_add(1, Ordering::SeqCst))).effect(Effect::Read);
     let agent = Arc::new(Agent::builder("x").tool(tool).build().unwrap());
     let llm = || script(&[&code("(def a (tool/once {}))"), &code("(return [a (tool/once {})])")]);
     let step = run_in(agent.clone(), RunOptions::new(llm()), around).await;
     assert_eq!(step.value, json!([0, 1]));
-    let saved = kept.lock().unwrap().clone();
-    assert!(saved.len() >= 4, "two requests and two calls");
-    // The last one waits for the second call only.
-    let last = saved.last().unwrap().clone();
-    let again = resume(agent, RunOptions::new(llm()), last, Surroundings::default()).await;
-    assert_eq!(again.value, json!([0, 2]));
-    assert_eq!(calls.load(Ordering::SeqCst), 3);
+    let states = kept.states.lock().unwrap().clone();
+    let (bytes, known) = states.last().unwrap().clone();
+    assert_eq!((states.len(), known), (4, 3), "two requests and two calls; the last state waits for a call");
+    // Without the answers behind it, the last call is made again.
+    let again = resume(agent.clone(), RunOptions::new(llm()), bytes.clone(), Surroundings::default()).await;
+    assert_eq!((again.value, calls.load(Ordering::SeqCst)), (json!([0, 2]), 3));
+    // With them, nothing is asked at all.
+    let answers = kept.answers.lock().unwrap()[known..].to_vec();
+    let saved = Saved { state: bytes, answers, repeat: false };
+    let again = resume(agent, RunOptions::default(), saved, Surroundings::default()).await;
+    assert_eq!((again.value, calls.load(Ordering::SeqCst)), (json!([0, 1]), 3));
+}
+
+/// A journal in memory: states with the number of answers they know, and answers.
+#[derive(Default)]
+struct Kept {
+    states: Mutex<Vec<(Vec<u8>, usize)>>,
+    answers: Mutex<Vec<(u64, Vec<u8>)>>,
+}
+
+impl Journal for Kept {
+    fn state(&self, bytes: &[u8]) -> Result<(), String> {
+        let known = self.answers.lock().expect("nobody panicked").len();
+        self.states.lock().expect("nobody panicked").push((bytes.to_vec(), known));
+        Ok(())
+    }
+
+    fn answers(&self, answers: &[Answer]) -> Result<(), String> {
+        let answers = answers.iter().map(|answer| (answer.ask, answer.bytes.clone()));
+        self.answers.lock().expect("nobody panicked").extend(answers);
+        Ok(())
+    }
+}
+
+/// A journal that is full.
+struct Full;
+
+impl Journal for Full {
+    fn state(&self, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn answers(&self, _: &[Answer]) -> Result<(), String> {
+        Err("no room".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_kept_ends_before_it_asks_for_more() {
+    let called = Arc::new(AtomicUsize::new(0));
+    let counted = called.clone();
+    let tool = Tool::new("once", move |_| json!(counted.fetch_add(1, Ordering::SeqCst)));
+    let agent = Agent::builder("x").tool(tool).build().unwrap();
+    let around = Surroundings { journal: Some(Arc::new(Full)), ..Surroundings::default() };
+    let step = run_in(agent, RunOptions::new(script(&[&code("(return (tool/once {}))")])), around).await;
+    assert_eq!((reason(&step), called.load(Ordering::SeqCst)), ("checkpoint_error", 0));
+}
+
+#[tokio::test]
+async fn calls_that_were_not_answered_are_made_again_only_if_that_does_no_harm() {
+    for (effect, idempotent, repeat, expected) in [
+        (Effect::Read, false, false, json!("done")),
+        (Effect::Unknown, true, false, json!("done")),
+        (Effect::Write, false, true, json!("done")),
+        (Effect::Write, false, false, json!("unknown")),
+        (Effect::Unknown, false, false, json!("unknown")),
+    ] {
+        let mut tool = Tool::new("act", |_| json!("done")).effect(effect);
+        tool.idempotent = idempotent;
+        let agent = Arc::new(Agent::builder("x").tool(tool).build().unwrap());
+        let program = code(
+            "(return (try (tool/act {}) (catch Exception e (if (re-find #\"outcome unknown\" (ex-message e)) :unknown :other))))",
+        );
+        let kept = Arc::new(Kept::default());
+        let around = Surroundings { journal: Some(kept.clone()), ..Surroundings::default() };
+        run_in(agent.clone(), RunOptions::new(script(&[&program])), around).await;
+        let state = kept.states.lock().unwrap().last().unwrap().0.clone();
+        let saved = Saved { state, answers: Vec::new(), repeat };
+        let step = resume(agent, RunOptions::default(), saved, Surroundings::default()).await;
+        assert_eq!(step.value, expected, "{effect:?}, idempotent: {idempotent}, repeat: {repeat}: {step:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_is_left_as_it_was() {
+    let left = Arc::new(Mutex::new(Vec::new()));
+    let (sink, cancel) = (left.clone(), tokio_util::sync::CancellationToken::new());
+    let stop = cancel.clone();
+    // The first call stops the run, the second answers.
+    let tool = Tool::new("stop", move |_| {
+        let first = !stop.is_cancelled();
+        stop.cancel();
+        std::thread::sleep(Duration::from_millis(if first { 500 } else { 0 }));
+        json!("answered")
+    });
+    let agent = Arc::new(Agent::builder("x").tool(tool.effect(Effect::Read)).build().unwrap());
+    let around = Surroundings {
+        cancel: Some(cancel),
+        on_cancel: Some(Arc::new(move |bytes: &[u8]| {
+            sink.lock().unwrap().extend_from_slice(bytes);
+            Ok(())
+        })),
+        ..Surroundings::default()
+    };
+    let llm = script(&[&code("(return (tool/stop {}))")]);
+    let step = run_in(agent.clone(), RunOptions::new(llm), around).await;
+    assert_eq!(reason(&step), "cancelled");
+    let bytes = left.lock().unwrap().clone();
+    let step = resume(agent, RunOptions::default(), bytes, Surroundings::default()).await;
+    assert_eq!(step.value, json!("answered"));
 }
 
 /// A model that streams.
@@ -340,7 +436,9 @@ async fn events_are_told_as_they_happen() {
     };
     let agent = Agent::builder("x").tool(slow(1).expose(Expose::PtcLisp)).build().unwrap();
     run_in(agent, RunOptions::new(script(&[&code("(return (tool/slow {:n 1}))")])), around).await;
-    let seen = seen.lock().unwrap();
+    let mut seen = seen.lock().unwrap();
+    assert_eq!(seen[4], "lisp.execute.start");
+    seen.retain(|event| !event.starts_with("lisp."));
     let wanted = ["run.start", "turn.start", "llm.start", "llm.stop", "tool.start", "tool.stop", "tool.call"];
     assert_eq!(seen[..7], wanted);
     assert_eq!(seen[7..], ["turn.stop", "run.stop"]);

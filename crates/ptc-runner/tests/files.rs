@@ -116,7 +116,7 @@ fn wrong_files_say_where_and_what() {
         ("{\"prompt\": \"x\",\n \"fuel\": -1}", ":2:2: `fuel`", ["positive integer", "^^^^^^"]),
         (
             "{\"prompt\": \"x\",\n \"tools\": {\"a\": {\"effect\": \"none\"}}}",
-            ":2:19: `tools.a.effect`",
+            ":2:18: `tools.a.effect`",
             ["one of read", "^"],
         ),
         ("prompt = \"{{a}}\"\nsignature = \"(b :int) -> :int\"\n", ":1:1: `prompt`", ["{{a}}", "parameters"]),

@@ -14,6 +14,7 @@ mod pg;
 mod place;
 mod pool;
 pub mod preludes;
+pub mod runs;
 mod sqlite;
 mod store;
 mod tx;

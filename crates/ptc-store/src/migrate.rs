@@ -14,7 +14,10 @@ pub(crate) struct Migration {
 }
 
 /// All steps; the number of a step is its place in this list, beginning with one.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration { name: "preludes", sql: crate::preludes::TABLES }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { name: "preludes", sql: crate::preludes::TABLES },
+    Migration { name: "runs", sql: crate::runs::TABLES },
+];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (
     number INTEGER PRIMARY KEY,

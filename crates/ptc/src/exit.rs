@@ -11,7 +11,7 @@ pub enum Outcome {
     Failed = 1,
     /// The command was asked for something that makes no sense.
     Usage = 2,
-    /// A limit stopped the program.
+    /// A limit stopped the program or the agent.
     Limit = 3,
     /// The user stopped it.
     Cancelled = 130,
@@ -40,9 +40,10 @@ macro_rules! agent_codes {
     () => {
         "Exit codes:
   0    the agent answered
-  1    the agent failed, or a limit stopped it
-  2    the command line, a file, an input or the model cannot be used; nothing was done
-  130  it was stopped with Ctrl-C
+  1    the agent failed
+  2    the command line, a file, an input or the model cannot be used
+  3    a limit stopped the agent: turns, tokens, money, time, fuel, tool calls
+  130  it was stopped with Ctrl-C; what it has done so far is kept
 "
     };
 }
@@ -63,7 +64,7 @@ mod tests {
     fn the_pages_have_the_same_tables_as_help() {
         for (name, pages, table) in [
             ("cli.md", include_str!("../../../docs/cli.md"), program_codes!()),
-            ("cli.md", include_str!("../../../docs/cli.md"), agent_codes!()),
+            ("running.md", include_str!("../../../docs/running.md"), agent_codes!()),
         ] {
             let wanted = page(table);
             assert!(pages.contains(&wanted), "docs/{name} lacks this table:\n{wanted}");

@@ -1,6 +1,7 @@
-//! What a terminal gets that a file does not: colours.
+//! What belongs to the user at the terminal: colours, and a folder for what is kept between commands.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 use ptc_lisp::Error;
 use ptc_lisp::render::{self, Role};
@@ -8,6 +9,13 @@ use ptc_lisp::render::{self, Role};
 /// Whether text for this stream is coloured: it is a terminal, and `NO_COLOR` does not object.
 pub fn colours(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The folder of what is kept between commands, if the environment says where such things belong.
+pub fn state_folder() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("ptc"))
 }
 
 /// An error for people, coloured if asked for.

@@ -95,7 +95,7 @@ pub enum AskKind {
 }
 
 /// An answer from outside.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Supply {
     /// A model's reply, or why there is none.
     Model(Result<Reply, ModelError>),
@@ -239,14 +239,18 @@ impl AgentRun {
         self.shared.options.on_chunk.clone()
     }
 
-    /// Ends the run from outside.
-    pub fn cancel(&mut self, now: u64) {
-        self.shared.now = self.shared.now.max(now);
-        if self
+    /// Whether the run has come to its end, be it that its step was not handed out yet.
+    pub fn is_over(&self) -> bool {
+        !self
             .nodes
             .first()
             .is_some_and(|root| root.as_ref().is_some_and(|node| !matches!(node.state, State::Over)))
-        {
+    }
+
+    /// Ends the run from outside.
+    pub fn cancel(&mut self, now: u64) {
+        self.shared.now = self.shared.now.max(now);
+        if !self.is_over() {
             self.end(0, Err(Fail::new(Reason::CANCELLED, "the host cancelled the run")));
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! The format is `PTCR`, a version, a checksum, and CBOR with named fields, so that fields can be added. The
 //! checksum finds damage; it is no signature. Bytes from strangers are refused with an error, not a crash.
+//! Answers that came after a run was written are written the same way, as `PTCA` ([`Supply::to_bytes`]).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use serde_json::Value as Json;
 use super::calls::Batch;
 use super::node::{After, Asking, Book, Caller, Node, Origin, State};
 use super::sandbox::Sandbox;
-use super::{AgentRun, Asked, RunOptions, Shared, children};
+use super::{AgentRun, Asked, RunOptions, Shared, Supply, children};
 use crate::agent::Agent;
 use crate::budget::{AccountId, Budget};
 use crate::cache::ToolCache;
@@ -24,7 +25,10 @@ use crate::model::{Message, ModelError, Reply};
 use crate::render::Veil;
 use crate::step::Step;
 
-const MAGIC: &[u8; 4] = b"PTCR";
+/// A run.
+const RUN: &[u8; 4] = b"PTCR";
+/// An answer.
+const ANSWER: &[u8; 4] = b"PTCA";
 const VERSION: u16 = 1;
 /// Magic, version, checksum.
 const HEAD: usize = 4 + 2 + 8;
@@ -160,23 +164,14 @@ impl AgentRun {
             nodes: nodes?,
             result: self.result.clone(),
         };
-        let mut body = Vec::new();
-        let mut serializer = minicbor_serde::Serializer::new(&mut body);
-        serializer.serialize_unit_as_null(true);
-        run.serialize(&mut serializer).map_err(|error| SaveError::NotARun(error.to_string()))?;
-        let mut bytes = Vec::with_capacity(HEAD + body.len());
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&crate::hash::fnv(&body).to_le_bytes());
-        bytes.extend_from_slice(&body);
-        Ok(bytes)
+        encode(RUN, &run)
     }
 
     /// The run that [`AgentRun::save`] wrote, with the agent it was begun with. What was asked and is not
     /// answered is in [`AgentRun::outstanding`]; whether to ask again is for the host to say. Limits of time
     /// go on from `now`: the time in between does not count.
     pub fn load(agent: Arc<Agent>, options: RunOptions, bytes: &[u8], now: u64) -> Result<Self, SaveError> {
-        let mut saved: Saved = decode(bytes)?;
+        let mut saved: Saved = decode(RUN, bytes)?;
         if saved.agent != agent.id() {
             return Err(SaveError::OtherAgent { saved: saved.agent, given: agent.id().to_owned() });
         }
@@ -217,6 +212,18 @@ impl AgentRun {
         let mut run = AgentRun { root: agent, nodes, shared, result: saved.result, carried: None };
         run.answer_impossible();
         Ok(run)
+    }
+}
+
+impl Supply {
+    /// The answer as bytes, so that it can be kept beside the run that waits for it.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SaveError> {
+        encode(ANSWER, self)
+    }
+
+    /// The answer that [`Supply::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SaveError> {
+        decode(ANSWER, bytes)
     }
 }
 
@@ -341,13 +348,26 @@ fn state(saved: SavedState) -> Result<State, SaveError> {
     })
 }
 
-fn decode(bytes: &[u8]) -> Result<Saved, SaveError> {
+fn encode(magic: &[u8; 4], value: &impl Serialize) -> Result<Vec<u8>, SaveError> {
+    let mut body = Vec::new();
+    let mut serializer = minicbor_serde::Serializer::new(&mut body);
+    serializer.serialize_unit_as_null(true);
+    value.serialize(&mut serializer).map_err(|error| SaveError::NotARun(error.to_string()))?;
+    let mut bytes = Vec::with_capacity(HEAD + body.len());
+    bytes.extend_from_slice(magic);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&crate::hash::fnv(&body).to_le_bytes());
+    bytes.extend_from_slice(&body);
+    Ok(bytes)
+}
+
+fn decode<T: serde::de::DeserializeOwned>(magic: &[u8; 4], bytes: &[u8]) -> Result<T, SaveError> {
     let wrong = |what: &str| SaveError::NotARun(what.to_owned());
     let (head, body) = bytes.split_at_checked(HEAD).ok_or_else(|| wrong("too short"))?;
-    let (magic, rest) = head.split_at(4);
+    let (begin, rest) = head.split_at(4);
     let (version, sum) = rest.split_at(2);
-    if magic != MAGIC {
-        return Err(wrong("they do not begin with PTCR"));
+    if begin != magic {
+        return Err(wrong(&format!("they do not begin with {}", String::from_utf8_lossy(magic))));
     }
     let version = u16::from_le_bytes([version[0], version[1]]);
     if version > VERSION {

@@ -167,6 +167,8 @@ pub struct Tool {
     pub timeout_ms: Option<u64>,
     /// What it does to the world.
     pub effect: Effect,
+    /// Whether a call that is made twice with the same arguments does the same as one that is made once.
+    pub idempotent: bool,
 }
 
 impl Tool {
@@ -246,6 +248,7 @@ impl Tool {
             validation: None,
             timeout_ms: None,
             effect: Effect::Unknown,
+            idempotent: false,
         }
     }
 
@@ -316,6 +319,18 @@ impl Tool {
     pub fn effect(mut self, effect: Effect) -> Self {
         self.effect = effect;
         self
+    }
+
+    /// With calls that may be made twice.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.idempotent = true;
+        self
+    }
+
+    /// Whether a call may be made again if nobody knows what came of it.
+    pub fn may_repeat(&self) -> bool {
+        self.idempotent || self.effect == Effect::Read
     }
 
     /// With a model for the agent that it is, unless that has one of its own.

@@ -145,6 +145,15 @@ impl Script {
         Ok(Script { lines: Mutex::new(script) })
     }
 
+    /// Uses up the line that gave a reply in an earlier process, so that a run that goes on gets those behind it.
+    pub fn spend(&self, reply: &Reply) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let gave = |line: &Line| !line.repeat && line.outcome().is_ok_and(|outcome| outcome == *reply);
+        if let Some(at) = lines.iter().position(gave) {
+            lines.remove(at);
+        }
+    }
+
     fn answer(&self, request: &Request) -> Result<Reply, ModelError> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(at) = lines.iter().position(|line| line.fits(request)) else {

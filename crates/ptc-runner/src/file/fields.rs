@@ -47,6 +47,11 @@ pub(super) const TOOL: &[Field] = &[
     field("expose", Kind::Choice(&["native", "ptc_lisp", "both"]), "Who may call it."),
     field("preview_rows", Kind::Positive, "Rows that the model sees of a result that is kept for programs."),
     field("effect", Kind::Choice(&["read", "write", "unknown"]), "What it does to the world."),
+    field(
+        "idempotent",
+        Kind::Flag,
+        "Whether a call that is made twice does the same as one that is made once.",
+    ),
     field("timeout", Kind::Positive, "Milliseconds of a call."),
 ];
 

@@ -29,6 +29,8 @@ struct Entry {
     expose: Option<Expose>,
     preview_rows: Option<usize>,
     effect: Option<Effect>,
+    #[serde(default)]
+    idempotent: bool,
     timeout: Option<u64>,
 }
 
@@ -98,6 +100,7 @@ fn tool(file: &mut AgentFile, name: &str, place: &str, given: Json, depth: usize
     tool.expose = entry.expose;
     tool.timeout_ms = entry.timeout;
     tool.effect = entry.effect.unwrap_or_default();
+    tool.idempotent = entry.idempotent;
     tool.native_result = entry.preview_rows.map(|limit| Preview::Rows { limit });
     Ok(tool)
 }

@@ -3,4 +3,5 @@
 mod postgres;
 mod processes;
 mod rules;
+mod runs;
 mod support;

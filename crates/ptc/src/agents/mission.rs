@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_runner::model::Llm;
+use ptc_runner::model::{Llm, Reply};
 use ptc_runner::{Agent, AgentFile, RunOptions, model_beside};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::models::Models;
 use crate::values;
+
+/// Characters of a title.
+const TITLE: usize = 60;
 
 /// Inputs on the command line.
 #[derive(Clone, Debug, clap::Args)]
@@ -88,7 +91,23 @@ pub struct Mission {
     /// Options over those of the file.
     set: BTreeMap<String, Json>,
     /// The inputs.
+    #[serde(with = "as_text")]
     pub inputs: Json,
+}
+
+/// Inputs are written as one text: as a part of something else they might nest too deeply to be read.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use serde_json::Value as Json;
+
+    pub fn serialize<S: Serializer>(json: &Json, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&json.to_string())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        serde_json::from_str(&text).map_err(serde::de::Error::custom)
+    }
 }
 
 /// A mission that can begin.
@@ -119,6 +138,22 @@ impl Mission {
         };
         let model = model.map(|name| model_beside(&here, name));
         Ok(Mission { source, model, set, inputs: Json::Object(inputs) })
+    }
+
+    /// The same with another model.
+    pub fn with_model(self, name: &str) -> anyhow::Result<Self> {
+        let here = std::env::current_dir().context("cannot tell the current directory")?;
+        Ok(Mission { model: Some(model_beside(&here, name)), ..self })
+    }
+
+    /// What it is about, in a few words.
+    pub fn title(&self, agent: &Agent) -> String {
+        let text = agent.options().name.as_deref().unwrap_or(agent.prompt());
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match words.char_indices().nth(TITLE) {
+            Some((end, _)) => format!("{}…", &words[..end]),
+            None => words,
+        }
     }
 
     /// The agent with its file; models are not looked at.
@@ -163,8 +198,9 @@ impl Mission {
         Ok(())
     }
 
-    /// Everything that is needed to begin, looked for before anything is done.
-    pub fn ready(&self) -> anyhow::Result<Ready> {
+    /// Everything that is needed to begin, looked for before anything is done. `before` are the replies that a
+    /// run had before it was interrupted.
+    pub fn ready(&self, before: &[Reply]) -> anyhow::Result<Ready> {
         let (agent, file) = self.agent()?;
         self.check_inputs(&agent)?;
         extras(file.as_ref())?;
@@ -174,7 +210,7 @@ impl Mission {
         let mut models = BTreeMap::new();
         let others = file.iter().flat_map(|file| file.tool_models.iter().cloned());
         for name in std::iter::once(model.clone()).chain(others) {
-            let llm = registry.open(&name).map_err(|error| match (&file, &self.model) {
+            let llm = registry.open(&name, before).map_err(|error| match (&file, &self.model) {
                 (Some(file), None) => anyhow!(file.wrong("model", error)),
                 _ => anyhow!("--model: {error}"),
             })?;

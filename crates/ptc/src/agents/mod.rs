@@ -1,12 +1,15 @@
-//! What commands about agents have in common: missions, models, progress and how answers are shown.
+//! What commands about agents have in common: missions, models, checkpoints, progress and how answers are shown.
 
+mod checkpoint;
+mod conduct;
 mod highlight;
 mod mission;
 mod models;
 mod progress;
 mod show;
 
-pub use mission::{Inputs, Mission, Ready};
+pub use checkpoint::{Checkpoints, Place};
+pub use conduct::{Conduct, From, Output, conduct, finish, runtime};
+pub use mission::{Inputs, Mission};
 pub use models::{Models, available};
-pub use progress::Progress;
-pub use show::{Shown, answer, cost, document, failure, grouped, outcome};
+pub use show::{Shown, grouped, may_go_on};

@@ -1,11 +1,12 @@
 //! Models of the command: names of the registry, keys of the environment, prices.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::anyhow;
-use ptc_llm::{Provider, Registry, Settings, Source};
+use ptc_llm::{Provider, Registry, Script, Settings, Source};
 use ptc_runner::Price;
-use ptc_runner::model::Llm;
+use ptc_runner::model::{Llm, Reply};
 
 /// The variable that names a file of models.
 const VARIABLE: &str = "PTC_MODELS";
@@ -41,8 +42,13 @@ impl Models {
         self.registry.resolve(name, available).map_err(|error| error.to_string())
     }
 
-    /// The model of a name.
-    pub fn open(&self, name: &str) -> Result<Llm, String> {
+    /// The model of a name. A script goes on behind the replies that it gave before.
+    pub fn open(&self, name: &str, before: &[Reply]) -> Result<Llm, String> {
+        if let (false, Ok(Source::Script(path))) = (before.is_empty(), self.resolve(name)) {
+            let script = Script::read(&path).map_err(|error| error.to_string())?;
+            before.iter().for_each(|reply| script.spend(reply));
+            return Ok(Llm::Model(Arc::new(script)));
+        }
         self.registry.find(name).map_err(|error| error.to_string())
     }
 

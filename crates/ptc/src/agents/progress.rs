@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use ptc_runner::Event;
@@ -18,6 +18,7 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     paint: Paint,
     quiet: bool,
+    began: Instant,
     counts: Mutex<Counts>,
     answered: AtomicBool,
 }
@@ -34,18 +35,21 @@ struct Counts {
     root: Option<String>,
     /// The span of its turn.
     span: Option<String>,
+    /// The model gave no reply, which is told when the run ends.
+    no_reply: bool,
 }
 
 impl Counts {
-    fn line(&self) -> String {
-        let mut line = format!("turn {}, {} calls", self.turn, self.calls);
+    /// What was used so far.
+    fn used(&self) -> String {
+        let mut line = format!("{} {}", self.calls, if self.calls == 1 { "call" } else { "calls" });
         if self.tokens > 0 {
             line.push_str(&format!(", {} tokens", grouped(self.tokens)));
         }
         if self.cost > 0.0 {
             line.push_str(&format!(", {}", dollars(self.cost)));
         }
-        format!("{line}: {}", self.doing)
+        line
     }
 }
 
@@ -63,6 +67,7 @@ impl Progress {
             bar,
             paint: Paint::for_stream(&io::stderr()),
             quiet,
+            began: Instant::now(),
             counts: Mutex::default(),
             answered: AtomicBool::new(false),
         }
@@ -98,6 +103,7 @@ impl Progress {
             "run.start" if event.parent_span_id.is_none() => counts.root = Some(event.span_id.clone()),
             "turn.start" if of(&counts.root) => {
                 counts.turn = number("turn");
+                counts.no_reply = false;
                 counts.span = Some(event.span_id.clone());
             }
             "llm.start" => {
@@ -116,11 +122,13 @@ impl Progress {
                 counts.calls += 1;
                 self.say(&self.call(event));
             }
-            "turn.stop" if of(&counts.root) => self.say(&self.turn(event)),
+            "llm.exception" if of(&counts.span) => counts.no_reply = true,
+            "turn.stop" if of(&counts.root) && counts.no_reply => {}
+            "turn.stop" if of(&counts.root) => self.say(&self.turn(event, &counts.used())),
             _ => return,
         }
         if let Some(bar) = &self.bar {
-            bar.set_message(counts.line());
+            bar.set_message(format!("turn {}, {}: {}", counts.turn, counts.used(), counts.doing));
         }
     }
 
@@ -135,12 +143,13 @@ impl Progress {
         }
     }
 
-    /// A turn that is over: its program and what came of it.
-    fn turn(&self, event: &Event) -> String {
+    /// A turn that is over: what the run has used so far, its program and what came of it.
+    fn turn(&self, event: &Event, used: &str) -> String {
         let text = |name: &str| event.metadata.get(name).and_then(Json::as_str);
         let number = event.metadata.get("turn").and_then(Json::as_u64).unwrap_or_default();
         let well = event.metadata.get("success").and_then(Json::as_bool).unwrap_or_default();
-        let mut out = self.paint.strong(&format!("turn {number}"));
+        let used = format!(" ({used}, {:.1} s)", self.began.elapsed().as_secs_f64());
+        let mut out = self.paint.strong(&format!("turn {number}")) + &self.paint.dim(&used);
         if let Some(program) = text("program") {
             out.push('\n');
             out.push_str(&indented(&highlight::program(program.trim_end(), self.paint)));

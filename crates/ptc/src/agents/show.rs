@@ -12,10 +12,12 @@ use crate::exit::Outcome;
 pub struct Shown<'a> {
     /// The model that was asked.
     pub model: &'a str,
-    /// The run, if it was written down.
+    /// The run, if it was kept.
     pub run: Option<&'a str>,
     /// Whether the answer was printed while it came.
     pub printed: bool,
+    /// The command that goes on with it.
+    pub resume: Option<&'a str>,
 }
 
 /// The answer for people: text as it is, everything else as JSON.
@@ -63,6 +65,7 @@ pub fn document(step: &Step, shown: &Shown<'_>) -> Json {
         "warnings": step.warnings,
         "model": shown.model,
         "run": shown.run,
+        "resume": shown.resume.filter(|_| may_go_on(step)),
     })
 }
 
@@ -86,10 +89,25 @@ pub fn outcome(step: &Step) -> Outcome {
     match &fail.reason {
         reason if *reason == Reason::CANCELLED => Outcome::Cancelled,
         // Whoever asked must change something: the model, its key, an input.
-        reason if USAGE.contains(reason) => Outcome::Usage,
+        reason if USAGE.contains(reason) || reason.as_str() == RESUME_ERROR => Outcome::Usage,
+        reason if LIMITS.contains(reason) => Outcome::Limit,
         _ => Outcome::Failed,
     }
 }
+
+/// Whether a run that ended like this can go on: it was stopped, or something outside failed.
+pub fn may_go_on(step: &Step) -> bool {
+    let reason = step.fail.as_ref().map(|fail| &fail.reason);
+    reason.is_some_and(|reason| {
+        *reason == Reason::CANCELLED || USAGE.contains(reason) || reason.as_str() == CHECKPOINT_ERROR
+    })
+}
+
+/// The run could not be kept.
+pub const CHECKPOINT_ERROR: &str = "checkpoint_error";
+
+/// The run could not be gone on with.
+pub const RESUME_ERROR: &str = "resume_error";
 
 /// Reasons that are not the agent's fault.
 const USAGE: [Reason; 6] = [
@@ -101,10 +119,29 @@ const USAGE: [Reason; 6] = [
     Reason::PRELUDE_ATTACH_FAILED,
 ];
 
+/// Reasons that are a limit.
+const LIMITS: [Reason; 13] = [
+    Reason::MAX_TURNS_EXCEEDED,
+    Reason::BUDGET_EXHAUSTED,
+    Reason::TURN_BUDGET_EXHAUSTED,
+    Reason::MAX_DEPTH_EXCEEDED,
+    Reason::MISSION_TIMEOUT,
+    Reason::BUDGET_CALLBACK_EXCEEDED,
+    Reason::FUEL_EXHAUSTED,
+    Reason::COST_EXCEEDED,
+    Reason::CONSECUTIVE_FAILURES,
+    Reason::TOOL_CALL_LIMIT_EXCEEDED,
+    Reason::TIMEOUT,
+    Reason::MEMORY_EXCEEDED,
+    Reason::MEMORY_LIMIT_EXCEEDED,
+];
+
 /// Why a run failed, and what to do about it.
 pub fn failure(step: &Step, shown: &Shown<'_>) -> Option<String> {
     let fail = step.fail.as_ref()?;
     let model = shown.model;
+    let resume = shown.resume.filter(|_| may_go_on(step));
+    let go_on = resume.map(|command| format!("\n  = go on with: {command}")).unwrap_or_default();
     if fail.reason == Reason::LLM_ERROR {
         let fix = match fail.details["kind"].as_str() {
             Some("rate_limit") => {
@@ -114,10 +151,18 @@ pub fn failure(step: &Step, shown: &Shown<'_>) -> Option<String> {
             Some("config_error") => "name another with --model, or put right what it names",
             _ => "check that it can be reached from here, or name another with --model",
         };
-        return Some(format!("the model `{model}` gave no reply: {}\n  = fix: {fix}", fail.message));
+        return Some(format!("the model `{model}` gave no reply: {}\n  = fix: {fix}{go_on}", fail.message));
     }
     if fail.reason == Reason::CANCELLED {
-        return Some("stopped".to_owned());
+        return Some(format!("stopped{go_on}"));
+    }
+    match fail.reason.as_str() {
+        CHECKPOINT_ERROR => return Some(format!("the run cannot be kept: {}{go_on}", fail.message)),
+        RESUME_ERROR => {
+            let fix = "give the agent the name, prompt, signature and tools that it had when the run began";
+            return Some(format!("the run cannot go on: {}\n  = fix: {fix}", fail.message));
+        }
+        _ => {}
     }
     Some(format!("the agent failed: {} ({})", fail.message, fail.reason))
 }

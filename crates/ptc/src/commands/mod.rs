@@ -5,19 +5,26 @@ mod complete;
 mod eval;
 mod init;
 mod repl;
+mod resume;
 mod run;
+mod runs;
 mod signature;
 mod upstreams;
 mod validate;
 mod viewer;
 
 use crate::exit::Outcome;
+pub use eval::ignore_closed_pipe;
 
 /// What `ptc` can do.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Run an agent: a file, or a mission in words.
     Run(run::Args),
+    /// Go on with a run that was interrupted.
+    Resume(resume::Args),
+    /// List the runs that were kept, and what became of them.
+    Runs(runs::Args),
     /// Make a project with an agent that runs at once, without a key.
     Init(init::Args),
     /// Look at the file of an agent without asking a model.
@@ -39,6 +46,8 @@ impl Command {
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
             Command::Run(args) => run::run(args),
+            Command::Resume(args) => resume::run(args),
+            Command::Runs(args) => runs::run(args),
             Command::Init(args) => init::run(args),
             Command::Validate(args) => validate::run(args),
             Command::Eval(args) => eval::run(args),

@@ -227,9 +227,7 @@ fn plain_program(input: &mut impl BufRead) -> io::Result<Option<String>> {
 
 /// Where history is kept, if the environment says where such things belong.
 fn history_file() -> Option<PathBuf> {
-    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))?;
-    Some(state.join("ptc").join("history"))
+    Some(terminal::state_folder()?.join("history"))
 }
 
 #[cfg(test)]

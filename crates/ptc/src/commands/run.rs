@@ -1,17 +1,11 @@
 //! `ptc run`: runs an agent and prints its answer.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use anyhow::Context;
-use ptc_runner::{RunOptions, Step, Surroundings, run_in};
-use ptc_trace::Tracer;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
-use super::eval::ignore_closed_pipe;
-use crate::agents::{self, Inputs, Mission, Progress, Ready, Shown};
+use crate::agents::{Checkpoints, Conduct, From, Inputs, Mission, Output, conduct};
 use crate::exit::{Outcome, agent_codes};
 use crate::traces::TraceArgs;
 
@@ -32,6 +26,10 @@ pub struct Args {
 
     #[command(flatten)]
     changes: Changes,
+
+    /// Keep the run in this folder while it goes on: `ptc resume` goes on with it, whatever ends it
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,
@@ -56,22 +54,6 @@ pub struct Changes {
     set: Vec<(String, Value)>,
 }
 
-/// How much is shown, and in which form.
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Output {
-    /// Print one JSON document instead of text: answer, programs, usage, turns, calls, fuel, bytes kept
-    #[arg(long)]
-    json: bool,
-
-    /// Show nothing but the answer
-    #[arg(long, short)]
-    quiet: bool,
-
-    /// Print an answer in text while the model writes it
-    #[arg(long, conflicts_with = "json")]
-    stream: bool,
-}
-
 const AFTER_HELP: &str = concat!(
     agent_codes!(),
     r#"
@@ -80,6 +62,7 @@ Examples:
   ptc run "How many rows have no owner?" --data rows=@rows.json --signature "(rows [:map]) -> :int" --model haiku
   ptc run agent.toml --input data.json --json | jq .answer
   ptc run "Write a poem about rain" --set output=text --model haiku --stream
+  ptc run agent.toml --input data.json --checkpoint runs
   ptc run agent.toml --model replay:calls.jsonl      # no network: answers that were recorded
   ptc run agent.toml --model record:calls.jsonl,haiku
   ptc run agent.toml --input data.json --trace traces && ptc viewer traces
@@ -107,71 +90,11 @@ impl Changes {
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.agent, &args.inputs)?;
-    let ready = mission.ready()?;
+    let ready = mission.ready(&[])?;
     let tracer = args.trace.tracer()?;
-    let progress = Arc::new(Progress::new(args.output.quiet));
-    let mut options = ready.options(&mission.inputs);
-    if args.output.stream {
-        let progress = progress.clone();
-        options.on_chunk = Some(Arc::new(move |piece| progress.answer(piece)));
-    }
-    let step = runtime()?.block_on(drive(&ready, options, &progress, tracer.clone()));
-    progress.end();
-    tracer.map(|tracer| tracer.flush());
-    let shown = Shown { model: &ready.model, run: None, printed: progress.has_answered() };
-    finish(&step, &shown, args.output)
-}
-
-/// Only commands that ask models have a runtime.
-pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.enable_all().worker_threads(2).build().context("cannot start")
-}
-
-async fn drive(ready: &Ready, options: RunOptions, progress: &Arc<Progress>, tracer: Option<Tracer>) -> Step {
-    let shown = progress.clone();
-    let around = Surroundings {
-        subscriber: Some(Arc::new(move |event| {
-            shown.event(event);
-            tracer.iter().for_each(|tracer| tracer.agent_event(event));
-        })),
-        cancel: Some(stop_on_interrupt()),
-        ..Surroundings::default()
+    let keeper = match &args.checkpoint {
+        Some(folder) => Some(Checkpoints::open(Some(folder))?.begin(&mission.title(&ready.agent), &mission)?),
+        None => None,
     };
-    run_in(ready.agent.clone(), options, around).await
-}
-
-/// Ctrl-C stops the run, a second one the process.
-fn stop_on_interrupt() -> CancellationToken {
-    let token = CancellationToken::new();
-    let stop = token.clone();
-    tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            if stop.is_cancelled() {
-                std::process::exit(Outcome::Cancelled as i32);
-            }
-            stop.cancel();
-        }
-    });
-    token
-}
-
-/// Prints what came of a run.
-pub fn finish(step: &Step, shown: &Shown<'_>, output: Output) -> anyhow::Result<Outcome> {
-    let mut out = io::stdout().lock();
-    let written = match (output.json, step.is_ok()) {
-        (true, _) => writeln!(out, "{}", agents::document(step, shown)),
-        // What is there already ends with its line.
-        (false, _) if shown.printed => writeln!(out),
-        (false, true) => writeln!(out, "{}", agents::answer(&step.value)),
-        (false, false) => Ok(()),
-    };
-    ignore_closed_pipe(written.and_then(|()| out.flush()))?;
-    if let Some(failure) = agents::failure(step, shown) {
-        eprintln!("ptc: {failure}");
-    }
-    if !output.quiet {
-        eprintln!("{}", agents::cost(&step.usage));
-    }
-    Ok(agents::outcome(step))
+    conduct(Conduct { mission: &mission, ready: &ready, from: From::Beginning, keeper, tracer }, args.output)
 }

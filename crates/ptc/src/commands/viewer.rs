@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, anyhow, bail};
 use tokio::net::TcpListener;
 
-use super::run::runtime;
+use crate::agents::runtime;
 use crate::exit::Outcome;
 
 /// Show traces as a page in a browser.

@@ -17,17 +17,23 @@ pub fn write(folder: &std::path::Path, files: &[(&str, &str)]) {
     }
 }
 
-/// Runs the command in a folder.
-pub fn ptc_in(folder: &std::path::Path, args: &[&str]) -> Ran {
-    let output = Command::new(env!("CARGO_BIN_EXE_ptc"))
+/// The command in a folder, which is also where it keeps what is the user's.
+pub fn command_in(folder: &std::path::Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
+    command
         .args(args)
         .current_dir(folder)
         .env_remove("ANTHROPIC_API_KEY")
         .env_remove("OPENROUTER_API_KEY")
         .env("XDG_CONFIG_HOME", folder)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the command starts");
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs the command in a folder.
+pub fn ptc_in(folder: &std::path::Path, args: &[&str]) -> Ran {
+    let output = command_in(folder, args).output().expect("the command starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
@@ -41,8 +47,9 @@ fn an_agent_of_a_file_answers_and_says_what_it_cost() {
     write(&folder, &[("agent.toml", SUM), ("replies.jsonl", ADD), ("in.json", r#"{"numbers": [1, 2, 3]}"#)]);
     let ran = ptc_in(&folder, &["run", "agent.toml", "--input", "in.json"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "{\n  \"sum\": 6\n}\n"), "{}", ran.err);
+    assert!(ran.err.contains("turn 1: asking script\nturn 1 (0 calls, "), "{}", ran.err);
     assert!(
-        ran.err.contains("turn 1\n  (return {:sum (reduce + data/numbers)})\n  => {:sum 6}\n"),
+        ran.err.contains(" s)\n  (return {:sum (reduce + data/numbers)})\n  => {:sum 6}\n"),
         "{}",
         ran.err
     );
@@ -105,7 +112,7 @@ fn an_answer_in_text_is_printed_as_it_comes_and_once() {
 }
 
 #[test]
-fn agents_that_fail_or_reach_a_limit_exit_with_1() {
+fn agents_that_fail_exit_with_1_and_those_that_reach_a_limit_with_3() {
     let folder = folder("fails");
     let lines = "{\"program\": \"(fail {:reason :no-data :message \\\"nothing there\\\"})\"}\n";
     write(
@@ -122,7 +129,7 @@ fn agents_that_fail_or_reach_a_limit_exit_with_1() {
     assert!(ran.err.contains("ptc: the agent failed: nothing there (no-data)"), "{}", ran.err);
     let ran =
         ptc_in(&folder, &[&given[..], &["script:more.jsonl", "--set", "max_turns=2", "--json"]].concat());
-    assert_eq!(ran.code, 1);
+    assert_eq!(ran.code, 3);
     assert_eq!(serde_json::from_str::<Value>(&ran.out).expect("JSON")["ok"], false);
 }
 
@@ -146,6 +153,10 @@ fn bad_input_is_told_with_its_place_and_its_fix() {
         ],
     );
     let given = ["--data", "numbers=[1]"];
+    let server = super::resume::Server::start(&folder);
+    let once = ["--set", "llm_retry={\"max_attempts\": 1}"];
+    let unreachable = "openai-compat:http://127.0.0.1:1/v1|m";
+    let denied = format!("openai-compat:http://127.0.0.1:{}/denied|m", server.port);
     for (args, parts) in [
         (vec!["run", "gone/agent.toml"], vec!["gone/agent.toml: there is no such file", "ptc init"]),
         (
@@ -158,6 +169,17 @@ fn bad_input_is_told_with_its_place_and_its_fix() {
         (vec!["run", "x", "--signature", "(a"], vec!["--signature: "]),
         (vec!["run", "x", "--set", "max_turns=many"], vec!["--set max_turns: must be a positive integer"]),
         (vec!["run", "nobody.toml"], vec!["nobody.toml:2:1: `model`", "no model `nobody`", "haiku"]),
+        (vec!["run", "key.toml"], vec!["key.toml:2:1: `model`", "ANTHROPIC_API_KEY"]),
+        (
+            vec!["run", "Add", "--model", unreachable, once[0], once[1]],
+            vec!["gave no reply", "127.0.0.1:1", "= fix: check that it can be reached"],
+        ),
+        (
+            vec!["run", "Add", "--model", &denied, once[0], once[1]],
+            vec!["gave no reply", "Incorrect API key provided", "give it a key that is valid"],
+        ),
+        (vec!["run", "typo.toml", "--checkpoint", "kept"], vec!["typo.toml:2:1: `max_turn`"]),
+        (vec!["run", "agent.toml", "--checkpoint", "kept"], vec!["the inputs do not fit"]),
         (vec!["run", "gone.toml"], vec!["gone.toml:2:1: `model`", "cannot read the script gone.jsonl"]),
         (
             vec!["run", "agent.toml", given[0], given[1], "--model", "script:half.jsonl"],
@@ -245,7 +267,8 @@ fn the_first_command_of_the_readme_prints_what_the_readme_says() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     // How long it took is all that differs.
     let timeless = |text: &str| -> String {
-        let line = |line: &str| match line.rsplit_once(", ").filter(|(_, time)| time.ends_with(" s")) {
+        let timed = |time: &str| time.ends_with(" s") || time.ends_with(" s)");
+        let line = |line: &str| match line.rsplit_once(", ").filter(|(_, time)| timed(time)) {
             Some((cost, _)) => format!("{cost}\n"),
             None if line.trim_start().starts_with("tool/rates (") => "  tool/rates\n".to_owned(),
             None => format!("{line}\n"),

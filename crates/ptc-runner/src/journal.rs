@@ -1,0 +1,107 @@
+//! What a run must not lose when its process ends: its state before it asks for something, and every answer as
+//! it comes.
+//!
+//! The two are enough, whatever happens in between. Nothing is asked for that the last state does not know of,
+//! so each answer behind it belongs to something that this state waits for. Whoever goes on loads the state and
+//! brings it the answers; nothing that was answered is asked again, and no time or order has to be the same.
+
+use ptc_agent::{Ask, AskKind, SaveError, Supply};
+
+/// Keeps a run. Every method returns when what it was given is durable; an error ends the run.
+pub trait Journal: Send + Sync {
+    /// The run as bytes, which take the place of those before.
+    fn state(&self, bytes: &[u8]) -> Result<(), String>;
+
+    /// Answers that came, in order.
+    fn answers(&self, answers: &[Answer]) -> Result<(), String>;
+}
+
+/// An answer as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The number of what was asked.
+    pub ask: u64,
+    /// What answered.
+    pub by: Answerer,
+    /// Its name.
+    pub name: String,
+    /// The answer: [`Supply::from_bytes`] reads it.
+    pub bytes: Vec<u8>,
+}
+
+/// What an answer came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answerer {
+    /// A model.
+    Model,
+    /// A tool.
+    Tool,
+}
+
+impl Answerer {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Answerer::Model => "model",
+            Answerer::Tool => "tool",
+        }
+    }
+}
+
+/// A run as a journal kept it.
+#[derive(Clone, Debug, Default)]
+pub struct Saved {
+    /// The run as bytes.
+    pub state: Vec<u8>,
+    /// Answers that came after that: the number of what was asked, and what [`Supply::from_bytes`] reads.
+    pub answers: Vec<(u64, Vec<u8>)>,
+    /// Whether calls are made again although they may have changed something.
+    pub repeat: bool,
+}
+
+impl From<Vec<u8>> for Saved {
+    fn from(state: Vec<u8>) -> Self {
+        Saved { state, ..Saved::default() }
+    }
+}
+
+impl Saved {
+    /// The answers, read.
+    pub(crate) fn supplies(&self) -> Result<Vec<(u64, Supply)>, SaveError> {
+        self.answers.iter().map(|(ask, bytes)| Ok((*ask, Supply::from_bytes(bytes)?))).collect()
+    }
+}
+
+/// Who is asked.
+pub(crate) fn answerer(ask: &Ask) -> (Answerer, String) {
+    match &ask.kind {
+        AskKind::Model { llm, .. } => (Answerer::Model, llm.label().to_owned()),
+        AskKind::Tool { tool, .. } => (Answerer::Tool, tool.name.clone()),
+    }
+}
+
+/// An answer for the journal. A model that gave no reply did not answer: it is asked again.
+pub(crate) fn answer(
+    ask: u64,
+    of: &(Answerer, String),
+    supply: &Supply,
+) -> Result<Option<Answer>, SaveError> {
+    if matches!(supply, Supply::Model(Err(_))) {
+        return Ok(None);
+    }
+    Ok(Some(Answer { ask, by: of.0, name: of.1.clone(), bytes: supply.to_bytes()? }))
+}
+
+/// What becomes of something that was asked for and not answered when the process ended: `None` if it is asked
+/// for again, else what the run is told in place of an answer. This is the only place that decides it.
+pub(crate) fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
+    match &ask.kind {
+        AskKind::Model { .. } => None,
+        AskKind::Tool { tool, .. } if repeat || tool.may_repeat() => None,
+        AskKind::Tool { tool, .. } => Some(Supply::Tool(Err(format!(
+            "outcome unknown: `{}` was called and the process ended before it answered, so the call may or may \
+             not have happened; look before it is made again",
+            tool.name
+        )))),
+    }
+}

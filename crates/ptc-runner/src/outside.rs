@@ -1,0 +1,93 @@
+//! What runs ask for, got from outside: replies of models and results of tools. What panics or takes too long
+//! becomes an error.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ptc_agent::model::{Chunk, Llm, ModelError, ModelErrorKind, Reply, Request};
+use ptc_agent::typed::Call;
+use ptc_agent::{Body, Function};
+use serde_json::Value as Json;
+use tokio::runtime::Handle;
+use tokio_util::task::AbortOnDropHandle;
+
+/// A model's reply, with its text handed on in pieces; from a model that does not stream, in one.
+pub(crate) async fn streamed(
+    llm: Llm,
+    request: Arc<Request>,
+    chunk: Option<Chunk>,
+    home: &Handle,
+) -> Result<Reply, ModelError> {
+    let Some(chunk) = chunk else { return reply(llm, request, None, home).await };
+    let came = Arc::new(AtomicBool::new(false));
+    let (seen, sink) = (came.clone(), chunk.clone());
+    let watched: Chunk = Arc::new(move |piece: &str| {
+        seen.store(true, Ordering::Relaxed);
+        // Whoever listens cannot end the run.
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| sink(piece)));
+    });
+    let reply = reply(llm, request, Some(watched), home).await?;
+    if let (false, Some(text)) = (came.load(Ordering::Relaxed), &reply.content) {
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| chunk(text)));
+    }
+    Ok(reply)
+}
+
+/// A model's reply. What panics becomes an error.
+async fn reply(
+    llm: Llm,
+    request: Arc<Request>,
+    chunk: Option<Chunk>,
+    home: &Handle,
+) -> Result<Reply, ModelError> {
+    let panicked = |_| ModelError::from("the model's function panicked");
+    match llm {
+        Llm::Model(model) => {
+            // Whoever drops this drops the request.
+            AbortOnDropHandle::new(home.spawn(model.reply(request, chunk))).await.map_err(panicked)?
+        }
+        Llm::Function(function) => home.spawn_blocking(move || function(&request)).await.map_err(panicked)?,
+        Llm::Named(name) => {
+            Err(ModelError::new(ModelErrorKind::ConfigError, format!("`{name}` is only a name")))
+        }
+    }
+}
+
+/// A tool's result. What panics or takes too long becomes an error.
+pub(crate) async fn call(
+    body: &Body,
+    args: Json,
+    timeout_ms: Option<u64>,
+    home: &Handle,
+) -> Result<Json, String> {
+    let Body::Function(function) = body else { return Err("this tool has no function".to_owned()) };
+    let task = match function.clone() {
+        Function::Sync(function) => home.spawn_blocking(move || {
+            std::panic::catch_unwind(AssertUnwindSafe(|| function(args)))
+                .unwrap_or_else(|_| Err(PANICKED.to_owned()))
+        }),
+        Function::Later(function) => home.spawn(async move { function(args).await }),
+        // A typed function may block before it answers.
+        Function::Typed(call) => home.spawn(async move {
+            match tokio::task::spawn_blocking(move || call(args)).await {
+                Ok(Call::Now(result)) => result,
+                Ok(Call::Later(pending)) => pending.await,
+                Err(_) => Err(PANICKED.to_owned()),
+            }
+        }),
+    };
+    // Whoever drops this drops the call, and so does the limit of time.
+    let task = AbortOnDropHandle::new(task);
+    let ended = match timeout_ms {
+        None => task.await,
+        Some(limit) => match tokio::time::timeout(Duration::from_millis(limit), task).await {
+            Ok(ended) => ended,
+            Err(_) => return Err(format!("took longer than {limit} ms")),
+        },
+    };
+    ended.unwrap_or_else(|_| Err(PANICKED.to_owned()))
+}
+
+const PANICKED: &str = "the tool's function panicked";

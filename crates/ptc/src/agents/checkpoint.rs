@@ -1,0 +1,244 @@
+//! Runs that are kept on disk: a folder with a store of runs, and a lock for each run that goes on.
+//!
+//! A lock goes with its process, however that ends. So a run that is open in the store and not locked was
+//! interrupted.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use ptc_runner::{Answer, Journal, Step};
+use ptc_store::Store;
+use ptc_store::runs::{Ending, Kept, Listed, NewAnswer, Run, Runs, Status};
+
+use super::mission::Mission;
+use super::show;
+use crate::terminal;
+
+/// The store in the folder.
+const STORE: &str = "runs.db";
+
+/// Where runs are kept.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Place {
+    /// The folder of checkpoints; the one for runs that were stopped, unless told
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
+}
+
+/// A folder of runs.
+#[derive(Debug)]
+pub struct Checkpoints {
+    folder: PathBuf,
+    /// Whether it is the folder that is meant if none is named.
+    usual: bool,
+    runs: Runs,
+}
+
+impl Checkpoints {
+    /// Opens a folder, and makes it if it is not there.
+    pub fn open(folder: Option<&Path>) -> anyhow::Result<Self> {
+        let path = match folder {
+            Some(folder) => folder.to_owned(),
+            None => usual()?,
+        };
+        let store = path.join(STORE);
+        if path.exists() && !path.is_dir() {
+            bail!("--checkpoint: {} is no folder; name one", path.display());
+        }
+        let store =
+            Store::open(&store.to_string_lossy()).map_err(|error| anyhow!("--checkpoint: {error}"))?;
+        // Absolute, so that the command that goes on works elsewhere.
+        let path = fs::canonicalize(&path).unwrap_or(path);
+        Ok(Checkpoints { folder: path, usual: folder.is_none(), runs: Runs::new(Arc::new(store)) })
+    }
+
+    /// Opens a folder that is there.
+    pub fn existing(place: &Place) -> anyhow::Result<Self> {
+        let folder = match &place.checkpoint {
+            Some(folder) => folder.clone(),
+            None => usual()?,
+        };
+        if !folder.join(STORE).is_file() {
+            bail!(
+                "there are no checkpoints in {}; name the folder of `ptc run --checkpoint DIR` with --checkpoint",
+                folder.display()
+            );
+        }
+        Self::open(place.checkpoint.as_deref())
+    }
+
+    /// All runs with what they are doing, the latest first.
+    pub fn list(&self) -> anyhow::Result<Vec<(Listed, &'static str)>> {
+        let runs = self.runs.list()?;
+        Ok(runs.into_iter().map(|run| (self.state(&run), run)).map(|(state, run)| (run, state)).collect())
+    }
+
+    fn state(&self, run: &Listed) -> &'static str {
+        match run.status {
+            Status::Open if self.is_held(&run.id) => "running",
+            Status::Open => Status::Interrupted.name(),
+            status => status.name(),
+        }
+    }
+
+    fn is_held(&self, id: &str) -> bool {
+        let Ok(file) = File::open(self.lock_path(id)) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+
+    /// Begins to keep a run.
+    pub fn begin(&self, title: &str, mission: &Mission) -> anyhow::Result<Keeper> {
+        let origin = serde_json::to_value(mission).context("the mission cannot be written")?;
+        let run = self.runs.begin(title, &origin)?;
+        self.keeper(run)
+    }
+
+    /// The id of a run, from its beginning, and what was kept of it.
+    pub fn find(&self, beginning: &str) -> anyhow::Result<(String, Kept)> {
+        let id = self.runs.find(beginning)?.id;
+        let kept = self.runs.read(&id)?;
+        Ok((id, kept))
+    }
+
+    /// Goes on with a run that nobody else goes on with.
+    pub fn go_on(&self, id: &str) -> anyhow::Result<(Keeper, Kept)> {
+        let lock = self.lock(id)?;
+        let (run, kept) = self.runs.go_on(id)?;
+        let resume = self.command(id);
+        Ok((Keeper { run, resume, _lock: lock }, kept))
+    }
+
+    /// Forgets a run that nobody goes on with.
+    pub fn forget(&self, id: &str) -> anyhow::Result<()> {
+        let _lock = self.lock(id)?;
+        Ok(self.runs.remove(id)?)
+    }
+
+    fn keeper(&self, run: Run) -> anyhow::Result<Keeper> {
+        let lock = self.lock(run.id())?;
+        let resume = self.command(run.id());
+        Ok(Keeper { run, resume, _lock: lock })
+    }
+
+    /// The command that goes on with a run.
+    pub fn command(&self, id: &str) -> String {
+        match self.usual {
+            true => format!("ptc resume {id}"),
+            false => format!("ptc resume {id} --checkpoint {}", quoted(&self.folder.to_string_lossy())),
+        }
+    }
+
+    fn lock_path(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.lock"))
+    }
+
+    fn lock(&self, id: &str) -> anyhow::Result<Lock> {
+        let path = self.lock_path(id);
+        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        // Whoever lists runs holds the lock for a moment.
+        for _ in 0..10 {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { _file: file, path }),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(20)),
+                Err(TryLockError::Error(error)) => bail!("cannot lock {}: {error}", path.display()),
+            }
+        }
+        bail!("run {id} goes on in another process; stop that one first")
+    }
+}
+
+/// The folder that is meant if none is named.
+fn usual() -> anyhow::Result<PathBuf> {
+    let folder = terminal::state_folder().map(|folder| folder.join("runs"));
+    folder.ok_or_else(|| anyhow!("there is no HOME to keep runs in; name a folder with --checkpoint"))
+}
+
+/// A word for the shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Held while a run goes on.
+#[derive(Debug)]
+struct Lock {
+    _file: File,
+    path: PathBuf,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // The lock itself is what counts; a file that stays behind is locked by nobody.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Keeps a run while it goes on.
+#[derive(Debug)]
+pub struct Keeper {
+    run: Run,
+    /// The command that goes on with it.
+    pub resume: String,
+    _lock: Lock,
+}
+
+impl Keeper {
+    /// The id of the run.
+    pub fn id(&self) -> &str {
+        self.run.id()
+    }
+
+    /// Writes down what came of it.
+    pub fn end(&self, step: &Step) -> anyhow::Result<()> {
+        let ending = match &step.fail {
+            None => Ending::Finished,
+            Some(fail) if fail.reason == ptc_runner::Reason::CANCELLED => Ending::Interrupted,
+            // What is kept is as it was.
+            Some(fail) if [show::CHECKPOINT_ERROR, show::RESUME_ERROR].contains(&fail.reason.as_str()) => {
+                return Ok(());
+            }
+            Some(_) => Ending::Failed,
+        };
+        let step = serde_json::to_value(step).context("the answer cannot be written")?;
+        Ok(self.run.end(ending, &step)?)
+    }
+}
+
+impl Journal for Keeper {
+    fn state(&self, bytes: &[u8]) -> Result<(), String> {
+        self.run.state(bytes).map_err(|error| error.to_string())
+    }
+
+    fn answers(&self, answers: &[Answer]) -> Result<(), String> {
+        let rows: Vec<NewAnswer<'_>> = answers
+            .iter()
+            .map(|answer| NewAnswer {
+                ask: answer.ask,
+                kind: answer.by.name(),
+                name: &answer.name,
+                bytes: &answer.bytes,
+            })
+            .collect();
+        self.run.answers(&rows).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn folders_are_words_of_the_shell() {
+        for (word, expected) in
+            [("/a/b-c.d", "/a/b-c.d"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''")]
+        {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}

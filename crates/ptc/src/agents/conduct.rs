@@ -1,0 +1,187 @@
+//! Conducts a mission from its beginning, or from where it was kept, to its end: progress, Ctrl-C, the journal,
+//! and what is printed.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use ptc_runner::{Checkpoint, Journal, RunOptions, Saved, Step, Surroundings, resume, run_in};
+use ptc_trace::Tracer;
+use tokio_util::sync::CancellationToken;
+
+use super::checkpoint::{Checkpoints, Keeper};
+use super::mission::{Mission, Ready};
+use super::progress::Progress;
+use super::show::{self, Shown};
+use crate::commands::ignore_closed_pipe;
+use crate::exit::Outcome;
+
+/// How much is shown, and in which form.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Output {
+    /// Print one JSON document instead of text: answer, programs, usage, turns, calls, fuel, bytes kept
+    #[arg(long)]
+    json: bool,
+
+    /// Show nothing but the answer
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Print an answer in text while the model writes it
+    #[arg(long, conflicts_with = "json")]
+    stream: bool,
+}
+
+/// Where a run begins.
+pub enum From {
+    /// At its beginning.
+    Beginning,
+    /// Where it was kept.
+    Saved(Saved),
+}
+
+/// What is conducted.
+pub struct Conduct<'a> {
+    /// The mission.
+    pub mission: &'a Mission,
+    /// What it needs.
+    pub ready: &'a Ready,
+    /// Where it begins.
+    pub from: From,
+    /// Who keeps it.
+    pub keeper: Option<Keeper>,
+    /// Who traces it.
+    pub tracer: Option<Tracer>,
+}
+
+/// Conducts a mission and prints what came of it.
+pub fn conduct(what: Conduct<'_>, output: Output) -> anyhow::Result<Outcome> {
+    let Conduct { mission, ready, from, keeper, tracer } = what;
+    let progress = Arc::new(Progress::new(output.quiet));
+    let keeper = keeper.map(Arc::new);
+    if let Some(keeper) = &keeper {
+        progress.say(&format!("run {}", keeper.id()));
+    }
+    let left = Arc::new(Left::default());
+    let (shown, traced) = (progress.clone(), tracer.clone());
+    let around = Surroundings {
+        subscriber: Some(Arc::new(move |event| {
+            shown.event(event);
+            traced.iter().for_each(|tracer| tracer.agent_event(event));
+        })),
+        journal: keeper.clone().map(|keeper| keeper as Arc<dyn Journal>),
+        on_cancel: Some(left.clone().keep(mission.clone(), mission.title(&ready.agent))),
+        ..Surroundings::default()
+    };
+    let mut options = ready.options(&mission.inputs);
+    if output.stream {
+        let progress = progress.clone();
+        options.on_chunk = Some(Arc::new(move |piece| progress.answer(piece)));
+    }
+    let step = runtime()?.block_on(drive(ready, options, from, around));
+    progress.end();
+    tracer.map(|tracer| tracer.flush());
+    if let Some(keeper) = &keeper {
+        keeper.end(&step)?;
+    }
+    let left = left.take();
+    let (run, resume) = match (&keeper, &left) {
+        (Some(keeper), _) => (Some(keeper.id()), Some(keeper.resume.as_str())),
+        (None, Some(Ok((id, resume)))) => (Some(id.as_str()), Some(resume.as_str())),
+        (None, _) => (None, None),
+    };
+    let shown = Shown { model: &ready.model, run, resume, printed: progress.has_answered() };
+    let outcome = finish(&step, &shown, output)?;
+    if let Some(Err(problem)) = left {
+        eprintln!("ptc: what it has done so far cannot be kept: {problem}");
+    }
+    Ok(outcome)
+}
+
+/// Only commands that ask models have a runtime.
+pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.enable_all().worker_threads(2).build().context("cannot start")
+}
+
+async fn drive(ready: &Ready, options: RunOptions, from: From, around: Surroundings) -> Step {
+    let around = Surroundings { cancel: Some(stop_on_signal()), ..around };
+    match from {
+        From::Beginning => run_in(ready.agent.clone(), options, around).await,
+        From::Saved(saved) => resume(ready.agent.clone(), options, saved, around).await,
+    }
+}
+
+/// What is left of a run that was stopped and that no journal kept: its id and the command that goes on with it,
+/// or why there is none.
+#[derive(Default)]
+struct Left(Mutex<Option<Result<(String, String), String>>>);
+
+impl Left {
+    /// Keeps a run in the usual folder.
+    fn keep(self: Arc<Self>, mission: Mission, title: String) -> Checkpoint {
+        let keep = move |bytes: &[u8]| -> anyhow::Result<(String, String)> {
+            let keeper = Checkpoints::open(None)?.begin(&title, &mission)?;
+            keeper.state(bytes).map_err(anyhow::Error::msg)?;
+            Ok((keeper.id().to_owned(), keeper.resume))
+        };
+        Arc::new(move |bytes: &[u8]| {
+            let kept = keep(bytes).map_err(|error| format!("{error:#}"));
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+            Ok(())
+        })
+    }
+
+    fn take(&self) -> Option<Result<(String, String), String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Ctrl-C stops the run, a second one the process. So does the signal that asks processes to end.
+fn stop_on_signal() -> CancellationToken {
+    let token = CancellationToken::new();
+    let stop = token.clone();
+    tokio::spawn(async move {
+        while asked_to_stop().await.is_ok() {
+            if stop.is_cancelled() {
+                std::process::exit(Outcome::Cancelled as i32);
+            }
+            stop.cancel();
+        }
+    });
+    token
+}
+
+#[cfg(unix)]
+async fn asked_to_stop() -> io::Result<()> {
+    let mut end = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        asked = tokio::signal::ctrl_c() => asked,
+        _ = end.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_stop() -> io::Result<()> {
+    tokio::signal::ctrl_c().await
+}
+
+/// Prints what came of a run.
+pub fn finish(step: &Step, shown: &Shown<'_>, output: Output) -> anyhow::Result<Outcome> {
+    let mut out = io::stdout().lock();
+    let written = match (output.json, step.is_ok()) {
+        (true, _) => writeln!(out, "{}", show::document(step, shown)),
+        // What is there already ends with its line.
+        (false, _) if shown.printed => writeln!(out),
+        (false, true) => writeln!(out, "{}", show::answer(&step.value)),
+        (false, false) => Ok(()),
+    };
+    ignore_closed_pipe(written.and_then(|()| out.flush()))?;
+    if let Some(failure) = show::failure(step, shown) {
+        eprintln!("ptc: {failure}");
+    }
+    if !output.quiet {
+        eprintln!("{}", show::cost(&step.usage));
+    }
+    Ok(show::outcome(step))
+}

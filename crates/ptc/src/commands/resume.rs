@@ -1,0 +1,91 @@
+//! `ptc resume`: goes on with a run that was interrupted.
+
+use anyhow::{Context, anyhow};
+use ptc_runner::model::Reply;
+use ptc_runner::{Answerer, Saved, Step, Supply};
+use ptc_store::runs::Kept;
+
+use crate::agents::{Checkpoints, Conduct, From, Mission, Output, Place, Shown, conduct, finish, may_go_on};
+use crate::exit::{Outcome, agent_codes};
+use crate::traces::TraceArgs;
+
+/// Go on with a run that was interrupted: by Ctrl-C, by the end of its process, or by a model that could not be
+/// reached.
+///
+/// Nothing that was answered is asked again. What was asked and not answered is asked again, if that cannot do
+/// harm: models, and tools that only read or are idempotent. Of other calls the program is told that their
+/// outcome is unknown.
+///
+/// A run that is over gives its answer again.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = agent_codes!())]
+pub struct Args {
+    /// The run; the beginning of its id is enough
+    #[arg(value_name = "RUN")]
+    run: String,
+
+    #[command(flatten)]
+    place: Place,
+
+    /// Another model from here on
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// Make calls again whose outcome is unknown, although they may have changed something
+    #[arg(long)]
+    repeat: bool,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    trace: TraceArgs,
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    let checkpoints = Checkpoints::existing(&args.place)?;
+    let (id, kept) = checkpoints.find(&args.run)?;
+    if let Some(step) = settled(&kept) {
+        let resume = checkpoints.command(&id);
+        let shown = Shown { model: "", run: Some(&id), resume: Some(&resume), printed: false };
+        return finish(&step, &shown, args.output);
+    }
+    // Whatever is missing is told before the run is touched.
+    let mut mission: Mission = serde_json::from_value(kept.origin.clone())
+        .with_context(|| format!("run {id} was kept by another version of ptc"))?;
+    if let Some(model) = &args.model {
+        mission = mission.with_model(model)?;
+    }
+    let replies = replies(&kept)?;
+    let ready = mission.ready(&replies)?;
+    let tracer = args.trace.tracer()?;
+    let (keeper, kept) = checkpoints.go_on(&id)?;
+    let from = match kept.state.clone() {
+        None => From::Beginning,
+        Some(state) => {
+            let answers = kept.answers_after_state().map(|answer| (answer.ask, answer.bytes.clone()));
+            From::Saved(Saved { state, answers: answers.collect(), repeat: args.repeat })
+        }
+    };
+    conduct(Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), tracer }, args.output)
+}
+
+/// The end of a run that would come to the same end again.
+fn settled(kept: &Kept) -> Option<Step> {
+    let step: Step = serde_json::from_value(kept.step.clone()?).ok()?;
+    (!may_go_on(&step)).then_some(step)
+}
+
+/// What models said before.
+fn replies(kept: &Kept) -> anyhow::Result<Vec<Reply>> {
+    let mut replies = Vec::new();
+    for answer in kept.answers.iter().filter(|answer| answer.kind == Answerer::Model.name()) {
+        let supply = Supply::from_bytes(&answer.bytes)
+            .map_err(|error| anyhow!("answer {} of the run: {error}", answer.number))?;
+        if let Supply::Model(Ok(reply)) = supply {
+            replies.push(reply);
+        }
+    }
+    Ok(replies)
+}

@@ -1,0 +1,65 @@
+//! `ptc runs`: the runs that were kept, and what became of them.
+
+use std::io::{self, Write};
+
+use ptc_store::runs::Listed;
+use serde_json::{Value, json};
+
+use super::ignore_closed_pipe;
+use crate::agents::{Checkpoints, Place};
+use crate::exit::Outcome;
+
+/// List the runs that were kept, the latest first: running, interrupted, finished or failed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    place: Place,
+
+    /// Print one JSON object per line instead of text
+    #[arg(long)]
+    json: bool,
+
+    /// Forget this run instead: whatever was kept of it is deleted
+    #[arg(long, value_name = "RUN")]
+    forget: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    let checkpoints = Checkpoints::existing(&args.place)?;
+    let mut out = io::stdout().lock();
+    if let Some(run) = &args.forget {
+        let (id, _) = checkpoints.find(run)?;
+        checkpoints.forget(&id)?;
+        ignore_closed_pipe(writeln!(out, "run {id} is forgotten"))?;
+        return Ok(Outcome::Done);
+    }
+    for (run, state) in checkpoints.list()? {
+        let line = match args.json {
+            true => fields(&run, state).to_string(),
+            false => line(&run, state),
+        };
+        if writeln!(out, "{line}").is_err() {
+            break;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn line(run: &Listed, state: &str) -> String {
+    let answers = if run.answers == 1 { "answer" } else { "answers" };
+    format!("{}  {state:11}  {}  {:>4} {answers:7}  {}", run.id, time(run.began_at), run.answers, run.title)
+}
+
+fn fields(run: &Listed, state: &str) -> Value {
+    json!({
+        "run": run.id, "state": state, "title": run.title, "answers": run.answers,
+        "began": time(run.began_at), "changed": time(run.changed_at),
+    })
+}
+
+/// A time for people, in UTC.
+fn time(ms: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+    time.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
