@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ptc_runner::model::{Llm, Request};
-use ptc_runner::{AgentFile, RunOptions, Step, parse_agent, read_agent, run};
+use ptc_runner::{AgentFile, RunOptions, Step, model_beside, parse_agent, read_agent, run};
 use serde_json::json;
 
 fn folder() -> PathBuf {
@@ -154,4 +154,18 @@ fn options_from_outside_go_before_the_file() {
     assert_eq!(file.clone().set("max_turns", &json!("x")).unwrap_err().option, "max_turns");
     let error = file.set("signature", &json!("(x")).unwrap().build().unwrap_err();
     assert_eq!((error.place, error.field.as_deref()), (None, Some("signature")));
+}
+
+#[test]
+fn files_of_models_stand_beside_the_file_that_names_them() {
+    for (name, wanted) in [
+        ("script:a.jsonl", "script:here/a.jsonl"),
+        ("record:b.jsonl,script:a.jsonl", "record:here/b.jsonl,script:here/a.jsonl"),
+        ("record:b.jsonl,haiku", "record:here/b.jsonl,haiku"),
+        ("record:/b.jsonl,ollama:llama3:8b", "record:/b.jsonl,ollama:llama3:8b"),
+        ("haiku", "haiku"),
+        ("script:", "script:"),
+    ] {
+        assert_eq!(model_beside(Path::new("here"), name), wanted);
+    }
 }

@@ -54,6 +54,17 @@ pub enum Source {
     Record(PathBuf, Box<Source>),
 }
 
+impl Source {
+    /// The model of a provider that is asked in the end, if one is.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Source::Remote(target) => Some(target),
+            Source::Record(_, inner) => inner.target(),
+            Source::Script(_) | Source::Replay(_) => None,
+        }
+    }
+}
+
 /// Why a name stands for nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
@@ -225,10 +236,22 @@ impl Registry {
 
     /// What a model costs, if it is known.
     pub fn price(&self, name: &str) -> Option<Price> {
-        match self.resolve(name, self.reachable()).ok()? {
-            Source::Remote(target) => self.prices.of(&target.model),
-            _ => None,
-        }
+        self.resolve(name, self.reachable()).ok()?.target().and_then(|target| self.prices.of(&target.model))
+    }
+
+    /// Whether it will be known what a model costs: it has a price, its provider says it, or it costs nothing.
+    pub fn cost_is_known(&self, name: &str) -> bool {
+        let source = self.resolve(name, self.reachable());
+        let target = source.as_ref().ok().and_then(Source::target);
+        target.is_none_or(|target| {
+            target.provider == Provider::OpenRouter || self.prices.of(&target.model).is_some()
+        })
+    }
+
+    /// All names: those of the user's own, then the short ones.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let short = names::short().filter(|name| !self.own.contains_key(*name));
+        self.own.keys().map(String::as_str).chain(short)
     }
 
     /// Providers whose key is in the environment; where one is preferred there, only that one if it is.
@@ -386,6 +409,22 @@ mod tests {
         };
         assert_eq!(target.key_env.as_deref(), Some("LOCAL_KEY"));
         assert_eq!(Json::Object(target.options), serde_json::json!({"temperature": 0.0, "max_tokens": 100}));
+    }
+
+    #[test]
+    fn what_costs_is_known_where_it_can_be() {
+        let registry = Registry::parse(FILE).unwrap();
+        for (name, price, known) in [
+            ("local", Some(1.0), true),
+            ("record:x.jsonl,local", Some(1.0), true),
+            ("openrouter:somebody/else", None, true),
+            ("ollama:llama3", None, false),
+            ("canned", None, true),
+        ] {
+            assert_eq!(registry.price(name).map(|price| price.input), price, "{name}");
+            assert_eq!(registry.cost_is_known(name), known, "{name}");
+        }
+        assert_eq!(registry.names().take(6).last(), Some("haiku"));
     }
 
     #[test]

@@ -26,6 +26,11 @@ const ALIASES: &[(&str, &[(Provider, &str)])] = &[
     ("flash", &[(Provider::Google, "gemini-2.5-flash"), (Provider::OpenRouter, "google/gemini-2.5-flash")]),
 ];
 
+/// All short names.
+pub(super) fn short<'a>() -> impl Iterator<Item = &'a str> {
+    ALIASES.iter().map(|(name, _)| *name)
+}
+
 /// The file of a recording and the model that is recorded, where a name says so.
 pub(super) fn recorded(name: &str) -> Result<Option<(PathBuf, &str)>, RegistryError> {
     let Some(rest) = name.strip_prefix("record:") else { return Ok(None) };
@@ -90,8 +95,7 @@ fn alias(name: &str, available: &dyn Fn(Provider) -> bool) -> Option<Source> {
 }
 
 fn unknown(name: &str, own: &BTreeMap<String, Own>) -> RegistryError {
-    let known: Vec<&str> =
-        own.keys().map(String::as_str).chain(ALIASES.iter().map(|(alias, _)| *alias)).collect();
+    let known: Vec<&str> = own.keys().map(String::as_str).chain(short()).collect();
     let providers: Vec<&str> = PROVIDERS.iter().map(|row| row.prefixes[0]).collect();
     RegistryError::Unknown { name: name.to_owned(), known: known.join(", "), providers: providers.join(", ") }
 }

@@ -182,10 +182,16 @@ fn unreadable(path: &Path, error: &std::io::Error) -> FileError {
     FileError::new(path, message)
 }
 
-/// The name of a model; if it has a file, as `script:replies.jsonl` has, with that file looked for in a folder.
+/// The name of a model; files that it names, as `script:replies.jsonl` does, are looked for in a folder.
 pub fn model_beside(folder: &Path, name: &str) -> String {
     match name.split_once(':') {
-        Some((kind @ ("script" | "replay" | "record"), file)) if !file.is_empty() => {
+        Some(("record", rest)) => match rest.split_once(',') {
+            Some((file, model)) => {
+                format!("record:{},{}", folder.join(file).display(), model_beside(folder, model))
+            }
+            None => name.to_owned(),
+        },
+        Some((kind @ ("script" | "replay"), file)) if !file.is_empty() => {
             format!("{kind}:{}", folder.join(file).display())
         }
         _ => name.to_owned(),

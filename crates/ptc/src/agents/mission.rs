@@ -214,6 +214,9 @@ impl Mission {
                 (Some(file), None) => anyhow!(file.wrong("model", error)),
                 _ => anyhow!("--model: {error}"),
             })?;
+            if agent.options().max_cost_usd.is_some() {
+                registry.check_cost(&name)?;
+            }
             models.insert(name, llm);
         }
         Ok(Ready { agent: Arc::new(agent), model, models, registry })
@@ -227,6 +230,8 @@ impl Ready {
             llm: self.models.get(&self.model).cloned(),
             registry: self.models.clone(),
             price: self.registry.price(&self.model),
+            // Writing a cache costs; it pays off from the second turn on.
+            cache: self.agent.options().max_turns > 1,
             ..RunOptions::default()
         }
         .context(inputs.clone())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use ptc_llm::{Provider, Registry, Script, Settings, Source};
 use ptc_runner::Price;
 use ptc_runner::model::{Llm, Reply};
@@ -50,6 +50,24 @@ impl Models {
             return Ok(Llm::Model(Arc::new(script)));
         }
         self.registry.find(name).map_err(|error| error.to_string())
+    }
+
+    /// All names that a model can be asked for by.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.registry.names()
+    }
+
+    /// Whether a budget in dollars can be kept with a model.
+    pub fn check_cost(&self, name: &str) -> anyhow::Result<()> {
+        let id = || self.resolve(name).ok().and_then(|source| Some(source.target()?.model.clone()));
+        if !self.registry.cost_is_known(name) {
+            let id = id().unwrap_or_else(|| name.to_owned());
+            bail!(
+                "max_cost_usd is set, but nobody knows what `{name}` costs; put [prices.\"{id}\"] with input and \
+                 output, in dollars per million tokens, into a file of models (docs/models.md)"
+            );
+        }
+        Ok(())
     }
 
     /// What a model costs, where that is known.

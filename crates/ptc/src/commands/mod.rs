@@ -4,6 +4,7 @@ mod batch;
 mod complete;
 mod eval;
 mod init;
+mod models;
 mod repl;
 mod resume;
 mod run;
@@ -29,6 +30,8 @@ pub enum Command {
     Init(init::Args),
     /// Look at the file of an agent without asking a model.
     Validate(validate::Args),
+    /// Show which models there are and where their names lead.
+    Models(models::Args),
     /// Run a program, or many with --batch.
     Eval(eval::Args),
     /// Type programs and see their values.
@@ -50,6 +53,7 @@ impl Command {
             Command::Runs(args) => runs::run(args),
             Command::Init(args) => init::run(args),
             Command::Validate(args) => validate::run(args),
+            Command::Models(args) => models::run(args),
             Command::Eval(args) => eval::run(args),
             Command::Repl(args) => repl::run(args),
             Command::Viewer(args) => viewer::run(args),
