@@ -4,6 +4,7 @@ mod batch;
 mod complete;
 mod eval;
 mod init;
+mod mcp;
 mod models;
 mod repl;
 mod resume;
@@ -38,6 +39,8 @@ pub enum Command {
     Repl(repl::Args),
     /// Show traces as a page in a browser.
     Viewer(viewer::Args),
+    /// Serve PTC-Lisp to MCP clients, over stdio or HTTP.
+    Mcp(mcp::Args),
     /// Check signatures and translate them to and from JSON Schema.
     Signature(signature::Args),
     /// Look at the servers whose tools programs may call, and pin their tools.
@@ -57,6 +60,7 @@ impl Command {
             Command::Eval(args) => eval::run(args),
             Command::Repl(args) => repl::run(args),
             Command::Viewer(args) => viewer::run(args),
+            Command::Mcp(args) => mcp::run(args),
             Command::Signature(args) => match signature::run(args) {
                 true => Ok(Outcome::Done),
                 false => Ok(Outcome::Failed),

@@ -1,0 +1,331 @@
+//! The engine behind `rmcp`'s handler: what a client asks becomes a call of the engine, and its plain answers become
+//! the protocol's.
+
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, ErrorData, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+    ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource, ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig,
+    Tool, ToolAnnotations, ToolsCapability,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
+
+use super::identity::{BUILD, NAME};
+use super::log::Log;
+use crate::engine::{
+    Args, CallError, Caller, Content, Engine, Progress, Reply, ResourceLink, Signals, ToolSpec,
+};
+use crate::options::{LogLevel, Options};
+
+/// What a transport knows about a request.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// Who sent it.
+    pub caller: Caller,
+    /// Set when the transport learns that nobody wants the answer.
+    pub cancel: CancellationToken,
+    /// Whether messages can be sent before the answer.
+    pub streams: bool,
+    /// Whether an answer has to come in a bounded time.
+    pub bounded: bool,
+    /// Kept until the request is done.
+    pub _held: Option<Arc<dyn Send + Sync + std::fmt::Debug>>,
+}
+
+/// How long calls may take before they are given up.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    program: Duration,
+    task: Duration,
+}
+
+/// Longer than a call may take, by so much.
+const SLACK: Duration = Duration::from_secs(1);
+
+/// The handler. One for all connections over HTTP, where requests carry their [`Arrival`]; one for stdio.
+#[derive(Clone)]
+pub struct Adapter {
+    engine: Arc<Engine>,
+    log: Log,
+    patience: Patience,
+    arrival: Arrival,
+}
+
+impl Adapter {
+    /// A handler whose requests come from `arrival` unless they carry another.
+    pub fn new(engine: Arc<Engine>, log: Log, options: &Options, arrival: Arrival) -> Adapter {
+        let patience = Patience {
+            program: Duration::from_millis(options.program_timeout_ms) + SLACK,
+            task: Duration::from_millis(options.agentic_task_timeout_ms) + SLACK,
+        };
+        Adapter { engine, log, patience, arrival }
+    }
+
+    fn arrival(&self, context: &RequestContext<RoleServer>) -> Arrival {
+        let carried = context.extensions.get::<axum::http::request::Parts>();
+        let mut arrival =
+            carried.and_then(|parts| parts.extensions.get::<Arrival>()).unwrap_or(&self.arrival).clone();
+        arrival.caller.protocol = context.protocol_version().map(|version| version.as_str().into());
+        arrival
+    }
+
+    /// Calls a tool and reports its progress until it is done.
+    async fn call(
+        &self,
+        name: &str,
+        args: Args,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Reply, ErrorData> {
+        let (arrival, began) = (self.arrival(&context), Instant::now());
+        let cancel = context.ct.child_token();
+        let (progress, reports) = match context.meta.get_progress_token().filter(|_| arrival.streams) {
+            Some(token) => {
+                let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+                (Some(sender), Some(tokio::spawn(report(receiver, token, context.peer.clone()))))
+            }
+            None => (None, None),
+        };
+        let request_id = context.id.to_string();
+        let signals = Signals { cancel: cancel.clone(), progress, request_id: request_id.clone() };
+        let called = AssertUnwindSafe(self.engine.call(&arrival.caller, name, args, signals)).catch_unwind();
+        let patience = match (arrival.bounded, name) {
+            (false, _) => None,
+            (true, "lisp_task") => Some(self.patience.task),
+            (true, _) => Some(self.patience.program),
+        };
+        let outcome = until(called, &arrival.cancel, &cancel, patience).await;
+        if let Some(reports) = reports {
+            // Reports must not come after the answer.
+            let _ = reports.await;
+        }
+        let answer = match outcome {
+            None => Err(ErrorData::new(ErrorCode(-32000), "request timed out", None)),
+            Some(Ok(Ok(reply))) => Ok(reply),
+            Some(Ok(Err(CallError::Cancelled))) => Ok(self.engine.cancelled()),
+            Some(Ok(Err(CallError::Internal(_))) | Err(_)) => {
+                Err(ErrorData::internal_error("Internal error", None))
+            }
+        };
+        self.log.write(
+            LogLevel::Info,
+            "tools_call_stop",
+            Some(&request_id),
+            json!({
+                "tool": name.chars().take(64).collect::<String>(),
+                "duration_ms": began.elapsed().as_millis() as u64,
+                "ok": answer.as_ref().is_ok_and(|reply| !reply.is_error),
+            }),
+        );
+        answer
+    }
+}
+
+/// Waits for a call. `stop` cancels it; after `patience` it is given up.
+async fn until<T>(
+    called: impl Future<Output = T>,
+    stop: &CancellationToken,
+    cancel: &CancellationToken,
+    patience: Option<Duration>,
+) -> Option<T> {
+    let timeout = async {
+        match patience {
+            Some(patience) => tokio::time::sleep(patience).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(called, timeout);
+    tokio::select! {
+        outcome = &mut called => return Some(outcome),
+        () = stop.cancelled() => cancel.cancel(),
+        () = &mut timeout => {
+            cancel.cancel();
+            return None;
+        }
+    }
+    Some(called.await)
+}
+
+/// Sends progress to the client until the call is over.
+async fn report(
+    mut reports: tokio::sync::mpsc::UnboundedReceiver<Progress>,
+    token: rmcp::model::ProgressToken,
+    peer: rmcp::Peer<RoleServer>,
+) {
+    while let Some(Progress { progress, total, message }) = reports.recv().await {
+        let mut param = ProgressNotificationParam::new(token.clone(), progress).with_message(message);
+        param.total = total;
+        if peer.notify_progress(param).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Versions of the protocol, oldest first.
+const VERSIONS: &[ProtocolVersion] =
+    &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+
+impl ServerHandler for Adapter {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::default();
+        let mut tools = ToolsCapability::default();
+        tools.list_changed = Some(false);
+        capabilities.tools = Some(tools);
+        capabilities.resources = Some(ResourcesCapability::default());
+        let mut info = InitializeResult::new(capabilities)
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+            .with_server_info(Implementation::new(NAME, BUILD.version.as_str()).with_title("PTC-Lisp"));
+        let build =
+            json!({"package_version": BUILD.package, "git_commit": BUILD.commit, "git_dirty": BUILD.dirty});
+        info.meta = serde_json::from_value(json!({"build": build})).ok();
+        info
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(VERSIONS)
+    }
+
+    async fn initialize(
+        &self,
+        mut request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let info = self.negotiate_initialize(&request)?;
+        request.protocol_version = info.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        Ok(info)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.engine.tools(&self.arrival(&context).caller);
+        Ok(ListToolsResult { tools: tools.into_iter().map(tool).collect(), ..Default::default() })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let reply = self.call(&request.name, request.arguments.unwrap_or_default(), context).await?;
+        Ok(CallToolResponse::Complete(result(reply)))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let links = self.engine.resources(&self.arrival(&context).caller);
+        Ok(ListResourcesResult { resources: links.into_iter().map(resource).collect(), ..Default::default() })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = self.arrival(&context).caller;
+        match self.engine.read_resource(&caller, &request.uri).await {
+            Ok(found) => {
+                let text =
+                    ResourceContents::text(found.text.as_ref(), found.uri).with_mime_type(found.mime_type);
+                Ok(ReadResourceResult::new(vec![text]).into())
+            }
+            Err(error) => {
+                Err(ErrorData::resource_not_found(error.to_string(), Some(json!({"uri": request.uri}))))
+            }
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(method_not_found())
+    }
+
+    async fn complete(
+        &self,
+        _request: rmcp::model::CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<rmcp::model::CompleteResult, ErrorData> {
+        Err(method_not_found())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        match request.method.as_str() {
+            "shutdown" => {
+                self.engine.drain();
+                Ok(CustomResult::new(Json::Null))
+            }
+            // Methods that exist come here when their parameters make no sense.
+            "initialize"
+            | "server/discover"
+            | "tools/call"
+            | "tools/list"
+            | "resources/list"
+            | "resources/read"
+            | "resources/templates/list" => Err(ErrorData::invalid_params("Invalid params", None)),
+            _ => Err(method_not_found()),
+        }
+    }
+}
+
+fn method_not_found() -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "Method not found", None)
+}
+
+fn tool(spec: ToolSpec) -> Tool {
+    let object = |json: Json| match json {
+        Json::Object(object) => Arc::new(object),
+        _ => Arc::new(JsonObject::new()),
+    };
+    let mut tool = Tool::new(spec.name, spec.description, object(spec.input_schema)).with_title(spec.title);
+    tool.output_schema = spec.output_schema.map(object);
+    tool.annotations = spec.annotations.map(|hints| {
+        let mut annotations = ToolAnnotations::new();
+        annotations.read_only_hint = Some(hints.read_only_hint);
+        annotations.destructive_hint = Some(hints.destructive_hint);
+        annotations.idempotent_hint = Some(hints.idempotent_hint);
+        annotations.open_world_hint = Some(hints.open_world_hint);
+        annotations
+    });
+    tool
+}
+
+/// The protocol's form of an answer.
+pub fn result(reply: Reply) -> CallToolResult {
+    let content = reply.content.into_iter().map(|content| match content {
+        Content::Text(text) => ContentBlock::text(text),
+        Content::ResourceLink(link) => ContentBlock::ResourceLink(resource(link)),
+    });
+    let mut result = CallToolResult::success(content.collect());
+    result.is_error = Some(reply.is_error);
+    result.structured_content = reply.structured;
+    result
+}
+
+fn resource(link: ResourceLink) -> Resource {
+    Resource::new(link.uri, link.name)
+        .with_description(link.description)
+        .with_mime_type(link.mime_type)
+        .with_size(link.size)
+}

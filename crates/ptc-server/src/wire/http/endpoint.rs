@@ -1,0 +1,225 @@
+//! The MCP endpoint: what a request is, which session it belongs to, and how `rmcp` gets it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
+
+use super::Http;
+use super::refusal::Refusal;
+use super::sessions::{Full, NotBegun, Session};
+use super::tokens::Identity;
+use crate::engine::{Caller, Transport};
+use crate::options::LogLevel;
+use crate::wire::adapter::{self, Arrival};
+use crate::wire::incoming::{self, Kind, Message, STATELESS};
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+impl Http {
+    /// Answers a request at the MCP endpoint.
+    pub(super) async fn answer(&self, from: IpAddr, request: Request) -> Result<Response, Refusal> {
+        let identity = self.admit(from, request.headers())?;
+        match *request.method() {
+            Method::POST => self.post(identity, request).await,
+            Method::DELETE => self.delete(&identity, request.headers()),
+            _ => Err(Refusal::METHOD),
+        }
+    }
+
+    fn delete(&self, identity: &Identity, headers: &HeaderMap) -> Result<Response, Refusal> {
+        let session = self.session(identity, headers)?;
+        self.close(&session);
+        Ok(StatusCode::ACCEPTED.into_response())
+    }
+
+    fn close(&self, session: &Session) {
+        if self.sessions.close(&session.id) {
+            self.engine.close_owner(&session.id);
+            self.log.write(LogLevel::Info, "http_session_closed", None, json!({"why": "client"}));
+        }
+    }
+
+    fn session(&self, identity: &Identity, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
+        let id = headers.get(SESSION).ok_or(Refusal::MISSING_SESSION)?;
+        let id = id.to_str().map_err(|_| Refusal::NO_SESSION)?;
+        self.sessions.find(id, &identity.owner, Instant::now()).ok_or(Refusal::NO_SESSION)
+    }
+
+    async fn post(&self, identity: Identity, request: Request) -> Result<Response, Refusal> {
+        let (parts, body) = request.into_parts();
+        is_json(&parts.headers)?;
+        let bytes = self.body(body).await?;
+        if bytes.is_empty() {
+            return Err(Refusal::EMPTY);
+        }
+        let message = match incoming::read(&bytes) {
+            Ok(message) => message,
+            Err(refused) => return Ok(axum::Json(refused.reply()).into_response()),
+        };
+        if self.is_draining() {
+            return Err(rpc(StatusCode::SERVICE_UNAVAILABLE, &message, "server draining"));
+        }
+        let version = parts.headers.get(VERSION).and_then(|value| value.to_str().ok());
+        if message.method == "initialize" {
+            return self.initialize(identity, parts, message).await;
+        }
+        let stateless = message.own_version().is_some()
+            || message.method == "server/discover"
+            || version.is_some_and(|version| version >= STATELESS);
+        match stateless {
+            true => {
+                let caller = caller(identity.owner.clone(), &identity);
+                Ok(self.hand_on(parts, bytes, caller, CancellationToken::new(), None).await)
+            }
+            false => self.in_session(&identity, parts, message).await,
+        }
+    }
+
+    async fn body(&self, body: Body) -> Result<Bytes, Refusal> {
+        let most = usize::try_from(self.options.http_max_body_bytes).unwrap_or(usize::MAX);
+        let time = Duration::from_millis(self.options.http_request_timeout_ms);
+        match tokio::time::timeout(time, Limited::new(body, most).collect()).await {
+            Err(_) => Err(Refusal::TOO_SLOW),
+            Ok(Ok(collected)) => Ok(collected.to_bytes()),
+            Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(Refusal::TOO_LARGE),
+            Ok(Err(_)) => Err(Refusal::EMPTY),
+        }
+    }
+
+    async fn initialize(
+        &self,
+        identity: Identity,
+        parts: Parts,
+        message: Message,
+    ) -> Result<Response, Refusal> {
+        let Kind::Request(_) = message.kind else { return Err(Refusal::NEEDS_ID) };
+        if parts.headers.contains_key(SESSION) {
+            return Err(Refusal::UNWANTED_SESSION);
+        }
+        let session = self.sessions.open(&identity.owner, message.agreed()).map_err(|full| match full {
+            Full::Owner => rpc(StatusCode::TOO_MANY_REQUESTS, &message, "session owner limit exceeded"),
+            Full::Server => rpc(StatusCode::SERVICE_UNAVAILABLE, &message, "server saturated"),
+        })?;
+        let caller = caller(session.id.clone(), &identity);
+        let body = Bytes::from(message.json.to_string());
+        let response = self.hand_on(parts, body, caller, CancellationToken::new(), None).await;
+        let (mut parts, body) = response.into_parts();
+        let bytes = body.collect().await.map(|collected| collected.to_bytes()).unwrap_or_default();
+        let agreed = serde_json::from_slice::<Json>(&bytes).is_ok_and(|reply| reply.get("result").is_some());
+        match HeaderValue::from_str(&session.id) {
+            Ok(id) if agreed && parts.status.is_success() => {
+                parts.headers.insert(SESSION, id);
+                self.log.write(
+                    LogLevel::Info,
+                    "http_session_created",
+                    None,
+                    json!({"owner": short(&session.owner)}),
+                );
+            }
+            _ => {
+                self.sessions.close(&session.id);
+            }
+        }
+        Ok(Response::from_parts(parts, Body::from(bytes)))
+    }
+
+    async fn in_session(
+        &self,
+        identity: &Identity,
+        mut parts: Parts,
+        message: Message,
+    ) -> Result<Response, Refusal> {
+        let session = self.session(identity, &parts.headers)?;
+        match parts.headers.get(VERSION) {
+            Some(version) if version != session.protocol => return Err(Refusal::BAD_VERSION),
+            _ => parts.headers.insert(VERSION, HeaderValue::from_static(session.protocol)),
+        };
+        let Kind::Request(id) = &message.kind else {
+            if let Some(id) = message.cancels() {
+                session.cancel(&id);
+            }
+            if message.method == "exit" {
+                self.close(&session);
+            }
+            return Ok(StatusCode::ACCEPTED.into_response());
+        };
+        let most = usize::try_from(self.options.http_max_in_flight_per_session).unwrap_or(usize::MAX);
+        let bound = (message.method == "tools/call").then_some(most);
+        let (cancel, under_way) = match session.begin(id, bound) {
+            Ok(begun) => begun,
+            Err(NotBegun::SameId) => {
+                let text = "Invalid Request: id is already in flight";
+                return Ok(axum::Json(incoming::error(message.id(), -32600, text)).into_response());
+            }
+            Err(NotBegun::Busy) => {
+                let result = adapter::result(self.engine.busy(most));
+                let reply = json!({"jsonrpc": "2.0", "id": message.id(), "result": legacy(json!(result))});
+                return Ok(axum::Json(reply).into_response());
+            }
+        };
+        let body = Bytes::from(message.json.to_string());
+        let caller = caller(session.id.clone(), identity);
+        Ok(self.hand_on(parts, body, caller, cancel, Some(Arc::new(under_way))).await)
+    }
+
+    /// Lets `rmcp` serve a request.
+    async fn hand_on(
+        &self,
+        mut parts: Parts,
+        body: Bytes,
+        caller: Caller,
+        cancel: CancellationToken,
+        held: Option<Arc<dyn Send + Sync + std::fmt::Debug>>,
+    ) -> Response {
+        let accepts = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+        // Who accepts no stream gets a plain answer, and no progress before it.
+        let streams = accepts.is_some_and(|accepts| accepts.contains("text/event-stream"));
+        parts.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        parts.extensions.insert(Arrival { caller, cancel, streams, bounded: true, _held: held });
+        let request = Request::from_parts(parts, Body::from(body));
+        self.mcp.handle(request).await.map(Body::new)
+    }
+}
+
+fn caller(owner: Arc<str>, identity: &Identity) -> Caller {
+    Caller { roles: identity.roles.clone(), ..Caller::new(owner, Transport::Http) }
+}
+
+fn rpc(status: StatusCode, message: &Message, text: &str) -> Refusal {
+    Refusal::rpc(status, message.id(), -32000, text)
+}
+
+/// Answers before 2026-07-28 have no type.
+fn legacy(mut result: Json) -> Json {
+    if let Some(fields) = result.as_object_mut() {
+        fields.remove("resultType");
+    }
+    result
+}
+
+fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let kind =
+        value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match kind == "application/json" || kind.ends_with("+json") {
+        true => Ok(()),
+        false => Err(Refusal::NOT_JSON),
+    }
+}
+
+/// Enough of an owner to tell owners apart in logs.
+fn short(owner: &str) -> &str {
+    owner.get(..16).unwrap_or(owner)
+}

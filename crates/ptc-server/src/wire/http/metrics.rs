@@ -1,0 +1,133 @@
+//! Numbers for those who watch the server, in the text format of Prometheus.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{Extension, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::limiter::Door;
+use super::refusal::Refusal;
+use super::{From, Http};
+
+/// What is counted about requests.
+#[derive(Debug, Default)]
+pub struct Counters {
+    in_flight: Arc<AtomicUsize>,
+    by_status: Mutex<BTreeMap<u16, u64>>,
+    auth_failures: AtomicU64,
+    rate_limited: AtomicU64,
+}
+
+/// A request under way.
+#[derive(Debug)]
+pub struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Counters {
+    /// A request begins. It ends when what is given is dropped, also with a client that breaks off.
+    pub fn begin(&self) -> Counted {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        Counted(self.in_flight.clone())
+    }
+
+    /// It was answered.
+    pub fn end(&self, counted: Counted, status: StatusCode) {
+        drop(counted);
+        *self.by_status.lock().unwrap_or_else(PoisonError::into_inner).entry(status.as_u16()).or_default() +=
+            1;
+    }
+
+    /// Requests under way.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Acquire)
+    }
+
+    /// A token was wrong or missing.
+    pub fn auth_failed(&self) {
+        self.auth_failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An address was blocked.
+    pub fn rate_limited(&self) {
+        self.rate_limited.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The page. Whoever may call tools or administer may read it.
+pub async fn metrics(
+    State(http): State<Arc<Http>>,
+    Extension(From(from)): Extension<From>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    http.guard.check(&headers)?;
+    if http.tokens.wanted() {
+        let known =
+            |token: &str| (http.tokens.find(token).is_some() || http.tokens.is_admin(token)).then_some(());
+        http.token(Door::Mcp, from, &headers, known)?;
+    }
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page(&http)).into_response())
+}
+
+fn page(http: &Http) -> String {
+    let engine = http.engine.metrics();
+    let mut page = Page { text: String::new(), instance: escaped(&http.options.http_instance_label) };
+    page.one("ptc_calls_in_flight", "gauge", "Calls that hold a permit.", engine.in_flight as u64);
+    page.one("ptc_call_permits", "gauge", "Permits there are.", engine.permits as u64);
+    page.one("ptc_draining", "gauge", "1 while no new calls are taken.", u64::from(engine.draining));
+    page.one("ptc_sessions", "gauge", "Lisp sessions that are open.", engine.sessions as u64);
+    page.one("ptc_resources", "gauge", "Results that are kept for reading.", engine.resources as u64);
+    page.one("ptc_resource_bytes", "gauge", "Their bytes.", engine.resource_bytes as u64);
+    page.one("ptc_upstream_calls_total", "counter", "Upstream calls of programs.", engine.upstream_calls);
+    page.one("ptc_upstream_errors_total", "counter", "Upstream calls that failed.", engine.upstream_errors);
+    let calls = engine.calls.iter().map(|call| {
+        (format!(",tool=\"{}\",reason=\"{}\"", escaped(&call.tool), escaped(&call.reason)), call.count)
+    });
+    page.many("ptc_calls_total", "counter", "Answers by tool and reason.", calls.collect());
+    page.one("ptc_http_sessions", "gauge", "MCP sessions that are open.", http.sessions.count() as u64);
+    page.one("ptc_http_in_flight", "gauge", "Requests under way.", http.counters.in_flight() as u64);
+    let failures = http.counters.auth_failures.load(Ordering::Relaxed);
+    page.one("ptc_http_auth_failures_total", "counter", "Requests without a right token.", failures);
+    let limited = http.counters.rate_limited.load(Ordering::Relaxed);
+    page.one("ptc_http_rate_limited_total", "counter", "Requests of blocked addresses.", limited);
+    let by_status = http.counters.by_status.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let statuses = by_status.into_iter().map(|(status, count)| (format!(",status=\"{status}\""), count));
+    page.many(
+        "ptc_http_requests_total",
+        "counter",
+        "Answers of the MCP endpoint by status.",
+        statuses.collect(),
+    );
+    page.text
+}
+
+struct Page {
+    text: String,
+    instance: String,
+}
+
+impl Page {
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
+        self.many(name, kind, help, vec![(String::new(), value)]);
+    }
+
+    fn many(&mut self, name: &str, kind: &str, help: &str, rows: Vec<(String, u64)>) {
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in rows {
+            let _ = writeln!(self.text, "{name}{{instance=\"{}\"{labels}}} {value}", self.instance);
+        }
+    }
+}
+
+fn escaped(label: &str) -> String {
+    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}

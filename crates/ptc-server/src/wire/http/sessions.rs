@@ -1,0 +1,230 @@
+//! MCP sessions of clients that begin with `initialize`: who owns them, which requests they have under way, and when
+//! they end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::options::Options;
+use crate::wire::identity::random;
+
+/// A session.
+#[derive(Debug)]
+pub struct Session {
+    /// Its id, which clients send with every request.
+    pub id: Arc<str>,
+    /// The owner of the token that opened it.
+    pub owner: Arc<str>,
+    /// The version that was agreed on.
+    pub protocol: &'static str,
+    born: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    used: Instant,
+    under_way: HashMap<String, CancellationToken>,
+}
+
+/// A request under way; dropped when it is done.
+#[derive(Debug)]
+pub struct UnderWay {
+    session: Arc<Session>,
+    id: String,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut state = self.session.state();
+        state.under_way.remove(&self.id);
+        state.used = Instant::now();
+    }
+}
+
+/// Why a request cannot begin.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotBegun {
+    /// One with its id is under way.
+    SameId,
+    /// Too many are.
+    Busy,
+}
+
+impl Session {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a request; `most` bounds how many may be under way.
+    pub fn begin(
+        self: &Arc<Self>,
+        id: &str,
+        most: Option<usize>,
+    ) -> Result<(CancellationToken, UnderWay), NotBegun> {
+        let mut state = self.state();
+        if state.under_way.contains_key(id) {
+            return Err(NotBegun::SameId);
+        }
+        if most.is_some_and(|most| state.under_way.len() >= most) {
+            return Err(NotBegun::Busy);
+        }
+        let cancel = CancellationToken::new();
+        state.under_way.insert(id.to_owned(), cancel.clone());
+        state.used = Instant::now();
+        Ok((cancel, UnderWay { session: self.clone(), id: id.to_owned() }))
+    }
+
+    /// Cancels a request, if it is under way.
+    pub fn cancel(&self, id: &str) {
+        if let Some(cancel) = self.state().under_way.get(id) {
+            cancel.cancel();
+        }
+    }
+
+    fn cancel_all(&self) {
+        let tokens: Vec<CancellationToken> = self.state().under_way.values().cloned().collect();
+        tokens.iter().for_each(CancellationToken::cancel);
+    }
+}
+
+/// Why there is no new session.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The owner has as many as one may have.
+    Owner,
+    /// There are as many as there may be.
+    Server,
+}
+
+/// All sessions.
+#[derive(Debug)]
+pub struct Sessions {
+    most: usize,
+    most_of_owner: usize,
+    ttl: Duration,
+    idle: Duration,
+    open: Mutex<HashMap<Arc<str>, Arc<Session>>>,
+}
+
+impl Sessions {
+    /// None yet.
+    pub fn new(options: &Options) -> Sessions {
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        Sessions {
+            most: count(options.http_max_sessions),
+            most_of_owner: count(options.http_max_sessions_per_owner),
+            ttl: Duration::from_millis(options.http_session_ttl_ms),
+            idle: Duration::from_millis(options.http_session_idle_timeout_ms),
+            open: Mutex::default(),
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Session>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a session.
+    pub fn open(&self, owner: &Arc<str>, protocol: &'static str) -> Result<Arc<Session>, Full> {
+        let mut all = self.all();
+        if all.values().filter(|session| session.owner == *owner).count() >= self.most_of_owner {
+            return Err(Full::Owner);
+        }
+        if all.len() >= self.most {
+            return Err(Full::Server);
+        }
+        let now = Instant::now();
+        let session = Arc::new(Session {
+            id: format!("mcp_{}", random::<24>()).into(),
+            owner: owner.clone(),
+            protocol,
+            born: now,
+            state: Mutex::new(State { used: now, under_way: HashMap::new() }),
+        });
+        all.insert(session.id.clone(), session.clone());
+        Ok(session)
+    }
+
+    /// The session of that id, if that owner has it and its time is not over.
+    pub fn find(&self, id: &str, owner: &str, now: Instant) -> Option<Arc<Session>> {
+        let found = self.all().get(id).cloned();
+        found.filter(|session| session.owner.as_ref() == owner && !self.over(session, now))
+    }
+
+    fn over(&self, session: &Session, now: Instant) -> bool {
+        let state = session.state();
+        let idle = state.under_way.is_empty() && now.duration_since(state.used) > self.idle;
+        now.duration_since(session.born) > self.ttl || idle
+    }
+
+    /// Ends a session; false if there was none.
+    pub fn close(&self, id: &str) -> bool {
+        let closed = self.all().remove(id);
+        closed.inspect(|session| session.cancel_all()).is_some()
+    }
+
+    /// Ends the sessions whose time is over, and gives their ids.
+    pub fn sweep(&self, now: Instant) -> Vec<Arc<str>> {
+        let over: Vec<Arc<Session>> =
+            self.all().values().filter(|session| self.over(session, now)).cloned().collect();
+        over.iter().filter(|session| self.close(&session.id)).map(|session| session.id.clone()).collect()
+    }
+
+    /// How many are open.
+    pub fn count(&self) -> usize {
+        self.all().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions() -> Sessions {
+        Sessions::new(&Options { http_max_sessions: 3, http_max_sessions_per_owner: 2, ..Options::default() })
+    }
+
+    #[test]
+    fn r1_6_11_caps_of_owners_and_of_the_server() {
+        let (sessions, a, b): (_, Arc<str>, Arc<str>) = (sessions(), "a".into(), "b".into());
+        let first = sessions.open(&a, "2025-11-25").unwrap();
+        sessions.open(&a, "2025-11-25").unwrap();
+        assert_eq!(sessions.open(&a, "2025-11-25").unwrap_err(), Full::Owner);
+        sessions.open(&b, "2025-11-25").unwrap();
+        assert_eq!(sessions.open(&b, "2025-11-25").unwrap_err(), Full::Server);
+        assert!(sessions.find(&first.id, "b", Instant::now()).is_none(), "of somebody else");
+        assert!(sessions.close(&first.id));
+        assert!(!sessions.close(&first.id));
+    }
+
+    #[test]
+    fn r1_6_18_sessions_end_by_age_and_when_idle_but_not_while_they_work() {
+        let (sessions, a): (_, Arc<str>) = (sessions(), "a".into());
+        let idle = sessions.open(&a, "2025-11-25").unwrap();
+        let busy = sessions.open(&a, "2025-11-25").unwrap();
+        let (cancel, under_way) = busy.begin("1", None).unwrap();
+        let later = Instant::now() + Duration::from_secs(16 * 60);
+        assert_eq!(sessions.sweep(later), std::slice::from_ref(&idle.id));
+        assert!(sessions.find(&busy.id, "a", later).is_some());
+        assert_eq!(
+            sessions.sweep(Instant::now() + Duration::from_secs(61 * 60)),
+            std::slice::from_ref(&busy.id)
+        );
+        assert!(cancel.is_cancelled());
+        drop(under_way);
+        assert_eq!(sessions.count(), 0);
+    }
+
+    #[test]
+    fn r1_6_16_requests_under_way_are_bounded_and_leave() {
+        let (sessions, a): (_, Arc<str>) = (sessions(), "a".into());
+        let session = sessions.open(&a, "2025-11-25").unwrap();
+        let (_, first) = session.begin("1", Some(1)).unwrap();
+        assert_eq!(session.begin("1", Some(9)).unwrap_err(), NotBegun::SameId);
+        assert_eq!(session.begin("2", Some(1)).unwrap_err(), NotBegun::Busy);
+        drop(first);
+        session.begin("2", Some(1)).unwrap();
+    }
+}

@@ -1,0 +1,200 @@
+//! Who may come in: one token for all, tokens with roles from a file, or nobody asks.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+use crate::options::{MIN_TOKEN_BYTES, Options};
+
+/// Why tokens cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("role tokens {file}: {problem}")]
+pub struct TokensError {
+    file: String,
+    problem: String,
+}
+
+type Hash = [u8; 32];
+
+/// Who a token belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Whom sessions belong to.
+    pub owner: Arc<str>,
+    /// The roles of a role token.
+    pub roles: Option<Arc<[String]>>,
+}
+
+/// The tokens that are accepted, as hashes.
+#[derive(Debug, Default)]
+pub struct Tokens {
+    accepted: Vec<(Hash, Identity)>,
+    admin: Option<Hash>,
+    /// What looks like a mistake.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    tokens: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    id: String,
+    token_env: Option<String>,
+    token_file: Option<String>,
+    token_literal: Option<String>,
+    roles: Vec<String>,
+}
+
+impl Tokens {
+    /// The tokens that the options name; `lookup` reads the environment.
+    pub fn load(options: &Options, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Tokens, TokensError> {
+        let mut tokens = Tokens {
+            admin: options.http_admin_token.as_ref().map(|token| hash(token.expose_secret())),
+            ..Tokens::default()
+        };
+        if let Some(token) = &options.http_auth_token {
+            let hash = hash(token.expose_secret());
+            tokens.accepted.push((hash, Identity { owner: owner(&hash).into(), roles: None }));
+        }
+        if let Some(path) = &options.http_role_tokens {
+            let wrong = |problem: String| TokensError { file: path.display().to_string(), problem };
+            tokens.roles(path, lookup).map_err(wrong)?;
+            tokens.against_policy(options.session_roles.as_deref()).map_err(wrong)?;
+        }
+        Ok(tokens)
+    }
+
+    fn roles(&mut self, path: &Path, lookup: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
+        // The parser's message may quote what it stumbled over, so only the place is told.
+        let file: File = serde_json::from_str(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            format!(
+                "line {line}, column {column}: expected {{\"tokens\": [{{\"id\", \"roles\", and one of \
+                 \"token_env\", \"token_file\", \"token_literal\"}}]}}"
+            )
+        })?;
+        let mut ids = BTreeSet::new();
+        for (index, entry) in file.tokens.into_iter().enumerate() {
+            let at = format!("tokens[{index}]");
+            let named = |text: &str| {
+                (1..=64).contains(&text.len())
+                    && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
+            };
+            if !named(&entry.id) {
+                return Err(format!("{at}.id must be 1 to 64 letters, digits, `_`, `.` or `-`"));
+            }
+            if let Some(role) = entry.roles.iter().position(|role| !named(role)) {
+                return Err(format!("{at}.roles[{role}] must be 1 to 64 letters, digits, `_`, `.` or `-`"));
+            }
+            if entry.roles.is_empty() {
+                return Err(format!("{at}.roles must name a role"));
+            }
+            if !ids.insert(entry.id.clone()) {
+                return Err(format!("{at}.id is used twice"));
+            }
+            let hash = hash(entry.token(&at, lookup)?.expose_secret());
+            if self.accepted.iter().any(|(known, _)| *known == hash) {
+                return Err(format!("{at} has the token of another entry"));
+            }
+            if self.admin == Some(hash) {
+                return Err(format!("{at} has the admin token"));
+            }
+            let roles: Arc<[String]> = entry.roles.into();
+            self.accepted.push((hash, Identity { owner: owner(&hash).into(), roles: Some(roles) }));
+        }
+        Ok(())
+    }
+
+    /// Roles without a policy that says what they grant are a mistake.
+    fn against_policy(&mut self, policy: Option<&Path>) -> Result<(), String> {
+        let text = policy.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let policy: Json = serde_json::from_str(&text).unwrap_or_default();
+        if !policy.pointer("/outer_policy/mcp_tools").is_some_and(Json::is_array) {
+            return Err("the file of --session-roles must list the tools that clients see, under \
+                        outer_policy.mcp_tools"
+                .to_owned());
+        }
+        let known = policy.get("roles").and_then(Json::as_object);
+        let named = self
+            .accepted
+            .iter()
+            .filter_map(|(_, identity)| identity.roles.as_ref())
+            .flat_map(|all| all.iter());
+        let unknown: BTreeSet<&String> =
+            named.filter(|role| !known.is_some_and(|known| known.contains_key(role.as_str()))).collect();
+        self.warnings = unknown
+            .into_iter()
+            .map(|role| format!("http_role_token_unknown_role: no policy for role {role}"))
+            .collect();
+        Ok(())
+    }
+
+    /// Whether a token has to be shown at all.
+    pub fn wanted(&self) -> bool {
+        !self.accepted.is_empty()
+    }
+
+    /// Whether there is an admin token.
+    pub fn has_admin(&self) -> bool {
+        self.admin.is_some()
+    }
+
+    /// Who a token belongs to. Looks at all tokens, in the same time for each.
+    pub fn find(&self, token: &str) -> Option<&Identity> {
+        let shown = hash(token);
+        self.accepted.iter().fold(None, |found, (known, identity)| match same(known, &shown) {
+            true => Some(identity),
+            false => found,
+        })
+    }
+
+    /// Whether it is the admin token.
+    pub fn is_admin(&self, token: &str) -> bool {
+        self.admin.is_some_and(|admin| same(&admin, &hash(token)))
+    }
+}
+
+impl Entry {
+    fn token(&self, at: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<SecretString, String> {
+        let token = match (&self.token_env, &self.token_file, &self.token_literal) {
+            (Some(name), None, None) => lookup(name)
+                .map(SecretString::from)
+                .ok_or_else(|| format!("{at}: the variable {name} is not set"))?,
+            (None, Some(file), None) => {
+                let text = std::fs::read_to_string(file)
+                    .map_err(|error| format!("{at}: the file {file} cannot be read: {error}"))?;
+                SecretString::from(text.trim_end())
+            }
+            (None, None, Some(token)) => SecretString::from(token.as_str()),
+            _ => return Err(format!("{at} needs exactly one of token_env, token_file, token_literal")),
+        };
+        match token.expose_secret().len() >= MIN_TOKEN_BYTES {
+            true => Ok(token),
+            false => Err(format!("{at}: the token must be at least {MIN_TOKEN_BYTES} bytes")),
+        }
+    }
+}
+
+fn hash(token: &str) -> Hash {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// Takes the same time wherever the hashes differ.
+fn same(left: &Hash, right: &Hash) -> bool {
+    left.iter().zip(right).fold(0, |differ, (l, r)| differ | (l ^ r)) == 0
+}
+
+fn owner(hash: &Hash) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,194 @@
+//! What a message is, before anything is done about it: JSON-RPC requests, notifications and replies, and the
+//! answers to what is none of them.
+
+use serde_json::{Map, Value as Json, json};
+
+/// The version that is agreed on when a client asks for one that the server does not speak.
+pub const PRIMARY: &str = "2025-11-25";
+
+/// Versions that begin with `initialize`.
+pub const WITH_INITIALIZE: [&str; 2] = ["2025-06-18", PRIMARY];
+
+/// The version in which every request stands for itself.
+pub const STATELESS: &str = "2026-07-28";
+
+/// A parameter, what it must be, and what stands in for it.
+type Default = (&'static str, fn(&Json) -> bool, Json);
+
+/// A message that can be handed on.
+#[derive(Debug)]
+pub struct Message {
+    /// The whole message.
+    pub json: Json,
+    /// Its method; empty for replies of the client.
+    pub method: String,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// Kinds of messages.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A request with its id, as JSON text.
+    Request(String),
+    /// A notification.
+    Notification,
+    /// An answer to a request of the server.
+    Reply,
+}
+
+/// A message that cannot be handed on, and the error that answers it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The code of the error.
+    pub code: i64,
+    /// Its message.
+    pub message: &'static str,
+}
+
+impl Refused {
+    /// What is no JSON.
+    pub const PARSE: Refused = Refused { code: -32700, message: "Parse error" };
+    /// What is JSON, but no message.
+    pub const INVALID: Refused = Refused { code: -32600, message: "Invalid Request" };
+
+    /// The answer.
+    pub fn reply(&self) -> Json {
+        error(Json::Null, self.code, self.message)
+    }
+}
+
+/// A JSON-RPC error.
+pub fn error(id: Json, code: i64, message: &str) -> Json {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// Reads a message.
+pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
+    let json: Json = serde_json::from_slice(bytes).map_err(|_| Refused::PARSE)?;
+    let Json::Object(fields) = &json else { return Err(Refused::INVALID) };
+    if fields.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
+        return Err(Refused::INVALID);
+    }
+    let reply = fields.contains_key("result") || fields.contains_key("error");
+    let method = match fields.get("method") {
+        None if reply => return Ok(Message { json, method: String::new(), kind: Kind::Reply }),
+        Some(Json::String(method)) => method.clone(),
+        _ => return Err(Refused::INVALID),
+    };
+    let kind = match fields.get("id") {
+        None => Kind::Notification,
+        Some(id @ Json::String(_)) => Kind::Request(id.to_string()),
+        Some(id @ Json::Number(number)) if number.is_i64() || number.is_u64() => {
+            Kind::Request(id.to_string())
+        }
+        Some(_) => return Err(Refused::INVALID),
+    };
+    let mut message = Message { json, method, kind };
+    message.complete();
+    Ok(message)
+}
+
+impl Message {
+    /// The parameters, if there are any.
+    pub fn params(&self) -> Option<&Map<String, Json>> {
+        self.json.get("params").and_then(Json::as_object)
+    }
+
+    /// The id as it was sent.
+    pub fn id(&self) -> Json {
+        self.json.get("id").cloned().unwrap_or(Json::Null)
+    }
+
+    /// The version that the request itself names.
+    pub fn own_version(&self) -> Option<&str> {
+        self.params()?.get("_meta")?.get("io.modelcontextprotocol/protocolVersion")?.as_str()
+    }
+
+    /// The request that a `notifications/cancelled` is about, as JSON text.
+    pub fn cancels(&self) -> Option<String> {
+        match self.method.as_str() {
+            "notifications/cancelled" => self.params()?.get("requestId").map(Json::to_string),
+            _ => None,
+        }
+    }
+
+    /// The version of an `initialize` request that both sides speak.
+    pub fn agreed(&self) -> &'static str {
+        let wanted = self.params().and_then(|params| params.get("protocolVersion")).and_then(Json::as_str);
+        WITH_INITIALIZE.into_iter().find(|version| Some(*version) == wanted).unwrap_or(PRIMARY)
+    }
+
+    /// Fills in what clients may leave out, so that a call without a name is an unknown tool and not a broken
+    /// request.
+    fn complete(&mut self) {
+        let defaults: &[Default] = match self.method.as_str() {
+            "initialize" => &[
+                ("protocolVersion", Json::is_string, json!(PRIMARY)),
+                ("capabilities", Json::is_object, json!({})),
+                ("clientInfo", Json::is_object, json!({"name": "unknown", "version": "0"})),
+            ],
+            "tools/call" => {
+                &[("name", Json::is_string, json!("")), ("arguments", Json::is_object, json!({}))]
+            }
+            _ => return,
+        };
+        let Json::Object(fields) = &mut self.json else { return };
+        if let Json::Object(params) = fields.entry("params").or_insert_with(|| json!({})) {
+            for (name, fits, default) in defaults {
+                if !params.get(*name).is_some_and(fits) {
+                    params.insert((*name).to_owned(), default.clone());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r1_1_messages_are_told_apart() {
+        let request = read(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap();
+        assert_eq!((request.method.as_str(), request.kind), ("ping", Kind::Request("1".to_owned())));
+        let note = read(br#"{"jsonrpc":"2.0","method":"x"}"#).unwrap();
+        assert_eq!(note.kind, Kind::Notification);
+        assert_eq!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap().kind, Kind::Reply);
+        for (text, refused) in [
+            ("", Refused::PARSE),
+            ("{", Refused::PARSE),
+            ("[]", Refused::INVALID),
+            ("1", Refused::INVALID),
+            ("{}", Refused::INVALID),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, Refused::INVALID),
+            (r#"{"jsonrpc":"2.0","id":1,"method":2}"#, Refused::INVALID),
+            (r#"{"jsonrpc":"2.0","id":1}"#, Refused::INVALID),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Refused::INVALID),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Refused::INVALID),
+        ] {
+            assert_eq!(read(text.as_bytes()).unwrap_err(), refused, "{text}");
+        }
+    }
+
+    #[test]
+    fn r1_2_1_versions() {
+        let agreed = |version: &str| {
+            let json = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": version}});
+            read(json.to_string().as_bytes()).unwrap().agreed()
+        };
+        assert_eq!(agreed("2025-06-18"), "2025-06-18");
+        assert_eq!(agreed("2025-11-25"), "2025-11-25");
+        assert_eq!(agreed("2024-11-05"), PRIMARY);
+        assert_eq!(agreed("2026-07-28"), PRIMARY);
+    }
+
+    #[test]
+    fn r2_11_4_calls_without_a_name_or_arguments_are_completed() {
+        let call =
+            read(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":3,"arguments":[]}}"#);
+        assert_eq!(call.unwrap().json["params"], json!({"name": "", "arguments": {}}));
+        let call = read(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#).unwrap();
+        assert_eq!(call.json["params"], json!([]), "left to be refused");
+    }
+}

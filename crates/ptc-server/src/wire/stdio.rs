@@ -1,0 +1,250 @@
+//! Stdio: one JSON message per line. A thread reads stdin, another writes stdout; between them `rmcp` answers.
+//!
+//! How it ends: `exit` and signals wait a moment for what is under way, the end of stdin does not.
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_directly_with_ct};
+use serde_json::{Value as Json, json};
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use super::adapter::{Adapter, Arrival};
+use super::frames::{Frame, Frames};
+use super::identity::random;
+use super::incoming::{self, Kind, Refused, error};
+use super::log::Log;
+use crate::engine::{Caller, Engine, Transport};
+use crate::options::Options;
+
+/// How long calls may go on after `exit`.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Requests that may wait for an answer at a time; one more is refused.
+const MOST_WAITING: usize = 1024;
+
+/// Why the server ends.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// `exit`, or a signal.
+    Asked,
+    /// Nobody is there any more.
+    Gone,
+}
+
+/// Requests without an answer, by id.
+#[derive(Clone, Debug, Default)]
+struct Waiting(Arc<Mutex<HashSet<String>>>);
+
+impl Waiting {
+    fn ids(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves the process that started this one, until it goes or says so.
+pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
+    let (lines, to_write) = channel::<Vec<u8>>(256);
+    let (messages, received) = channel::<Box<ClientJsonRpcMessage>>(256);
+    let (ends, mut end) = unbounded_channel::<End>();
+    let waiting = Waiting::default();
+    let writer = {
+        let ends = ends.clone();
+        std::thread::spawn(move || write_lines(to_write, &ends))
+    };
+    let reader = Reader { lines: lines.clone(), messages, ends: ends.clone(), waiting: waiting.clone() };
+    let most = usize::try_from(options.max_frame_bytes).unwrap_or(usize::MAX);
+    // Ends with the process: a read of stdin cannot be interrupted.
+    std::thread::spawn(move || reader.run(most));
+
+    let stop = CancellationToken::new();
+    let arrival = Arrival {
+        caller: Caller::new(format!("stdio_{}", random::<12>()), Transport::Stdio),
+        cancel: CancellationToken::new(),
+        streams: true,
+        bounded: false,
+        _held: None,
+    };
+    let adapter = Adapter::new(engine.clone(), log.clone(), options, arrival);
+    let pipe = Pipe { received, lines: lines.clone(), waiting: waiting.clone() };
+    let running = serve_directly_with_ct(adapter, pipe, None, stop.clone());
+
+    let why = tokio::select! {
+        why = end.recv() => why.unwrap_or(End::Gone),
+        () = super::http::signalled() => End::Asked,
+    };
+    if why == End::Asked {
+        engine.drain();
+        let done = async {
+            while !waiting.ids().is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let _ = tokio::time::timeout(GRACE, done).await;
+    }
+    log.lifecycle("application_stop", json!({"asked": why == End::Asked}));
+    engine.shutdown().await;
+    stop.cancel();
+    drop((running, lines));
+    if why == End::Asked {
+        // Whoever asked may still read; whoever is gone does not.
+        let flushed = tokio::task::spawn_blocking(move || writer.join());
+        let _ = tokio::time::timeout(GRACE, flushed).await;
+    }
+}
+
+fn write_lines(mut lines: Receiver<Vec<u8>>, ends: &UnboundedSender<End>) {
+    let mut stdout = std::io::stdout().lock();
+    while let Some(line) = lines.blocking_recv() {
+        if stdout.write_all(&line).and_then(|()| stdout.flush()).is_err() {
+            let _ = ends.send(End::Gone);
+            return;
+        }
+    }
+}
+
+struct Reader {
+    lines: Sender<Vec<u8>>,
+    messages: Sender<Box<ClientJsonRpcMessage>>,
+    ends: UnboundedSender<End>,
+    waiting: Waiting,
+}
+
+impl Reader {
+    fn run(self, most: usize) {
+        let (mut frames, mut buffer) = (Frames::new(most), vec![0; 64 << 10]);
+        let mut stdin = std::io::stdin().lock();
+        loop {
+            match stdin.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => {
+                    let mut going = true;
+                    frames.push(&buffer[..count], |frame| going = going && self.frame(frame));
+                    if !going {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        let _ = self.ends.send(End::Gone);
+    }
+
+    /// Hands a frame on, or answers it; false when nothing more is to be read.
+    fn frame(&self, frame: Frame) -> bool {
+        let message = match frame {
+            Frame::TooLong => Err(Refused::PARSE),
+            Frame::Line(line) => incoming::read(&line),
+        };
+        let message = match message {
+            Ok(message) => message,
+            Err(refused) => return self.answer(&refused.reply()),
+        };
+        match &message.kind {
+            Kind::Reply => return true,
+            Kind::Notification if message.method == "exit" => {
+                let _ = self.ends.send(End::Asked);
+                return false;
+            }
+            Kind::Notification => {
+                if let Some(id) = message.cancels() {
+                    self.waiting.ids().remove(&id);
+                }
+            }
+            Kind::Request(id) => {
+                let mut waiting = self.waiting.ids();
+                if waiting.contains(id) {
+                    drop(waiting);
+                    let text = format!("Invalid Request: id {} is already in flight", cut(id));
+                    return self.answer(&error(message.id(), -32600, &text));
+                }
+                if waiting.len() >= MOST_WAITING {
+                    drop(waiting);
+                    return self.answer(&error(
+                        message.id(),
+                        -32000,
+                        "server busy: too many requests wait for answers",
+                    ));
+                }
+                waiting.insert(id.clone());
+            }
+        }
+        let (id, kind) = (message.id(), message.kind);
+        match serde_json::from_value::<ClientJsonRpcMessage>(message.json) {
+            Ok(message) => self.messages.blocking_send(Box::new(message)).is_ok(),
+            Err(_) => match kind {
+                Kind::Request(key) => {
+                    self.waiting.ids().remove(&key);
+                    self.answer(&error(id, -32602, "Invalid params"))
+                }
+                _ => true,
+            },
+        }
+    }
+
+    fn answer(&self, reply: &Json) -> bool {
+        self.lines.blocking_send(line(reply)).is_ok()
+    }
+}
+
+fn cut(id: &str) -> &str {
+    id.char_indices().nth(64).map_or(id, |(end, _)| &id[..end])
+}
+
+fn line(message: &impl serde::Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message)
+        .unwrap_or_else(|_| error(Json::Null, -32603, "Internal error").to_string().into_bytes());
+    line.push(b'\n');
+    line
+}
+
+/// What `rmcp` sees of stdin and stdout.
+struct Pipe {
+    received: Receiver<Box<ClientJsonRpcMessage>>,
+    lines: Sender<Vec<u8>>,
+    waiting: Waiting,
+}
+
+/// Nobody reads stdout any more.
+#[derive(Debug, thiserror::Error)]
+#[error("stdout is closed")]
+struct Closed;
+
+impl rmcp::transport::Transport<RoleServer> for Pipe {
+    type Error = Closed;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
+        let answered = match &item {
+            TxJsonRpcMessage::<RoleServer>::Response(response) => serde_json::to_string(&response.id).ok(),
+            TxJsonRpcMessage::<RoleServer>::Error(error) => serde_json::to_string(&error.id).ok(),
+            _ => None,
+        };
+        // Before the answer is out: whoever reads it may use the id again.
+        if let Some(id) = answered {
+            self.waiting.ids().remove(&id);
+        }
+        let (line, lines) = (line(&item), self.lines.clone());
+        async move { lines.send(line).await.map_err(|_| Closed) }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        match self.received.recv().await {
+            Some(message) => Some(*message),
+            // How the server ends is decided outside.
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Closed> {
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! What clients want to be told to start or reach the server.
+
+use std::path::Path;
+
+use ptc_server::options::{Options, SETTINGS};
+use serde_json::{Value as Json, json};
+
+/// Programs that speak MCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    ClaudeDesktop,
+    ClaudeCode,
+    Cursor,
+    VsCode,
+    Codex,
+}
+
+impl Client {
+    /// Them by name.
+    pub const NAMES: &[(&str, Client)] = &[
+        ("claude-desktop", Client::ClaudeDesktop),
+        ("claude-code", Client::ClaudeCode),
+        ("cursor", Client::Cursor),
+        ("vscode", Client::VsCode),
+        ("codex", Client::Codex),
+    ];
+
+    pub fn named(name: &str) -> Option<Client> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, client)| *client)
+    }
+}
+
+/// How the server is called in clients.
+const NAME: &str = "ptc";
+
+/// The variable from which clients take the token.
+const TOKEN: &str = "PTC_TOKEN";
+
+/// The text for a client's configuration, with the flags of this command line.
+pub fn snippet(client: Client, flags: &[(String, String)], options: &Options) -> anyhow::Result<String> {
+    match options.http.on {
+        true => remote(client, options),
+        false => Ok(local(client, flags)?),
+    }
+}
+
+fn pretty(json: &Json) -> String {
+    format!("{json:#}\n")
+}
+
+fn local(client: Client, flags: &[(String, String)]) -> anyhow::Result<String> {
+    let program = std::env::current_exe()?.display().to_string();
+    let args = arguments(flags)?;
+    let command = json!({"command": program, "args": args});
+    Ok(match client {
+        Client::ClaudeDesktop | Client::Cursor => pretty(&json!({"mcpServers": {NAME: command}})),
+        Client::VsCode => {
+            pretty(&json!({"servers": {NAME: {"type": "stdio", "command": program, "args": args}}}))
+        }
+        Client::ClaudeCode => {
+            let words: Vec<String> = std::iter::once(&program).chain(&args).map(|word| shell(word)).collect();
+            format!("claude mcp add {NAME} -- {}\n", words.join(" "))
+        }
+        Client::Codex => {
+            // Strings and lists of JSON are those of TOML.
+            format!("[mcp_servers.{NAME}]\ncommand = {}\nargs = {}\n", json!(program), json!(args))
+        }
+    })
+}
+
+fn remote(client: Client, options: &Options) -> anyhow::Result<String> {
+    let host = match options.http_host.contains(':') {
+        true => format!("[{}]", options.http_host),
+        false => options.http_host.clone(),
+    };
+    let url = format!("http://{host}:{}{}", options.http_port, options.http_path);
+    let secured = options.http_auth_token.is_some() || options.http_role_tokens.is_some();
+    let headers = |value: &str| match secured {
+        true => json!({"Authorization": format!("Bearer {value}")}),
+        false => json!({}),
+    };
+    Ok(match client {
+        Client::ClaudeDesktop => anyhow::bail!(
+            "Claude Desktop starts servers itself: leave out --http, or add {url} as a connector in its settings"
+        ),
+        Client::Cursor => {
+            let headers = headers(&format!("${{env:{TOKEN}}}"));
+            pretty(&json!({"mcpServers": {NAME: {"url": url, "headers": headers}}}))
+        }
+        Client::VsCode => {
+            let input = json!([{"type": "promptString", "id": "ptc-token", "description": "Token", "password": true}]);
+            let headers = headers("${input:ptc-token}");
+            let server = json!({"type": "http", "url": url, "headers": headers});
+            match secured {
+                true => pretty(&json!({"inputs": input, "servers": {NAME: server}})),
+                false => pretty(&json!({"servers": {NAME: server}})),
+            }
+        }
+        Client::ClaudeCode => {
+            let header = match secured {
+                true => format!(" --header \"Authorization: Bearer ${TOKEN}\""),
+                false => String::new(),
+            };
+            format!("claude mcp add --transport http {NAME} {url}{header}\n")
+        }
+        Client::Codex => {
+            let token = match secured {
+                true => format!("bearer_token_env_var = \"{TOKEN}\"\n"),
+                false => String::new(),
+            };
+            format!("[mcp_servers.{NAME}]\nurl = {}\n{token}", json!(url))
+        }
+    })
+}
+
+/// The flags for another start: paths are absolute, because clients start servers elsewhere, and secrets stay out.
+fn arguments(flags: &[(String, String)]) -> anyhow::Result<Vec<String>> {
+    let mut args = vec!["mcp".to_owned()];
+    for (flag, value) in flags {
+        let takes = SETTINGS.iter().find(|setting| setting.flag == *flag).map_or("", |setting| setting.takes);
+        if takes.contains("token") || (takes.contains("postgres") && value.contains("://")) {
+            anyhow::bail!(
+                "--{flag} holds a secret: set its variable where the client starts, and leave the flag out"
+            );
+        }
+        let value = match takes.starts_with("a path") || (takes.contains("file") && value != ":memory:") {
+            true => std::path::absolute(Path::new(value))?.display().to_string(),
+            false => value.clone(),
+        };
+        args.push(format!("--{flag}={value}"));
+    }
+    Ok(args)
+}
+
+/// A word as shells read it.
+fn shell(word: &str) -> String {
+    match word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_=./:,".contains(&byte)) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,174 @@
+//! `ptc mcp`: the MCP server.
+
+mod clients;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::{Arg, ArgAction, ArgMatches};
+use ptc_server::engine::{Engine, Parts};
+use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS};
+use ptc_server::wire::{Http, Log, Tokens, serve_stdio};
+use ptc_store::Store;
+use ptc_store::preludes::Preludes;
+use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode};
+use ptc_upstream::{Config, Secrets};
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use self::clients::Client;
+use super::eval::ignore_closed_pipe;
+use crate::exit::Outcome;
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct Args {
+    flags: Vec<(String, String)>,
+    print_config: bool,
+    client: Option<Client>,
+}
+
+const AFTER_HELP: &str = "\
+Every flag has a variable: --max-sessions is PTC_RUNNER_MCP_MAX_SESSIONS, and so on. docs/mcp-options.md lists them.
+
+Examples:
+  ptc mcp
+  ptc mcp --upstreams-config upstreams.json --sessions
+  PTC_RUNNER_MCP_HTTP_AUTH_TOKEN=… ptc mcp --http 127.0.0.1:7332
+  ptc mcp --upstreams-config upstreams.json --client claude-code";
+
+/// The flags are those of the server's table of settings, and two of the command's own.
+impl clap::Args for Args {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let settings = SETTINGS.iter().map(|setting| {
+            let help = format!("{} [{}]", setting.help.trim_end_matches('.'), setting.default);
+            let arg = Arg::new(setting.flag).long(setting.flag).help(help).action(ArgAction::Append);
+            match setting.form {
+                Form::Switch => {
+                    arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("BOOL")
+                }
+                Form::Optional => arg.num_args(0..=1).default_missing_value("true").value_name("HOST:PORT"),
+                Form::Value | Form::Many => arg.num_args(1).allow_hyphen_values(true).value_name("VALUE"),
+            }
+        });
+        command
+            .about("Serve PTC-Lisp to MCP clients, over stdio or HTTP")
+            .after_help(AFTER_HELP)
+            .arg(
+                Arg::new("print-config")
+                    .long("print-config")
+                    .help("Print the configuration that would hold, without secrets, and end")
+                    .action(ArgAction::SetTrue),
+            )
+            .arg(
+                Arg::new("client")
+                    .long("client")
+                    .value_name("NAME")
+                    .help("Print what to put into the configuration of a client, and end")
+                    .value_parser(clap::builder::PossibleValuesParser::new(
+                        Client::NAMES.iter().map(|(name, _)| *name),
+                    )),
+            )
+            .args(settings)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for Args {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Args, clap::Error> {
+        let mut flags = Vec::new();
+        for setting in SETTINGS {
+            let values = matches.get_many::<String>(setting.flag).unwrap_or_default();
+            flags.extend(values.map(|value| (setting.flag.to_owned(), value.clone())));
+        }
+        let client = matches.get_one::<String>("client").and_then(|name| Client::named(name));
+        Ok(Args { flags, print_config: matches.get_flag("print-config"), client })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    let text = |value: OsString| value.into_string().ok();
+    let environment = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+    let loaded = Loaded::read(args.flags.clone(), environment)?;
+    let printed = match args.client {
+        Some(client) => Some(clients::snippet(client, &args.flags, &loaded.options)?),
+        None => args.print_config.then(|| loaded.shown()),
+    };
+    if let Some(text) = printed {
+        ignore_closed_pipe(std::io::stdout().write_all(text.as_bytes()))?;
+        return Ok(Outcome::Done);
+    }
+    let store = open_store(&loaded.options)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(std::thread::available_parallelism().map_or(1, usize::from).min(8))
+        .enable_all()
+        .build()
+        .context("cannot start the server's threads")?;
+    let served = runtime.block_on(serve(&loaded, store));
+    runtime.shutdown_background();
+    served.map(|()| Outcome::Done)
+}
+
+/// The store that the options name. One in memory if there is only something to begin with.
+fn open_store(options: &Options) -> anyhow::Result<Option<(Arc<Store>, Arc<Preludes>)>> {
+    let place = match (&options.store.0, &options.prelude_store_seed) {
+        (Some(place), _) => place.expose_secret(),
+        (None, Some(_)) => ":memory:",
+        (None, None) => return Ok(None),
+    };
+    let store = Arc::new(Store::open(place)?);
+    let preludes = Preludes::new(store.clone());
+    if let Some(seed) = &options.prelude_store_seed {
+        preludes.seed(seed).with_context(|| format!("the seed {} cannot be used", seed.display()))?;
+    }
+    Ok(Some((store, Arc::new(preludes))))
+}
+
+/// The upstreams that the options name, all of them started.
+async fn start_upstreams(options: &Options) -> anyhow::Result<Option<Arc<Runtime>>> {
+    let config = match &options.upstreams_config {
+        Found::File(path) => Config::from_file(path)?,
+        Found::Inline(text) => Config::from_json(text, Path::new(""))?,
+        Found::Nowhere => return Ok(None),
+    };
+    let secrets = Secrets::resolve(&config)?;
+    let frozen = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
+    Ok(Some(Runtime::start(&config, secrets, frozen).await?))
+}
+
+async fn serve(loaded: &Loaded, store: Option<(Arc<Store>, Arc<Preludes>)>) -> anyhow::Result<()> {
+    let options = &loaded.options;
+    let tokens = match options.http.on {
+        true => Some(Tokens::load(options, &|name| std::env::var(name).ok())?),
+        false => None,
+    };
+    let upstreams = start_upstreams(options).await?;
+    let redactor = upstreams.as_ref().map(|runtime| runtime.redactor().clone()).unwrap_or_default();
+    let log = Log::new(options.log_level, move |line| redactor.redact_str(line).into_owned());
+    log.lifecycle("application_start", json!({"http": options.http.on, "upstreams": upstreams.is_some()}));
+    for warning in loaded.warnings.iter().chain(tokens.iter().flat_map(|tokens| &tokens.warnings)) {
+        log.warn("configuration", warning);
+    }
+    let preludes = store.as_ref().map(|(_, preludes)| preludes.clone());
+    let engine = Engine::start(options, Parts { runtime: upstreams.clone(), ..Parts::default() }).await?;
+    match tokens {
+        Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
+        None => serve_stdio(engine, options, log).await,
+    }
+    if let Some(runtime) = upstreams {
+        runtime.close().await;
+    }
+    Ok(())
+}

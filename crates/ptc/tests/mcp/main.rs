@@ -1,0 +1,10 @@
+//! The MCP server as clients meet it: the real command over pipes and sockets. Numbers of rules are those of the
+//! specification of the server's behaviour.
+
+#![allow(clippy::unwrap_used)]
+
+mod command;
+mod http;
+mod security;
+mod stdio;
+mod support;

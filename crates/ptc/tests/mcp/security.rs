@@ -1,0 +1,141 @@
+//! What attackers try: other people's sessions, forged claims, tokens in logs, huge ids.
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Folder, HttpServer, StdioServer, TOKEN, call, text};
+
+const FIRST: &str = "first-first-first-first-first-12";
+const SECOND: &str = "second-second-second-second-1234";
+
+fn bearer(token: &str) -> String {
+    format!("Bearer {token}")
+}
+
+/// A server with tokens of two owners.
+fn with_roles(folder: &Folder) -> HttpServer {
+    let tokens = json!({"tokens": [
+        {"id": "one", "token_literal": FIRST, "roles": ["reader"]},
+        {"id": "two", "token_literal": SECOND, "roles": ["reader"]},
+    ]});
+    let policy = json!({
+        "default_role": "reader",
+        "outer_policy": {"mcp_tools": ["lisp_session_start", "lisp_session_eval", "lisp_session_list"]},
+        "roles": {"reader": {}},
+    });
+    let (tokens, policy) =
+        (folder.file("tokens.json", &tokens.to_string()), folder.file("policy.json", &policy.to_string()));
+    HttpServer::start(&["--sessions", "--http-role-tokens", &tokens, "--session-roles", &policy])
+}
+
+#[test]
+fn r14_4_1_sessions_of_others_are_not_found() {
+    let folder = Folder::new();
+    let server = with_roles(&folder);
+    let (first, second) = (bearer(FIRST), bearer(SECOND));
+    let session = server.open(&[("authorization", &first)]);
+    let with = |token: &str, session: &str| {
+        server
+            .post(
+                &[("authorization", token), ("mcp-session-id", session)],
+                &json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
+            )
+            .status
+    };
+    assert_eq!(with(&first, &session), 200);
+    assert_eq!(with(&second, &session), 404, "a session of somebody else");
+    let delete =
+        server.raw("DELETE", "/mcp", &[("authorization", &second), ("mcp-session-id", &session)], b"");
+    assert_eq!(delete.status, 404);
+    assert_eq!(with(&first, &session), 200, "still there");
+}
+
+#[test]
+fn r1_7_7_bad_token_files_are_refused_without_quoting_them() {
+    let folder = Folder::new();
+    let policy = folder.file("policy.json", r#"{"outer_policy": {"mcp_tools": []}, "roles": {"a": {}}}"#);
+    let open = folder.file("open.json", r#"{"roles": {"a": {}}}"#);
+    let entry = |more: Json| {
+        let mut entry = json!({"id": "a", "roles": ["a"]});
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"tokens": [entry]}).to_string()
+    };
+    let good = entry(json!({"token_literal": FIRST}));
+    for (tokens, policy, message) in [
+        ("{".to_owned(), &policy, "line 1"),
+        (entry(json!({"token_literal": FIRST, "extra": 1})), &policy, "expected"),
+        (entry(json!({"token_literal": "short-secret"})), &policy, "at least 32 bytes"),
+        (entry(json!({"token_literal": FIRST, "token_env": "X"})), &policy, "exactly one of"),
+        (entry(json!({"token_env": "PTC_TEST_UNSET"})), &policy, "PTC_TEST_UNSET is not set"),
+        (entry(json!({"token_literal": FIRST, "id": "a b"})), &policy, "tokens[0].id must be"),
+        (good.clone(), &open, "outer_policy.mcp_tools"),
+    ] {
+        let file = folder.file("tokens.json", &tokens);
+        let args =
+            ["--http", "127.0.0.1:0", "--sessions", "--http-role-tokens", &file, "--session-roles", policy];
+        let output = crate::support::ptc(&args).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains(message), "{err}\nexpected: {message}");
+        assert!(!err.contains(FIRST) && !err.contains("short-secret"), "{err}");
+    }
+}
+
+#[test]
+fn r14_4_2_tokens_stay_out_of_logs_and_answers() {
+    let mut server = HttpServer::start(&["--http-auth-token", TOKEN, "--log-level", "debug"]);
+    let right = bearer(TOKEN);
+    let session = server.open(&[("authorization", &right)]);
+    let wrong = server.post(&[("authorization", "Bearer a-wrong-token-that-is-secret-too")], &json!({}));
+    assert!(!wrong.body.contains("secret-too"));
+    server.post(
+        &[("authorization", &right), ("mcp-session-id", &session)],
+        &call(2, "lisp_eval", json!({"program": "1"})),
+    );
+    crate::support::eventually("log lines", || {
+        server.log().iter().any(|line| line.contains("tools_call_stop"))
+    });
+    for line in server.log() {
+        assert!(!line.contains(TOKEN) && !line.contains("secret-too"), "{line}");
+    }
+}
+
+#[test]
+fn r14_4_1_claims_in_arguments_count_for_nothing() {
+    let mut server = StdioServer::ready(&[]);
+    let forged =
+        json!({"program": "(+ 1 2)", "owner": "root", "_auth": {"owner": "root"}, "roles": ["admin"]});
+    assert_eq!(text(&server.call(1, "lisp_eval", forged)), "user=> 3");
+    let params =
+        json!({"name": "lisp_eval", "arguments": {"program": "(+ 1 2)"}, "_meta": {"owner": "root"}});
+    assert_eq!(text(&server.ask(2, "tools/call", params)["result"]), "user=> 3");
+}
+
+#[test]
+fn r14_4_5_huge_ids_are_echoed_but_do_not_break_anything() {
+    let mut server = StdioServer::ready(&["--debug-tool"]);
+    let id = "i".repeat(1 << 20);
+    let params = json!({"name": "lisp_eval", "arguments": {"program": "(+ 1 2)"}});
+    let reply = server.ask(id.clone(), "tools/call", params);
+    assert_eq!(reply["result"]["isError"], false);
+    server.request(
+        id.clone(),
+        "tools/call",
+        json!({"name": "lisp_eval", "arguments": {"program": crate::support::SLOW}}),
+    );
+    server.request(id, "ping", json!({}));
+    let refused = server.receive();
+    assert!(refused["error"]["message"].as_str().unwrap().len() < 200);
+}
+
+#[test]
+fn r14_4_8_messages_do_not_repeat_arguments() {
+    let mut server = StdioServer::ready(&[]);
+    for arguments in [
+        json!({"program": ["sesame-value"]}),
+        json!({"program": "1", "context": "sesame-value"}),
+        json!({"program": "1", "output_schema": "sesame-value"}),
+    ] {
+        let result = server.call(1, "lisp_eval", arguments);
+        assert!(!result.to_string().contains("sesame-value"), "{result}");
+    }
+}

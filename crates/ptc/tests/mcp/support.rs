@@ -1,0 +1,364 @@
+//! Servers and clients for the tests. Clients are a few lines of sockets and pipes, so that tests can send what no
+//! library would.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+/// Longer than anything takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder that goes away.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("ptc-mcp-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes a file and gives its path.
+    pub fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The command, in an environment without settings.
+pub fn ptc(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
+    let settings = std::env::vars().filter(|(name, _)| name.starts_with("PTC_RUNNER_MCP_"));
+    settings.for_each(|(name, _)| {
+        command.env_remove(name);
+    });
+    command.env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME").arg("mcp").args(args);
+    command
+}
+
+/// Lines of a pipe, as they come.
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// A server over stdio.
+pub struct StdioServer {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl StdioServer {
+    pub fn start(args: &[&str]) -> StdioServer {
+        StdioServer::spawn(ptc(args))
+    }
+
+    pub fn spawn(mut command: Command) -> StdioServer {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        StdioServer {
+            stdin: child.stdin.take(),
+            stdout: lines(child.stdout.take().unwrap()),
+            stderr: lines(child.stderr.take().unwrap()),
+            child,
+        }
+    }
+
+    /// Starts, and shakes hands.
+    pub fn ready(args: &[&str]) -> StdioServer {
+        let mut server = StdioServer::start(args);
+        let reply = server.ask(0, "initialize", initialize("2025-11-25"));
+        assert_eq!(reply["result"]["protocolVersion"], "2025-11-25", "{reply}");
+        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        server
+    }
+
+    pub fn raw(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(bytes).unwrap();
+        stdin.flush().unwrap();
+    }
+
+    pub fn send(&mut self, message: &Json) {
+        self.raw(format!("{message}\n").as_bytes());
+    }
+
+    pub fn request(&mut self, id: impl Into<Json>, method: &str, params: Json) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params}));
+    }
+
+    pub fn receive(&mut self) -> Json {
+        match self.stdout.recv_timeout(PATIENCE) {
+            Ok(line) => serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}")),
+            Err(_) => panic!("no answer; stderr: {:?}", self.stderr.try_iter().collect::<Vec<_>>()),
+        }
+    }
+
+    /// Whether nothing comes for a while.
+    pub fn silent(&mut self, time: Duration) -> bool {
+        matches!(self.stdout.recv_timeout(time), Err(RecvTimeoutError::Timeout))
+    }
+
+    pub fn ask(&mut self, id: impl Into<Json>, method: &str, params: Json) -> Json {
+        let id = id.into();
+        self.request(id.clone(), method, params);
+        let reply = self.receive();
+        assert_eq!(reply["id"], id, "{reply}");
+        reply
+    }
+
+    /// Calls a tool and gives the result.
+    pub fn call(&mut self, id: i64, tool: &str, arguments: Json) -> Json {
+        let reply = self.ask(id, "tools/call", json!({"name": tool, "arguments": arguments}));
+        reply["result"].clone()
+    }
+
+    /// The text of `lisp_eval`.
+    pub fn eval(&mut self, id: i64, program: &str) -> String {
+        text(&self.call(id, "lisp_eval", json!({"program": program})))
+    }
+
+    pub fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the end, and gives what was still written.
+    pub fn end(mut self) -> (ExitStatus, Vec<String>) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (status, self.stdout.iter().collect());
+            }
+            assert!(Instant::now() < until, "the server does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub fn log(&self) -> Vec<String> {
+        self.stderr.try_iter().collect()
+    }
+}
+
+impl Drop for StdioServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn initialize(version: &str) -> Json {
+    json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
+}
+
+/// The text of a result.
+pub fn text(result: &Json) -> String {
+    let content = result["content"].as_array().unwrap_or_else(|| panic!("no content: {result}"));
+    content.iter().filter_map(|part| part["text"].as_str()).collect()
+}
+
+/// A program that runs until its time is over.
+pub const SLOW: &str = "(loop [i 0] (recur (inc i)))";
+
+/// A server over HTTP.
+pub struct HttpServer {
+    child: Child,
+    pub address: SocketAddr,
+    stderr: Mutex<Receiver<String>>,
+    seen: Vec<String>,
+}
+
+/// An answer over HTTP.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: BTreeMap<String, String>,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Json {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+}
+
+pub const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+impl HttpServer {
+    pub fn start(args: &[&str]) -> HttpServer {
+        HttpServer::spawn(ptc(&[&["--http", "127.0.0.1:0"], args].concat()))
+    }
+
+    pub fn spawn(mut command: Command) -> HttpServer {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = Mutex::new(lines(child.stderr.take().unwrap()));
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        let mut server = HttpServer { child, address: nowhere, stderr, seen: Vec::new() };
+        while server.address == nowhere {
+            let line = server.stderr.lock().unwrap().recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|_| panic!("does not listen: {:?}", server.seen));
+            let json: Json = serde_json::from_str(&line).unwrap_or_default();
+            if json["event"] == "http_listening" {
+                server.address = json["fields"]["address"].as_str().unwrap().parse().unwrap();
+            }
+            server.seen.push(line);
+        }
+        server
+    }
+
+    /// Sends a request as it is written here.
+    pub fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        exchange(self.address, method, path, headers, body)
+    }
+
+    pub fn post(&self, headers: &[(&str, &str)], body: &Json) -> Answer {
+        let with = [
+            &[("content-type", "application/json"), ("accept", "application/json, text/event-stream")],
+            headers,
+        ];
+        self.raw("POST", "/mcp", &with.concat(), body.to_string().as_bytes())
+    }
+
+    /// Opens an MCP session and gives its id.
+    pub fn open(&self, headers: &[(&str, &str)]) -> String {
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize("2025-11-25")});
+        let answer = self.post(headers, &message);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.headers["mcp-session-id"].clone()
+    }
+
+    /// Calls a tool in a session and gives the result.
+    pub fn call(&self, session: &str, id: i64, tool: &str, arguments: Json) -> Json {
+        let answer = self.post(&[("mcp-session-id", session)], &call(id, tool, arguments));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["result"].clone()
+    }
+
+    pub fn terminate(&self) {
+        let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(status.success());
+    }
+
+    pub fn end(&mut self) -> ExitStatus {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < until, "the server does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// All log lines until now.
+    pub fn log(&mut self) -> Vec<String> {
+        self.seen.extend(self.stderr.lock().unwrap().try_iter());
+        self.seen.clone()
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn call(id: i64, tool: &str, arguments: Json) -> Json {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+}
+
+/// One request on a connection of its own.
+pub fn exchange(to: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut head =
+        format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+        head.push_str(&format!("host: {to}\r\n"));
+    }
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    // A server that refuses early may close before it has read all.
+    let _ = stream.write_all(body);
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    answer(&String::from_utf8_lossy(&bytes))
+}
+
+/// Reads an answer.
+pub fn answer(text: &str) -> Answer {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap().parse().unwrap();
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+        .collect();
+    let chunked = headers.get("transfer-encoding").is_some_and(|coding| coding == "chunked");
+    let body = match chunked {
+        true => dechunked(body),
+        false => body.to_owned(),
+    };
+    Answer { status, headers, body }
+}
+
+fn dechunked(mut body: &str) -> String {
+    let mut out = String::new();
+    while let Some((size, rest)) = body.split_once("\r\n") {
+        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+        if size == 0 || rest.len() < size {
+            break;
+        }
+        out.push_str(&rest[..size]);
+        body = rest[size..].trim_start_matches("\r\n");
+    }
+    out
+}
+
+/// Tries until it holds.
+pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < until, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
