@@ -69,7 +69,7 @@
 ;; == throwing in a loop => fuel_exceeded
 (loop [] (try (throw (ex-info "x" {:a 1})) (catch Exception e nil)) (recur))
 
-;; == a million open tries => memory_exceeded or fuel_exceeded
+;; == a million open tries => memory_exceeded
 (defn f [n] (try (f (inc n)) (catch Exception e 1)))
 (f 0)
 

@@ -42,7 +42,7 @@
 (defn deep [n] (if (zero? n) 0 (+ 1 (deep (dec n)))))
 (deep 10000)
 
-;; == recursion through map => memory_exceeded or fuel_exceeded
+;; == recursion through map => fuel_exceeded
 (defn f [x] (map f [x x]))
 (f 1)
 
@@ -50,14 +50,14 @@
 (defn f [x] (mapv f [x]))
 (f 1)
 
-;; == recursion through reduce => memory_exceeded or fuel_exceeded
+;; == recursion through reduce => memory_exceeded
 (defn f [a x] (reduce f a [x x]))
 (f 0 1)
 
 ;; == an endless loop inside the function of reduce => fuel_exceeded
 (reduce (fn [a x] (loop [] (recur))) 0 [1 2])
 
-;; == recursion through a comparator => memory_exceeded or fuel_exceeded
+;; == recursion through a comparator => memory_exceeded
 (defn by [a b] (first (sort by [a b])))
 (sort by [3 1 2])
 
@@ -67,7 +67,7 @@
 ;; == an endless loop in a sort key => fuel_exceeded
 (sort-by (fn [x] (while true nil)) [3 1 2])
 
-;; == recursion through a sorted map's comparator => memory_exceeded or fuel_exceeded
+;; == recursion through a sorted map's comparator => memory_exceeded
 (defn by [a b] (do (get (sorted-map-by by a 1 b 2) a) -1))
 (sorted-map-by by 1 1 2 2)
 
@@ -79,7 +79,7 @@
 ;; == swap! whose function never ends => fuel_exceeded
 (swap! (atom 0) (fn [x] (loop [] (recur))))
 
-;; == a watch that swaps its atom => fuel_exceeded or memory_exceeded
+;; == a watch that swaps its atom => memory_exceeded
 (def a (atom 0))
 (add-watch a :again (fn [_ _ _ new] (swap! a inc)))
 (swap! a inc)
@@ -195,7 +195,7 @@
 ;; == tree-seq that grows for ever => fuel_exceeded
 (count (tree-seq (fn [_] true) (fn [x] [x x]) 1))
 
-;; == walk that grows what it walks => fuel_exceeded or memory_exceeded
+;; == walk that grows what it walks => memory_exceeded
 (clojure.walk/prewalk (fn [x] [x x]) 1)
 
 ;; == a transducer that never finishes => fuel_exceeded
@@ -210,11 +210,11 @@
 ;; == partition-all of an endless sequence => fuel_exceeded
 (last (partition-all 3 (range)))
 
-;; == recursion through apply => memory_exceeded or fuel_exceeded
+;; == recursion through apply => memory_exceeded
 (defn f [& xs] (inc (apply f xs)))
 (f 1 2 3)
 
-;; == recursion through partial => fuel_exceeded or memory_exceeded
+;; == recursion through partial => fuel_exceeded
 (defn f [g] (inc ((partial f g))))
 (f 1)
 
@@ -242,7 +242,7 @@
 (defn f [n] (with-out-str (f n)))
 (f 1)
 
-;; == binding inside binding => memory_exceeded or fuel_exceeded
+;; == binding inside binding => memory_exceeded
 (def ^:dynamic *x* 0)
 (defn f [] (binding [*x* (inc *x*)] (inc (f))))
 (f)

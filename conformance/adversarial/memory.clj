@@ -1,5 +1,5 @@
 ;; Memory taken openly, and memory hidden where a count may forget to look.
-;; limits: fuel 8m, memory 24mb
+;; limits: fuel 8m, memory 16mb
 
 ;; == a vector of a range without end in sight => fuel_exceeded
 (vec (range 1e12))
@@ -7,7 +7,7 @@
 ;; == a vector of many => fuel_exceeded
 (vec (range 100000000))
 
-;; == into a vector => memory_exceeded or fuel_exceeded
+;; == into a vector => memory_exceeded
 (into [] (range 100000000))
 
 ;; == a set of many => fuel_exceeded
@@ -50,7 +50,7 @@
 ;; == memory in a chain of closures => nesting_too_deep
 (loop [f (fn [] 1)] (recur (fn [] (f))))
 
-;; == memory in partial => fuel_exceeded
+;; == memory in partial => memory_exceeded
 (loop [fs []] (recur (conj fs (partial + (count fs) 1 2 3 4 5 6 7 8 9))))
 
 ;; == memory in an atom => memory_exceeded
@@ -120,10 +120,10 @@
 (def xs [])
 (loop [] (def xs (conj xs (vec (range 100)))) (recur))
 
-;; == a million keywords => memory_exceeded or fuel_exceeded
+;; == a million keywords => memory_exceeded
 (loop [i 0] (keyword (str "some-long-keyword-name-number-" i)) (recur (inc i)))
 
-;; == a million symbols => memory_exceeded or fuel_exceeded
+;; == a million symbols => memory_exceeded
 (loop [i 0] (symbol (str "some-long-symbol-name-number-" i)) (recur (inc i)))
 
 ;; == gensyms => memory_exceeded
@@ -136,7 +136,7 @@
 (def f (memoize (fn [n] (vec (range 100)))))
 (loop [i 0] (f i) (recur (inc i)))
 
-;; == memoize that grows by its keys => memory_exceeded or fuel_exceeded
+;; == memoize that grows by its keys => memory_exceeded
 (def f (memoize (fn [n] 1)))
 (loop [i 0] (f (vec (range i (+ i 100)))) (recur (inc i)))
 
@@ -158,7 +158,7 @@
 ;; == sorted maps => memory_exceeded
 (loop [m (sorted-map) i 0] (recur (assoc m i (vec (range 100))) (inc i)))
 
-;; == a string builder => memory_exceeded or fuel_exceeded
+;; == a string builder => memory_exceeded
 (let [b (StringBuilder.)] (loop [] (.append b "some text that takes room") (recur)))
 
 ;; == many string builders => fuel_exceeded
@@ -176,7 +176,7 @@
 ;; == uuids => memory_exceeded
 (loop [us []] (recur (conj us (random-uuid))))
 
-;; == records => memory_exceeded or fuel_exceeded
+;; == records => memory_exceeded
 (defrecord R [a b c])
 (loop [rs []] (recur (conj rs (->R 1 2 (count rs)))))
 
@@ -192,7 +192,7 @@
 ;; == a split that holds on to large strings => fuel_exceeded
 (loop [xs []] (recur (conj xs (first (clojure.string/split (apply str (repeat 1000 "some text,")) #",")))))
 
-;; == seqs of strings => fuel_exceeded or memory_exceeded
+;; == seqs of strings => memory_exceeded
 (loop [xs []] (recur (conj xs (seq (apply str (repeat 100 "x"))))))
 
 ;; == copies of a large map => memory_exceeded
@@ -234,7 +234,7 @@
 ;; == partitions that repeat everything => memory_exceeded
 (doall (partition 10000 1 (range 100000)))
 
-;; == combinations by for => memory_exceeded or fuel_exceeded
+;; == combinations by for => memory_exceeded
 (vec (for [a (range 1000) b (range 1000) c (range 1000)] [a b c]))
 
 ;; == interleave of endless sequences => fuel_exceeded

@@ -155,7 +155,7 @@
 ;; == long strings, shared and joined => fuel_exceeded
 (count (apply str (repeat 10000 (apply str (repeat 10000 "x")))))
 
-;; == a large vector, shared and flattened => fuel_exceeded or memory_exceeded
+;; == a large vector, shared and flattened => fuel_exceeded
 (count (flatten (vec (repeat 10000 (vec (range 10000))))))
 
 ;; == a large vector in many keys => fuel_exceeded

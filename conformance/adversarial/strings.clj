@@ -1,7 +1,7 @@
 ;; Strings that grow, functions of strings with huge counts, patterns and formats.
 ;; limits: fuel 5m, memory 16mb
 
-;; == doubling => memory_exceeded or fuel_exceeded
+;; == doubling => memory_exceeded
 (loop [s "x"] (recur (str s s)))
 
 ;; == doubling by join => memory_exceeded
@@ -16,7 +16,7 @@
 ;; == doubling by a function => fuel_exceeded
 (loop [s "x"] (recur (clojure.string/replace s #"x" (fn [m] (str m m)))))
 
-;; == doubling by concat method => memory_exceeded or fuel_exceeded
+;; == doubling by concat method => memory_exceeded
 (loop [s "x"] (recur (.concat s s)))
 
 ;; == doubling by format => memory_exceeded
@@ -25,7 +25,7 @@
 ;; == doubling by pr-str of quotes => memory_exceeded
 (loop [s "\""] (recur (pr-str s)))
 
-;; == doubling by json => memory_exceeded or fuel_exceeded
+;; == doubling by json => memory_exceeded
 (loop [s "\""] (recur (json/generate-string s)))
 
 ;; == doubling by with-out-str => memory_exceeded
@@ -40,7 +40,7 @@
 ;; == a billion x joined => fuel_exceeded
 (clojure.string/join (repeat 1000000000 "x"))
 
-;; == a billion x joined with a separator => fuel_exceeded or memory_exceeded
+;; == a billion x joined with a separator => fuel_exceeded
 (clojure.string/join "," (range 1000000000))
 
 ;; == a billion x by .repeat => fuel_exceeded
@@ -61,7 +61,7 @@
 ;; == replacing each by much => fuel_exceeded
 (clojure.string/replace (apply str (repeat 100000 "x")) "x" (apply str (repeat 100000 "y")))
 
-;; == replacing each by much with a regex => fuel_exceeded or memory_exceeded
+;; == replacing each by much with a regex => fuel_exceeded
 (clojure.string/replace (apply str (repeat 100000 "x")) #"x" (apply str (repeat 100000 "y")))
 
 ;; == escaping each by much => memory_exceeded
@@ -199,7 +199,7 @@
 ;; == namespace of a long keyword, in a loop => fuel_exceeded
 (let [k (keyword (apply str (repeat 100000 "k")) "x")] (loop [] (namespace k) (recur)))
 
-;; == compare of long keywords, in a loop => fuel_exceeded or timeout
+;; == compare of long keywords, in a loop => fuel_exceeded
 (let [t (apply str (repeat 100000 "k")) a (keyword (str t "1")) b (keyword (str t "2"))] (loop [] (compare a b) (recur)))
 
 ;; == compare of long strings above the basic plane, in a loop => fuel_exceeded

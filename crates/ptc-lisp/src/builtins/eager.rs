@@ -3,13 +3,16 @@
 //! The public functions have transducer arities and must stay lazy over lazy sources, so they are
 //! written in the core library; it comes here when everything is realised anyway.
 
+use std::rc::Rc;
+
 use super::access::{empty_seq, items, step, tail};
 use super::vectors::{BODY, conj, vec};
 use super::{Builtin, args, native};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal, illegal};
 use crate::value::equal::same_key;
-use crate::value::{RangeObj, Shape, Table, Value};
+use crate::value::items::Items;
+use crate::value::{RangeObj, Shape, Shared, Table, Value, VecObj};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/vec-of", "[coll]", vec_of, "All items as a vector.", &[]),
@@ -115,19 +118,29 @@ fn drop_last(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn concat(heap: &mut Heap, args: &mut [Value]) -> Res {
     let colls = heap.collect(&args[0])?;
-    let mut out = Vec::new();
+    let array = |coll: &Value| match Items::over(coll) {
+        Some(Items::Slice(body, at)) => Some((body, at)),
+        _ => None,
+    };
+    // Room for arrays is made once, at its final size: growing would take twice as much for a moment.
+    let count: usize =
+        colls.iter().filter_map(array).map(|(body, at)| body.items.len().saturating_sub(at)).sum();
+    heap.work(count)?;
+    heap.reserve_values(count)?;
+    let mut out = Vec::with_capacity(count);
     for coll in &colls {
-        let mut part = heap.collect(coll)?;
-        if out.is_empty() {
-            out = part;
-        } else {
-            out.append(&mut part);
+        match array(coll) {
+            Some((body, at)) => out.extend_from_slice(body.items.get(at..).unwrap_or_default()),
+            None => out.append(&mut heap.collect(coll)?),
         }
     }
     seq_of(heap, out)
 }
 
 pub(super) fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if let Some(joined) = joined(heap, args) {
+        return joined;
+    }
     let mut all = heap.collect(&args[1])?;
     // Exactly: one more would double the room.
     all.reserve_exact(1);
@@ -138,6 +151,31 @@ pub(super) fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
         args[0] = std::mem::take(&mut all[0]);
     }
     done
+}
+
+/// A long array added to a vector that others have too: one copy of both at its final size, where a copy that
+/// grows afterwards would have half of its room for nothing.
+fn joined(heap: &mut Heap, args: &[Value]) -> Option<Res> {
+    const LONG: usize = 1024;
+    let (Value::Vec(body), Some(Items::Slice(from, at))) = (&args[0], Items::over(&args[1])) else {
+        return None;
+    };
+    let added = from.items.get(at..).unwrap_or_default();
+    if added.len() < LONG || Rc::strong_count(body) == 1 {
+        return None;
+    }
+    let count = body.items.len() + added.len();
+    if let Err(limit) = heap.work(count + added.len()).and_then(|()| heap.reserve_values(count)) {
+        return Some(Err(limit));
+    }
+    let mut items = Vec::with_capacity(count);
+    items.extend_from_slice(&body.items);
+    let mut whole = VecObj { items, entry: false, shape: body.shape, meta: body.meta.clone() };
+    for item in added {
+        whole.shape.include(item);
+        whole.items.push(item.clone());
+    }
+    Some(Ok(Value::Vec(Shared::new(whole))))
 }
 
 fn size(args: &[Value], at: usize) -> Res<usize> {

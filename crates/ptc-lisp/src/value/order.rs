@@ -119,7 +119,7 @@ pub fn compare_names(a: Name, b: Name, names: &Names) -> Ordering {
     if a == b {
         return Ordering::Equal;
     }
-    ledger::note((names.text(a).len().min(names.text(b).len()) / 64) as u64);
+    ledger::note((names.text(a).len().min(names.text(b).len()) / 16) as u64);
     names.parts(a).cmp(&names.parts(b))
 }
 

@@ -6,20 +6,16 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// A program with the ways it may end: error kinds, or `value …`.
+/// A program and how it ends: an error kind, or `value …`.
 pub struct Attack {
     pub name: String,
-    pub ends: Vec<String>,
+    pub end: String,
     pub source: String,
 }
 
 fn read(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/adversarial").join(file);
     fs::read_to_string(path).expect("the corpus is there")
-}
-
-fn split(ends: &str) -> Vec<String> {
-    ends.split(" or ").map(str::to_owned).collect()
 }
 
 /// A file of attacks: fuel and memory as the command takes them, and the programs.
@@ -30,7 +26,7 @@ pub struct Attacks {
 }
 
 /// A `.clj` file. It has a line `;; limits: fuel 2m, memory 8mb`; each program begins with
-/// `;; == name => end or end`.
+/// `;; == name => end`.
 pub fn attacks(file: &str) -> Attacks {
     let text = read(file);
     let limits = text.lines().find_map(|line| line.strip_prefix(";; limits: fuel "));
@@ -39,8 +35,8 @@ pub fn attacks(file: &str) -> Attacks {
     let mut programs: Vec<Attack> = Vec::new();
     for line in text.lines() {
         if let Some(heading) = line.strip_prefix(";; == ") {
-            let (name, ends) = heading.split_once(" => ").expect("a name and how it ends");
-            programs.push(Attack { name: name.to_owned(), ends: split(ends), source: String::new() });
+            let (name, end) = heading.split_once(" => ").expect("a name and how it ends");
+            programs.push(Attack { name: name.to_owned(), end: end.to_owned(), source: String::new() });
         } else if let Some(attack) = programs.last_mut() {
             attack.source.push_str(line);
             attack.source.push('\n');
@@ -66,8 +62,8 @@ pub fn generated() -> impl Iterator<Item = Attack> {
     let rows: Vec<String> = read("generated.jsonl").lines().map(str::to_owned).collect();
     rows.into_iter().map(|row| {
         let row: Value = serde_json::from_str(&row).expect("JSON");
-        let (name, ends) = (row["name"].as_str().expect("a name"), row["ends"].as_str().expect("an end"));
-        Attack { name: name.to_owned(), ends: split(ends), source: repeated(&row["source"]) }
+        let (name, end) = (row["name"].as_str().expect("a name"), row["end"].as_str().expect("an end"));
+        Attack { name: name.to_owned(), end: end.to_owned(), source: repeated(&row["source"]) }
     })
 }
 
