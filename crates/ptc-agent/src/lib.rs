@@ -55,6 +55,6 @@ pub use run::{
 };
 pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, Usage};
 pub use tool::{
-    AgentTool, Body, Builtin, Effect, Expose, Function, IntoToolResult, LlmTool, Preview, PreviewError,
-    PreviewFunction, Tool, ToolResult, Visibility,
+    AgentTool, Answers, Body, Builtin, Effect, EffectOf, Expose, Function, IntoToolResult, LlmTool, Preview,
+    PreviewError, PreviewFunction, Tool, ToolResult, Visibility,
 };

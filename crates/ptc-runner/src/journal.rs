@@ -97,7 +97,7 @@ pub(crate) fn answer(
 pub(crate) fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
     match &ask.kind {
         AskKind::Model { .. } => None,
-        AskKind::Tool { tool, .. } if repeat || tool.may_repeat() => None,
+        AskKind::Tool { tool, args, .. } if repeat || tool.may_repeat(args) => None,
         AskKind::Tool { tool, .. } => Some(Supply::Tool(Err(format!(
             "outcome unknown: `{}` was called and the process ended before it answered, so the call may or may \
              not have happened; look before it is made again",

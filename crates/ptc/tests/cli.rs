@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 mod agents;
 #[path = "cli/examples.rs"]
 mod examples;
+#[path = "cli/lent.rs"]
+mod lent;
 #[path = "cli/resume.rs"]
 mod resume;
 #[path = "cli/upstreams.rs"]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_lisp::machine::{Answer, Call, Step};
+use ptc_lisp::machine::{Answer, Call, Step, ValueKind};
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::{Value as Json, json};
 
@@ -14,7 +14,7 @@ use super::{Next, Shared, program_ended};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::budget::{Standing, Unit, remaining_map};
 use crate::model::Tokens;
-use crate::tool::{Body, Builtin, Expose, Visibility};
+use crate::tool::{Answers, Body, Builtin, Expose, Visibility};
 
 /// Fuel between two looks at the clock: about a millisecond of work.
 const SLICE: u64 = 100_000;
@@ -56,11 +56,13 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
     let budget = remaining(node, shared);
     let fail = node.book.last_fail.clone();
     let tools: Vec<String> = program_tools(node).map(str::to_owned).collect();
+    let discovery = answers_questions(&node.agent);
     open(node, shared, limits)?;
     refuel(node, shared)?;
     node.sandbox.since = shared.now;
     let Some(machine) = node.sandbox.machine.as_deref_mut() else { return Ok(()) };
     machine.set_tools(tools);
+    machine.set_discovery(discovery);
     machine.set_clock(i64::try_from(shared.now).unwrap_or(i64::MAX));
     machine.set_budget(&budget)?;
     match fail {
@@ -68,6 +70,11 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
         fail => machine.set_input("fail", &fail)?,
     }
     machine.load(source).map(drop)
+}
+
+/// Whether programs of an agent may ask what there is besides the library.
+pub(super) fn answers_questions(agent: &crate::agent::Agent) -> bool {
+    agent.tools().values().any(|tool| tool.answers == Answers::Discovery)
 }
 
 /// The machine of a node, made with its inputs if there is none.
@@ -89,7 +96,9 @@ pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(
 /// The tools that programs may call.
 pub(super) fn program_tools(node: &Node) -> impl Iterator<Item = &str> {
     let granted = |tool: &&Arc<crate::tool::Tool>| {
-        node.agent.exposure(tool).programs() && tool.visibility == Visibility::Public
+        node.agent.exposure(tool).programs()
+            && tool.visibility == Visibility::Public
+            && tool.answers != Answers::Discovery
     };
     node.agent.tools().values().filter(granted).map(|tool| tool.name.as_str())
 }
@@ -223,6 +232,24 @@ fn batch_event(node: &Node, shared: &mut Shared, batch: &Batch, name: &str) {
     shared.event_in(node, name, (&batch.span, &node.book.spans.program), measured, facts);
 }
 
+/// A result as the machine takes it.
+fn answer(node: &Node, tool: &str, mut result: Json) -> Answer {
+    let answers = node.agent.tools().get(tool).map_or(Answers::Plain, |tool| tool.answers);
+    if answers != Answers::Upstream {
+        return Answer::Value(result);
+    }
+    let text = |key: &str| result[key].as_str().unwrap_or_default().to_owned();
+    if result["ok"] != Json::Bool(true) {
+        return Answer::Fault { reason: text("reason"), message: text("message") };
+    }
+    let kind = match text("value_kind").as_str() {
+        "text" => ValueKind::Text,
+        "none" => ValueKind::None,
+        _ => ValueKind::Json,
+    };
+    Answer::Upstream { value: result["value"].take(), kind }
+}
+
 /// Hands the results of a step to the machine, in order.
 pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
     let State::Calls(_, batch) = &node.state else { return Next::Wait };
@@ -243,7 +270,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
     let mut refused = None;
     for slot in batch.slots {
         let answer = match slot.result.unwrap_or(Ok(Json::Null)) {
-            Ok(value) => Answer::Value(value),
+            Ok(value) => answer(node, &slot.record.name, value),
             Err(message) if as_data => Answer::Value(json!(["error", message])),
             Err(message) => Answer::Raise(tool_error(&slot.record.name, &message)),
         };

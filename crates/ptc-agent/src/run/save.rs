@@ -302,7 +302,10 @@ fn restored(
         ..Limits::default()
     };
     let machine = saved.machine.map(|bytes| Machine::load_dump(&bytes.0, &limits)).transpose();
-    let machine = machine.map_err(|error| SaveError::Machine(error.to_string()))?;
+    let mut machine = machine.map_err(|error| SaveError::Machine(error.to_string()))?;
+    if let Some(machine) = &mut machine {
+        machine.set_discovery(super::program::answers_questions(&agent));
+    }
     Ok(Node {
         id,
         caller: saved.caller,

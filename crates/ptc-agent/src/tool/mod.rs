@@ -67,6 +67,30 @@ pub enum Effect {
     Unknown,
 }
 
+/// How programs see what a tool gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Answers {
+    /// As it is.
+    #[default]
+    Plain,
+    /// As answers of upstreams: results are `{"ok": true, "value", "value_kind"}` or `{"ok": false, "reason",
+    /// "message"}`, in which programs find the names as keywords.
+    Upstream,
+    /// As answers to questions about what there is (`dir`, `doc`, `apropos`, `tool/servers`). Programs do not call
+    /// the tool by its name, which must be [`DISCOVER`](ptc_lisp::machine::DISCOVER).
+    Discovery,
+}
+
+/// Says what a call with these arguments does to the world.
+#[derive(Clone)]
+pub struct EffectOf(pub Arc<dyn Fn(&Json) -> Effect + Send + Sync>);
+
+impl fmt::Debug for EffectOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EffectOf")
+    }
+}
+
 /// Makes the preview that stands for a result: a JSON object, or what went wrong.
 pub type PreviewFunction = Arc<dyn Fn(&Json) -> Result<Json, PreviewError> + Send + Sync>;
 
@@ -167,8 +191,12 @@ pub struct Tool {
     pub timeout_ms: Option<u64>,
     /// What it does to the world.
     pub effect: Effect,
+    /// What a call does to the world, where that depends on its arguments.
+    pub effect_of: Option<EffectOf>,
     /// Whether a call that is made twice with the same arguments does the same as one that is made once.
     pub idempotent: bool,
+    /// How programs see its results.
+    pub answers: Answers,
 }
 
 impl Tool {
@@ -248,7 +276,9 @@ impl Tool {
             validation: None,
             timeout_ms: None,
             effect: Effect::Unknown,
+            effect_of: None,
             idempotent: false,
+            answers: Answers::Plain,
         }
     }
 
@@ -328,9 +358,17 @@ impl Tool {
         self
     }
 
+    /// With results that programs see like this.
+    #[must_use]
+    pub fn answers(mut self, answers: Answers) -> Self {
+        self.answers = answers;
+        self
+    }
+
     /// Whether a call may be made again if nobody knows what came of it.
-    pub fn may_repeat(&self) -> bool {
-        self.idempotent || self.effect == Effect::Read
+    pub fn may_repeat(&self, args: &Json) -> bool {
+        let effect = self.effect_of.as_ref().map_or(self.effect, |effect| effect.0(args));
+        self.idempotent || effect == Effect::Read
     }
 
     /// With a model for the agent that it is, unless that has one of its own.

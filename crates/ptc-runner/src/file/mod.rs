@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ptc_agent::model::Llm;
-use ptc_agent::{Agent, BuildError, Builder, Kind};
+use ptc_agent::{Agent, BuildError, Builder, Kind, Tool};
 use serde_json::{Map, Value as Json};
 
 use document::Document;
@@ -137,6 +137,17 @@ impl AgentFile {
         self.builder = self.builder.set(name, value);
         self.builder.check()?;
         self.outside.insert(name.to_owned());
+        Ok(self)
+    }
+
+    /// With a tool that the host brings for a field of the file.
+    pub fn lend(mut self, field: &str, tool: Tool) -> Result<Self, FileError> {
+        if self.document.has(&format!("tools.{}", tool.name)) {
+            let message =
+                format!("programs know `{}` as a part of `{field}`; give the tool another name", tool.name);
+            return Err(self.wrong(&format!("tools.{}", tool.name), message));
+        }
+        self.builder = self.builder.tool(tool);
         Ok(self)
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use ptc_host::{Program, Tool, Tools};
 use ptc_lisp::analyze::Manifest;
-use ptc_lisp::machine::Machine;
+use ptc_lisp::machine::{Answer, Machine};
 use ptc_lisp::{Error, ErrorKind};
+use serde_json::Value as Json;
 
 use super::Runtime;
 use super::ledger::{Account, Book};
@@ -94,6 +95,16 @@ impl RunContext {
             .with(CALL, Tool::future(move |args| call.call(args)))
             .discovery(Tool::future(move |question| discover.discover(question)))
             .concurrency(self.0.caps.concurrency)
+    }
+
+    /// Answers one call, `{server, tool, args}`, for drivers that have tools of their own kind.
+    pub async fn call(&self, args: Json) -> Answer {
+        self.0.call(args).await
+    }
+
+    /// Answers one question about what there is, for such drivers.
+    pub async fn discover(&self, question: Json) -> Answer {
+        self.0.discover(question).await
     }
 
     /// Lets a program use upstreams beside its own tools. One that may do more than the policy allows fails

@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context;
 use ptc_runner::{Checkpoint, Journal, RunOptions, Saved, Step, Surroundings, resume, run_in};
 use ptc_trace::Tracer;
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::checkpoint::{Checkpoints, Keeper};
+use super::lent::Upstreams;
 use super::mission::{Mission, Ready};
 use super::progress::Progress;
 use super::show::{self, Shown};
@@ -55,13 +57,15 @@ pub struct Conduct<'a> {
 }
 
 /// Conducts a mission and prints what came of it.
-pub fn conduct(what: Conduct<'_>, output: Output) -> anyhow::Result<Outcome> {
+pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::Result<Outcome> {
     let Conduct { mission, ready, from, keeper, tracer } = what;
     let progress = Arc::new(Progress::new(output.quiet));
     let keeper = keeper.map(Arc::new);
     if let Some(keeper) = &keeper {
         progress.say(&format!("run {}", keeper.id()));
     }
+    let notes = ready.upstreams.as_ref().map(Upstreams::notes);
+    notes.iter().flatten().for_each(|note| progress.say(note));
     let left = Arc::new(Left::default());
     let (shown, traced) = (progress.clone(), tracer.clone());
     let around = Surroundings {
@@ -78,7 +82,13 @@ pub fn conduct(what: Conduct<'_>, output: Output) -> anyhow::Result<Outcome> {
         let progress = progress.clone();
         options.on_chunk = Some(Arc::new(move |piece| progress.answer(piece)));
     }
-    let step = runtime()?.block_on(drive(ready, options, from, around));
+    let step = runtime.block_on(async {
+        let step = drive(ready, options, from, around).await;
+        if let Some(upstreams) = &ready.upstreams {
+            upstreams.close().await;
+        }
+        step
+    });
     progress.end();
     tracer.map(|tracer| tracer.flush());
     if let Some(keeper) = &keeper {
@@ -99,7 +109,7 @@ pub fn conduct(what: Conduct<'_>, output: Output) -> anyhow::Result<Outcome> {
 }
 
 /// Only commands that ask models have a runtime.
-pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+pub fn runtime() -> anyhow::Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.enable_all().worker_threads(2).build().context("cannot start")
 }

@@ -10,7 +10,9 @@ use ptc_runner::model::{Llm, Reply};
 use ptc_runner::{Agent, AgentFile, RunOptions, model_beside};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
+use tokio::runtime::Runtime;
 
+use super::lent::Upstreams;
 use super::models::Models;
 use crate::values;
 
@@ -120,6 +122,8 @@ pub struct Ready {
     pub models: BTreeMap<String, Llm>,
     /// The registry they came from.
     pub registry: Models,
+    /// Servers that programs may call.
+    pub upstreams: Option<Upstreams>,
 }
 
 impl Mission {
@@ -200,10 +204,10 @@ impl Mission {
 
     /// Everything that is needed to begin, looked for before anything is done. `before` are the replies that a
     /// run had before it was interrupted.
-    pub fn ready(&self, before: &[Reply]) -> anyhow::Result<Ready> {
+    pub fn ready(&self, before: &[Reply], runtime: &Runtime) -> anyhow::Result<Ready> {
         let (agent, file) = self.agent()?;
         self.check_inputs(&agent)?;
-        extras(file.as_ref())?;
+        not_yet(file.as_ref())?;
         let registry = Models::load()?;
         let model = file.as_ref().and_then(|file| file.model.clone()).or_else(|| self.model.clone());
         let model = model.unwrap_or_else(|| registry.default_model());
@@ -219,7 +223,16 @@ impl Mission {
             }
             models.insert(name, llm);
         }
-        Ok(Ready { agent: Arc::new(agent), model, models, registry })
+        // Last, because it starts processes.
+        let (agent, upstreams) = match file.filter(|file| file.upstreams.is_some()) {
+            None => (agent, None),
+            Some(file) => {
+                let upstreams = runtime.block_on(Upstreams::start(&file))?;
+                let file = upstreams.as_ref().map_or(Ok(file.clone()), |upstreams| upstreams.lend(file))?;
+                (file.build()?, upstreams)
+            }
+        };
+        Ok(Ready { agent: Arc::new(agent), model, models, registry, upstreams })
     }
 }
 
@@ -238,16 +251,15 @@ impl Ready {
     }
 }
 
-/// What a file names that the command brings: the one place where it is attached.
-fn extras(file: Option<&AgentFile>) -> anyhow::Result<()> {
-    let Some(file) = file else { return Ok(()) };
-    for (field, given) in [("preludes", !file.preludes.is_empty()), ("upstreams", file.upstreams.is_some())] {
-        if given {
-            let message = "this version of the command cannot attach it; leave it out";
-            return Err(file.wrong(field, message).into());
+/// What a file may name and the command cannot bring.
+fn not_yet(file: Option<&AgentFile>) -> anyhow::Result<()> {
+    match file.filter(|file| !file.preludes.is_empty()) {
+        Some(file) => {
+            let message = "this version of the command cannot attach them; leave them out";
+            Err(file.wrong("preludes", message).into())
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// An option that the command line set wrongly.

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod conduct;
 mod highlight;
+mod lent;
 mod mission;
 mod models;
 mod progress;
@@ -10,6 +11,7 @@ mod show;
 
 pub use checkpoint::{Checkpoints, Place};
 pub use conduct::{Conduct, From, Output, conduct, finish, runtime};
+pub use lent::config as upstreams_config;
 pub use mission::{Inputs, Mission};
 pub use models::{Models, available};
 pub use show::{Shown, grouped, may_go_on};

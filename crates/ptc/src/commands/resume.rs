@@ -5,7 +5,9 @@ use ptc_runner::model::Reply;
 use ptc_runner::{Answerer, Saved, Step, Supply};
 use ptc_store::runs::Kept;
 
-use crate::agents::{Checkpoints, Conduct, From, Mission, Output, Place, Shown, conduct, finish, may_go_on};
+use crate::agents::{
+    Checkpoints, Conduct, From, Mission, Output, Place, Shown, conduct, finish, may_go_on, runtime,
+};
 use crate::exit::{Outcome, agent_codes};
 use crate::traces::TraceArgs;
 
@@ -58,8 +60,9 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         mission = mission.with_model(model)?;
     }
     let replies = replies(&kept)?;
-    let ready = mission.ready(&replies)?;
     let tracer = args.trace.tracer()?;
+    let runtime = runtime()?;
+    let ready = mission.ready(&replies, &runtime)?;
     let (keeper, kept) = checkpoints.go_on(&id)?;
     let from = match kept.state.clone() {
         None => From::Beginning,
@@ -68,7 +71,8 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             From::Saved(Saved { state, answers: answers.collect(), repeat: args.repeat })
         }
     };
-    conduct(Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), tracer }, args.output)
+    let what = Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), tracer };
+    conduct(what, &runtime, args.output)
 }
 
 /// The end of a run that would come to the same end again.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::agents::{Checkpoints, Conduct, From, Inputs, Mission, Output, conduct};
+use crate::agents::{Checkpoints, Conduct, From, Inputs, Mission, Output, conduct, runtime};
 use crate::exit::{Outcome, agent_codes};
 use crate::traces::TraceArgs;
 
@@ -90,11 +90,13 @@ impl Changes {
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.agent, &args.inputs)?;
-    let ready = mission.ready(&[])?;
     let tracer = args.trace.tracer()?;
+    let runtime = runtime()?;
+    let ready = mission.ready(&[], &runtime)?;
     let keeper = match &args.checkpoint {
         Some(folder) => Some(Checkpoints::open(Some(folder))?.begin(&mission.title(&ready.agent), &mission)?),
         None => None,
     };
-    conduct(Conduct { mission: &mission, ready: &ready, from: From::Beginning, keeper, tracer }, args.output)
+    let what = Conduct { mission: &mission, ready: &ready, from: From::Beginning, keeper, tracer };
+    conduct(what, &runtime, args.output)
 }

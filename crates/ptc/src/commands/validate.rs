@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::eval::ignore_closed_pipe;
 use super::run::Changes;
-use crate::agents::{Inputs, Models, available, grouped};
+use crate::agents::{Inputs, Models, available, grouped, upstreams_config};
 use crate::exit::{Outcome, agent_codes};
 
 /// Look at the file of an agent: is it right, and what may the agent do? No model is asked, no tool is called.
@@ -52,12 +52,13 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     for name in &file.tool_models {
         models.resolve(name).map_err(|error| anyhow!(file.wrong("tools", error)))?;
     }
+    let upstreams = upstreams(&file)?;
     let notes = notes(&file, &source, Path::new(&args.file));
     let agent = Arc::new(agent);
     let mut out = io::stdout().lock();
     let mut written = match args.json {
-        true => writeln!(out, "{}", document(&agent, &name, &source, &notes)),
-        false => writeln!(out, "{}", text(&agent, &args.file, &name, &source, &notes)),
+        true => writeln!(out, "{}", document(&agent, &name, &source, &upstreams, &notes)),
+        false => writeln!(out, "{}", text(&agent, &args.file, &name, &source, &upstreams, &notes)),
     };
     if args.prompt && !args.json {
         let preview = agent.preview_prompt(&mission.inputs).map_err(|fail| anyhow!(fail.message))?;
@@ -95,7 +96,23 @@ fn notes(file: &AgentFile, source: &Source, path: &Path) -> Vec<String> {
     notes
 }
 
-fn text(agent: &Agent, file: &str, name: &str, source: &Source, notes: &[String]) -> String {
+/// The servers that programs may call, with how each is reached. None is started.
+fn upstreams(file: &AgentFile) -> anyhow::Result<Vec<(String, &'static str)>> {
+    if file.upstreams.as_ref().is_none_or(|path| !path.is_file()) {
+        return Ok(Vec::new());
+    }
+    let config = upstreams_config(file)?.map(|(config, _)| config.upstreams).unwrap_or_default();
+    Ok(config.into_iter().map(|upstream| (upstream.name, upstream.transport.name())).collect())
+}
+
+fn text(
+    agent: &Agent,
+    file: &str,
+    name: &str,
+    source: &Source,
+    upstreams: &[(String, &str)],
+    notes: &[String],
+) -> String {
     let mission = agent.prompt().split_whitespace().collect::<Vec<_>>().join(" ");
     let mut lines = vec![format!("{file} is right"), format!("  mission  {mission}")];
     let signature = agent.signature().map_or_else(|| "any answer".to_owned(), ToString::to_string);
@@ -105,6 +122,7 @@ fn text(agent: &Agent, file: &str, name: &str, source: &Source, notes: &[String]
         format!("  tools    {}", if agent.tools().is_empty() { "none" } else { "" }).trim_end().to_owned(),
     );
     lines.extend(agent.tools().values().map(|tool| format!("    {}", tool_line(tool))));
+    lines.extend(upstreams.iter().map(|(name, how)| format!("  upstream {name}: {how}")));
     lines.push(format!("  limits   {}", limits(agent)));
     lines.extend(notes.iter().map(|note| format!("  note     {note}")));
     lines.join("\n")
@@ -161,7 +179,14 @@ fn limits(agent: &Agent) -> String {
     parts.join(", ")
 }
 
-fn document(agent: &Agent, name: &str, source: &Source, notes: &[String]) -> Value {
+fn document(
+    agent: &Agent,
+    name: &str,
+    source: &Source,
+    upstreams: &[(String, &str)],
+    notes: &[String],
+) -> Value {
+    let upstream = |(name, how): &(String, &str)| json!({"name": name, "transport": how});
     let tool = |tool: &Arc<Tool>| {
         json!({
             "name": tool.name, "signature": tool.signature.as_ref().map(ToString::to_string),
@@ -174,6 +199,7 @@ fn document(agent: &Agent, name: &str, source: &Source, notes: &[String]) -> Val
         "signature": agent.signature().map(ToString::to_string),
         "model": {"name": name, "is": model(name, source)},
         "tools": agent.tools().values().map(tool).collect::<Vec<_>>(),
+        "upstreams": upstreams.iter().map(upstream).collect::<Vec<_>>(),
         "limits": limits(agent),
         "notes": notes,
     })

@@ -1,0 +1,137 @@
+//! What the file of an agent names and the command brings: upstreams. Programs call them with `tool/call` and ask
+//! about them with `tool/servers`, `dir`, `doc` and `apropos`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ptc_lisp::machine::{Answer, DISCOVER};
+use ptc_runner::{AgentFile, Answers, Effect, EffectOf, Tool, ToolResult};
+use ptc_upstream::catalog::Catalog;
+use ptc_upstream::config::{Config, EffectClass};
+use ptc_upstream::credentials::Secrets;
+use ptc_upstream::effects::Policy;
+use ptc_upstream::runtime::{Caps, RunContext, Runtime, RuntimeOptions, SnapshotMode};
+use serde_json::{Value as Json, json};
+
+/// The field of files.
+const FIELD: &str = "upstreams";
+/// The tool that calls upstreams.
+const CALL: &str = "call";
+/// What it takes and gives.
+const SIGNATURE: &str = "(server :string, tool :string, args :map?) -> :map";
+/// Tools of a server that prompts name.
+const NAMED: usize = 12;
+
+/// How much an agent may use in all its turns; its own limits hold beside that.
+fn caps() -> Caps {
+    Caps { calls: 1_000, catalog_ops: 500, call_timeout: Duration::from_secs(60), ..Caps::default() }
+}
+
+/// The configuration of a file's upstreams with their secrets. Nothing is started.
+pub fn config(file: &AgentFile) -> anyhow::Result<Option<(Config, Secrets)>> {
+    let Some(path) = &file.upstreams else { return Ok(None) };
+    let wrong = |message: String| file.wrong(FIELD, format!("{}: {message}", path.display()));
+    let config = Config::from_file(path).map_err(|error| wrong(error.to_string()))?;
+    let secrets = Secrets::resolve(&config).map_err(|error| wrong(error.to_string()))?;
+    Ok(Some((config, secrets)))
+}
+
+/// Upstreams that an agent may call.
+#[derive(Debug)]
+pub struct Upstreams {
+    runtime: Arc<Runtime>,
+    context: RunContext,
+}
+
+impl Upstreams {
+    /// Starts the upstreams of a file. Those that fail are listed as unavailable.
+    pub async fn start(file: &AgentFile) -> anyhow::Result<Option<Self>> {
+        let Some((config, secrets)) = config(file)? else { return Ok(None) };
+        let options = RuntimeOptions {
+            snapshot: SnapshotMode::Frozen,
+            keep_failing: true,
+            ..RuntimeOptions::default()
+        };
+        let runtime = Runtime::start(&config, secrets, options).await;
+        let runtime = runtime.map_err(|error| file.wrong(FIELD, error.to_string()))?;
+        let context = runtime.context(caps(), Policy::open());
+        Ok(Some(Upstreams { runtime, context }))
+    }
+
+    /// What people should know before the run begins.
+    pub fn notes(&self) -> Vec<String> {
+        let states = self.runtime.states().into_iter();
+        let failed = states.filter_map(|state| Some(format!("upstream {}: {}", state.name, state.fault?)));
+        failed.collect()
+    }
+
+    /// The file with the tools that reach the upstreams.
+    pub fn lend(&self, file: AgentFile) -> anyhow::Result<AgentFile> {
+        let (calls, questions, effects) = (self.context.clone(), self.context.clone(), self.context.clone());
+        let call = Tool::future(CALL, move |args: Json| {
+            let context = calls.clone();
+            async move { result(context.call(args).await) }
+        });
+        let mut call = call
+            .signature(SIGNATURE)?
+            .description(description(&self.runtime.catalog()))
+            .answers(Answers::Upstream);
+        call.effect_of = Some(EffectOf(Arc::new(move |args| effect(&effects, args))));
+        let discover = Tool::future(DISCOVER, move |question: Json| {
+            let context = questions.clone();
+            async move { result(context.discover(question).await) }
+        });
+        let discover = discover.private().effect(Effect::Read).answers(Answers::Discovery);
+        Ok(file.lend(FIELD, call)?.lend(FIELD, discover)?)
+    }
+
+    /// Ends the upstreams.
+    pub async fn close(&self) {
+        self.context.finish();
+        self.runtime.close().await;
+    }
+}
+
+/// An answer as tools of agents give it; programs see it again as it was.
+fn result(answer: Answer) -> ToolResult {
+    match answer {
+        Answer::Value(value) => Ok(value),
+        Answer::Json(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        Answer::Upstream { value, kind } => {
+            Ok(json!({"ok": true, "value": value, "value_kind": kind.name()}))
+        }
+        Answer::Fault { reason, message } => Ok(json!({"ok": false, "reason": reason, "message": message})),
+        Answer::Raise(error) => Err(error.text()),
+    }
+}
+
+/// What a call of an upstream does to the world.
+fn effect(context: &RunContext, args: &Json) -> Effect {
+    let text = |key: &str| args[key].as_str().unwrap_or_default();
+    let catalog = context.catalog();
+    let tool = catalog.server(text("server")).and_then(|server| server.tool(text("tool")));
+    match tool.map(|tool| tool.effect) {
+        Some(EffectClass::Read) => Effect::Read,
+        Some(EffectClass::Write) => Effect::Write,
+        Some(EffectClass::Unknown) | None => Effect::Unknown,
+    }
+}
+
+/// What models are told: the servers and the names of their tools.
+fn description(catalog: &Catalog) -> String {
+    let servers = catalog.servers().iter().map(|server| match &server.tools {
+        None => format!("{} (unavailable)", server.name),
+        Some(tools) => {
+            let mut names: Vec<&str> = tools.keys().map(String::as_str).take(NAMED).collect();
+            if tools.len() > NAMED {
+                names.push("…");
+            }
+            format!("{} ({})", server.name, names.join(", "))
+        }
+    });
+    format!(
+        "Calls a tool of a server; gives {{:ok true :value v}} or {{:ok false :reason kw :message text}}. Servers: {}. \
+         (dir 'server) lists tools, (doc 'server/tool) describes one",
+        servers.collect::<Vec<_>>().join("; ")
+    )
+}

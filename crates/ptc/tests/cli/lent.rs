@@ -1,0 +1,118 @@
+//! Agents of files that name upstreams: programs call them and ask about them.
+
+use super::agents::{command_in, folder, write};
+use super::*;
+
+/// A secret that the server tells everybody. `cargo xtask ci` looks for it in whatever tests print and write.
+const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";
+
+/// An MCP server with one tool, which tells where it looked and the secret.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  at=$(printf '%s' "$line" | sed -n 's/.*"at":"\([a-z]*\)".*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"look","description":"Looks.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}}]}}\n' "$id" ;;
+    *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"seen":"%s","token":"%s"}}}\n' "$id" "$at" "$API_TOKEN" ;;
+  esac
+done
+"#;
+
+/// Runs the command in a folder, with the secret in its environment.
+fn ptc_in(folder: &std::path::Path, args: &[&str]) -> Ran {
+    let output = command_in(folder, args).env("THINGS_TOKEN", SECRET).output().expect("the command starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn project(name: &str) -> PathBuf {
+    let folder = folder(name);
+    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", SERVER], "env": {"API_TOKEN": "${THINGS_TOKEN}"}});
+    let gone = json!({"transport": "mcp_stdio", "command": "/no/such/server"});
+    let config = json!({"upstreams": {"things": server, "gone": gone}});
+    let agent =
+        "prompt = \"Look around\"\nmodel = \"script:replies.jsonl\"\nupstreams = \"upstreams.json\"\n";
+    write(&folder, &[("agent.toml", agent), ("upstreams.json", &config.to_string())]);
+    folder
+}
+
+fn replies(folder: &std::path::Path, programs: &[&str]) {
+    let lines: String = programs.iter().map(|program| format!("{}\n", json!({"program": program}))).collect();
+    write(folder, &[("replies.jsonl", &lines)]);
+}
+
+#[test]
+fn programs_call_the_upstreams_of_their_file() {
+    let folder = project("upstreams");
+    replies(
+        &folder,
+        &[
+            "(def r (tool/call {:server \"things\" :tool \"look\" :args {:at \"door\"}}))",
+            "(return {:seen (:seen (:value r)) :kind (:value_kind r) :ok (:ok r)
+                      :servers (mapv :name (tool/servers)) :tools (dir 'things)
+                      :gone (:ok (tool/call {:server \"gone\" :tool \"x\" :args {}}))
+                      :wrong (try (tool/call {:server \"nobody\" :tool \"x\"}) (catch Exception e :raised))})",
+        ],
+    );
+    let ran = ptc_in(&folder, &["run", "agent.toml", "--json", "--checkpoint", "kept"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}{}", ran.out, ran.err));
+    let expected = json!({"seen": "door", "kind": "json", "ok": true, "servers": ["gone", "things"],
+                          "tools": ["look - Looks."], "gone": false, "wrong": "raised"});
+    assert_eq!(document["answer"], expected, "{}", ran.err);
+    assert!(ran.err.contains("upstream gone: "), "what is not there is told: {}", ran.err);
+    for text in [&ran.out, &ran.err] {
+        assert!(!text.contains(SECRET), "a secret got out: {text}");
+    }
+    for entry in fs::read_dir(folder.join("kept")).expect("a folder") {
+        let bytes = fs::read(entry.expect("an entry").path()).expect("a file");
+        let found = bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes());
+        assert!(!found, "a secret was kept");
+    }
+}
+
+#[test]
+fn models_are_told_of_upstreams_and_validate_shows_them() {
+    let folder = project("upstreams-shown");
+    replies(&folder, &["(return 1)"]);
+    let ran = ptc_in(&folder, &["validate", "agent.toml"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("  upstream things: mcp_stdio\n"), "{}", ran.out);
+    let recording = ["run", "agent.toml", "-q", "--model", "record:calls.jsonl,script:replies.jsonl"];
+    assert_eq!(ptc_in(&folder, &recording).out, "1\n");
+    let asked = fs::read_to_string(folder.join("calls.jsonl")).expect("a recording");
+    assert!(
+        asked.contains("tool/call(server") && asked.contains("Servers: gone (unavailable); things (look)"),
+        "{asked}"
+    );
+    assert!(!asked.contains("tool/discover"), "questions are not asked by name: {asked}");
+}
+
+#[test]
+fn bad_upstreams_are_told_with_their_place() {
+    let folder = project("upstreams-bad");
+    replies(&folder, &["(return 1)"]);
+    let agent =
+        |more: &str| format!("prompt = \"x\"\nmodel = \"script:replies.jsonl\"\nupstreams = \"{more}");
+    write(
+        &folder,
+        &[
+            ("missing.toml", &agent("gone.json\"\n")),
+            ("broken.toml", &agent("broken.json\"\n")),
+            ("broken.json", "{\"upstreams\": {\"a\": {\"transport\": \"pigeon\"}}}"),
+            ("taken.toml", &agent("upstreams.json\"\n[tools.call]\ncommand = [\"true\"]\n")),
+        ],
+    );
+    for (file, parts) in [
+        ("missing.toml", ["missing.toml:3:1: `upstreams`", "gone.json"]),
+        ("broken.toml", ["broken.toml:3:1: `upstreams`", "pigeon"]),
+        ("taken.toml", ["taken.toml:4:8: `tools.call`", "give the tool another name"]),
+    ] {
+        let ran = ptc_in(&folder, &["run", file, "--checkpoint", "kept"]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{file}: {}", ran.err);
+        for part in parts {
+            assert!(ran.err.contains(part), "{file}: {part}\n---\n{}", ran.err);
+        }
+        assert!(!folder.join("kept").exists(), "{file} wrote something");
+    }
+}
