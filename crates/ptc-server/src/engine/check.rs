@@ -33,8 +33,11 @@ impl Engine {
     async fn manifest(&self, source: &str) -> Result<Manifest, Error> {
         let found: Arc<Mutex<Option<Result<Manifest, Error>>>> = Arc::default();
         let (put, source): (_, Arc<str>) = (found.clone(), source.into());
-        let calls = self.upstreams.is_some();
+        let (calls, prelude) = (self.upstreams.is_some(), self.prelude.clone());
         let program = Program::new("nil").limits(limits(&self.settings)).prepare(move |machine| {
+            if let Some(prelude) = &prelude {
+                machine.attach(prelude)?;
+            }
             machine.set_tools(calls.then(|| "call".to_owned()));
             machine.set_discovery(calls);
             *put.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine.check(&source));

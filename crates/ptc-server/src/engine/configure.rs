@@ -1,12 +1,17 @@
-//! From the options of the command to the settings of the engine.
+//! From the options of the command to the settings and parts of the engine.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use ptc_lisp::prelude::{Prelude, Source};
+use ptc_store::Store;
+use ptc_store::preludes::Preludes;
 use ptc_upstream::Caps;
 use ptc_upstream::catalog::{CatalogMode, CatalogText};
+use secrecy::ExposeSecret as _;
 use serde_json::Value as Json;
 
+use super::Parts;
 use super::roles::Policy;
 use super::settings::{Debug, Kept, Payloads, Profile, Sessions, Settings};
 use crate::options::{self, Options, ResponseProfile, TracePayloads};
@@ -84,6 +89,35 @@ impl Sessions {
             boot_tags: tags.map(|(key, value)| (key.clone(), Json::from(value.as_str()))).collect(),
             roles: options.session_roles.as_deref().map(read_policy).transpose()?,
         })
+    }
+}
+
+impl Parts {
+    /// Adds the prelude of all programs and the store of preludes, if options name them. It reads files and may
+    /// open a database.
+    pub(super) fn completed(mut self, options: &Options) -> Result<Parts, String> {
+        if let (None, Some(file)) = (&self.prelude, &options.prelude) {
+            let shown = file.display().to_string();
+            let text =
+                std::fs::read_to_string(file).map_err(|error| format!("--prelude {shown}: {error}"))?;
+            let source = Source { id: "prelude", text: &text, needs: &[], origin: &shown };
+            let compiled = Prelude::compile(&[source], &ptc_lisp::prelude::Options::default());
+            let prelude = compiled.map_err(|problem| {
+                format!("--prelude {shown}: {}: {}", problem.reason.name(), problem.placed())
+            })?;
+            self.prelude = Some(Arc::new(prelude));
+        }
+        let place = options.store.0.as_ref().map(|place| place.expose_secret());
+        let place = place.or(options.prelude_store_seed.as_ref().map(|_| ":memory:"));
+        if let (None, Some(place)) = (&self.preludes, place) {
+            let store = Store::open(place).map_err(|error| format!("--store: {error}"))?;
+            let preludes = Preludes::new(Arc::new(store));
+            if let Some(seed) = &options.prelude_store_seed {
+                preludes.seed(seed).map_err(|error| format!("--prelude-store-seed: {error}"))?;
+            }
+            self.preludes = Some(preludes);
+        }
+        Ok(self)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, PoisonError};
 
-use ptc_host::Tools;
 use ptc_upstream::Grants;
 use serde_json::Value as Json;
 
@@ -35,7 +34,7 @@ impl Engine {
         let mut facts = Facts::of(&args);
         let calls = self.calls(Grants::all());
         let source: Arc<str> = args.program.into();
-        let job = Job { source: source.clone(), context: args.context, tools: Tools::new() };
+        let job = Job { source: source.clone(), context: args.context, prelude: self.prelude.clone() };
         let (program, not_json) = evaluate::program(job, &self.settings);
         let running = self.pool.run(calls.attach(program));
         let outcome = evaluate::wait(running, self.settings.program_timeout, signals).await?;

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptc_host::{Error, ErrorKind, Limits, Outcome, Program, Running, Signal, Tools};
+use ptc_host::{Error, ErrorKind, Limits, Outcome, Program, Running, Signal};
+use ptc_lisp::machine::Machine;
+use ptc_lisp::prelude::Prelude;
 use ptc_upstream::Redactor;
 use serde_json::{Map, Value as Json};
 
@@ -18,8 +20,8 @@ pub struct Job {
     pub source: Arc<str>,
     /// Its inputs.
     pub context: Map<String, Json>,
-    /// Its tools.
-    pub tools: Tools,
+    /// What it finds besides the language.
+    pub prelude: Option<Arc<Prelude>>,
 }
 
 /// What a program came to, with secrets covered.
@@ -93,18 +95,31 @@ pub fn program(job: Job, settings: &Settings) -> (Program, Arc<Mutex<Option<Stri
     let not_json = Arc::new(Mutex::new(None));
     let found = not_json.clone();
     let program = Program::new(job.source)
-        .data(Json::Object(job.context))
-        .tools(job.tools)
         .limits(limits(settings))
         .timeout(settings.program_timeout)
-        .prepare(|machine| {
-            machine.set_strict_inputs(true);
-            Ok(())
-        })
+        .prepare(furnish(job.prelude, job.context, Vec::new()))
         .look(move |machine, _| {
             *found.lock().unwrap_or_else(PoisonError::into_inner) = machine.value_without_json();
         });
     (program, not_json)
+}
+
+/// Gives a machine its prelude, which comes before everything else, its inputs, and tools that only exports of
+/// the prelude may call.
+pub fn furnish(
+    prelude: Option<Arc<Prelude>>,
+    context: Map<String, Json>,
+    private_tools: Vec<String>,
+) -> impl Fn(&mut Machine) -> Result<(), Error> + Send + Sync + 'static {
+    let context = Json::Object(context);
+    move |machine| {
+        if let Some(prelude) = &prelude {
+            machine.attach(prelude)?;
+        }
+        machine.set_private_tools(private_tools.clone());
+        machine.set_strict_inputs(true);
+        machine.set_data(&context)
+    }
 }
 
 /// How often a long call reports progress.

@@ -31,6 +31,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ptc_host::{Pool, PoolConfig};
+use ptc_lisp::prelude::Prelude;
+use ptc_store::preludes::Preludes;
 use ptc_upstream::{Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -55,6 +57,10 @@ use crate::options::Options;
 pub struct Parts {
     /// Upstreams that programs may call.
     pub runtime: Option<Arc<Runtime>>,
+    /// The prelude of all programs, compiled.
+    pub prelude: Option<Arc<Prelude>>,
+    /// Versions of preludes that sessions may ask for.
+    pub preludes: Option<Preludes>,
     /// What covers secrets in everything that leaves; the one of the runtime unless told.
     pub redactor: Option<Redactor>,
 }
@@ -78,6 +84,9 @@ pub struct Engine {
     redactor: Redactor,
     upstreams: Option<Upstreams>,
     sessions: Option<Sessions>,
+    prelude: Option<Arc<Prelude>>,
+    preludes: Option<Preludes>,
+    inventory: Option<String>,
     ring: Option<Ring>,
     upstream_calls: AtomicU64,
     upstream_errors: AtomicU64,
@@ -107,12 +116,21 @@ impl Engine {
     /// Starts an engine as the options say.
     pub async fn start(options: &Options, parts: Parts) -> Result<Arc<Engine>, StartError> {
         let settings = Settings::of(options).map_err(StartError::Settings)?;
-        Engine::with(settings, parts).await
+        let options = options.clone();
+        let parts = sessions::apart(move || Ok(parts.completed(&options))).await;
+        let parts = parts.map_err(|error| StartError::Settings(error.message))?;
+        Engine::with(settings, parts.map_err(StartError::Settings)?).await
     }
 
     /// Starts an engine with these settings.
     pub async fn with(settings: Settings, parts: Parts) -> Result<Arc<Engine>, StartError> {
         let upstreams = parts.runtime.map(|runtime| Upstreams::new(runtime, &settings));
+        if let Some(prelude) = &parts.prelude {
+            let offers = upstreams.as_ref().map(|upstreams| upstreams.offers(Grants::all()));
+            let offers = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
+            let needs = ptc_lisp::prelude::Grants { tools: &[], upstreams: offers };
+            prelude.admit(&needs).map_err(|error| StartError::Settings(error.text()))?;
+        }
         let known = upstreams.as_ref().map(|upstreams| upstreams.runtime.redactor().clone());
         let engine = Arc::new(Engine {
             gate: Gate::new(settings.max_concurrent_calls),
@@ -121,6 +139,9 @@ impl Engine {
             counts: Counts::default(),
             redactor: parts.redactor.or(known).unwrap_or_else(Redactor::none),
             sessions: settings.sessions.clone().map(Sessions::new),
+            inventory: parts.prelude.as_ref().and_then(|prelude| prelude.inventory()),
+            prelude: parts.prelude,
+            preludes: parts.preludes,
             ring: settings.debug.map(|debug| Ring::new(debug.ring_size)),
             upstreams,
             upstream_calls: AtomicU64::new(0),
@@ -138,7 +159,7 @@ impl Engine {
     /// The tools that this caller may use.
     pub fn tools(&self, caller: &Caller) -> Vec<ToolSpec> {
         let catalog = self.upstreams.as_ref().map(|upstreams| upstreams.catalog_text.as_str());
-        let surface = Surface { settings: &self.settings, catalog };
+        let surface = Surface { settings: &self.settings, inventory: self.inventory.as_deref(), catalog };
         self.offered(caller).map(|tool| surface.spec(tool)).collect()
     }
 
@@ -213,7 +234,7 @@ impl Engine {
         signals: &Signals,
     ) -> Handled {
         Ok(match tool {
-            Tool::SessionStart => self.session_start(sessions, caller, args),
+            Tool::SessionStart => self.session_start(sessions, caller, args).await,
             Tool::SessionList => self.session_list(sessions, caller, args),
             Tool::SessionPreludes => self.session_preludes(sessions, caller, args),
             Tool::SessionInspect => self.session_inspect(sessions, caller, args).await,

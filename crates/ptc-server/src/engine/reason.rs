@@ -40,6 +40,7 @@ reasons! {
     SESSION_BUSY, "session_busy", "A program of the session is running.";
     SESSION_ARGS, "session_args_error", "The arguments of a session tool are wrong.";
     SESSION_LIMIT, "session_limit_exceeded", "A limit of sessions does not allow it.";
+    PRELUDE_ATTACH, "prelude_attach_failed", "Preludes cannot be compiled, or need what is not granted.";
     BUDGET, "budget_exceeded", "The task took more time than it has.";
     AGENT_FAILED, "agent_failed", "The planner did not come to an answer.";
     PARTIAL, "partial_side_effects", "The task stopped after calls that may have changed something.";

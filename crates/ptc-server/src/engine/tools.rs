@@ -76,6 +76,8 @@ impl Tool {
 pub struct Surface<'a> {
     /// The settings.
     pub settings: &'a Settings,
+    /// What the prelude of all programs offers.
+    pub inventory: Option<&'a str>,
     /// What upstreams offer, if there are any; empty text if there is nothing to show.
     pub catalog: Option<&'a str>,
 }
@@ -142,9 +144,10 @@ impl Surface<'_> {
             (Profile::Debug, _) => "",
         };
         let catalog = self.catalog.unwrap_or_default();
+        let inventory = self.inventory.unwrap_or_default();
         let parts = match self.catalog {
-            None => [note, card, cards::reference(), catalog],
-            Some(_) => [card, cards::reference(), note, catalog],
+            None => [note, card, cards::reference(), inventory, catalog],
+            Some(_) => [card, cards::reference(), note, inventory, catalog],
         };
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }

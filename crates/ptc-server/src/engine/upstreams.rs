@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use ptc_host::Program;
+use ptc_lisp::prelude::Offer;
+use ptc_upstream::catalog::Catalog;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::{Caps, Grants, RunContext, Runtime};
@@ -20,6 +22,27 @@ pub struct Upstreams {
     read_only: bool,
 }
 
+/// What upstreams offer to preludes: a tool that is known and granted.
+#[derive(Debug)]
+pub struct Offers {
+    catalog: Arc<Catalog>,
+    grants: Grants,
+}
+
+impl ptc_lisp::prelude::Upstreams for Offers {
+    fn offer(&self, server: &str, tool: &str) -> Offer {
+        let Some(known) = self.catalog.server(server) else { return Offer::UnknownServer };
+        let name = match &known.tools {
+            None => tool,
+            Some(_) => match known.tool(tool) {
+                Some(found) => found.def.name.as_str(),
+                None => return Offer::UnknownTool,
+            },
+        };
+        if self.grants.allows(server, name) { Offer::Granted } else { Offer::Denied }
+    }
+}
+
 /// The upstream calls of one program.
 #[derive(Debug)]
 pub struct Calls(Option<RunContext>);
@@ -34,6 +57,11 @@ impl Upstreams {
     /// What programs may do with these grants.
     pub fn policy(&self, grants: Grants) -> Policy {
         Policy { read_only: self.read_only, grants, ..Policy::default() }
+    }
+
+    /// What preludes of a session with these grants may rely on.
+    pub fn offers(&self, grants: Grants) -> Offers {
+        Offers { catalog: self.runtime.catalog(), grants }
     }
 
     /// The context of one program.

@@ -30,6 +30,7 @@ impl SessionError {
             "session_not_found" | "session_closed" => "Start a session with lisp_session_start.",
             "session_owner_mismatch" => "Use a session of your own; lisp_session_list shows them.",
             "session_busy" => "Wait until the running program is over, then call again.",
+            "prelude_attach_failed" => "Ask for other preludes, or for a role that grants what these need.",
             "session_limit_exceeded" => "Close sessions with lisp_session_close, then start a new one.",
             _ => "Mend the arguments and call again.",
         }

@@ -60,7 +60,7 @@ impl Engine {
             given_up: [signals.cancel.clone(), session.over.clone()],
             verdict: Mutex::default(),
         });
-        let program = calls.attach(self.session_source(&source, args.context, &judge));
+        let program = calls.attach(self.session_source(&session, &source, args.context, &judge));
         let running = session.machine.run(program);
         let timeout = self.settings.program_timeout;
         let outcome = tokio::select! {
@@ -108,21 +108,22 @@ impl Engine {
     /// The program with hooks that judge it on the machine's own thread, before anybody sees it.
     fn session_source(
         &self,
+        session: &Session,
         source: &Arc<str>,
         context: serde_json::Map<String, Json>,
         judge: &Arc<Judge>,
     ) -> Program {
         let history = judge.limits.history_entry_bytes;
-        let judge = judge.clone();
+        let (judge, frozen) = (judge.clone(), &session.frozen);
+        let furnish = evaluate::furnish(frozen.prelude.clone(), context, frozen.private_tools());
         Program::new(source.clone())
-            .data(Json::Object(context))
+            .tools(frozen.host_tools())
             .limits(evaluate::limits(&self.settings))
             .timeout(self.settings.program_timeout)
             .prepare(move |machine| {
-                machine.set_strict_inputs(true);
                 machine.set_takes_back(true);
                 machine.set_history_bytes(Some(history));
-                Ok(())
+                furnish(machine)
             })
             .look(move |machine, outcome| judge.judge(machine, outcome))
     }

@@ -41,7 +41,7 @@ impl Engine {
         let told = args::only(&mut given, &["session_id"]).and_then(|()| {
             let session = sessions.find(args::session_id(&given)?, &caller.owner)?;
             session.touch();
-            Ok(json!({"status": "ok", "session_id": session.id, "prelude_refs": []}))
+            Ok(json!({"status": "ok", "session_id": session.id, "prelude_refs": session.frozen.refs}))
         });
         answered(told)
     }

@@ -9,6 +9,7 @@ mod eval;
 mod log;
 mod machine;
 mod manage;
+mod preludes;
 mod start;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -24,6 +25,8 @@ use self::error::SessionError;
 use self::log::Log;
 use self::machine::Held;
 pub use self::manage::{CLEAR, VIEWS};
+use self::preludes::Frozen;
+pub use self::preludes::apart;
 use super::reason::Reason;
 use super::resources::random_id;
 use super::settings;
@@ -64,6 +67,7 @@ pub struct Session {
     tags: Map<String, Json>,
     role: Option<(String, String)>,
     grants: Grants,
+    frozen: Frozen,
     created_ms: i64,
     expires_ms: i64,
     expires: Instant,
@@ -141,6 +145,7 @@ impl Sessions {
             tags: new.tags,
             role: new.role,
             grants: new.grants,
+            frozen: new.frozen,
             created_ms,
             expires_ms: created_ms.saturating_add(i64::try_from(new.ttl.as_millis()).unwrap_or(i64::MAX)),
             expires: now + new.ttl,
@@ -257,6 +262,7 @@ struct New {
     tags: Map<String, Json>,
     role: Option<(String, String)>,
     grants: Grants,
+    frozen: Frozen,
 }
 
 impl Session {

@@ -2,51 +2,59 @@
 
 use std::time::Duration;
 
+use ptc_store::preludes::{Access, Ref};
 use ptc_upstream::Grants;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::api::{Args, Caller};
 use super::super::reason::Reason;
+use super::super::roles::Role;
+use super::super::settings;
 use super::super::text::{cut, json_bytes, moment};
 use super::super::{Answered, Engine, envelope};
 use super::error::SessionError;
+use super::preludes::{self, Frozen, Granting, apart};
 use super::{Mode, New, Sessions, args};
 
 /// Keys and bytes of tags.
 const TAGS: (usize, usize) = (32, 4096);
 
 impl Engine {
-    pub(in super::super) fn session_start(
+    pub(in super::super) async fn session_start(
         &self,
         sessions: &Sessions,
         caller: &Caller,
         given: Args,
     ) -> Answered {
-        match self.started(sessions, caller, given) {
+        match self.started(sessions, caller, given).await {
             Ok(object) => Answered::new(envelope::plain(object, false), None),
             Err(error) => error.answered(),
         }
     }
 
-    fn started(&self, sessions: &Sessions, caller: &Caller, mut given: Args) -> Result<Json, SessionError> {
+    async fn started(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        mut given: Args,
+    ) -> Result<Json, SessionError> {
         const KEYS: &[&str] = &["title", "ttl_ms", "mode", "role", "scoped_base_surface", "preludes", "tags"];
         args::only(&mut given, KEYS)?;
         let settings = sessions.settings();
         let mode = mode(&given)?;
-        let (role, grants) = self.granted(sessions, caller, &given, mode)?;
+        let granted = self.granted(sessions, caller, &given, mode)?;
+        let (role, granted) = match granted {
+            Some((name, role)) => (Some((name, role.fingerprint())), Some(role)),
+            None => (None, None),
+        };
         let scoped = match given.get("scoped_base_surface") {
             None | Some(Json::Null) => false,
             Some(Json::Bool(scoped)) => *scoped,
             Some(_) => return Err(SessionError::args("scoped_base_surface must be a boolean when supplied")),
         };
-        if !matches!(given.get("preludes"), None | Some(Json::Null)) {
-            return Err(SessionError::args("preludes need a prelude store, which this server does not have"));
-        }
-        if mode == Mode::WriteCapable {
-            return Err(SessionError::args(
-                "write_capable needs a prelude store, which this server does not have",
-            ));
-        }
+        let wanted = preludes::references(given.get("preludes"))?;
+        let grants = granted.as_ref().map_or_else(Grants::all, Role::grants);
+        let frozen = self.frozen(settings, caller, mode, granted.as_ref(), wanted, scoped).await?;
         let session = sessions.open(
             New {
                 owner: caller.owner.clone(),
@@ -56,6 +64,7 @@ impl Engine {
                 tags: tags(given.get("tags"), &settings.boot_tags)?,
                 role,
                 grants,
+                frozen,
             },
             &self.pool,
         )?;
@@ -75,22 +84,34 @@ impl Engine {
         }
         if scoped {
             object["scoped_base_surface"] = true.into();
+            object["prelude_presentation"] = json!({
+                "scoped_base_surface": true,
+                "masked_namespaces": session.frozen.masked,
+                "fallback_warnings": [],
+            });
+        }
+        if session.frozen.prelude.is_some() {
+            object["prelude_refs"] = session.frozen.refs.clone().into();
+            object["preludes"] = session.frozen.namespaces().into();
+        }
+        if let Some(projection) = &session.frozen.projection {
+            object["prelude_projection"] = projection.clone();
         }
         Ok(object)
     }
 
-    /// The role with its fingerprint, and what it grants.
+    /// The role by name, and what it grants; nothing if there are no roles.
     fn granted(
         &self,
         sessions: &Sessions,
         caller: &Caller,
         given: &Args,
         mode: Mode,
-    ) -> Result<(Option<(String, String)>, Grants), SessionError> {
+    ) -> Result<Option<(String, Role)>, SessionError> {
         let wanted = args::text(given, "role", 64)?;
         let Some(policy) = &sessions.settings().roles else {
             return match (wanted, &caller.roles) {
-                (None, None) => Ok((None, Grants::all())),
+                (None, None) => Ok(None),
                 _ => Err(SessionError::args(
                     "role requires --session-roles, which this server was started without",
                 )),
@@ -102,7 +123,57 @@ impl Engine {
             let message = format!("mode {} is not granted for role {name}", mode.name());
             return Err(SessionError::args(message));
         }
-        Ok((Some((name.to_owned(), role.fingerprint())), role.grants()))
+        Ok(Some((name.to_owned(), role.clone())))
+    }
+
+    /// What programs of the session find besides the language.
+    async fn frozen(
+        &self,
+        settings: &settings::Sessions,
+        caller: &Caller,
+        mode: Mode,
+        role: Option<&Role>,
+        wanted: Vec<Ref>,
+        scoped: bool,
+    ) -> Result<Frozen, SessionError> {
+        if mode == Mode::ReadOnly && wanted.is_empty() {
+            return Ok(Frozen { prelude: self.prelude.clone(), ..Frozen::default() });
+        }
+        let refuse = |message: &str| Err(SessionError::args(message));
+        let Some(store) = self.preludes.clone() else {
+            return refuse(
+                "preludes and write_capable need a prelude store, which this server does not have",
+            );
+        };
+        if self.prelude.is_some() {
+            return refuse("preludes and write_capable cannot be used on a server with --prelude");
+        }
+        let level = role.map_or(Some(Access::Write), |role| role.prelude_store);
+        let owner = caller.owner.clone();
+        if mode == Mode::WriteCapable {
+            if !settings.allow_prelude_write {
+                return refuse("write_capable needs a server with --sessions-allow-prelude-write");
+            }
+            if level != Some(Access::Write) {
+                return refuse("write_capable is not granted for this role");
+            }
+            if !wanted.is_empty() {
+                return refuse("a write_capable session cannot have preludes");
+            }
+            return apart(move || preludes::writing(&store, &owner)).await;
+        }
+        if level.is_none() {
+            return refuse("preludes are not granted for this role");
+        }
+        let role = role.cloned();
+        let upstreams = self.upstreams.clone();
+        apart(move || {
+            let grants = role.as_ref().map_or_else(Grants::all, Role::grants);
+            let offers = upstreams.map(|upstreams| upstreams.offers(grants));
+            let offers = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
+            preludes::freeze(&store, &wanted, &Granting { role: role.as_ref(), offers, scoped })
+        })
+        .await
     }
 }
 

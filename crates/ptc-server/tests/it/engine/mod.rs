@@ -3,6 +3,7 @@
 mod check;
 mod debug;
 mod eval;
+mod preludes;
 mod sessions;
 mod support;
 mod surface;
