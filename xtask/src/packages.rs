@@ -1,5 +1,5 @@
 //! Programs that checks need beside Rust, installed where they are missing: Debian's packages where they are to
-//! be had, packages of npm into a folder of the workspace. Where that is not possible, whoever needs them says so.
+//! be had, packages of npm and PyPI into folders of the workspace. Where that is not possible, whoever needs them says so.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,10 +8,19 @@ use anyhow::{Context, Result, bail};
 
 /// Packages of npm that tests run, with their versions. They are found in [`NPM_FOLDER`]`/node_modules`.
 const NPM: &[(&str, &str)] = &[
+    ("@modelcontextprotocol/client", "2.4.0"),
+    ("@modelcontextprotocol/conformance", "0.1.16"),
+    ("@modelcontextprotocol/inspector", "2.12.0"),
     ("@modelcontextprotocol/server-everything", "2026.8.31"),
     ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
     ("@modelcontextprotocol/server-memory", "2026.8.31"),
 ];
+
+/// Packages of PyPI that tests run, with their versions. They are found in [`PYTHON_FOLDER`].
+const PYTHON: &[(&str, &str)] = &[("mcp", "2.3.0")];
+
+/// The environment of Python that tests use, from the root of the workspace.
+const PYTHON_FOLDER: &str = ".tools/python";
 
 /// Where packages of npm are installed, from the root of the workspace.
 const NPM_FOLDER: &str = ".tools/npm";
@@ -19,6 +28,8 @@ const NPM_FOLDER: &str = ".tools/npm";
 /// Everything that tests need.
 pub fn for_tests(root: &Path) -> Result<()> {
     postgresql()?;
+    debian("nginx-light", !runs("nginx", "-v"))?;
+    python(root)?;
     npm(root)
 }
 
@@ -71,6 +82,27 @@ fn npm(root: &Path) -> Result<()> {
         bail!("npm cannot install into {}; see above", folder.display());
     }
     Ok(())
+}
+
+/// The packages of PyPI, in an environment of their own. Tests that need them are skipped where there is no Python.
+fn python(root: &Path) -> Result<()> {
+    let folder = root.join(PYTHON_FOLDER);
+    let wanted: Vec<String> = PYTHON.iter().map(|(name, version)| format!("{name}=={version}")).collect();
+    let noted = folder.join("installed.txt");
+    if std::fs::read_to_string(&noted).is_ok_and(|text| text == wanted.join("\n"))
+        || !runs("python3", "--version")
+    {
+        return Ok(());
+    }
+    eprintln!("== installing packages of PyPI into {PYTHON_FOLDER}");
+    let environment = Command::new("python3").args(["-m", "venv"]).arg(&folder).status()?;
+    let pip = folder.join("bin/pip");
+    let installed =
+        Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check"]).args(&wanted).status();
+    if !environment.success() || !installed.is_ok_and(|status| status.success()) {
+        bail!("packages of PyPI cannot be installed into {}; see above", folder.display());
+    }
+    Ok(std::fs::write(noted, wanted.join("\n"))?)
 }
 
 /// The version of a package of npm that is there.

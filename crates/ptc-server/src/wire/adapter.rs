@@ -155,13 +155,18 @@ async fn until<T>(
     Some(called.await)
 }
 
-/// Sends progress to the client until the call is over.
+/// Sends progress to the client until the call is over. Every report says more than the one before.
 async fn report(
     mut reports: tokio::sync::mpsc::UnboundedReceiver<Progress>,
     token: rmcp::model::ProgressToken,
     peer: rmcp::Peer<RoleServer>,
 ) {
+    let mut last = f64::NEG_INFINITY;
     while let Some(Progress { progress, total, message }) = reports.recv().await {
+        if progress <= last {
+            continue;
+        }
+        last = progress;
         let mut param = ProgressNotificationParam::new(token.clone(), progress).with_message(message);
         param.total = total;
         if peer.notify_progress(param).await.is_err() {

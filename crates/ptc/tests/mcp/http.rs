@@ -200,7 +200,11 @@ fn r1_6_16_calls_of_a_session_are_bounded() {
     ]);
     let session = server.open(&[]);
     std::thread::scope(|scope| {
-        let slow = scope.spawn(|| server.call(&session, 2, "lisp_eval", json!({"program": SLOW})));
+        // Whichever of the two comes second is the busy one.
+        let slow = scope.spawn(|| {
+            let begin = || server.call(&session, 2, "lisp_eval", json!({"program": SLOW}));
+            while text(&begin()).starts_with("busy") {}
+        });
         eventually("busy", || {
             let result = server.call(&session, 3, "lisp_eval", json!({"program": "1"}));
             assert!(result.get("resultType").is_none());

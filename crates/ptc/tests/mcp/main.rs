@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod clients;
 mod command;
 mod http;
+mod nginx;
 mod security;
 mod stdio;
 mod support;

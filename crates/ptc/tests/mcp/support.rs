@@ -240,6 +240,10 @@ impl HttpServer {
         server
     }
 
+    pub fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
     /// Sends a request as it is written here.
     pub fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         exchange(self.address, method, path, headers, body)

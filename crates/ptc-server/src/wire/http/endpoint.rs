@@ -142,7 +142,10 @@ impl Http {
     ) -> Result<Response, Refusal> {
         let session = self.session(identity, &parts.headers)?;
         match parts.headers.get(VERSION) {
-            Some(version) if version != session.protocol => return Err(Refusal::BAD_VERSION),
+            // Clients that do not know the header mean this version, so naming it says as much as no header.
+            Some(version) if version != session.protocol && version != "2025-03-26" => {
+                return Err(Refusal::BAD_VERSION);
+            }
             _ => parts.headers.insert(VERSION, HeaderValue::from_static(session.protocol)),
         };
         let Kind::Request(id) = &message.kind else {
