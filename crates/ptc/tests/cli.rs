@@ -13,6 +13,8 @@ mod agents;
 mod examples;
 #[path = "cli/lent.rs"]
 mod lent;
+#[path = "cli/pages.rs"]
+mod pages;
 #[path = "cli/resume.rs"]
 mod resume;
 #[path = "cli/upstreams.rs"]
@@ -621,52 +623,5 @@ mod repl {
         let args = ["repl", "--tools", &tools, "--data", "x=[1]", "--fuel", "100k"];
         let ran = with_input(&args, "(tool/f {})\ndata/x\n(loop [] (recur))\n(inc 1)\n");
         assert!(ran.out.starts_with("5\n[1]\nfuel_exceeded: ") && ran.out.ends_with("\n2\n"), "{}", ran.out);
-    }
-}
-
-mod pages {
-    use super::*;
-
-    /// A command of a page and what it prints.
-    struct Example {
-        command: String,
-        output: String,
-    }
-
-    /// The examples of the `console` blocks: `$` begins a command, `>` goes on with it.
-    fn examples(page: &str) -> Vec<Example> {
-        let mut examples: Vec<Example> = Vec::new();
-        let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
-        for line in blocks.flat_map(str::lines) {
-            if let Some(command) = line.strip_prefix("$ ") {
-                examples.push(Example { command: command.to_owned(), output: String::new() });
-            } else if let Some(example) = examples.last_mut() {
-                let (text, part) = match line.strip_prefix("> ") {
-                    Some(more) => (&mut example.command, format!("\n{more}")),
-                    None => (&mut example.output, format!("{line}\n")),
-                };
-                text.push_str(&part);
-            }
-        }
-        examples
-    }
-
-    #[test]
-    fn examples_print_what_the_page_says() {
-        let page =
-            fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md")).expect("the page");
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder");
-        let binary = PathBuf::from(env!("CARGO_BIN_EXE_ptc"));
-        let path = format!("{}:/usr/bin:/bin", binary.parent().expect("a folder").display());
-        let examples = examples(&page);
-        assert!(examples.len() > 15, "the examples are found");
-        for example in examples {
-            let mut shell = Command::new("sh");
-            shell.arg("-c").arg(format!("exec 2>&1\n{}", example.command));
-            let ran = shell.current_dir(&folder).env("PATH", &path).output().expect("a shell");
-            assert_eq!(String::from_utf8_lossy(&ran.stdout), example.output, "$ {}", example.command);
-        }
     }
 }
