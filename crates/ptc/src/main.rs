@@ -1,6 +1,7 @@
 //! The `ptc` command: arguments, terminal and wiring. The work is done in the library crates.
 
 mod agents;
+mod attached;
 mod commands;
 mod exit;
 mod report;

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 #[path = "cli/agents.rs"]
 mod agents;
+#[path = "cli/attached.rs"]
+mod attached;
 #[path = "cli/examples.rs"]
 mod examples;
 #[path = "cli/lent.rs"]
@@ -32,8 +34,17 @@ fn ptc(args: &[&str]) -> Ran {
 }
 
 fn with_input(args: &[&str], input: impl AsRef<[u8]>) -> Ran {
+    with_env(args, input, &[])
+}
+
+fn with_env(args: &[&str], input: impl AsRef<[u8]>, env: &[(&str, &str)]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(args)
+        .envs(env.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
     let mut stdin = child.stdin.take().expect("a pipe");
     let input = input.as_ref().to_vec();

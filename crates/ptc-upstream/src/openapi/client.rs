@@ -89,15 +89,20 @@ impl OpenApiClient {
                 let request = http.get(url.clone()).headers(self.headers()?);
                 let kinds = "application/json, application/yaml, */*;q=0.5";
                 let response = request.header(ACCEPT, kinds).send().await.map_err(wire::failed)?;
-                if let Some(fault) = wire::status(response.status()) {
-                    return Err(Fault { message: format!("schema_url: {}", fault.message), ..fault });
-                }
-                wire::body(response, most).await.map_err(|fault| match fault.reason {
+                let fetched = match wire::status(response.status()) {
+                    Some(fault) => Err(fault),
+                    None => wire::body(response, most).await,
+                };
+                // Whatever keeps the document away keeps the upstream from starting.
+                fetched.map_err(|fault| match fault.reason {
                     Reason::ResponseTooLarge => {
                         let message = format!("schema exceeds byte cap: it has more than {most} bytes");
-                        Fault { message, reason: Reason::UpstreamUnavailable, ..fault }
+                        Fault::new(Reason::UpstreamUnavailable, message)
                     }
-                    _ => Fault { message: format!("schema_url: {}", fault.message), ..fault },
+                    Reason::UpstreamError => {
+                        Fault::new(Reason::UpstreamUnavailable, format!("schema_url: {}", fault.message))
+                    }
+                    reason => Fault::new(reason, format!("schema_url: {}", fault.message)),
                 })
             }
         }

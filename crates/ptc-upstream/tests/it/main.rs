@@ -5,6 +5,8 @@ mod config;
 mod faults;
 mod fixture;
 mod http;
+mod manifest;
+mod openapi;
 mod programs;
 mod redact;
 mod runtime;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
@@ -10,12 +10,15 @@ use ptc_host::{Bounds, Ran, Tools, drive, now_ms};
 use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::{Error, Limits};
+use ptc_upstream::ledger::Status;
+use ptc_upstream::metrics::Returned;
+use ptc_upstream::{Account, Redactor};
 use serde_json::{Value, json};
 
 use super::batch;
 use crate::exit::{Outcome, program_codes};
 use crate::traces::{TraceArgs, Traced};
-use crate::{report, stubs, terminal, values};
+use crate::{attached, report, stubs, terminal, values};
 
 /// Run a program and print its value.
 ///
@@ -42,6 +45,9 @@ pub struct Args {
 
     #[command(flatten)]
     pub(super) common: Common,
+
+    #[command(flatten)]
+    upstreams: attached::UpstreamArgs,
 
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -134,6 +140,7 @@ Examples:
   ptc eval report.clj --data orders=@orders.json --data 'region="north"' --stats
   echo '(count data/xs)' | ptc eval --data xs='[1, 2]' --json
   ptc eval --check plan.clj --tools tools.json
+  ptc eval report.clj --upstreams-config upstreams.json --read-only
   ptc eval --batch --fuel 5m --timeout 2s < programs.jsonl > answers.jsonl"#
 );
 
@@ -142,7 +149,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if args.batch {
         return batch::run(args.common, io::stdin().lock(), &mut io::stdout().lock());
     }
-    let (name, source) = program(&args)?;
+    let (name, source) = program(args.expr.as_deref(), args.file.as_deref())?;
     let tools = tools(args.tools.as_deref())?;
     let mut machine = args.common.machine();
     machine.set_tools(tools.names().map(str::to_owned));
@@ -150,18 +157,30 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if args.check {
         return check(&mut machine, &name, &source, args.json);
     }
+    let upstreams = args.upstreams.start()?;
+    let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
+    let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     let traced = args.trace.tracer()?.map(|tracer| Traced::begin(tracer, &name, &source));
     let tools = traced.as_ref().map_or_else(|| tools.clone(), |traced| traced.watch(&tools));
-    let ran = drive(&mut machine, &source, &tools, &args.common.bounds());
+    let bounds = args.common.bounds();
+    let ran = match &run {
+        Some(run) => run.drive(&mut machine, &source, &tools, &bounds),
+        None => drive(&mut machine, &source, &tools, &bounds),
+    };
+    let account = run.map(|run| run.finish()).unwrap_or_default();
     if let Some(traced) = traced {
         traced.end(&mut machine, &ran);
     }
+    let redactor = upstreams.as_ref().map(|upstreams| upstreams.redactor().clone()).unwrap_or_default();
     let written = match args.json {
-        true => print_json(&mut machine, &ran, &args),
-        false => print_text(&machine, &ran, &name),
+        true => print_json(&mut machine, &ran, &args, &account, &redactor),
+        false => print_text(&machine, &ran, &name, &redactor),
     };
     if args.stats && !args.json {
         eprintln!("{}", stats_text(&mut machine, &ran));
+        if upstreams.is_some() {
+            eprintln!("{}", upstream_text(&account));
+        }
     }
     ignore_closed_pipe(written)?;
     Ok(report::outcome(&ran.result))
@@ -176,18 +195,18 @@ pub fn tools(path: Option<&str>) -> anyhow::Result<Tools> {
 }
 
 /// The program and what to call it in messages.
-fn program(args: &Args) -> anyhow::Result<(String, String)> {
-    if let Some(text) = &args.expr {
-        return Ok(("-e".to_owned(), text.clone()));
+pub fn program(expr: Option<&str>, file: Option<&Path>) -> anyhow::Result<(String, String)> {
+    if let Some(text) = expr {
+        return Ok(("-e".to_owned(), text.to_owned()));
     }
-    match args.file.as_ref().filter(|path| path.as_os_str() != "-") {
+    match file.filter(|path| path.as_os_str() != "-") {
         Some(path) => {
             let name = path.display().to_string();
             let file = fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
             let text = source_text(file, &name)?;
             Ok((name, text))
         }
-        None if args.file.is_none() && io::stdin().is_terminal() => {
+        None if file.is_none() && io::stdin().is_terminal() => {
             bail!("no program; give -e PROGRAM, a FILE, or `-` to read standard input")
         }
         None => {
@@ -259,15 +278,18 @@ fn manifest_text(manifest: &Manifest) -> String {
     lines.join("\n")
 }
 
-fn print_text(machine: &Machine, ran: &Ran, name: &str) -> io::Result<()> {
+fn print_text(machine: &Machine, ran: &Ran, name: &str, redactor: &Redactor) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in machine.prints() {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", redactor.redact_str(line))?;
     }
+    let value = || redactor.redact_string(machine.value());
     match &ran.result {
-        Ok(Signal::Value | Signal::Return) => writeln!(out, "{}", machine.value())?,
-        Ok(Signal::Fail) => eprintln!("failed: {}", machine.value()),
-        Err(error) => eprintln!("{}", error_text(error, machine.source(), name)),
+        Ok(Signal::Value | Signal::Return) => writeln!(out, "{}", value())?,
+        Ok(Signal::Fail) => eprintln!("failed: {}", value()),
+        Err(error) => {
+            eprintln!("{}", redactor.redact_string(error_text(error, machine.source(), name)));
+        }
     }
     out.flush()
 }
@@ -276,8 +298,22 @@ fn error_text(error: &Error, source: &str, name: &str) -> String {
     terminal::error_text(error, source, name, terminal::colours(&io::stderr()))
 }
 
-fn print_json(machine: &mut Machine, ran: &Ran, args: &Args) -> io::Result<()> {
+fn print_json(
+    machine: &mut Machine,
+    ran: &Ran,
+    args: &Args,
+    account: &Account,
+    redactor: &Redactor,
+) -> io::Result<()> {
     let mut answer = report::answer(machine, ran, args.tools.is_some());
+    if args.upstreams.upstreams_config.is_some() {
+        let returned = Returned {
+            result_bytes: ran.result.as_ref().map_or(0, |_| machine.value().len()),
+            prints_bytes: machine.prints().iter().map(String::len).sum(),
+        };
+        answer.insert("upstream_calls".to_owned(), account.upstream_calls());
+        answer.extend(account.metrics(returned).map(|metrics| ("ptc_metrics".to_owned(), metrics)));
+    }
     if args.stats {
         answer.insert(
             "stats".to_owned(),
@@ -289,6 +325,7 @@ fn print_json(machine: &mut Machine, ran: &Ran, args: &Args) -> io::Result<()> {
             }),
         );
     }
+    redactor.redact_map(&mut answer);
     let mut out = io::stdout().lock();
     writeln!(out, "{}", Value::Object(answer))?;
     out.flush()
@@ -303,6 +340,13 @@ pub fn stats_text(machine: &mut Machine, ran: &Ran) -> String {
         ran.elapsed,
         machine.tool_calls()
     )
+}
+
+/// What a program used of upstreams, in one line.
+pub fn upstream_text(account: &Account) -> String {
+    let failed = account.calls.iter().filter(|call| call.status == Status::Error).count();
+    let bytes: usize = account.calls.iter().filter_map(|call| call.result_bytes).sum();
+    format!("upstream calls {}, failed {failed}, result bytes {bytes}", account.calls.len())
 }
 
 /// A reader that has seen enough (`ptc eval … | head`) is no failure.

@@ -1,6 +1,7 @@
 //! One file per command. A command parses its arguments, runs and says how it went.
 
 mod batch;
+mod check;
 mod complete;
 mod eval;
 mod init;
@@ -35,6 +36,8 @@ pub enum Command {
     Models(models::Args),
     /// Run a program, or many with --batch.
     Eval(eval::Args),
+    /// Say what a program may call, before it runs.
+    Check(check::Args),
     /// Type programs and see their values.
     Repl(repl::Args),
     /// Show traces as a page in a browser.
@@ -58,6 +61,7 @@ impl Command {
             Command::Validate(args) => validate::run(args),
             Command::Models(args) => models::run(args),
             Command::Eval(args) => eval::run(args),
+            Command::Check(args) => check::run(args),
             Command::Repl(args) => repl::run(args),
             Command::Viewer(args) => viewer::run(args),
             Command::Mcp(args) => mcp::run(args),

@@ -8,12 +8,14 @@ use anyhow::Context;
 use ptc_host::{Bounds, Cancel, Ran, Tools, drive};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::reader::is_incomplete;
+use ptc_upstream::Account;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{ColorMode, CompletionType, Config, Editor};
 
-use super::eval::{Common, ignore_closed_pipe, stats_text};
+use super::eval::{Common, ignore_closed_pipe, stats_text, upstream_text};
 use super::{complete, eval};
+use crate::attached::{self, Upstreams};
 use crate::exit::Outcome;
 use crate::{terminal, values};
 
@@ -34,6 +36,9 @@ pub struct Args {
 
     #[command(flatten)]
     common: Common,
+
+    #[command(flatten)]
+    upstreams: attached::UpstreamArgs,
 }
 
 const PROMPT: &str = "ptc> ";
@@ -74,6 +79,8 @@ pub struct Session {
     /// The machine with all definitions.
     pub machine: Machine,
     last: Option<Ran>,
+    upstreams: Option<Upstreams>,
+    account: Account,
     interrupt: Cancel,
     coloured: bool,
 }
@@ -83,7 +90,9 @@ impl Session {
         let tools = eval::tools(args.tools.as_deref())?;
         let machine = fresh(&args, &tools)?;
         let coloured = terminal::colours(&io::stdout());
-        Ok(Session { args, tools, machine, last: None, interrupt: Cancel::new(), coloured })
+        let upstreams = args.upstreams.start()?;
+        let (account, interrupt) = (Account::default(), Cancel::new());
+        Ok(Session { args, tools, machine, last: None, upstreams, account, interrupt, coloured })
     }
 
     /// The names of granted tools.
@@ -102,7 +111,10 @@ impl Session {
             ":defs" => self.say(&self.machine.definitions().join("\n"))?,
             ":stats" => match &self.last {
                 Some(ran) => {
-                    let stats = stats_text(&mut self.machine, ran);
+                    let mut stats = stats_text(&mut self.machine, ran);
+                    if self.upstreams.is_some() {
+                        stats = format!("{stats}\n{}", upstream_text(&self.account));
+                    }
                     self.say(&stats)?;
                 }
                 None => self.say("nothing has run yet")?,
@@ -120,7 +132,12 @@ impl Session {
     fn evaluate(&mut self, text: &str) -> io::Result<()> {
         self.interrupt.reset();
         let bounds = Bounds { cancel: Some(self.interrupt.clone()), ..self.args.common.bounds() };
-        let ran = drive(&mut self.machine, text, &self.tools, &bounds);
+        let run = self.upstreams.as_ref().map(Upstreams::begin);
+        let ran = match &run {
+            Some(run) => run.drive(&mut self.machine, text, &run.grant(&self.tools), &bounds),
+            None => drive(&mut self.machine, text, &self.tools, &bounds),
+        };
+        self.account = run.map(|run| run.finish()).unwrap_or_default();
         let mut answer: Vec<String> = self.machine.prints().to_vec();
         answer.push(match &ran.result {
             Ok(Signal::Value | Signal::Return) => self.machine.value(),
@@ -128,7 +145,11 @@ impl Session {
             Err(error) => terminal::error_text(error, self.machine.source(), "repl", self.coloured),
         });
         self.last = Some(ran);
-        self.say(&answer.join("\n"))
+        let answer = answer.join("\n");
+        match &self.upstreams {
+            Some(upstreams) => self.say(&upstreams.redactor().redact_str(&answer)),
+            None => self.say(&answer),
+        }
     }
 
     fn say(&self, text: &str) -> io::Result<()> {

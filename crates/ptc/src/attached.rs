@@ -1,0 +1,154 @@
+//! Upstreams for the programs of one command: flags, the async runtime that is built only if they are used, and
+//! the account of each program.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use ptc_host::{Bounds, Ran, Tools, drive};
+use ptc_lisp::analyze::Manifest;
+use ptc_lisp::machine::Machine;
+use ptc_lisp::{Error, ErrorKind};
+use ptc_upstream::effects::{PlannedUse, Policy, Refusal};
+use ptc_upstream::{
+    Account, Caps, Config, Redactor, RunContext, Runtime, RuntimeOptions, Secrets, SnapshotMode, shapes,
+};
+
+use crate::values;
+
+/// Flags for upstreams.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct UpstreamArgs {
+    /// Upstream servers that programs may call with (tool/call …)
+    #[arg(long, value_name = "FILE")]
+    pub upstreams_config: Option<PathBuf>,
+
+    /// Refuse programs that may call a tool which writes, before anything runs
+    #[arg(long, requires = "upstreams_config")]
+    read_only: bool,
+
+    /// When tools are listed: at start, or when they are needed
+    #[arg(long, value_name = "MODE", value_parser = ["live", "frozen"], default_value = "live", requires = "upstreams_config")]
+    catalog_snapshot_mode: String,
+
+    /// Most upstream calls of one program
+    #[arg(long, value_name = "N", value_parser = values::count, requires = "upstreams_config")]
+    max_upstream_calls: Option<u64>,
+
+    /// How long one upstream call may take: 500ms, 10s
+    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "upstreams_config")]
+    upstream_call_timeout: Option<Duration>,
+}
+
+/// Upstreams that are there.
+pub struct Upstreams {
+    runtime: Arc<Runtime>,
+    caps: Caps,
+    policy: Policy,
+    /// Last, so that it outlives what runs on it.
+    tokio: tokio::runtime::Runtime,
+}
+
+impl UpstreamArgs {
+    /// Starts the upstreams; nothing if none were asked for.
+    pub fn start(&self) -> anyhow::Result<Option<Upstreams>> {
+        let Some(path) = &self.upstreams_config else { return Ok(None) };
+        let config = Config::from_file(path).map_err(|error| anyhow!("{error}"))?;
+        let secrets = Secrets::resolve(&config).map_err(|error| anyhow!("{}: {error}", path.display()))?;
+        let snapshot = SnapshotMode::NAMES.iter().find(|(name, _)| *name == self.catalog_snapshot_mode);
+        let options = RuntimeOptions {
+            snapshot: snapshot.map(|(_, mode)| *mode).unwrap_or_default(),
+            keep_failing: false,
+            shapes: shapes::default_file(path),
+        };
+        let tokio = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .context("cannot start threads")?;
+        let runtime = tokio.block_on(Runtime::start(&config, secrets, options))?;
+        for state in runtime.states() {
+            if let Some(fault) = state.fault {
+                eprintln!("ptc: upstream '{}' cannot be used: {fault}", state.name);
+            }
+        }
+        let defaults = Caps::default();
+        let caps = Caps {
+            calls: self.max_upstream_calls.map_or(defaults.calls, |most| most as usize),
+            call_timeout: self.upstream_call_timeout.unwrap_or(defaults.call_timeout),
+            ..defaults
+        };
+        let policy = if self.read_only { Policy::read_only() } else { Policy::open() };
+        Ok(Some(Upstreams { runtime, caps, policy, tokio }))
+    }
+}
+
+impl Upstreams {
+    /// What covers secrets in what is printed.
+    pub fn redactor(&self) -> &Redactor {
+        self.runtime.redactor()
+    }
+
+    /// A context for one program.
+    fn context(&self) -> RunContext {
+        self.runtime.context(self.caps, self.policy.clone())
+    }
+
+    /// What a program may call. Servers that it names are listed first.
+    pub fn plan(&self, manifest: &Manifest) -> Result<Vec<PlannedUse>, Refusal> {
+        let context = self.context();
+        self.tokio.block_on(context.look_up(manifest));
+        context.admit(manifest)
+    }
+
+    /// Begins a program.
+    pub fn begin(&self) -> Run<'_> {
+        Run { upstreams: self, context: self.context() }
+    }
+}
+
+/// One program with upstreams.
+pub struct Run<'u> {
+    upstreams: &'u Upstreams,
+    context: RunContext,
+}
+
+impl Run<'_> {
+    /// Other tools, and those that call upstreams and answer questions about them.
+    pub fn grant(&self, tools: &Tools) -> Tools {
+        self.context.grant(tools.clone())
+    }
+
+    /// Drives the program, with tools that [`Run::grant`] gave.
+    pub fn drive(&self, machine: &mut Machine, source: &str, tools: &Tools, bounds: &Bounds) -> Ran {
+        machine.set_tools(tools.names().map(str::to_owned));
+        machine.set_discovery(true);
+        if self.upstreams.policy.read_only
+            && let Ok(manifest) = machine.check(source)
+            && let Err(refusal) = self.upstreams.plan(&manifest)
+        {
+            let error = Error::new(ErrorKind::Runtime, refusal.to_string());
+            return Ran {
+                result: Err(error),
+                calls: Vec::new(),
+                manifest,
+                elapsed: Duration::ZERO,
+                turns: 0,
+            };
+        }
+        let _inside = self.upstreams.tokio.enter();
+        drive(machine, source, tools, bounds)
+    }
+
+    /// What it called.
+    pub fn finish(self) -> Account {
+        self.context.finish()
+    }
+}
+
+impl Drop for Upstreams {
+    fn drop(&mut self) {
+        self.tokio.block_on(self.runtime.close());
+    }
+}

@@ -1,0 +1,169 @@
+//! Programs with upstreams from the command line: `check`, `eval` and `repl` over an HTTP API in the test.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Ran, file, ptc};
+
+const TOKEN: &str = "st0re-t0ken";
+
+/// A server that answers every GET with an item and echoes its credentials.
+fn serve() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            std::thread::spawn(move || {
+                let mut request = Vec::new();
+                let mut piece = [0; 1024];
+                while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+                    match stream.read(&mut piece) {
+                        Ok(read) if read > 0 => request.extend_from_slice(&piece[..read]),
+                        _ => return,
+                    }
+                }
+                let text = String::from_utf8_lossy(&request).into_owned();
+                let path = text.split(' ').nth(1).unwrap_or_default();
+                let id = path.rsplit('/').next().unwrap_or_default();
+                let auth = text.lines().find(|line| line.to_lowercase().starts_with("authorization"));
+                let body = json!({"id": id, "name": format!("item {id}"), "note": auth}).to_string();
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+                let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+            });
+        }
+    });
+    address
+}
+
+/// The configuration of one upstream `store`; its state goes into a folder of the test.
+fn store(name: &str) -> String {
+    let item = json!({"200": {"content": {"application/json": {}}}});
+    let query = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
+    let schema = json!({"openapi": "3.1.0", "paths": {
+        "/items/{id}": {"get": {"operationId": "get", "summary": "One item by its id", "responses": item,
+                        "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}]}},
+        "/items": {"put": {"operationId": "put", "responses": item, "parameters": [query("name"), query("overwrite")]}},
+    }});
+    let schema = file(&format!("{name}-schema.json"), &schema.to_string());
+    let config = json!({
+        "credentials": {"token": {"source": "literal", "value": TOKEN}},
+        "upstreams": {"store": {
+            "transport": "openapi", "base_url": format!("http://{}", serve()), "schema_file": schema,
+            "allow_insecure_http": true, "allow_insecure_auth": true,
+            "auth": [{"scheme": "bearer", "binding": "token"}],
+            "include_operations": ["get", "put"], "operation_overrides": {"put": {"allow_writes": true}},
+        }},
+    });
+    file(&format!("{name}-upstreams.json"), &config.to_string())
+}
+
+fn run(args: &[&str]) -> Ran {
+    // What is learned does not go into the folder of whoever runs the tests.
+    let state = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("state");
+    super::with_env(args, "", &[("XDG_STATE_HOME", state.to_str().expect("UTF-8"))])
+}
+
+#[test]
+fn check_says_what_a_program_may_call_and_with_what() {
+    let config = store("check");
+    let program = file(
+        "check-report.clj",
+        "(let [items (pmap #(tool/call 'store/get {:id %}) (range 3))]
+           (tool/call {:server \"store\" :tool \"put\" :args {:name data/name :overwrite true}})
+           (map :value items))",
+    );
+    let ran = run(&["check", &program, "--upstreams-config", &config]);
+    assert_eq!(
+        (ran.code, ran.out.as_str(), ran.err.as_str()),
+        (
+            0,
+            "ok, may call store/get, store/put\n  store/get (read), any number of times\n    :id computed\n  \
+             store/put (write), once\n    :name data\n    :overwrite literal true\n",
+            ""
+        )
+    );
+    let ran = run(&["check", &program, "--upstreams-config", &config, "--read-only"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str(), ran.err.as_str()),
+        (
+            1,
+            "",
+            "refused: this run is read-only and the program may call store/put (write); nothing was run\n"
+        )
+    );
+    let ran = run(&["check", &program, "--upstreams-config", &config, "--json"]);
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(report["tools"], json!(["store/get", "store/put"]));
+    assert_eq!(report["uses"][1]["args"], json!({"name": "data", "overwrite": "literal"}));
+    let ran = run(&[
+        "check",
+        "-e",
+        "(tool/call (assoc data/x :tool 1))",
+        "--upstreams-config",
+        &config,
+        "--read-only",
+        "--json",
+    ]);
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let matched = json!([{"server": "store", "tool": "put", "effect": "write"}]);
+    assert_eq!((ran.code, &report["error"]["details"]["matched_calls"]), (1, &matched));
+}
+
+#[test]
+fn check_finds_mistakes_and_needs_no_upstreams() {
+    assert_eq!(ptc(&["check", "-e", "(+ 1 2)"]).out, "ok, calls no tools\n");
+    let wrong = ptc(&["check", "-e", "(+ 1 totl)"]);
+    assert_eq!(wrong.code, 1);
+    assert!(wrong.err.contains("undefined name: totl"), "{}", wrong.err);
+    let unknown = ptc(&["check", "-e", "1", "--upstreams-config", "/no/such/file.json"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("/no/such/file.json"), "{}", unknown.err);
+}
+
+#[test]
+fn eval_runs_programs_with_upstreams() {
+    let config = store("eval");
+    let source = "(pmap #(:name (:value (tool/call 'store/get {:id %}))) [1 2])";
+    let ran = run(&["eval", "-e", source, "--upstreams-config", &config, "--stats"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "(\"item 1\" \"item 2\")\n"), "{}", ran.err);
+    assert!(ran.err.contains("upstream calls 2, failed 0, result bytes "), "{}", ran.err);
+    let ran =
+        run(&["eval", "-e", source, "--upstreams-config", &config, "--json", "--max-upstream-calls", "1"]);
+    let answer: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(answer["json"], json!(["item 1", null]));
+    assert_eq!(answer["upstream_calls"][1]["reason"], json!("cap_exhausted"));
+    assert_eq!(answer["ptc_metrics"]["upstream_ok_count"], json!(1));
+    let echoed = run(&[
+        "eval",
+        "-e",
+        "(:note (:value (tool/call 'store/get {:id 1})))",
+        "--upstreams-config",
+        &config,
+    ]);
+    assert!(echoed.out.contains("[REDACTED]") && !echoed.out.contains(TOKEN), "{}", echoed.out);
+    let refused =
+        run(&["eval", "-e", "(tool/call 'store/put {})", "--upstreams-config", &config, "--read-only"]);
+    assert_eq!((refused.code, refused.out.as_str()), (1, ""));
+    assert!(refused.err.contains("may call store/put (write); nothing was run"), "{}", refused.err);
+    // What the first run learned, the next one knows.
+    let doc = run(&["eval", "-e", "(doc 'store/get)", "--upstreams-config", &config]);
+    assert!(doc.out.contains("{:id string :name string :note string}"), "{}", doc.out);
+}
+
+#[test]
+fn repl_keeps_definitions_and_upstreams() {
+    let config = store("repl");
+    let state = [("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))];
+    let item = "(defn item [id] (:name (:value (tool/call 'store/get {:id id}))))";
+    let lines = format!("{item}\n(item 5)\n(dir 'store)\n");
+    let ran = super::with_env(&["repl", "--upstreams-config", &config], &lines, &state);
+    assert!(ran.out.contains("\"item 5\"\n[\"get - One item by its id\" \"put\"]\n"), "{}", ran.out);
+    let lines = "(:ok (tool/call 'store/get {:id 1}))\n:stats\n(tool/call 'store/put {})\n";
+    let ran = super::with_env(&["repl", "--upstreams-config", &config, "--read-only"], lines, &state);
+    assert!(ran.out.starts_with("true\n") && ran.out.contains("upstream calls 1, failed 0"), "{}", ran.out);
+    assert!(ran.out.contains("may call store/put (write); nothing was run"), "{}", ran.out);
+}
