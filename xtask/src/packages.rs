@@ -14,6 +14,7 @@ const NPM: &[(&str, &str)] = &[
     ("@modelcontextprotocol/server-everything", "2026.8.31"),
     ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
     ("@modelcontextprotocol/server-memory", "2026.8.31"),
+    ("playwright-core", "1.65.0"),
 ];
 
 /// Packages of PyPI that tests run, with their versions. They are found in [`PYTHON_FOLDER`].
@@ -30,6 +31,7 @@ pub fn for_tests(root: &Path) -> Result<()> {
     postgresql()?;
     debian("nginx-light", !runs("nginx", "-v"))?;
     python(root)?;
+    chromium()?;
     npm(root)
 }
 
@@ -41,6 +43,11 @@ pub fn valgrind() -> Result<()> {
 /// The PostgreSQL server, of which tests of the store start one of their own.
 fn postgresql() -> Result<()> {
     debian("postgresql", !Path::new("/usr/lib/postgresql").exists() && !runs("initdb", "-V"))
+}
+
+/// Chromium, in which tests look at the viewer.
+fn chromium() -> Result<()> {
+    debian("chromium", !runs("chromium", "--version"))
 }
 
 fn debian(package: &str, missing: bool) -> Result<()> {

@@ -29,6 +29,7 @@ mod render;
 mod reply;
 mod run;
 mod step;
+pub mod tape;
 mod tool;
 pub mod typed;
 

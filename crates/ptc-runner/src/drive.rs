@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use ptc_agent::tape::{Entry, Given, Question, Taper};
 use ptc_agent::{
     Agent, AgentRun, Ask, AskKind, Carried, Event, Fail, Need, Reason, RunOptions, Step, Supply,
 };
@@ -37,6 +38,16 @@ pub struct Surroundings {
     pub cancel: Option<CancellationToken>,
     /// Takes the run as it is when it is cancelled, where no journal keeps it.
     pub on_cancel: Option<Checkpoint>,
+    /// Takes everything that comes into a run from its beginning, so that it can be played back.
+    pub tape: Option<Taper>,
+}
+
+impl Surroundings {
+    fn taped(&self, entry: impl FnOnce() -> Entry) {
+        if let Some(tape) = &self.tape {
+            tape(entry());
+        }
+    }
 }
 
 /// The threads that runs live on.
@@ -66,7 +77,11 @@ pub(crate) async fn drive(
     let dropped = guard.clone().drop_guard();
     let pinned = pool().spawn_pinned(move || async move {
         let began = match &begin {
-            Begin::New => Ok(AgentRun::new(agent.clone(), options, now())),
+            Begin::New => {
+                let now = now();
+                around.taped(|| Entry::Begin { now });
+                Ok(AgentRun::new(agent.clone(), options, now))
+            }
             Begin::Saved(saved) => AgentRun::load(agent.clone(), options, &saved.state, now()),
         };
         match began {
@@ -152,7 +167,9 @@ impl Driver {
 
     async fn drive(&mut self) -> Result<Box<Step>, Box<Step>> {
         loop {
-            let need = self.run.next(now());
+            let now = now();
+            self.around.taped(|| Entry::Next { now, times: 1 });
+            let need = self.run.next(now);
             self.tell();
             self.drop_unwanted();
             match need {
@@ -166,7 +183,10 @@ impl Driver {
                         let bytes = self.bytes()?;
                         self.keep(move || journal.state(&bytes)).await?;
                     }
-                    asks.into_iter().for_each(|ask| self.start(ask));
+                    for ask in asks {
+                        self.around.taped(|| Entry::Ask(Question::from(&ask)));
+                        self.start(ask);
+                    }
                 }
                 Need::Wait { until } => self.wait(until).await?,
             }
@@ -212,7 +232,7 @@ impl Driver {
     /// Takes what came while a program ran.
     async fn look_around(&mut self) -> Result<(), Box<Step>> {
         if self.dropped.is_cancelled() {
-            self.run.cancel(now());
+            self.cancel();
         }
         if self.around.cancel.as_ref().is_some_and(CancellationToken::is_cancelled) {
             self.stop().await?;
@@ -234,8 +254,14 @@ impl Driver {
             let bytes = self.bytes()?;
             self.keep(move || take(&bytes)).await?;
         }
-        self.run.cancel(now());
+        self.cancel();
         Ok(())
+    }
+
+    fn cancel(&mut self) {
+        let now = now();
+        self.around.taped(|| Entry::Cancel { now });
+        self.run.cancel(now);
     }
 
     /// Stops what nobody waits for any more.
@@ -264,7 +290,7 @@ impl Driver {
         tokio::select! {
             biased;
             () = self.dropped.cancelled() => {
-                self.run.cancel(now());
+                self.cancel();
                 Ok(())
             }
             () = cancel.cancelled() => self.stop().await,
@@ -285,9 +311,13 @@ impl Driver {
         });
         let known: Vec<_> = known.collect();
         self.write(&known).await?;
-        self.run.at(now());
         for (id, supply) in came {
-            self.run.supply(id, supply);
+            if self.run.wants(id) {
+                let now = now();
+                self.around.taped(|| Entry::Answer { id, now, given: Given::from(&supply) });
+                self.run.at(now);
+                self.run.supply(id, supply);
+            }
         }
         Ok(())
     }

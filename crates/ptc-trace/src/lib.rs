@@ -3,7 +3,7 @@
 //! A [`Tracer`] takes events and never fails or holds up whoever sends them. It hands them to [`Sink`]s:
 //! [`Files`] writes a file of JSON lines per run, [`Memory`] keeps the last ones, [`Listener`] calls a function
 //! under every name that telemetry knows them by, [`Spans`] makes spans of the `tracing` crate, and with the
-//! feature `otlp` an exporter sends them to OpenTelemetry. How much of programs, arguments and results is kept
+//! feature `otlp` an `Otlp` sends them to a collector of OpenTelemetry. How much of programs, arguments and results is kept
 //! is the [`Policy`].
 //!
 //! Agents send their events through a [`subscriber`]; everybody else begins a [`Span`]:
@@ -24,14 +24,18 @@
 //! assert_eq!(names[1..], ["mcp.call.start", "upstream.call.start", "upstream.call.exception", "mcp.call.stop"]);
 //! ```
 //!
-//! [`read`] and [`Tree`] read files back, also torn, foreign and unfinished ones.
+//! [`read`] and [`Tree`] read files back, also torn, foreign and unfinished ones. [`recording`] keeps whole runs, to
+//! play them back.
 
 mod bound;
 mod files;
 mod names;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod payload;
 mod reader;
 mod record;
+pub mod recording;
 mod sink;
 mod span;
 mod spans;
@@ -42,6 +46,8 @@ mod watch;
 pub use bound::Bounds;
 pub use files::{Files, Keep};
 pub use names::{draft_name, for_each_name, full_name};
+#[cfg(feature = "otlp")]
+pub use otlp::{Complain, Otlp, OtlpError};
 pub use payload::Policy;
 pub use reader::{Entry, ReadBounds, Trace, find, list, read, read_from};
 pub use record::{Phase, Record, SCHEMA_VERSION};

@@ -55,5 +55,12 @@ export function highlight(text) {
   return fragment;
 }
 
+/** A text with programs in fences: only those are coloured. */
+export function prose(text) {
+  const fragment = document.createDocumentFragment();
+  text.split(/(```[a-z]*\n[\s\S]*?(?:```|$))/).forEach((part, at) => fragment.append(at % 2 === 1 ? highlight(part) : part));
+  return fragment;
+}
+
 /** A block of code. */
 export const code = (text, label) => h("pre.code", { tabindex: 0, "aria-label": label ?? "code" }, h("code", null, highlight(text)));

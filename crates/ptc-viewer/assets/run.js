@@ -49,7 +49,7 @@ export async function run(file) {
         figure("fuel", number(summary.fuel), `${exact(summary.fuel)} units of work`),
         typeof kept === "number" ? figure("kept from the model", size(kept), `${exact(kept)} bytes that programs saw and no model did`) : figure("results", size(summary.bytes)),
         typeof cost === "number" ? figure("cost", `$${cost.toFixed(4)}`) : null,
-        figure("time", duration(summary.duration_ms)),
+        figure("time", duration(state.live ? Math.max(0, Date.now() - summary.started) : summary.duration_ms)),
         figure("started", ago(summary.started), moment(summary.started)),
         summary.model ? figure("model", summary.model) : null),
       notices());
@@ -169,6 +169,9 @@ export async function run(file) {
   let stop = null;
   draw();
   if (state.live) stop = api.followRun(file, patch);
+  const failed = (node) => statusOf(node) === "error";
+  /** Whether a failure began here and not further inside. */
+  const originates = (node) => failed(node) && !node.children.some((child) => state.nodes[child]?.subject !== "lisp.execute" && state.nodes[child] && failed(state.nodes[child]));
   const isTurn = (node) => node.subject === "turn" || node.subject === "run";
   return {
     title: first.summary.label || "run",
@@ -178,7 +181,7 @@ export async function run(file) {
       { keys: "k ArrowUp", what: "Turn before", run: () => step(-1, isTurn) },
       { keys: "l ArrowRight", what: "Next span", run: () => step(1, () => true) },
       { keys: "h ArrowLeft", what: "Span before", run: () => step(-1, () => true) },
-      { keys: "e", what: "Next failure", run: () => step(1, (node) => statusOf(node) === "error") },
+      { keys: "e", what: "Next failure", run: () => step(1, originates) },
       { keys: "/", what: "Search this run", run: () => field.focus() },
       { keys: "n", what: "Next match", run: () => jump(1) },
       { keys: "N", what: "Match before", run: () => jump(-1) },

@@ -63,7 +63,8 @@ export function turns(state) {
       if (body.childElementCount > 0) return;
       if (node.data.args !== undefined) body.append(section("Arguments", value(node, "args", "arguments")));
       if (status === "error") body.append(failure(node) ?? "");
-      if (node.data.result !== undefined) body.append(section("Result", value(node, "result", "result")));
+      // An agent inside the call tells its answer itself.
+      if (node.data.result !== undefined && inner.length === 0) body.append(section("Result", value(node, "result", "result")));
       for (const run of inner) body.append(agent(run));
       body.append(h("p.note", null, [
         node.data.exposure_layer === "native" ? "called by the model" : null,
@@ -126,6 +127,8 @@ export function turns(state) {
     const programs = below(node, "lisp.execute");
     const made = [...calls(node), ...programs.flatMap(calls)];
     const failed = statusOf(node) === "error";
+    // What the last turn gave is the answer of the run, which stands below.
+    const answers = node.data.result_preview !== undefined && JSON.stringify(node.data.result_preview) === JSON.stringify(at(node.parent)?.data.return);
     return h("article.turn", { dataset: { span: place(node), status: statusOf(node) }, "aria-label": nameOf(node), tabindex: -1 },
       h("header.turn-head", null,
         h("span.dot", { dataset: { status: statusOf(node) } }),
@@ -137,7 +140,7 @@ export function turns(state) {
       made.length > 0 ? section("Calls", h("div.calls", null, made)) : null,
       prints(node),
       programs.map((one) => (one.status === "error" ? failure(one) : null)),
-      node.data.result_preview === undefined || (failed && program?.status === "error") ? null : section(failed ? "Feedback" : "Result", value(node, "result_preview", "result")),
+      node.data.result_preview === undefined || answers || (failed && program?.status === "error") ? null : section(failed ? "Feedback" : "Result", value(node, "result_preview", "result")),
       node.data.raw_response === undefined ? null : section("Reply", value(node, "raw_response", "reply")));
   }
 

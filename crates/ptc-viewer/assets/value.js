@@ -2,7 +2,7 @@
 
 import { h, fill } from "./dom.js";
 import { exact, size } from "./format.js";
-import { highlight } from "./highlight.js";
+import { highlight, prose } from "./highlight.js";
 
 /** Lines and characters that are shown before somebody asks for more. */
 const LINES = 14;
@@ -70,7 +70,8 @@ export function text(value, label, all = false) {
   const long = lines.length > LINES + 4 || value.length > CHARS * 1.5;
   const inner = h("code");
   const pre = h("pre.code", { tabindex: 0, "aria-label": label ?? "text" }, inner);
-  const show = (whole) => fill(inner, highlight(whole ? value : lines.slice(0, LINES).join("\n").slice(0, CHARS)));
+  const colour = label === "reply" || label === "error" ? prose : highlight;
+  const show = (whole) => fill(inner, colour(whole ? value : lines.slice(0, LINES).join("\n").slice(0, CHARS)));
   if (!long || all) {
     show(true);
     return pre;
@@ -120,7 +121,7 @@ function branch(entries, label, depth) {
     more.hidden = shown >= entries.length;
     fill(more, `Show more, ${exact(entries.length - shown)} left`);
   };
-  const node = h("details.tree", { open: depth < 1 && entries.length <= ITEMS }, h("summary", null, label), list, more);
+  const node = h("details.tree", { open: depth < 2 && entries.length <= ITEMS }, h("summary", null, label), list, more);
   node.addEventListener("toggle", () => node.open && shown === 0 && show());
   if (node.open) show();
   return node;

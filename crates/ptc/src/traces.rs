@@ -1,13 +1,16 @@
-//! Traces of commands: where they go and how much they keep.
+//! Traces and recordings of commands: where they go and how much they keep.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use ptc_host::{Outcome, Ran, Tools};
 use ptc_lisp::machine::Machine;
-use ptc_trace::{Files, Keep, Options, Policy, Sink, Span, Tracer, subject};
-use serde_json::json;
+use ptc_runner::tape::Taper;
+use ptc_runner::{Event, Step};
+use ptc_trace::recording::Recorder;
+use ptc_trace::{Files, Keep, Options, Otlp, Policy, Sink, Span, Tracer, subject};
+use serde_json::{Value as Json, json};
 
 /// What a command traces.
 #[derive(Clone, Debug, clap::Args)]
@@ -19,6 +22,10 @@ pub struct TraceArgs {
     /// How much of programs, arguments and results a trace keeps: none, summary or full
     #[arg(long, value_name = "POLICY", default_value_t = Policy::Summary)]
     trace_payload: Policy,
+
+    /// Send spans to an OpenTelemetry collector, for example http://127.0.0.1:4318
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    otlp: Option<String>,
 }
 
 impl TraceArgs {
@@ -29,8 +36,104 @@ impl TraceArgs {
             let wrong = |error| anyhow!("--trace: cannot write into {}: {error}", dir.display());
             sinks.push(Box::new(Files::open(dir, Keep::default()).map_err(wrong)?));
         }
+        if let Some(address) = self.otlp.as_deref().filter(|address| !address.is_empty()) {
+            let service = std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "ptc".to_owned());
+            let complain = Arc::new(|message: &str| eprintln!("ptc: --otlp: {message}"));
+            let otlp = Otlp::new(address, &service, complain).map_err(|error| anyhow!("--otlp: {error}"))?;
+            sinks.push(Box::new(otlp));
+        }
         let options = Options { policy: self.trace_payload, ..Options::default() };
         Ok((!sinks.is_empty()).then(|| Tracer::new(options, sinks)))
+    }
+
+    /// Watches a run that is not recorded.
+    pub fn watch(&self) -> anyhow::Result<Watching> {
+        Ok(Watching { tracer: self.tracer()?, recorder: None })
+    }
+}
+
+/// What a run of an agent records.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RecordArgs {
+    #[command(flatten)]
+    trace: TraceArgs,
+
+    /// Write everything that comes into the run, for `ptc replay`; without FILE, beside the trace
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    record: Option<Option<PathBuf>>,
+}
+
+impl RecordArgs {
+    /// Watches a run as the command line says. What the run is begun from is asked for only if it is recorded.
+    pub fn watch(&self, subject: impl FnOnce() -> anyhow::Result<Json>) -> anyhow::Result<Watching> {
+        let recorder = match self.file()? {
+            None => None,
+            Some(path) => {
+                let wrong = |error| anyhow!("--record: cannot write {}: {error}", path.display());
+                let recorder = Recorder::create(&path, subject()?, &[]).map_err(wrong)?;
+                Some(Arc::new(Mutex::new(Some(recorder))))
+            }
+        };
+        Ok(Watching { tracer: self.trace.tracer()?, recorder })
+    }
+
+    /// Where the recording goes.
+    fn file(&self) -> anyhow::Result<Option<PathBuf>> {
+        let dir = match (&self.record, &self.trace.trace) {
+            (None, _) => return Ok(None),
+            (Some(Some(path)), _) if !path.is_dir() => return Ok(Some(path.clone())),
+            (Some(Some(dir)), _) | (Some(None), Some(dir)) => dir,
+            (Some(None), None) => bail!("--record: give a FILE, or --trace DIR to write it beside the trace"),
+        };
+        std::fs::create_dir_all(dir).map_err(|error| anyhow!("--record: {}: {error}", dir.display()))?;
+        let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S%.3fZ");
+        let number = |n: u32| if n == 0 { String::new() } else { format!("~{n}") };
+        let name = |n| dir.join(format!("{stamp}-{}{}.recording", std::process::id(), number(n)));
+        Ok((0..).map(name).find(|path: &PathBuf| !Path::exists(path)))
+    }
+}
+
+type Shared = Arc<Mutex<Option<Recorder>>>;
+
+/// What watches a run of an agent.
+#[derive(Clone)]
+pub struct Watching {
+    tracer: Option<Tracer>,
+    recorder: Option<Shared>,
+}
+
+fn with(recorder: &Shared, work: impl FnOnce(&mut Recorder)) {
+    if let Some(recorder) = recorder.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        work(recorder);
+    }
+}
+
+impl Watching {
+    /// Takes an event of the run.
+    pub fn event(&self, event: &Event) {
+        self.tracer.iter().for_each(|tracer| tracer.agent_event(event));
+        self.recorder.iter().for_each(|recorder| with(recorder, |recorder| recorder.event(event)));
+    }
+
+    /// What takes everything that comes into the run, if that is recorded.
+    pub fn tape(&self) -> Option<Taper> {
+        let recorder = self.recorder.clone()?;
+        Some(Arc::new(move |entry| with(&recorder, |recorder| recorder.entry(entry))))
+    }
+
+    /// The run is over.
+    pub fn end(&self, step: &Step) -> anyhow::Result<()> {
+        if let Some(tracer) = &self.tracer {
+            // What is not on disk by now gets another chance when the tracer goes.
+            let _ = tracer.flush();
+        }
+        let taken = |shared: &Shared| shared.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match self.recorder.as_ref().and_then(taken) {
+            Some(recorder) => recorder
+                .finish(step)
+                .map_err(|error| anyhow!("--record: the recording is not whole: {error}")),
+            None => Ok(()),
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub struct AgentFile {
     pub upstreams: Option<PathBuf>,
     /// Commands of tools by the tool's name, as they are run.
     pub commands: BTreeMap<String, Vec<String>>,
+    /// The text of this file and of those that it names, by the path that each was read from.
+    pub texts: BTreeMap<PathBuf, String>,
     document: Document,
     builder: Builder,
     /// Options that were set from outside; they have no place in the file.
@@ -67,20 +69,26 @@ pub struct AgentFile {
 impl AgentFile {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, FileError> {
-        Self::read_at(path, 0)
+        Self::read_at(path, Texts::Disk, 0)
+    }
+
+    /// Reads a file from texts that were kept, and none from disk.
+    pub fn read_kept(path: &Path, texts: &BTreeMap<PathBuf, String>) -> Result<Self, FileError> {
+        Self::read_at(path, Texts::Kept(texts), 0)
     }
 
     /// Reads a file from text. `path` is for messages and for files that it names.
     pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
-        Self::parse_at(path, text, 0)
+        Self::parse_at(path, text, Texts::Disk, 0)
     }
 
-    fn read_at(path: &Path, depth: usize) -> Result<Self, FileError> {
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-        Self::parse_at(path, &text, depth)
+    fn read_at(path: &Path, texts: Texts<'_>, depth: usize) -> Result<Self, FileError> {
+        let text = texts.read(path).map_err(|error| unreadable(path, &error))?;
+        Self::parse_at(path, &text, texts, depth)
     }
 
-    fn parse_at(path: &Path, text: &str, depth: usize) -> Result<Self, FileError> {
+    fn parse_at(path: &Path, text: &str, texts: Texts<'_>, depth: usize) -> Result<Self, FileError> {
+        let own = (path.to_owned(), text.to_owned());
         let mut document = Document::parse(path, text)?;
         let mut given = std::mem::take(&mut document.fields);
         check_fields(&document, &given)?;
@@ -103,6 +111,7 @@ impl AgentFile {
             preludes: words(given.remove("preludes")),
             upstreams: text(given.remove("upstreams")).map(|name| folder.join(name)),
             commands: BTreeMap::new(),
+            texts: BTreeMap::from([own]),
             document,
             builder,
             outside: BTreeSet::new(),
@@ -117,7 +126,7 @@ impl AgentFile {
             file.options(&limits, "limits.")?;
         }
         if let Some(Json::Object(tools)) = tools {
-            tools::add(&mut file, tools, depth)?;
+            tools::add(&mut file, tools, texts, depth)?;
         }
         Ok(file)
     }
@@ -174,6 +183,31 @@ impl AgentFile {
     /// Something that the host found wrong with a field.
     pub fn wrong(&self, field: &str, message: impl Into<String>) -> FileError {
         self.document.wrong(field, message)
+    }
+}
+
+/// Where files are read from.
+#[derive(Clone, Copy)]
+enum Texts<'t> {
+    /// From disk.
+    Disk,
+    /// From texts that were kept.
+    Kept(&'t BTreeMap<PathBuf, String>),
+}
+
+impl Texts<'_> {
+    fn read(self, path: &Path) -> std::io::Result<String> {
+        match self {
+            Texts::Disk => std::fs::read_to_string(path),
+            Texts::Kept(texts) => texts.get(path).cloned().ok_or_else(|| std::io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn has(self, path: &Path) -> bool {
+        match self {
+            Texts::Disk => path.is_file(),
+            Texts::Kept(texts) => texts.contains_key(path),
+        }
     }
 }
 

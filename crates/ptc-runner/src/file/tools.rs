@@ -8,7 +8,7 @@ use ptc_agent::{Effect, Expose, LlmTool, Preview, Tool};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::{AgentFile, FileError, fields, folder, model_beside, of_kind};
+use super::{AgentFile, FileError, Texts, fields, folder, model_beside, of_kind};
 use crate::command;
 
 /// Files of agents may lead to other files this deep.
@@ -35,10 +35,15 @@ struct Entry {
 }
 
 /// Gives an agent the tools of its file.
-pub(super) fn add(file: &mut AgentFile, tools: Map<String, Json>, depth: usize) -> Result<(), FileError> {
+pub(super) fn add(
+    file: &mut AgentFile,
+    tools: Map<String, Json>,
+    texts: Texts<'_>,
+    depth: usize,
+) -> Result<(), FileError> {
     for (name, given) in tools {
         let place = format!("tools.{name}");
-        let tool = tool(file, &name, &place, given, depth)?;
+        let tool = tool(file, &name, &place, given, (texts, depth))?;
         file.builder = file.builder.clone().tool(tool);
     }
     Ok(())
@@ -66,7 +71,13 @@ fn entry(file: &AgentFile, place: &str, given: Json) -> Result<Entry, FileError>
     serde_json::from_value(Json::Object(given)).map_err(|error| file.wrong(place, error.to_string()))
 }
 
-fn tool(file: &mut AgentFile, name: &str, place: &str, given: Json, depth: usize) -> Result<Tool, FileError> {
+fn tool(
+    file: &mut AgentFile,
+    name: &str,
+    place: &str,
+    given: Json,
+    others: (Texts<'_>, usize),
+) -> Result<Tool, FileError> {
     let entry = entry(file, place, given)?;
     let folder = folder(&file.document.path);
     let signature = |file: &AgentFile, error: &dyn std::fmt::Display| {
@@ -77,7 +88,7 @@ fn tool(file: &mut AgentFile, name: &str, place: &str, given: Json, depth: usize
         command::tool(name, words, &folder)
             .map_err(|message| file.wrong(&format!("{place}.command"), message))?
     } else if let Some(other) = entry.agent {
-        agent(file, name, place, &folder.join(other), entry.description.is_some(), depth)?
+        agent(file, name, place, &folder.join(other), entry.description.is_some(), others)?
     } else if let Some(prompt) = entry.prompt {
         let Some(answer) = entry.signature.as_deref() else {
             return Err(file.wrong(place, "a question needs a signature for its answer"));
@@ -112,17 +123,18 @@ fn agent(
     place: &str,
     path: &Path,
     described: bool,
-    depth: usize,
+    (texts, depth): (Texts<'_>, usize),
 ) -> Result<Tool, FileError> {
     let at = format!("{place}.agent");
     if depth >= MAX_DEPTH {
         let message = format!("files of agents name each other more than {MAX_DEPTH} levels deep");
         return Err(file.wrong(&at, message));
     }
-    if !path.is_file() {
+    if !texts.has(path) {
         return Err(file.wrong(&at, format!("there is no file {}", path.display())));
     }
-    let other = AgentFile::read_at(path, depth + 1)?;
+    let other = AgentFile::read_at(path, texts, depth + 1)?;
+    file.texts.extend(other.texts.clone());
     for (field, given) in [("preludes", !other.preludes.is_empty()), ("upstreams", other.upstreams.is_some())]
     {
         if given {

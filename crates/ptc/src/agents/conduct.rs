@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use ptc_runner::{Checkpoint, Journal, RunOptions, Saved, Step, Surroundings, resume, run_in};
-use ptc_trace::Tracer;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +16,7 @@ use super::progress::Progress;
 use super::show::{self, Shown};
 use crate::commands::ignore_closed_pipe;
 use crate::exit::Outcome;
+use crate::traces::Watching;
 
 /// How much is shown, and in which form.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -32,6 +32,13 @@ pub struct Output {
     /// Print an answer in text while the model writes it
     #[arg(long, conflicts_with = "json")]
     stream: bool,
+}
+
+impl Output {
+    /// Whether pieces of the answer are printed as they come.
+    pub fn streams(self) -> bool {
+        self.stream
+    }
 }
 
 /// Where a run begins.
@@ -52,13 +59,13 @@ pub struct Conduct<'a> {
     pub from: From,
     /// Who keeps it.
     pub keeper: Option<Keeper>,
-    /// Who traces it.
-    pub tracer: Option<Tracer>,
+    /// Who watches it.
+    pub watching: Watching,
 }
 
 /// Conducts a mission and prints what came of it.
 pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::Result<Outcome> {
-    let Conduct { mission, ready, from, keeper, tracer } = what;
+    let Conduct { mission, ready, from, keeper, watching } = what;
     let progress = Arc::new(Progress::new(output.quiet));
     let keeper = keeper.map(Arc::new);
     if let Some(keeper) = &keeper {
@@ -67,14 +74,15 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
     let notes = ready.upstreams.as_ref().map(Upstreams::notes);
     notes.iter().flatten().for_each(|note| progress.say(note));
     let left = Arc::new(Left::default());
-    let (shown, traced) = (progress.clone(), tracer.clone());
+    let (shown, watched) = (progress.clone(), watching.clone());
     let around = Surroundings {
         subscriber: Some(Arc::new(move |event| {
             shown.event(event);
-            traced.iter().for_each(|tracer| tracer.agent_event(event));
+            watched.event(event);
         })),
         journal: keeper.clone().map(|keeper| keeper as Arc<dyn Journal>),
         on_cancel: Some(left.clone().keep(mission.clone(), mission.title(&ready.agent))),
+        tape: watching.tape(),
         ..Surroundings::default()
     };
     let mut options = ready.options(&mission.inputs);
@@ -90,7 +98,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
         step
     });
     progress.end();
-    tracer.map(|tracer| tracer.flush());
+    watching.end(&step)?;
     if let Some(keeper) = &keeper {
         keeper.end(&step)?;
     }

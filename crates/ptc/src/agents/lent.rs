@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_lisp::machine::{Answer, DISCOVER};
-use ptc_runner::{AgentFile, Answers, Effect, EffectOf, Tool, ToolResult};
+use ptc_runner::{Agent, AgentFile, Answers, Effect, EffectOf, Tool, ToolResult};
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::{Config, EffectClass};
 use ptc_upstream::credentials::Secrets;
@@ -72,17 +72,13 @@ impl Upstreams {
             let context = calls.clone();
             async move { result(context.call(args).await) }
         });
-        let mut call = call
-            .signature(SIGNATURE)?
-            .description(description(&self.runtime.catalog()))
-            .answers(Answers::Upstream);
+        let mut call = call.description(description(&self.runtime.catalog()));
         call.effect_of = Some(EffectOf(Arc::new(move |args| effect(&effects, args))));
         let discover = Tool::future(DISCOVER, move |question: Json| {
             let context = questions.clone();
             async move { result(context.discover(question).await) }
         });
-        let discover = discover.private().effect(Effect::Read).answers(Answers::Discovery);
-        Ok(file.lend(FIELD, call)?.lend(FIELD, discover)?)
+        lend(file, call, discover)
     }
 
     /// Ends the upstreams.
@@ -90,6 +86,24 @@ impl Upstreams {
         self.context.finish();
         self.runtime.close().await;
     }
+}
+
+/// The file with tools that stand where upstreams were and answer nothing, for a run that is played back.
+pub fn lend_silent(file: AgentFile, description: &str) -> anyhow::Result<AgentFile> {
+    let silent = |name: &str| Tool::new(name, |_| Err::<Json, _>("a recording is played; nobody is called"));
+    lend(file, silent(CALL).description(description), silent(DISCOVER))
+}
+
+/// What models were told about the upstreams of an agent, if it has any.
+pub fn told(agent: &Agent) -> Option<&str> {
+    let call = agent.tools().get(CALL).filter(|tool| tool.answers == Answers::Upstream)?;
+    call.description.as_deref()
+}
+
+fn lend(file: AgentFile, call: Tool, discover: Tool) -> anyhow::Result<AgentFile> {
+    let call = call.signature(SIGNATURE)?.answers(Answers::Upstream);
+    let discover = discover.private().effect(Effect::Read).answers(Answers::Discovery);
+    Ok(file.lend(FIELD, call)?.lend(FIELD, discover)?)
 }
 
 /// An answer as tools of agents give it; programs see it again as it was.

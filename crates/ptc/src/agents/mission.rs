@@ -162,10 +162,21 @@ impl Mission {
 
     /// The agent with its file; models are not looked at.
     pub fn agent(&self) -> anyhow::Result<(Agent, Option<AgentFile>)> {
-        let relative = |path: &Path| {
-            let here = std::env::current_dir().unwrap_or_default();
-            path.strip_prefix(here).map_or_else(|_| path.to_owned(), Path::to_owned)
-        };
+        self.agent_of(None)
+    }
+
+    /// The file of the agent, as it is read.
+    pub fn path(&self) -> Option<PathBuf> {
+        let Source::File(path) = &self.source else { return None };
+        let here = std::env::current_dir().unwrap_or_default();
+        Some(path.strip_prefix(here).map_or_else(|_| path.to_owned(), Path::to_owned))
+    }
+
+    /// The agent with its file, which may be one that was kept, with those that it names.
+    pub fn agent_of(
+        &self,
+        kept: Option<(&Path, &BTreeMap<PathBuf, String>)>,
+    ) -> anyhow::Result<(Agent, Option<AgentFile>)> {
         let wrong = |error: ptc_runner::BuildError| anyhow!("--{}", option_text(&error));
         match &self.source {
             Source::Prompt(prompt) => {
@@ -175,7 +186,10 @@ impl Mission {
                 Ok((builder.build().map_err(wrong)?, None))
             }
             Source::File(path) => {
-                let mut file = AgentFile::read(&relative(path))?;
+                let mut file = match kept {
+                    Some((root, texts)) => AgentFile::read_kept(root, texts)?,
+                    None => AgentFile::read(&self.path().unwrap_or_else(|| path.clone()))?,
+                };
                 for (name, value) in &self.set {
                     file = file.set(name, value).map_err(wrong)?;
                 }

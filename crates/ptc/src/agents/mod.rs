@@ -7,6 +7,7 @@ mod lent;
 mod mission;
 mod models;
 mod progress;
+mod recording;
 mod show;
 
 pub use checkpoint::{Checkpoints, Place};
@@ -14,4 +15,5 @@ pub use conduct::{Conduct, From, Output, conduct, finish, runtime};
 pub use lent::config as upstreams_config;
 pub use mission::{Inputs, Mission};
 pub use models::{Models, available};
+pub use recording::{restore, subject};
 pub use show::{Shown, grouped, may_go_on};

@@ -8,6 +8,7 @@ mod init;
 mod mcp;
 mod models;
 mod repl;
+mod replay;
 mod resume;
 mod run;
 mod runs;
@@ -40,6 +41,8 @@ pub enum Command {
     Check(check::Args),
     /// Type programs and see their values.
     Repl(repl::Args),
+    /// Play a recorded run back, offline, and prove that it does the same.
+    Replay(replay::Args),
     /// Show traces as a page in a browser.
     Viewer(viewer::Args),
     /// Serve PTC-Lisp to MCP clients, over stdio or HTTP.
@@ -63,6 +66,7 @@ impl Command {
             Command::Eval(args) => eval::run(args),
             Command::Check(args) => check::run(args),
             Command::Repl(args) => repl::run(args),
+            Command::Replay(args) => replay::run(args),
             Command::Viewer(args) => viewer::run(args),
             Command::Mcp(args) => mcp::run(args),
             Command::Signature(args) => match signature::run(args) {

@@ -60,7 +60,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         mission = mission.with_model(model)?;
     }
     let replies = replies(&kept)?;
-    let tracer = args.trace.tracer()?;
+    let watching = args.trace.watch()?;
     let runtime = runtime()?;
     let ready = mission.ready(&replies, &runtime)?;
     let (keeper, kept) = checkpoints.go_on(&id)?;
@@ -71,7 +71,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             From::Saved(Saved { state, answers: answers.collect(), repeat: args.repeat })
         }
     };
-    let what = Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), tracer };
+    let what = Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), watching };
     conduct(what, &runtime, args.output)
 }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::agents::{Checkpoints, Conduct, From, Inputs, Mission, Output, conduct, runtime};
+use crate::agents::{Checkpoints, Conduct, From, Inputs, Mission, Output, conduct, runtime, subject};
 use crate::exit::{Outcome, agent_codes};
-use crate::traces::TraceArgs;
+use crate::traces::RecordArgs;
 
 /// Run an agent: a model writes a program, the program works on the inputs and calls tools, and its answer is
 /// printed.
@@ -35,7 +35,7 @@ pub struct Args {
     output: Output,
 
     #[command(flatten)]
-    trace: TraceArgs,
+    record: RecordArgs,
 }
 
 /// What the command line changes of an agent.
@@ -66,6 +66,7 @@ Examples:
   ptc run agent.toml --model replay:calls.jsonl      # no network: answers that were recorded
   ptc run agent.toml --model record:calls.jsonl,haiku
   ptc run agent.toml --input data.json --trace traces && ptc viewer traces
+  ptc run agent.toml --input data.json --record run.recording && ptc replay run.recording
 
 docs/agent-options.md lists what --set and files take."#
 );
@@ -90,13 +91,13 @@ impl Changes {
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.agent, &args.inputs)?;
-    let tracer = args.trace.tracer()?;
     let runtime = runtime()?;
     let ready = mission.ready(&[], &runtime)?;
+    let watching = args.record.watch(|| subject(&mission, &ready, args.output.streams()))?;
     let keeper = match &args.checkpoint {
         Some(folder) => Some(Checkpoints::open(Some(folder))?.begin(&mission.title(&ready.agent), &mission)?),
         None => None,
     };
-    let what = Conduct { mission: &mission, ready: &ready, from: From::Beginning, keeper, tracer };
+    let what = Conduct { mission: &mission, ready: &ready, from: From::Beginning, keeper, watching };
     conduct(what, &runtime, args.output)
 }

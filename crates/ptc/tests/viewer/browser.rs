@@ -94,7 +94,7 @@ fn people_see_runs_turns_calls_agents_failures_and_the_playground() {
     let traces = folder.join("traces");
     run(&folder, "report", 0);
     run(&folder, "newsroom", 0);
-    run(&folder, "failing", 1);
+    run(&folder, "failing", 3);
     let orders = examples().join("orders");
     let data = format!("orders=@{}", orders.join("orders.json").display());
     let ran = ptc(

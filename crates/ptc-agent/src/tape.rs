@@ -1,0 +1,232 @@
+//! Tapes of runs: everything that came into a run from outside, in order, and what it asked for. What a run does
+//! depends on nothing else, so a tape played back gives the same run to the byte, without models, tools or a clock.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::agent::Agent;
+use crate::event::Event;
+use crate::model::{ModelError, Reply, Request};
+use crate::run::{AgentRun, Ask, AskKind, Need, RunOptions, Supply};
+use crate::step::Step;
+
+/// One thing that happened between a run and the outside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// The run began at a time.
+    Begin {
+        /// In milliseconds since 1970.
+        now: u64,
+    },
+    /// It was told to go on.
+    Next {
+        /// When.
+        now: u64,
+        /// So often in a row.
+        times: u64,
+    },
+    /// It asked for something.
+    Ask(Question),
+    /// It got an answer.
+    Answer {
+        /// To which question.
+        id: u64,
+        /// When.
+        now: u64,
+        /// What.
+        given: Given,
+    },
+    /// It was cancelled.
+    Cancel {
+        /// When.
+        now: u64,
+    },
+}
+
+/// What a run asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its number, in the order of asking.
+    pub id: u64,
+    /// The agent that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What it asks.
+    #[serde(flatten)]
+    pub of: Of,
+}
+
+/// Who is asked, and what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Of {
+    /// A model, by the name that traces show.
+    Model {
+        /// Its name.
+        model: String,
+        /// The request.
+        request: Arc<Request>,
+    },
+    /// A tool.
+    Tool {
+        /// Its name.
+        tool: String,
+        /// Its arguments.
+        args: Json,
+    },
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Given {
+    /// A model's reply.
+    Reply(Reply),
+    /// Why there is none.
+    Refusal(ModelError),
+    /// A tool's result.
+    Value(Json),
+    /// What went wrong with a tool.
+    Error(String),
+}
+
+/// Takes entries as they happen.
+pub type Taper = Arc<dyn Fn(Entry) + Send + Sync>;
+
+impl From<&Ask> for Question {
+    fn from(ask: &Ask) -> Self {
+        let of = match &ask.kind {
+            AskKind::Model { llm, request, .. } => {
+                Of::Model { model: llm.label().to_owned(), request: request.clone() }
+            }
+            AskKind::Tool { tool, args, .. } => Of::Tool { tool: tool.name.clone(), args: args.clone() },
+        };
+        Question { id: ask.id, agent: ask.agent.clone(), of }
+    }
+}
+
+impl From<&Supply> for Given {
+    fn from(supply: &Supply) -> Self {
+        match supply {
+            Supply::Model(Ok(reply)) => Given::Reply(reply.clone()),
+            Supply::Model(Err(error)) => Given::Refusal(error.clone()),
+            Supply::Tool(Ok(value)) => Given::Value(value.clone()),
+            Supply::Tool(Err(message)) => Given::Error(message.clone()),
+        }
+    }
+}
+
+impl From<Given> for Supply {
+    fn from(given: Given) -> Self {
+        match given {
+            Given::Reply(reply) => Supply::Model(Ok(reply)),
+            Given::Refusal(error) => Supply::Model(Err(error)),
+            Given::Value(value) => Supply::Tool(Ok(value)),
+            Given::Error(message) => Supply::Tool(Err(message)),
+        }
+    }
+}
+
+/// Where a run leaves its tape.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Divergence {
+    /// It asks for something else, or at another moment.
+    #[error("the run asks something else than on the tape")]
+    Asked {
+        /// What is on the tape; nothing if the run should not ask.
+        taped: Option<Box<Question>>,
+        /// What the run asks; nothing if it does not.
+        asks: Option<Box<Question>>,
+    },
+    /// It does not wait for an answer that the tape has.
+    #[error("the run does not wait for answer {id}")]
+    Unwanted {
+        /// The answer.
+        id: u64,
+    },
+    /// It is over before its tape is.
+    #[error("the run is over before its tape")]
+    Early,
+    /// The tape is over before the run.
+    #[error("the tape is over before the run")]
+    Short,
+    /// The tape begins in another way than runs do.
+    #[error("the tape does not begin with a beginning")]
+    NoBeginning,
+}
+
+/// What a tape gave when it was played.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// What came of the run.
+    pub step: Box<Step>,
+    /// Everything it told.
+    pub events: Vec<Event>,
+}
+
+/// Plays a tape. `watch` sees every entry before it is played, and what the run told since the last one.
+pub fn play<'t>(
+    agent: Arc<Agent>,
+    options: RunOptions,
+    tape: impl IntoIterator<Item = &'t Entry>,
+    mut watch: impl FnMut(&Entry, &[Event]),
+) -> Result<Played, Divergence> {
+    let mut tape = tape.into_iter();
+    let Some(Entry::Begin { now }) = tape.next() else { return Err(Divergence::NoBeginning) };
+    let mut run = AgentRun::new(agent, options, *now);
+    let mut asked: VecDeque<Question> = VecDeque::new();
+    let (mut events, mut seen, mut over) = (Vec::new(), 0, None);
+    for entry in tape {
+        let early = |asked: &mut VecDeque<Question>| {
+            let asks = asked.pop_front().map(Box::new);
+            asks.map_or(Ok(()), |asks| Err(Divergence::Asked { taped: None, asks: Some(asks) }))
+        };
+        watch(entry, &events[seen..]);
+        seen = events.len();
+        if over.is_some() {
+            return Err(Divergence::Early);
+        }
+        match entry {
+            Entry::Begin { .. } => return Err(Divergence::NoBeginning),
+            Entry::Ask(taped) => {
+                let asks = asked.pop_front();
+                if asks.as_ref() != Some(taped) {
+                    let taped = Some(Box::new(taped.clone()));
+                    return Err(Divergence::Asked { taped, asks: asks.map(Box::new) });
+                }
+            }
+            Entry::Next { now, times } => {
+                early(&mut asked)?;
+                for _ in 0..*times {
+                    match run.next(*now) {
+                        Need::Done(step) => over = Some(step),
+                        Need::Asks(asks) => asked.extend(asks.iter().map(Question::from)),
+                        Need::Busy | Need::Wait { .. } => {}
+                    }
+                    events.extend(run.take_events());
+                }
+            }
+            Entry::Answer { id, now, given } => {
+                early(&mut asked)?;
+                if !run.wants(*id) {
+                    return Err(Divergence::Unwanted { id: *id });
+                }
+                run.at(*now);
+                run.supply(*id, given.clone().into());
+            }
+            Entry::Cancel { now } => {
+                early(&mut asked)?;
+                run.cancel(*now);
+            }
+        }
+    }
+    match (over, asked.pop_front()) {
+        (Some(step), None) => Ok(Played { step, events }),
+        (None, Some(asks)) => Err(Divergence::Asked { taped: None, asks: Some(Box::new(asks)) }),
+        _ => Err(Divergence::Short),
+    }
+}

@@ -1,0 +1,127 @@
+//! A recorded run with an agent that changed: would its answer be another? Models answer by their turn, tools by their
+//! arguments, as they did on record. What is not on record cannot be told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use ptc_agent::model::{ModelError, ModelErrorKind};
+use ptc_agent::tape::{Entry, Given, Of, Question};
+use ptc_agent::{Agent, AgentRun, Need, RunOptions, Supply};
+use serde_json::Value as Json;
+
+use super::Recording;
+use super::diff::{json_of, outcome, parts};
+
+/// What would come of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Against {
+    /// The same answer.
+    Same,
+    /// Another one: the path to what differs, what is on record and what it would be.
+    Changes {
+        /// The path.
+        path: String,
+        /// On record.
+        recorded: Json,
+        /// What it would be.
+        now: Json,
+    },
+    /// It asks for something that is not on record.
+    Unknown(String),
+    /// The recording has no end to compare with.
+    Unfinished,
+}
+
+/// Runs what was recorded with another agent.
+pub fn against(recording: &Recording, agent: Arc<Agent>, options: RunOptions) -> Against {
+    let Some(end) = &recording.end else { return Against::Unfinished };
+    let began = recording.tape.iter().find_map(|entry| match entry {
+        Entry::Begin { now } => Some(*now),
+        _ => None,
+    });
+    let now = began.unwrap_or(0);
+    let mut record = OnRecord::new(recording);
+    let mut run = AgentRun::new(agent, options, now);
+    let step = loop {
+        let need = run.next(now);
+        run.take_events();
+        match need {
+            Need::Done(step) => break step,
+            Need::Busy => {}
+            // Everything is answered at once, so nothing is left to wait for.
+            Need::Wait { .. } => run.cancel(now),
+            Need::Asks(asks) => {
+                for ask in asks {
+                    let supply = record.answer(&Question::from(&ask));
+                    run.supply(ask.id, supply);
+                }
+            }
+        }
+    };
+    if let Some(missing) = record.missing {
+        return Against::Unknown(missing);
+    }
+    match parts(&outcome(&end.step), &outcome(&json_of(&step))) {
+        None => Against::Same,
+        Some((path, recorded, now)) => Against::Changes { path, recorded, now },
+    }
+}
+
+/// Answers of a recording: of models in the order of each agent, of tools by what they were asked.
+struct OnRecord<'r> {
+    replies: BTreeMap<String, VecDeque<&'r Given>>,
+    results: BTreeMap<(String, String), VecDeque<&'r Given>>,
+    missing: Option<String>,
+}
+
+impl<'r> OnRecord<'r> {
+    fn new(recording: &'r Recording) -> Self {
+        let mut record = OnRecord { replies: BTreeMap::new(), results: BTreeMap::new(), missing: None };
+        for call in recording.calls() {
+            let Some(given) = call.given else { continue };
+            match &call.question.of {
+                Of::Model { .. } => {
+                    record
+                        .replies
+                        .entry(call.question.agent.clone().unwrap_or_default())
+                        .or_default()
+                        .push_back(given);
+                }
+                Of::Tool { tool, args } => {
+                    record.results.entry((tool.clone(), args.to_string())).or_default().push_back(given);
+                }
+            }
+        }
+        record
+    }
+
+    fn answer(&mut self, question: &Question) -> Supply {
+        let found = match &question.of {
+            Of::Model { .. } => self
+                .replies
+                .get_mut(question.agent.as_deref().unwrap_or_default())
+                .and_then(VecDeque::pop_front),
+            Of::Tool { tool, args } => {
+                let known = self.results.get_mut(&(tool.clone(), args.to_string()));
+                // Asked once more than on record, a tool is taken to say the same again.
+                known.and_then(
+                    |given| if given.len() > 1 { given.pop_front() } else { given.front().copied() },
+                )
+            }
+        };
+        if let Some(given) = found {
+            return given.clone().into();
+        }
+        let (missing, supply) = match &question.of {
+            Of::Model { request, .. } => {
+                let error = ModelError::new(ModelErrorKind::ConfigError, "not on record");
+                (format!("a reply in turn {}", request.turn), Supply::Model(Err(error)))
+            }
+            Of::Tool { tool, args } => {
+                (format!("tool {tool} {args}"), Supply::Tool(Err("not on record".into())))
+            }
+        };
+        self.missing.get_or_insert(missing);
+        supply
+    }
+}

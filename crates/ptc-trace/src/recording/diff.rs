@@ -1,0 +1,133 @@
+//! Where two recordings part: the first thing that differs, by value.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::{Call, Recording};
+
+/// Where a difference is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In what the runs were begun from.
+    Beginning,
+    /// In what a call asks for.
+    Asked(usize),
+    /// In what a call was answered.
+    Answered(usize),
+    /// One run has a call that the other does not have.
+    Missing(usize),
+    /// In what came of them.
+    End,
+}
+
+/// The first difference of two recordings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where.
+    pub place: Place,
+    /// The path to the value, as `/request/messages/2/content`.
+    pub path: String,
+    /// The value of the first; null if it is not there.
+    pub left: Json,
+    /// The value of the second.
+    pub right: Json,
+}
+
+/// The first difference of two recordings, in the order in which things happened. Clocks do not count.
+pub fn first_difference(left: &Recording, right: &Recording) -> Option<Difference> {
+    let between = |place: Place, left: &Json, right: &Json| {
+        let (path, left, right) = parts(left, right)?;
+        Some(Difference { place, path, left, right })
+    };
+    between(Place::Beginning, &left.head.subject, &right.head.subject)
+        .or_else(|| calls(&left.calls(), &right.calls(), &between))
+        .or_else(|| between(Place::End, &ended(left), &ended(right)))
+}
+
+fn calls(
+    left: &[Call<'_>],
+    right: &[Call<'_>],
+    between: &dyn Fn(Place, &Json, &Json) -> Option<Difference>,
+) -> Option<Difference> {
+    for at in 0..left.len().max(right.len()) {
+        let number = at + 1;
+        let (Some(left), Some(right)) = (left.get(at), right.get(at)) else {
+            let asked = |call: Option<&Call<'_>>| call.map_or(Json::Null, |call| json_of(&call.question.of));
+            let (left, right) = (asked(left.get(at)), asked(right.get(at)));
+            return Some(Difference { place: Place::Missing(number), path: String::new(), left, right });
+        };
+        let asked = between(Place::Asked(number), &json_of(left.question), &json_of(right.question));
+        let answered = || between(Place::Answered(number), &json_of(&left.given), &json_of(&right.given));
+        if let Some(found) = asked.or_else(answered) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+fn ended(recording: &Recording) -> Json {
+    recording.end.as_ref().map_or(Json::Null, |end| outcome(&end.step))
+}
+
+/// What is compared of steps: the answer or the failure.
+pub(super) fn outcome(step: &Json) -> Json {
+    serde_json::json!({"return": step["return"], "fail": step["fail"]})
+}
+
+pub(super) fn json_of(value: &impl Serialize) -> Json {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// The first place where two values differ. What was read as JSON is not deeper than its reader allows.
+pub(super) fn parts(left: &Json, right: &Json) -> Option<(String, Json, Json)> {
+    if left == right {
+        return None;
+    }
+    let inside = |key: &str, left: Option<&Json>, right: Option<&Json>| {
+        let key = key.replace('~', "~0").replace('/', "~1");
+        match (left, right) {
+            (Some(left), Some(right)) => {
+                parts(left, right).map(|(path, left, right)| (format!("/{key}{path}"), left, right))
+            }
+            (left, right) => Some((
+                format!("/{key}"),
+                left.cloned().unwrap_or_default(),
+                right.cloned().unwrap_or_default(),
+            )),
+        }
+    };
+    match (left, right) {
+        (Json::Array(a), Json::Array(b)) => {
+            (0..a.len().max(b.len())).find_map(|at| inside(&at.to_string(), a.get(at), b.get(at)))
+        }
+        (Json::Object(a), Json::Object(b)) => {
+            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            keys.into_iter().find_map(|key| match (a.get(key), b.get(key)) {
+                (one, other) if one == other => None,
+                (one, other) => inside(key, one, other),
+            })
+        }
+        _ => Some((String::new(), left.clone(), right.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_first_difference_has_its_path_and_both_values() {
+        let left = json!({"a": [1, {"b/c": "x"}], "d": 1});
+        for (right, path, one, other) in [
+            (json!({"a": [1, {"b/c": "y"}], "d": 2}), "/a/1/b~1c", json!("x"), json!("y")),
+            (json!({"a": [1], "d": 1}), "/a/1", json!({"b/c": "x"}), json!(null)),
+            (json!({"a": [1, {"b/c": "x"}], "d": 1, "e": 5}), "/e", json!(null), json!(5)),
+            (json!(7), "", left.clone(), json!(7)),
+        ] {
+            assert_eq!(parts(&left, &right), Some((path.to_owned(), one, other)));
+        }
+        assert_eq!(parts(&left, &left), None);
+    }
+}

@@ -1,0 +1,300 @@
+//! Recordings: the tape of a run as a file, with what it was begun from and what came of it. A recording is played
+//! back offline and proves that the run would do the same again; two of them are compared call by call.
+//!
+//! A file is JSON lines: a head, the entries of the tape, an end. Every answer carries its hash, so that one that
+//! was changed afterwards is told from a run that does something else.
+
+mod against;
+mod diff;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use ptc_agent::tape::{Entry, Given, Question};
+use ptc_agent::{Event, Step};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+pub use against::{Against, against};
+pub use diff::{Difference, Place, first_difference};
+pub use verify::{Parting, Proof, Verdict, verify};
+
+use crate::payload::sha256;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+/// The longest line that is read.
+const LINE_BYTES: usize = 256 << 20;
+/// The longest file that is read.
+const FILE_BYTES: u64 = 2 << 30;
+
+/// What no recording has. Hosts add what theirs lack.
+const NOT_CAPTURED: [&str; 4] = [
+    "what tools and models did outside the run; only their answers are here",
+    "pieces of replies that were streamed, and when they came",
+    "how long a tool or a model took within a call; only when its answer came",
+    "functions of the host: budget checks, guards, previews and progress of its own",
+];
+
+/// What a run was begun from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// The version of the format.
+    pub ptc_recording: u32,
+    /// The version of the program that wrote it.
+    pub version: String,
+    /// Whatever the host begins the run from again.
+    pub subject: Json,
+    /// What is not in this file.
+    pub not_captured: Vec<String>,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// The step.
+    pub step: Json,
+    /// How many events it told.
+    pub events: u64,
+    /// Their hash.
+    pub events_sha256: String,
+}
+
+/// A line of a file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Head(Head),
+    Tape(Entry),
+    Answer { entry: Entry, sha256: String },
+    End(End),
+}
+
+/// Why a recording cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// A line makes no sense.
+    #[error("line {line} is no line of a recording: {message}")]
+    BadLine {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// It does not begin like one.
+    #[error("this is no recording; `ptc run --record FILE` writes one")]
+    NoHead,
+    /// It is of another version.
+    #[error("this recording has version {0} and this program reads version {VERSION}")]
+    Version(u32),
+}
+
+/// The hash of an answer.
+fn hash(given: &Given) -> String {
+    sha256(&serde_json::to_string(given).unwrap_or_default())
+}
+
+/// The hash over events, one after the other.
+#[derive(Clone, Default)]
+struct Events {
+    count: u64,
+    hash: Sha256,
+}
+
+impl Events {
+    fn add(&mut self, event: &Event) {
+        self.count += 1;
+        self.hash.update(serde_json::to_string(event).unwrap_or_default().as_bytes());
+        self.hash.update(b"\n");
+    }
+
+    fn sum(&self) -> String {
+        self.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Writes a recording while its run goes on.
+pub struct Recorder {
+    file: BufWriter<File>,
+    /// Turns of the clock that say the same are one line.
+    pending: Option<(u64, u64)>,
+    events: Events,
+    failed: Option<io::Error>,
+}
+
+impl Recorder {
+    /// Begins a file, which only its owner may read: it holds everything that the run saw.
+    pub fn create(path: &Path, subject: Json, missing: &[String]) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut recorder = Recorder {
+            file: BufWriter::new(options.open(path)?),
+            pending: None,
+            events: Events::default(),
+            failed: None,
+        };
+        let not_captured = NOT_CAPTURED.iter().map(|text| (*text).to_owned()).chain(missing.to_vec());
+        recorder.line(&Line::Head(Head {
+            ptc_recording: VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            subject,
+            not_captured: not_captured.collect(),
+        }));
+        recorder.failed.take().map_or(Ok(recorder), Err)
+    }
+
+    /// Takes an entry of the tape.
+    pub fn entry(&mut self, entry: Entry) {
+        if let Entry::Next { now, times } = entry {
+            match &mut self.pending {
+                Some((at, count)) if *at == now => *count += times,
+                _ => {
+                    self.flush_clock();
+                    self.pending = Some((now, times));
+                }
+            }
+            return;
+        }
+        self.flush_clock();
+        let line = match &entry {
+            Entry::Answer { given, .. } => Line::Answer { sha256: hash(given), entry },
+            _ => Line::Tape(entry),
+        };
+        self.line(&line);
+    }
+
+    /// Takes an event of the run.
+    pub fn event(&mut self, event: &Event) {
+        self.events.add(event);
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self, step: &Step) -> io::Result<()> {
+        self.flush_clock();
+        let step = serde_json::to_value(step).unwrap_or_default();
+        self.line(&Line::End(End { step, events: self.events.count, events_sha256: self.events.sum() }));
+        let flushed = self.file.flush();
+        self.failed.take().map_or(flushed, Err)
+    }
+
+    fn flush_clock(&mut self) {
+        if let Some((now, times)) = self.pending.take() {
+            self.line(&Line::Tape(Entry::Next { now, times }));
+        }
+    }
+
+    /// A full disk costs the recording, not the run; the end says so.
+    fn line(&mut self, line: &Line) {
+        let written = serde_json::to_writer(&mut self.file, line).map_err(io::Error::from);
+        let written = written.and_then(|()| self.file.write_all(b"\n"));
+        if let Err(error) = written {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+/// A call of a run: what it asked of a model or a tool, and what it got.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'r> {
+    /// Its number, from 1, in the order of asking.
+    pub number: usize,
+    /// What was asked.
+    pub question: &'r Question,
+    /// What was answered, if anything.
+    pub given: Option<&'r Given>,
+}
+
+/// A recording, read.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// What it was begun from.
+    pub head: Head,
+    /// The tape.
+    pub tape: Vec<Entry>,
+    /// What came of it; nothing if the run was stopped from outside.
+    pub end: Option<End>,
+    /// Hashes of answers as they were recorded, by question.
+    hashes: BTreeMap<u64, String>,
+}
+
+impl Recording {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, RecordingError> {
+        Self::read_from(File::open(path)?)
+    }
+
+    /// Reads a recording from any source. A last line that is torn is left out: the process was killed there.
+    pub fn read_from(source: impl Read) -> Result<Self, RecordingError> {
+        let mut source = BufReader::new(source.take(FILE_BYTES));
+        let (mut head, mut tape, mut end, mut hashes) = (None, Vec::new(), None, BTreeMap::new());
+        let (mut text, mut number) = (Vec::new(), 0);
+        loop {
+            text.clear();
+            let length = (&mut source).take(LINE_BYTES as u64).read_until(b'\n', &mut text)?;
+            if length == 0 || (!text.ends_with(b"\n") && head.is_some()) {
+                break;
+            }
+            number += 1;
+            let line = match serde_json::from_slice(&text) {
+                Ok(line) => line,
+                Err(_) if head.is_none() => return Err(RecordingError::NoHead),
+                Err(error) => {
+                    return Err(RecordingError::BadLine { line: number, message: error.to_string() });
+                }
+            };
+            match line {
+                Line::Head(Head { ptc_recording, .. }) if ptc_recording != VERSION => {
+                    return Err(RecordingError::Version(ptc_recording));
+                }
+                Line::Head(found) => head = Some(found),
+                Line::Tape(entry) => tape.push(entry),
+                Line::Answer { entry, sha256 } => {
+                    if let Entry::Answer { id, .. } = &entry {
+                        hashes.insert(*id, sha256);
+                    }
+                    tape.push(entry);
+                }
+                Line::End(found) => end = Some(found),
+            }
+        }
+        let head = head.ok_or(RecordingError::NoHead)?;
+        Ok(Recording { head, tape, end, hashes })
+    }
+
+    /// The calls, in the order of asking.
+    pub fn calls(&self) -> Vec<Call<'_>> {
+        let given: BTreeMap<u64, &Given> = self
+            .tape
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::Answer { id, given, .. } => Some((*id, given)),
+                _ => None,
+            })
+            .collect();
+        let questions = self.tape.iter().filter_map(|entry| match entry {
+            Entry::Ask(question) => Some(question),
+            _ => None,
+        });
+        questions
+            .enumerate()
+            .map(|(at, question)| Call { number: at + 1, question, given: given.get(&question.id).copied() })
+            .collect()
+    }
+
+    /// The first call whose answer is not the one that was recorded.
+    pub fn changed(&self) -> Option<Call<'_>> {
+        self.calls().into_iter().find(|call| {
+            let recorded = self.hashes.get(&call.question.id);
+            call.given.is_some_and(|given| recorded.is_none_or(|recorded| *recorded != hash(given)))
+        })
+    }
+}

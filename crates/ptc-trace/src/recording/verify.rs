@@ -1,0 +1,113 @@
+//! Playing a recording back, and what that proves.
+
+use std::sync::Arc;
+
+use ptc_agent::tape::{Divergence, Entry, Given, play};
+use ptc_agent::{Agent, Event, RunOptions, Step};
+use serde_json::Value as Json;
+
+use super::diff::{json_of, parts};
+use super::{Events, Recording};
+
+/// What playing back proved.
+#[derive(Debug)]
+pub enum Verdict {
+    /// The run does the same again, to the byte.
+    Equal,
+    /// It parts from its recording.
+    Differs(Box<Parting>),
+    /// The recording was cut off: so far the run does the same.
+    Unfinished,
+}
+
+/// Where a run parts from its recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parting {
+    /// At which call, if at one: its number, from 1.
+    pub call: Option<usize>,
+    /// What happened there.
+    pub what: String,
+    /// The path to the value that differs.
+    pub path: String,
+    /// The value on record.
+    pub recorded: Json,
+    /// The value now.
+    pub now: Json,
+}
+
+/// What playing back gave.
+#[derive(Debug)]
+pub struct Proof {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The call whose answer was changed after it was recorded, if one was.
+    pub changed: Option<usize>,
+    /// Calls that were played.
+    pub calls: usize,
+    /// What came of the run, if it came to its end.
+    pub step: Option<Box<Step>>,
+}
+
+/// Plays a recording and compares everything that the run does with what is on record. `watch` sees each entry
+/// before it is played, with the events since the last.
+pub fn verify(
+    recording: &Recording,
+    agent: Arc<Agent>,
+    options: RunOptions,
+    mut watch: impl FnMut(&Entry, &[Event]),
+) -> Proof {
+    let mut calls = 0;
+    let played = play(agent, options, &recording.tape, |entry, events| {
+        calls += usize::from(matches!(entry, Entry::Ask(_)));
+        watch(entry, events);
+    });
+    let changed = recording.changed().map(|call| call.number);
+    let (verdict, step) = match (played, &recording.end) {
+        (Ok(played), Some(end)) => {
+            let mut events = Events::default();
+            played.events.iter().for_each(|event| events.add(event));
+            let verdict = match parts(&end.step, &json_of(&played.step)) {
+                Some((path, recorded, now)) => {
+                    let what = "the outcome is another".to_owned();
+                    differs(None, what, path, recorded, now)
+                }
+                None if events.sum() != end.events_sha256 => {
+                    let what = "the outcome is the same, but the events on the way are others".to_owned();
+                    differs(None, what, String::new(), end.events.into(), events.count.into())
+                }
+                None => Verdict::Equal,
+            };
+            (verdict, Some(played.step))
+        }
+        (Ok(played), None) => (Verdict::Unfinished, Some(played.step)),
+        (Err(Divergence::Short), None) => (Verdict::Unfinished, None),
+        (Err(divergence), _) => (parted(&divergence, recording, calls), None),
+    };
+    Proof { verdict, changed, calls, step }
+}
+
+fn parted(divergence: &Divergence, recording: &Recording, calls: usize) -> Verdict {
+    let (call, what, (path, recorded, now)) = match divergence {
+        Divergence::Asked { taped, asks } => {
+            let (call, what) = match (taped, asks) {
+                (Some(_), Some(_)) => (calls, "it asks for something else"),
+                (Some(_), None) => (calls, "it no longer asks for this"),
+                _ => (calls + 1, "it asks for something that is not on record"),
+            };
+            let values = parts(&json_of(taped), &json_of(asks)).unwrap_or_default();
+            (Some(call), what.to_owned(), values)
+        }
+        Divergence::Unwanted { id } => {
+            let call = recording.calls().into_iter().find(|call| call.question.id == *id);
+            let given: Option<&Given> = call.and_then(|call| call.given);
+            let what = "it no longer waits for this answer".to_owned();
+            (call.map(|call| call.number), what, (String::new(), json_of(&given), Json::Null))
+        }
+        other => (None, other.to_string(), <(String, Json, Json)>::default()),
+    };
+    differs(call, what, path, recorded, now)
+}
+
+fn differs(call: Option<usize>, what: String, path: String, recorded: Json, now: Json) -> Verdict {
+    Verdict::Differs(Box::new(Parting { call, what, path, recorded, now }))
+}

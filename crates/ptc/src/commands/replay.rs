@@ -1,0 +1,240 @@
+//! `ptc replay`: plays recordings back, and says where they part.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+use ptc_runner::tape::{Given, Of};
+use ptc_trace::recording::{
+    Call, Difference, Parting, Place, Proof, Recording, Verdict, first_difference, verify,
+};
+use serde_json::Value as Json;
+
+use super::ignore_closed_pipe;
+use crate::agents::{grouped, restore};
+use crate::exit::Outcome;
+
+/// Play a recorded run back, offline, and prove that it does the same.
+///
+/// `ptc run --record FILE` writes everything that comes into a run: replies of models, results of tools, the clock
+/// and the seed. Playing it back asks nobody and calls nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The recording
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+
+    /// Show call after call; on a terminal, Enter goes on
+    #[arg(long)]
+    step: bool,
+
+    /// Show one call in full
+    #[arg(long, value_names = ["call", "N"], num_args = 1..=2)]
+    at: Vec<String>,
+
+    /// Compare with another recording and show the first difference
+    #[arg(long, value_name = "OTHER", conflicts_with_all = ["step", "at", "times"])]
+    diff: Option<PathBuf>,
+
+    /// Play it so often
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    times: u32,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0   the run does the same again; with --diff, there is no difference
+  1   it does not, or there is one
+  2   the command line or a file makes no sense
+
+Examples:
+  ptc run agent.toml --input data.json --record run.recording
+  ptc replay run.recording
+  ptc replay run.recording --step
+  ptc replay run.recording --at call 3
+  ptc replay run.recording --diff other.recording";
+
+/// Characters of a value that one line shows.
+const SHOWN: usize = 100;
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    let recording = open(&args.run)?;
+    let mut out = io::stdout().lock();
+    if let Some(other) = &args.diff {
+        let found = first_difference(&recording, &open(other)?);
+        ignore_closed_pipe(differences(&mut out, found.as_ref(), recording.calls().len()))?;
+        return Ok(if found.is_none() { Outcome::Done } else { Outcome::Failed });
+    }
+    if !args.at.is_empty() {
+        let written = at(&mut out, &recording, &args.at)?;
+        ignore_closed_pipe(written)?;
+        return Ok(Outcome::Done);
+    }
+    if args.step {
+        ignore_closed_pipe(step(&mut out, &recording))?;
+    }
+    let mut proof = None;
+    for _ in 0..args.times.max(1) {
+        let (agent, options) =
+            restore(&recording.head.subject).map_err(|error| anyhow!("{}: {error:#}", args.run.display()))?;
+        let played = verify(&recording, agent, options, |_, _| {});
+        let equal = matches!(played.verdict, Verdict::Equal) && played.changed.is_none();
+        proof = Some(played);
+        if !equal {
+            break;
+        }
+    }
+    let Some(proof) = proof else { bail!("nothing was played") };
+    ignore_closed_pipe(report(&mut out, &recording, &proof, args.times.max(1)))?;
+    Ok(match (&proof.verdict, proof.changed) {
+        (Verdict::Equal | Verdict::Unfinished, None) => Outcome::Done,
+        _ => Outcome::Failed,
+    })
+}
+
+fn open(path: &Path) -> anyhow::Result<Recording> {
+    Recording::read(path).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+/// What playing back gave.
+fn report(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) -> io::Result<()> {
+    let calls = recording.calls();
+    let name = |number: usize| calls.get(number.wrapping_sub(1)).map_or_else(String::new, title);
+    if let Some(number) = proof.changed {
+        writeln!(
+            out,
+            "changed at call {number}, {}: its answer is not the one that was recorded",
+            name(number)
+        )?;
+    }
+    match &proof.verdict {
+        Verdict::Equal => {
+            let step = proof.step.as_deref();
+            let often = if times > 1 { format!(", {times} times") } else { String::new() };
+            writeln!(
+                out,
+                "equal{often}: {} calls, {} turns, {} fuel, outcome and events to the byte",
+                proof.calls,
+                step.map_or(0, |step| step.usage.turns),
+                grouped(step.map_or(0, |step| step.usage.fuel)),
+            )?;
+        }
+        Verdict::Unfinished => {
+            writeln!(out, "equal so far: {} calls; the recording was cut off before the end", proof.calls)?;
+        }
+        Verdict::Differs(parting) => {
+            let Parting { call, what, path, recorded, now } = &**parting;
+            match call {
+                Some(number) => writeln!(out, "differs at call {number}, {}: {what}", name(*number))?,
+                None => writeln!(out, "differs: {what}")?,
+            }
+            values(out, path, recorded, now)?;
+        }
+    }
+    writeln!(out, "not on record:")?;
+    for missing in &recording.head.not_captured {
+        writeln!(out, "  {missing}")?;
+    }
+    out.flush()
+}
+
+fn differences(out: &mut impl Write, found: Option<&Difference>, calls: usize) -> io::Result<()> {
+    let Some(difference) = found else { return writeln!(out, "no difference in {calls} calls") };
+    let place = match difference.place {
+        Place::Beginning => "what the runs were begun from".to_owned(),
+        Place::Asked(call) => format!("call {call}, what was asked"),
+        Place::Answered(call) => format!("call {call}, what was answered"),
+        Place::Missing(call) => format!("call {call}, which only one of them has"),
+        Place::End => "the outcome; all calls are the same".to_owned(),
+    };
+    writeln!(out, "first difference: {place}")?;
+    values(out, &difference.path, &difference.left, &difference.right)
+}
+
+fn values(out: &mut impl Write, path: &str, left: &Json, right: &Json) -> io::Result<()> {
+    if left == right {
+        return Ok(());
+    }
+    if !path.is_empty() {
+        writeln!(out, "  at {path}")?;
+    }
+    writeln!(out, "  - {}", short(&left.to_string(), 2_000))?;
+    writeln!(out, "  + {}", short(&right.to_string(), 2_000))
+}
+
+/// Call after call.
+fn step(out: &mut impl Write, recording: &Recording) -> io::Result<()> {
+    let asks = io::stdin().is_terminal() && io::stdout().is_terminal();
+    for call in recording.calls() {
+        writeln!(out, "call {}, {}", call.number, title(&call))?;
+        writeln!(out, "  {}", call.given.map_or_else(|| "no answer".to_owned(), answer))?;
+        if asks {
+            out.flush()?;
+            let mut line = String::new();
+            io::stdin().lock().read_line(&mut line)?;
+            if line.trim() == "q" {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One call in full.
+fn at(out: &mut impl Write, recording: &Recording, words: &[String]) -> anyhow::Result<io::Result<()>> {
+    let number = match words {
+        [number] => number,
+        [what, number] if what == "call" => number,
+        _ => bail!("--at: write the number of a call: --at call 3"),
+    };
+    let number: usize =
+        number.parse().map_err(|_| anyhow!("--at: `{number}` is no number of a call; write --at call 3"))?;
+    let calls = recording.calls();
+    let Some(call) = calls.iter().find(|call| call.number == number) else {
+        bail!("--at: there is no call {number}; the recording has {}", calls.len());
+    };
+    let mut show = || {
+        writeln!(out, "call {number}, {}", title(call))?;
+        writeln!(out, "asked:\n{:#}", serde_json::to_value(call.question)?)?;
+        writeln!(out, "answered:\n{:#}", serde_json::to_value(call.given)?)?;
+        out.flush()
+    };
+    Ok(show())
+}
+
+/// A call in a few words.
+fn title(call: &Call<'_>) -> String {
+    let of = match &call.question.of {
+        Of::Model { model, request } => format!("model {model}, turn {}", request.turn),
+        Of::Tool { tool, args } => format!("tool {tool} {}", short(&args.to_string(), SHOWN)),
+    };
+    match &call.question.agent {
+        Some(agent) => format!("{of} ({agent})"),
+        None => of,
+    }
+}
+
+fn answer(given: &Given) -> String {
+    let text = match given {
+        Given::Reply(reply) => {
+            let said = reply.content.as_deref().unwrap_or_default();
+            let calls: Vec<&str> = reply.tool_calls.iter().map(|call| call.name.as_str()).collect();
+            if calls.is_empty() { said.to_owned() } else { format!("{said} calls {}", calls.join(", ")) }
+        }
+        Given::Refusal(error) => format!("failed: {error}"),
+        Given::Value(value) => value.to_string(),
+        Given::Error(message) => format!("failed: {message}"),
+    };
+    short(&text, SHOWN)
+}
+
+/// A text on one line, as long as that.
+fn short(text: &str, chars: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
