@@ -100,3 +100,14 @@ fn help_lists_every_setting() {
         assert!(out.contains(&format!("--{}", setting.flag)), "{}", setting.flag);
     }
 }
+
+#[test]
+fn probe_19_programs_have_the_prelude_of_the_server() {
+    let folder = Folder::new();
+    let file = folder.file("prelude.clj", "(ns calc \"Sums.\")\n(defn twice \"Doubles.\" [x] (* 2 x))\n");
+    let mut server = StdioServer::ready(&["--prelude", &file]);
+    assert_eq!(server.eval(1, "(calc/twice 21)"), "user=> 42");
+    let broken = folder.file("broken.clj", "(ns calc)\n(defn twice [x] (* 2 y))\n");
+    let (code, _, err) = run(&["--prelude", &broken]);
+    assert!(code == 2 && err.contains("broken.clj"), "{err}");
+}

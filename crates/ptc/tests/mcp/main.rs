@@ -10,3 +10,4 @@ mod nginx;
 mod security;
 mod stdio;
 mod support;
+mod upstreams;

@@ -66,7 +66,7 @@ pub struct Http {
     options: Options,
     log: Log,
     tokens: Tokens,
-    preludes: Option<Arc<Preludes>>,
+    preludes: Option<Preludes>,
     guard: Guard,
     limiter: Limiter,
     sessions: Sessions,
@@ -86,7 +86,7 @@ impl Http {
         options: &Options,
         log: Log,
         tokens: Tokens,
-        preludes: Option<Arc<Preludes>>,
+        preludes: Option<Preludes>,
     ) -> Arc<Http> {
         let nobody = Arrival {
             caller: Caller::new("nobody", Transport::Http),

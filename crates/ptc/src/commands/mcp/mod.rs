@@ -110,30 +110,30 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         ignore_closed_pipe(std::io::stdout().write_all(text.as_bytes()))?;
         return Ok(Outcome::Done);
     }
-    let store = open_store(&loaded.options)?;
+    // Before there is a runtime: a database has one of its own.
+    let preludes = open_store(&loaded.options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(1, usize::from).min(8))
         .enable_all()
         .build()
         .context("cannot start the server's threads")?;
-    let served = runtime.block_on(serve(&loaded, store));
+    let served = runtime.block_on(serve(&loaded, preludes));
     runtime.shutdown_background();
     served.map(|()| Outcome::Done)
 }
 
 /// The store that the options name. One in memory if there is only something to begin with.
-fn open_store(options: &Options) -> anyhow::Result<Option<(Arc<Store>, Arc<Preludes>)>> {
+fn open_store(options: &Options) -> anyhow::Result<Option<Preludes>> {
     let place = match (&options.store.0, &options.prelude_store_seed) {
         (Some(place), _) => place.expose_secret(),
         (None, Some(_)) => ":memory:",
         (None, None) => return Ok(None),
     };
-    let store = Arc::new(Store::open(place)?);
-    let preludes = Preludes::new(store.clone());
+    let preludes = Preludes::new(Arc::new(Store::open(place)?));
     if let Some(seed) = &options.prelude_store_seed {
         preludes.seed(seed).with_context(|| format!("the seed {} cannot be used", seed.display()))?;
     }
-    Ok(Some((store, Arc::new(preludes))))
+    Ok(Some(preludes))
 }
 
 /// The upstreams that the options name, all of them started.
@@ -148,7 +148,7 @@ async fn start_upstreams(options: &Options) -> anyhow::Result<Option<Arc<Runtime
     Ok(Some(Runtime::start(&config, secrets, frozen).await?))
 }
 
-async fn serve(loaded: &Loaded, store: Option<(Arc<Store>, Arc<Preludes>)>) -> anyhow::Result<()> {
+async fn serve(loaded: &Loaded, preludes: Option<Preludes>) -> anyhow::Result<()> {
     let options = &loaded.options;
     let tokens = match options.http.on {
         true => Some(Tokens::load(options, &|name| std::env::var(name).ok())?),
@@ -161,8 +161,8 @@ async fn serve(loaded: &Loaded, store: Option<(Arc<Store>, Arc<Preludes>)>) -> a
     for warning in loaded.warnings.iter().chain(tokens.iter().flat_map(|tokens| &tokens.warnings)) {
         log.warn("configuration", warning);
     }
-    let preludes = store.as_ref().map(|(_, preludes)| preludes.clone());
-    let engine = Engine::start(options, Parts { runtime: upstreams.clone(), ..Parts::default() }).await?;
+    let parts = Parts { runtime: upstreams.clone(), preludes: preludes.clone(), ..Parts::default() };
+    let engine = Engine::start(options, parts).await?;
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
         None => serve_stdio(engine, options, log).await,

@@ -1,0 +1,282 @@
+//! Programs that call upstreams, through the whole server. The upstream is `fixture.py`.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Folder, StdioServer, ptc, text};
+
+/// A configuration with the fixture as `fix`, changed by `more`.
+fn config(folder: &Folder, more: Json) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/fixture.py");
+    let mut upstream = json!({"transport": "mcp_stdio", "command": "python3", "args": [script]});
+    let mut config = json!({"upstreams": {}});
+    for (name, value) in more.as_object().unwrap() {
+        match name.as_str() {
+            "credentials" => config[name] = value.clone(),
+            _ => upstream[name] = value.clone(),
+        }
+    }
+    config["upstreams"]["fix"] = upstream;
+    folder.file("upstreams.json", &config.to_string())
+}
+
+fn server(more: &[&str]) -> (Folder, StdioServer) {
+    let folder = Folder::new();
+    let file = config(&folder, json!({}));
+    let server = StdioServer::ready(&[&["--upstreams-config", &file], more].concat());
+    (folder, server)
+}
+
+fn call(tool: &str, args: &str) -> String {
+    format!("(tool/call {{:server \"fix\" :tool \"{tool}\" :args {args}}})")
+}
+
+#[test]
+fn probe_6_r5_2_kinds_of_answers_and_faults() {
+    let (_folder, mut server) = server(&["--upstream-call-timeout-ms", "400"]);
+    for (tool, args, expected) in [
+        ("json", "{}", "[true :json 1]"),
+        ("json_text", "{}", "[true :json 2]"),
+        ("text", "{}", "[true :text \"just text\"]"),
+        ("none", "{}", "[true :none nil]"),
+    ] {
+        let program = format!(
+            "(let [r {} v (:value r)] [(:ok r) (:value_kind r) (if (map? v) (get v \"n\") v)])",
+            call(tool, args)
+        );
+        assert_eq!(server.eval(1, &program), format!("user=> {expected}"), "{tool}");
+    }
+    // The fixture does one thing at a time, so the slow call is last.
+    for (tool, reason) in [
+        ("fails", ":tool_error"),
+        ("huge", ":response_too_large"),
+        ("rpc_error", ":upstream_error"),
+        ("slow", ":timeout"),
+    ] {
+        let program = format!("(let [r {}] [(:ok r) (:reason r)])", call(tool, "{}"));
+        assert_eq!(server.eval(2, &program), format!("user=> [false {reason}]"), "{tool}");
+    }
+    let (_folder, mut server) = self::server(&[]);
+    let program = format!("(frequencies (map :reason (map (fn [_] {}) (range 51))))", call("text", "{}"));
+    let text = server.eval(3, &program);
+    assert!(text.contains("nil 50") && text.contains(":cap_exhausted 1"), "{text}");
+}
+
+#[test]
+fn probe_7_r5_4_mistakes_of_programs_end_them() {
+    let (_folder, mut server) = server(&[]);
+    for (program, stem) in [
+        ("(tool/call {:tool \"x\"})", "tool/call requires :server (string), got"),
+        ("(tool/call {:server \"fix\"})", "tool/call on upstream 'fix' requires :tool (string), got"),
+        (
+            "(tool/call {:server \"fix\" :tool \"text\" :args 3})",
+            "tool 'fix.text' rejected args: :args must be a map, got 3",
+        ),
+        (
+            "(tool/call {:server \"fix\" :tool \"text\" :args {:f inc}})",
+            "tool 'fix.text' rejected args: not JSON-encodable (",
+        ),
+        ("(tool/call {:server \"nope\" :tool \"x\"})", "no upstream 'nope' configured"),
+        ("(tool/call {:server \"fix\" :tool \"nope\"})", "no tool 'nope' in upstream 'fix'"),
+    ] {
+        let result = server.call(1, "lisp_eval", json!({"program": program}));
+        assert!(result["isError"] == true && text(&result).contains(stem), "{program}: {result}");
+    }
+}
+
+#[test]
+fn probe_8_r5_1_parallel_calls_fail_one_by_one() {
+    let (_folder, mut server) = server(&[]);
+    let program = "(let [rs (pmap (fn [i] (tool/call {:server \"fix\" :tool \"pick\" :args {:id i}})) (range 10))] \
+                   [(count (filter :ok rs)) (mapv :reason (remove :ok rs))])";
+    assert_eq!(server.eval(1, program), "user=> [9 [:tool_error]]");
+}
+
+#[test]
+fn probe_11_r6_5_3_discovery_is_bounded() {
+    let (_folder, mut server) = server(&["--max-catalog-result-bytes", "200"]);
+    let text = server.eval(1, "(let [d (dir 'fix)] [(sequential? d) (< 0 (count d) 11)])");
+    assert_eq!(text, "user=> [true true]");
+    assert_eq!(server.eval(2, "(nil? (meta 'fix/json))"), "user=> true");
+}
+
+#[test]
+fn probe_12_r4_2_bad_configurations_stop_the_start() {
+    let folder = Folder::new();
+    let itself = env!("CARGO_BIN_EXE_ptc");
+    for (more, message) in [
+        (json!({"env": {"TOKEN": "${PTC_TEST_UNSET}"}}), "PTC_TEST_UNSET"),
+        (json!({"command": itself, "args": ["mcp"]}), "itself"),
+        (json!({"command": "/nonexistent/server", "args": []}), "fix"),
+    ] {
+        let file = config(&folder, more.clone());
+        let output = ptc(&["--upstreams-config", &file]).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{more}: {err}");
+        assert!(err.contains(message), "{more}: {err}");
+    }
+}
+
+#[test]
+fn probe_13_r4_3_7_unsafe_configurations_have_reasons_of_their_own() {
+    let folder = Folder::new();
+    let secret = json!({"k": {"source": "literal", "value": "a-secret-value"}});
+    let cases = [
+        json!({"url": "https://a.example/", "auth": [{"scheme": "custom_header", "header": "Authorization", "binding": "k"}]}),
+        json!({"url": "https://a.example/", "static_headers": {"X-Api-Key": "v"}}),
+        json!({"url": "http://a.example/"}),
+        json!({"url": "http://a.example/", "allow_insecure_http": true, "auth": [{"scheme": "bearer", "binding": "k"}]}),
+    ];
+    let mut messages = Vec::new();
+    for mut upstream in cases {
+        upstream["transport"] = json!("mcp_http");
+        let config = json!({"credentials": secret, "upstreams": {"remote": upstream}});
+        let file = folder.file("upstreams.json", &config.to_string());
+        let output = ptc(&["--upstreams-config", &file]).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(!err.contains("a-secret-value") && !messages.contains(&err), "{err}");
+        messages.push(err);
+    }
+}
+
+#[test]
+fn probe_14_r4_7_secrets_that_upstreams_repeat_are_covered() {
+    const SECRET: &str = "sesame-sesame-sesame-12";
+    let folder = Folder::new();
+    let file = config(&folder, json!({"env": {"SECRET": "${PTC_TEST_SECRET}"}}));
+    let mut command = ptc(&[
+        "--upstreams-config",
+        &file,
+        "--catalog-mode",
+        "inline",
+        "--debug-tool",
+        "--log-level",
+        "debug",
+    ]);
+    command.env("PTC_TEST_SECRET", SECRET);
+    let mut server = StdioServer::spawn(command);
+    let listed = server.ask(1, "tools/list", json!({})).to_string();
+    assert!(listed.contains("echo_secret") && !listed.contains(SECRET), "{listed}");
+    for program in [
+        "(dir 'fix)".to_owned(),
+        "(doc 'fix/text)".to_owned(),
+        "(meta 'fix/text)".to_owned(),
+        call("echo_secret", "{}"),
+    ] {
+        let result = server.call(2, "lisp_eval", json!({"program": program})).to_string();
+        assert!(result.contains("[REDACTED]") && !result.contains(SECRET), "{program}: {result}");
+    }
+    let recent = server.call(3, "lisp_debug", json!({"op": "recent"})).to_string();
+    assert!(!recent.contains(SECRET), "{recent}");
+    assert!(!server.log().iter().any(|line| line.contains(SECRET)));
+}
+
+#[test]
+fn probes_15_16_22_r8_metrics_and_records() {
+    let (_folder, mut server) = server(&["--debug-tool"]);
+    let program = format!("(count (:value {}))", call("sized", "{:n 48120}"));
+    let result = server.call(1, "lisp_eval", json!({"program": program}))["structuredContent"].clone();
+    let metrics = &result["ptc_metrics"];
+    assert_eq!(
+        (&metrics["schema_version"], &metrics["upstream_call_count"]),
+        (&json!(1), &json!(1)),
+        "{result}"
+    );
+    // The text and its quotes.
+    assert_eq!(
+        (&metrics["upstream_result_bytes"], &metrics["estimated_upstream_result_tokens"]),
+        (&json!(48122), &json!(12031))
+    );
+    let last = metrics["final_result_bytes"].as_f64().unwrap();
+    assert_eq!(metrics["payload_reduction_ratio"], json!((48122.0 / last * 100.0).round() / 100.0));
+    assert_eq!(metrics["baseline"]["optimistic"]["available"], false);
+    let failing = format!("(do {} (fail :no))", call("sized", "{:n 100}"));
+    let result = server.call(2, "lisp_eval", json!({"program": failing}))["structuredContent"].clone();
+    let metrics = &result["ptc_metrics"];
+    assert_eq!(
+        (&metrics["final_result_bytes"], &metrics["payload_reduction_ratio"]),
+        (&json!(0), &Json::Null),
+        "{result}"
+    );
+    assert_eq!(metrics["upstream_result_bytes"], 102);
+
+    let debug = |server: &mut StdioServer, arguments: Json| {
+        server.call(9, "lisp_debug", arguments)["structuredContent"].clone()
+    };
+    let stats = debug(&mut server, json!({"op": "stats"}));
+    assert_eq!(stats["by_tool"]["lisp_eval"]["calls"], 2, "{stats}");
+    assert_eq!(stats["payload_reduction"]["calls_with_metrics"], 2, "{stats}");
+    let recent = debug(&mut server, json!({"op": "recent", "errors_only": true}));
+    assert_eq!((&recent["count"], &recent["calls"][0]["reason"]), (&json!(1), &json!("fail")), "{recent}");
+    assert_eq!(debug(&mut server, json!({"op": "get", "request_id": "1"}))["found"], true);
+    assert_eq!(debug(&mut server, json!({"op": "get", "request_id": "none"}))["found"], false);
+}
+
+#[test]
+fn r2_4_2_read_only_is_enforced() {
+    let (_folder, mut server) = server(&["--aggregator-read-only"]);
+    let tools = server.ask(1, "tools/list", json!({}))["result"]["tools"].clone();
+    assert_eq!(tools[0]["annotations"]["readOnlyHint"], true);
+    assert_eq!(server.eval(2, &format!("(:ok {})", call("text", "{}"))), "user=> true");
+    let result = server.call(3, "lisp_eval", json!({"program": call("fails", "{}")}));
+    assert_eq!(result["isError"], true, "a tool that may write is refused: {result}");
+}
+
+#[test]
+fn probes_17_18_r9_3_sessions_are_transactional_and_owned() {
+    let mut server = StdioServer::ready(&["--sessions", "--response-profile", "structured"]);
+    let started = server.call(1, "lisp_session_start", json!({}))["structuredContent"].clone();
+    let session = started["session_id"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned();
+    let eval = |server: &mut StdioServer, id: i64, program: &str, more: Json| {
+        let mut arguments = json!({"session_id": session, "program": program});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        server.call(id, "lisp_session_eval", arguments)["structuredContent"].clone()
+    };
+    assert_eq!(eval(&mut server, 2, "(def x 20)", json!({}))["status"], "ok");
+    assert_eq!(eval(&mut server, 3, "(+ x 1)", json!({}))["result"], "user=> 21");
+    assert_eq!(eval(&mut server, 4, "(do (def x 99) (/ 1 0))", json!({}))["status"], "error");
+    assert_eq!(eval(&mut server, 5, "(do (def x 98) (fail :no))", json!({}))["status"], "error");
+    let schema = json!({"output_schema": {"type": "string"}});
+    assert_eq!(eval(&mut server, 6, "(do (def x 97) 1)", schema)["reason"], "validation_error");
+    assert_eq!(eval(&mut server, 7, "x", json!({}))["result"], "user=> 20");
+    assert_eq!(eval(&mut server, 8, "[*1 *2]", json!({}))["result"], "user=> [20 21]");
+    let unknown = server.call(9, "lisp_session_eval", json!({"session_id": "ptcs_none", "program": "1"}));
+    assert_eq!(unknown["structuredContent"]["reason"], "session_not_found", "{unknown}");
+}
+
+#[test]
+fn probe_18_r9_1_3_one_eval_at_a_time_and_only_for_the_owner() {
+    let server = crate::support::HttpServer::start(&[
+        "--sessions",
+        "--response-profile",
+        "structured",
+        "--program-timeout-ms",
+        "30000",
+        "--max-concurrent-calls",
+        "4",
+    ]);
+    let (mine, yours) = (server.open(&[]), server.open(&[]));
+    let started = server.call(&mine, 2, "lisp_session_start", json!({}))["structuredContent"].clone();
+    let session = started["session_id"].as_str().unwrap().to_owned();
+    let arguments = |program: &str| json!({"session_id": session, "program": program});
+    let foreign = server.call(&yours, 2, "lisp_session_eval", arguments("1"));
+    assert_eq!(foreign["structuredContent"]["reason"], "session_owner_mismatch", "{foreign}");
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| {
+            let begin = || server.call(&mine, 3, "lisp_session_eval", arguments(crate::support::SLOW));
+            while begin()["structuredContent"]["reason"] == "session_busy" {}
+        });
+        crate::support::eventually("the session is busy", || {
+            let second = server.call(&mine, 4, "lisp_session_eval", arguments("1"));
+            second["structuredContent"]["reason"] == "session_busy"
+        });
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}});
+        server.post(&[("mcp-session-id", &mine)], &note);
+        slow.join().unwrap();
+    });
+    crate::support::eventually("the session is free", || {
+        server.call(&mine, 5, "lisp_session_eval", arguments("1"))["structuredContent"]["status"] == "ok"
+    });
+}
