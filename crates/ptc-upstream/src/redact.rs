@@ -1,8 +1,8 @@
 //! Covering secrets in whatever leaves. Secrets are kept apart by construction (`credentials.rs`); this is the
 //! second line, for servers that echo what they were sent.
 //!
-//! A secret is found as it is, in base64 (both alphabets, with and without padding), percent-encoded and
-//! escaped as in JSON. Of overlapping finds the longest at the leftmost place counts.
+//! A secret is found as it is, in base64 (both alphabets, with and without padding, alone or within a longer
+//! text), percent-encoded and escaped as in JSON. Of overlapping finds the longest at the leftmost place counts.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,6 +19,9 @@ pub const COVER: &str = "[REDACTED]";
 
 /// Shorter texts are not covered: they would be found everywhere.
 pub const SHORTEST: usize = 4;
+
+/// Shorter secrets are not looked for inside longer texts in base64.
+const SHORTEST_INSIDE: usize = 8;
 
 /// No secret may be larger.
 pub const LARGEST: usize = 16 * 1024;
@@ -153,10 +156,25 @@ fn forms(secret: &str) -> Vec<String> {
     }
     let mut forms = vec![secret.to_owned(), percent(secret, true), percent(secret, false)];
     forms.extend([STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD].map(|engine| engine.encode(secret)));
+    if secret.len() >= SHORTEST_INSIDE {
+        forms.extend(inside_base64(secret));
+    }
     if let Ok(quoted) = serde_json::to_string(secret) {
         forms.push(quoted[1..quoted.len() - 1].to_owned());
     }
     forms
+}
+
+/// How a longer text in base64 shows that the secret is in it: three bytes become four characters, so it looks
+/// different by where it begins, and the characters that it shares with its neighbours are left out.
+fn inside_base64(secret: &str) -> Vec<String> {
+    let shifted = (0..3).flat_map(|before| {
+        let text = [&[0; 3][..before], secret.as_bytes()].concat();
+        let first = (before * 4).div_ceil(3);
+        let last = text.len() * 4 / 3;
+        [STANDARD_NO_PAD, URL_SAFE_NO_PAD].map(|engine| engine.encode(&text)[first..last].to_owned())
+    });
+    shifted.collect()
 }
 
 /// Percent-encoded, with everything encoded that is not unreserved; hexadecimal digits in either case.

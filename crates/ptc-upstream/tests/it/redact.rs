@@ -32,6 +32,26 @@ fn base64_is_covered_with_both_alphabets_and_without_padding() {
 }
 
 #[test]
+fn base64_is_covered_within_a_longer_text() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    let secret = "??>>keys-and-more";
+    let redactor = redactor(&[secret]);
+    for before in ["", "x", "xy", "user:", "Authorization: Bearer "] {
+        for after in ["", "!", "!!", "\r\nHost: example.com"] {
+            for engine in [STANDARD, URL_SAFE] {
+                let text = engine.encode(format!("{before}{secret}{after}"));
+                let covered = redactor.redact_str(&text).into_owned();
+                assert!(covered.contains(COVER), "{before}…{after}: {covered}");
+                let left = engine.decode(covered.replace(COVER, "")).unwrap_or_default();
+                assert!(!String::from_utf8_lossy(&left).contains("key"), "{before}…{after}: {covered}");
+            }
+        }
+    }
+    assert_eq!(redactor.redact_str("bm90aGluZyB0byBzZWUgaGVyZQ=="), "bm90aGluZyB0byBzZWUgaGVyZQ==");
+}
+
+#[test]
 fn the_longest_secret_counts() {
     let redactor = redactor(&["token", "token-long"]);
     assert_eq!(redactor.redact_str("token-long token"), format!("{COVER} {COVER}"));
