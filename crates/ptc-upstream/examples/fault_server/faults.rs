@@ -149,6 +149,21 @@ impl Server {
                 );
             }
         }
+        if self.has("--all-tools") {
+            let names = [
+                "error",
+                "invalid",
+                "no_result",
+                "huge",
+                "fail",
+                "crash",
+                "interleaved",
+                "status",
+                "cut",
+                "no_answer",
+            ];
+            tools.extend(names.map(|name| json!({"name": name, "inputSchema": {"type": "object"}})));
+        }
         if self.has("--bad-schemas") {
             tools.push(json!({"name": "typo", "inputSchema": {"type": "object", "properties": {"n": {"type": "int"}}, "required": ["m"]}}));
             tools.push(json!({"name": "listed", "inputSchema": {"type": "array"}}));
@@ -205,6 +220,11 @@ impl Server {
                 self.0.changed.store(true, Ordering::Relaxed);
                 let told = json!({"method": "notifications/tools/list_changed"});
                 vec![Out::Aside(told), text("changed".to_owned())]
+            }
+            "chatter" => {
+                eprintln!("{}", "x".repeat(size()));
+                eprintln!("and that was that");
+                vec![text("said".to_owned())]
             }
             "secret" => {
                 eprintln!("my token is {}", token());

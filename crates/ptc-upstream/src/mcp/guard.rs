@@ -62,6 +62,7 @@ fn start() -> Option<ChildStdin> {
     let spawned = Command::new("/bin/sh")
         .args(["-c", SCRIPT])
         .env_clear()
+        .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

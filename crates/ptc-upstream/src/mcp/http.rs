@@ -112,11 +112,7 @@ impl HttpClient {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if let Some(fault) = wire::status(status) {
-            let strange = [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED];
-            if !in_session && strange.contains(&status) && !greets(message) {
-                self.doubt.cancel();
-            }
-            return refusal(message, in_session, fault, response).await;
+            return self.refusal(message, in_session, fault, response).await;
         }
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         let fresh = header(SESSION).map(str::to_owned);
@@ -164,48 +160,55 @@ impl HttpClient {
         let events: Vec<_> = messages.iter().map(|message| Ok(event(message, None, None))).collect();
         Ok(StreamableHttpPostResponse::Sse(stream::iter(events).boxed(), session))
     }
-}
 
-/// What a status other than success means for this message.
-async fn refusal(
-    message: &ClientJsonRpcMessage,
-    in_session: bool,
-    mut fault: Fault,
-    response: Response,
-) -> Result<StreamableHttpPostResponse, Refused> {
-    let status = response.status();
-    if in_session && status == StatusCode::NOT_FOUND {
-        return Err(Refused::Expired);
-    }
-    if fault.reason != Reason::UpstreamError {
-        return Err(fault.into());
-    }
-    let body = wire::body(response, REFUSAL_BYTES).await.unwrap_or_default();
-    let error = match serde_json::from_slice(&body) {
-        Ok(ServerJsonRpcMessage::Error(error)) => Some(error.error),
-        _ => None,
-    };
-    // Old servers refuse what they do not know in many ways; all of them mean: shake hands the old way.
-    if let ClientJsonRpcMessage::Request(request) = message
-        && matches!(request.request, ClientRequest::DiscoverRequest(_))
-        && status.is_client_error()
-        && status != StatusCode::FORBIDDEN
-    {
-        let error = error.unwrap_or_else(|| ErrorData::invalid_request(fault.message, None));
-        let answer = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
-        return Ok(StreamableHttpPostResponse::Json(answer, None));
-    }
-    if let Some(error) = error {
-        // Some servers say so with a status of their own.
-        if in_session
-            && status == StatusCode::BAD_REQUEST
-            && error.message.to_ascii_lowercase().contains("session")
-        {
+    /// What a status other than success means for this message.
+    async fn refusal(
+        &self,
+        message: &ClientJsonRpcMessage,
+        in_session: bool,
+        mut fault: Fault,
+        response: Response,
+    ) -> Result<StreamableHttpPostResponse, Refused> {
+        let status = response.status();
+        if in_session && status == StatusCode::NOT_FOUND {
             return Err(Refused::Expired);
         }
-        fault.message = format!("{}: {}", fault.message, error.message);
+        if fault.reason != Reason::UpstreamError {
+            return Err(fault.into());
+        }
+        let body = wire::body(response, REFUSAL_BYTES).await.unwrap_or_default();
+        let error = match serde_json::from_slice(&body) {
+            Ok(ServerJsonRpcMessage::Error(error)) => Some(error.error),
+            _ => None,
+        };
+        // Old servers refuse what they do not know in many ways; all of them mean: shake hands the old way.
+        if let ClientJsonRpcMessage::Request(request) = message
+            && matches!(request.request, ClientRequest::DiscoverRequest(_))
+            && status.is_client_error()
+            && status != StatusCode::FORBIDDEN
+        {
+            let error = error.unwrap_or_else(|| ErrorData::invalid_request(fault.message, None));
+            let answer = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
+            return Ok(StreamableHttpPostResponse::Json(answer, None));
+        }
+        // Sessions that we never had: there may be another server in the place of the one that we know.
+        let strange = [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED];
+        if !in_session && strange.contains(&status) && !greets(message) {
+            let about_session =
+                |error: &ErrorData| mentions(error, "session") || mentions(error, "initializ");
+            if error.as_ref().is_none_or(about_session) {
+                self.doubt.cancel();
+            }
+        }
+        if let Some(error) = error {
+            // Some servers say so with a status of their own.
+            if in_session && status == StatusCode::BAD_REQUEST && mentions(&error, "session") {
+                return Err(Refused::Expired);
+            }
+            fault.message = format!("{}: {}", fault.message, error.message);
+        }
+        Err(fault.into())
     }
-    Err(fault.into())
 }
 
 fn request_id(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
@@ -213,6 +216,11 @@ fn request_id(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
         ClientJsonRpcMessage::Request(request) => Some(&request.id),
         _ => None,
     }
+}
+
+/// Whether a refusal is about this.
+fn mentions(error: &ErrorData, word: &str) -> bool {
+    error.message.to_ascii_lowercase().contains(word)
 }
 
 /// Whether this is part of shaking hands.

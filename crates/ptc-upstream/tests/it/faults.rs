@@ -4,8 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_upstream::Client;
+use ptc_host::{Pool, Program};
+use ptc_upstream::effects::Policy;
 use ptc_upstream::model::{Allowance, Reason};
+use ptc_upstream::{Caps, Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
 use serde_json::{Value as Json, json};
 
 use crate::support::*;
@@ -170,5 +172,56 @@ async fn a_changed_list_is_noticed() {
         })
         .await;
         assert_eq!(names(&*client).await, ["echo", "slow", "fresh"], "{how}");
+    }
+}
+
+/// Every fault by its reason, in one program that goes on after each; only the last call is well.
+const FAULTS: &str = r#"
+(defn reason [tool args] (:reason (tool/call {:server "x" :tool tool :args args})))
+[(reason "error" {}) (reason "invalid" {}) (reason "no_result" {}) (reason "huge" {:bytes 5000000})
+ (reason "fail" {}) (reason "slow" {:ms 60000}) OVER_HTTP
+ (:value (tool/call {:server "x" :tool "interleaved"}))
+ (:value (tool/call {:server "x" :tool "echo" :args {:text "on"}}))]"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_see_the_documented_reasons_and_go_on() {
+    let common = ":upstream_error :upstream_error :upstream_error :response_too_large :tool_error :timeout";
+    let http = r#"(reason "status" {:code 401}) (reason "status" {:code 429}) (reason "status" {:code 503})
+                  (reason "cut" {}) (reason "no_answer" {})"#;
+    let told = ":auth_failed :rate_limited :upstream_unavailable :stream_closed_before_response :stream_closed_before_response";
+    let plain = HttpServer::start(&["--all-tools"]);
+    let modern = HttpServer::start(&["--all-tools", "--modern", "--sse"]);
+    for (upstream, only, reasons) in [
+        (faulty(&["--all-tools"]), "", ""),
+        (faulty(&["--all-tools", "--modern"]), "", ""),
+        (plain.upstream(), http, told),
+        (modern.upstream(), http, told),
+    ] {
+        let value = json!({"credentials": {"token": {"source": "literal", "value": SECRET}}, "upstreams": {"x": upstream}});
+        let config = Config::from_value(value, std::path::Path::new("")).unwrap();
+        let lookup = |name: &str| {
+            (name == "FAULT_TOKEN").then(|| SECRET.to_owned()).or_else(|| std::env::var(name).ok())
+        };
+        let secrets = Secrets::resolve_with(&config, &lookup, None).unwrap();
+        let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
+        let runtime = Runtime::start(&config, secrets, options).await.unwrap();
+        let caps = Caps { call_timeout: Duration::from_secs(3), ..Caps::default() };
+        let run = async |source: String| {
+            let context = runtime.context(caps, Policy::open());
+            let program = context.attach(Program::new(source).timeout(Duration::from_secs(120)));
+            Pool::global().run(program).await.value
+        };
+        let expected = format!("[{common} {reasons} \"after all that\" \"on\"]").replace("  ", " ");
+        assert_eq!(run(FAULTS.replace("OVER_HTTP", only)).await, expected);
+
+        // What ends the server ends neither the program nor the runtime.
+        let crash = r#"(mapv :reason [(tool/call {:server "x" :tool "crash"}) (tool/call {:server "x" :tool "echo" :args {:text "x"}})])"#;
+        let crashed = run(crash.to_owned()).await;
+        assert!(crashed.ends_with(":upstream_unavailable]"), "{crashed}");
+        if only.is_empty() {
+            let echo = r#"(:ok (tool/call {:server "x" :tool "echo" :args {:text "x"}}))"#;
+            until("the server is back", async || run(echo.to_owned()).await == "true").await;
+        }
+        runtime.close().await;
     }
 }

@@ -22,6 +22,16 @@ async fn a_crash_is_recovered_from_after_a_window() {
 }
 
 #[tokio::test]
+async fn a_flood_of_errors_holds_up_nothing_and_is_not_kept() {
+    let client = client(faulty(&[]));
+    for _ in 0..3 {
+        assert_eq!(text(&*client, "chatter", json!({"bytes": 20_000_000})).await, "said");
+    }
+    let (_, message) = fault(&*client, "crash", json!({})).await;
+    assert_eq!(message, "process exited with status 7; its last words: thread 'main' had enough");
+}
+
+#[tokio::test]
 async fn an_idle_crash_is_noticed() {
     let client = client(faulty(&[]));
     let pid = text(&*client, "pid", json!({})).await;

@@ -110,6 +110,31 @@ fn a_check_shows_state_tools_and_problems() {
 }
 
 #[test]
+fn operations_of_an_api_are_tools() {
+    let project = Project::new("openapi");
+    let answer = json!({"200": {"description": "a pet", "content": {"application/json": {"schema": {"type": "object"}}}}});
+    let id = json!([{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}]);
+    let operation =
+        json!({"operationId": "getPet", "summary": "Finds a pet", "parameters": id, "responses": answer});
+    let schema = json!({"openapi": "3.0.0", "info": {"title": "Pets", "version": "1"}, "paths": {"/pets/{id}": {"get": operation}}});
+    fs::write(project.path("pets.json"), schema.to_string()).expect("a file");
+    let upstream = |operation: &str| {
+        let pets = json!({"transport": "openapi", "base_url": "https://pets.example", "schema_file": "pets.json",
+                          "include_operations": [operation]});
+        fs::write(project.path("upstreams.json"), json!({"upstreams": {"pets": pets}}).to_string())
+            .expect("a file");
+    };
+    upstream("getPet");
+    let ran = project.run("check", &[]);
+    assert_eq!((ran.code, ran.out.lines().count()), (0, 2), "{}{}", ran.out, ran.err);
+    assert!(ran.out.ends_with("\n  read    get-pet {:id integer} Finds a pet\n"), "{}", ran.out);
+    upstream("getCat");
+    let ran = project.run("check", &[]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("upstream_unavailable") && ran.out.contains("getCat"), "{}", ran.out);
+}
+
+#[test]
 fn pins_are_written_compared_and_refreshed() {
     let project = Project::new("pin");
     let ran = project.run("check", &[]);
