@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask <command>
   ci            everything a change must pass: format, lints, tidiness, generated files, tests, counts
-  test          all tests, with what they print and leave behind looked through for secrets
+  test          all tests, with what they print and leave behind looked through for secrets; `-p CRATE` for some
   generate      write docs/functions.md, limits.md, agent-options.md, mcp-options.md, agent.schema.json and coverage.md from the declarations
   check         fail if a generated file is out of date
   packages      install what tests need beside Rust, where it is missing
@@ -37,7 +37,8 @@ fn main() -> Result<()> {
             })
         }),
         "check" => check(),
-        "test" => packages::for_tests(&root()).and_then(|()| secrets::tests(&root())),
+        "test" => packages::for_tests(&root())
+            .and_then(|()| secrets::tests(&root(), &std::env::args().skip(2).collect::<Vec<_>>())),
         "packages" => packages::for_tests(&root()),
         "compare" => builds::compare(),
         "sanitize" => builds::sanitize(),
@@ -81,7 +82,8 @@ fn ci() -> Result<()> {
     check()?;
     packages::for_tests(&root())?;
     eprintln!("== tests");
-    secrets::tests(&root())?;
+    secrets::tests(&root(), &[])?;
+    step("documentation tests", "cargo", &["test", "--workspace", "--doc", "--quiet"])?;
     eprintln!("== instruction counts");
     counts::run(&root(), &[])
 }

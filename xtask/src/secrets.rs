@@ -19,8 +19,8 @@ const COVER: &str = "[REDACTED]";
 /// Test sources that must use the secret, or the scan would prove nothing.
 const USERS: &[&str] = &["crates/ptc-upstream/tests/it/support.rs", "crates/ptc/tests/cli/upstreams.rs"];
 
-/// Runs all tests and looks through what they printed and left behind.
-pub fn tests(root: &Path) -> Result<()> {
+/// Runs all tests, or those that `which` says to cargo, and looks through what they printed and left behind.
+pub fn tests(root: &Path, which: &[String]) -> Result<()> {
     for user in USERS {
         let source = std::fs::read_to_string(root.join(user)).with_context(|| user.to_string())?;
         if !source.contains(SENTINEL) {
@@ -32,8 +32,8 @@ pub fn tests(root: &Path) -> Result<()> {
     std::fs::create_dir_all(&files)?;
     let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
     let output = match nextest.is_ok_and(|output| output.status.success()) {
-        true => nextest_output(root, &files)?,
-        false => plain_output(root, &files)?,
+        true => nextest_output(root, &files, which)?,
+        false => plain_output(root, &files, which)?,
     };
     let mut found = look_through("the output of tests", &output);
     for folder in [files, root.join("target/tmp")] {
@@ -54,11 +54,12 @@ pub fn tests(root: &Path) -> Result<()> {
 }
 
 /// What tests print, by nextest's report, which has the output of those that passed too.
-fn nextest_output(root: &Path, files: &Path) -> Result<String> {
+fn nextest_output(root: &Path, files: &Path, which: &[String]) -> Result<String> {
     let report = root.join("target/nextest/ci/junit.xml");
     let _ = std::fs::remove_file(&report);
     let status = Command::new("cargo")
-        .args(["nextest", "run", "--workspace", "--no-fail-fast", "--profile", "ci"])
+        .args(["nextest", "run", "--no-fail-fast", "--profile", "ci"])
+        .args(chosen(which))
         .env("TMPDIR", files)
         .current_dir(root)
         .status()?;
@@ -66,18 +67,15 @@ fn nextest_output(root: &Path, files: &Path) -> Result<String> {
     if !status.success() {
         bail!("tests failed");
     }
-    let status =
-        Command::new("cargo").args(["test", "--workspace", "--doc", "--quiet"]).current_dir(root).status()?;
-    if !status.success() {
-        bail!("documentation tests failed");
-    }
     Ok(unescaped(&text))
 }
 
 /// What tests print where there is no nextest.
-fn plain_output(root: &Path, files: &Path) -> Result<String> {
+fn plain_output(root: &Path, files: &Path, which: &[String]) -> Result<String> {
     let output = Command::new("cargo")
-        .args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"])
+        .args(["test", "--no-fail-fast"])
+        .args(chosen(which))
+        .args(["--", "--show-output"])
         .env("TMPDIR", files)
         .current_dir(root)
         .stderr(Stdio::inherit())
@@ -88,6 +86,13 @@ fn plain_output(root: &Path, files: &Path) -> Result<String> {
         bail!("tests failed");
     }
     Ok(text)
+}
+
+fn chosen(which: &[String]) -> Vec<&str> {
+    match which {
+        [] => vec!["--workspace"],
+        which => which.iter().map(String::as_str).collect(),
+    }
 }
 
 /// XML text as it was.
