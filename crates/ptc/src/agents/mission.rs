@@ -150,6 +150,12 @@ impl Mission {
         Ok(Mission { model: Some(model_beside(&here, name)), ..self })
     }
 
+    /// The same with another file in place of its agent.
+    pub fn with_agent(self, file: &Path) -> anyhow::Result<Self> {
+        let here = std::env::current_dir().context("cannot tell the current directory")?;
+        Ok(Mission { source: Source::File(shortest(&here, file.to_owned())), ..self })
+    }
+
     /// What it is about, in a few words.
     pub fn title(&self, agent: &Agent) -> String {
         let text = agent.options().name.as_deref().unwrap_or(agent.prompt());

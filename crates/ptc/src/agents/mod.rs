@@ -15,5 +15,5 @@ pub use conduct::{Conduct, From, Output, conduct, finish, runtime};
 pub use lent::config as upstreams_config;
 pub use mission::{Inputs, Mission};
 pub use models::{Models, available};
-pub use recording::{restore, subject};
+pub use recording::{restore, restore_as, subject};
 pub use show::{Shown, grouped, may_go_on};

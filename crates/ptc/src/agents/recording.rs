@@ -2,7 +2,7 @@
 //! its models and its tools are not.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -58,7 +58,20 @@ pub fn subject(mission: &Mission, ready: &Ready, stream: bool) -> anyhow::Result
 
 /// The agent of a recording and what its run was given, without models and tools that answer.
 pub fn restore(subject: &Json) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
-    let subject: Subject = Subject::deserialize(subject).context("what it was begun from makes no sense")?;
+    begin(read(subject)?)
+}
+
+/// The same with the agent of another file, as that is now.
+pub fn restore_as(subject: &Json, file: &Path) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
+    let subject = read(subject)?;
+    begin(Subject { mission: subject.mission.with_agent(file)?, root: None, ..subject })
+}
+
+fn read(subject: &Json) -> anyhow::Result<Subject> {
+    Subject::deserialize(subject).context("what it was begun from makes no sense")
+}
+
+fn begin(subject: Subject) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
     let kept = subject.root.as_deref().map(|root| (root, &subject.files));
     let (mut agent, file) = subject.mission.agent_of(kept)?;
     if let (Some(file), Some(told)) = (file, &subject.upstreams) {
@@ -70,6 +83,8 @@ pub fn restore(subject: &Json) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
     let options = RunOptions {
         llm: registry.get(&subject.model).cloned(),
         registry,
+        // An agent that changed may know its models by other names.
+        resolver: Some(Arc::new(|name| Some(Llm::Model(Arc::new(Silent(name.to_owned())))))),
         price: subject.price,
         seed: subject.seed,
         cache: subject.cache,

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{anyhow, bail};
 use ptc_runner::tape::{Given, Of};
 use ptc_trace::recording::{
-    Call, Difference, Parting, Place, Proof, Recording, Verdict, first_difference, verify,
+    Against, Call, Difference, Parting, Place, Proof, Recording, Verdict, against, first_difference, verify,
 };
 use serde_json::Value as Json;
 
 use super::ignore_closed_pipe;
-use crate::agents::{grouped, restore};
+use crate::agents::{grouped, restore, restore_as};
 use crate::exit::Outcome;
 
 /// Play a recorded run back, offline, and prove that it does the same.
@@ -21,7 +21,7 @@ use crate::exit::Outcome;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// The recording
+    /// The recording; with --against, also a directory of recordings
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
@@ -37,6 +37,14 @@ pub struct Args {
     #[arg(long, value_name = "OTHER", conflicts_with_all = ["step", "at", "times"])]
     diff: Option<PathBuf>,
 
+    /// Say whether the answer would be another with this file of an agent
+    #[arg(long, value_name = "AGENT", conflicts_with_all = ["step", "at", "times", "diff"])]
+    against: Option<PathBuf>,
+
+    /// So many recordings of a directory, the newest
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "against")]
+    last: usize,
+
     /// Play it so often
     #[arg(long, value_name = "N", default_value_t = 1)]
     times: u32,
@@ -44,8 +52,8 @@ pub struct Args {
 
 const AFTER_HELP: &str = "\
 Exit codes:
-  0   the run does the same again; with --diff, there is no difference
-  1   it does not, or there is one
+  0   the run does the same again; with --diff, there is no difference; with --against, no answer changes
+  1   it does not, there is one, or one does
   2   the command line or a file makes no sense
 
 Examples:
@@ -53,13 +61,17 @@ Examples:
   ptc replay run.recording
   ptc replay run.recording --step
   ptc replay run.recording --at call 3
-  ptc replay run.recording --diff other.recording";
+  ptc replay run.recording --diff other.recording
+  ptc replay traces --against agent.toml --last 10";
 
 /// Characters of a value that one line shows.
 const SHOWN: usize = 100;
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    if let Some(agent) = &args.against {
+        return would_change(&args.run, agent, args.last);
+    }
     let recording = open(&args.run)?;
     let mut out = io::stdout().lock();
     if let Some(other) = &args.diff {
@@ -96,6 +108,56 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 
 fn open(path: &Path) -> anyhow::Result<Recording> {
     Recording::read(path).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+/// Says which answers would be others with an agent that changed.
+fn would_change(run: &Path, agent: &Path, last: usize) -> anyhow::Result<Outcome> {
+    let mut out = io::stdout().lock();
+    let mut outcome = Outcome::Done;
+    for path in recordings(run, last)? {
+        let recording = open(&path)?;
+        let (changed, options) = restore_as(&recording.head.subject, agent)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let verdict = against(&recording, changed, options);
+        let mut show = || match &verdict {
+            Against::Same => writeln!(out, "{name}: the same answer"),
+            Against::Unfinished => writeln!(out, "{name}: was cut off, there is no answer to compare"),
+            Against::Unknown(missing) => {
+                writeln!(out, "{name}: cannot be told, {} is not on record", short(missing, SHOWN))
+            }
+            Against::Changes { path, recorded, now } => {
+                writeln!(out, "{name}: another answer")?;
+                values(&mut out, path, recorded, now)
+            }
+        };
+        ignore_closed_pipe(show())?;
+        if matches!(verdict, Against::Changes { .. }) {
+            outcome = Outcome::Failed;
+        }
+    }
+    Ok(outcome)
+}
+
+/// A recording, or the newest of a directory, the newest first.
+fn recordings(run: &Path, last: usize) -> anyhow::Result<Vec<PathBuf>> {
+    if !run.is_dir() {
+        return Ok(vec![run.to_owned()]);
+    }
+    let entries = std::fs::read_dir(run).map_err(|error| anyhow!("{}: {error}", run.display()))?;
+    let mut found: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "recording"))
+        .collect();
+    if found.is_empty() {
+        bail!(
+            "{} has no recordings; `ptc run --trace {} --record` writes them",
+            run.display(),
+            run.display()
+        );
+    }
+    found.sort();
+    Ok(found.into_iter().rev().take(last).collect())
 }
 
 /// What playing back gave.

@@ -47,27 +47,28 @@ fn by_file(name: &str, folder: &Path) -> String {
 fn every_example_is_played_back_to_the_byte_a_hundred_times() {
     let root = examples().join("..");
     let folder = folder("replay-examples");
-    for (name, command) in commands(&folder) {
-        let file = folder.join(format!("{name}.recording")).display().to_string();
-        let args: Vec<&str> = command.iter().map(String::as_str).chain(["-q", "--record", &file]).collect();
-        let ran = ptc(&root, &args);
-        assert!(matches!(ran.status.code(), Some(0 | 1)), "{name}: {}", err(&ran));
-        let recording = Recording::read(Path::new(&file)).expect("a recording");
-        let expected = recording.calls().len();
-        assert!(expected > 0, "{name} makes calls");
-        // Elsewhere, where none of its files are.
-        let played = ptc(&folder, &["replay", &file, "--times", "100"]);
-        assert_eq!(played.status.code(), Some(0), "{name}: {}{}", out(&played), err(&played));
-        assert!(
-            out(&played).starts_with(&format!("equal, 100 times: {expected} calls, ")),
-            "{}",
-            out(&played)
-        );
-        assert!(
-            out(&played).contains("not on record:\n  what tools and models did outside the run"),
-            "{name}"
-        );
-    }
+    std::thread::scope(|scope| {
+        for (name, command) in commands(&folder) {
+            let (root, folder) = (&root, &folder);
+            scope.spawn(move || played_back(root, folder, &name, &command));
+        }
+    });
+}
+
+fn played_back(root: &Path, folder: &Path, name: &str, command: &[String]) {
+    let file = folder.join(format!("{name}.recording")).display().to_string();
+    let args: Vec<&str> = command.iter().map(String::as_str).chain(["-q", "--record", &file]).collect();
+    let ran = ptc(root, &args);
+    assert!(matches!(ran.status.code(), Some(0 | 1)), "{name}: {}", err(&ran));
+    let recording = Recording::read(Path::new(&file)).expect("a recording");
+    let expected = recording.calls().len();
+    assert!(expected > 0, "{name} makes calls");
+    // Elsewhere, where none of its files are.
+    let played = ptc(folder, &["replay", &file, "--times", "100"]);
+    assert_eq!(played.status.code(), Some(0), "{name}: {}{}", out(&played), err(&played));
+    let told = format!("equal, 100 times: {expected} calls, ");
+    assert!(out(&played).starts_with(&told), "{name}: {}", out(&played));
+    assert!(out(&played).contains("not on record:\n  what tools and models did outside the run"), "{name}");
 }
 
 /// Records the report with its parallel calls; its files are gone afterwards.
@@ -222,4 +223,38 @@ fn a_recording_may_stand_beside_its_trace() {
     let path = folder.join("traces").join(recording).display().to_string();
     let played = ptc(&folder, &["replay", &path]);
     assert_eq!(played.status.code(), Some(0), "{}", out(&played));
+}
+
+#[test]
+fn an_agent_that_changed_is_held_against_what_was_recorded() {
+    let folder = folder("replay-against");
+    let toml = agent(&folder, "newsroom");
+    let path = toml.display().to_string();
+    for _ in 0..3 {
+        let ran = ptc(&folder, &["run", &path, "-q", "--trace", "traces", "--record"]);
+        assert!(ran.status.success(), "{}", err(&ran));
+    }
+    let against = |last: &str| ptc(&folder, &["replay", "traces", "--against", &path, "--last", last]);
+    let same = against("2");
+    assert_eq!(same.status.code(), Some(0), "{}{}", out(&same), err(&same));
+    assert_eq!(out(&same).lines().filter(|line| line.ends_with(": the same answer")).count(), 2);
+    // With one turn, what the first one gave has to be the answer.
+    let text = fs::read_to_string(&toml).expect("text");
+    fs::write(&toml, text.replace("max_turns = 3", "max_turns = 1")).expect("a file");
+    let other = against("1");
+    assert_eq!(other.status.code(), Some(1), "{}{}", out(&other), err(&other));
+    assert!(out(&other).contains(": another answer\n  at /"), "{}", out(&other));
+    // A tool that is called otherwise was never asked that.
+    fs::write(&toml, &text).expect("a file");
+    let child = toml.with_file_name("researcher.toml");
+    let text = fs::read_to_string(&child).expect("text");
+    fs::write(&child, text.replace("[tools.search]", "[tools.look]")).expect("a file");
+    let unknown = against("1");
+    assert!(!out(&unknown).contains("the same answer"), "{}", out(&unknown));
+    let none = ptc(&folder, &["replay", ".", "--against", &path]);
+    assert!(
+        err(&none).contains(". has no recordings; `ptc run --trace . --record` writes them"),
+        "{}",
+        err(&none)
+    );
 }
