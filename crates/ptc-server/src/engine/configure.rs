@@ -4,16 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_lisp::prelude::{Prelude, Source};
-use ptc_store::Store;
-use ptc_store::preludes::Preludes;
 use ptc_upstream::Caps;
 use ptc_upstream::catalog::{CatalogMode, CatalogText};
-use secrecy::ExposeSecret as _;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::Parts;
 use super::roles::Policy;
-use super::settings::{Debug, Kept, Payloads, Profile, Sessions, Settings};
+use super::settings::{Debug, Kept, Payloads, Profile, Sessions, Settings, Task};
 use crate::options::{self, Options, ResponseProfile, TracePayloads};
 
 impl Settings {
@@ -59,6 +56,7 @@ impl Settings {
                 ring_size: size(options.debug_ring_size.get()),
                 max_response_bytes: size(options.max_debug_response_bytes.get()),
             }),
+            task: options.agentic.then(|| Task::of(options)).transpose()?,
             ..Settings::default()
         })
     }
@@ -92,14 +90,94 @@ impl Sessions {
     }
 }
 
+impl Task {
+    fn of(options: &Options) -> Result<Task, String> {
+        let mut task = Task {
+            timeout: Duration::from_millis(options.agentic_task_timeout_ms),
+            planner_timeout: Duration::from_millis(options.agentic_planner_timeout_ms),
+            max_output_tokens: options.agentic_max_output_tokens,
+            max_result_bytes: size(options.agentic_max_result_bytes),
+            include_program: options.agentic_include_program,
+            max_turns: turns(options.agentic_max_turns),
+            retry_turns: turns(options.agentic_retry_turns.0),
+            allow_writes: options.agentic_allow_writes,
+            capabilities_bytes: size(options.agentic_capability_summary_max_bytes),
+            ..Task::default()
+        };
+        if let Some(file) = &options.agentic_capability_summary {
+            let text = read("--agentic-capability-summary", file)?;
+            if text.trim().len() > task.capabilities_bytes {
+                return Err(format!(
+                    "--agentic-capability-summary {} has more than {} bytes",
+                    file.display(),
+                    task.capabilities_bytes
+                ));
+            }
+            task.capabilities = Some(text.trim().to_owned());
+        }
+        if let Some(file) = &options.agentic_subagent_config {
+            let shown = format!("--agentic-subagent-config {}", file.display());
+            let text = read("--agentic-subagent-config", file)?;
+            task.configure(&text, options).map_err(|error| format!("{shown} {error}"))?;
+        }
+        Ok(task)
+    }
+
+    /// Reads the file of the task's agent; flags that were given win.
+    fn configure(&mut self, text: &str, options: &Options) -> Result<(), String> {
+        let fields: Map<String, Json> =
+            serde_json::from_str(text).map_err(|error| format!("is not a JSON object: {error}"))?;
+        let defaults = Options::default();
+        for (key, value) in &fields {
+            match key.as_str() {
+                "max_turns" | "retry_turns" => {
+                    let count = value.as_u64().ok_or_else(|| format!("{key} must be a number"))?;
+                    if key == "max_turns" && options.agentic_max_turns == defaults.agentic_max_turns {
+                        self.max_turns = turns(count.max(1));
+                    }
+                    if key == "retry_turns" && options.agentic_retry_turns == defaults.agentic_retry_turns {
+                        self.retry_turns = turns(count);
+                    }
+                }
+                "system_prompt" => {
+                    let part = |name: &str| -> Result<String, String> {
+                        let text = value.get(name).and_then(Json::as_str).unwrap_or_default();
+                        match text.len() <= PROMPT_PART {
+                            true => Ok(text.to_owned()),
+                            false => Err(format!("system_prompt.{name} has more than {PROMPT_PART} bytes")),
+                        }
+                    };
+                    (self.prompt_prefix, self.prompt_suffix) = (part("prefix")?, part("suffix")?);
+                }
+                other => {
+                    let shown = super::text::cut(other, 40);
+                    return Err(format!(
+                        "has the key `{shown}`; there are max_turns, retry_turns and system_prompt"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the operator's parts of the planner's prompt.
+const PROMPT_PART: usize = 4_096;
+
+fn turns(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn read(flag: &str, file: &std::path::Path) -> Result<String, String> {
+    std::fs::read_to_string(file).map_err(|error| format!("{flag} {}: {error}", file.display()))
+}
+
 impl Parts {
-    /// Adds the prelude of all programs and the store of preludes, if options name them. It reads files and may
-    /// open a database.
+    /// Adds the prelude of all programs, if options name one.
     pub(super) fn completed(mut self, options: &Options) -> Result<Parts, String> {
         if let (None, Some(file)) = (&self.prelude, &options.prelude) {
             let shown = file.display().to_string();
-            let text =
-                std::fs::read_to_string(file).map_err(|error| format!("--prelude {shown}: {error}"))?;
+            let text = read("--prelude", file)?;
             let source = Source { id: "prelude", text: &text, needs: &[], origin: &shown };
             let compiled = Prelude::compile(&[source], &ptc_lisp::prelude::Options::default());
             let prelude = compiled.map_err(|problem| {
@@ -107,23 +185,13 @@ impl Parts {
             })?;
             self.prelude = Some(Arc::new(prelude));
         }
-        let place = options.store.0.as_ref().map(|place| place.expose_secret());
-        let place = place.or(options.prelude_store_seed.as_ref().map(|_| ":memory:"));
-        if let (None, Some(place)) = (&self.preludes, place) {
-            let store = Store::open(place).map_err(|error| format!("--store: {error}"))?;
-            let preludes = Preludes::new(Arc::new(store));
-            if let Some(seed) = &options.prelude_store_seed {
-                preludes.seed(seed).map_err(|error| format!("--prelude-store-seed: {error}"))?;
-            }
-            self.preludes = Some(preludes);
-        }
         Ok(self)
     }
 }
 
 fn read_policy(file: &std::path::Path) -> Result<Arc<Policy>, String> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| format!("--session-roles {shown}: {error}"))?;
+    let text = read("--session-roles", file)?;
     Policy::parse(&text).map(Arc::new).map_err(|error| format!("--session-roles {shown} {error}"))
 }
 

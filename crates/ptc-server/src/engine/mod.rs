@@ -22,6 +22,7 @@ mod schema;
 mod schemas;
 mod sessions;
 pub mod settings;
+mod task;
 mod text;
 mod tools;
 mod upstreams;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use ptc_agent::model::Llm;
 use ptc_host::{Pool, PoolConfig};
 use ptc_lisp::prelude::Prelude;
 use ptc_store::preludes::Preludes;
@@ -61,6 +63,8 @@ pub struct Parts {
     pub prelude: Option<Arc<Prelude>>,
     /// Versions of preludes that sessions may ask for.
     pub preludes: Option<Preludes>,
+    /// The model that plans for `lisp_task`.
+    pub planner: Option<Llm>,
     /// What covers secrets in everything that leaves; the one of the runtime unless told.
     pub redactor: Option<Redactor>,
 }
@@ -87,6 +91,8 @@ pub struct Engine {
     prelude: Option<Arc<Prelude>>,
     preludes: Option<Preludes>,
     inventory: Option<String>,
+    planner: Option<Llm>,
+    capabilities: String,
     ring: Option<Ring>,
     upstream_calls: AtomicU64,
     upstream_errors: AtomicU64,
@@ -131,6 +137,13 @@ impl Engine {
             let needs = ptc_lisp::prelude::Grants { tools: &[], upstreams: offers };
             prelude.admit(&needs).map_err(|error| StartError::Settings(error.text()))?;
         }
+        let capabilities = match (&upstreams, &settings.task) {
+            (Some(upstreams), Some(task)) => task
+                .capabilities
+                .clone()
+                .unwrap_or_else(|| task::capabilities(&upstreams.runtime.catalog(), task.capabilities_bytes)),
+            _ => String::new(),
+        };
         let known = upstreams.as_ref().map(|upstreams| upstreams.runtime.redactor().clone());
         let engine = Arc::new(Engine {
             gate: Gate::new(settings.max_concurrent_calls),
@@ -142,6 +155,8 @@ impl Engine {
             inventory: parts.prelude.as_ref().and_then(|prelude| prelude.inventory()),
             prelude: parts.prelude,
             preludes: parts.preludes,
+            planner: parts.planner,
+            capabilities,
             ring: settings.debug.map(|debug| Ring::new(debug.ring_size)),
             upstreams,
             upstream_calls: AtomicU64::new(0),
@@ -159,7 +174,12 @@ impl Engine {
     /// The tools that this caller may use.
     pub fn tools(&self, caller: &Caller) -> Vec<ToolSpec> {
         let catalog = self.upstreams.as_ref().map(|upstreams| upstreams.catalog_text.as_str());
-        let surface = Surface { settings: &self.settings, inventory: self.inventory.as_deref(), catalog };
+        let surface = Surface {
+            settings: &self.settings,
+            capabilities: &self.capabilities,
+            inventory: self.inventory.as_deref(),
+            catalog,
+        };
         self.offered(caller).map(|tool| surface.spec(tool)).collect()
     }
 
@@ -202,7 +222,7 @@ impl Engine {
         if signals.cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        if caller.roles.is_some() && matches!(tool, Tool::Eval) {
+        if caller.roles.is_some() && matches!(tool, Tool::Eval | Tool::Task) {
             return Ok(fixed(
                 Reason::ROLE_DENIED,
                 &format!("{} is not available to role-token credentials", tool.name()),
@@ -212,6 +232,10 @@ impl Engine {
         match (tool, &self.sessions) {
             (Tool::Eval, _) => self.eval(caller, args, signals).await,
             (Tool::Check, _) => Ok(self.check(args).await),
+            (Tool::Task, _) => match (&self.upstreams, &self.settings.task) {
+                (Some(upstreams), Some(task)) => self.task(upstreams, task, args, signals).await,
+                _ => Ok(fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_task", "")),
+            },
             (Tool::Debug, _) => Ok(match (&self.ring, &self.settings.debug) {
                 (Some(ring), Some(debug)) => self.debug(ring, debug, &args),
                 _ => fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_debug", ""),
@@ -360,7 +384,11 @@ impl Engine {
         let policy = self.settings.sessions.as_ref().and_then(|sessions| sessions.roles.as_ref());
         let allowed = policy.and_then(|policy| policy.mcp_tools.as_ref());
         let named = allowed.is_none_or(|names| names.iter().any(|name| name == tool.name()));
-        let there = tool != Tool::Debug || (self.ring.is_some() && caller.roles.is_none());
+        let there = match tool {
+            Tool::Debug => self.ring.is_some() && caller.roles.is_none(),
+            Tool::Task => self.settings.task.is_some() && self.upstreams.is_some(),
+            _ => true,
+        };
         named && there
     }
 

@@ -141,6 +141,56 @@ pub fn check_output() -> Json {
     one_of(&success, &json!(["status", "valid", "errors"]), &error_properties(), &required)
 }
 
+/// Arguments of `lisp_task`.
+pub fn task_input() -> Json {
+    json!({
+        "type": "object",
+        "properties": {
+            "task": {"type": "string", "description": "What to find out or do, in plain words."},
+            "context": {"type": "object", "additionalProperties": true, "description": "Data for the task."},
+            "constraints": {
+                "type": "object",
+                "properties": {
+                    "max_items": {"type": "integer", "minimum": 1},
+                    "preferred_fields": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+        },
+        "required": ["task"],
+    })
+}
+
+/// The answer of `lisp_task`.
+pub fn task_output() -> Json {
+    let mut call = upstream_call(Profile::Debug);
+    call["properties"]["status"] = json!({"enum": ["attempted", "ok", "error"]});
+    call["properties"]["effect"] = json!({"enum": ["read", "write", "unknown"]});
+    let common = json!({
+        "warnings": {"type": "array", "items": {"type": "object"}},
+        "planner": {"type": ["object", "null"]},
+        "execution": {"type": ["object", "null"]},
+        "upstream_calls": {"type": "array", "items": call},
+        "ptc_metrics": {"type": ["object", "null"]},
+        "program": {"type": "string"},
+        "trace_id": {"type": "string"},
+    });
+    let with = |own: Json| {
+        let mut all = own;
+        if let (Json::Object(all), Json::Object(common)) = (&mut all, common.clone()) {
+            all.extend(common);
+        }
+        all
+    };
+    let success =
+        with(json!({"status": {"const": "ok"}, "answer": {"type": "string"}, "structured_result": {}}));
+    let error = with(error_properties());
+    let shared = ["warnings", "planner", "execution", "upstream_calls"];
+    let required = |own: &[&str]| json!(own.iter().copied().chain(shared).collect::<Vec<_>>());
+    let (ok, failed) =
+        (required(&["status", "answer", "structured_result"]), required(&["status", "reason", "message"]));
+    one_of(&success, &ok, &error, &failed)
+}
+
 /// Arguments of `lisp_debug`.
 pub fn debug_input() -> Json {
     json!({

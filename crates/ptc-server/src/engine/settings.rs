@@ -57,6 +57,8 @@ pub struct Settings {
     pub sessions: Option<Sessions>,
     /// `lisp_debug`, if it is offered.
     pub debug: Option<Debug>,
+    /// `lisp_task`, if it is offered.
+    pub task: Option<Task>,
 }
 
 /// Sessions: who may have how many, and how much they keep.
@@ -114,6 +116,57 @@ pub struct Debug {
     pub max_response_bytes: usize,
 }
 
+/// `lisp_task`: how long and how much.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Time of a task.
+    pub timeout: Duration,
+    /// Time of one reply of the planner.
+    pub planner_timeout: Duration,
+    /// Tokens of one reply.
+    pub max_output_tokens: u64,
+    /// Bytes of an answer.
+    pub max_result_bytes: usize,
+    /// Whether the program is shown.
+    pub include_program: bool,
+    /// Turns of the planner.
+    pub max_turns: u32,
+    /// More turns to correct an answer.
+    pub retry_turns: u32,
+    /// Whether tools that write may be called.
+    pub allow_writes: bool,
+    /// The operator's text at the beginning of the prompt.
+    pub prompt_prefix: String,
+    /// The operator's text towards its end.
+    pub prompt_suffix: String,
+    /// Bytes of tool documentation in the prompt.
+    pub catalog_bytes: usize,
+    /// The operator's words for what upstreams can do.
+    pub capabilities: Option<String>,
+    /// Bytes of what the description says about upstreams.
+    pub capabilities_bytes: usize,
+}
+
+impl Default for Task {
+    fn default() -> Self {
+        Task {
+            timeout: Duration::from_secs(45),
+            planner_timeout: Duration::from_secs(15),
+            max_output_tokens: 1_200,
+            max_result_bytes: 4_096,
+            include_program: true,
+            max_turns: 1,
+            retry_turns: 0,
+            allow_writes: false,
+            prompt_prefix: String::new(),
+            prompt_suffix: String::new(),
+            catalog_bytes: 16 << 10,
+            capabilities: None,
+            capabilities_bytes: 800,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -133,6 +186,7 @@ impl Default for Settings {
             resources_per_owner: 16,
             sessions: None,
             debug: None,
+            task: None,
         }
     }
 }

@@ -13,6 +13,8 @@ pub enum Tool {
     Eval,
     /// `lisp_check`
     Check,
+    /// `lisp_task`
+    Task,
     /// `lisp_debug`
     Debug,
     /// `lisp_session_start`
@@ -35,6 +37,7 @@ pub enum Tool {
 const TOOLS: &[(Tool, &str, &str)] = &[
     (Tool::Eval, "lisp_eval", "Run a PTC-Lisp program"),
     (Tool::Check, "lisp_check", "Check a PTC-Lisp program"),
+    (Tool::Task, "lisp_task", "Do a task with upstream tools"),
     (Tool::Debug, "lisp_debug", "Look at recent calls"),
     (Tool::SessionStart, "lisp_session_start", "Start a session"),
     (Tool::SessionList, "lisp_session_list", "List sessions"),
@@ -76,6 +79,8 @@ impl Tool {
 pub struct Surface<'a> {
     /// The settings.
     pub settings: &'a Settings,
+    /// What upstreams can do, for `lisp_task`.
+    pub capabilities: &'a str,
     /// What the prelude of all programs offers.
     pub inventory: Option<&'a str>,
     /// What upstreams offer, if there are any; empty text if there is nothing to show.
@@ -98,6 +103,15 @@ impl Surface<'_> {
                 schemas::check_input(),
                 Some(schemas::check_output()),
                 Some(Annotations::new(true, false, true, false)),
+            ),
+            Tool::Task => (
+                self.task_description(),
+                schemas::task_input(),
+                Some(schemas::task_output()),
+                Some(match self.settings.read_only {
+                    true => Annotations::new(true, false, false, true),
+                    false => Annotations::new(false, true, false, true),
+                }),
             ),
             Tool::Debug => (
                 DEBUG.to_owned(),
@@ -123,6 +137,13 @@ impl Surface<'_> {
             input_schema,
             output_schema,
             annotations,
+        }
+    }
+
+    fn task_description(&self) -> String {
+        match self.capabilities {
+            "" => cards::TASK.to_owned(),
+            text => format!("{}\n\nAvailable upstream capabilities:\n{text}", cards::TASK),
         }
     }
 

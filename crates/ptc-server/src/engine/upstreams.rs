@@ -76,6 +76,11 @@ impl Calls {
         Calls(None)
     }
 
+    /// The context, if there are upstreams.
+    pub fn context(&self) -> Option<&RunContext> {
+        self.0.as_ref()
+    }
+
     /// Lets a program call upstreams, if it may; one that may do more than is allowed fails before it runs.
     pub fn attach(&self, program: Program) -> Program {
         self.0.as_ref().map_or(program.clone(), |context| context.attach(program))

@@ -46,12 +46,13 @@ impl Facts {
     pub fn seen(&mut self, payload: &Payload, ledger: Option<&[LedgerEntry]>) {
         self.result_bytes = payload.returned().result_bytes;
         self.prints = payload.prints.len();
-        self.calls = ledger.unwrap_or_default().iter().map(call).collect();
+        self.calls = ledger.unwrap_or_default().iter().map(call_entry).collect();
         self.metrics = payload.upstream.as_ref().and_then(|upstream| upstream.metrics.clone());
     }
 }
 
-fn call(entry: &LedgerEntry) -> Json {
+/// An upstream call as it is remembered.
+pub fn call_entry(entry: &LedgerEntry) -> Json {
     let mut entry = entry.to_json();
     if let Json::Object(fields) = &mut entry {
         // Why a call failed may quote what it was sent.

@@ -7,4 +7,5 @@ mod preludes;
 mod sessions;
 mod support;
 mod surface;
+mod task;
 mod upstreams;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches};
+use ptc_runner::model::Llm;
 use ptc_server::engine::{Engine, Parts};
 use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS};
 use ptc_server::wire::{Http, Log, Tokens, serve_stdio};
@@ -21,6 +22,7 @@ use serde_json::json;
 
 use self::clients::Client;
 use super::eval::ignore_closed_pipe;
+use crate::agents::Models;
 use crate::exit::Outcome;
 
 /// What was asked for.
@@ -161,7 +163,12 @@ async fn serve(loaded: &Loaded, preludes: Option<Preludes>) -> anyhow::Result<()
     for warning in loaded.warnings.iter().chain(tokens.iter().flat_map(|tokens| &tokens.warnings)) {
         log.warn("configuration", warning);
     }
-    let parts = Parts { runtime: upstreams.clone(), preludes: preludes.clone(), ..Parts::default() };
+    let planner = match options.agentic {
+        true => planner(&options.agentic_model).map_err(|error| log.warn("planner", &error.to_string())).ok(),
+        false => None,
+    };
+    let (runtime, kept) = (upstreams.clone(), preludes.clone());
+    let parts = Parts { runtime, preludes: kept, planner, ..Parts::default() };
     let engine = Engine::start(options, parts).await?;
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
@@ -171,4 +178,9 @@ async fn serve(loaded: &Loaded, preludes: Option<Preludes>) -> anyhow::Result<()
         runtime.close().await;
     }
     Ok(())
+}
+
+/// The model that plans for `lisp_task`. Without one the tool says what is missing.
+fn planner(name: &str) -> anyhow::Result<Llm> {
+    Models::load()?.open(name, &[]).map_err(anyhow::Error::msg)
 }

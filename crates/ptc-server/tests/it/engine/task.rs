@@ -1,0 +1,186 @@
+//! `lisp_task`: planning, the account of attempts, effects that stop it, and what it says about its cost.
+
+use std::sync::{Arc, Mutex};
+
+use ptc_agent::model::{Llm, Reply, Request};
+use ptc_server::engine::settings::{Debug, Task};
+use ptc_server::engine::{Annotations, Engine, Parts, Payloads, Profile, Settings};
+use serde_json::{Value as Json, json};
+
+use super::support::{SECRET, anna, call, crm, object, patient};
+
+/// A planner that answers with these programs, one after the other, and keeps what it was sent.
+fn planner(programs: &[&str]) -> (Llm, Arc<Mutex<Vec<String>>>) {
+    let programs: Vec<String> =
+        programs.iter().map(|program| format!("```clojure\n{program}\n```")).collect();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let kept = seen.clone();
+    let llm = Llm::function(move |request: &Request| {
+        let mut kept = kept.lock().expect("no panics");
+        let messages: Vec<&str> = request.messages.iter().map(|message| message.content.as_str()).collect();
+        kept.push(format!("{}\n{}", request.system, messages.join("\n")));
+        let turn = kept.len().min(programs.len()) - 1;
+        Ok::<_, String>(Reply::text(programs[turn].clone()).tokens(100, 20))
+    });
+    (llm, seen)
+}
+
+async fn start(planner: Option<Llm>, task: Task, settings: Settings) -> Arc<Engine> {
+    let settings = Settings {
+        task: Some(task),
+        debug: Some(Debug { ring_size: 50, max_response_bytes: 1 << 20 }),
+        payloads: Payloads::Full,
+        ..settings
+    };
+    let parts = Parts { runtime: Some(crm().await), planner, ..Parts::default() };
+    Engine::with(settings, parts).await.expect("it starts")
+}
+
+fn open() -> Task {
+    Task { allow_writes: true, ..Task::default() }
+}
+
+const COUNT: &str = r#"(let [r (tool/call {:server "crm" :tool "get" :args {:rows data/n}})] {:answer (str (count (:value r)) " rows")})"#;
+
+#[tokio::test]
+async fn r11_2_a_task_is_planned_run_and_accounted_for() {
+    let (llm, seen) = planner(&[COUNT]);
+    let engine = start(Some(llm), open(), patient(Profile::Slim)).await;
+    let arguments = json!({"task": "How many {{rows}} are there?", "context": {"n": 40},
+                           "constraints": {"max_items": 3, "tone": "nice"}});
+    let reply = call(&engine, "lisp_task", arguments).await;
+    let shown = object(&reply);
+    assert_eq!((&shown["status"], &shown["answer"]), (&json!("ok"), &json!("40 rows")), "{shown}");
+    assert_eq!(shown["structured_result"], json!({"answer": "40 rows"}));
+    assert_eq!(shown["program"], COUNT);
+    assert_eq!(shown["warnings"][0]["code"], "unsupported_constraint");
+    let entry = &shown["upstream_calls"][0];
+    assert_eq!(
+        (&entry["tool"], &entry["status"], &entry["effect"]),
+        (&json!("get"), &json!("ok"), &json!("read"))
+    );
+    let planner = &shown["planner"];
+    assert_eq!((&planner["calls"], &planner["tokens"]["total"]), (&json!(1), &json!(120)));
+    let metrics = &shown["ptc_metrics"];
+    assert_eq!(metrics["server_side_llm"]["total_tokens"], 120);
+    let answer = json!({"answer": "40 rows", "structured_result": {"answer": "40 rows"}});
+    assert_eq!(metrics["final_result_bytes"], answer.to_string().len());
+    assert!(metrics["efficiency_note"].is_string());
+    let prompt = seen.lock().expect("no panics")[0].clone();
+    assert!(
+        prompt.contains("How many {{rows}} are there?") && prompt.contains("at most 3 items"),
+        "{prompt}"
+    );
+    assert!(prompt.contains("crm/get") && prompt.contains("[REDACTED]") && !prompt.contains(SECRET));
+    let stats = call(&engine, "lisp_debug", json!({"op": "stats"})).await;
+    assert_eq!(object(&stats)["agentic"]["planner_calls"], 1);
+    assert_eq!(object(&stats)["payload_reduction"]["agentic_planner"]["prompt_tokens"], 100);
+    assert_eq!(engine.metrics().in_flight, 0);
+}
+
+#[tokio::test]
+async fn r11_4_2_nothing_is_tried_again_after_something_may_have_changed() {
+    let write = r#"(tool/call {:server "crm" :tool "put" :args {}}) (nope)"#;
+    let late = r#"(tool/call {:server "crm" :tool "put" :args {}}) (/ 1 0)"#;
+    let read = r#"(tool/call {:server "crm" :tool "get" :args {}}) (/ 1 0)"#;
+    let task = Task { max_turns: 3, ..open() };
+    let (llm, seen) = planner(&[late, "1"]);
+    let engine = start(Some(llm), task.clone(), patient(Profile::Slim)).await;
+    let reply = call(&engine, "lisp_task", json!({"task": "store it"})).await;
+    let shown = object(&reply);
+    assert_eq!(shown["reason"], "partial_side_effects", "{shown}");
+    assert_eq!(
+        shown["details"],
+        json!({"matched_calls": [{"server": "crm", "tool": "put", "effect": "write"}]})
+    );
+    assert_eq!(seen.lock().expect("no panics").len(), 1, "no model was asked again");
+    for (first, calls) in [(read, 2), (write, 2)] {
+        let (llm, seen) = planner(&[first, "(return 7)"]);
+        let engine = start(Some(llm), task.clone(), patient(Profile::Slim)).await;
+        let reply = call(&engine, "lisp_task", json!({"task": "look"})).await;
+        assert_eq!(object(&reply)["answer"], "7", "{:?}", reply.structured);
+        assert_eq!(seen.lock().expect("no panics").len(), calls, "{first}");
+    }
+}
+
+#[tokio::test]
+async fn read_only_servers_keep_tasks_from_writing() {
+    let program = r#"(:reason (tool/call {:server "crm" :tool "put" :args {}}))"#;
+    let (llm, _) = planner(&[program]);
+    let engine =
+        start(Some(llm), Task::default(), Settings { read_only: true, ..patient(Profile::Slim) }).await;
+    let reply = call(&engine, "lisp_task", json!({"task": "store it"})).await;
+    assert_eq!(object(&reply)["answer"], "upstream_tool_denied", "{:?}", reply.structured);
+    assert_eq!(object(&reply)["upstream_calls"], json!([]));
+    let spec =
+        engine.tools(&anna()).into_iter().find(|tool| tool.name == "lisp_task").expect("it is offered");
+    assert_eq!(spec.annotations, Some(Annotations::new(true, false, false, true)));
+    assert!(
+        spec.description.contains("Available upstream capabilities:\n- crm: get->"),
+        "{}",
+        spec.description
+    );
+}
+
+#[tokio::test]
+async fn r11_2_4_failures_have_their_reasons() {
+    let task = |task: Json| json!({"task": task});
+    let (llm, _) = planner(&["(nope)"]);
+    let engine = start(Some(llm), open(), patient(Profile::Structured)).await;
+    for (arguments, reason) in [
+        (json!({}), "args_error"),
+        (task(json!(" ")), "args_error"),
+        (json!({"task": "x", "constraints": {"max_items": 0}}), "args_error"),
+        (json!({"task": "x", "context": []}), "args_error"),
+    ] {
+        let reply = call(&engine, "lisp_task", arguments.clone()).await;
+        assert_eq!(object(&reply)["reason"], reason, "{arguments}");
+    }
+    let failed = call(&engine, "lisp_task", task(json!("x"))).await;
+    let reason = object(&failed)["reason"].as_str().expect("a reason").to_owned();
+    assert!(reason.starts_with("ptc_"), "{:?}", failed.structured);
+    let without = start(None, open(), patient(Profile::Slim)).await;
+    let reply = call(&without, "lisp_task", task(json!("x"))).await;
+    assert_eq!(object(&reply)["reason"], "agentic_config_error");
+    let broken = Llm::function(|_: &Request| Err::<Reply, _>(format!("401 for {SECRET}")));
+    let engine = start(Some(broken), open(), patient(Profile::Slim)).await;
+    let reply = call(&engine, "lisp_task", task(json!("x"))).await;
+    assert_eq!(object(&reply)["reason"], "planner_error");
+    assert!(!reply.text().contains("tok-4711"));
+    let slow = Llm::function(|_: &Request| {
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        Ok::<_, String>("1".to_owned())
+    });
+    let hasty = Task { planner_timeout: std::time::Duration::from_millis(20), ..open() };
+    let engine = start(Some(slow), hasty, patient(Profile::Slim)).await;
+    let reply = call(&engine, "lisp_task", task(json!("x"))).await;
+    assert_eq!(object(&reply)["reason"], "planner_timeout", "{:?}", reply.structured);
+}
+
+#[tokio::test]
+async fn r11_2_6_long_answers_are_cut_with_a_warning() {
+    let (llm, _) = planner(&["(apply str (repeat 5000 \"é\"))"]);
+    let engine = start(Some(llm), Task { include_program: false, ..open() }, patient(Profile::Slim)).await;
+    let reply = call(&engine, "lisp_task", json!({"task": "x"})).await;
+    let shown = object(&reply);
+    assert_eq!(shown["answer"].as_str().map(str::len), Some(4096));
+    assert_eq!(
+        (&shown["execution"]["truncated"], &shown["warnings"][0]["code"]),
+        (&json!(true), &json!("max_result_bytes"))
+    );
+    assert!(shown.get("program").is_none());
+}
+
+#[tokio::test]
+async fn r11_4_1_calls_that_nobody_waited_for_are_in_the_account() {
+    let (llm, _) = planner(&[r#"(tool/call {:server "crm" :tool "put" :args {:wait 1}})"#]);
+    let task = Task { timeout: std::time::Duration::from_millis(400), ..open() };
+    let engine = start(Some(llm), task, patient(Profile::Slim)).await;
+    let reply = call(&engine, "lisp_task", json!({"task": "x"})).await;
+    let shown = object(&reply);
+    assert!(reply.is_error, "{shown}");
+    assert_eq!(
+        (&shown["upstream_calls"][0]["status"], &shown["upstream_calls"][0]["effect"]),
+        (&json!("attempted"), &json!("write"))
+    );
+}
