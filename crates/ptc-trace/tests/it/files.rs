@@ -83,7 +83,7 @@ run
     assert_eq!((sums.agents, sums.turns, sums.llm_calls, sums.tool_calls), (2, 2, 2, 4));
     assert_eq!((sums.label.as_str(), sums.status.as_str(), sums.input_tokens), ("worker", "ok", 200));
     assert!(sums.fuel > 0 && sums.bytes > 0 && sums.lost == 0);
-    assert_eq!(sums.policy, None, "the writer's own head names no policy");
+    assert_eq!(sums.policy.as_deref(), Some("summary"));
 }
 
 #[test]
