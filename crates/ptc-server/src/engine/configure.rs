@@ -50,7 +50,9 @@ impl Settings {
                 TracePayloads::Summary => Payloads::Summary,
                 TracePayloads::Full => Payloads::Full,
             },
-            traces: options.trace_dir.is_some(),
+            trace_dir: options.trace_dir.clone(),
+            trace_max_files: size(options.trace_max_files),
+            turn_log_dir: options.turn_log_dir.clone(),
             sessions: options.sessions.then(|| Sessions::of(options)).transpose()?,
             debug: options.debug_tool.then(|| Debug {
                 ring_size: size(options.debug_ring_size.get()),

@@ -25,6 +25,7 @@ pub mod settings;
 mod task;
 mod text;
 mod tools;
+mod trace;
 mod upstreams;
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ use self::resources::Resources;
 use self::sessions::Sessions;
 pub use self::settings::{Payloads, Profile, Settings};
 use self::tools::{Surface, Tool};
+use self::trace::Traces;
 use self::upstreams::{Calls, Upstreams};
 use crate::options::Options;
 
@@ -94,6 +96,7 @@ pub struct Engine {
     planner: Option<Llm>,
     capabilities: String,
     ring: Option<Ring>,
+    traces: Traces,
     upstream_calls: AtomicU64,
     upstream_errors: AtomicU64,
     draining: AtomicBool,
@@ -145,12 +148,14 @@ impl Engine {
             _ => String::new(),
         };
         let known = upstreams.as_ref().map(|upstreams| upstreams.runtime.redactor().clone());
+        let redactor = parts.redactor.or(known).unwrap_or_else(Redactor::none);
         let engine = Arc::new(Engine {
             gate: Gate::new(settings.max_concurrent_calls),
             resources: Resources::new(settings.resource_bytes, settings.resources_per_owner),
             pool: Pool::new(PoolConfig::default()),
             counts: Counts::default(),
-            redactor: parts.redactor.or(known).unwrap_or_else(Redactor::none),
+            traces: Traces::open(&settings, &redactor).map_err(StartError::Settings)?,
+            redactor,
             sessions: settings.sessions.clone().map(Sessions::new),
             inventory: parts.prelude.as_ref().and_then(|prelude| prelude.inventory()),
             prelude: parts.prelude,
@@ -196,6 +201,7 @@ impl Engine {
             return Ok(self.unknown_tool(caller, tool));
         };
         let started = Instant::now();
+        let span = self.traces.begin(known.name(), &args, &signals);
         let handled = tokio::select! {
             biased;
             () = self.stop.cancelled() => Err(CallError::Cancelled),
@@ -207,6 +213,9 @@ impl Engine {
         };
         self.counts.add(known.name(), reason.as_deref());
         self.count_upstream(&facts);
+        if let Some(span) = span {
+            Traces::end(span, reply.as_ref().ok(), reason.as_deref(), &facts);
+        }
         self.record(caller, known, reason.as_deref(), facts, started, &signals);
         reply
     }

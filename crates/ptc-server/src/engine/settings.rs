@@ -1,5 +1,6 @@
 //! What the engine was told, with everything settled that depends on something else.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,8 +48,12 @@ pub struct Settings {
     pub catalog: CatalogText,
     /// How much of programs and their inputs records keep.
     pub payloads: Payloads,
-    /// Whether trace files are written, as `lisp_debug` says.
-    pub traces: bool,
+    /// Where each call has a trace file.
+    pub trace_dir: Option<PathBuf>,
+    /// Trace files that are kept.
+    pub trace_max_files: usize,
+    /// Where the turns of sessions are logged.
+    pub turn_log_dir: Option<PathBuf>,
     /// Bytes of results that are kept for reading.
     pub resource_bytes: usize,
     /// Results that are kept for one owner.
@@ -181,7 +186,9 @@ impl Default for Settings {
             read_only: false,
             catalog: CatalogText::default(),
             payloads: Payloads::default(),
-            traces: false,
+            trace_dir: None,
+            trace_max_files: 1_000,
+            turn_log_dir: None,
             resource_bytes: 32 << 20,
             resources_per_owner: 16,
             sessions: None,

@@ -9,6 +9,7 @@ use super::super::args::EvalArgs;
 use super::super::payload::Payload;
 use super::super::settings::Payloads;
 use super::super::text::{cut, cut_chars, hex, json_type};
+use super::super::trace::text_by;
 
 /// What a handler tells about a call, besides how it ended.
 #[derive(Clone, Debug, Default)]
@@ -125,18 +126,6 @@ pub fn request_id(id: &str) -> String {
     match id.len() <= ID_BYTES {
         true => id.to_owned(),
         false => format!("{}… ({} bytes)", cut_chars(id, 64).0, id.len()),
-    }
-}
-
-fn text_by(payloads: Payloads, text: &str) -> Json {
-    const CHARS: usize = 256;
-    let hash = hex(&Sha256::digest(text.as_bytes()));
-    match payloads {
-        Payloads::None => json!({"sha256": hash, "bytes": text.len()}),
-        Payloads::Summary => {
-            json!({"sha256": hash, "bytes": text.len(), "preview": cut_chars(text, CHARS).0})
-        }
-        Payloads::Full => text.into(),
     }
 }
 

@@ -83,7 +83,7 @@ impl Engine {
             "debug_source": "ring_buffer",
             "ring_size": ring.size(),
             "ring_count": ring.all().len(),
-            "trace_dir_enabled": self.settings.traces,
+            "trace_dir_enabled": self.settings.trace_dir.is_some(),
         });
         let told = match &question.op {
             Op::Stats => stats(&entries),

@@ -1,6 +1,7 @@
 //! `lisp_session_eval`: a program in a session, kept whole or not at all.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use ptc_host::{Outcome, Program, Signal};
 use ptc_lisp::machine::Machine;
@@ -50,6 +51,7 @@ impl Engine {
             Err(busy) => return Ok(self.session_shaped(&busy)),
         };
         session.state().attempts += 1;
+        let started = Instant::now();
         let mut facts = Facts::of(&args);
         let calls = self.calls(session.grants.clone());
         let source: Arc<str> = args.program.into();
@@ -87,6 +89,7 @@ impl Engine {
         self.commit(&session, &payload, &verdict, &ledger, own_calls);
         payload.session.insert("session".to_owned(), position(&session));
         self.keep_session_result(caller, &evaluated, &mut payload);
+        self.log_turn(&session, &source, &payload, ledger.as_deref(), started);
         drop(reservation);
         facts.seen(&payload, ledger.as_deref());
         Ok(Answered { facts, ..self.session_shaped(&payload) })

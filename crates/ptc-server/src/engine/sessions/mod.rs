@@ -11,6 +11,7 @@ mod machine;
 mod manage;
 mod preludes;
 mod start;
+mod turn;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -8,4 +8,5 @@ mod sessions;
 mod support;
 mod surface;
 mod task;
+mod traces;
 mod upstreams;

@@ -1,0 +1,136 @@
+//! Traces of the server: a file per call, and one log of the turns of all sessions. Nothing here can fail a call;
+//! what cannot be written is lost.
+
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptc_trace::{Files, Keep, Options, Span, Tracer};
+use ptc_upstream::Redactor;
+use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
+
+use super::api::{Args, Reply, Signals};
+use super::debug::Facts;
+use super::resources::random_id;
+use super::settings::{Payloads, Settings};
+use super::text::{cut_chars, hex, json_bytes, moment};
+
+/// Where calls and turns are written.
+pub struct Traces {
+    calls: Option<Tracer>,
+    turns: Option<Mutex<File>>,
+    redactor: Redactor,
+}
+
+impl std::fmt::Debug for Traces {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Traces({}, {})", self.calls.is_some(), self.turns.is_some())
+    }
+}
+
+/// Bytes of one turn in the log; a larger one is only mentioned.
+const TURN_BYTES: usize = 1 << 20;
+
+impl Traces {
+    /// Opens what the settings name; a folder that cannot be written keeps the server from starting.
+    pub fn open(settings: &Settings, redactor: &Redactor) -> Result<Traces, String> {
+        let calls = match &settings.trace_dir {
+            None => None,
+            Some(dir) => Some(tracer(dir, settings, redactor.clone()).map_err(at("--trace-dir", dir))?),
+        };
+        let turns = match &settings.turn_log_dir {
+            None => None,
+            Some(dir) => Some(Mutex::new(turn_file(dir).map_err(at("--turn-log-dir", dir))?)),
+        };
+        Ok(Traces { calls, turns, redactor: redactor.clone() })
+    }
+
+    /// Begins the trace of a call.
+    pub fn begin(&self, tool: &str, args: &Args, signals: &Signals) -> Option<Span> {
+        let tracer = self.calls.as_ref()?;
+        let facts = json!({
+            "tool_name": tool,
+            "program": args.get("program").or_else(|| args.get("task")),
+            "context": args.get("context"),
+        });
+        Some(tracer.begin("mcp_call", "call", &signals.request_id, facts))
+    }
+
+    /// Ends the trace of a call.
+    pub fn end(span: Span, reply: Option<&Reply>, reason: Option<&str>, facts: &Facts) {
+        let told = json!({
+            "result_bytes": facts.result_bytes,
+            "prints_count": facts.prints,
+            "calls_count": facts.calls.len(),
+            "upstream_calls": facts.calls,
+            "ptc_metrics": facts.metrics,
+        });
+        match reason {
+            None => span.stop(told),
+            Some(reason) => {
+                let text = reply.map(Reply::text).unwrap_or_default();
+                span.fail(reason, cut_chars(&text, 2_000).0, told);
+            }
+        }
+    }
+
+    /// Whether turns are logged.
+    pub fn logs_turns(&self) -> bool {
+        self.turns.is_some()
+    }
+
+    /// Writes a turn into the log.
+    pub fn turn(&self, mut event: Json) {
+        let Some(file) = &self.turns else { return };
+        self.redactor.redact_json(&mut event);
+        let bytes = json_bytes(&event);
+        if bytes > TURN_BYTES {
+            event = json!({"event": "trace.event_omitted", "session_id": event["session_id"],
+                           "turn": event["turn"], "bytes": bytes});
+        }
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        // A log that cannot be written is no reason to fail a call that went well.
+        let _ = writeln!(file, "{event}");
+    }
+}
+
+/// A text as the policy on payloads allows it.
+pub fn text_by(payloads: Payloads, text: &str) -> Json {
+    const CHARS: usize = 256;
+    let hash = hex(&Sha256::digest(text.as_bytes()));
+    match payloads {
+        Payloads::None => json!({"sha256": hash, "bytes": text.len()}),
+        Payloads::Summary => {
+            json!({"sha256": hash, "bytes": text.len(), "preview": cut_chars(text, CHARS).0})
+        }
+        Payloads::Full => text.into(),
+    }
+}
+
+fn at<'a>(flag: &'a str, dir: &'a Path) -> impl Fn(std::io::Error) -> String + 'a {
+    move |error| format!("{flag} {}: {error}", dir.display())
+}
+
+fn tracer(dir: &Path, settings: &Settings, redactor: Redactor) -> std::io::Result<Tracer> {
+    let keep = Keep { max_files: settings.trace_max_files, ..Keep::default() };
+    let files = Files::open(dir, keep)?;
+    let scrub = move |text: &str| match redactor.redact_str(text) {
+        Cow::Owned(covered) => Some(covered),
+        Cow::Borrowed(_) => None,
+    };
+    let options = Options { policy: settings.payloads, scrub: Some(Arc::new(scrub)), ..Options::default() };
+    Ok(Tracer::new(options, vec![Box::new(files)]))
+}
+
+fn turn_file(dir: &Path) -> std::io::Result<File> {
+    std::fs::create_dir_all(dir)?;
+    let time = moment(ptc_host::now_ms()).replace(':', "-");
+    let id = hex(&Sha256::digest(random_id::<16>().as_bytes()));
+    let path = dir.join(format!("{time}-{}-turns.jsonl", &id[..8]));
+    let mut file = OpenOptions::new().create_new(true).append(true).open(path)?;
+    writeln!(file, "{}", json!({"event": "trace.start", "trace_kind": "mcp.turn_log", "schema_version": 2}))?;
+    Ok(file)
+}

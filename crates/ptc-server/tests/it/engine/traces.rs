@@ -1,0 +1,98 @@
+//! Trace files of calls and the log of turns: what they keep, by policy and without secrets.
+
+use std::path::{Path, PathBuf};
+
+use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::{Payloads, Profile, Settings, Signals};
+use serde_json::{Value as Json, json};
+
+use super::support::{SECRET, aggregator, anna, args, eval_in, session, with_sessions};
+
+/// A folder of this test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("ptc-engine-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let mut files: Vec<(String, String)> = entries
+        .filter_map(Result::ok)
+        .map(|entry| {
+            let text = std::fs::read_to_string(entry.path()).expect("it is text");
+            (entry.file_name().to_string_lossy().into_owned(), text)
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[tokio::test]
+async fn r12_1_every_call_has_a_file_without_secrets() {
+    let folder = Folder::new("calls");
+    let settings = Settings {
+        trace_dir: Some(folder.0.clone()),
+        payloads: Payloads::Full,
+        ..with_sessions(Profile::Slim, Sessions::default())
+    };
+    let engine = aggregator(settings).await;
+    for program in ["(+ 1 2)", "(nope)", r#"(:value (tool/call {:server "crm" :tool "get" :args {}}))"#] {
+        let signals = Signals { request_id: format!("id of {SECRET}"), ..Signals::default() };
+        engine
+            .call(&anna(), "lisp_eval", args(json!({"program": program})), signals)
+            .await
+            .expect("answered");
+    }
+    engine.shutdown().await;
+    drop(engine);
+    let found = files(&folder.0);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found.iter().all(|(name, _)| name.ends_with(".jsonl")), "{found:?}");
+    assert_eq!(found.iter().filter(|(name, _)| name.contains("error")).count(), 1, "{found:?}");
+    let all: String = found.iter().map(|(_, text)| text.as_str()).collect();
+    assert!(all.contains("mcp_call") && all.contains("(+ 1 2)") && !all.contains("tok-4711"), "{all}");
+}
+
+#[tokio::test]
+async fn r12_2_turns_are_logged_whether_they_were_kept_or_not() {
+    let folder = Folder::new("turns");
+    let settings = Settings {
+        turn_log_dir: Some(folder.0.clone()),
+        ..with_sessions(
+            Profile::Slim,
+            Sessions { boot_tags: args(json!({"env": "test"})), ..Sessions::default() },
+        )
+    };
+    let engine = aggregator(settings).await;
+    let id = session(&engine).await;
+    eval_in(&engine, &id, r#"(def x (:value (tool/call {:server "crm" :tool "get" :args {}}))) 1"#).await;
+    eval_in(&engine, &id, "(nope)").await;
+    eval_in(&engine, "ptcs_other", "1").await;
+    let found = files(&folder.0);
+    assert!(found.len() == 1 && found[0].0.ends_with("-turns.jsonl"), "{found:?}");
+    let lines: Vec<Json> = found[0].1.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 3, "a session that is not there has no turn: {lines:?}");
+    assert_eq!(lines[0]["trace_kind"], "mcp.turn_log");
+    let (kept, failed) = (&lines[1], &lines[2]);
+    assert_eq!((&kept["turn"], &kept["attempt"], &kept["committed"]), (&json!(1), &json!(1), &json!(true)));
+    assert_eq!(kept["tags"], json!({"env": "test"}));
+    assert_eq!(kept["data"]["memory_diff"]["changed_keys"], json!(["x"]));
+    assert_eq!(kept["data"]["tool_calls"][0]["tool"], "get");
+    assert_eq!(
+        (&failed["turn"], &failed["attempt"], &failed["committed"]),
+        (&json!(1), &json!(2), &json!(false))
+    );
+    assert_eq!(failed["data"]["fail"]["reason"], "unbound_var");
+    assert!(!found[0].1.contains("tok-4711"));
+}
