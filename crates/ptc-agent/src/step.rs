@@ -221,6 +221,9 @@ pub struct Step {
     /// Warnings of the run: failed previews, validation that only warns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The prelude of the agent: hashes, namespaces and exports, nothing of its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prelude_trace: Option<Json>,
 }
 
 impl Step {

@@ -59,7 +59,7 @@ pub fn drive(machine: &mut Machine, source: &str, tools: &Tools, bounds: &Bounds
     let wake = move || sender.send(Mail::Cancelled).unwrap_or_default();
     let _hook = bounds.cancel.as_ref().map(|cancel| cancel.on_cancel(wake));
     tools.grant(machine);
-    let result = match drive.load(machine, source) {
+    let result = match tools.admit(machine).and_then(|()| drive.load(machine, source)) {
         Ok(()) => turns(&mut drive, machine, &mail),
         Err(error) => Err(error),
     };

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::Value as Json;
 
@@ -52,6 +53,8 @@ pub struct Program {
     pub data: Option<Data>,
     /// The tools it may call.
     pub tools: Tools,
+    /// The prelude whose exports it may call. A session keeps that of its first program.
+    pub prelude: Option<Arc<Prelude>>,
     /// What it may use.
     pub limits: Limits,
     /// Where its random numbers begin.
@@ -74,6 +77,7 @@ impl Program {
             source: source.into(),
             data: None,
             tools: Tools::default(),
+            prelude: None,
             limits: Limits::default(),
             seed: 0,
             clock_ms: None,
@@ -101,6 +105,14 @@ impl Program {
     #[must_use]
     pub fn tools(mut self, tools: Tools) -> Self {
         self.tools = tools;
+        self
+    }
+
+    /// With a prelude. The program fails with `prelude_attach_failed` before anything of it runs if what an
+    /// export requires is not granted.
+    #[must_use]
+    pub fn prelude(mut self, prelude: Arc<Prelude>) -> Self {
+        self.prelude = Some(prelude);
         self
     }
 
@@ -164,7 +176,11 @@ impl Program {
     /// Gives a machine what this program may see and use.
     pub(crate) fn furnish(&self, machine: &mut Machine) -> Result<(), Error> {
         machine.set_limits(self.limits.clone());
+        if let Some(prelude) = &self.prelude {
+            machine.attach(prelude)?;
+        }
         self.tools.grant(machine);
+        self.tools.admit(machine)?;
         machine.set_clock(self.clock_ms.unwrap_or_else(now_ms));
         machine.set_seed(self.seed);
         match &self.data {

@@ -1,13 +1,15 @@
 //! Tools that programs may call: closures, and async functions with the feature `tokio`.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ptc_lisp::Error;
 use ptc_lisp::machine::{Answer, Call, Machine};
+use ptc_lisp::prelude::{Grants, Upstreams};
 use serde_json::Value as Json;
 
 /// What a tool's function gave: an answer, or what went wrong.
@@ -156,16 +158,34 @@ pub struct Tools {
     granted: Arc<Granted>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Granted {
     by_name: BTreeMap<String, Tool>,
+    /// Tools that only preludes may call.
+    private: BTreeSet<String>,
     discovery: Option<Tool>,
+    upstreams: Option<Arc<dyn Upstreams>>,
     concurrency: usize,
 }
 
 impl Default for Granted {
     fn default() -> Self {
-        Granted { by_name: BTreeMap::new(), discovery: None, concurrency: 16 }
+        Granted {
+            by_name: BTreeMap::new(),
+            private: BTreeSet::new(),
+            discovery: None,
+            upstreams: None,
+            concurrency: 16,
+        }
+    }
+}
+
+impl fmt::Debug for Granted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Granted")
+            .field("by_name", &self.by_name)
+            .field("discovery", &self.discovery)
+            .finish_non_exhaustive()
     }
 }
 
@@ -179,6 +199,22 @@ impl Tools {
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, tool: Tool) -> Self {
         Arc::make_mut(&mut self.granted).by_name.insert(name.into(), tool);
+        self
+    }
+
+    /// Grants a tool to the exports of preludes only: programs cannot name it.
+    #[must_use]
+    pub fn with_private(mut self, name: impl Into<String>, tool: Tool) -> Self {
+        let name = name.into();
+        Arc::make_mut(&mut self.granted).private.insert(name.clone());
+        self.with(name, tool)
+    }
+
+    /// Says which upstream operations there are. What preludes require is held against it before a program
+    /// runs; without it nobody asks for upstream operations.
+    #[must_use]
+    pub fn upstreams(mut self, upstreams: Arc<dyn Upstreams>) -> Self {
+        Arc::make_mut(&mut self.granted).upstreams = Some(upstreams);
         self
     }
 
@@ -232,7 +268,15 @@ impl Tools {
     /// Gives a machine these tools.
     pub(crate) fn grant(&self, machine: &mut Machine) {
         machine.set_tools(self.names().map(str::to_owned));
+        machine.set_private_tools(self.granted.private.iter().cloned());
         machine.set_discovery(self.has_discovery());
+    }
+
+    /// Refuses a machine whose prelude requires what is not granted.
+    pub(crate) fn admit(&self, machine: &Machine) -> Result<(), Error> {
+        let Some(prelude) = machine.prelude() else { return Ok(()) };
+        let tools: Vec<String> = self.names().map(str::to_owned).collect();
+        prelude.admit(&Grants { tools: &tools, upstreams: self.granted.upstreams.as_deref() })
     }
 
     pub(crate) fn most_at_once(&self) -> usize {

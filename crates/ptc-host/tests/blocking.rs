@@ -196,3 +196,39 @@ fn a_token_stops_a_program_that_waits() {
     assert_eq!(run_blocking(&program).result.unwrap_err().kind, ErrorKind::Cancelled);
     drop(gate);
 }
+
+const CRM: &str = "(ns crm) (defn get [id] (tool/call {:server \"crm\" :tool \"get\" :args {:id id}}))
+                   (defn log [] (tool/log_all))";
+
+fn crm() -> Arc<ptc_lisp::prelude::Prelude> {
+    Arc::new(ptc_lisp::prelude::Prelude::compile_text(CRM).expect("it compiles"))
+}
+
+/// A runtime without any server.
+struct Nothing;
+
+impl ptc_lisp::prelude::Upstreams for Nothing {
+    fn offer(&self, _: &str, _: &str) -> ptc_lisp::prelude::Offer {
+        ptc_lisp::prelude::Offer::UnknownServer
+    }
+}
+
+#[test]
+fn preludes_are_attached_or_nothing_runs() {
+    let call = Tool::quick(|args: Value| Answer::upstream(args["args"].clone()));
+    let tools = Tools::new().with("call", call).with_private("log_all", Tool::quick(|_| json!(["a"])));
+    let run = |source: &str, tools: &Tools| {
+        let program = Program::new(source).data(json!({"id": 7})).prelude(crm()).tools(tools.clone());
+        run_blocking(&program)
+    };
+    let outcome = run("[(:id (:value (crm/get data/id))) (crm/log)]", &tools);
+    assert_eq!(outcome.value, "[7 [\"a\"]]", "{:?}", outcome.result);
+    let private = run("(tool/log_all)", &tools).result.expect_err("it is private");
+    assert!(private.message.starts_with("Private tool may only be called"), "{private}");
+    let missing = run("(println 1)", &Tools::new());
+    assert_eq!(missing.result.expect_err("log_all is missing").kind, ErrorKind::PreludeAttach);
+    assert!(missing.prints.is_empty());
+    let offline =
+        run("(println 1)", &tools.upstreams(Arc::new(Nothing))).result.expect_err("there is no upstream");
+    assert!(offline.message.contains("there is no upstream `crm`"), "{offline}");
+}

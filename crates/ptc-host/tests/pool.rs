@@ -324,6 +324,25 @@ async fn parked_programs_end_like_others() {
 }
 
 #[tokio::test]
+async fn preludes_stay_with_sessions_and_with_parked_programs() {
+    let source = "(ns crm) (def k 2) (defn f [x] (* k (tool/inc {:x x})))";
+    let lent = Arc::new(ptc_lisp::prelude::Prelude::compile_text(source).expect("it compiles"));
+    let inc = |args: Value| async move { json!(args["x"].as_i64().unwrap_or(0) + 1) };
+    let tools = Tools::new().with("inc", Tool::future(inc));
+    let program = |source: &str| Program::new(source).tools(tools.clone()).prelude(lent.clone());
+    let parking = parking_pool(1);
+    assert_eq!(parking.run(program("[(crm/f 1) (crm/f 2)]")).await.value, "[4 6]");
+    assert!(parking.stats().parked >= 1, "{:?}", parking.stats());
+    let pool = pool(1);
+    let session = pool.session();
+    assert_eq!(session.run(program("(def g crm/f) (g 1)")).await.value, "4");
+    assert_eq!(session.run(program("(g 2)")).await.value, "6");
+    let other = Arc::new(ptc_lisp::prelude::Prelude::compile_text("(ns other)").expect("it compiles"));
+    let outcome = session.run(Program::new("1").tools(tools.clone()).prelude(other)).await;
+    assert_eq!(kind(outcome), ErrorKind::PreludeAttach);
+}
+
+#[tokio::test]
 async fn a_session_keeps_definitions_and_runs_programs_in_order() {
     let pool = pool(2);
     let session = pool.session();

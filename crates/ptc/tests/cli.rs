@@ -17,6 +17,8 @@ mod examples;
 mod lent;
 #[path = "cli/pages.rs"]
 mod pages;
+#[path = "cli/preludes.rs"]
+mod preludes;
 #[path = "cli/resume.rs"]
 mod resume;
 #[path = "cli/upstreams.rs"]

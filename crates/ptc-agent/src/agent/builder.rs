@@ -1,5 +1,8 @@
 //! Builds agents option by option; everything is checked when they are built.
 
+use std::sync::Arc;
+
+use ptc_lisp::prelude::Prelude;
 use ptc_signature::{Mode, OnMissing};
 use serde_json::Value as Json;
 
@@ -89,6 +92,11 @@ impl Builder {
     /// Shows a tool for planning; it cannot be called.
     pub fn catalog(self, tool: Tool) -> Self {
         self.with(|options| options.tool_catalog.push(tool))
+    }
+
+    /// Lends the agent's programs a prelude: its exports stand in the prompt and can be called.
+    pub fn prelude(self, prelude: Arc<Prelude>) -> Self {
+        self.with(|options| options.prelude = Some(prelude))
     }
 
     /// Whether the model answers with programs or with text.

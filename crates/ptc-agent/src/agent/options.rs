@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use ptc_lisp::prelude::Prelude;
 use ptc_signature::{Mode, OnMissing};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -86,6 +88,7 @@ pub struct Options {
     pub signature: Option<String>,
     pub tools: Vec<Tool>,
     pub tool_catalog: Vec<Tool>,
+    pub prelude: Option<Arc<Prelude>>,
     pub output: Output,
     pub ptc_transport: Option<Transport>,
     pub llm: Option<Llm>,
@@ -147,6 +150,7 @@ impl Options {
             signature: None,
             tools: Vec::new(),
             tool_catalog: Vec::new(),
+            prelude: None,
             output: Output::PtcLisp,
             ptc_transport: None,
             llm: None,

@@ -117,7 +117,7 @@ pub(super) fn add_tokens(measured: &mut Json, tokens: &Tokens) {
 pub(super) fn config(node: &Node, keys: &[&String]) -> Json {
     let options = node.agent.options();
     let tools: Vec<&str> = node.agent.tools().values().map(|tool| tool.name.as_str()).collect();
-    json!({
+    let mut facts = json!({
         "context": keys,
         "depth": node.depth,
         "mission": options.prompt,
@@ -126,7 +126,11 @@ pub(super) fn config(node: &Node, keys: &[&String]) -> Json {
         "model": node.llm.as_ref().map(crate::model::Llm::label),
         "tool_names": tools,
         "max_turns": options.max_turns,
-    })
+    });
+    if let Some(prelude) = &options.prelude {
+        facts["prelude"] = prelude.trace_summary();
+    }
+    facts
 }
 
 /// What `run.stop` tells of a step: numbers and facts.

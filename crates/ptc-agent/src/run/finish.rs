@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::node::{After, Node, State};
-use super::{Next, OnBudget, Shared, TraceMode, content, events, program};
+use super::{Next, OnBudget, Shared, TraceMode, content, events, lent, program};
 use crate::agent::{Completion, Mode};
 use crate::budget::Unit;
 use crate::model::Message;
@@ -17,6 +17,14 @@ pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result
     let options = node.agent.options();
     if let (Some(guard), Some(turn)) = (&shared.options.guard, node.book.turns.last())
         && let Some(stop) = guard(turn)
+    {
+        return Some(Err(stop));
+    }
+    if let Err(fail) = lent::admit(node, shared) {
+        return Some(Err(fail));
+    }
+    if shared.options.guard.is_none()
+        && let Some(stop) = lent::side_effects(node, shared)
     {
         return Some(Err(stop));
     }
@@ -194,6 +202,7 @@ pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, F
         parent_trace_id: shared.options.parent_trace_id.clone(),
         tool_cache: cached(node),
         warnings: std::mem::take(&mut node.book.warnings),
+        prelude_trace: options.prelude.as_ref().map(|prelude| prelude.trace_summary()),
     };
     let (measured, facts) = events::ended(node, &step);
     shared.event(node, "run.stop", measured, facts);

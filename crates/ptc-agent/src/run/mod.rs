@@ -17,6 +17,7 @@ mod content;
 mod eval;
 mod events;
 mod finish;
+mod lent;
 mod node;
 mod options;
 mod program;

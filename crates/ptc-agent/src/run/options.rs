@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use ptc_lisp::prelude::Upstreams;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -131,8 +132,12 @@ pub struct RunOptions {
     pub budget: Option<BudgetCheck>,
     /// What happens when the budget is used up.
     pub on_budget_exceeded: OnBudget,
-    /// Looks at each turn before the next request.
+    /// Looks at each turn before the next request. Without one, a run with upstreams stops after a call that
+    /// may have changed something.
     pub guard: Option<Guard>,
+    /// The upstream runtime behind the tool `call`. What the agent's prelude requires is held against it before
+    /// every turn. Agents that the agent calls do not have it.
+    pub upstreams: Option<Arc<dyn Upstreams>>,
     /// Bytes of memory of a program; as the agent says unless told.
     pub max_heap: Option<usize>,
     /// Where random numbers begin.

@@ -10,7 +10,7 @@ use super::calls::{self, Batch, Layer, Slot};
 use super::children::Birth;
 use super::node::{After, Node, State};
 use super::sandbox::{Ended, Setup};
-use super::{Next, Shared, program_ended};
+use super::{Next, Shared, lent, program_ended};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::budget::{Standing, Unit, remaining_map};
 use crate::model::Tokens;
@@ -32,6 +32,11 @@ pub(super) fn begin(node: &mut Node, shared: &mut Shared, source: &str, after: A
     };
     let facts = json!({"turn": node.turn(), "caller": caller});
     execute_event(node, shared, "lisp.execute.start", json!({"program_bytes": source.len()}), facts);
+    if let Err(fail) = lent::admit(node, shared) {
+        // What is missing now will not be there in another turn: no model can mend that.
+        node.state = State::Program(after);
+        return Next::Over(Err(fail));
+    }
     match load(node, shared, source) {
         Ok(()) => {
             node.state = State::Program(after);
@@ -55,14 +60,16 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
     let limits = limits(node, shared);
     let budget = remaining(node, shared);
     let fail = node.book.last_fail.clone();
-    let tools: Vec<String> = program_tools(node).map(str::to_owned).collect();
     let discovery = answers_questions(&node.agent);
+    let tools = machine_tools(node);
+    let private: Vec<String> = private_tools(node).map(str::to_owned).collect();
     open(node, shared, limits)?;
     refuel(node, shared)?;
     node.sandbox.since = shared.now;
     let Some(machine) = node.sandbox.machine.as_deref_mut() else { return Ok(()) };
     machine.set_tools(tools);
     machine.set_discovery(discovery);
+    machine.set_private_tools(private);
     machine.set_clock(i64::try_from(shared.now).unwrap_or(i64::MAX));
     machine.set_budget(&budget)?;
     match fail {
@@ -82,6 +89,7 @@ pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(
     let (agent, context, root) = (node.agent.clone(), node.context.clone(), node.caller.is_none());
     let options = shared.options.clone();
     node.sandbox.open(limits, move || Setup {
+        prelude: agent.options().prelude.clone(),
         data: context,
         memory: if root { options.initial_memory.clone() } else { Default::default() },
         journal: if root { options.journal.clone() } else { Default::default() },
@@ -101,6 +109,20 @@ pub(super) fn program_tools(node: &Node) -> impl Iterator<Item = &str> {
             && tool.answers != Answers::Discovery
     };
     node.agent.tools().values().filter(granted).map(|tool| tool.name.as_str())
+}
+
+/// Tools that only exports of the agent's prelude may call.
+fn private_tools(node: &Node) -> impl Iterator<Item = &str> {
+    let lent = node.agent.options().prelude.is_some();
+    let private = move |tool: &&Arc<crate::tool::Tool>| {
+        lent && node.agent.exposure(tool).programs() && tool.visibility == Visibility::Private
+    };
+    node.agent.tools().values().filter(private).map(|tool| tool.name.as_str())
+}
+
+/// All tools that the machine of a node knows.
+pub(super) fn machine_tools(node: &Node) -> Vec<String> {
+    program_tools(node).chain(private_tools(node)).map(str::to_owned).collect()
 }
 
 /// The limits of a program, with as much fuel as it could have.

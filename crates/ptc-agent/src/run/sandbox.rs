@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ptc_lisp::machine::{Answer, Machine, Signal, Step};
+use ptc_lisp::prelude::Prelude;
 use ptc_lisp::view::{Bounds, View};
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::{Map, Value as Json};
@@ -13,6 +14,7 @@ use super::node::bounded;
 /// What a machine is set up with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
+    pub prelude: Option<Arc<Prelude>>,
     pub data: Arc<Json>,
     pub memory: Map<String, Json>,
     pub journal: Map<String, Json>,
@@ -37,6 +39,9 @@ impl Sandbox {
         if self.machine.is_none() {
             let setup = setup();
             let mut machine = Machine::new(limits.clone());
+            if let Some(prelude) = &setup.prelude {
+                machine.attach(prelude)?;
+            }
             machine.set_seed(setup.seed);
             machine.set_data(&setup.data)?;
             machine.set_history_bytes(setup.history_bytes);

@@ -301,7 +301,10 @@ fn restored(
         tool_calls: agent.options().max_tool_calls.unwrap_or(Limits::default().tool_calls),
         ..Limits::default()
     };
-    let machine = saved.machine.map(|bytes| Machine::load_dump(&bytes.0, &limits)).transpose();
+    let machine = saved
+        .machine
+        .map(|bytes| Machine::load_dump_with(&bytes.0, &limits, agent.options().prelude.as_slice()));
+    let machine = machine.transpose();
     let mut machine = machine.map_err(|error| SaveError::Machine(error.to_string()))?;
     if let Some(machine) = &mut machine {
         machine.set_discovery(super::program::answers_questions(&agent));

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use super::node::{After, Book, Node, Origin, State};
 use super::sandbox::Sandbox;
 use super::text::variant;
-use super::{AgentRun, Context, Next, RunOptions, Shared, children, events, program};
+use super::{AgentRun, Context, Next, RunOptions, Shared, children, events, lent, program};
 use crate::agent::{Agent, Mode};
 use crate::budget::{Budget, Unit};
 use crate::cache::json_bytes;
@@ -67,10 +67,10 @@ pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> Age
         node.messages.splice(0..0, carried.messages.iter().cloned());
         node.cache = carried.cache.clone();
         node.veil = carried.veil.clone();
-        let machine = carried
-            .machine
-            .as_deref()
-            .and_then(|bytes| Machine::load_dump(bytes, &ptc_lisp::Limits::default()).ok());
+        let machine = carried.machine.as_deref().and_then(|bytes| {
+            let preludes = agent.options().prelude.as_slice();
+            Machine::load_dump_with(bytes, &ptc_lisp::Limits::default(), preludes).ok()
+        });
         node.sandbox.machine = machine.map(Box::new);
     }
     let shared = Shared {
@@ -177,6 +177,7 @@ fn check(node: &Node, shared: &Shared) -> Result<(), Fail> {
             return Err(Fail::new(Reason::INVALID_LLM_REGISTRY, message));
         }
     }
+    lent::admit(node, shared)?;
     if options.on_missing == OnMissing::Error
         && let Err(error @ TemplateError::Missing(_)) =
             node.agent.template().render(&*node.context, OnMissing::Error)
@@ -269,6 +270,12 @@ fn program_lines(node: &Node) -> Vec<ToolLine> {
     names.iter().filter_map(|name| node.agent.tools().get(*name)).map(|tool| tool_line(tool)).collect()
 }
 
+/// What the prelude offers. Its texts are the deployment's, but no tag that frames a part of a prompt works in them.
+fn lent_inventory(node: &Node) -> Option<String> {
+    let inventory = node.agent.options().prelude.as_ref()?.inventory()?;
+    Some(prompt::harmless(&inventory))
+}
+
 /// Tools, inputs and definitions, as prompts show them.
 fn inventory(node: &Node) -> String {
     let options = node.agent.options();
@@ -278,7 +285,7 @@ fn inventory(node: &Node) -> String {
         catalog: &catalog,
         data: &data_lines(node),
         user: &user_lines(node),
-        prelude: None,
+        prelude: lent_inventory(node).as_deref(),
         output: node.agent.signature().map(|signature| &signature.output),
         field_descriptions: Some(&options.field_descriptions),
         llm_query: options.llm_query,
@@ -351,10 +358,10 @@ fn user_lines(node: &Node) -> Vec<UserLine> {
 fn with_catalog(node: &Node, message: String) -> String {
     let options = node.agent.options();
     let lines: Vec<ToolLine> = options.tool_catalog.iter().map(tool_line).collect();
-    match prompt::catalog_section(&lines, options.firewall) {
-        none if none.is_empty() => message,
-        catalog => format!("{catalog}\n\n{message}"),
-    }
+    let catalog = prompt::catalog_section(&lines, options.firewall);
+    let prelude = lent_inventory(node).filter(|_| node.agent.mode() == Mode::Combined).unwrap_or_default();
+    let parts = [catalog, prelude, message].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The first message of a text agent.

@@ -9,6 +9,7 @@ mod ends;
 mod firewall;
 mod missions;
 mod pairing;
+mod preludes;
 mod save;
 mod seeds;
 mod steps;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
 
 use super::running::Slot;
@@ -61,6 +62,7 @@ pub(super) struct Parked {
     bytes: Box<[u8]>,
     limits: Limits,
     hooks: Hooks,
+    prelude: Option<Arc<Prelude>>,
     pub rest: Rest,
 }
 
@@ -118,8 +120,9 @@ impl Task {
     /// The program as bytes; one that cannot be written stays as it is.
     pub fn park(self: Box<Self>) -> Result<Box<Parked>, Box<Task>> {
         let Ok(bytes) = self.machine.dump() else { return Err(self) };
+        let prelude = self.machine.prelude().cloned();
         let Task { limits, hooks, rest, .. } = *self;
-        Ok(Box::new(Parked { bytes: bytes.into_boxed_slice(), limits, hooks, rest }))
+        Ok(Box::new(Parked { bytes: bytes.into_boxed_slice(), limits, hooks, prelude, rest }))
     }
 
     /// Ends the program: its outcome, and the machine for the session.
@@ -132,9 +135,9 @@ impl Task {
 impl Parked {
     /// Makes the machine again, on whichever worker.
     pub fn wake(self: Box<Self>, address: Address) -> Result<Task, (Arc<Slot>, Error)> {
-        let Parked { bytes, limits, hooks, mut rest } = *self;
+        let Parked { bytes, limits, hooks, prelude, mut rest } = *self;
         rest.drive.flight.move_to(address.post());
-        match Machine::load_dump(&bytes, &limits) {
+        match Machine::load_dump_with(&bytes, &limits, prelude.as_slice()) {
             Ok(machine) => Ok(Task { machine: Box::new(machine), limits, program: None, hooks, rest }),
             Err(error) => {
                 let message = format!("the program could not go on after it was parked: {error}");

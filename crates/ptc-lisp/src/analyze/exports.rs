@@ -59,6 +59,7 @@ impl<'a> Analyzer<'a> {
 
     /// A definition of the prelude. A program may call whatever it may call.
     fn export(&mut self, number: u32, span: Span) -> Result {
+        self.scopes.count(self.used.len());
         if let Some(exports) = self.exports()
             && !self.used.contains(&number)
         {
@@ -77,6 +78,7 @@ impl<'a> Analyzer<'a> {
                         ..error
                     }
                 })?;
+                self.scopes.count(self.manifest.uses.len());
                 self.manifest.add_through(tool_use);
             }
         }

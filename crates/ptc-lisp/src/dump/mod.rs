@@ -4,7 +4,7 @@
 //! "PTCM" version   (prelude)   texts   units   state   graph   checksum
 //! ```
 //!
-//! *Texts* are the names everything else refers to, each once. *Units* hold the code of the session's
+//! *Prelude*, in version 3, is the artifact hash of the prelude that the machine has, or empty. *Texts* are the names everything else refers to, each once. *Units* hold the code of the session's
 //! programs, and the code of those functions of the core library that are running or captured: a dump
 //! goes on with the code it stopped in even if the library has changed since; where it has not, the
 //! loader uses its own. Builtins are named, never numbered. *State* is meters, limits, definitions,

@@ -208,6 +208,20 @@ impl<'b> Reader<'b> {
         }
     }
 
+    /// Definitions that code names are there, and those that a program names are public.
+    fn check_exports(&self, unit: &Unit, inside: bool) -> Read {
+        let prelude = self.machine.prelude();
+        let fits = |op: &Op| match op {
+            Op::Export { at, .. } => {
+                let definition = prelude.and_then(|prelude| prelude.get(*at));
+                definition.is_some_and(|definition| inside || !definition.private)
+            }
+            _ => true,
+        };
+        let fault = || DumpError::damaged("a definition of the prelude is missing");
+        unit.ops.iter().all(fits).then_some(()).ok_or_else(fault)
+    }
+
     /// Reads and verifies the code of one unit.
     fn unit_code(&mut self) -> Read<Code> {
         let library = if self.input.bool()? { Some(self.text()?) } else { None };
@@ -222,6 +236,7 @@ impl<'b> Reader<'b> {
             unit.funcs[region.func as usize].needs_self |= code.iter().any(Op::looks_at_self);
         }
         self.layouts.push(layout);
+        self.check_exports(&unit, library.is_some())?;
         if let Some(number) = library.and_then(|name| self.number_in_prelude(name, &unit)) {
             return Ok(Code::Prelude(number));
         }

@@ -108,8 +108,11 @@ fn examples(doc: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut waiting: Vec<&str> = Vec::new();
     for line in doc.lines() {
-        let line = line.trim();
-        let line = line.strip_prefix("(comment").map_or(line, str::trim);
+        let mut line = line.trim();
+        if let Some((_, inside)) = line.split_once("(comment") {
+            waiting.clear();
+            line = inside.trim();
+        }
         let (expression, expected) = match line.split_once(ARROW) {
             Some((expression, expected)) => (expression.trim(), Some(expected.trim())),
             None => (line, None),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Prelude;
+use super::{Effect, Prelude};
 use crate::error::{Error, ErrorKind};
 
 /// An operation behind an export.
@@ -60,9 +60,14 @@ pub enum Offer {
 }
 
 /// An upstream runtime, as preludes see it.
-pub trait Upstreams {
+pub trait Upstreams: Send + Sync {
     /// What it says about an operation.
     fn offer(&self, server: &str, tool: &str) -> Offer;
+
+    /// What calling an operation does to the world.
+    fn effect(&self, _server: &str, _tool: &str) -> Effect {
+        Effect::Unknown
+    }
 }
 
 /// What a run grants.

@@ -119,3 +119,28 @@ fn fuel_and_memory_are_the_same_through_bytes() {
     };
     assert_eq!(finish(true), finish(false));
 }
+
+#[test]
+fn damaged_bytes_are_refused_or_make_a_machine_that_runs() {
+    let lent = prelude(SOURCE);
+    let mut machine = machine(&lent, &["call"]);
+    machine.load("(crm/both 1 (crm/each identity [2]))").expect("it compiles");
+    assert!(matches!(machine.run(u64::MAX), Step::Calls(_)));
+    let whole = machine.dump().expect("it is at rest");
+    let body = whole.len() - 8;
+    let limits = Limits { fuel: 100_000, ..Limits::default() };
+    for at in 5..body {
+        for flip in [1_u8, 0x40] {
+            let mut bytes = whole[..body].to_vec();
+            bytes[at] ^= flip;
+            let sum = ptc_lisp::dump::checksum(&bytes);
+            bytes.extend_from_slice(&sum.to_le_bytes());
+            if let Ok(mut loaded) = Machine::load_dump_with(&bytes, &limits, std::slice::from_ref(&lent)) {
+                for call in loaded.outstanding() {
+                    let _ = loaded.resume(call.id, Ok(json!({"ok": true, "value": 1})));
+                }
+                let _ = loaded.run(10_000);
+            }
+        }
+    }
+}

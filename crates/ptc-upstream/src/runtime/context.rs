@@ -94,6 +94,7 @@ impl RunContext {
         tools
             .with(CALL, Tool::future(move |args| call.call(args)))
             .discovery(Tool::future(move |question| discover.discover(question)))
+            .upstreams(Arc::new(self.clone()))
             .concurrency(self.0.caps.concurrency)
     }
 
@@ -148,6 +149,16 @@ impl RunContext {
     /// The catalog as this run may see it.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.0.view()
+    }
+
+    /// The whole catalog, also what this run may not see.
+    pub(super) fn all(&self) -> Arc<Catalog> {
+        self.0.runtime.catalog()
+    }
+
+    /// Whether the grants of this run have an operation.
+    pub(super) fn allows(&self, server: &str, tool: &str) -> bool {
+        self.0.policy.grants.allows(server, tool)
     }
 
     /// How many calls were made so far.

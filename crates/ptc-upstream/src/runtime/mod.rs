@@ -8,6 +8,7 @@ mod calls;
 mod context;
 mod grants;
 mod ledger;
+mod preludes;
 mod upstream;
 
 use std::fmt;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ptc_host::{Pool, Program};
 use ptc_upstream::effects::Policy;
 use ptc_upstream::model::{Fault, Payload, Reason};
-use ptc_upstream::{Caps, Grants, RuntimeOptions, SnapshotMode, StartError};
+use ptc_upstream::{Caps, Grants, RunContext, RuntimeOptions, SnapshotMode, StartError};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::*;
@@ -317,6 +317,44 @@ async fn a_run_uses_what_it_was_granted() {
          this run\"} :upstream_tool_denied [\"text - The tool text\"] []]"
     );
     assert_eq!((plain.calls(), other.calls()), (1, 0));
+}
+
+#[tokio::test]
+async fn preludes_are_held_against_what_a_run_offers() {
+    use ptc_lisp::prelude::{Effect, Prelude, Upstreams};
+    let plain = plain();
+    let runtime = start(&[&plain]).await;
+    let with = async |context: &RunContext, body: &str| {
+        let source = format!("(ns api) (defn f [] {body})");
+        let prelude = Prelude::compile_text(&source).unwrap_or_else(|problem| panic!("{problem}"));
+        let program = Program::new("(println 1) (:value (api/f))").prelude(std::sync::Arc::new(prelude));
+        let outcome = Pool::global().run(context.attach(program)).await;
+        match outcome.result {
+            Ok(_) => outcome.value,
+            Err(error) => format!("{} {} {}", error.kind.reason(), outcome.prints.len(), error.message),
+        }
+    };
+    let context = open(&runtime);
+    assert_eq!(with(&context, "(tool/call 's/text)").await, "\"plain\"");
+    let missing = with(&context, "(tool/call 's/nothing)").await;
+    assert!(missing.starts_with("prelude_attach_failed 0 "), "{missing}");
+    assert!(missing.contains("upstream `s` has no tool `nothing`"), "{missing}");
+    assert!(with(&context, "(tool/call 'far/x)").await.contains("there is no upstream `far`"));
+    let grants = Grants::all().operations(["upstream:s/text"]);
+    let narrow = runtime.context(Caps::default(), Policy { grants, ..Policy::open() });
+    let denied = with(&narrow, "(tool/call 's/json)").await;
+    assert!(
+        denied.contains("requires upstream operation `upstream:s/json`, but it is not granted"),
+        "{denied}"
+    );
+    assert_eq!(with(&narrow, "(tool/call 's/text)").await, "\"plain\"");
+    let read_only = runtime.context(Caps::default(), Policy::read_only());
+    let refused = with(&read_only, "(tool/call 's/write_it)").await;
+    assert!(refused.contains("may call s/write_it (write)"), "the manifest has what exports call: {refused}");
+    assert_eq!(
+        (context.effect("s", "write_it"), context.effect("s", "nowhere")),
+        (Effect::Write, Effect::Unknown)
+    );
 }
 
 #[tokio::test]

@@ -3,19 +3,21 @@
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use ptc_host::{Bounds, Ran, Tools, drive, now_ms};
 use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, Limits};
 use ptc_upstream::ledger::Status;
 use ptc_upstream::metrics::Returned;
 use ptc_upstream::{Account, Redactor};
 use serde_json::{Value, json};
 
-use super::batch;
+use super::{batch, prelude};
 use crate::exit::{Outcome, program_codes};
 use crate::traces::{TraceArgs, Traced};
 use crate::{attached, report, stubs, terminal, values};
@@ -91,18 +93,42 @@ pub struct Common {
     /// What the program's clock says, in milliseconds since 1970 or like 2026-01-31T10:00:00Z
     #[arg(long, value_name = "TIME", value_parser = values::moment, allow_hyphen_values = true)]
     now: Option<i64>,
+
+    /// A prelude whose exports programs may call; may be repeated, later ones may use earlier ones
+    #[arg(short, long, value_name = "FILE")]
+    prelude: Vec<PathBuf>,
+
+    /// Print what a prompt would say about the prelude, and run nothing
+    #[arg(long, requires = "prelude")]
+    pub(super) show_prompt_inventory: bool,
+
+    /// The preludes, compiled.
+    #[arg(skip)]
+    lent: Option<Arc<Prelude>>,
 }
 
 impl Common {
-    /// A machine with these limits, clock and seed.
-    pub fn machine(&self) -> Machine {
+    /// Compiles the preludes; machines have them from then on.
+    pub fn lend(&mut self) -> anyhow::Result<Option<&Arc<Prelude>>> {
+        if !self.prelude.is_empty() {
+            self.lent =
+                Some(Arc::new(prelude::compile(&self.prelude).map_err(|refused| anyhow!(refused.line()))?));
+        }
+        Ok(self.lent.as_ref())
+    }
+
+    /// A machine with these limits, clock, seed and preludes.
+    pub fn machine(&self) -> Result<Machine, Error> {
         let defaults = Limits::default();
         let fuel = self.fuel.unwrap_or(defaults.fuel);
         let memory = self.memory.unwrap_or(defaults.memory);
         let mut machine = Machine::new(Limits { fuel, memory, ..defaults });
+        if let Some(prelude) = &self.lent {
+            machine.attach(prelude)?;
+        }
         machine.set_clock(self.now.unwrap_or_else(now_ms));
         machine.set_seed(self.seed);
-        machine
+        Ok(machine)
     }
 
     /// What ends a program from outside.
@@ -145,13 +171,17 @@ Examples:
 );
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
+    let lent = args.common.lend()?.cloned();
+    if let Some(prelude) = lent.filter(|_| args.common.show_prompt_inventory) {
+        return prelude::show_inventory(&prelude);
+    }
     if args.batch {
         return batch::run(args.common, io::stdin().lock(), &mut io::stdout().lock());
     }
     let (name, source) = program(args.expr.as_deref(), args.file.as_deref())?;
     let tools = tools(args.tools.as_deref())?;
-    let mut machine = args.common.machine();
+    let mut machine = args.common.machine()?;
     machine.set_tools(tools.names().map(str::to_owned));
     values::give(&mut machine, &args.data)?;
     if args.check {

@@ -7,6 +7,8 @@ mod eval;
 mod init;
 mod mcp;
 mod models;
+mod prelude;
+mod prelude_store;
 mod repl;
 mod replay;
 mod resume;
@@ -47,6 +49,8 @@ pub enum Command {
     Viewer(viewer::Args),
     /// Serve PTC-Lisp to MCP clients, over stdio or HTTP.
     Mcp(mcp::Args),
+    /// Check preludes, run their examples, and keep versions of them in a store.
+    Prelude(prelude::Args),
     /// Check signatures and translate them to and from JSON Schema.
     Signature(signature::Args),
     /// Look at the servers whose tools programs may call, and pin their tools.
@@ -69,6 +73,7 @@ impl Command {
             Command::Replay(args) => replay::run(args),
             Command::Viewer(args) => viewer::run(args),
             Command::Mcp(args) => mcp::run(args),
+            Command::Prelude(args) => prelude::run(args),
             Command::Signature(args) => match signature::run(args) {
                 true => Ok(Outcome::Done),
                 false => Ok(Outcome::Failed),

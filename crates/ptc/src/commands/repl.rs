@@ -52,7 +52,11 @@ const HELP: &str = "\
 Anything else is a program. *1 *2 *3 are the last values.";
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Outcome> {
+pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
+    let lent = args.common.lend()?.cloned();
+    if let Some(prelude) = lent.filter(|_| args.common.show_prompt_inventory) {
+        return super::prelude::show_inventory(&prelude);
+    }
     let mut session = Session::new(args)?;
     let mut lines = Lines::open(session.interrupt.clone())?;
     if lines.is_terminal() {
@@ -162,7 +166,7 @@ impl Session {
 }
 
 fn fresh(args: &Args, tools: &Tools) -> anyhow::Result<Machine> {
-    let mut machine = args.common.machine();
+    let mut machine = args.common.machine()?;
     machine.set_tools(tools.names().map(str::to_owned));
     values::give(&mut machine, &args.data)?;
     Ok(machine)

@@ -8,7 +8,7 @@ use ptc_lisp::Limits;
 use ptc_lisp::machine::{Machine, Step};
 
 /// Pages whose `console` blocks are run. `$` begins a command, `>` goes on with it; a folder for each page.
-const COMMANDS: &[&str] = &["cli.md", "getting-started.md", "language.md", "signatures.md"];
+const COMMANDS: &[&str] = &["cli.md", "getting-started.md", "language.md", "preludes.md", "signatures.md"];
 /// Pages whose `clojure` blocks are run, one after the other in one session; `;=>` says what the form above gives.
 const FORMS: &[&str] = &["language.md"];
 

@@ -1,0 +1,192 @@
+//! `ptc prelude`: checks preludes, shows what prompts say about them, and runs the examples in their docstrings.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ptc_lisp::Limits;
+use ptc_lisp::prelude::{Options, Prelude, Problem, Source, Verdict};
+
+use super::eval::ignore_closed_pipe;
+use super::prelude_store;
+use crate::exit::Outcome;
+use crate::terminal;
+
+/// Check preludes, run their examples, and keep versions of them in a store.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Compile preludes and say what they export and require.
+    Check {
+        #[command(flatten)]
+        files: Files,
+        /// Print the summary that traces carry, as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what prompts say about preludes.
+    Inventory(Files),
+    /// Run the examples in docstrings: an expression, `;=>`, and its value.
+    Test(Files),
+    /// Keep versions of preludes.
+    Store(prelude_store::Args),
+}
+
+#[derive(Debug, clap::Args)]
+struct Files {
+    /// Preludes; later ones may use the namespaces of earlier ones
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Why files could not be compiled.
+pub enum Refused {
+    /// A file cannot be read.
+    Unreadable(String),
+    /// A source is wrong; with the name of its file and its text.
+    Wrong(Box<Problem>, String, String),
+}
+
+impl Refused {
+    /// On one line.
+    pub fn line(&self) -> String {
+        match self {
+            Refused::Unreadable(message) => message.clone(),
+            Refused::Wrong(problem, file, _) => format!("--prelude {file}: {problem}"),
+        }
+    }
+
+    /// For people: with the line it is about.
+    fn shown(&self) -> String {
+        match self {
+            Refused::Unreadable(message) => message.clone(),
+            Refused::Wrong(problem, file, text) => {
+                let coloured = terminal::colours(&io::stderr());
+                let shown = terminal::error_text(&problem.error, text, file, coloured);
+                format!("{}\n{shown}", problem.reason.name())
+            }
+        }
+    }
+}
+
+/// Compiles files together, in order.
+pub fn compile(files: &[PathBuf]) -> Result<Prelude, Refused> {
+    let mut texts = Vec::with_capacity(files.len());
+    for file in files {
+        let unreadable = |error| Refused::Unreadable(format!("cannot read {}: {error}", file.display()));
+        texts.push(fs::read_to_string(file).map_err(unreadable)?);
+    }
+    let ids: Vec<String> = files
+        .iter()
+        .map(|file| file.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+        .collect();
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let sources: Vec<Source<'_>> = (0..files.len())
+        .map(|at| Source { id: &ids[at], text: &texts[at], needs: &ids[..at], origin: &names[at] })
+        .collect();
+    Prelude::compile(&sources, &Options::default()).map_err(|problem| {
+        let at = ids.iter().position(|id| Some(id) == problem.part.as_ref()).unwrap_or_default();
+        Refused::Wrong(Box::new(problem), names[at].clone(), texts[at].clone())
+    })
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    match args.action {
+        Action::Store(args) => prelude_store::run(args),
+        Action::Check { files, json } => with(&files, |prelude| check(prelude, json)),
+        Action::Inventory(files) => with(&files, show_inventory),
+        Action::Test(files) => with(&files, test),
+    }
+}
+
+fn with(
+    files: &Files,
+    act: impl FnOnce(&Arc<Prelude>) -> anyhow::Result<Outcome>,
+) -> anyhow::Result<Outcome> {
+    match compile(&files.files) {
+        Ok(prelude) => act(&Arc::new(prelude)),
+        Err(refused) => {
+            eprintln!("{}", refused.shown());
+            Ok(match refused {
+                Refused::Unreadable(_) => Outcome::Usage,
+                Refused::Wrong(..) => Outcome::Failed,
+            })
+        }
+    }
+}
+
+/// Prints what prompts say about a prelude.
+pub fn show_inventory(prelude: &Arc<Prelude>) -> anyhow::Result<Outcome> {
+    let text = prelude.inventory().unwrap_or_else(|| ";; no export is for prompts".to_owned());
+    ignore_closed_pipe(writeln!(io::stdout(), "{text}"))?;
+    Ok(Outcome::Done)
+}
+
+fn check(prelude: &Prelude, json: bool) -> anyhow::Result<Outcome> {
+    let text = match json {
+        true => prelude.trace_summary().to_string(),
+        false => summary(prelude),
+    };
+    ignore_closed_pipe(writeln!(io::stdout(), "{text}"))?;
+    Ok(Outcome::Done)
+}
+
+fn summary(prelude: &Prelude) -> String {
+    let namespaces: Vec<&str> = prelude.namespaces().iter().map(|ns| ns.name.as_str()).collect();
+    let count = prelude.exports().len();
+    let plural = if count == 1 { "" } else { "s" };
+    let mut lines = vec![format!("ok, {count} export{plural} in {}", namespaces.join(", "))];
+    for export in prelude.exports() {
+        let mut line = format!("  {} {}", export.name, export.arglists());
+        line.push_str(&format!(" {}, {}", export.visibility.name(), export.effect.name()));
+        if !export.requires.is_empty() {
+            line.push_str(&format!(", requires {}", export.requires.join(" ")));
+        }
+        if export.dynamic {
+            line.push_str(", calls upstreams that are only known when it runs");
+        }
+        lines.push(line);
+    }
+    lines.push(format!("source   {}", prelude.source_hash()));
+    lines.push(format!("artifact {}", prelude.artifact_hash()));
+    lines.join("\n")
+}
+
+fn test(prelude: &Arc<Prelude>) -> anyhow::Result<Outcome> {
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let mut out = io::stdout().lock();
+    for test in prelude.doctests() {
+        let verdict = prelude.run_doctest(&test, &Limits::default());
+        let source = test.source.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = match verdict {
+            Verdict::Passed => {
+                passed += 1;
+                format!("ok      {}: {source}", test.of)
+            }
+            Verdict::Failed(got) => {
+                failed += 1;
+                format!("FAILED  {}: {source}\n        expected {}, got {got}", test.of, test.expected)
+            }
+            Verdict::Broken(error) => {
+                failed += 1;
+                format!("FAILED  {}: {source}\n        {error}", test.of)
+            }
+            Verdict::Skipped(why) => {
+                skipped += 1;
+                format!("skipped {}: {source}\n        {why}", test.of)
+            }
+        };
+        ignore_closed_pipe(writeln!(out, "{line}"))?;
+    }
+    let skipped = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+    ignore_closed_pipe(writeln!(out, "{passed} passed, {failed} failed{skipped}"))?;
+    Ok(if failed == 0 { Outcome::Done } else { Outcome::Failed })
+}

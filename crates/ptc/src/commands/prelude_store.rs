@@ -1,0 +1,251 @@
+//! `ptc prelude store`: versions of preludes in a file or a database.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use ptc_store::Store;
+use ptc_store::preludes::{Metadata, PreludeError, Preludes, Ref, Version};
+use serde_json::{Value, json};
+
+use super::eval::ignore_closed_pipe;
+use crate::exit::Outcome;
+
+/// Keep versions of preludes.
+///
+/// A version is never changed. Writing makes the next one and the default; set-default goes back to an older
+/// one without losing the newer.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+
+    /// An SQLite file, or postgres://user@host/database
+    #[arg(long, value_name = "PLACE", global = true, default_value = "")]
+    store: String,
+
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// All preludes with their default and newest versions.
+    List,
+    /// The versions of a prelude, oldest first.
+    History {
+        /// The prelude
+        id: String,
+    },
+    /// The source of a version.
+    Read {
+        /// ID or ID@VERSION
+        #[arg(value_name = "REF")]
+        wanted: String,
+    },
+    /// Compile a file and store it as the next version.
+    Write {
+        /// The prelude; the file declares the namespace of that name
+        id: String,
+        /// The source
+        file: PathBuf,
+        /// Why it was written
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        /// Another prelude of the store that it uses; may be repeated
+        #[arg(long, value_name = "REF")]
+        needs: Vec<String>,
+        /// The version it was made from: refused if another is the default by now
+        #[arg(long, value_name = "VERSION")]
+        base: Option<i64>,
+    },
+    /// Make a version the default.
+    SetDefault {
+        /// ID@VERSION
+        #[arg(value_name = "REF")]
+        wanted: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// How two versions differ.
+    Diff {
+        /// ID or ID@VERSION
+        from: String,
+        /// ID or ID@VERSION
+        to: String,
+    },
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    if args.store.is_empty() {
+        anyhow::bail!("--store PLACE is missing: an SQLite file, or postgres://user@host/database");
+    }
+    let store = Store::open(&args.store).context("cannot open the store")?;
+    let preludes = Preludes::new(Arc::new(store));
+    match act(&preludes, args.action, args.json)? {
+        Ok(text) => {
+            ignore_closed_pipe(writeln!(io::stdout(), "{}", text.trim_end()))?;
+            Ok(Outcome::Done)
+        }
+        Err(error) => {
+            match args.json {
+                true => {
+                    let told = json!({"ok": false, "reason": error.reason(), "message": error.to_string()});
+                    ignore_closed_pipe(writeln!(io::stdout(), "{told}"))?;
+                }
+                false => eprintln!("{}: {error}", error.reason()),
+            }
+            Ok(Outcome::Failed)
+        }
+    }
+}
+
+/// What the store says: text, or why not. An error besides is one of usage.
+fn act(preludes: &Preludes, action: Action, as_json: bool) -> anyhow::Result<Result<String, PreludeError>> {
+    Ok(match action {
+        Action::List => list(preludes, as_json),
+        Action::History { id } => history(preludes, &id, as_json),
+        Action::Read { wanted } => read(preludes, &wanted, as_json),
+        Action::Write { id, file, reason, needs, base } => {
+            let text =
+                fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let mut metadata = noted(reason);
+            if !needs.is_empty() {
+                metadata.insert("requires_preludes".to_owned(), needs.into());
+            }
+            if let Some(base) = base {
+                metadata.insert("parent_version".to_owned(), base.into());
+            }
+            preludes.write(&id, &text, &metadata).map(|stored| shown(&stored.version, as_json))
+        }
+        Action::SetDefault { wanted, reason } => set_default(preludes, &wanted, reason, as_json),
+        Action::Diff { from, to } => diff(preludes, &from, &to, as_json),
+    })
+}
+
+fn noted(reason: Option<String>) -> Metadata {
+    let mut metadata = Metadata::new();
+    if let Some(reason) = reason {
+        metadata.insert("reason".to_owned(), reason.into());
+    }
+    metadata
+}
+
+fn list(preludes: &Preludes, as_json: bool) -> Result<String, PreludeError> {
+    let listed = preludes.list()?;
+    if as_json {
+        let row = |it: &ptc_store::preludes::Listed| {
+            json!({
+                "id": it.id,
+                "current_version": it.current_version,
+                "latest_version": it.latest_version,
+                "checksum": it.checksum,
+                "versions": it.versions,
+            })
+        };
+        return Ok(Value::Array(listed.iter().map(row).collect()).to_string());
+    }
+    if listed.is_empty() {
+        return Ok("the store has no preludes".to_owned());
+    }
+    let line = |it: &ptc_store::preludes::Listed| {
+        format!(
+            "{}@{}  latest {}, {} kept  {}",
+            it.id, it.current_version, it.latest_version, it.versions, it.checksum
+        )
+    };
+    Ok(listed.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn history(preludes: &Preludes, id: &str, as_json: bool) -> Result<String, PreludeError> {
+    let versions = preludes.history(id)?;
+    if as_json {
+        return Ok(Value::Array(versions.iter().map(version_json).collect()).to_string());
+    }
+    Ok(versions.iter().map(|version| shown(version, false)).collect::<Vec<_>>().join("\n"))
+}
+
+fn version_json(version: &Version) -> Value {
+    json!({
+        "id": version.id,
+        "version": version.version,
+        "checksum": version.checksum,
+        "source_bytes": version.source_bytes,
+        "metadata": version.metadata,
+        "created_at": version.created_at,
+        "is_current": version.is_current,
+        "is_latest": version.is_latest,
+        "needs": version.pins.iter().map(|pin| pin.to_json()).collect::<Vec<_>>(),
+    })
+}
+
+fn shown(version: &Version, as_json: bool) -> String {
+    if as_json {
+        return version_json(version).to_string();
+    }
+    let mut line =
+        format!("{}@{}  {} bytes  {}", version.id, version.version, version.source_bytes, version.checksum);
+    if version.is_current {
+        line.push_str("  default");
+    }
+    if let Some(reason) = version.metadata.get("reason").and_then(Value::as_str) {
+        line.push_str(&format!("  ({reason})"));
+    }
+    line
+}
+
+fn read(preludes: &Preludes, wanted: &str, as_json: bool) -> Result<String, PreludeError> {
+    let candidate = preludes.read(&Ref::parse(wanted)?)?;
+    if !as_json {
+        return Ok(candidate.source);
+    }
+    let mut json = version_json(&candidate.version);
+    json["source"] = candidate.source.into();
+    Ok(json.to_string())
+}
+
+fn set_default(
+    preludes: &Preludes,
+    wanted: &str,
+    reason: Option<String>,
+    as_json: bool,
+) -> Result<String, PreludeError> {
+    let selected = preludes.set_default(&Ref::parse(wanted)?, &noted(reason))?;
+    let (id, version) = (&selected.version.id, selected.version.version);
+    if as_json {
+        return Ok(json!({
+            "id": id,
+            "version": version,
+            "previous_version": selected.previous_version,
+            "latest_version": selected.latest_version,
+        })
+        .to_string());
+    }
+    let (before, latest) = (selected.previous_version, selected.latest_version);
+    Ok(format!("{id}@{version} is the default, it was {before}; the latest is {latest}"))
+}
+
+fn diff(preludes: &Preludes, from: &str, to: &str, as_json: bool) -> Result<String, PreludeError> {
+    let diff = preludes.diff(&Ref::parse(from)?, &Ref::parse(to)?)?;
+    if as_json {
+        return Ok(json!({
+            "from": diff.from.to_json(),
+            "to": diff.to.to_json(),
+            "added": diff.added,
+            "removed": diff.removed,
+            "changed": diff.changed,
+            "unified": diff.unified,
+        })
+        .to_string());
+    }
+    match diff.unified.is_empty() {
+        true => Ok("no difference".to_owned()),
+        false => Ok(diff.unified),
+    }
+}
