@@ -27,6 +27,11 @@ pub(super) const OWN: &[Field] = &[
     field("tools", Kind::Map, "The tools that programs may call: [tools.NAME]."),
     field("preludes", Kind::Words, "Files with definitions that programs may use."),
     field("upstreams", Kind::Text, "A file that names servers whose tools programs may call."),
+    field(
+        "allow_writes",
+        Kind::Flag,
+        "Whether the run goes on after a call of a server that may have changed something.",
+    ),
 ];
 
 /// Fields of a tool. It has exactly one of [`BODIES`].

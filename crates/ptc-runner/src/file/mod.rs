@@ -25,9 +25,11 @@ mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ptc_agent::model::Llm;
 use ptc_agent::{Agent, BuildError, Builder, Kind, Tool};
+use ptc_lisp::prelude::Prelude;
 use serde_json::{Map, Value as Json};
 
 use document::Document;
@@ -56,6 +58,8 @@ pub struct AgentFile {
     pub preludes: Vec<PathBuf>,
     /// The file that names servers.
     pub upstreams: Option<PathBuf>,
+    /// Whether the run goes on after a call of a server that may have changed something.
+    pub allow_writes: bool,
     /// Commands of tools by the tool's name, as they are run.
     pub commands: BTreeMap<String, Vec<String>>,
     /// The text of this file and of those that it names, by the path that each was read from.
@@ -110,6 +114,7 @@ impl AgentFile {
             tool_models: BTreeSet::new(),
             preludes: words(given.remove("preludes")),
             upstreams: text(given.remove("upstreams")).map(|name| folder.join(name)),
+            allow_writes: given.remove("allow_writes") == Some(Json::Bool(true)),
             commands: BTreeMap::new(),
             texts: BTreeMap::from([own]),
             document,
@@ -147,6 +152,13 @@ impl AgentFile {
         self.builder.check()?;
         self.outside.insert(name.to_owned());
         Ok(self)
+    }
+
+    /// With the prelude that the host made of the files that it names.
+    #[must_use]
+    pub fn prelude(mut self, prelude: Arc<Prelude>) -> Self {
+        self.builder = self.builder.prelude(prelude);
+        self
     }
 
     /// With a tool that the host brings for a field of the file.

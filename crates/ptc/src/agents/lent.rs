@@ -1,10 +1,11 @@
-//! What the file of an agent names and the command brings: upstreams. Programs call them with `tool/call` and ask
-//! about them with `tool/servers`, `dir`, `doc` and `apropos`.
+//! What the file of an agent names and the command brings: preludes, and upstreams, which programs call with
+//! `tool/call` and ask about with `tool/servers`, `dir`, `doc` and `apropos`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_lisp::machine::{Answer, DISCOVER};
+use ptc_lisp::prelude::Prelude;
 use ptc_runner::{Agent, AgentFile, Answers, Effect, EffectOf, Tool, ToolResult};
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::{Config, EffectClass};
@@ -12,6 +13,8 @@ use ptc_upstream::credentials::Secrets;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::runtime::{Caps, RunContext, Runtime, RuntimeOptions, SnapshotMode};
 use serde_json::{Value as Json, json};
+
+use crate::commands::prelude::{self, Refused};
 
 /// The field of files.
 const FIELD: &str = "upstreams";
@@ -25,6 +28,18 @@ const NAMED: usize = 12;
 /// How much an agent may use in all its turns; its own limits hold beside that.
 fn caps() -> Caps {
     Caps { calls: 1_000, catalog_ops: 500, call_timeout: Duration::from_secs(60), ..Caps::default() }
+}
+
+/// The prelude that the files of an agent make together; later ones may use those before.
+pub fn prelude(file: &AgentFile) -> anyhow::Result<Option<Arc<Prelude>>> {
+    if file.preludes.is_empty() {
+        return Ok(None);
+    }
+    let prelude = prelude::compile(&file.preludes).map_err(|refused| match refused {
+        Refused::Unreadable(message) => file.wrong("preludes", message),
+        Refused::Wrong(problem, path, _) => file.wrong("preludes", format!("{path}: {problem}")),
+    })?;
+    Ok(Some(Arc::new(prelude)))
 }
 
 /// The configuration of a file's upstreams with their secrets. Nothing is started.
@@ -56,6 +71,11 @@ impl Upstreams {
         let runtime = runtime.map_err(|error| file.wrong(FIELD, error.to_string()))?;
         let context = runtime.context(caps(), Policy::open());
         Ok(Some(Upstreams { runtime, context }))
+    }
+
+    /// The run, as preludes see it.
+    pub fn context(&self) -> Arc<dyn ptc_lisp::prelude::Upstreams> {
+        Arc::new(self.context.clone())
     }
 
     /// What people should know before the run begins.

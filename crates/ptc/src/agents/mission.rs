@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 use ptc_runner::model::{Llm, Reply};
-use ptc_runner::{Agent, AgentFile, RunOptions, model_beside};
+use ptc_runner::{Agent, AgentFile, Guard, RunOptions, model_beside};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Runtime;
 
-use super::lent::Upstreams;
+use super::lent::{self, Upstreams};
 use super::models::Models;
 use crate::values;
 
@@ -124,6 +124,8 @@ pub struct Ready {
     pub registry: Models,
     /// Servers that programs may call.
     pub upstreams: Option<Upstreams>,
+    /// Whether the run goes on after a call of them that may have changed something.
+    allow_writes: bool,
 }
 
 impl Mission {
@@ -166,7 +168,7 @@ impl Mission {
         }
     }
 
-    /// The agent with its file; models are not looked at.
+    /// The agent with its file and its prelude; models and upstreams are not looked at.
     pub fn agent(&self) -> anyhow::Result<(Agent, Option<AgentFile>)> {
         self.agent_of(None)
     }
@@ -202,6 +204,9 @@ impl Mission {
                 if self.model.is_some() {
                     file.model.clone_from(&self.model);
                 }
+                if let Some(prelude) = lent::prelude(&file)? {
+                    file = file.prelude(prelude);
+                }
                 Ok((file.clone().build()?, Some(file)))
             }
         }
@@ -227,7 +232,6 @@ impl Mission {
     pub fn ready(&self, before: &[Reply], runtime: &Runtime) -> anyhow::Result<Ready> {
         let (agent, file) = self.agent()?;
         self.check_inputs(&agent)?;
-        not_yet(file.as_ref())?;
         let registry = Models::load()?;
         let model = file.as_ref().and_then(|file| file.model.clone()).or_else(|| self.model.clone());
         let model = model.unwrap_or_else(|| registry.default_model());
@@ -243,6 +247,7 @@ impl Mission {
             }
             models.insert(name, llm);
         }
+        let allow_writes = file.as_ref().is_some_and(|file| file.allow_writes);
         // Last, because it starts processes.
         let (agent, upstreams) = match file.filter(|file| file.upstreams.is_some()) {
             None => (agent, None),
@@ -252,14 +257,17 @@ impl Mission {
                 (file.build()?, upstreams)
             }
         };
-        Ok(Ready { agent: Arc::new(agent), model, models, registry, upstreams })
+        Ok(Ready { agent: Arc::new(agent), model, models, registry, upstreams, allow_writes })
     }
 }
 
 impl Ready {
     /// What the run is given.
     pub fn options(&self, inputs: &Json) -> RunOptions {
+        let everything: Guard = Arc::new(|_| None);
         RunOptions {
+            upstreams: self.upstreams.as_ref().map(Upstreams::context),
+            guard: self.allow_writes.then_some(everything),
             llm: self.models.get(&self.model).cloned(),
             registry: self.models.clone(),
             price: self.registry.price(&self.model),
@@ -268,17 +276,6 @@ impl Ready {
             ..RunOptions::default()
         }
         .context(inputs.clone())
-    }
-}
-
-/// What a file may name and the command cannot bring.
-fn not_yet(file: Option<&AgentFile>) -> anyhow::Result<()> {
-    match file.filter(|file| !file.preludes.is_empty()) {
-        Some(file) => {
-            let message = "this version of the command cannot attach them; leave them out";
-            Err(file.wrong("preludes", message).into())
-        }
-        None => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ mod eval;
 mod init;
 mod mcp;
 mod models;
-mod prelude;
+pub mod prelude;
 mod prelude_store;
 mod repl;
 mod replay;

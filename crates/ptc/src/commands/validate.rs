@@ -90,7 +90,7 @@ fn notes(file: &AgentFile, source: &Source, path: &Path) -> Vec<String> {
             notes.push(format!("the command `{program}` of the tool `{tool}` is not there"));
         }
     }
-    for path in file.preludes.iter().chain(&file.upstreams).filter(|path| !path.is_file()) {
+    for path in file.upstreams.iter().filter(|path| !path.is_file()) {
         notes.push(format!("{} is not there", path.display()));
     }
     notes
@@ -122,6 +122,12 @@ fn text(
         format!("  tools    {}", if agent.tools().is_empty() { "none" } else { "" }).trim_end().to_owned(),
     );
     lines.extend(agent.tools().values().map(|tool| format!("    {}", tool_line(tool))));
+    let lent = agent.options().prelude.iter().flat_map(|prelude| prelude.exports());
+    lines.extend(
+        lent.map(|export| {
+            format!("  prelude  {} {}: {}", export.name, export.arglists(), export.effect.name())
+        }),
+    );
     lines.extend(upstreams.iter().map(|(name, how)| format!("  upstream {name}: {how}")));
     lines.push(format!("  limits   {}", limits(agent)));
     lines.extend(notes.iter().map(|note| format!("  note     {note}")));
@@ -199,6 +205,7 @@ fn document(
         "signature": agent.signature().map(ToString::to_string),
         "model": {"name": name, "is": model(name, source)},
         "tools": agent.tools().values().map(tool).collect::<Vec<_>>(),
+        "prelude": agent.options().prelude.as_ref().map(|prelude| prelude.trace_summary()),
         "upstreams": upstreams.iter().map(upstream).collect::<Vec<_>>(),
         "limits": limits(agent),
         "notes": notes,

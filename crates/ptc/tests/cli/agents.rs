@@ -59,6 +59,30 @@ fn an_agent_of_a_file_answers_and_says_what_it_cost() {
     assert_eq!((quiet.code, quiet.out.as_str(), quiet.err.as_str()), (0, "{\n  \"sum\": 7\n}\n", ""));
 }
 
+/// A terminal is a real one: `pty` of Python makes it.
+#[test]
+fn a_terminal_shows_what_goes_on_and_colours() {
+    let folder = folder("terminal");
+    let agent =
+        "prompt = \"Wait\"\nmodel = \"script:replies.jsonl\"\n[tools.wait]\ncommand = [\"sleep\", \"1\"]\n";
+    let reply = r#"{"program": "(do (tool/wait {}) (return {:n 1}))"}"#;
+    write(&folder, &[("agent.toml", agent), ("replies.jsonl", reply)]);
+    let output = Command::new("python3")
+        .args(["-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)", env!("CARGO_BIN_EXE_ptc")])
+        .args(["run", "agent.toml"])
+        .current_dir(&folder)
+        .env("TERM", "xterm")
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null())
+        .output()
+        .expect("python3 starts");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{shown}");
+    for part in ["turn 1, 0 calls: calling wait", "\x1b[1;34mreturn\x1b[0m", "\x1b[36m\"n\"\x1b[0m"] {
+        assert!(shown.contains(part), "{part:?}\n---\n{shown:?}");
+    }
+}
+
 #[test]
 fn machines_get_one_document() {
     let folder = folder("json");

@@ -1,4 +1,4 @@
-//! Agents of files that name upstreams: programs call them and ask about them.
+//! Agents of files that name preludes and upstreams: programs use them, and ask about them.
 
 use super::agents::{command_in, folder, write};
 use super::*;
@@ -13,7 +13,7 @@ while read -r line; do
   at=$(printf '%s' "$line" | sed -n 's/.*"at":"\([a-z]*\)".*/\1/p')
   case "$line" in
     *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
-    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"look","description":"Looks.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}}]}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"look","description":"Looks.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}},{"name":"put","description":"Puts.","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
     *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"seen":"%s","token":"%s"}}}\n' "$id" "$at" "$API_TOKEN" ;;
   esac
 done
@@ -58,7 +58,7 @@ fn programs_call_the_upstreams_of_their_file() {
     let ran = ptc_in(&folder, &["run", "agent.toml", "--json", "--checkpoint", "kept"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}{}", ran.out, ran.err));
     let expected = json!({"seen": "door", "kind": "json", "ok": true, "servers": ["gone", "things"],
-                          "tools": ["look - Looks."], "gone": false, "wrong": "raised"});
+                          "tools": ["look - Looks.", "put - Puts."], "gone": false, "wrong": "raised"});
     assert_eq!(document["answer"], expected, "{}", ran.err);
     assert!(ran.err.contains("upstream gone: "), "what is not there is told: {}", ran.err);
     for text in [&ran.out, &ran.err] {
@@ -82,14 +82,49 @@ fn models_are_told_of_upstreams_and_validate_shows_them() {
     assert_eq!(ptc_in(&folder, &recording).out, "1\n");
     let asked = fs::read_to_string(folder.join("calls.jsonl")).expect("a recording");
     assert!(
-        asked.contains("tool/call(server") && asked.contains("Servers: gone (unavailable); things (look)"),
+        asked.contains("tool/call(server")
+            && asked.contains("Servers: gone (unavailable); things (look, put)"),
         "{asked}"
     );
     assert!(!asked.contains("tool/discover"), "questions are not asked by name: {asked}");
 }
 
+const CRM: &str = "(ns crm \"Doors.\")\n(defn seen \"What is seen there.\" [at]\n  \
+                   (:seen (:value (tool/call {:server \"things\" :tool \"look\" :args {:at at}}))))\n";
+
 #[test]
-fn bad_upstreams_are_told_with_their_place() {
+fn programs_use_the_preludes_of_their_file() {
+    let folder = project("preludes");
+    replies(&folder, &["(def x (crm/seen \"door\"))", "(return [x (more/twice 21)])"]);
+    let more = "(ns more \"Numbers.\")\n(defn twice \"Two times n.\" [n] (* 2 n))\n";
+    let agent = fs::read_to_string(folder.join("agent.toml")).expect("the file");
+    let agent = format!("{agent}preludes = [\"crm.clj\", \"more.clj\"]\n");
+    write(&folder, &[("crm.clj", CRM), ("more.clj", more), ("agent.toml", &agent)]);
+    let ran = ptc_in(&folder, &["run", "agent.toml", "--quiet", "--checkpoint", "kept"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "[\n  \"door\",\n  42\n]\n"), "{}", ran.err);
+    let shown = ptc_in(&folder, &["validate", "agent.toml", "--prompt"]).out;
+    assert!(shown.contains("  prelude  crm/seen [at]: ") && shown.contains("What is seen there."), "{shown}");
+    // What a prelude calls must be there before anything runs.
+    write(&folder, &[("upstreams.json", "{\"upstreams\": {}}")]);
+    let ran = ptc_in(&folder, &["run", "agent.toml", "--quiet"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+    assert!(ran.err.contains("things") && ran.err.contains("prelude_attach_failed"), "{}", ran.err);
+}
+
+#[test]
+fn a_run_goes_on_after_a_change_only_if_its_file_says_so() {
+    let folder = project("writes");
+    replies(&folder, &["(tool/call {:server \"things\" :tool \"put\" :args {}})", "(return 1)"]);
+    let ran = ptc_in(&folder, &["run", "agent.toml", "--quiet"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains("things/put") && ran.err.contains("partial_side_effects"), "{}", ran.err);
+    let agent = fs::read_to_string(folder.join("agent.toml")).expect("the file");
+    write(&folder, &[("agent.toml", &format!("{agent}allow_writes = true\n"))]);
+    assert_eq!(ptc_in(&folder, &["run", "agent.toml", "--quiet"]).out, "1\n");
+}
+
+#[test]
+fn bad_preludes_and_upstreams_are_told_with_their_place() {
     let folder = project("upstreams-bad");
     replies(&folder, &["(return 1)"]);
     let agent =
@@ -100,12 +135,17 @@ fn bad_upstreams_are_told_with_their_place() {
             ("missing.toml", &agent("gone.json\"\n")),
             ("broken.toml", &agent("broken.json\"\n")),
             ("broken.json", "{\"upstreams\": {\"a\": {\"transport\": \"pigeon\"}}}"),
+            ("prelude.toml", "prompt = \"x\"\npreludes = [\"bad.clj\"]\n"),
+            ("bad.clj", "(ns bad \"Bad.\")\n(defn f [x] (+ y x))\n"),
+            ("nowhere.toml", "prompt = \"x\"\npreludes = [\"nowhere.clj\"]\n"),
             ("taken.toml", &agent("upstreams.json\"\n[tools.call]\ncommand = [\"true\"]\n")),
         ],
     );
     for (file, parts) in [
         ("missing.toml", ["missing.toml:3:1: `upstreams`", "gone.json"]),
         ("broken.toml", ["broken.toml:3:1: `upstreams`", "pigeon"]),
+        ("prelude.toml", ["prelude.toml:2:1: `preludes`: bad.clj", "line 2, column"]),
+        ("nowhere.toml", ["nowhere.toml:2:1: `preludes`", "nowhere.clj"]),
         ("taken.toml", ["taken.toml:4:8: `tools.call`", "give the tool another name"]),
     ] {
         let ran = ptc_in(&folder, &["run", file, "--checkpoint", "kept"]);
