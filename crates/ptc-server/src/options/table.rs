@@ -126,7 +126,7 @@ settings! {
     "agentic-capability-summary" agentic_capability_summary: Option<PathBuf> = None, "unset",
         "File that replaces the list of upstream capabilities in the description of `lisp_task`.";
     "agentic-capability-summary-max-bytes" agentic_capability_summary_max_bytes: u64 = 800, "800", "Bytes of that list.";
-    "sessions" sessions: bool = false, "false", "Offer sessions in place of `lisp_eval`.";
+    "sessions" sessions: bool = false, "false", "Offer sessions beside `lisp_eval`.";
     "sessions-allow-prelude-write" sessions_allow_prelude_write: bool = false, "false",
         "Let sessions write preludes to the store.";
     "session-roles" session_roles: Option<PathBuf> = None, "unset", "Policy file: roles of sessions and what they grant.";

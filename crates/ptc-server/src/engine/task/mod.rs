@@ -132,7 +132,8 @@ impl Engine {
             suffix: join(&[cards::TASK_CALLS, &catalog, &settings.prompt_suffix, cards::TASK_RECAP]),
             ..PromptParts::default()
         };
-        let call = call_tool(upstreams, context.clone(), attempts.clone(), self.settings.read_only);
+        let reads = self.settings.read_only || !settings.allow_writes;
+        let call = call_tool(upstreams, context.clone(), attempts.clone(), reads);
         let agent = Agent::builder("task")
             .max_turns(settings.max_turns)
             .retry_turns(settings.retry_turns)
