@@ -254,6 +254,26 @@ fn what_earlier_programs_left_may_call_their_tools_as_long_as_they_are_granted()
 }
 
 #[test]
+fn what_earlier_functions_call_is_known_until_a_dump_forgets_it() {
+    let mut machine = Machine::new(Limits::default());
+    machine.set_tools(["call".to_owned()]);
+    run(&mut machine, "(defn item [id] (tool/call {:server \"s\" :tool \"get\" :args {:id id}}))")
+        .0
+        .expect("it runs");
+    run(&mut machine, "(defn all [] (map item [1 2]))").0.expect("it runs");
+    let known = |machine: &mut Machine| {
+        let uses = machine.check("(all)").expect("it checks").uses;
+        uses.into_iter().map(|each| each.args.map(|args| args["tool"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&mut machine), [Some(serde_json::json!("get"))]);
+    let bytes = machine.dump().expect("it is idle");
+    let mut loaded = Machine::load_dump(&bytes, &Limits::default()).expect("it loads");
+    assert_eq!(known(&mut loaded), [None], "it may call anything");
+    run(&mut loaded, "(defn put [] (tool/call {:server \"s\" :tool \"put\"}))").0.expect("it runs");
+    assert!(known(&mut loaded).contains(&None), "what is not known stays so");
+}
+
+#[test]
 fn definitions_and_results_last_from_program_to_program() {
     let mut machine = machine();
     let steps = [

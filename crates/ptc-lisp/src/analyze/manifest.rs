@@ -79,8 +79,9 @@ impl Manifest {
         self.uses.push(ToolUse { tool: tool.to_owned(), args: None, complete: false, at_most: None });
     }
 
-    /// Notes what a function of a prelude may call. How often the program calls it is not known.
-    pub(super) fn add_through(&mut self, tool_use: ToolUse) {
+    /// Notes what a function of a prelude, or of an earlier program, may call. How often the program calls it is
+    /// not known.
+    pub(crate) fn add_through(&mut self, tool_use: ToolUse) {
         let tool_use = ToolUse { at_most: None, ..tool_use };
         if !self.uses.contains(&tool_use) {
             self.sources.push(BTreeMap::new());

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::analyze::{Exports, Manifest, World, analyze};
+use crate::analyze::{Exports, Manifest, ToolUse, World, analyze};
 use crate::code::{Const, Linked, Op, Unit};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
@@ -106,6 +106,9 @@ pub struct Call {
 /// The name of calls that ask the host what there is.
 pub const DISCOVER: &str = "discover";
 
+/// How many uses of tools are kept from program to program; with more, only the names of the tools are.
+const MOST_CARRIED: usize = 256;
+
 /// A tool call inside the machine.
 #[derive(Debug)]
 pub(crate) struct Pending {
@@ -139,6 +142,8 @@ pub struct Machine {
     pub(crate) prepared: Option<Rc<Prepared>>,
     /// Tools that definitions and values of earlier programs may call, sorted.
     pub(crate) carried: Vec<String>,
+    /// How they may call them. Of a tool without an entry, as after loading a dump, nothing is known.
+    pub(crate) carried_uses: Vec<ToolUse>,
     pub(crate) fiber: Fiber,
     /// Fibers that are not running, by number; the running one's place is empty.
     pub(crate) fibers: Vec<Option<Box<Fiber>>>,
@@ -181,6 +186,7 @@ impl Machine {
             manifest: Arc::default(),
             prepared: None,
             carried: Vec::new(),
+            carried_uses: Vec::new(),
             fiber: Fiber::new(),
             fibers: Vec::new(),
             current: 0,
@@ -318,10 +324,7 @@ impl Machine {
         debug_assert!(crate::verify::verify(&unit).is_ok(), "the compiler makes code that passes");
         let mut manifest = analysis.manifest;
         if self.reaches_back(&unit) {
-            self.carried
-                .iter()
-                .filter(|tool| self.tools.contains(tool))
-                .for_each(|tool| manifest.add_mention(tool));
+            self.add_carried(&mut manifest);
         }
         let (tools, manifest, prelude) = (self.tools.clone(), Arc::new(manifest), self.prelude().cloned());
         let prepared = Rc::new(Prepared { unit, manifest, steps, tools, limits, prelude });
@@ -388,16 +391,48 @@ impl Machine {
         self.drop_unused_units();
     }
 
+    /// Adds what definitions and values of earlier programs may call.
+    fn add_carried(&self, manifest: &mut Manifest) {
+        for tool in self.carried.iter().filter(|tool| self.tools.contains(tool)) {
+            let mut known = self.carried_uses.iter().filter(|each| each.tool == *tool).peekable();
+            if known.peek().is_none() {
+                manifest.add_mention(tool);
+            }
+            known.for_each(|each| manifest.add_through(each.clone()));
+        }
+    }
+
+    /// Notes what the definitions and values of the program that ends may call.
+    fn carry(&mut self) {
+        let unknown =
+            |tool: &String| ToolUse { tool: tool.clone(), args: None, complete: false, at_most: None };
+        for tool in &self.carried {
+            if !self.carried_uses.iter().any(|each| each.tool == *tool) {
+                self.carried_uses.push(unknown(tool));
+            }
+        }
+        for tool_use in &self.manifest.uses {
+            let tool_use = ToolUse { at_most: None, ..tool_use.clone() };
+            if !self.carried_uses.contains(&tool_use) {
+                self.carried_uses.push(tool_use);
+            }
+        }
+        if self.carried_uses.len() > MOST_CARRIED {
+            self.carried_uses.clear();
+        }
+        let tools = self.manifest.tools().into_iter().map(str::to_owned);
+        self.carried.extend(tools);
+        self.carried.sort_unstable();
+        self.carried.dedup();
+    }
+
     /// Ends the program: keeps or takes back what it defined.
     fn end(&mut self, keep: bool) {
         self.running = false;
         self.heap.flush_prints();
         if keep {
             self.commit();
-            let tools = self.manifest.tools().into_iter().map(str::to_owned);
-            self.carried.extend(tools);
-            self.carried.sort_unstable();
-            self.carried.dedup();
+            self.carry();
         } else {
             self.heap.globals.rollback();
             self.heap.steps.clear();

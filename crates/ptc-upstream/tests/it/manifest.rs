@@ -1,20 +1,29 @@
 //! What a program calls was in its manifest: over random programs that hide calls behind names, functions,
-//! closures, data and sequences, whatever reaches an upstream is among the tools that were foreseen.
+//! closures, data, sequences and the exports of a prelude, whatever reaches an upstream is among the tools that were foreseen.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use ptc_host::{Pool, Program};
+use ptc_host::{Bounds, drive};
 use ptc_lisp::machine::Machine;
+use ptc_lisp::prelude::Prelude;
 use ptc_upstream::effects::{Policy, plan};
-use ptc_upstream::{Caps, Runtime};
+use ptc_upstream::{Caps, RunContext, Runtime};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, start, structured};
 
 const SERVERS: [&str; 2] = ["a", "b"];
 const TOOLS: [&str; 3] = ["read_one", "read_two", "write_it"];
+
+/// Functions that programs find in a prelude.
+const PRELUDE: &str = "(ns lib)
+(defn one [x] (tool/call {:server \"a\" :tool \"read_one\" :args {:x x}}))
+(defn- hidden [] (tool/call 'b/write_it {}))
+(defn two [] (hidden))
+(defn any [tool] (tool/call {:server \"b\" :tool tool}))
+(defn handed [f] (f tool/call))";
 
 /// Tools that were called.
 type Seen = Arc<Mutex<BTreeSet<String>>>;
@@ -64,6 +73,12 @@ fn expression() -> impl Strategy<Value = String> {
         1 => target().prop_map(|target| format!("(let [a (atom tool/call)] (@a {target}))")),
         1 => Just("(map tool/call data/calls)".to_owned()),
         1 => Just("(tool/call data/call)".to_owned()),
+        2 => Just("(lib/one data/n)".to_owned()),
+        1 => Just("(map lib/one [1 2])".to_owned()),
+        1 => Just("(lib/two)".to_owned()),
+        1 => Just("(let [f lib/two] (f))".to_owned()),
+        1 => name(&TOOLS).prop_map(|tool| format!("(lib/any {tool})")),
+        1 => target().prop_map(|target| format!("(lib/handed (fn [f] (f {target})))")),
         6 => Just("(+ 1 data/n)".to_owned()),
     ];
     leaf.prop_recursive(2, 6, 2, |inner| {
@@ -104,67 +119,95 @@ fn data() -> Json {
     json!({"n": 3, "call": call, "calls": [call, {"server": "a", "tool": "write_it"}], "names": ["a", "read_one"]})
 }
 
-/// What was foreseen and what was called.
-async fn observe(runtime: &Arc<Runtime>, seen: &Seen, source: &str) -> (BTreeSet<String>, BTreeSet<String>) {
-    seen.lock().expect("no panics").clear();
-    let context = runtime.context(Caps { calls: 200, ..Caps::default() }, Policy::open());
+/// A machine with the prelude and inputs.
+fn machine(prelude: &Arc<Prelude>) -> Machine {
     let mut machine = Machine::new(ptc_lisp::Limits::default());
+    machine.attach(prelude).expect("nothing is there before it");
     machine.set_tools(["call".to_owned()]);
     machine.set_discovery(true);
     machine.set_data(&data()).expect("inputs");
-    let manifest = machine.check(source).unwrap_or_else(|error| panic!("{source}\n{error}"));
-    let planned = plan(&manifest, &runtime.catalog(), &Policy::open());
-    let foreseen = planned.into_iter().flat_map(|each| each.reaches).map(|(tool, _)| tool).collect();
-    let program = context.attach(Program::new(source).data(data()));
-    let outcome = Pool::global().run(program).await;
-    // Programs may fail, for a name that is a tool of no server for instance; what they called counts all the same.
-    drop(outcome);
-    let called = seen.lock().expect("no panics").clone();
-    (foreseen, called)
+    machine
+}
+
+/// Two upstreams, and what of them is called.
+struct World {
+    tokio: tokio::runtime::Runtime,
+    runtime: Arc<Runtime>,
+    seen: Seen,
+    prelude: Arc<Prelude>,
+}
+
+impl World {
+    fn new() -> World {
+        let tokio = tokio::runtime::Runtime::new().expect("a runtime");
+        let seen = Seen::default();
+        let (a, b) = (upstream("a", &seen), upstream("b", &seen));
+        let runtime = tokio.block_on(start(&[&a, &b]));
+        let prelude = Arc::new(Prelude::compile_text(PRELUDE).expect("a prelude"));
+        World { tokio, runtime, seen, prelude }
+    }
+
+    fn context(&self, policy: Policy) -> RunContext {
+        self.runtime.context(Caps { calls: 200, ..Caps::default() }, policy)
+    }
+
+    /// Runs a program; the tools that it called. It may fail, for a tool that no server has for instance.
+    fn run(&self, machine: &mut Machine, source: &str, context: &RunContext) -> BTreeSet<String> {
+        self.seen.lock().expect("no panics").clear();
+        let _inside = self.tokio.enter();
+        let _ = drive(machine, source, &context.tools(), &Bounds::default());
+        self.seen.lock().expect("no panics").clone()
+    }
+}
+
+fn runner(cases: u32) -> proptest::test_runner::TestRunner {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    proptest::test_runner::TestRunner::new(config)
 }
 
 #[test]
 fn tools_that_are_called_were_foreseen() {
-    let tokio = tokio::runtime::Runtime::new().expect("a runtime");
-    let seen = Seen::default();
-    let (a, b) = (upstream("a", &seen), upstream("b", &seen));
-    let runtime = tokio.block_on(start(&[&a, &b]));
-    let calls = Mutex::new((0usize, 0usize));
-    let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
-    let result = runner.run(&program(), |source| {
-        let (foreseen, called) = tokio.block_on(observe(&runtime, &seen, &source));
+    let world = World::new();
+    let counts = Mutex::new((0usize, 0usize));
+    let result = runner(300).run(&program(), |source| {
+        let mut machine = machine(&world.prelude);
+        let manifest = machine.check(&source).unwrap_or_else(|error| panic!("{source}\n{error}"));
+        let planned = plan(&manifest, &world.runtime.catalog(), &Policy::open());
+        let foreseen: BTreeSet<String> =
+            planned.into_iter().flat_map(|each| each.reaches).map(|(tool, _)| tool).collect();
+        let called = world.run(&mut machine, &source, &world.context(Policy::open()));
         prop_assert!(called.is_subset(&foreseen), "{source}\ncalled {called:?}\nforeseen {foreseen:?}");
-        let mut calls = calls.lock().expect("no panics");
-        calls.0 += usize::from(!called.is_empty());
-        calls.1 += usize::from(foreseen.len() < 6);
+        let mut counts = counts.lock().expect("no panics");
+        counts.0 += usize::from(!called.is_empty());
+        counts.1 += usize::from(foreseen.len() < 6);
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
-    let (calling, narrow) = *calls.lock().expect("no panics");
+    let (calling, narrow) = *counts.lock().expect("no panics");
     assert!(calling > 150, "most programs call something, else this shows nothing: {calling}");
     assert!(narrow > 20, "manifests that name everything would be sound and useless: {narrow}");
 }
 
 #[test]
 fn read_only_programs_never_write() {
-    let tokio = tokio::runtime::Runtime::new().expect("a runtime");
-    let seen = Seen::default();
-    let (a, b) = (upstream("a", &seen), upstream("b", &seen));
-    let runtime = tokio.block_on(start(&[&a, &b]));
-    let config = ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
-    let result = runner.run(&program(), |source| {
-        seen.lock().expect("no panics").clear();
-        let context = runtime.context(Caps::default(), Policy::read_only());
-        let program = context.attach(Program::new(source.as_str()).data(data()));
-        drop(tokio.block_on(async { Pool::global().run(program).await }));
-        let called = seen.lock().expect("no panics").clone();
+    let world = World::new();
+    let admitted = Mutex::new(0usize);
+    let result = runner(200).run(&program(), |source| {
+        let mut machine = machine(&world.prelude);
+        let manifest = machine.check(&source).unwrap_or_else(|error| panic!("{source}\n{error}"));
+        let context = world.context(Policy::read_only());
+        if context.admit(&manifest).is_err() {
+            return Ok(());
+        }
+        *admitted.lock().expect("no panics") += 1;
+        let called = world.run(&mut machine, &source, &context);
         prop_assert!(!called.iter().any(|tool| tool.ends_with("write_it")), "{source}\n{called:?}");
-        let account = context.finish();
         // The manifest alone was enough: nothing had to be stopped at the last moment.
+        let account = context.finish();
         prop_assert!(account.calls.iter().all(|call| call.effect == "read"), "{source}\n{account:?}");
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
+    let admitted = *admitted.lock().expect("no panics");
+    assert!(admitted > 20, "few programs were admitted: {admitted}");
 }

@@ -160,7 +160,7 @@ fn repl_keeps_definitions_and_upstreams() {
     let state = [("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))];
     let item = "(defn item [id] (:name (:value (tool/call 'store/get {:id id}))))";
     let lines = format!("{item}\n(item 5)\n(dir 'store)\n");
-    let ran = super::with_env(&["repl", "--upstreams-config", &config], &lines, &state);
+    let ran = super::with_env(&["repl", "--upstreams-config", &config, "--read-only"], &lines, &state);
     assert!(ran.out.contains("\"item 5\"\n[\"get - One item by its id\" \"put\"]\n"), "{}", ran.out);
     let lines = "(:ok (tool/call 'store/get {:id 1}))\n:stats\n(tool/call 'store/put {})\n";
     let ran = super::with_env(&["repl", "--upstreams-config", &config, "--read-only"], lines, &state);
