@@ -50,6 +50,50 @@ fn r14_4_1_sessions_of_others_are_not_found() {
 }
 
 #[test]
+fn r14_4_1_roles_cannot_be_chosen_freely() {
+    let folder = Folder::new();
+    let server = with_roles(&folder);
+    let first = bearer(FIRST);
+    let session = server.open(&[("authorization", &first)]);
+    let ask = |id: i64, tool: &str, arguments: Json| {
+        let headers = [("authorization", first.as_str()), ("mcp-session-id", session.as_str())];
+        server.post(&headers, &call(id, tool, arguments)).json()["result"].clone()
+    };
+    let other = ask(2, "lisp_session_start", json!({"role": "admin"}));
+    assert!(text(&other).contains("role is not allowed for this credential"), "{other}");
+    let forged = ask(3, "lisp_session_start", json!({"role": "reader", "roles": ["admin"], "owner": "root"}));
+    assert_eq!(forged["isError"], true, "claims are no arguments: {forged}");
+    let own = ask(4, "lisp_session_start", json!({}));
+    assert_eq!(own["structuredContent"]["role"], "reader", "{own}");
+    for tool in ["lisp_eval", "lisp_task", "lisp_session_close"] {
+        let hidden = ask(5, tool, json!({"program": "1", "task": "x", "session_id": "y"}));
+        assert_eq!(hidden["isError"], true, "{tool}: {hidden}");
+    }
+    let list = json!({"jsonrpc": "2.0", "id": 6, "method": "tools/list"});
+    let listed = server.post(&[("authorization", &first), ("mcp-session-id", &session)], &list).json();
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(3), "{listed}");
+}
+
+#[test]
+fn r14_4_4_records_keep_what_the_policy_allows() {
+    let mut server = StdioServer::ready(&["--debug-tool", "--trace-payloads", "none"]);
+    server.call(
+        1,
+        "lisp_eval",
+        json!({"program": "(str \"private-text\")", "context": {"k": "private-context"}}),
+    );
+    server.call(2, "lisp_eval", json!({"program": "(private-name)"}));
+    for arguments in [
+        json!({"op": "recent"}),
+        json!({"op": "get", "request_id": "1"}),
+        json!({"op": "get", "request_id": "2"}),
+    ] {
+        let records = server.call(3, "lisp_debug", arguments).to_string();
+        assert!(!records.contains("private-"), "{records}");
+    }
+}
+
+#[test]
 fn r1_7_7_bad_token_files_are_refused_without_quoting_them() {
     let folder = Folder::new();
     let policy = folder.file("policy.json", r#"{"outer_policy": {"mcp_tools": []}, "roles": {"a": {}}}"#);

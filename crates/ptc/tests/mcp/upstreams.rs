@@ -96,7 +96,7 @@ fn probe_8_r5_1_parallel_calls_fail_one_by_one() {
 #[test]
 fn probe_11_r6_5_3_discovery_is_bounded() {
     let (_folder, mut server) = server(&["--max-catalog-result-bytes", "200"]);
-    let text = server.eval(1, "(let [d (dir 'fix)] [(sequential? d) (< 0 (count d) 11)])");
+    let text = server.eval(1, "(let [d (dir 'fix)] [(sequential? d) (< 0 (count d) 12)])");
     assert_eq!(text, "user=> [true true]");
     assert_eq!(server.eval(2, "(nil? (meta 'fix/json))"), "user=> true");
 }
@@ -279,4 +279,14 @@ fn probe_18_r9_1_3_one_eval_at_a_time_and_only_for_the_owner() {
     crate::support::eventually("the session is free", || {
         server.call(&mine, 5, "lisp_session_eval", arguments("1"))["structuredContent"]["status"] == "ok"
     });
+}
+
+#[test]
+fn r14_4_9_upstream_text_cannot_leave_its_frame() {
+    let (_folder, mut server) = server(&["--response-profile", "debug"]);
+    let program = format!("(do {} (/ 1 0))", call("closing", "{}"));
+    let result = server.call(1, "lisp_eval", json!({"program": program}))["structuredContent"].clone();
+    let feedback = result["feedback"].as_str().unwrap();
+    assert!(feedback.contains("<untrusted_ptc_output"), "{result}");
+    assert_eq!(feedback.matches("</untrusted_ptc_output>").count(), 1, "{feedback}");
 }
