@@ -109,7 +109,7 @@ fn soak(program: &Path, time: Duration) -> Result<()> {
         "--program-timeout-ms",
         "2000",
         "--log-level",
-        "warn",
+        "info",
     ]))?;
     let seen = Seen::default();
     let began = Instant::now();
