@@ -31,11 +31,7 @@ fn main() -> Result<()> {
     let command = std::env::args().nth(1).unwrap_or_default();
     match command.as_str() {
         "ci" => ci(),
-        "generate" => generated().and_then(|files| {
-            files.iter().try_for_each(|(path, text)| {
-                std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-            })
-        }),
+        "generate" => generate(),
         "check" => check(),
         "test" => packages::for_tests(&root())
             .and_then(|()| secrets::tests(&root(), &std::env::args().skip(2).collect::<Vec<_>>())),
@@ -59,10 +55,23 @@ fn generated() -> Result<Vec<(PathBuf, String)>> {
         (docs.join("functions.md"), reference::functions()),
         (docs.join("limits.md"), limits::page()),
         (docs.join("agent-options.md"), agents::page()),
-        (docs.join("mcp-options.md"), ptc_server::options::page()),
         (docs.join("agent.schema.json"), agents::schema()),
         (docs.join("coverage.md"), coverage::report(&root().join("conformance/clojure-vars.txt"))?),
     ])
+}
+
+/// Writes the generated files. The page of the server's settings is written by a test of the server, because building
+/// the server for this command would double the time that checks take on a new machine.
+fn generate() -> Result<()> {
+    for (path, text) in generated()? {
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let test = ["test", "--quiet", "--package", "ptc-server", "--test", "it", "the_page_of_settings"];
+    let status = Command::new("cargo").args(test).env("PTC_WRITE_PAGES", "1").current_dir(root()).status()?;
+    if !status.success() {
+        bail!("docs/mcp-options.md could not be written: cargo {}", test.join(" "));
+    }
+    Ok(())
 }
 
 fn check() -> Result<()> {

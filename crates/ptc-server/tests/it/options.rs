@@ -1,6 +1,6 @@
 //! Flags, variables, defaults and what is refused.
 
-use ptc_server::options::{Found, Loaded, Options, ResponseProfile, SETTINGS};
+use ptc_server::options::{Found, Loaded, Options, ResponseProfile, SETTINGS, page};
 
 type Pairs = &'static [(&'static str, &'static str)];
 
@@ -233,4 +233,14 @@ fn described_defaults_are_the_real_ones() {
             assert_eq!(value, switch, "{}", setting.flag);
         }
     }
+}
+
+#[test]
+fn the_page_of_settings_is_what_the_table_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mcp-options.md");
+    if std::env::var_os("PTC_WRITE_PAGES").is_some() {
+        std::fs::write(path, page()).expect("the page is written");
+    }
+    let found = std::fs::read_to_string(path).expect("the page is there");
+    assert!(found == page(), "docs/mcp-options.md is out of date: run `cargo xtask generate` and commit it");
 }
