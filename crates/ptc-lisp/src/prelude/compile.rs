@@ -58,6 +58,7 @@ pub(super) fn compile(parts: &[Source<'_>], options: &Options) -> Result<Prelude
     }
     prelude.exports = export::records(&prelude)
         .map_err(|(number, problem)| placed(&outline.drafts[number as usize], problem))?;
+    prelude.local_requires = prelude.required_of_every_run();
     let prelude = constants::compute(prelude, programs, options)
         .map_err(|(number, problem)| placed(&outline.drafts[number], problem))?;
     Ok(hashes::sealed(prelude, parts, options))
@@ -94,6 +95,7 @@ fn declared(parts: &[Source<'_>], outline: &Outline, options: &Options) -> Prelu
         definitions,
         members,
         exports: Vec::new(),
+        local_requires: Vec::new(),
         components: parts.iter().enumerate().map(|(at, part)| Component::of(part, at, outline)).collect(),
         texts: parts.iter().map(|part| Arc::from(part.text)).collect(),
         names: crate::core::names(),

@@ -114,27 +114,41 @@ impl fmt::Display for Missing {
 }
 
 impl Prelude {
+    /// The requirements that are looked at whatever upstreams there are. They are few where upstream operations
+    /// are many, and every machine is held to them.
+    pub(super) fn required_of_every_run(&self) -> Vec<(usize, Operation)> {
+        let all = self
+            .exports
+            .iter()
+            .enumerate()
+            .flat_map(|(at, export)| export.requires.iter().map(move |id| (at, Operation::parse(id))));
+        all.filter(|(_, operation)| !matches!(operation, Operation::Upstream { .. })).collect()
+    }
+
     /// The operations that it requires and that are not granted, by export.
     pub fn missing(&self, grants: &Grants<'_>) -> Vec<Missing> {
-        let mut missing = Vec::new();
-        for export in &self.exports {
-            for id in &export.requires {
-                let operation = Operation::parse(id);
-                let offer = match &operation {
-                    Operation::Tool(name) if is_granted(grants.tools, name) => continue,
-                    Operation::Upstream { server, tool } => match grants.upstreams {
-                        None => continue,
-                        Some(upstreams) => match upstreams.offer(server, tool) {
-                            Offer::Granted => continue,
-                            offer => Some(offer),
-                        },
-                    },
-                    _ => None,
-                };
-                missing.push(Missing { export: export.name.clone(), operation, offer });
+        let name = |at: usize| self.exports[at].name.clone();
+        let mut missing: Vec<(usize, Missing)> = self
+            .local_requires
+            .iter()
+            .filter(|(_, operation)| {
+                !matches!(operation, Operation::Tool(tool) if is_granted(grants.tools, tool))
+            })
+            .map(|(at, operation)| (*at, Missing { export: name(*at), operation: operation.clone(), offer: None }))
+            .collect();
+        if let Some(upstreams) = grants.upstreams {
+            for (at, export) in self.exports.iter().enumerate() {
+                for operation in export.requires.iter().map(|id| Operation::parse(id)) {
+                    let Operation::Upstream { server, tool } = &operation else { continue };
+                    let offer = upstreams.offer(server, tool);
+                    if offer != Offer::Granted {
+                        missing.push((at, Missing { export: name(at), operation, offer: Some(offer) }));
+                    }
+                }
             }
         }
-        missing
+        missing.sort_by_key(|(at, _)| *at);
+        missing.into_iter().map(|(_, missing)| missing).collect()
     }
 
     /// Refuses a run that does not grant what is required.

@@ -123,6 +123,8 @@ pub struct Prelude {
     /// Numbers of definitions by name, for each namespace.
     members: Vec<HashMap<String, u32, FixedState>>,
     exports: Vec<Export>,
+    /// What exports require of every run, with or without upstreams: by place of the export.
+    local_requires: Vec<(usize, Operation)>,
     components: Vec<Component>,
     /// The texts of the sources, in order.
     texts: Vec<Arc<str>>,
