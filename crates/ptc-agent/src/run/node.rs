@@ -227,7 +227,9 @@ impl Node {
         if success {
             self.book.last_fail = Json::Null;
         }
-        turn.memory = if success { self.sandbox.changed_json() } else { Map::new() };
+        // A turn without a program leaves the changes of the one before it alone.
+        let changes = success && turn.program.is_some();
+        turn.memory = if changes { self.sandbox.changed_json() } else { Map::new() };
         self.book.tally.failures_in_row =
             if success { 0 } else { self.book.tally.failures_in_row.saturating_add(1) };
         self.book.turns.push(turn);

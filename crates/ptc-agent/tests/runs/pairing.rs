@@ -150,3 +150,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_answer_after_a_program_is_no_change_of_memory_saved_or_not() {
+    let call = ToolCall {
+        id: String::new(),
+        name: "lisp_eval".to_owned(),
+        args: json!({"program": "(def x 1)"}),
+        args_error: None,
+    };
+    let program = Reply { content: None, tool_calls: vec![call], tokens: None };
+    let answer = Reply { content: Some("5".to_owned()), tool_calls: Vec::new(), tokens: None };
+    let replies = [program, answer];
+    for agent in agents() {
+        let agent = Arc::new(agent.build().unwrap());
+        let seen = drive(&agent, &replies, false);
+        assert_eq!(drive(&agent, &replies, true).step, seen.step);
+        if let Some([first, last]) = seen.step.turns.as_deref() {
+            assert!(last.program.is_some() || last.memory.is_empty(), "{first:?} {last:?}");
+        }
+    }
+}
