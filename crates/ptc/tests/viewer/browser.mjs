@@ -47,6 +47,18 @@ async function check(name, run) {
   }
   console.log(`ok: ${name}`);
 }
+// What a page shows comes a moment after the click: these ask again until it is there.
+async function settled(read, test) {
+  const end = Date.now() + 20_000;
+  for (;;) {
+    const found = await read();
+    if (test(found) || Date.now() > end) return found;
+    await page.waitForTimeout(50);
+  }
+}
+const holds = async (read, test) => assert.ok(test(await settled(read, test)));
+const shows = async (read, pattern) => assert.match(await settled(read, (text) => pattern.test(text)), pattern);
+const equals = async (read, value) => assert.equal(await settled(read, (found) => found === value), value);
 const row = (label) => page.locator(".run", { hasText: label });
 const visit = async (label) => {
   await open("#/runs");
@@ -61,7 +73,7 @@ await check("the list shows every run with its figures", async () => {
   assert.match(failed, /max_turns_exceeded/);
   const report = await row("quarterly-report").innerText();
   assert.match(report, /turns\s+5\s+calls\s+4\s+tokens\s+9,414/);
-  assert.match(await row("newsroom").innerText(), /Write a headline from the notes/);
+  await shows(() => row("newsroom").innerText(), /Write a headline from the notes/);
   assert.equal(await row("gatekeeper").locator('.dot[data-status="running"]').count(), 1);
   await shot("runs");
 });
@@ -71,7 +83,7 @@ await check("search finds what stands inside runs, and filters by status", async
   await page.keyboard.press("/");
   await page.keyboard.type("Field Guide");
   await page.waitForFunction(() => document.querySelectorAll(".run").length === 1);
-  assert.match(await text(".run"), /newsroom[\s\S]*found inside/);
+  await shows(() => text(".run"), /newsroom[\s\S]*found inside/);
   await page.locator(".search").fill("");
   await page.waitForFunction(() => document.querySelectorAll(".run").length > 3);
   await page.locator(".chip", { hasText: "Failed" }).click();
@@ -88,7 +100,7 @@ await check("keys walk through the list and open a run", async () => {
   await page.keyboard.press("u");
   await page.waitForSelector(".runs");
   await page.keyboard.press("?");
-  assert.match(await text("#keys"), /Next run/);
+  await shows(() => text("#keys"), /Next run/);
   await page.keyboard.press("Escape");
 });
 
@@ -96,14 +108,14 @@ await check("a mission of five turns is a timeline of programs, calls, prints an
   await visit("quarterly-report");
   assert.deepEqual(await page.locator(".turn h3").allInnerTexts(), ["Turn 1", "Turn 2", "Turn 3", "Turn 4", "Turn 5"]);
   const turn = (at) => page.locator(".turn").nth(at);
-  assert.match(await turn(0).innerText(), /north has 3 months/);
+  await shows(() => turn(0).innerText(), /north has 3 months/);
   assert.equal(await turn(0).locator('pre[aria-label="program"] .t-tool').first().innerText(), "tool/sales");
-  assert.match(await turn(1).locator(".together").innerText(), /3 in parallel/);
-  assert.equal(await turn(1).locator(".together .call").count(), 3);
-  assert.match(await turn(2).locator(".failure").innerText(), /unbound_var[\s\S]*row/);
-  assert.match(await turn(3).locator(".facts").innerText(), /2,027 tokens[\s\S]*fuel/);
-  assert.match(await turn(3).locator(".console").innerText(), /south 3080/);
-  assert.match(await text(".answer"), /south/);
+  await shows(() => turn(1).locator(".together").innerText(), /3 in parallel/);
+  await equals(() => turn(1).locator(".together .call").count(), 3);
+  await shows(() => turn(2).locator(".failure").innerText(), /unbound_var[\s\S]*row/);
+  await shows(() => turn(3).locator(".facts").innerText(), /2,027 tokens[\s\S]*fuel/);
+  await shows(() => turn(3).locator(".console").innerText(), /south 3080/);
+  await shows(() => text(".answer"), /south/);
   const sums = await text(".sums");
   for (const part of [/turns\s+5/, /calls\s+4/, /kept from the model/, /fuel/]) assert.match(sums, part);
   await shot("five-turns");
@@ -113,10 +125,10 @@ await check("values are inspected: arguments, results, and long ones cut", async
   await visit("quarterly-report");
   const call = page.locator(".turn").nth(0).locator(".call");
   await call.locator("summary").click();
-  assert.match(await call.innerText(), /ARGUMENTS[\s\S]*north[\s\S]*RESULT[\s\S]*1200\.5/i);
+  await shows(() => call.innerText(), /ARGUMENTS[\s\S]*north[\s\S]*RESULT[\s\S]*1200\.5/i);
   const reply = page.locator(".turn").nth(1).locator(".reply");
   await reply.locator("summary").click();
-  assert.match(await reply.innerText(), /so I fetch all regions at once/);
+  await shows(() => reply.innerText(), /so I fetch all regions at once/);
 });
 
 await check("the flame shows nesting and parallel calls, and leads to the turn", async () => {
@@ -126,11 +138,11 @@ await check("the flame shows nesting and parallel calls, and leads to the turn",
   const parallel = bars.filter((bar) => bar.name === "sales").map((bar) => bar.top);
   assert.ok(new Set(parallel).size >= 3, `lanes: ${parallel}`);
   await page.locator('.flame-bar[data-kind="turn"]').nth(3).click();
-  assert.match(await text(".turn.selected h3"), /Turn 4/);
+  await shows(() => text(".turn.selected h3"), /Turn 4/);
   await page.keyboard.press("k");
-  assert.match(await text(".turn.selected h3"), /Turn 3/);
+  await shows(() => text(".turn.selected h3"), /Turn 3/);
   await page.locator(".chip", { hasText: "Steps" }).click();
-  assert.ok((await page.locator(".flame-bar").count()) > 10);
+  await holds(() => page.locator(".flame-bar").count(), (count) => count > 10);
 });
 
 await check("search in a run marks spans and walks through them", async () => {
@@ -138,46 +150,46 @@ await check("search in a run marks spans and walks through them", async () => {
   await page.keyboard.press("/");
   await page.keyboard.type("max-key");
   await page.waitForFunction(() => document.querySelector(".found").textContent !== "");
-  assert.match(await text(".found"), /span/);
-  assert.ok((await page.locator('.line[data-match="false"]').count()) > 5);
+  await shows(() => text(".found"), /span/);
+  await holds(() => page.locator('.line[data-match="false"]').count(), (count) => count > 5);
   await page.keyboard.press("Enter");
-  assert.match(await text(".line[aria-current]"), /Turn 5|script/);
+  await shows(() => text(".line[aria-current]"), /Turn 5|script/);
 });
 
 await check("agents inside agents stand inside the call", async () => {
   await visit("newsroom");
   const nested = page.locator(".call .agent");
-  assert.equal(await nested.count(), 2);
+  await equals(() => nested.count(), 2);
   const inner = await nested.first().innerText();
   assert.match(inner, /researcher/);
   assert.match(inner, /tool\/search/);
   assert.match(inner, /3 hits for bees/);
-  assert.match(await text(".sums"), /agents\s+3/);
-  assert.equal(await page.locator('.flame-bar[data-kind="agent"]').count(), 3);
+  await shows(() => text(".sums"), /agents\s+3/);
+  await equals(() => page.locator('.flame-bar[data-kind="agent"]').count(), 3);
   await shot("nested");
 });
 
 await check("a failed run says where and why", async () => {
   await visit("stock-check");
-  assert.match(await text(".pill"), /Failed/);
-  assert.match(await text(".run-head"), /max_turns_exceeded/);
-  assert.match(await page.locator(".turn").first().innerText(), /warehouse: connection refused/);
+  await shows(() => text(".pill"), /Failed/);
+  await shows(() => text(".run-head"), /max_turns_exceeded/);
+  await shows(() => page.locator(".turn").first().innerText(), /warehouse: connection refused/);
   await page.keyboard.press("e");
-  assert.ok((await page.locator(".selected").count()) > 0);
+  await holds(() => page.locator(".selected").count(), (count) => count > 0);
   await shot("failed");
 });
 
 await check("a program of eval is shown like a turn", async () => {
   await visit("-e");
-  assert.match(await text(".story"), /\(tool\/echo \{\}\)/);
+  await shows(() => text(".story"), /\(tool\/echo \{\}\)/);
 });
 
 await check("hostile traces stay text", async () => {
   await visit("img src");
   await page.keyboard.press("l");
-  assert.equal(await page.locator("main img, main script, main iframe, main a[href^='javascript']").count(), 0);
-  assert.match(await text(".run-head h1"), /<img src=x onerror=alert\(1\)>/);
-  assert.match(await text(".story"), /<script>alert\(2\)<\/script>/);
+  await shows(() => text(".run-head h1"), /<img src=x onerror=alert\(1\)>/);
+  await shows(() => text(".story"), /<script>alert\(2\)<\/script>/);
+  await equals(() => page.locator("main img, main script, main iframe, main a[href^='javascript']").count(), 0);
   assert.equal(await page.evaluate(() => window.injected), undefined);
   const long = page.locator(".more", { hasText: "Load all" }).first();
   await long.click();
@@ -186,14 +198,14 @@ await check("hostile traces stay text", async () => {
 
 await check("a run that goes on is followed to its end", async () => {
   await visit("gatekeeper");
-  assert.match(await text(".pill"), /Running/);
+  await shows(() => text(".pill"), /Running/);
   await page.waitForFunction(() => document.querySelector(".story").innerText.includes("gate"));
-  assert.equal(await page.locator(".turn").count(), 1);
+  await equals(() => page.locator(".turn").count(), 1);
   await shot("live");
   fs.writeFileSync(gate, "");
   await page.waitForFunction(() => document.querySelector(".pill").textContent === "Succeeded");
-  assert.equal(await page.locator(".turn").count(), 2);
-  assert.match(await text(".answer"), /through the gate/);
+  await equals(() => page.locator(".turn").count(), 2);
+  await shows(() => text(".answer"), /through the gate/);
   assert.match(page.url(), /-ok\.jsonl$/);
 });
 
@@ -201,21 +213,21 @@ await check("the playground evaluates against sample data, within limits", async
   await open("#/playground");
   await page.locator(".primary").click();
   await page.waitForSelector(".out .value");
-  assert.match(await text(".out .value"), /west/);
+  await shows(() => text(".out .value"), /west/);
   await shot("playground");
   const program = page.locator('textarea[aria-label="Program"]');
   await program.fill('(println "<b>hi</b>")\n(reduce + data/xs)');
   await page.locator('textarea[aria-label="Data"]').fill('{"xs": [1, 2, 39]}');
   await program.press("Control+Enter");
   await page.waitForFunction(() => document.querySelector(".out .value")?.innerText.includes("42"));
-  assert.match(await text(".out"), /<b>hi<\/b>/);
+  await shows(() => text(".out"), /<b>hi<\/b>/);
   await program.fill("(count (range))");
   await program.press("Control+Enter");
   await page.waitForFunction(() => document.querySelector(".out .failure strong")?.innerText.match(/fuel|memory|timeout/));
   await program.fill("(let [a 1]\n  (+ a bb))");
   await program.press("Control+Enter");
   await page.waitForFunction(() => document.querySelector(".out .caret") !== null);
-  assert.match(await text(".out .failure"), /unbound_var[\s\S]*2 │/);
+  await shows(() => text(".out .failure"), /unbound_var[\s\S]*2 │/);
   await shot("playground-error");
 });
 
