@@ -96,7 +96,13 @@ impl Upstreams {
         call.effect_of = Some(EffectOf(Arc::new(move |args| effect(&effects, args))));
         let discover = Tool::future(DISCOVER, move |question: Json| {
             let context = questions.clone();
-            async move { result(context.discover(question).await) }
+            async move {
+                match context.discover(question).await {
+                    // What the world cannot answer is nothing; it is no result of a call.
+                    Answer::Fault { .. } => Ok(Json::Null),
+                    answer => result(answer),
+                }
+            }
         });
         lend(file, call, discover)
     }
