@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -53,9 +54,10 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     let (messages, received) = channel::<Box<ClientJsonRpcMessage>>(256);
     let (ends, mut end) = unbounded_channel::<End>();
     let waiting = Waiting::default();
+    let silent = Arc::new(AtomicBool::new(false));
     let writer = {
-        let ends = ends.clone();
-        std::thread::spawn(move || write_lines(to_write, &ends))
+        let (ends, silent) = (ends.clone(), silent.clone());
+        std::thread::spawn(move || write_lines(to_write, &ends, &silent))
     };
     let reader = Reader { lines: lines.clone(), messages, ends: ends.clone(), waiting: waiting.clone() };
     let most = usize::try_from(options.max_frame_bytes).unwrap_or(usize::MAX);
@@ -88,6 +90,8 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
         let _ = tokio::time::timeout(GRACE, done).await;
     }
     log.lifecycle("application_stop", json!({"asked": why == End::Asked}));
+    // Ending the calls under way answers them, and nobody is there any more.
+    silent.store(why == End::Gone, Ordering::Release);
     engine.shutdown().await;
     stop.cancel();
     drop((running, lines));
@@ -98,9 +102,12 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     }
 }
 
-fn write_lines(mut lines: Receiver<Vec<u8>>, ends: &UnboundedSender<End>) {
+fn write_lines(mut lines: Receiver<Vec<u8>>, ends: &UnboundedSender<End>, silent: &AtomicBool) {
     let mut stdout = std::io::stdout().lock();
     while let Some(line) = lines.blocking_recv() {
+        if silent.load(Ordering::Acquire) {
+            return;
+        }
         if stdout.write_all(&line).and_then(|()| stdout.flush()).is_err() {
             let _ = ends.send(End::Gone);
             return;
