@@ -10,6 +10,7 @@ use ptc_lisp::machine::{Machine, Signal};
 use crate::cancel::Cancel;
 use crate::drive::{Drive, Turn};
 use crate::flight::Ground;
+use crate::hold::Resumption;
 use crate::program::{Outcome, Program, Ran, cancelled};
 use crate::tools::{Reply, Tools};
 
@@ -25,6 +26,12 @@ pub struct Bounds {
     pub cancel: Option<Cancel>,
 }
 
+impl Bounds {
+    fn of(program: &Program) -> Self {
+        Bounds { timeout: program.timeout, cancel: program.cancel.clone() }
+    }
+}
+
 /// Runs a program on a new machine and waits for its end.
 ///
 /// Calls of tools that block run on threads of their own, so that they run at once and the program can
@@ -35,10 +42,14 @@ pub struct Bounds {
 /// thread: start yours with [`STACK`](crate::STACK) bytes, or use a [`Pool`](crate::Pool).
 pub fn run_blocking(program: &Program) -> Outcome {
     let mut machine = program.machine();
+    if let Some(resumption) = &program.resumption {
+        let ran = drive_on(&mut machine, resumption, program);
+        return Outcome::of(&mut machine, ran, &program.hooks);
+    }
     if let Err(error) = program.furnish(&mut machine) {
         return Outcome::failed(error);
     }
-    let bounds = Bounds { timeout: program.timeout, cancel: program.cancel.clone() };
+    let bounds = Bounds::of(program);
     let ran = drive(&mut machine, &program.source, &program.tools, &bounds);
     Outcome::of(&mut machine, ran, &program.hooks)
 }
@@ -46,6 +57,28 @@ pub fn run_blocking(program: &Program) -> Outcome {
 /// Loads a program into a machine of the caller's, which has its inputs already, and drives it to its
 /// end. The machine keeps the definitions for the next program.
 pub fn drive(machine: &mut Machine, source: &str, tools: &Tools, bounds: &Bounds) -> Ran {
+    driven(machine, tools, bounds, |drive, machine| {
+        tools.grant(machine);
+        tools.admit(machine)?;
+        drive.load(machine, source)
+    })
+}
+
+/// Goes on with a program that was held, on a machine that takes the place of the caller's. Tools, prelude,
+/// limits and bounds are those of `program`. One that cannot go on leaves the caller's machine as it is.
+pub fn drive_on(machine: &mut Machine, resumption: &Resumption, program: &Program) -> Ran {
+    driven(machine, &program.tools, &Bounds::of(program), |drive, machine| {
+        *machine = drive.go_on(resumption, program)?;
+        Ok(())
+    })
+}
+
+fn driven(
+    machine: &mut Machine,
+    tools: &Tools,
+    bounds: &Bounds,
+    begin: impl FnOnce(&mut Drive, &mut Machine) -> Result<(), Error>,
+) -> Ran {
     let (sender, mail) = mpsc::channel();
     let reply_to = sender.clone();
     let ground = Ground {
@@ -58,8 +91,7 @@ pub fn drive(machine: &mut Machine, source: &str, tools: &Tools, bounds: &Bounds
     let mut drive = Drive::new(tools.clone(), ground, bounds.timeout, bounds.cancel.clone());
     let wake = move || sender.send(Mail::Cancelled).unwrap_or_default();
     let _hook = bounds.cancel.as_ref().map(|cancel| cancel.on_cancel(wake));
-    tools.grant(machine);
-    let result = match tools.admit(machine).and_then(|()| drive.load(machine, source)) {
+    let result = match begin(&mut drive, machine) {
         Ok(()) => turns(&mut drive, machine, &mail),
         Err(error) => Err(error),
     };

@@ -9,7 +9,8 @@ use ptc_lisp::{Error, ErrorKind};
 
 use crate::cancel::Cancel;
 use crate::flight::{Flight, Ground};
-use crate::program::{Ran, cancelled};
+use crate::hold::{Held, Resumption};
+use crate::program::{Program, Ran, cancelled};
 use crate::tools::{Reply, Tools};
 
 /// Fuel between two looks at the token that cancels: a token takes effect within so many instructions.
@@ -43,6 +44,8 @@ pub(crate) struct Drive {
     /// Since when it has been waiting for tools.
     waiting: Option<Instant>,
     turns: u64,
+    /// The program as it stopped where somebody must decide.
+    held: Option<Box<Held>>,
 }
 
 impl Drive {
@@ -57,7 +60,23 @@ impl Drive {
             spent: Duration::ZERO,
             waiting: None,
             turns: 0,
+            held: None,
         }
+    }
+
+    /// The machine of a program that was held; the program goes on with its next turn.
+    pub fn go_on(&mut self, resumption: &Resumption, program: &Program) -> Result<Machine, Error> {
+        let begun = self.now();
+        let machine = resumption.machine(program.prelude.as_ref(), &program.limits)?;
+        program.tools.admit(&machine)?;
+        self.loaded = true;
+        let held = &resumption.held;
+        self.turns = held.turns;
+        self.started = self.started.checked_sub(held.elapsed).unwrap_or(self.started);
+        self.spent = held.spent;
+        self.flight.go_on(resumption);
+        self.spend(begun);
+        Ok(machine)
     }
 
     /// Loads the program.
@@ -82,6 +101,9 @@ impl Drive {
     }
 
     fn steps(&mut self, machine: &mut Machine, fuel: u64) -> Turn {
+        if let Some(turn) = self.stopped(machine) {
+            return turn;
+        }
         if let Err(error) = self.answer(machine) {
             return Turn::Over(Err(error));
         }
@@ -98,9 +120,8 @@ impl Drive {
                 Step::Calls(calls) if calls.is_empty() => return Turn::Over(Err(stuck())),
                 Step::Calls(calls) => {
                     self.flight.start(calls);
-                    if !self.flight.is_complete() {
-                        self.waiting = Some(Instant::now());
-                        return Turn::Waits;
+                    if let Some(turn) = self.stopped(machine) {
+                        return turn;
                     }
                     if let Err(error) = self.answer(machine) {
                         return Turn::Over(Err(error));
@@ -111,6 +132,24 @@ impl Drive {
             left = left.saturating_sub(machine.fuel_used().saturating_sub(before).max(1));
         }
         Turn::Busy
+    }
+
+    /// Whether calls of the step are under way, or must be decided about by somebody.
+    fn stopped(&mut self, machine: &Machine) -> Option<Turn> {
+        if !self.flight.is_complete() {
+            self.waiting = Some(Instant::now());
+            return Some(Turn::Waits);
+        }
+        let (pending, answered) = self.flight.take_held()?;
+        let error = match Held::of(machine, pending, answered) {
+            Ok(held) => {
+                let error = held.error();
+                self.held = Some(Box::new(held));
+                error
+            }
+            Err(error) => error,
+        };
+        Some(Turn::Over(Err(error)))
     }
 
     /// Hands the answers of a step to the machine.
@@ -175,17 +214,23 @@ impl Drive {
     }
 
     /// Ends the program: what it defined is taken back if it failed.
-    pub fn finish(mut self, machine: &mut Machine, result: Result<Signal, Error>) -> Ran {
+    pub fn finish(mut self, machine: &mut Machine, mut result: Result<Signal, Error>) -> Ran {
         if result.is_err() {
             machine.cancel();
         }
-        Ran {
-            result,
-            calls: std::mem::take(&mut self.flight.log),
-            manifest: if self.loaded { machine.manifest().clone() } else { Manifest::default() },
-            elapsed: self.started.elapsed(),
-            turns: self.turns,
+        let (calls, elapsed, turns) =
+            (std::mem::take(&mut self.flight.log), self.started.elapsed(), self.turns);
+        // What was held and then cancelled is over.
+        let mut held = self.held.take().filter(|held| result.as_ref().err() == Some(&held.error()));
+        if let Some(held) = &mut held {
+            held.calls.clone_from(&calls);
+            (held.spent, held.elapsed, held.turns) = (self.spent, elapsed, turns);
         }
+        if let Some(Err(error)) = held.as_ref().map(|held| held.check()) {
+            (result, held) = (Err(error), None);
+        }
+        let manifest = if self.loaded { machine.manifest().clone() } else { Manifest::default() };
+        Ran { result, calls, manifest, elapsed, turns, held }
     }
 }
 

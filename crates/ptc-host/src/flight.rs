@@ -10,16 +10,18 @@ use std::time::{Duration, Instant};
 
 use ptc_lisp::machine::{Answer, Call};
 use ptc_lisp::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::helpers;
+use crate::hold::{Decision, Judgement, PendingCall, Resumption};
 use crate::tools::{Reply, Run, Tool, Tools, call as call_function};
 
 /// Takes the reply to a call back to the driver, from whatever thread.
 pub(crate) type Post = Arc<dyn Fn(u64, Reply) + Send + Sync>;
 
 /// A tool call in the log of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Called {
     /// Its number, from 1 on.
     pub id: u64,
@@ -34,7 +36,7 @@ pub struct Called {
 }
 
 /// What came of a tool call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallEnd {
     /// Nothing: the program ended before.
     Unanswered,
@@ -57,6 +59,9 @@ pub(crate) struct Ground {
     #[cfg(feature = "tokio")]
     pub runtime: Option<tokio::runtime::Handle>,
 }
+
+/// Answers by the numbers of their calls.
+pub(crate) type Answered = Vec<(u64, Answer)>;
 
 /// A call that is out.
 struct Out {
@@ -89,13 +94,23 @@ pub(crate) struct Flight {
     queue: VecDeque<Call>,
     out: Vec<Out>,
     landed: Vec<(u64, Answer)>,
+    /// Calls of the step that somebody must decide about.
+    asking: Vec<PendingCall>,
     /// All calls so far.
     pub log: Vec<Called>,
 }
 
 impl Flight {
     pub fn new(tools: Tools, ground: Ground) -> Self {
-        Flight { tools, ground, queue: VecDeque::new(), out: Vec::new(), landed: Vec::new(), log: Vec::new() }
+        Flight {
+            tools,
+            ground,
+            queue: VecDeque::new(),
+            out: Vec::new(),
+            landed: Vec::new(),
+            asking: Vec::new(),
+            log: Vec::new(),
+        }
     }
 
     /// Starts from another place from now on; no call is out.
@@ -107,12 +122,85 @@ impl Flight {
     pub fn start(&mut self, calls: Vec<Call>) {
         // Most programs that wait make one call at a time, and many may be waiting: no spare room.
         self.log.reserve_exact(if self.log.is_empty() { calls.len() } else { 0 });
-        let alone = calls.len() == 1 || self.tools.most_at_once() == 1;
-        self.queue = calls.into();
+        self.queue = if self.tools.judged_by().is_some() { self.judged(calls) } else { calls.into() };
+        self.set_out();
+    }
+
+    /// Starts what is in the queue.
+    fn set_out(&mut self) {
+        let alone = self.queue.len() == 1 || self.tools.most_at_once() == 1;
         self.fill(alone && self.ground.patient);
         if self.queue.is_empty() {
             self.queue = VecDeque::new();
         }
+    }
+
+    /// The calls that may be made at once; others are answered, or wait for a decision.
+    fn judged(&mut self, calls: Vec<Call>) -> VecDeque<Call> {
+        let mut free = VecDeque::new();
+        for call in calls {
+            match self.judgement(&call) {
+                Judgement::Go => free.push_back(call),
+                Judgement::Ask(about) => {
+                    let Call { id, tool, args, .. } = call;
+                    self.asking.push(PendingCall { id, tool, args, about });
+                }
+                Judgement::Answer(answer) => self.answer_instead(call, answer),
+            }
+        }
+        free
+    }
+
+    fn judgement(&self, call: &Call) -> Judgement {
+        let judge = self.tools.judged_by().filter(|_| !call.discovery && self.tools.for_call(call).is_some());
+        judge.map_or(Judgement::Go, |judge| judge.judge(&call.tool, &call.args))
+    }
+
+    /// Answers a call without making it.
+    fn answer_instead(&mut self, call: Call, answer: Answer) {
+        self.note(call.id, call.tool, call.args);
+        self.settle(call.id, Instant::now(), Ok(answer));
+    }
+
+    /// Goes on with a step of which some calls were answered before, and others are decided now.
+    pub fn go_on(&mut self, resumption: &Resumption) {
+        let held = &resumption.held;
+        self.log.clone_from(&held.calls);
+        self.landed.clone_from(&held.answered);
+        for pending in &held.pending {
+            let PendingCall { id, tool, args, .. } = pending.clone();
+            let call = Call { id, tool, args, discovery: false };
+            match resumption.decision(id) {
+                None => self.asking.push(pending.clone()),
+                Some(Decision::Approve) => self.approved(call),
+                Some(Decision::Edit(args)) => self.approved(Call { args: args.clone(), ..call }),
+                Some(Decision::Reject(why)) => {
+                    let judge = self.tools.judged_by();
+                    let answer = judge.map_or_else(
+                        || crate::hold::rejected(&call.tool, why),
+                        |judge| judge.rejected(&call.tool, &call.args, why),
+                    );
+                    self.answer_instead(call, answer);
+                }
+            }
+        }
+        self.set_out();
+    }
+
+    /// A call that somebody approved is made, unless it is forbidden by now.
+    fn approved(&mut self, call: Call) {
+        match self.judgement(&call) {
+            Judgement::Go | Judgement::Ask(_) => self.queue.push_back(call),
+            Judgement::Answer(answer) => self.answer_instead(call, answer),
+        }
+    }
+
+    /// The calls that somebody must decide about, once all others of the step are answered, with those answers.
+    pub fn take_held(&mut self) -> Option<(Vec<PendingCall>, Answered)> {
+        if self.asking.is_empty() || !self.is_complete() {
+            return None;
+        }
+        Some((std::mem::take(&mut self.asking), self.answers()))
     }
 
     /// Takes a reply. One that nobody waits for any more, after a timeout, is dropped.
@@ -164,8 +252,7 @@ impl Flight {
         let tool = self.tools.for_call(&call).cloned();
         let Call { id, tool: name, args, discovery } = call;
         if !discovery {
-            let (end, elapsed) = (CallEnd::Unanswered, Duration::ZERO);
-            self.log.push(Called { id, tool: name, args: args.clone(), end, elapsed });
+            self.note(id, name, args.clone());
         }
         let Some(tool) = tool else {
             let missing = Error::new(ErrorKind::UnknownTool, "no tool of this name is there");
@@ -186,6 +273,13 @@ impl Flight {
                 self.out.push(out);
             }
         }
+    }
+
+    /// Puts a call into the log, which is in the order of the program's calls.
+    fn note(&mut self, id: u64, tool: String, args: Json) {
+        let at = self.log.partition_point(|called| called.id < id);
+        let (end, elapsed) = (CallEnd::Unanswered, Duration::ZERO);
+        self.log.insert(at, Called { id, tool, args, end, elapsed });
     }
 
     /// Starts a call that answers later.

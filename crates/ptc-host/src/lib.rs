@@ -56,21 +56,50 @@
 //! **Time.** Fuel and memory are counted by the machine. The timeout is a backstop: it counts the time a
 //! program runs and waits for tools, not the time it stands in a pool's queue, so that no program times
 //! out because of its neighbours. Cancelling takes effect within 1,000 instructions.
+//!
+//! **Approval.** A [`Judge`] looks at every call before it is made. Where it wants somebody to decide, the
+//! program stops there: the outcome has a [`Held`], which is bytes, and a [`Resumption`] goes on from it in
+//! any process, as if nothing had happened between. Nothing of the program is run twice.
+//!
+//! ```
+//! use ptc_host::{Decision, Held, Judgement, Program, Resumption, Tool, Tools, run_blocking};
+//! use serde_json::{Value, json};
+//! use std::sync::Arc;
+//!
+//! let tools = Tools::new()
+//!     .with("pay", Tool::quick(|args: Value| json!({"paid": args["euros"]})))
+//!     .judge(Arc::new(|tool: &str, _: &Value| match tool {
+//!         "pay" => Judgement::Ask(json!({"why": "money leaves"})),
+//!         _ => Judgement::Go,
+//!     }));
+//! let outcome = run_blocking(&Program::new("(:paid (tool/pay {:euros 5}))").tools(tools.clone()));
+//! let bytes = outcome.held.expect("it waits for a decision").to_bytes();
+//!
+//! // Later, anywhere.
+//! let held = Held::from_bytes(&bytes).expect("they are whole");
+//! let call = held.pending()[0].clone();
+//! assert_eq!((call.tool.as_str(), &call.args["euros"]), ("pay", &json!(5)));
+//! let decided = Resumption::new(held, [(call.id, Decision::Approve)]).expect("the call waits");
+//! let outcome = run_blocking(&Program::resumed(decided).tools(tools));
+//! assert_eq!(outcome.value, "5");
+//! ```
 
 mod blocking;
 mod cancel;
 mod drive;
 mod flight;
 mod helpers;
+mod hold;
 mod pool;
 mod program;
 #[cfg(feature = "tokio")]
 mod runtime;
 mod tools;
 
-pub use blocking::{Bounds, drive, run_blocking};
+pub use blocking::{Bounds, drive, drive_on, run_blocking};
 pub use cancel::Cancel;
 pub use flight::{CallEnd, Called};
+pub use hold::{Decision, Held, HeldError, Judge, Judgement, PendingCall, Resumption};
 pub use pool::{Pool, PoolConfig, PoolStats, Running, STACK, Session};
 pub use program::{Data, Hooks, Look, Outcome, Prepare, Program, Ran, now_ms};
 pub use ptc_lisp::machine::{Answer, Signal, ValueKind};

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use crate::cancel::Cancel;
 use crate::flight::Called;
+use crate::hold::{Held, Resumption};
 use crate::tools::Tools;
 
 /// Inputs of a program, which programs may share.
@@ -68,6 +69,9 @@ pub struct Program {
     pub cancel: Option<Cancel>,
     /// What the host does with its machine before and after.
     pub hooks: Hooks,
+    /// Where it goes on, if it was held: then its source, inputs, seed and clock are those that it has, and
+    /// nothing is prepared.
+    pub resumption: Option<Arc<Resumption>>,
 }
 
 impl Program {
@@ -84,7 +88,15 @@ impl Program {
             timeout: None,
             cancel: None,
             hooks: Hooks::default(),
+            resumption: None,
         }
+    }
+
+    /// A program that was held and goes on now. It needs its tools, limits and prelude again; of each limit the
+    /// smaller of both counts. On a session its machine takes the place of the session's: whoever does that has
+    /// made sure that nothing has happened there since.
+    pub fn resumed(resumption: Resumption) -> Self {
+        Program { resumption: Some(Arc::new(resumption)), ..Program::new("") }
     }
 
     /// With inputs: a JSON object by name. An `Arc` shares them between programs.
@@ -213,6 +225,9 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// How many turns it had on its thread.
     pub turns: u64,
+    /// The program, if it stopped where somebody must decide; the result is then an error of the kind
+    /// [`ErrorKind::ApprovalRequired`].
+    pub held: Option<Box<Held>>,
 }
 
 impl Outcome {
@@ -228,6 +243,7 @@ impl Outcome {
             manifest: Manifest::default(),
             elapsed: Duration::ZERO,
             turns: 0,
+            held: None,
         }
     }
 
@@ -247,6 +263,7 @@ impl Outcome {
             manifest: ran.manifest,
             elapsed: ran.elapsed,
             turns: ran.turns,
+            held: ran.held,
         };
         if let Some(look) = &hooks.look {
             look(machine, &mut outcome);
@@ -268,6 +285,8 @@ pub struct Ran {
     pub elapsed: Duration,
     /// How many turns it had on its thread.
     pub turns: u64,
+    /// The program, if it stopped where somebody must decide.
+    pub held: Option<Box<Held>>,
 }
 
 /// The real time in milliseconds since 1970.

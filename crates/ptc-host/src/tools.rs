@@ -12,6 +12,8 @@ use ptc_lisp::machine::{Answer, Call, Machine};
 use ptc_lisp::prelude::{Grants, Upstreams};
 use serde_json::Value as Json;
 
+use crate::hold::Judge;
+
 /// What a tool's function gave: an answer, or what went wrong.
 pub(crate) type Reply = Result<Answer, String>;
 
@@ -165,6 +167,7 @@ struct Granted {
     private: BTreeSet<String>,
     discovery: Option<Tool>,
     upstreams: Option<Arc<dyn Upstreams>>,
+    judge: Option<Arc<dyn Judge>>,
     concurrency: usize,
 }
 
@@ -175,6 +178,7 @@ impl Default for Granted {
             private: BTreeSet::new(),
             discovery: None,
             upstreams: None,
+            judge: None,
             concurrency: 16,
         }
     }
@@ -229,6 +233,18 @@ impl Tools {
     /// Whether questions about upstreams are answered.
     pub fn has_discovery(&self) -> bool {
         self.granted.discovery.is_some()
+    }
+
+    /// Has somebody look at each call before it is made. Questions about upstreams are not judged.
+    #[must_use]
+    pub fn judge(mut self, judge: Arc<dyn Judge>) -> Self {
+        Arc::make_mut(&mut self.granted).judge = Some(judge);
+        self
+    }
+
+    /// Who looks at each call before it is made.
+    pub(crate) fn judged_by(&self) -> Option<&Arc<dyn Judge>> {
+        self.granted.judge.as_ref()
     }
 
     /// How many calls of one program may run at once; 16 unless told.

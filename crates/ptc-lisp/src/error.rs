@@ -69,6 +69,8 @@ pub enum ErrorKind {
     NestingTooDeep,
     /// More printed or returned text than allowed.
     OutputExceeded,
+    /// A call waits for somebody's approval; the host holds the program.
+    ApprovalRequired,
     /// A bug of the machine itself; the host has stopped the program.
     Internal,
 }
@@ -108,6 +110,7 @@ impl ErrorKind {
             ProgramTooLarge => "program_too_large",
             NestingTooDeep => "nesting_too_deep",
             OutputExceeded => "output_exceeded",
+            ApprovalRequired => "approval_required",
             Internal => "internal_error",
         }
     }
@@ -124,6 +127,7 @@ impl ErrorKind {
                 | ToolCallLimit
                 | OutputExceeded
                 | NestingTooDeep
+                | ApprovalRequired
                 | Internal
         )
     }

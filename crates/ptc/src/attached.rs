@@ -135,6 +135,7 @@ impl Run<'_> {
                 manifest,
                 elapsed: Duration::ZERO,
                 turns: 0,
+                held: None,
             };
         }
         let _inside = self.upstreams.tokio.enter();

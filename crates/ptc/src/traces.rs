@@ -168,6 +168,7 @@ impl Traced {
             manifest: ran.manifest.clone(),
             elapsed: ran.elapsed,
             turns: ran.turns,
+            held: None,
         };
         self.span.outcome(&outcome);
         self.tracer.flush();

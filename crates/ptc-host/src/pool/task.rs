@@ -102,6 +102,10 @@ impl Task {
         if &*program.source == PANICS {
             panic!("on purpose");
         }
+        if let Some(resumption) = &program.resumption {
+            *self.machine = self.rest.drive.go_on(resumption, program)?;
+            return Ok(());
+        }
         program.furnish(&mut self.machine)?;
         self.rest.drive.load(&mut self.machine, &program.source)
     }
