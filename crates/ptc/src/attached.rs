@@ -10,6 +10,7 @@ use ptc_host::{Bounds, Ran, Tools, drive};
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::machine::Machine;
 use ptc_lisp::{Error, ErrorKind};
+use ptc_upstream::catalog::Catalog;
 use ptc_upstream::effects::{PlannedUse, Policy, Refusal};
 use ptc_upstream::{
     Account, Caps, Config, Redactor, RunContext, Runtime, RuntimeOptions, Secrets, SnapshotMode, shapes,
@@ -88,6 +89,14 @@ impl Upstreams {
     /// What covers secrets in what is printed.
     pub fn redactor(&self) -> &Redactor {
         self.runtime.redactor()
+    }
+
+    /// What is known of the servers and their tools, after a look at those that were not listed yet if asked for.
+    pub fn catalog(&self, look: bool) -> Arc<Catalog> {
+        if look {
+            self.tokio.block_on(self.runtime.load_all());
+        }
+        self.runtime.catalog()
     }
 
     /// A context for one program.

@@ -19,6 +19,8 @@ mod lent;
 mod pages;
 #[path = "cli/preludes.rs"]
 mod preludes;
+#[path = "cli/repl.rs"]
+mod repl;
 #[path = "cli/resume.rs"]
 mod resume;
 #[path = "cli/upstreams.rs"]
@@ -572,69 +574,5 @@ mod tools {
             assert_eq!(answer["error"]["message"], message, "{source}: {answer}");
             assert_eq!(answer["error"]["kind"], "runtime_error", "{source}");
         }
-    }
-}
-
-mod repl {
-    use super::*;
-
-    fn session(text: &str) -> String {
-        let ran = with_input(&["repl"], text);
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-        ran.out
-    }
-
-    #[test]
-    fn definitions_and_values_stay() {
-        assert_eq!(
-            session("(def x 20)\n(+ x\n   1)\n(* *1 2)\n(println x) :done\n"),
-            "#'x\n21\n42\n20\n:done\n"
-        );
-    }
-
-    #[test]
-    fn an_error_takes_back_what_its_program_defined() {
-        let out = session("(def a 1)\n(do (def a 2) (def b 3) (/ 1 0))\n[a]\nb\n");
-        assert!(
-            out.contains("[1]\nunbound_var: undefined name: b\n --> repl:1:1\n  |\n1 | b\n  | ^"),
-            "{out}"
-        );
-    }
-
-    #[test]
-    fn commands_begin_with_a_colon() {
-        let out = session(
-            "(def price 1)\n:defs\n:stats\n:reset\n:defs\nprice\n:doc count\n:doc nope\n:name\n:quit\n1",
-        );
-        let lines: Vec<&str> = out.lines().collect();
-        assert_eq!(lines[..2], ["#'price", "price"]);
-        assert!(lines[2].starts_with("fuel "), "{out}");
-        assert!(lines[3].starts_with("unbound_var: "), "{out}");
-        assert!(out.contains("clojure.core/count"), "{out}");
-        assert!(out.ends_with("no function is called nope\n:name\n"), "{out}");
-        assert!(session(":help").contains(":doc NAME"));
-    }
-
-    #[test]
-    fn a_form_that_never_closes_is_reported() {
-        assert!(session("(+ 1\n").starts_with("parse_error: the text ends"));
-    }
-
-    #[test]
-    fn functions_defined_earlier_may_call_their_tools() {
-        let tools = file("repl-later.json", r#"{"get_user": {"default": 5}}"#);
-        let ran = with_input(
-            &["repl", "--tools", &tools],
-            "(defn f [] (tool/get-user {}))\n(inc (f))\ntool/get_user\n(*1 {})\n",
-        );
-        assert!(ran.out.starts_with("#'f\n6\n") && ran.out.ends_with("\n5\n"), "{}", ran.out);
-    }
-
-    #[test]
-    fn tools_inputs_and_limits_work_as_in_eval() {
-        let tools = file("repl-tools.json", r#"{"f": {"default": 5}}"#);
-        let args = ["repl", "--tools", &tools, "--data", "x=[1]", "--fuel", "100k"];
-        let ran = with_input(&args, "(tool/f {})\ndata/x\n(loop [] (recur))\n(inc 1)\n");
-        assert!(ran.out.starts_with("5\n[1]\nfuel_exceeded: ") && ran.out.ends_with("\n2\n"), "{}", ran.out);
     }
 }

@@ -18,6 +18,7 @@ enum Part {
     Keyword,
     Number,
     Head,
+    Mark,
     Plain,
 }
 
@@ -57,6 +58,7 @@ impl Paint {
             Part::Keyword => self.coloured("36", text),
             Part::Number => self.coloured("33", text),
             Part::Head => self.coloured("1;34", text),
+            Part::Mark => self.coloured("1;4;35", text),
             Part::Plain => text.to_owned(),
         }
     }
@@ -64,18 +66,23 @@ impl Paint {
 
 /// A program of PTC-Lisp.
 pub fn program(source: &str, paint: Paint) -> String {
-    coloured(source, paint, "()[]{}'`~^@", ';')
+    program_with(source, paint, &[])
+}
+
+/// A program some of whose delimiters stand out.
+pub fn program_with(source: &str, paint: Paint, marks: &[usize]) -> String {
+    coloured(source, paint, "()[]{}'`~^@", ';', marks)
 }
 
 /// A value as JSON, over several lines.
 pub fn json(value: &serde_json::Value, paint: Paint) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
     // No character begins a comment.
-    coloured(&text, paint, "{}[],:", '\0')
+    coloured(&text, paint, "{}[],:", '\0', &[])
 }
 
 /// Text with its strings, numbers, keywords, comments and heads of forms in colours.
-fn coloured(source: &str, paint: Paint, delimiters: &str, comment: char) -> String {
+fn coloured(source: &str, paint: Paint, delimiters: &str, comment: char, marks: &[usize]) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
     let mut opened = false;
@@ -84,6 +91,7 @@ fn coloured(source: &str, paint: Paint, delimiters: &str, comment: char) -> Stri
             |c: char| c.is_whitespace() || c == ',' || c == '"' || c == comment || delimiters.contains(c);
         let (part, length) = match first {
             '"' => (Part::Text, string(rest)),
+            _ if marks.contains(&(source.len() - rest.len())) => (Part::Mark, first.len_utf8()),
             c if c == comment => (Part::Comment, rest.find('\n').unwrap_or(rest.len())),
             c if ends(c) => (Part::Plain, c.len_utf8()),
             c => {

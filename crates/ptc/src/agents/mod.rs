@@ -2,7 +2,7 @@
 
 mod checkpoint;
 mod conduct;
-mod highlight;
+pub mod highlight;
 mod lent;
 mod mission;
 mod models;

@@ -2,7 +2,6 @@
 
 mod batch;
 mod check;
-mod complete;
 mod eval;
 mod init;
 mod mcp;

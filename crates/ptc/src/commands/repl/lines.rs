@@ -1,0 +1,123 @@
+//! Where programs come from: the line editor at a terminal, plain lines otherwise.
+
+use std::fs;
+use std::io::{self, BufRead, IsTerminal};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use ptc_lisp::reader::is_incomplete;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{ColorMode, CompletionType, Config, Editor};
+
+use super::names::Names;
+use super::session::Session;
+use crate::terminal;
+
+const PROMPT: &str = "ptc> ";
+
+/// A source of programs.
+pub enum Lines {
+    /// The line editor, and the file of its history.
+    Terminal { editor: Box<Editor<Names, FileHistory>>, history: Option<PathBuf> },
+    /// Standard input.
+    Plain,
+}
+
+impl Lines {
+    /// The line editor if standard input is a terminal.
+    pub fn open() -> anyhow::Result<Lines> {
+        if !io::stdin().is_terminal() {
+            return Ok(Lines::Plain);
+        }
+        let colours = match terminal::colours(&io::stdout()) {
+            true => ColorMode::Enabled,
+            false => ColorMode::Disabled,
+        };
+        let config = Config::builder()
+            .history_ignore_space(true)
+            .completion_type(CompletionType::List)
+            .auto_add_history(true)
+            .color_mode(colours)
+            .build();
+        let mut editor: Editor<Names, FileHistory> = Editor::with_config(config)?;
+        editor.set_helper(Some(Names::default()));
+        let history = history_file();
+        if let Some(path) = &history {
+            // No history yet is how every history begins; without a folder for it there will be none.
+            let _ = path.parent().map(fs::create_dir_all);
+            let _ = editor.load_history(path);
+        }
+        Ok(Lines::Terminal { editor: Box::new(editor), history })
+    }
+
+    /// Whether somebody types.
+    pub fn is_terminal(&self) -> bool {
+        matches!(self, Lines::Terminal { .. })
+    }
+
+    /// Tells completion which names there are now.
+    pub fn learn(&mut self, session: &Session) {
+        if let Lines::Terminal { editor, .. } = self
+            && let Some(names) = editor.helper_mut()
+        {
+            names.learn(session);
+        }
+    }
+
+    /// The next whole program; nothing at the end of input.
+    pub fn next(&mut self) -> anyhow::Result<Option<String>> {
+        match self {
+            Lines::Terminal { editor, history } => loop {
+                match editor.readline(PROMPT) {
+                    Ok(text) => {
+                        // At once, so that nothing is lost whatever the program does.
+                        let _ = history.as_ref().map(|path| editor.append_history(path));
+                        return Ok(Some(text));
+                    }
+                    Err(ReadlineError::Interrupted) => {}
+                    Err(ReadlineError::Eof) => return Ok(None),
+                    Err(error) => return Err(error).context("cannot read the terminal"),
+                }
+            },
+            Lines::Plain => plain_program(&mut io::stdin().lock()).context("cannot read standard input"),
+        }
+    }
+}
+
+/// Lines up to the end of a form. What the input ends with is given as it is, to be answered with an
+/// error that says what is missing.
+fn plain_program(input: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut text = String::new();
+    while input.read_line(&mut text)? > 0 {
+        if is_whole(&text) {
+            return Ok(Some(text));
+        }
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// Whether a text can be obeyed: a command is one line, a program ends where its forms end.
+pub fn is_whole(text: &str) -> bool {
+    super::colon::find(text.trim()).is_some() || !is_incomplete(text)
+}
+
+/// Where history is kept, if the environment says where such things belong.
+fn history_file() -> Option<PathBuf> {
+    Some(terminal::state_folder()?.join("history"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_span_lines() {
+        let mut input = "(+ 1\n   2) 3\n:doc (\n\"a\nb\"\n[\\( ; )\n#\"]\"]\n(open".as_bytes();
+        let mut programs = Vec::new();
+        while let Some(text) = plain_program(&mut input).unwrap() {
+            programs.push(text);
+        }
+        assert_eq!(programs, ["(+ 1\n   2) 3\n", ":doc (\n", "\"a\nb\"\n", "[\\( ; )\n#\"]\"]\n", "(open"]);
+    }
+}

@@ -1,0 +1,235 @@
+//! What is kept from one program to the next, and what a program that was typed does.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::Context;
+use ptc_host::{Bounds, Cancel, Ran, Tools, drive};
+use ptc_lisp::machine::{Machine, Signal};
+use ptc_upstream::Account;
+use serde_json::Value as Json;
+
+use super::super::eval::{self, stats_text, upstream_text};
+use super::{Args, colon};
+use crate::attached::Upstreams;
+use crate::exit::Outcome;
+use crate::{report, terminal, values};
+
+/// Characters of a value that a terminal shows; `:full` shows the rest.
+const SHOWN: usize = 8_000;
+/// Programs that `:turns` remembers.
+const REMEMBERED: usize = 1_000;
+
+/// A session.
+pub struct Session {
+    args: Args,
+    /// The tools that are not upstreams.
+    pub tools: Tools,
+    /// The machine with all definitions.
+    pub machine: Machine,
+    /// The servers that programs may call.
+    pub upstreams: Option<Upstreams>,
+    /// What the programs were and what became of them.
+    pub turns: Vec<Turn>,
+    /// The last value, whole.
+    pub whole: String,
+    /// Whether every program is followed by what it used.
+    pub with_stats: bool,
+    interrupt: Cancel,
+    /// Somebody answers: mistakes are part of the talk and go where values go.
+    talks: bool,
+    coloured: bool,
+}
+
+/// A program that was run.
+pub struct Turn {
+    /// The first line of its text.
+    pub program: String,
+    /// `ok`, or the kind of the error.
+    pub end: String,
+    /// What it used.
+    pub stats: String,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl Session {
+    /// A session as the command line wants it.
+    pub fn new(args: Args) -> anyhow::Result<Session> {
+        let tools = eval::tools(args.tools.as_deref())?;
+        let machine = fresh(&args, &tools)?;
+        let upstreams = args.upstreams.start()?;
+        let interrupt = Cancel::new();
+        let stop = interrupt.clone();
+        let listen = ctrlc::set_handler(move || match stop.is_cancelled() {
+            // Asked for the second time: what runs is no program.
+            true => std::process::exit(Outcome::Cancelled as i32),
+            false => stop.cancel(),
+        });
+        listen.context("cannot listen for Ctrl-C")?;
+        Ok(Session {
+            with_stats: args.stats,
+            args,
+            tools,
+            machine,
+            upstreams,
+            turns: Vec::new(),
+            whole: String::new(),
+            interrupt,
+            talks: false,
+            coloured: terminal::colours(&io::stdout()),
+        })
+    }
+
+    /// From now on somebody answers.
+    pub fn talks(&mut self) {
+        self.talks = true;
+    }
+
+    /// Whether Ctrl-C ended the last program.
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.is_cancelled()
+    }
+
+    /// Does what the person typed; false to leave.
+    pub fn obey(&mut self, text: &str) -> io::Result<bool> {
+        let text = text.trim();
+        match colon::find(text) {
+            _ if text.is_empty() => Ok(true),
+            Some((command, rest)) => colon::run(command, self, rest),
+            None => {
+                self.evaluate("repl", text)?;
+                let hint = colon::meant(text).map(|close| format!("; did you mean the command {close}?"));
+                self.say(&hint.unwrap_or_default())?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Runs a program and shows what it printed and its value.
+    pub fn evaluate(&mut self, name: &str, text: &str) -> io::Result<Outcome> {
+        self.run(name, text, true)
+    }
+
+    /// Runs a program for what it defines; what it prints is shown.
+    pub fn load(&mut self, name: &str, text: &str) -> io::Result<Outcome> {
+        self.run(name, text, false)
+    }
+
+    fn run(&mut self, name: &str, text: &str, with_value: bool) -> io::Result<Outcome> {
+        let (ran, account) = self.drive(text);
+        let outcome = match self.interrupted() {
+            true => Outcome::Cancelled,
+            false => report::outcome(&ran.result),
+        };
+        let mut answer = self.machine.prints().to_vec();
+        let mut problem = None;
+        match &ran.result {
+            Ok(Signal::Value | Signal::Return) => {
+                self.whole = self.covered(&self.machine.value());
+                answer.extend(with_value.then(|| self.shown()));
+            }
+            Ok(Signal::Fail) => problem = Some(format!("failed: {}", self.machine.value())),
+            Err(error) => {
+                problem = Some(terminal::error_text(error, self.machine.source(), name, self.coloured));
+            }
+        }
+        self.note(text, &ran, &account);
+        self.say(&self.covered(&answer.join("\n")))?;
+        if let Some(problem) = problem.map(|problem| self.covered(&problem)) {
+            match self.talks {
+                true => self.say(&problem)?,
+                false => eprintln!("{problem}"),
+            }
+        }
+        if let Some(turn) = self.turns.last().filter(|_| self.with_stats) {
+            eprintln!("{}", turn.stats);
+        }
+        Ok(outcome)
+    }
+
+    fn drive(&mut self, text: &str) -> (Ran, Account) {
+        self.interrupt.reset();
+        let bounds = Bounds { cancel: Some(self.interrupt.clone()), ..self.args.common.bounds() };
+        let run = self.upstreams.as_ref().map(Upstreams::begin);
+        let ran = match &run {
+            Some(run) => run.drive(&mut self.machine, text, &run.grant(&self.tools), &bounds),
+            None => drive(&mut self.machine, text, &self.tools, &bounds),
+        };
+        (ran, run.map(|run| run.finish()).unwrap_or_default())
+    }
+
+    /// Remembers a program and what it used.
+    fn note(&mut self, text: &str, ran: &Ran, account: &Account) {
+        let mut stats = stats_text(&mut self.machine, ran);
+        if self.upstreams.is_some() {
+            stats = format!("{stats}\n{}", upstream_text(account));
+        }
+        let end = match &ran.result {
+            Ok(Signal::Fail) => "failed".to_owned(),
+            Ok(_) => "ok".to_owned(),
+            Err(error) => error.kind.reason().to_owned(),
+        };
+        let program = self.covered(text.trim().lines().next().unwrap_or_default());
+        self.turns.push(Turn { program, end, stats, elapsed: ran.elapsed });
+        if self.turns.len() > REMEMBERED {
+            self.turns.remove(0);
+        }
+    }
+
+    /// Asks the language something for a command: the program leaves no trace in the session. Nothing if it fails.
+    pub fn ask(&mut self, program: &str) -> Option<Json> {
+        self.machine.set_takes_back(true);
+        let (ran, _) = self.drive(program);
+        let answer = ran.result.is_ok().then(|| self.machine.value_json());
+        self.machine.take_back();
+        self.machine.set_takes_back(false);
+        answer
+    }
+
+    /// Forgets all definitions.
+    pub fn reset(&mut self) -> anyhow::Result<()> {
+        self.machine = fresh(&self.args, &self.tools)?;
+        Ok(())
+    }
+
+    /// The last value as far as a terminal shows it.
+    fn shown(&self) -> String {
+        let cut = self.whole.char_indices().nth(SHOWN).map(|(at, _)| at);
+        match cut.filter(|_| self.at_terminal()) {
+            Some(at) => {
+                let more = self.whole[at..].chars().count();
+                format!("{}… {more} more characters; :full shows all", &self.whole[..at])
+            }
+            None => self.whole.clone(),
+        }
+    }
+
+    fn at_terminal(&self) -> bool {
+        self.talks && io::IsTerminal::is_terminal(&io::stdout())
+    }
+
+    /// A text without secrets.
+    pub fn covered(&self, text: &str) -> String {
+        match &self.upstreams {
+            Some(upstreams) => upstreams.redactor().redact_str(text).into(),
+            None => text.to_owned(),
+        }
+    }
+
+    /// Shows a text.
+    pub fn say(&self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if !text.is_empty() {
+            writeln!(out, "{text}")?;
+        }
+        out.flush()
+    }
+}
+
+fn fresh(args: &Args, tools: &Tools) -> anyhow::Result<Machine> {
+    let mut machine = args.common.machine()?;
+    machine.set_tools(tools.names().map(str::to_owned));
+    values::give(&mut machine, &args.data)?;
+    Ok(machine)
+}

@@ -1,0 +1,277 @@
+//! `ptc repl`, as a script, over a pipe, and at a real terminal.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::*;
+
+fn session(text: &str) -> String {
+    let ran = with_input(&["repl"], text);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    ran.out
+}
+
+#[test]
+fn definitions_and_values_stay() {
+    assert_eq!(
+        session("(def x 20)\n(+ x\n   1)\n(* *1 2)\n(println x) :done\n[*1 *2 *3]\n"),
+        "#'x\n21\n42\n20\n:done\n[:done 42 21]\n"
+    );
+}
+
+#[test]
+fn an_error_takes_back_what_its_program_defined() {
+    let out = session("(def a 1)\n(do (def a 2) (def b 3) (/ 1 0))\n[a]\nb\n");
+    assert!(out.contains("[1]\nunbound_var: undefined name: b\n --> repl:1:1\n  |\n1 | b\n  | ^"), "{out}");
+}
+
+#[test]
+fn commands_begin_with_a_colon() {
+    let out =
+        session("(def price 1)\n:defs\n:stats\n:reset\n:defs\nprice\n:doc count\n:name\n:hlep\n:quit\n1");
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[..2], ["#'price", "price"]);
+    assert!(lines[2].starts_with("fuel "), "{out}");
+    assert!(lines[3].starts_with("unbound_var: "), "{out}");
+    assert!(out.contains("clojure.core/count\n  [coll]\n"), "{out}");
+    assert!(out.ends_with(":name\n:hlep\n; did you mean the command :help?\n"), "{out}");
+}
+
+#[test]
+fn help_lists_every_command() {
+    let help = session(":help");
+    for name in [
+        ":doc NAME",
+        ":find TEXT",
+        ":defs",
+        ":data",
+        ":tools",
+        ":load FILE",
+        ":turns",
+        ":stats [on|off]",
+        ":full",
+        ":reset",
+        ":quit",
+    ] {
+        assert!(help.lines().any(|line| line.starts_with(name)), "{name}\n{help}");
+    }
+}
+
+#[test]
+fn documentation_comes_on_demand_and_leaves_no_trace() {
+    let prelude =
+        file("repl-doc.clj", "(ns crm \"Customers.\") (defn lead \"The lead with an id.\" [id] {:id id})");
+    let tools = file("repl-doc.json", r#"{"search": {"default": []}}"#);
+    let args = ["repl", "--prelude", &prelude, "--tools", &tools, "--data", "orders=[{\"id\": 1}]"];
+    let text = "(defn twice \"Doubles.\" [n] (* 2 n))\n(twice 21)\n:doc twice\n:doc crm/lead\n:doc str/join\n:doc data/orders\n\
+                :doc tool/search\n:doc let\n:doc twcie\n:doc qqqqqq\n:find newline\n:data\n:tools\n:doc\n*1\n:turns\n";
+    let ran = with_input(&args, text);
+    for part in [
+        "twice\n  [n]\n  Doubles.\n",
+        "crm/lead",
+        "The lead with an id.",
+        "clojure.string/join\n  [coll] [separator coll]\n",
+        "data/orders\n  {:type \"vector\", :count 1",
+        "tool/search\n  A canned tool: (tool/search {…})\n",
+        "let is a special form; `ptc docs language` shows how it is used\n",
+        "nothing is called twcie; did you mean twice?\n",
+        "nothing is called qqqqqq; :find TEXT looks for names\n",
+        "trim-newline - ",
+        "\ndata/orders\ntool/search\nwrite :doc NAME, for instance :doc map\n42\n",
+        "   1  ok ",
+        "  (twice 21)\n",
+        "   3  ok ",
+    ] {
+        assert!(ran.out.contains(part), "{part}\n---\n{}", ran.out);
+    }
+    assert!(!ran.out.contains("   4  "), "commands are no turns: {}", ran.out);
+}
+
+#[test]
+fn a_form_that_never_closes_is_reported() {
+    assert!(session("(+ 1\n").starts_with("parse_error: the text ends"));
+}
+
+#[test]
+fn functions_defined_earlier_may_call_their_tools() {
+    let tools = file("repl-later.json", r#"{"get_user": {"default": 5}}"#);
+    let ran = with_input(
+        &["repl", "--tools", &tools],
+        "(defn f [] (tool/get-user {}))\n(inc (f))\ntool/get_user\n(*1 {})\n",
+    );
+    assert!(ran.out.starts_with("#'f\n6\n") && ran.out.ends_with("\n5\n"), "{}", ran.out);
+}
+
+#[test]
+fn tools_inputs_and_limits_work_as_in_eval() {
+    let tools = file("repl-tools.json", r#"{"f": {"default": 5}}"#);
+    let args = ["repl", "--tools", &tools, "--data", "x=[1]", "--fuel", "100k"];
+    let ran = with_input(&args, "(tool/f {})\ndata/x\n(loop [] (recur))\n(inc 1)\n");
+    assert!(ran.out.starts_with("5\n[1]\nfuel_exceeded: ") && ran.out.ends_with("\n2\n"), "{}", ran.out);
+}
+
+#[test]
+fn expressions_share_definitions_and_the_first_failure_ends() {
+    let ran = ptc(&["repl", "-e", "(def x 1)", "-e", "(println :a) (* x 2)", "-e", "-1"]);
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "#'x\n:a\n2\n-1\n", ""));
+    let ran = ptc(&["repl", "-e", "(println :b) (/ 1 0)", "-e", "3"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ":b\n"));
+    assert!(ran.err.starts_with("arithmetic_error: Divide by zero\n --> -e:1:14\n"), "{}", ran.err);
+    let ran = ptc(&["repl", "--fuel", "1k", "-e", "(loop [] (recur))"]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+}
+
+#[test]
+fn files_are_loaded_before_anything_else_and_scripts_are_one_program() {
+    let helpers = file("repl-helpers.clj", "(println \"loading\")\n(defn twice [n] (* 2 n))");
+    let more = file("repl-more.clj", "(defn thrice [n] (+ n (twice n)))");
+    let script = file("repl-script.clj", "(def a 20)\n(twice (inc a))");
+    let ran = ptc(&["repl", "-l", &helpers, "-l", &more, "-e", "(thrice 2)"]);
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "loading\n6\n", ""));
+    let ran = ptc(&["repl", "--load", &helpers, &script]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "loading\n42\n"), "{}", ran.err);
+    let ran = with_input(&["repl", "-l", &helpers, "-"], "(def b 1)\n(twice b)\n");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "loading\n2\n"), "{}", ran.err);
+    let ran = with_input(&["repl"], format!(":load {helpers}\n(twice 4)\n:load nowhere.clj\n:load\n"));
+    let expected =
+        "loading\n8\ncannot read nowhere.clj: No such file or directory (os error 2)\nwrite :load FILE\n";
+    assert_eq!((ran.code, ran.out.as_str()), (0, expected));
+    let broken = file("repl-broken.clj", "(defn f [x]\n  (nope x))");
+    let ran = ptc(&["repl", "-l", &broken, "-e", "1"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(ran.err.contains("repl-broken.clj:2:4"), "{}", ran.err);
+    let ran = ptc(&["repl", "-l", "nowhere.clj"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+}
+
+#[test]
+fn what_programs_use_is_shown_on_request() {
+    let ran = ptc(&["repl", "--stats", "-e", "1", "-e", "2"]);
+    let fuel = |text: &str| text.lines().filter(|line| line.starts_with("fuel ")).count();
+    assert_eq!((ran.out.as_str(), fuel(&ran.err)), ("1\n2\n", 2));
+    let ran = with_input(&["repl"], "1\n:stats on\n2\n3\n:stats off\n4\n:stats maybe\n");
+    assert_eq!(fuel(&ran.err), 2, "{}", ran.err);
+    assert!(ran.err.contains("time ") && ran.err.contains("tool calls 0"), "{}", ran.err);
+    assert!(ran.out.ends_with("4\nwrite :stats, :stats on or :stats off\n"), "{}", ran.out);
+}
+
+/// Talks to the command at a terminal: each pair is what is waited for and what is typed then.
+fn terminal(home: &str, args: &[&str], talk: &[(&str, &str)]) -> (i32, String) {
+    let state = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("repl-state").join(home);
+    let script = json!(talk.iter().map(|(wait, send)| [*wait, *send]).collect::<Vec<_>>());
+    let output = Command::new("python3")
+        .arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cli/terminal.py"))
+        .arg(script.to_string())
+        .arg(env!("CARGO_BIN_EXE_ptc"))
+        .arg("repl")
+        .args(args)
+        .env("TERM", "xterm")
+        .env("XDG_STATE_HOME", &state)
+        .env_remove("NO_COLOR")
+        .output()
+        .expect("python3 starts");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.stderr.is_empty(), "{}\n{shown}", String::from_utf8_lossy(&output.stderr));
+    (output.status.code().unwrap_or(-1), shown)
+}
+
+#[test]
+fn a_terminal_has_colours_hints_brackets_and_several_lines() {
+    let talk = [
+        ("ptc> ", "(reduce + [1\n"),
+        ("[1\n", "2])\n"),
+        ("3\nptc> ", "(nope)\n"),
+        ("undefined name: nope", ""),
+        ("ptc> ", ":quit\n"),
+    ];
+    let (code, shown) = terminal("colours", &[], &talk);
+    assert_eq!(code, 0);
+    for (what, part) in [
+        ("the head of a form has a colour", "\x1b[1;34mreduce\x1b[0m"),
+        ("brackets that belong together stand out", "\x1b[1;4;35m(\x1b[0m"),
+        ("parameters are hinted at", "\x1b[2m  [f coll]"),
+        ("errors have colours", "\x1b[1;31munbound_var\x1b[0m"),
+    ] {
+        assert!(shown.contains(part), "{what}: {shown:?}");
+    }
+}
+
+#[test]
+fn tab_completes_builtins_preludes_inputs_tools_and_commands() {
+    let prelude = file("repl-tab.clj", "(ns crm) (defn lead-by-id [id] id)");
+    let tools = file("repl-tab.json", r#"{"search_all": {"default": 7}}"#);
+    let args = ["--prelude", &prelude, "--tools", &tools, "--data", "orders=[5]"];
+    let talk = [
+        ("ptc> ", "(zipm\t [:a] [1])\n"),
+        ("{:a 1}\nptc> ", "(crm/le\t 6)\n"),
+        ("6\nptc> ", "(first data/or\t)\n"),
+        ("5\nptc> ", "(tool/se\t {})\n"),
+        ("7\nptc> ", "(str/includ\t \"ab\" \"b\")\n"),
+        ("true\nptc> ", "(def my-own-name 9)\n"),
+        ("#'my-own-name\nptc> ", "my-ow\t\n"),
+        ("9\nptc> ", ":qui\t\n"),
+    ];
+    assert_eq!(terminal("tab", &args, &talk).0, 0);
+}
+
+#[test]
+fn ctrl_c_stops_the_program_and_not_the_session() {
+    let args = ["--fuel", "1000g", "--timeout", "50s"];
+    let talk = [
+        ("ptc> ", "(def kept 41)\n"),
+        ("#'kept\nptc> ", "(loop [] (recur))\n"),
+        ("(recur))\n", "\x03"),
+        ("cancelled", ""),
+        ("ptc> ", "half a line\x03"),
+        ("ptc> ", "(inc kept)\n"),
+        ("42\nptc> ", "\x04"),
+    ];
+    let (code, shown) = terminal("interrupt", &args, &talk);
+    assert_eq!(code, 0, "{shown}");
+}
+
+#[test]
+fn ctrl_c_ends_a_script() {
+    let args = [
+        "--fuel",
+        "1000g",
+        "--timeout",
+        "50s",
+        "-e",
+        "(println :first)",
+        "-e",
+        "(loop [] (recur))",
+        "-e",
+        "2",
+    ];
+    let (code, shown) = terminal("script", &args, &[(":first\nnil\n", "\x03")]);
+    assert_eq!(code, 130, "{shown}");
+    assert!(shown.contains("cancelled") && !shown.contains("\n2\r"), "{shown}");
+}
+
+#[test]
+fn history_comes_back_in_later_sessions() {
+    let state = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("repl-state/history");
+    let _ = fs::remove_dir_all(&state);
+    terminal("history", &[], &[("ptc> ", "(* 6\n7)\n"), ("42\nptc> ", "\x04")]);
+    let talk = [("ptc> ", "\x1b[A\n"), ("42\nptc> ", " :secret\n"), (":secret\nptc> ", "\x04")];
+    terminal("history", &[], &talk);
+    let kept = fs::read_to_string(state.join("ptc/history")).expect("history is kept");
+    assert!(kept.contains("(* 6") && !kept.contains(":secret"), "{kept}");
+}
+
+#[test]
+fn long_values_are_cut_at_a_terminal_only() {
+    let program = "(vec (range 4000))";
+    let whole = with_input(&["repl"], program).out;
+    assert!(whole.ends_with("3999]\n"), "{}", &whole[whole.len() - 40..]);
+    let talk = [
+        ("ptc> ", "(vec (range 4000))\n"),
+        ("more characters; :full shows all\nptc> ", ":full\n"),
+        ("3999]\nptc> ", "\x04"),
+    ];
+    assert_eq!(terminal("long", &[], &talk).0, 0);
+}
