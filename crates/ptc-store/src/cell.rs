@@ -145,6 +145,14 @@ impl Row {
             other => Err(unexpected("bytes", column, other)),
         }
     }
+
+    /// A column that holds bytes or nothing.
+    pub fn maybe_bytes(&self, column: usize) -> Result<Option<Vec<u8>>, String> {
+        match self.0.get(column) {
+            Some(Cell::Null) => Ok(None),
+            _ => self.bytes(column).map(Some),
+        }
+    }
 }
 
 fn unexpected(kind: &str, column: usize, found: Option<&Cell>) -> String {

@@ -1,4 +1,4 @@
-//! What outlives a process: preludes, runs, sessions and journals.
+//! What outlives a process: preludes, runs, sessions, tickets and the journal of effects.
 //!
 //! One [`Store`] keeps everything, in an SQLite file, in memory or in PostgreSQL. All three behave the same:
 //! every statement is written once (`tx.rs`), tables come from one list of migrations (`migrate.rs`), and a
@@ -8,16 +8,21 @@
 //! that may block (`tokio::task::spawn_blocking`).
 
 mod cell;
+pub mod effects;
 mod error;
+mod lease;
 mod migrate;
 mod pg;
 mod place;
 mod pool;
 pub mod preludes;
 pub mod runs;
+pub mod sessions;
 mod sqlite;
 mod store;
+pub mod tickets;
 mod tx;
 
 pub use error::StoreError;
+pub use lease::Lease;
 pub use store::Store;

@@ -17,6 +17,9 @@ pub(crate) struct Migration {
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { name: "preludes", sql: crate::preludes::TABLES },
     Migration { name: "runs", sql: crate::runs::TABLES },
+    Migration { name: "sessions", sql: crate::sessions::TABLES },
+    Migration { name: "tickets", sql: crate::tickets::TABLES },
+    Migration { name: "effects", sql: crate::effects::TABLES },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (

@@ -67,3 +67,20 @@ pub fn reason<T: std::fmt::Debug>(outcome: Result<T, PreludeError>) -> &'static 
 pub fn put(path: &Path, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
+
+/// A rule with its name.
+pub type Rule = (&'static str, fn(&Arc<Store>));
+
+/// Holds rules in memory, in files and on a server alike, each in an empty store.
+pub fn everywhere(name: &str, rules: &[Rule]) {
+    let folder = Folder::new(name);
+    let server = crate::postgres::Server::start(name);
+    for (number, (rule, holds)) in rules.iter().enumerate() {
+        let file = folder.place(&format!("{number}.db"));
+        let schema = server.as_ref().map(|server| server.place(&format!("rule{number}")));
+        for place in [Some(":memory:".to_owned()), Some(file), schema].into_iter().flatten() {
+            eprintln!("{rule}: {place}");
+            holds(&Arc::new(Store::open(&place).expect("the store opens")));
+        }
+    }
+}

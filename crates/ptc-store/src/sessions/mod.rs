@@ -1,0 +1,247 @@
+//! Sessions of a server: who owns them, what they are made of, and their state after the last program that was kept.
+//!
+//! A session has an *origin*, which never changes, and a *meta* and a *state*, which change together in one commit.
+//! What they mean is for the caller. The version of a session counts its commits, so whoever has a state in memory
+//! knows whether it is still the last one.
+//!
+//! To change a session it is taken. Who finds it taken is refused at once ([`SessionError::Busy`]); who held it too
+//! long and was replaced cannot write any more ([`SessionError::Lost`]). So a session has one history, whatever
+//! number of processes serve it.
+//!
+//! A session ends at its time, or when it was not used for its idle time, or when it is closed. Nothing of it is kept
+//! then but that it was there, for [`REMEMBERED_MS`].
+
+mod model;
+mod rows;
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::lease::is_key;
+use crate::{Lease, Store};
+pub use model::{Kept, Listed, NewSession, Room, Seen, SessionError, Taken, Times};
+
+/// How long a session that is over is known to have been there.
+pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Sessions that one transaction of a sweep ends or forgets.
+const SWEPT: i64 = 500;
+
+/// The sessions of a store.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ptc_store::Store;
+/// use ptc_store::sessions::{NewSession, Room, SessionError, Sessions};
+/// use serde_json::json;
+///
+/// let sessions = Sessions::new(Arc::new(Store::open(":memory:")?));
+/// let (origin, meta) = (json!({"mode": "read_only"}), json!({"turn": 0}));
+/// let new = NewSession { id: "s1", owner: "ann", origin: &origin, meta: &meta, ttl_ms: 60_000, idle_ms: 60_000 };
+/// sessions.create(&new, Room { most: 100, per_owner: 10 })?;
+/// let taken = sessions.take("s1", "ann", 10_000, None)?;
+/// assert_eq!(sessions.take("s1", "ann", 10_000, None).err(), Some(SessionError::Busy));
+/// let version = sessions.commit(&taken.lease, taken.version, &json!({"turn": 1}), Some(b"a machine"))?;
+/// let seen = sessions.read("s1", "ann", Some(version))?;
+/// assert!(seen.kept.is_none(), "whoever has this version needs nothing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    store: Arc<Store>,
+}
+
+impl Sessions {
+    /// The sessions of a store.
+    pub fn new(store: Arc<Store>) -> Self {
+        Sessions { store }
+    }
+
+    /// Where the sessions are, without a password.
+    pub fn place(&self) -> &str {
+        self.store.place()
+    }
+
+    /// Begins a session, if there is room for one more.
+    pub fn create(&self, new: &NewSession<'_>, room: Room) -> Result<Times, SessionError> {
+        // Sessions begin one after the other, so that they are counted right.
+        self.store.write("sessions", |tx| {
+            rows::sweep(tx, SWEPT)?;
+            if rows::count(tx, room.most)? >= room.most {
+                return Err(SessionError::Full);
+            }
+            if rows::count_of(tx, new.owner)? >= room.per_owner {
+                return Err(SessionError::OwnerFull);
+            }
+            rows::insert(tx, new)
+        })
+    }
+
+    /// Takes a session to change it, for so long at first. What is kept comes with it, unless `known` is its version.
+    pub fn take(
+        &self,
+        id: &str,
+        owner: &str,
+        lease_ms: i64,
+        known: Option<i64>,
+    ) -> Result<Taken, SessionError> {
+        if !is_key(id) {
+            return Err(SessionError::Missing);
+        }
+        self.store.write(&subject(id), |tx| {
+            let now = tx.now_ms()?;
+            let head = rows::open(tx, id, owner, now)?;
+            if head.lease_until > now {
+                return Err(SessionError::Busy);
+            }
+            if !rows::take(tx, id, &head, now, lease_ms)? {
+                return Err(SessionError::Closed);
+            }
+            let kept = rows::kept(tx, id, head.version, known)?;
+            let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
+            Ok(Taken { lease, version: head.version, times: head.times, kept })
+        })
+    }
+
+    /// Looks at a session and takes it from nobody. What is kept comes with it, unless `known` is its version.
+    pub fn read(&self, id: &str, owner: &str, known: Option<i64>) -> Result<Seen, SessionError> {
+        if !is_key(id) {
+            return Err(SessionError::Missing);
+        }
+        self.store.read(|tx| {
+            let now = tx.now_ms()?;
+            let head = rows::open(tx, id, owner, now)?;
+            let kept = rows::kept(tx, id, head.version, known)?;
+            Ok(Seen { version: head.version, busy: head.lease_until > now, times: head.times, kept })
+        })
+    }
+
+    /// Notes that a session was used, so that its idle time begins anew.
+    pub fn touch(&self, id: &str, owner: &str) -> Result<(), SessionError> {
+        // A note that is nearly as good as a new one is left: a write costs more than a look.
+        let fresh = self.store.read(|tx| {
+            let now = tx.now_ms()?;
+            let head = rows::open(tx, id, owner, now)?;
+            Ok::<_, SessionError>(head.ends_at - now > head.idle_ms - head.idle_ms / 16)
+        })?;
+        match fresh {
+            true => Ok(()),
+            false => self.store.write(&subject(id), |tx| Ok(rows::touch(tx, id)?)),
+        }
+    }
+
+    /// Holds a session for so long from now.
+    pub fn renew(&self, lease: &Lease, lease_ms: i64) -> Result<(), SessionError> {
+        self.store.write(&subject(&lease.id), |tx| {
+            rows::held(tx, lease)?;
+            Ok(rows::renew(tx, lease, lease_ms)?)
+        })
+    }
+
+    /// Keeps a change and gives the session back, and says its new version. Without a state, the last one stays.
+    /// `version` is the one that was taken.
+    pub fn commit(
+        &self,
+        lease: &Lease,
+        version: i64,
+        meta: &Json,
+        state: Option<&[u8]>,
+    ) -> Result<i64, SessionError> {
+        self.store.write(&subject(&lease.id), |tx| {
+            if rows::held(tx, lease)? != version {
+                return Err(SessionError::Lost);
+            }
+            rows::commit(tx, lease, meta, state)
+        })
+    }
+
+    /// Gives a session back as it was. One that was lost meanwhile is left alone.
+    pub fn release(&self, lease: &Lease) -> Result<(), SessionError> {
+        self.store.write(&subject(&lease.id), |tx| Ok(rows::release(tx, lease)?))
+    }
+
+    /// Ends a session, whoever holds it.
+    pub fn close(&self, id: &str, owner: &str) -> Result<(), SessionError> {
+        if !is_key(id) {
+            return Err(SessionError::Missing);
+        }
+        self.store.write(&subject(id), |tx| {
+            let now = tx.now_ms()?;
+            rows::open(tx, id, owner, now)?;
+            Ok(rows::close(tx, id, now)?)
+        })
+    }
+
+    /// Ends all sessions of an owner and says which.
+    pub fn close_owner(&self, owner: &str) -> Result<Vec<String>, SessionError> {
+        self.store.write("sessions", |tx| {
+            let (now, ids) = (tx.now_ms()?, rows::of(tx, owner)?);
+            for id in &ids {
+                rows::close(tx, id, now)?;
+            }
+            Ok(ids)
+        })
+    }
+
+    /// The open sessions of an owner, the last changed first.
+    pub fn list(&self, owner: &str) -> Result<Vec<Listed>, SessionError> {
+        self.store.read(|tx| Ok(rows::list(tx, owner)?))
+    }
+
+    /// How many sessions are open.
+    pub fn count(&self) -> Result<u64, SessionError> {
+        self.store.read(|tx| Ok(rows::count(tx, u64::MAX)?))
+    }
+
+    /// Ends sessions whose time is over, forgets those that are over for long, and says how many it ended.
+    pub fn sweep(&self) -> Result<u64, SessionError> {
+        let mut ended = 0;
+        loop {
+            // Looking costs no write, and mostly there is nothing.
+            if self.store.read(rows::nothing_to_sweep)? {
+                return Ok(ended);
+            }
+            let (over, forgotten) = self.store.write("sessions", |tx| rows::sweep(tx, SWEPT))?;
+            ended += over;
+            if over == 0 && forgotten == 0 {
+                return Ok(ended);
+            }
+        }
+    }
+}
+
+fn subject(id: &str) -> String {
+    format!("session {id}")
+}
+
+/// The tables of sessions. What is large stands apart from what changes often. `ends_at` is when an open session
+/// ends unless it is used, and when one that is over is forgotten.
+pub(crate) const TABLES: &str = "
+CREATE TABLE ptc_sessions (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    closed INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    lease INTEGER NOT NULL,
+    lease_until INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    idle_ms INTEGER NOT NULL,
+    ends_at INTEGER NOT NULL
+);
+CREATE INDEX ptc_sessions_by_end ON ptc_sessions (closed, ends_at);
+CREATE INDEX ptc_sessions_by_owner ON ptc_sessions (owner, closed);
+CREATE TABLE ptc_session_origins (
+    session TEXT PRIMARY KEY,
+    origin BLOB NOT NULL
+);
+CREATE TABLE ptc_session_metas (
+    session TEXT PRIMARY KEY,
+    meta BLOB NOT NULL
+);
+CREATE TABLE ptc_session_states (
+    session TEXT PRIMARY KEY,
+    state BLOB NOT NULL
+);
+";

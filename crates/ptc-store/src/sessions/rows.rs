@@ -1,0 +1,305 @@
+//! The statements of sessions.
+
+use serde_json::Value as Json;
+
+use super::model::{Kept, Listed, NewSession, SessionError, Times};
+use super::{Lease, REMEMBERED_MS};
+use crate::StoreError;
+use crate::cell::{Row, cells};
+use crate::lease::json;
+use crate::tx::Tx;
+
+/// The longest time that a session is given: statements add it to the time of day, which must stay a number.
+const FOREVER_MS: i64 = 1 << 52;
+
+/// A session without what is kept of it.
+pub(super) struct Head {
+    pub version: i64,
+    pub lease: i64,
+    pub lease_until: i64,
+    pub idle_ms: i64,
+    pub ends_at: i64,
+    pub times: Times,
+}
+
+fn times(row: &Row, first: usize) -> Result<Times, String> {
+    Ok(Times {
+        created_ms: row.int(first)?,
+        changed_ms: row.int(first + 1)?,
+        expires_ms: row.int(first + 2)?,
+    })
+}
+
+/// The session, if it is open and belongs to this owner.
+pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<Head, SessionError> {
+    let found = tx.first(
+        "SELECT owner, closed, version, lease, lease_until, idle_ms, ends_at, created_at, changed_at, expires_at
+         FROM ptc_sessions WHERE id = ?1",
+        cells![id],
+        |row| {
+            let head = Head {
+                version: row.int(2)?,
+                lease: row.int(3)?,
+                lease_until: row.int(4)?,
+                idle_ms: row.int(5)?,
+                ends_at: row.int(6)?,
+                times: times(row, 7)?,
+            };
+            Ok((row.text(0)?, row.int(1)? != 0, head))
+        },
+    )?;
+    let Some((of, closed, head)) = found else { return Err(SessionError::Missing) };
+    if of != owner {
+        return Err(SessionError::Owner);
+    }
+    let ended = head.times.expires_ms <= now || (head.ends_at <= now && head.lease_until <= now);
+    if closed || ended {
+        return Err(SessionError::Closed);
+    }
+    Ok(head)
+}
+
+/// Adds a session.
+pub(super) fn insert(tx: &mut Tx<'_>, new: &NewSession<'_>) -> Result<Times, SessionError> {
+    let now = tx.now_ms()?;
+    let (ttl, idle) = (new.ttl_ms.min(FOREVER_MS), new.idle_ms.min(FOREVER_MS));
+    let expires = now.saturating_add(ttl);
+    let ends = expires.min(now.saturating_add(idle));
+    let added = tx.run(
+        "INSERT INTO ptc_sessions (id, owner, closed, version, lease, lease_until, created_at, changed_at,
+             expires_at, idle_ms, ends_at)
+         VALUES (?1, ?2, 0, 0, 0, 0, ?3, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING",
+        cells![new.id, new.owner, now, expires, idle, ends],
+    )?;
+    if added == 0 {
+        return Err(SessionError::Exists);
+    }
+    tx.run(
+        "INSERT INTO ptc_session_origins (session, origin) VALUES (?1, ?2)",
+        cells![new.id, new.origin.to_string().into_bytes()],
+    )?;
+    tx.run(
+        "INSERT INTO ptc_session_metas (session, meta) VALUES (?1, ?2)",
+        cells![new.id, new.meta.to_string().into_bytes()],
+    )?;
+    Ok(Times { created_ms: now, changed_ms: now, expires_ms: expires })
+}
+
+/// Takes a session that nobody holds; false if it was closed since it was looked at.
+pub(super) fn take(
+    tx: &mut Tx<'_>,
+    id: &str,
+    head: &Head,
+    now: i64,
+    lease_ms: i64,
+) -> Result<bool, StoreError> {
+    let ends = head.times.expires_ms.min(now.saturating_add(head.idle_ms));
+    let taken = tx.run(
+        "UPDATE ptc_sessions SET lease = lease + 1, lease_until = ?3, ends_at = ?4
+         WHERE id = ?1 AND lease = ?2 AND closed = 0",
+        cells![id, head.lease, now.saturating_add(lease_ms), ends],
+    )?;
+    Ok(taken > 0)
+}
+
+/// What is kept, unless the caller knows it.
+pub(super) fn kept(
+    tx: &mut Tx<'_>,
+    id: &str,
+    version: i64,
+    known: Option<i64>,
+) -> Result<Option<Kept>, StoreError> {
+    if known == Some(version) {
+        return Ok(None);
+    }
+    let texts = tx.first(
+        "SELECT o.origin, m.meta FROM ptc_session_origins o JOIN ptc_session_metas m ON m.session = o.session
+         WHERE o.session = ?1",
+        cells![id],
+        |row| Ok((json(&row.bytes(0)?)?, json(&row.bytes(1)?)?)),
+    )?;
+    let (origin, meta) = texts
+        .ok_or_else(|| tx.damaged(format!("session {id} is open, but what is kept of it is missing")))?;
+    let state =
+        tx.first("SELECT state FROM ptc_session_states WHERE session = ?1", cells![id], |row| row.bytes(0))?;
+    Ok(Some(Kept { origin, meta, state }))
+}
+
+/// Begins the idle time of an open session anew.
+pub(super) fn touch(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
+    let now = tx.now_ms()?;
+    tx.run(
+        "UPDATE ptc_sessions SET ends_at = CASE WHEN ?2 + idle_ms < expires_at THEN ?2 + idle_ms ELSE expires_at END
+         WHERE id = ?1 AND closed = 0",
+        cells![id, now],
+    )?;
+    Ok(())
+}
+
+/// The version of a session, if it is open and held by this lease.
+pub(super) fn held(tx: &mut Tx<'_>, lease: &Lease) -> Result<i64, SessionError> {
+    let now = tx.now_ms()?;
+    let found = tx.first(
+        "SELECT closed, expires_at, lease, version FROM ptc_sessions WHERE id = ?1",
+        cells![&lease.id],
+        |row| Ok((row.int(0)? != 0, row.int(1)?, row.int(2)?, row.int(3)?)),
+    )?;
+    match found {
+        None => Err(SessionError::Missing),
+        Some((closed, expires, ..)) if closed || expires <= now => Err(SessionError::Closed),
+        Some((_, _, number, _)) if number != lease.number => Err(SessionError::Lost),
+        Some((_, _, _, version)) => Ok(version),
+    }
+}
+
+/// Holds a session for longer.
+pub(super) fn renew(tx: &mut Tx<'_>, lease: &Lease, lease_ms: i64) -> Result<(), StoreError> {
+    let until = tx.now_ms()?.saturating_add(lease_ms);
+    tx.run(
+        "UPDATE ptc_sessions SET lease_until = ?3 WHERE id = ?1 AND lease = ?2 AND closed = 0",
+        cells![&lease.id, lease.number, until],
+    )?;
+    touch(tx, &lease.id)
+}
+
+/// Keeps a change and gives the session back.
+pub(super) fn commit(
+    tx: &mut Tx<'_>,
+    lease: &Lease,
+    meta: &Json,
+    state: Option<&[u8]>,
+) -> Result<i64, SessionError> {
+    let now = tx.now_ms()?;
+    let changed = tx.run(
+        "UPDATE ptc_sessions SET version = version + 1, lease_until = 0, changed_at = ?3
+         WHERE id = ?1 AND lease = ?2 AND closed = 0",
+        cells![&lease.id, lease.number, now],
+    )?;
+    if changed == 0 {
+        // A sweep was quicker.
+        return Err(SessionError::Closed);
+    }
+    touch(tx, &lease.id)?;
+    tx.run(
+        "UPDATE ptc_session_metas SET meta = ?2 WHERE session = ?1",
+        cells![&lease.id, meta.to_string().into_bytes()],
+    )?;
+    if let Some(state) = state {
+        tx.run(
+            "INSERT INTO ptc_session_states (session, state) VALUES (?1, ?2)
+             ON CONFLICT (session) DO UPDATE SET state = excluded.state",
+            cells![&lease.id, state],
+        )?;
+    }
+    Ok(tx.number("SELECT version FROM ptc_sessions WHERE id = ?1", cells![&lease.id])?)
+}
+
+/// Gives a session back.
+pub(super) fn release(tx: &mut Tx<'_>, lease: &Lease) -> Result<(), StoreError> {
+    tx.run(
+        "UPDATE ptc_sessions SET lease_until = 0 WHERE id = ?1 AND lease = ?2",
+        cells![&lease.id, lease.number],
+    )?;
+    Ok(())
+}
+
+/// Ends an open session.
+pub(super) fn close(tx: &mut Tx<'_>, id: &str, now: i64) -> Result<(), StoreError> {
+    tx.run(
+        "UPDATE ptc_sessions SET closed = 1, lease_until = 0, ends_at = ?2 WHERE id = ?1 AND closed = 0",
+        cells![id, now.saturating_add(REMEMBERED_MS)],
+    )?;
+    drop_parts(tx, id)
+}
+
+fn drop_parts(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
+    for sql in [
+        "DELETE FROM ptc_session_origins WHERE session = ?1",
+        "DELETE FROM ptc_session_metas WHERE session = ?1",
+        "DELETE FROM ptc_session_states WHERE session = ?1",
+    ] {
+        tx.run(sql, cells![id])?;
+    }
+    Ok(())
+}
+
+/// Ids of the open sessions of an owner.
+pub(super) fn of(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<String>, StoreError> {
+    tx.list("SELECT id FROM ptc_sessions WHERE owner = ?1 AND closed = 0", cells![owner], |row| row.text(0))
+}
+
+/// The open sessions of an owner.
+pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, StoreError> {
+    let now = tx.now_ms()?;
+    tx.list(
+        "SELECT s.id, s.version, s.lease_until, s.created_at, s.changed_at, s.expires_at, m.meta
+         FROM ptc_sessions s JOIN ptc_session_metas m ON m.session = s.id
+         WHERE s.owner = ?1 AND s.closed = 0 AND s.expires_at > ?2 AND (s.ends_at > ?2 OR s.lease_until > ?2)
+         ORDER BY s.changed_at DESC, s.id",
+        cells![owner, now],
+        |row| {
+            Ok(Listed {
+                id: row.text(0)?,
+                version: row.int(1)?,
+                busy: row.int(2)? > now,
+                times: times(row, 3)?,
+                meta: json(&row.bytes(6)?)?,
+            })
+        },
+    )
+}
+
+/// How many sessions are open; counts no further than to `most`.
+pub(super) fn count(tx: &mut Tx<'_>, most: u64) -> Result<u64, StoreError> {
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let sql = "SELECT COUNT(*) FROM (SELECT 1 AS one FROM ptc_sessions WHERE closed = 0 LIMIT ?1) AS open";
+    Ok(u64::try_from(tx.number(sql, cells![most])?).unwrap_or_default())
+}
+
+/// How many sessions of an owner are open.
+pub(super) fn count_of(tx: &mut Tx<'_>, owner: &str) -> Result<u64, StoreError> {
+    let sql = "SELECT COUNT(*) FROM ptc_sessions WHERE owner = ?1 AND closed = 0";
+    Ok(u64::try_from(tx.number(sql, cells![owner])?).unwrap_or_default())
+}
+
+/// Whether a sweep would find nothing.
+pub(super) fn nothing_to_sweep(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
+    let now = tx.now_ms()?;
+    let due = tx.number(
+        "SELECT COUNT(*) FROM (SELECT 1 AS one FROM ptc_sessions
+             WHERE closed IN (0, 1) AND ends_at <= ?1 AND (closed = 1 OR expires_at <= ?1 OR lease_until <= ?1)
+             LIMIT 1) AS due",
+        cells![now],
+    )?;
+    Ok(due == 0)
+}
+
+/// Ends at most so many sessions whose time is over, and forgets as many of those that are over for long.
+pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError> {
+    let now = tx.now_ms()?;
+    let over = tx.list(
+        "SELECT id FROM ptc_sessions
+         WHERE closed = 0 AND ends_at <= ?1 AND (expires_at <= ?1 OR lease_until <= ?1) LIMIT ?2",
+        cells![now, most],
+        |row| row.text(0),
+    )?;
+    let mut ended = 0;
+    for id in over {
+        // Somebody may have used it since.
+        let closed = tx.run(
+            "UPDATE ptc_sessions SET closed = 1, lease_until = 0, ends_at = ?3
+             WHERE id = ?1 AND closed = 0 AND ends_at <= ?2 AND (expires_at <= ?2 OR lease_until <= ?2)",
+            cells![&id, now, now.saturating_add(REMEMBERED_MS)],
+        )?;
+        if closed > 0 {
+            drop_parts(tx, &id)?;
+            ended += 1;
+        }
+    }
+    let forgotten = tx.run(
+        "DELETE FROM ptc_sessions WHERE id IN
+             (SELECT id FROM ptc_sessions WHERE closed = 1 AND ends_at <= ?1 LIMIT ?2)",
+        cells![now, most],
+    )?;
+    Ok((ended, forgotten))
+}

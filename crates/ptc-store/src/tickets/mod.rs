@@ -1,0 +1,176 @@
+//! Tickets: programs that wait for a decision, sealed, each to be used once.
+//!
+//! A ticket is put with what is sealed in it and what may be shown about it. Who goes on with it takes it, which nobody
+//! else can at the same time, and says in the end what came of it: from then on the ticket is used, and what was
+//! sealed is gone. If the program waits again, its next ticket is put in the same transaction.
+//!
+//! A holder that died is replaced when its lease is over: the ticket can be taken again and the program goes on from
+//! where it waited. That nothing is sent twice then is the business of [`crate::effects`]. Such a ticket does not
+//! expire any more, because its decision was made in time.
+
+mod model;
+mod rows;
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::lease::is_key;
+use crate::{Lease, Store};
+pub use model::{Listed, NewTicket, Taken, TicketError};
+
+/// How long a ticket is known after its time, to tell those who come late.
+pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Tickets that one transaction of a sweep forgets.
+const SWEPT: i64 = 500;
+
+/// The tickets of a store.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ptc_store::Store;
+/// use ptc_store::tickets::{NewTicket, TicketError, Tickets};
+/// use serde_json::json;
+///
+/// let tickets = Tickets::new(Arc::new(Store::open(":memory:")?));
+/// let about = json!({"tool": "mail/send"});
+/// let new =
+///     NewTicket { id: "t1", owner: "ann", kind: "eval", expires_ms: i64::MAX, sealed: b"sealed", about: &about };
+/// tickets.put(&new)?;
+/// let taken = tickets.take("t1", "ann", 10_000)?;
+/// assert_eq!(taken.sealed, b"sealed");
+/// tickets.done(&taken.lease, &json!({"status": "ok"}), None)?;
+/// let ended = json!({"status": "ok"});
+/// assert_eq!(tickets.take("t1", "ann", 10_000), Err(TicketError::Used { ended }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tickets {
+    store: Arc<Store>,
+}
+
+impl Tickets {
+    /// The tickets of a store.
+    pub fn new(store: Arc<Store>) -> Self {
+        Tickets { store }
+    }
+
+    /// Keeps a ticket.
+    pub fn put(&self, new: &NewTicket<'_>) -> Result<(), TicketError> {
+        self.store.write(&subject(new.id), |tx| rows::insert(tx, new))
+    }
+
+    /// Takes a ticket to go on with it, for so long at first.
+    pub fn take(&self, id: &str, owner: &str, lease_ms: i64) -> Result<Taken, TicketError> {
+        if !is_key(id) {
+            return Err(TicketError::Missing);
+        }
+        self.store.write(&subject(id), |tx| {
+            let now = tx.now_ms()?;
+            let head = rows::open(tx, id, owner, now)?;
+            if head.lease_until > now {
+                return Err(TicketError::Busy);
+            }
+            if !rows::take(tx, id, head.lease, now, lease_ms)? {
+                return Err(TicketError::Busy);
+            }
+            let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
+            let sealed = rows::sealed(tx, id)?;
+            Ok(Taken {
+                lease,
+                kind: head.kind,
+                about: head.about,
+                sealed,
+                expires_ms: head.expires_at,
+                again: head.began,
+            })
+        })
+    }
+
+    /// Looks at a ticket that is open, and takes it from nobody.
+    pub fn read(&self, id: &str, owner: &str) -> Result<Listed, TicketError> {
+        if !is_key(id) {
+            return Err(TicketError::Missing);
+        }
+        self.store.read(|tx| {
+            let now = tx.now_ms()?;
+            let head = rows::open(tx, id, owner, now)?;
+            Ok(Listed {
+                id: id.to_owned(),
+                kind: head.kind,
+                busy: head.lease_until > now,
+                created_ms: head.created_at,
+                expires_ms: head.expires_at,
+                about: head.about,
+            })
+        })
+    }
+
+    /// Holds a ticket for so long from now.
+    pub fn renew(&self, lease: &Lease, lease_ms: i64) -> Result<(), TicketError> {
+        self.store.write(&subject(&lease.id), |tx| match rows::renew(tx, lease, lease_ms)? {
+            true => Ok(()),
+            false => Err(TicketError::Lost),
+        })
+    }
+
+    /// Says what came of a ticket, which is used from then on, and keeps the next one of the same program.
+    pub fn done(&self, lease: &Lease, ended: &Json, next: Option<&NewTicket<'_>>) -> Result<(), TicketError> {
+        self.store.write(&subject(&lease.id), |tx| {
+            if !rows::done(tx, lease, ended)? {
+                return Err(TicketError::Lost);
+            }
+            next.map_or(Ok(()), |next| rows::insert(tx, next))
+        })
+    }
+
+    /// Gives a ticket back as if it had not been taken: nothing of it was done. One that was lost is left alone.
+    pub fn release(&self, lease: &Lease) -> Result<(), TicketError> {
+        self.store.write(&subject(&lease.id), |tx| Ok(rows::release(tx, lease)?))
+    }
+
+    /// The open tickets of an owner, the oldest first.
+    pub fn list_open(&self, owner: &str) -> Result<Vec<Listed>, TicketError> {
+        self.store.read(|tx| Ok(rows::list_open(tx, owner)?))
+    }
+
+    /// Drops what is sealed in tickets that expired and forgets tickets whose time is over for long; says how many
+    /// were forgotten.
+    pub fn sweep(&self) -> Result<u64, TicketError> {
+        let mut forgotten = 0;
+        loop {
+            let (expired, gone) = self.store.write("tickets", |tx| rows::sweep(tx, SWEPT))?;
+            forgotten += gone;
+            if expired == 0 && gone == 0 {
+                return Ok(forgotten);
+            }
+        }
+    }
+}
+
+fn subject(id: &str) -> String {
+    format!("ticket {id}")
+}
+
+/// The tables of tickets. `began_at` is set while somebody who took the ticket may have done something.
+pub(crate) const TABLES: &str = "
+CREATE TABLE ptc_tickets (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    lease INTEGER NOT NULL,
+    lease_until INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    began_at INTEGER,
+    used INTEGER NOT NULL,
+    about BLOB NOT NULL,
+    ended BLOB
+);
+CREATE INDEX ptc_tickets_by_owner ON ptc_tickets (owner, used);
+CREATE INDEX ptc_tickets_by_end ON ptc_tickets (expires_at);
+CREATE TABLE ptc_ticket_seals (
+    ticket TEXT PRIMARY KEY,
+    sealed BLOB NOT NULL
+);
+";

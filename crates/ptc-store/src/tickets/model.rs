@@ -1,0 +1,88 @@
+//! What there is to know of a ticket, and what can go wrong with it.
+
+use serde_json::Value as Json;
+
+use crate::{Lease, StoreError};
+
+/// A ticket to keep.
+#[derive(Clone, Copy, Debug)]
+pub struct NewTicket<'a> {
+    /// Its id, which nobody can guess.
+    pub id: &'a str,
+    /// Who may decide.
+    pub owner: &'a str,
+    /// What waits, for the caller: `eval`, `session`, `run`.
+    pub kind: &'a str,
+    /// Until when it can be taken, in milliseconds since 1970.
+    pub expires_ms: i64,
+    /// What goes on, sealed by the caller.
+    pub sealed: &'a [u8],
+    /// What may be shown to its owner: the calls that wait.
+    pub about: &'a Json,
+}
+
+/// A ticket in the hands of the caller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// The right to go on with it.
+    pub lease: Lease,
+    /// What waits.
+    pub kind: String,
+    /// What was shown to its owner.
+    pub about: Json,
+    /// What goes on.
+    pub sealed: Vec<u8>,
+    /// Until when it could be taken.
+    pub expires_ms: i64,
+    /// Whether somebody took it before and did not come to an end.
+    pub again: bool,
+}
+
+/// A ticket that is open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// What waits.
+    pub kind: String,
+    /// Whether somebody holds it.
+    pub busy: bool,
+    /// When it was put, in milliseconds since 1970.
+    pub created_ms: i64,
+    /// Until when it can be taken.
+    pub expires_ms: i64,
+    /// What may be shown of it.
+    pub about: Json,
+}
+
+/// Why something cannot be done with a ticket.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TicketError {
+    /// There is no such ticket.
+    #[error("there is no such ticket")]
+    Missing,
+    /// It belongs to another.
+    #[error("the ticket belongs to another owner")]
+    Owner,
+    /// Its time is over.
+    #[error("the ticket has expired; run the program again to get a new one")]
+    Expired,
+    /// It was used.
+    #[error("the ticket was used already")]
+    Used {
+        /// What came of it.
+        ended: Json,
+    },
+    /// Somebody holds it.
+    #[error("the ticket is being used right now")]
+    Busy,
+    /// Another took it over, because it was held too long without a sign of life.
+    #[error("the ticket was taken over by another server")]
+    Lost,
+    /// A ticket of this id is there already.
+    #[error("there is a ticket of this id already")]
+    Exists,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,161 @@
+//! The statements of tickets.
+
+use serde_json::Value as Json;
+
+use super::model::{Listed, NewTicket, TicketError};
+use super::{Lease, REMEMBERED_MS};
+use crate::StoreError;
+use crate::cell::cells;
+use crate::lease::json;
+use crate::tx::Tx;
+
+/// An open ticket without what is sealed in it.
+pub(super) struct Head {
+    pub kind: String,
+    pub lease: i64,
+    pub lease_until: i64,
+    pub created_at: i64,
+    pub expires_at: i64,
+    pub began: bool,
+    pub about: Json,
+}
+
+/// Adds a ticket.
+pub(super) fn insert(tx: &mut Tx<'_>, new: &NewTicket<'_>) -> Result<(), TicketError> {
+    let now = tx.now_ms()?;
+    let added = tx.run(
+        "INSERT INTO ptc_tickets (id, owner, kind, lease, lease_until, created_at, expires_at, used, about)
+         VALUES (?1, ?2, ?3, 0, 0, ?4, ?5, 0, ?6) ON CONFLICT (id) DO NOTHING",
+        cells![new.id, new.owner, new.kind, now, new.expires_ms, new.about.to_string().into_bytes()],
+    )?;
+    if added == 0 {
+        return Err(TicketError::Exists);
+    }
+    tx.run("INSERT INTO ptc_ticket_seals (ticket, sealed) VALUES (?1, ?2)", cells![new.id, new.sealed])?;
+    Ok(())
+}
+
+/// The ticket, if it is open and belongs to this owner.
+pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<Head, TicketError> {
+    let found = tx.first(
+        "SELECT owner, used, ended, kind, lease, lease_until, created_at, expires_at, began_at, about
+         FROM ptc_tickets WHERE id = ?1",
+        cells![id],
+        |row| {
+            let ended = row.maybe_bytes(2)?.map(|ended| json(&ended)).transpose()?;
+            let head = Head {
+                kind: row.text(3)?,
+                lease: row.int(4)?,
+                lease_until: row.int(5)?,
+                created_at: row.int(6)?,
+                expires_at: row.int(7)?,
+                began: row.maybe_int(8)?.is_some(),
+                about: json(&row.bytes(9)?)?,
+            };
+            Ok((row.text(0)?, row.int(1)? != 0, ended, head))
+        },
+    )?;
+    match found {
+        None => Err(TicketError::Missing),
+        Some((of, ..)) if of != owner => Err(TicketError::Owner),
+        Some((_, true, ended, _)) => Err(TicketError::Used { ended: ended.unwrap_or_default() }),
+        Some((_, _, _, head)) if head.expires_at <= now && !head.began => Err(TicketError::Expired),
+        Some((_, _, _, head)) => Ok(head),
+    }
+}
+
+/// Takes a ticket that nobody holds; false if somebody was quicker.
+pub(super) fn take(
+    tx: &mut Tx<'_>,
+    id: &str,
+    lease: i64,
+    now: i64,
+    lease_ms: i64,
+) -> Result<bool, StoreError> {
+    let taken = tx.run(
+        "UPDATE ptc_tickets SET lease = lease + 1, lease_until = ?4, began_at = ?3
+         WHERE id = ?1 AND lease = ?2 AND used = 0",
+        cells![id, lease, now, now.saturating_add(lease_ms)],
+    )?;
+    Ok(taken > 0)
+}
+
+/// What is sealed in a ticket.
+pub(super) fn sealed(tx: &mut Tx<'_>, id: &str) -> Result<Vec<u8>, StoreError> {
+    let sealed =
+        tx.first("SELECT sealed FROM ptc_ticket_seals WHERE ticket = ?1", cells![id], |row| row.bytes(0))?;
+    sealed.ok_or_else(|| tx.damaged("a ticket is open, but what is sealed in it is missing"))
+}
+
+/// Holds a ticket for longer; false if it is not held by this lease.
+pub(super) fn renew(tx: &mut Tx<'_>, lease: &Lease, lease_ms: i64) -> Result<bool, StoreError> {
+    let until = tx.now_ms()?.saturating_add(lease_ms);
+    let held = tx.run(
+        "UPDATE ptc_tickets SET lease_until = ?3 WHERE id = ?1 AND lease = ?2 AND used = 0",
+        cells![&lease.id, lease.number, until],
+    )?;
+    Ok(held > 0)
+}
+
+/// Makes a ticket a used one; false if it is not held by this lease.
+pub(super) fn done(tx: &mut Tx<'_>, lease: &Lease, ended: &Json) -> Result<bool, StoreError> {
+    let used = tx.run(
+        "UPDATE ptc_tickets SET used = 1, lease_until = 0, ended = ?3 WHERE id = ?1 AND lease = ?2 AND used = 0",
+        cells![&lease.id, lease.number, ended.to_string().into_bytes()],
+    )?;
+    if used > 0 {
+        tx.run("DELETE FROM ptc_ticket_seals WHERE ticket = ?1", cells![&lease.id])?;
+    }
+    Ok(used > 0)
+}
+
+/// Gives a ticket back, untouched.
+pub(super) fn release(tx: &mut Tx<'_>, lease: &Lease) -> Result<(), StoreError> {
+    tx.run(
+        "UPDATE ptc_tickets SET lease_until = 0, began_at = NULL WHERE id = ?1 AND lease = ?2 AND used = 0",
+        cells![&lease.id, lease.number],
+    )?;
+    Ok(())
+}
+
+/// The open tickets of an owner.
+pub(super) fn list_open(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, StoreError> {
+    let now = tx.now_ms()?;
+    tx.list(
+        "SELECT id, kind, lease_until, created_at, expires_at, about FROM ptc_tickets
+         WHERE owner = ?1 AND used = 0 AND (expires_at > ?2 OR began_at IS NOT NULL)
+         ORDER BY created_at, id",
+        cells![owner, now],
+        |row| {
+            Ok(Listed {
+                id: row.text(0)?,
+                kind: row.text(1)?,
+                busy: row.int(2)? > now,
+                created_ms: row.int(3)?,
+                expires_ms: row.int(4)?,
+                about: json(&row.bytes(5)?)?,
+            })
+        },
+    )
+}
+
+/// Drops what is sealed in tickets that expired before they were taken, and forgets tickets whose time is over for long.
+pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError> {
+    let now = tx.now_ms()?;
+    let expired = tx.run(
+        "DELETE FROM ptc_ticket_seals WHERE ticket IN
+             (SELECT t.id FROM ptc_tickets t JOIN ptc_ticket_seals s ON s.ticket = t.id
+              WHERE t.expires_at <= ?1 AND t.used = 0 AND t.began_at IS NULL LIMIT ?2)",
+        cells![now, most],
+    )?;
+    let over = tx.list(
+        "SELECT id FROM ptc_tickets WHERE expires_at <= ?1 AND lease_until <= ?2 LIMIT ?3",
+        cells![now.saturating_sub(REMEMBERED_MS), now, most],
+        |row| row.text(0),
+    )?;
+    for id in &over {
+        tx.run("DELETE FROM ptc_ticket_seals WHERE ticket = ?1", cells![id])?;
+        tx.run("DELETE FROM ptc_tickets WHERE id = ?1", cells![id])?;
+    }
+    Ok((expired, over.len() as u64))
+}

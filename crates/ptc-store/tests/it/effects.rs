@@ -1,0 +1,198 @@
+//! The journal of effects. Each rule holds in memory, in a file and on a server alike; and processes that begin the
+//! same calls at once, of which some are killed, never both send one.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use ptc_store::Store;
+use ptc_store::effects::{Begun, EffectError, Effects, Finding, NewEffect};
+use serde_json::{Value as Json, json};
+
+use crate::postgres::Server;
+use crate::support::{Folder, Rule, everywhere};
+
+const RULES: &[Rule] = &[
+    ("a call is begun once, and its answer is for all", once),
+    ("calls without an answer are gaps", gaps),
+    ("a gap is settled by what a person found", settled),
+    ("what is over is forgotten, gaps are not", forgotten),
+    ("of many threads that begin a call one sends it", raced),
+];
+
+#[test]
+fn effects_are_kept_in_every_place() {
+    everywhere("effects", RULES);
+}
+
+fn begin(effects: &Effects, scope: &str, identity: &str) -> Begun {
+    let args = json!({"to": "ann", "n": 1});
+    let call = NewEffect { identity, server: "mail", tool: "send", args: &args };
+    effects.begin(scope, &call).expect("journalled")
+}
+
+fn once(store: &Arc<Store>) {
+    let effects = Effects::new(store.clone());
+    assert_eq!(begin(&effects, "run 1", "a"), Begun::Fresh);
+    assert_eq!(begin(&effects, "run 1", "a"), Begun::Unknown);
+    effects.done("run 1", "a", &json!({"sent": true})).expect("kept");
+    assert_eq!(begin(&effects, "run 1", "a"), Begun::Done(json!({"sent": true})));
+    effects.done("run 1", "a", &json!("late")).expect("the first answer stays");
+    assert_eq!(begin(&effects, "run 1", "a"), Begun::Done(json!({"sent": true})));
+    assert_eq!(begin(&effects, "run 1", "b"), Begun::Fresh, "another call");
+    assert_eq!(begin(&effects, "run 2", "a"), Begun::Fresh, "another scope");
+    let missing = EffectError::Missing { scope: "run 3".to_owned(), identity: "a".to_owned() };
+    assert_eq!(effects.done("run 3", "a", &Json::Null), Err(missing));
+}
+
+fn gaps(store: &Arc<Store>) {
+    let effects = Effects::new(store.clone());
+    assert_eq!(effects.gaps(None), Ok(vec![]));
+    for (scope, identity) in [("run 1", "a"), ("run 1", "b"), ("run 2", "a")] {
+        begin(&effects, scope, identity);
+    }
+    effects.done("run 1", "a", &Json::Null).expect("kept");
+    let all = effects.gaps(None).expect("a list");
+    assert_eq!(all.len(), 2);
+    let of_one = effects.gaps(Some("run 1")).expect("a list");
+    assert_eq!((of_one.len(), of_one[0].identity.as_str()), (1, "b"));
+    assert_eq!(
+        (of_one[0].server.as_str(), of_one[0].tool.as_str(), &of_one[0].args),
+        ("mail", "send", &json!({"to": "ann", "n": 1}))
+    );
+    assert!(of_one[0].begun_ms > 0);
+}
+
+fn settled(store: &Arc<Store>) {
+    let effects = Effects::new(store.clone());
+    for identity in ["a", "b", "c", "d"] {
+        begin(&effects, "run", identity);
+    }
+    effects.settle("run", "a", &Finding::Happened(json!("ok")), "in the log of the server").expect("noted");
+    effects.settle("run", "b", &Finding::DidNotHappen, "not\0 there").expect("noted");
+    effects.settle("run", "c", &Finding::Dismissed, "").expect("noted");
+    assert_eq!(begin(&effects, "run", "a"), Begun::Done(json!("ok")));
+    assert_eq!(begin(&effects, "run", "b"), Begun::Fresh);
+    assert_eq!(begin(&effects, "run", "b"), Begun::Unknown, "once again, and only once");
+    assert_eq!(begin(&effects, "run", "c"), Begun::Unknown);
+    let left: Vec<String> = effects.gaps(None).expect("a list").into_iter().map(|gap| gap.identity).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.contains(&"b".to_owned()) && left.contains(&"d".to_owned()), "{left:?}");
+    effects.done("run", "d", &json!(1)).expect("kept");
+    effects.settle("run", "d", &Finding::DidNotHappen, "").expect("an answer is better than a finding");
+    assert_eq!(begin(&effects, "run", "d"), Begun::Done(json!(1)));
+    assert!(effects.settle("run", "z", &Finding::Dismissed, "").is_err());
+}
+
+fn forgotten(store: &Arc<Store>) {
+    let effects = Effects::new(store.clone());
+    for identity in ["a", "b"] {
+        begin(&effects, "run", identity);
+    }
+    begin(&effects, "other", "a");
+    effects.done("run", "a", &json!(1)).expect("kept");
+    assert_eq!(effects.sweep(60_000), Ok(0), "somebody may retry it");
+    assert_eq!(effects.sweep(-1_000), Ok(1));
+    assert_eq!(effects.gaps(None).expect("a list").len(), 2, "gaps stay");
+    effects.forget_scope("run").expect("forgotten");
+    assert_eq!(effects.gaps(None).expect("a list").len(), 1);
+}
+
+fn raced(store: &Arc<Store>) {
+    let effects = Effects::new(store.clone());
+    for round in 0..5 {
+        let identity = format!("c{round}");
+        let told: Vec<Begun> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..6).map(|_| scope.spawn(|| begin(&effects, "run", &identity))).collect();
+            all.into_iter().map(|one| one.join().expect("its answer")).collect()
+        });
+        assert_eq!(told.iter().filter(|begun| **begun == Begun::Fresh).count(), 1, "{told:?}");
+    }
+}
+
+/// Where a sender writes; set only for senders.
+const PLACE: &str = "PTC_STORE_TEST_SENDER";
+/// Calls that every sender wants to send.
+const CALLS: usize = 60;
+
+/// Whether this process is a sender; then it has sent.
+fn sent() -> bool {
+    let Some(place) = std::env::var_os(PLACE) else { return false };
+    let store = Arc::new(Store::open(&place.to_string_lossy()).expect("opens"));
+    let effects = Effects::new(store);
+    for number in 0..CALLS {
+        if begin(&effects, "run", &number.to_string()) == Begun::Fresh {
+            writeln!(std::io::stdout(), "sent {number}").expect("says so");
+            effects.done("run", &number.to_string(), &json!(number)).expect("kept");
+        }
+    }
+    true
+}
+
+/// Senders that want the same calls; every other one is killed in their middle.
+fn senders(test: &str, place: &str) {
+    drop(Store::open(place).expect("opens"));
+    let start = || {
+        Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", test, "--nocapture"])
+            .env(PLACE, place)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a sender")
+    };
+    let mut all: Vec<Child> = (0..6).map(|_| start()).collect();
+    let mut lines: Vec<_> = all
+        .iter_mut()
+        .map(|child| BufReader::new(child.stdout.take().expect("its output")).lines())
+        .collect();
+    let mut count = BTreeMap::<usize, usize>::new();
+    let mut note = |line: &str| {
+        if let Some(number) = line.strip_prefix("sent ") {
+            *count.entry(number.parse().expect("a number")).or_default() += 1;
+        }
+    };
+    for (child, lines) in all.iter_mut().zip(&mut lines).step_by(2) {
+        while let Some(Ok(line)) = lines.next() {
+            note(&line);
+            if line.starts_with("sent ") {
+                break;
+            }
+        }
+        child.kill().expect("kill -9");
+    }
+    for lines in &mut lines {
+        lines.map_while(Result::ok).for_each(|line| note(&line));
+    }
+    all.iter_mut().for_each(|child| drop(child.wait()));
+    assert!(count.values().all(|times| *times == 1), "sent twice: {count:?}");
+    let effects = Effects::new(Arc::new(Store::open(place).expect("opens")));
+    let gaps = effects.gaps(Some("run")).expect("a list");
+    assert!(gaps.len() <= 3, "at most one of each who was killed: {gaps:?}");
+    for number in 0..CALLS {
+        let known = begin(&effects, "run", &number.to_string());
+        let is_gap = gaps.iter().any(|gap| gap.identity == number.to_string());
+        let expected = if is_gap { Begun::Unknown } else { Begun::Done(json!(number)) };
+        assert_eq!(known, expected, "call {number}");
+        assert!(is_gap || count.contains_key(&number), "call {number} was never sent");
+    }
+}
+
+#[test]
+fn killed_senders_send_nothing_twice_with_a_file() {
+    if sent() {
+        return;
+    }
+    let folder = Folder::new("senders");
+    senders("effects::killed_senders_send_nothing_twice_with_a_file", &folder.place("store.db"));
+}
+
+#[test]
+fn killed_senders_send_nothing_twice_with_a_server() {
+    if sent() {
+        return;
+    }
+    let Some(server) = Server::start("senders") else { return };
+    senders("effects::killed_senders_send_nothing_twice_with_a_server", &server.place("shared"));
+}

@@ -1,0 +1,137 @@
+//! Tickets in a store. Each rule holds in memory, in a file and on a server alike.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ptc_store::Store;
+use ptc_store::tickets::{NewTicket, REMEMBERED_MS, TicketError, Tickets};
+use serde_json::json;
+
+use crate::support::{Rule, everywhere};
+
+const RULES: &[Rule] = &[
+    ("a ticket is used once, and says what came of it", used),
+    ("a ticket is held by one at a time, and who was replaced cannot end it", fenced),
+    ("a program that waits again has its next ticket at the same moment", chained),
+    ("a ticket belongs to its owner", owned),
+    ("a ticket expires, unless it was taken in time", expired),
+    ("of many threads that take a ticket one has it", raced),
+];
+
+#[test]
+fn tickets_are_kept_in_every_place() {
+    everywhere("tickets", RULES);
+}
+
+const LONG: i64 = 3_600_000;
+
+fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    i64::try_from(since.as_millis()).expect("a number")
+}
+
+fn put_until(tickets: &Tickets, id: &str, expires_ms: i64) {
+    let about = json!({"calls": [id]});
+    let new = NewTicket { id, owner: "ann", kind: "eval", expires_ms, sealed: id.as_bytes(), about: &about };
+    tickets.put(&new).expect("kept");
+}
+
+fn put(tickets: &Tickets, id: &str) {
+    put_until(tickets, id, now() + LONG);
+}
+
+fn used(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    put(&tickets, "t");
+    let listed = tickets.list_open("ann").expect("a list");
+    assert_eq!((listed.len(), listed[0].busy, &listed[0].about), (1, false, &json!({"calls": ["t"]})));
+    let taken = tickets.take("t", "ann", LONG).expect("taken");
+    assert_eq!((taken.sealed.as_slice(), taken.kind.as_str(), taken.again), (&b"t"[..], "eval", false));
+    tickets.renew(&taken.lease, LONG).expect("still held");
+    tickets.done(&taken.lease, &json!({"value": 42}), None).expect("done");
+    let ended = TicketError::Used { ended: json!({"value": 42}) };
+    assert_eq!(tickets.take("t", "ann", LONG), Err(ended.clone()));
+    assert_eq!(tickets.read("t", "ann"), Err(ended));
+    assert_eq!(tickets.done(&taken.lease, &json!("other"), None), Err(TicketError::Lost));
+    assert_eq!(tickets.list_open("ann"), Ok(vec![]));
+}
+
+fn fenced(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    put(&tickets, "t");
+    let dead = tickets.take("t", "ann", 0).expect("taken");
+    let taken = tickets.take("t", "ann", LONG).expect("its lease was over");
+    assert!(taken.again, "somebody may have begun");
+    assert_eq!(tickets.take("t", "ann", LONG), Err(TicketError::Busy));
+    assert!(tickets.read("t", "ann").expect("open").busy);
+    assert_eq!(tickets.renew(&dead.lease, LONG), Err(TicketError::Lost));
+    assert_eq!(tickets.done(&dead.lease, &json!("late"), None), Err(TicketError::Lost));
+    tickets.release(&taken.lease).expect("given back");
+    assert!(!tickets.take("t", "ann", LONG).expect("taken").again, "given back as if nothing was done");
+}
+
+fn chained(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    put(&tickets, "first");
+    let taken = tickets.take("first", "ann", LONG).expect("taken");
+    let about = json!({});
+    let mut next = NewTicket {
+        id: "first",
+        owner: "ann",
+        kind: "eval",
+        expires_ms: now() + LONG,
+        sealed: b"next",
+        about: &about,
+    };
+    assert_eq!(tickets.done(&taken.lease, &json!(1), Some(&next)), Err(TicketError::Exists));
+    assert!(tickets.read("first", "ann").is_ok(), "both or none");
+    next.id = "second";
+    tickets.done(&taken.lease, &json!(1), Some(&next)).expect("done");
+    assert_eq!(tickets.take("second", "ann", LONG).expect("taken").sealed, b"next");
+}
+
+fn owned(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    put(&tickets, "t");
+    assert_eq!(tickets.take("t", "bob", LONG), Err(TicketError::Owner));
+    assert_eq!(tickets.read("t", "bob"), Err(TicketError::Owner));
+    assert_eq!(tickets.list_open("bob"), Ok(vec![]));
+    assert_eq!(tickets.take("u", "ann", LONG), Err(TicketError::Missing));
+    assert_eq!(tickets.take("t\0", "ann", LONG), Err(TicketError::Missing));
+}
+
+fn expired(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    put_until(&tickets, "late", now() - 1_000);
+    assert_eq!(tickets.take("late", "ann", LONG), Err(TicketError::Expired));
+    assert_eq!(tickets.list_open("ann"), Ok(vec![]));
+    put_until(&tickets, "long over", now() - REMEMBERED_MS - 1_000);
+    assert_eq!(tickets.sweep(), Ok(1));
+    assert_eq!(tickets.take("long over", "ann", LONG), Err(TicketError::Missing));
+    assert_eq!(tickets.take("late", "ann", LONG), Err(TicketError::Expired), "it is remembered");
+    // Taken in time, its holder died, and then its time was over.
+    put_until(&tickets, "begun", now() + 400);
+    tickets.take("begun", "ann", 0).expect("in time");
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    assert_eq!(tickets.sweep(), Ok(0));
+    assert_eq!(tickets.take("begun", "ann", LONG).expect("goes on").sealed, b"begun");
+}
+
+fn raced(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    let had = AtomicUsize::new(0);
+    for round in 0..5 {
+        let id = format!("t{round}");
+        put(&tickets, &id);
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| match tickets.take(&id, "ann", LONG) {
+                    Ok(_) => had.fetch_add(1, Ordering::SeqCst),
+                    Err(TicketError::Busy) => 0,
+                    Err(error) => panic!("{error}"),
+                });
+            }
+        });
+        assert_eq!(had.load(Ordering::SeqCst), round + 1);
+    }
+}
