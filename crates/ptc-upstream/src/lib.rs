@@ -27,3 +27,10 @@ pub use config::Config;
 pub use credentials::Secrets;
 pub use redact::Redactor;
 pub use runtime::{Account, Caps, Grants, RunContext, Runtime, RuntimeOptions, SnapshotMode, StartError};
+
+/// The examples of pages of the book, which run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/tool-call.md")]
+    struct ToolCall;
+}

@@ -15,6 +15,8 @@ mod attached;
 mod examples;
 #[path = "cli/lent.rs"]
 mod lent;
+#[path = "cli/packaging.rs"]
+mod packaging;
 #[path = "cli/pages.rs"]
 mod pages;
 #[path = "cli/preludes.rs"]

@@ -2,6 +2,7 @@
 
 mod batch;
 mod check;
+mod docs;
 mod eval;
 mod init;
 mod mcp;
@@ -13,6 +14,7 @@ mod replay;
 mod resume;
 mod run;
 mod runs;
+mod shell;
 mod signature;
 mod upstreams;
 mod validate;
@@ -54,6 +56,12 @@ pub enum Command {
     Signature(signature::Args),
     /// Look at the servers whose tools programs may call, and pin their tools.
     Upstreams(upstreams::Args),
+    /// Print a page of the documentation; `ptc docs agent` is for coding agents.
+    Docs(docs::Args),
+    /// Print completions for a shell.
+    Completions(shell::Completions),
+    /// Print or write pages of the manual.
+    Man(shell::Manual),
 }
 
 impl Command {
@@ -78,6 +86,9 @@ impl Command {
                 false => Ok(Outcome::Failed),
             },
             Command::Upstreams(args) => upstreams::run(args),
+            Command::Docs(args) => docs::run(args),
+            Command::Completions(args) => shell::completions(&args),
+            Command::Man(args) => shell::manual(&args),
         }
     }
 }

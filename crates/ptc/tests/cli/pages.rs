@@ -1,4 +1,17 @@
-//! The pages of the book are true: their commands print and their forms give what the pages say.
+//! The pages of the book and the README are true. Every block of code has a kind, and each kind has somebody who holds
+//! it to its word:
+//!
+//! | kind | who |
+//! |---|---|
+//! | `console` | commands are run here, in a folder per page, and print what the page shows |
+//! | `clojure` | forms are run here, one after the other in one session; `;=>` says what the form above gives |
+//! | `…,file=NAME` | is written into the page's folder, where commands after it find it |
+//! | `json` | is read as JSON, or as lines of it; a configuration of upstreams by who reads them |
+//! | `toml` | is read as TOML |
+//! | `sh` | is not run; the shell takes it, and so does the command line of `ptc` (`commands/docs.rs`) |
+//! | `rust` | documentation tests of `ptc-runner` and `ptc-upstream` |
+//! | `nginx` | `tests/mcp/nginx.rs` |
+//! | `text` | shows something and claims nothing |
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,36 +20,117 @@ use std::process::Command;
 use ptc_lisp::Limits;
 use ptc_lisp::machine::{Machine, Step};
 
-/// Pages whose `console` blocks are run. `$` begins a command, `>` goes on with it; a folder for each page.
-const COMMANDS: &[&str] = &["cli.md", "getting-started.md", "language.md", "preludes.md", "signatures.md"];
-/// Pages whose `clojure` blocks are run, one after the other in one session; `;=>` says what the form above gives.
-const FORMS: &[&str] = &["language.md"];
+/// Pages whose `rust` blocks are documentation tests: by the crate that tests them.
+const RUST: &[(&str, &str)] = &[
+    ("README.md", "ptc-runner"),
+    ("agents.md", "ptc-runner"),
+    ("preludes.md", "ptc-runner"),
+    ("tool-call.md", "ptc-upstream"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 fn docs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+    root().join("docs")
 }
 
-fn page(name: &str) -> String {
-    fs::read_to_string(docs().join(name)).expect("the page is there")
+/// A block of code of a page.
+struct Block {
+    page: String,
+    kind: String,
+    /// Whether the kind says that it is not run, or into which file it goes.
+    notes: Vec<String>,
+    text: String,
 }
 
-/// The blocks of a language.
-fn blocks<'p>(page: &'p str, language: &str) -> impl Iterator<Item = &'p str> {
-    let fence = format!("```{language}\n");
-    let starts: Vec<usize> = page.match_indices(&fence).map(|(at, _)| at + fence.len()).collect();
-    starts.into_iter().filter_map(|at| page[at..].split("```").next())
+/// All pages with their texts.
+fn pages() -> Vec<(String, String)> {
+    let files = fs::read_dir(docs()).expect("the folder").filter_map(Result::ok).map(|file| file.path());
+    let mut paths: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .chain([root().join("README.md")])
+        .collect();
+    paths.sort();
+    let page = |path: PathBuf| {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        (name, fs::read_to_string(path).expect("the page is there"))
+    };
+    paths.into_iter().map(page).collect()
+}
+
+fn blocks(page: &str, text: &str) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let mut open = false;
+    for line in text.lines() {
+        match line.trim_start().strip_prefix("```") {
+            Some(_) if open => open = false,
+            Some(info) => {
+                open = true;
+                let mut words = info.split(',').map(str::to_owned);
+                let (page, kind) = (page.to_owned(), words.next().unwrap_or_default());
+                found.push(Block { page, kind, notes: words.collect(), text: String::new() });
+            }
+            None if open => found.last_mut().expect("it was opened").text.extend([line, "\n"]),
+            None => {}
+        }
+    }
+    assert!(!open, "{page}: a block never ends");
+    found
+}
+
+#[test]
+fn every_block_has_a_kind_that_is_held_to_its_word() {
+    for (page, text) in pages() {
+        for block in blocks(&page, &text) {
+            let place = format!("{page}: ```{}\n{}", block.kind, block.text);
+            match block.kind.as_str() {
+                "console" | "clojure" | "text" => {}
+                "rust" => {
+                    assert!(RUST.iter().any(|(known, _)| *known == page), "nobody tests {place}");
+                    assert!(!block.notes.iter().any(|note| note == "ignore"), "nobody tests {place}");
+                }
+                "json" if block.text.contains("\"upstreams\": {") => {
+                    let read = ptc_upstream::Config::from_json(&block.text, Path::new(""));
+                    assert!(read.is_ok(), "{place}{:?}", read.err());
+                }
+                "json" => assert!(is_json(&block.text), "{place}"),
+                "toml" => {
+                    drop(block.text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{place}{error}")))
+                }
+                "sh" => {
+                    let checked =
+                        Command::new("sh").args(["-n", "-c", &block.text]).status().expect("a shell");
+                    assert!(checked.success(), "{place}");
+                }
+                "nginx" => assert_eq!(page, "mcp-server.md", "nobody tests {place}"),
+                other => panic!("no block may be of the kind `{other}`: {place}"),
+            }
+        }
+    }
+    for (page, package) in RUST {
+        let library =
+            fs::read_to_string(root().join("crates").join(package).join("src/lib.rs")).expect("a library");
+        assert!(library.contains(&format!("{page}\")]")), "{package} does not test {page}");
+    }
+}
+
+fn is_json(text: &str) -> bool {
+    let reads = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
+    reads(text) || text.lines().all(reads)
 }
 
 /// Something to run and what it must show.
-#[derive(Default)]
 struct Example {
     source: String,
     shown: String,
 }
 
-fn commands(page: &str) -> Vec<Example> {
+/// The commands of a block: `$` begins one, `>` goes on with it, the rest is what it prints.
+fn commands(block: &Block) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
-    for line in blocks(page, "console").flat_map(str::lines) {
+    for line in block.text.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
             examples.push(Example { source: command.to_owned(), shown: String::new() });
         } else if let Some(example) = examples.last_mut() {
@@ -50,66 +144,127 @@ fn commands(page: &str) -> Vec<Example> {
     examples
 }
 
-fn forms(page: &str) -> Vec<Example> {
+#[test]
+fn commands_print_what_the_pages_say() {
+    let binary = PathBuf::from(env!("CARGO_BIN_EXE_ptc"));
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", binary.parent().expect("a folder").display());
+    // The commands of the README are run from the root, by `agents.rs`.
+    for (page, text) in pages().into_iter().filter(|(page, _)| page != "README.md") {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pages").join(&page);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        for block in blocks(&page, &text) {
+            if let Some(file) = block.notes.iter().find_map(|note| note.strip_prefix("file=")) {
+                fs::write(folder.join(file), &block.text).expect("a file");
+            }
+            for example in commands(&block).into_iter().filter(|_| block.kind == "console") {
+                let mut shell = Command::new("sh");
+                shell.arg("-c").arg(format!("exec 2>&1\n{}", example.source));
+                shell.current_dir(&folder).env("PATH", &path).env("XDG_STATE_HOME", folder.join(".state"));
+                let ran = shell.env("NO_COLOR", "1").output().expect("a shell");
+                let printed = String::from_utf8_lossy(&ran.stdout);
+                if !fits(&example.shown, &printed) {
+                    assert_eq!(printed, example.shown, "{}: $ {}", block.page, example.source);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a text is what a page shows, where `…` stands for anything: in a line, or for lines if it stands alone.
+fn fits(shown: &str, printed: &str) -> bool {
+    let (shown, printed): (Vec<&str>, Vec<&str>) = (shown.lines().collect(), printed.lines().collect());
+    lines_fit(&shown, &printed)
+}
+
+fn lines_fit(shown: &[&str], printed: &[&str]) -> bool {
+    match shown.split_first() {
+        None => printed.is_empty(),
+        Some((gap, rest)) if gap.trim() == "…" => {
+            (0..=printed.len()).any(|skip| lines_fit(rest, &printed[skip..]))
+        }
+        Some((line, rest)) => printed
+            .split_first()
+            .is_some_and(|(first, others)| line_fits(line, first) && lines_fit(rest, others)),
+    }
+}
+
+fn line_fits(shown: &str, printed: &str) -> bool {
+    match shown.split_once('…') {
+        None => shown == printed,
+        Some((before, after)) => printed.strip_prefix(before).is_some_and(|rest| {
+            let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+            ends.into_iter().any(|at| line_fits(after, &rest[at..]))
+        }),
+    }
+}
+
+#[test]
+fn gaps_stand_for_anything_and_nothing_else_does() {
+    for (shown, printed, fit) in [
+        ("a\n", "a\n", true),
+        ("a … c\n", "a b b c\n", true),
+        ("a … c\n", "a b\n", false),
+        ("a\n…\nz\n", "a\nb\nc\nz\n", true),
+        ("a\n…\nz\n", "a\nz\n", true),
+        ("a\n…\nz\n", "a\nb\n", false),
+        ("a\n", "a\nb\n", false),
+    ] {
+        assert_eq!(fits(shown, printed), fit, "{shown:?} {printed:?}");
+    }
+}
+
+/// The forms of a page, each with what it gives.
+fn forms(page: &str, text: &str) -> Vec<Example> {
     let mut examples = Vec::new();
     let mut source = String::new();
-    for line in blocks(page, "clojure").flat_map(str::lines) {
+    let blocks =
+        blocks(page, text).into_iter().filter(|block| block.kind == "clojure" && block.notes.is_empty());
+    for line in blocks.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()) {
         match line.strip_prefix(";=> ") {
             Some(shown) => {
                 examples.push(Example { source: std::mem::take(&mut source), shown: shown.to_owned() });
             }
-            None => source.extend([line, "\n"]),
+            None => source.extend([line.as_str(), "\n"]),
         }
     }
-    assert_eq!(source.trim(), "", "every block ends with what it gives");
+    assert_eq!(source.trim(), "", "{page}: every block ends with what it gives");
     examples
 }
 
 #[test]
-fn commands_print_what_the_pages_say() {
-    let binary = PathBuf::from(env!("CARGO_BIN_EXE_ptc"));
-    let path = format!("{}:/usr/bin:/bin", binary.parent().expect("a folder").display());
-    for name in COMMANDS {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pages").join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder");
-        let examples = commands(&page(name));
-        assert!(!examples.is_empty(), "{name} has commands");
-        for example in examples {
-            let mut shell = Command::new("sh");
-            shell.arg("-c").arg(format!("exec 2>&1\n{}", example.source));
-            let ran = shell.current_dir(&folder).env("PATH", &path).output().expect("a shell");
-            assert_eq!(String::from_utf8_lossy(&ran.stdout), example.shown, "{name}: $ {}", example.source);
-        }
-    }
-}
-
-#[test]
 fn forms_give_what_the_pages_say() {
-    for name in FORMS {
-        let examples = forms(&page(name));
-        assert!(!examples.is_empty(), "{name} has forms");
+    for (page, text) in pages() {
         let mut machine = Machine::new(Limits::default());
-        for Example { source, shown } in examples {
-            machine.load(&source).unwrap_or_else(|error| panic!("{name}: {source}: {error}"));
+        for Example { source, shown } in forms(&page, &text) {
+            machine.load(&source).unwrap_or_else(|error| panic!("{page}: {source}: {error}"));
             match machine.run(u64::MAX) {
-                Step::Done(_) => assert_eq!(machine.value(), shown, "{name}: {source}"),
-                _ => panic!("{name} does not end well: {source}"),
+                Step::Done(_) => assert_eq!(machine.value(), shown, "{page}: {source}"),
+                _ => panic!("{page} does not end well: {source}"),
             }
         }
     }
 }
 
-/// Every page is in the table of contents, and every entry leads to a page.
+/// Every page is in the table of contents, and every link leads somewhere.
 #[test]
-fn the_table_of_contents_has_every_page() {
-    let summary = page("SUMMARY.md");
-    let files = fs::read_dir(docs()).expect("the folder").filter_map(Result::ok);
-    let pages = files.filter_map(|file| file.file_name().into_string().ok());
-    for page in pages.filter(|name| name.ends_with(".md") && name != "SUMMARY.md") {
-        assert!(summary.contains(&format!("({page})")), "{page} is not in SUMMARY.md");
+fn links_lead_to_pages_and_every_page_is_listed() {
+    let all = pages();
+    let summary = &all.iter().find(|(page, _)| page == "SUMMARY.md").expect("a table of contents").1;
+    for (page, _) in all.iter().filter(|(page, _)| !["SUMMARY.md", "README.md"].contains(&page.as_str())) {
+        assert_eq!(
+            summary.matches(&format!("({page})")).count(),
+            if page == "getting-started.md" { 2 } else { 1 },
+            "{page}"
+        );
     }
-    for link in summary.split('(').skip(1).filter_map(|rest| rest.split(')').next()) {
-        assert!(docs().join(link).is_file(), "SUMMARY.md leads to {link}, which is not there");
+    for (page, text) in &all {
+        let folder = if page == "README.md" { root() } else { docs() };
+        let prose: String = text.split("```").step_by(2).collect();
+        for link in prose.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = link.split('#').next().unwrap_or_default();
+            let outside = file.is_empty() || link.starts_with("http");
+            assert!(outside || folder.join(file).exists(), "{page} leads to {link}, which is not there");
+        }
     }
 }
