@@ -22,7 +22,7 @@ use crate::journal::{self, Answerer, Journal, Saved};
 use crate::outside::{call, streamed};
 
 /// Takes events as they happen.
-pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
+pub type Subscriber = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// Takes the bytes of a run.
 pub type Checkpoint = Arc<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
@@ -196,7 +196,7 @@ impl Driver {
     fn tell(&mut self) {
         let events = self.run.take_events();
         if let Some(subscriber) = &self.around.subscriber {
-            events.iter().for_each(|event| subscriber(event));
+            events.into_iter().for_each(|event| subscriber(event));
         }
     }
 

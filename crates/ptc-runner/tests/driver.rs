@@ -429,9 +429,7 @@ async fn events_are_told_as_they_happen() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = seen.clone();
     let around = Surroundings {
-        subscriber: Some(Arc::new(move |event: &ptc_runner::Event| {
-            sink.lock().unwrap().push(event.event.clone())
-        })),
+        subscriber: Some(Arc::new(move |event: ptc_runner::Event| sink.lock().unwrap().push(event.event))),
         ..Surroundings::default()
     };
     let agent = Agent::builder("x").tool(slow(1).expose(Expose::PtcLisp)).build().unwrap();

@@ -49,7 +49,7 @@ fn mission(agent: &Arc<Agent>, number: u64, subscriber: Option<&Subscriber>) {
         let need = run.next(0);
         let events = run.take_events();
         if let Some(subscriber) = subscriber {
-            events.iter().for_each(|event| subscriber(event));
+            events.into_iter().for_each(|event| subscriber(event));
         }
         match need {
             Need::Done(step) => return assert_eq!(step.value, json!({"count": 28})),

@@ -61,7 +61,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Takes events of agents; what `Surroundings::subscriber` of `ptc-runner` holds.
-pub type Subscriber = Arc<dyn Fn(&ptc_agent::Event) + Send + Sync>;
+pub type Subscriber = Arc<dyn Fn(ptc_agent::Event) + Send + Sync>;
 
 /// A subscriber that writes every run into a file of a directory. What is not written when the last clone
 /// goes, is written then.

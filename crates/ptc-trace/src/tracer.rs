@@ -1,7 +1,7 @@
 //! Where events go: a queue that never blocks who fills it, and one thread that empties it into sinks.
 //!
 //! A run must not wait for its trace, so the queue has bounds and drops what does not fit; the trace says how
-//! much that was. Payloads are cut and hashed on the thread, not in the run.
+//! much that was. Events are handed over, not copied; payloads are cut and hashed on the thread, not in the run.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -112,15 +112,15 @@ impl Tracer {
     }
 
     /// Takes an event of an agent.
-    pub fn agent_event(&self, event: &ptc_agent::Event) {
+    pub fn agent_event(&self, event: ptc_agent::Event) {
         let weight = 512 + weigh(&event.metadata);
-        self.inner.shared.push(weight, || Item::Agent(Box::new(event.clone())));
+        self.inner.shared.push(weight, Item::Agent(Box::new(event)));
     }
 
     /// Takes a record.
     pub fn record(&self, record: Record) {
         let weight = 512 + weigh(&record.data);
-        self.inner.shared.push(weight, || Item::Record(Box::new(record)));
+        self.inner.shared.push(weight, Item::Record(Box::new(record)));
     }
 
     /// How many events were dropped because the queue was full.
@@ -146,14 +146,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    fn push(&self, weight: usize, item: impl FnOnce() -> Item) {
+    fn push(&self, weight: usize, item: Item) {
         let mut queue = lock(&self.queue);
         let (most, most_bytes) = self.limits;
         if queue.closed || queue.items.len() >= most || queue.bytes.saturating_add(weight) > most_bytes {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        queue.items.push_back(item());
+        queue.items.push_back(item);
         queue.bytes += weight;
         let waiting = queue.items.len();
         drop(queue);

@@ -77,7 +77,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
     let (shown, watched) = (progress.clone(), watching.clone());
     let around = Surroundings {
         subscriber: Some(Arc::new(move |event| {
-            shown.event(event);
+            shown.event(&event);
             watched.event(event);
         })),
         journal: keeper.clone().map(|keeper| keeper as Arc<dyn Journal>),
