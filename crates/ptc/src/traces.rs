@@ -65,12 +65,16 @@ pub struct RecordArgs {
 
 impl RecordArgs {
     /// Watches a run as the command line says. What the run is begun from is asked for only if it is recorded.
-    pub fn watch(&self, subject: impl FnOnce() -> anyhow::Result<Json>) -> anyhow::Result<Watching> {
+    pub fn watch(
+        &self,
+        subject: impl FnOnce() -> anyhow::Result<Json>,
+        missing: &[String],
+    ) -> anyhow::Result<Watching> {
         let recorder = match self.file()? {
             None => None,
             Some(path) => {
                 let wrong = |error| anyhow!("--record: cannot write {}: {error}", path.display());
-                let recorder = Recorder::create(&path, subject()?, &[]).map_err(wrong)?;
+                let recorder = Recorder::create(&path, subject()?, missing).map_err(wrong)?;
                 Some(Arc::new(Mutex::new(Some(recorder))))
             }
         };

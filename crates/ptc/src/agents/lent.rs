@@ -1,11 +1,13 @@
 //! What the file of an agent names and the command brings: preludes, and upstreams, which programs call with
 //! `tool/call` and ask about with `tool/servers`, `dir`, `doc` and `apropos`.
 
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_lisp::machine::{Answer, DISCOVER};
-use ptc_lisp::prelude::Prelude;
 use ptc_runner::{Agent, AgentFile, Answers, Effect, EffectOf, Tool, ToolResult};
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::{Config, EffectClass};
@@ -30,16 +32,29 @@ fn caps() -> Caps {
     Caps { calls: 1_000, catalog_ops: 500, call_timeout: Duration::from_secs(60), ..Caps::default() }
 }
 
-/// The prelude that the files of an agent make together; later ones may use those before.
-pub fn prelude(file: &AgentFile) -> anyhow::Result<Option<Arc<Prelude>>> {
+/// The file of an agent with the prelude that its files make together; later ones may use those before. Their texts are
+/// among those of the agent, and may be some that were kept.
+pub fn with_prelude(
+    mut file: AgentFile,
+    kept: Option<&BTreeMap<PathBuf, String>>,
+) -> anyhow::Result<AgentFile> {
     if file.preludes.is_empty() {
-        return Ok(None);
+        return Ok(file);
     }
-    let prelude = prelude::compile(&file.preludes).map_err(|refused| match refused {
+    let mut texts = Vec::with_capacity(file.preludes.len());
+    for path in &file.preludes {
+        let unreadable = |error| file.wrong("preludes", format!("cannot read {}: {error}", path.display()));
+        texts.push(match kept {
+            Some(kept) => kept.get(path).cloned().ok_or_else(|| unreadable(ErrorKind::NotFound.into()))?,
+            None => std::fs::read_to_string(path).map_err(unreadable)?,
+        });
+    }
+    let prelude = prelude::compile_texts(&file.preludes, &texts).map_err(|refused| match refused {
         Refused::Unreadable(message) => file.wrong("preludes", message),
         Refused::Wrong(problem, path, _) => file.wrong("preludes", format!("{path}: {problem}")),
     })?;
-    Ok(Some(Arc::new(prelude)))
+    file.texts.extend(file.preludes.iter().cloned().zip(texts));
+    Ok(file.prelude(Arc::new(prelude)))
 }
 
 /// The configuration of a file's upstreams with their secrets. Nothing is started.
@@ -76,6 +91,11 @@ impl Upstreams {
     /// The run, as preludes see it.
     pub fn context(&self) -> Arc<dyn ptc_lisp::prelude::Upstreams> {
         Arc::new(self.context.clone())
+    }
+
+    /// What is known of the servers.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.runtime.catalog()
     }
 
     /// What people should know before the run begins.

@@ -204,9 +204,7 @@ impl Mission {
                 if self.model.is_some() {
                     file.model.clone_from(&self.model);
                 }
-                if let Some(prelude) = lent::prelude(&file)? {
-                    file = file.prelude(prelude);
-                }
+                file = lent::with_prelude(file, kept.map(|(_, texts)| texts))?;
                 Ok((file.clone().build()?, Some(file)))
             }
         }

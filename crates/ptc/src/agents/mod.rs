@@ -8,6 +8,7 @@ mod mission;
 mod models;
 mod progress;
 mod recording;
+mod remembered;
 mod show;
 
 pub use checkpoint::{Checkpoints, Place};
@@ -15,5 +16,5 @@ pub use conduct::{Conduct, From, Output, conduct, finish, runtime};
 pub use lent::config as upstreams_config;
 pub use mission::{Inputs, Mission};
 pub use models::{Models, available};
-pub use recording::{restore, restore_as, subject};
+pub use recording::{missing, restore, restore_as, restore_with, subject};
 pub use show::{Shown, grouped, may_go_on};

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use ptc_runner::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
-use ptc_runner::{Agent, Price, RunOptions};
+use ptc_runner::{Agent, AgentFile, Guard, Price, RunOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::lent;
 use super::mission::{Mission, Ready};
+use super::remembered::Remembered;
 
 /// What a run is begun from.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ struct Subject {
     cache: bool,
     /// What models were told about upstreams.
     upstreams: Option<String>,
+    /// The servers that there were, with what their tools do to the world.
+    #[serde(default)]
+    servers: Option<Remembered>,
 }
 
 /// What a mission is begun from, for a recording.
@@ -53,7 +57,15 @@ pub fn subject(mission: &Mission, ready: &Ready, stream: bool) -> anyhow::Result
         stream,
         cache: options.cache,
         upstreams: lent::told(&ready.agent).map(str::to_owned),
+        servers: ready.upstreams.as_ref().map(|upstreams| Remembered::of(&upstreams.catalog())),
     })?)
+}
+
+/// What a recording of a mission does not have, beside what no recording has.
+pub fn missing(ready: &Ready) -> Vec<String> {
+    let servers =
+        "definitions of tools of upstreams; only their names and what they do to the world are here";
+    ready.upstreams.iter().map(|_| servers.to_owned()).collect()
 }
 
 /// The agent of a recording and what its run was given, without models and tools that answer.
@@ -67,6 +79,30 @@ pub fn restore_as(subject: &Json, file: &Path) -> anyhow::Result<(Arc<Agent>, Ru
     begin(Subject { mission: subject.mission.with_agent(file)?, root: None, ..subject })
 }
 
+/// The same with another text of one of its preludes. Nothing if it has none.
+pub fn restore_with(subject: &Json, prelude: &Path) -> anyhow::Result<Option<(Arc<Agent>, RunOptions)>> {
+    let mut subject = read(subject)?;
+    let Some(root) = subject.root.as_deref() else { return Ok(None) };
+    let lent = AgentFile::read_kept(root, &subject.files)?.preludes;
+    let same_name = |path: &&PathBuf| path.file_name() == prelude.file_name();
+    let replaced = match (lent.iter().find(same_name), lent.as_slice()) {
+        (Some(path), _) | (None, [path]) => path.clone(),
+        (None, []) => return Ok(None),
+        (None, several) => {
+            let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
+            bail!(
+                "--against: give {} the name of the prelude that it replaces: {}",
+                prelude.display(),
+                names.join(", ")
+            );
+        }
+    };
+    let text = std::fs::read_to_string(prelude)
+        .with_context(|| format!("--against: cannot read {}", prelude.display()))?;
+    subject.files.insert(replaced, text);
+    begin(subject).map(Some)
+}
+
 fn read(subject: &Json) -> anyhow::Result<Subject> {
     Subject::deserialize(subject).context("what it was begun from makes no sense")
 }
@@ -74,6 +110,8 @@ fn read(subject: &Json) -> anyhow::Result<Subject> {
 fn begin(subject: Subject) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
     let kept = subject.root.as_deref().map(|root| (root, &subject.files));
     let (mut agent, file) = subject.mission.agent_of(kept)?;
+    let everything: Guard = Arc::new(|_| None);
+    let guard = file.as_ref().filter(|file| file.allow_writes).map(|_| everything);
     if let (Some(file), Some(told)) = (file, &subject.upstreams) {
         agent = lent::lend_silent(file, told)?.build()?;
     }
@@ -81,6 +119,8 @@ fn begin(subject: Subject) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
         |(name, label): (&String, &String)| (name.clone(), Llm::Model(Arc::new(Silent(label.clone()))));
     let registry: BTreeMap<String, Llm> = subject.models.iter().map(silent).collect();
     let options = RunOptions {
+        upstreams: subject.servers.map(|servers| Arc::new(servers.catalog()) as _),
+        guard,
         llm: registry.get(&subject.model).cloned(),
         registry,
         // An agent that changed may know its models by other names.

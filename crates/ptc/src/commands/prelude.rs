@@ -78,11 +78,15 @@ impl Refused {
 
 /// Compiles files together, in order.
 pub fn compile(files: &[PathBuf]) -> Result<Prelude, Refused> {
-    let mut texts = Vec::with_capacity(files.len());
-    for file in files {
-        let unreadable = |error| Refused::Unreadable(format!("cannot read {}: {error}", file.display()));
-        texts.push(fs::read_to_string(file).map_err(unreadable)?);
-    }
+    let unreadable =
+        |file: &PathBuf, error| Refused::Unreadable(format!("cannot read {}: {error}", file.display()));
+    let text = |file: &PathBuf| fs::read_to_string(file).map_err(|error| unreadable(file, error));
+    let texts: Vec<String> = files.iter().map(text).collect::<Result<_, _>>()?;
+    compile_texts(files, &texts)
+}
+
+/// Compiles the texts of files together, in order.
+pub fn compile_texts(files: &[PathBuf], texts: &[String]) -> Result<Prelude, Refused> {
     let ids: Vec<String> = files
         .iter()
         .map(|file| file.file_stem().unwrap_or_default().to_string_lossy().into_owned())

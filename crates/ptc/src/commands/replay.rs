@@ -11,7 +11,7 @@ use ptc_trace::recording::{
 use serde_json::Value as Json;
 
 use super::ignore_closed_pipe;
-use crate::agents::{grouped, restore, restore_as};
+use crate::agents::{grouped, restore, restore_as, restore_with};
 use crate::exit::Outcome;
 
 /// Play a recorded run back, offline, and prove that it does the same.
@@ -37,8 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "OTHER", conflicts_with_all = ["step", "at", "times"])]
     diff: Option<PathBuf>,
 
-    /// Say whether the answer would be another with this file of an agent
-    #[arg(long, value_name = "AGENT", conflicts_with_all = ["step", "at", "times", "diff"])]
+    /// Say whether the answer would be another with this file of an agent, or with this prelude (.clj)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["step", "at", "times", "diff"])]
     against: Option<PathBuf>,
 
     /// So many recordings of a directory, the newest
@@ -62,15 +62,16 @@ Examples:
   ptc replay run.recording --step
   ptc replay run.recording --at call 3
   ptc replay run.recording --diff other.recording
-  ptc replay traces --against agent.toml --last 10";
+  ptc replay traces --against agent.toml --last 10
+  ptc replay traces --against crm.clj";
 
 /// Characters of a value that one line shows.
 const SHOWN: usize = 100;
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
-    if let Some(agent) = &args.against {
-        return would_change(&args.run, agent, args.last);
+    if let Some(file) = &args.against {
+        return would_change(&args.run, file, args.last);
     }
     let recording = open(&args.run)?;
     let mut out = io::stdout().lock();
@@ -110,14 +111,21 @@ fn open(path: &Path) -> anyhow::Result<Recording> {
     Recording::read(path).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
-/// Says which answers would be others with an agent that changed.
-fn would_change(run: &Path, agent: &Path, last: usize) -> anyhow::Result<Outcome> {
+/// Says which answers would be others with an agent or a prelude that changed.
+fn would_change(run: &Path, file: &Path, last: usize) -> anyhow::Result<Outcome> {
+    let prelude = file.extension().is_some_and(|ending| ending == "clj");
     let mut out = io::stdout().lock();
     let mut outcome = Outcome::Done;
     for path in recordings(run, last)? {
         let recording = open(&path)?;
-        let (changed, options) = restore_as(&recording.head.subject, agent)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let subject = &recording.head.subject;
+        let Some((changed, options)) =
+            (if prelude { restore_with(subject, file)? } else { Some(restore_as(subject, file)?) })
+        else {
+            ignore_closed_pipe(writeln!(out, "{name}: has no prelude"))?;
+            continue;
+        };
         let verdict = against(&recording, changed, options);
         let mut show = || match &verdict {
             Against::Same => writeln!(out, "{name}: the same answer"),

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::agents::{Checkpoints, Conduct, From, Inputs, Mission, Output, conduct, runtime, subject};
+use crate::agents::{
+    Checkpoints, Conduct, From, Inputs, Mission, Output, conduct, missing, runtime, subject,
+};
 use crate::exit::{Outcome, agent_codes};
 use crate::traces::RecordArgs;
 
@@ -93,7 +95,8 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.agent, &args.inputs)?;
     let runtime = runtime()?;
     let ready = mission.ready(&[], &runtime)?;
-    let watching = args.record.watch(|| subject(&mission, &ready, args.output.streams()))?;
+    let watching =
+        args.record.watch(|| subject(&mission, &ready, args.output.streams()), &missing(&ready))?;
     let keeper = match &args.checkpoint {
         Some(folder) => Some(Checkpoints::open(Some(folder))?.begin(&mission.title(&ready.agent), &mission)?),
         None => None,

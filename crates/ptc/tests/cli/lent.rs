@@ -156,3 +156,83 @@ fn bad_preludes_and_upstreams_are_told_with_their_place() {
         assert!(!folder.join("kept").exists(), "{file} wrote something");
     }
 }
+
+/// Plays a recording where nothing of its project is.
+fn played(folder: &std::path::Path, recording: &str) -> Ran {
+    let elsewhere = super::agents::folder("recorded-elsewhere").join(recording);
+    fs::create_dir_all(elsewhere.parent().expect("a folder")).expect("a folder");
+    fs::copy(folder.join(recording), &elsewhere).expect("a copy");
+    let elsewhere = elsewhere.display().to_string();
+    ptc_in(&std::env::temp_dir(), &["replay", &elsewhere, "--times", "3"])
+}
+
+#[test]
+fn recordings_carry_preludes_and_what_servers_offered() {
+    let folder = project("recorded");
+    replies(&folder, &["(def x (crm/seen \"door\"))", "(return [x (more/twice 21)])"]);
+    let more = "(ns more \"Numbers.\")\n(defn twice \"Two times n.\" [n] (* 2 n))\n";
+    let agent = fs::read_to_string(folder.join("agent.toml")).expect("the file");
+    let lent = format!("{agent}preludes = [\"crm.clj\", \"more.clj\"]\n");
+    write(&folder, &[("crm.clj", CRM), ("more.clj", more), ("agent.toml", &lent), ("plain.toml", &agent)]);
+    fs::create_dir(folder.join("runs")).expect("a folder");
+    let ran = ptc_in(&folder, &["run", "agent.toml", "-q", "--record", "runs/a.recording"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = played(&folder, "runs/a.recording");
+    assert!(
+        ran.code == 0 && ran.out.starts_with("equal, 3 times: 3 calls, 2 turns"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    assert!(ran.out.contains("  definitions of tools of upstreams; only their names"), "{}", ran.out);
+
+    // A prelude that changed is held against what was recorded; other preludes stay as they were.
+    fs::create_dir(folder.join("new")).expect("a folder");
+    let against = |text: &str, name: &str| {
+        write(&folder.join("new"), &[(name, text)]);
+        ptc_in(&folder, &["replay", "runs", "--against", &format!("new/{name}")])
+    };
+    let same = against("(ns more \"Numbers.\")\n(defn twice \"Adds n to n.\" [n] (+ n n))\n", "more.clj");
+    assert_eq!((same.code, same.out.as_str()), (0, "a.recording: the same answer\n"), "{}", same.err);
+    let other = against(&more.replace("2 n)", "3 n)"), "more.clj");
+    let changes = "a.recording: another answer\n  at /return/1\n  - 42\n  + 63\n";
+    assert_eq!((other.code, other.out.as_str()), (1, changes), "{}", other.err);
+    let asks = against(&CRM.replace(":at at", ":at (str at at)"), "crm.clj");
+    assert_eq!(asks.code, 0, "{}", asks.err);
+    assert!(asks.out.starts_with("a.recording: cannot be told, tool call {"), "{}", asks.out);
+    let unnamed = against(more, "other.clj");
+    assert_eq!(unnamed.code, 2, "{}", unnamed.out);
+    assert!(
+        unnamed
+            .err
+            .contains("give new/other.clj the name of the prelude that it replaces: crm.clj, more.clj"),
+        "{}",
+        unnamed.err
+    );
+
+    // Runs without a prelude are left out.
+    replies(&folder, &["(return 1)"]);
+    let ran = ptc_in(&folder, &["run", "plain.toml", "-q", "--record", "runs/b.recording"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let both = against(more, "more.clj");
+    assert_eq!(both.out, "b.recording: has no prelude\na.recording: the same answer\n");
+}
+
+#[test]
+fn recordings_know_what_calls_of_servers_do_to_the_world() {
+    let folder = project("recorded-writes");
+    let agent = fs::read_to_string(folder.join("agent.toml")).expect("the file");
+    let program = "(def r (tool/call {:server \"things\" :tool \"put\" :args {}}))";
+    replies(&folder, &[program, "(return (:ok r))"]);
+    let ran = ptc_in(&folder, &["run", "agent.toml", "-q", "--record", "stopped.recording"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains("partial_side_effects"), "{}", ran.err);
+    let ran = played(&folder, "stopped.recording");
+    assert!(ran.code == 0 && ran.out.starts_with("equal, 3 times: 2 calls"), "{}{}", ran.out, ran.err);
+
+    write(&folder, &[("agent.toml", &format!("{agent}allow_writes = true\n"))]);
+    let ran = ptc_in(&folder, &["run", "agent.toml", "-q", "--record", "allowed.recording"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "true\n"), "{}", ran.err);
+    let ran = played(&folder, "allowed.recording");
+    assert!(ran.code == 0 && ran.out.starts_with("equal, 3 times: 3 calls"), "{}{}", ran.out, ran.err);
+}

@@ -1,0 +1,63 @@
+//! The servers of a run that is played back, as they were: which tools they had, and what those do to the world. Preludes
+//! are admitted and runs are stopped after writes by it, as they were when the run was recorded.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ptc_lisp::prelude::{Effect, Offer, Upstreams};
+use ptc_upstream::catalog::{Catalog, CatalogTool, Server};
+use ptc_upstream::config::EffectClass;
+use ptc_upstream::model::ToolDef;
+use serde::{Deserialize, Serialize};
+
+/// Servers by name with their tools and what each does; none where tools could not be listed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Remembered(BTreeMap<String, Option<BTreeMap<String, String>>>);
+
+impl Remembered {
+    /// What is kept of a catalog.
+    pub fn of(catalog: &Catalog) -> Self {
+        let tool = |(name, tool): (&String, &Arc<CatalogTool>)| (name.clone(), tool.effect.name().to_owned());
+        let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.iter().map(tool).collect());
+        Remembered(catalog.servers().iter().map(|server| (server.name.clone(), tools(server))).collect())
+    }
+
+    /// The servers again.
+    pub fn catalog(self) -> AsTheyWere {
+        let server = |(name, tools): (String, Option<BTreeMap<String, String>>)| {
+            let tools = tools.map(|tools| {
+                tools.into_iter().map(|(name, class)| (name.clone(), tool(name, &class))).collect()
+            });
+            Arc::new(Server { name, tools, ..Server::default() })
+        };
+        AsTheyWere(Catalog::new(self.0.into_iter().map(server)))
+    }
+}
+
+fn tool(name: String, class: &str) -> Arc<CatalogTool> {
+    let classes = [EffectClass::Read, EffectClass::Write, EffectClass::Unknown];
+    let effect = classes.into_iter().find(|known| known.name() == class).unwrap_or(EffectClass::Unknown);
+    Arc::new(CatalogTool { def: ToolDef { name, ..ToolDef::default() }, effect, place: 0 })
+}
+
+/// Servers that are only known, not there.
+pub struct AsTheyWere(Catalog);
+
+impl Upstreams for AsTheyWere {
+    fn offer(&self, server: &str, tool: &str) -> Offer {
+        match self.0.server(server) {
+            None => Offer::UnknownServer,
+            Some(known) if known.tools.is_none() || known.tool(tool).is_some() => Offer::Granted,
+            Some(_) => Offer::UnknownTool,
+        }
+    }
+
+    fn effect(&self, server: &str, tool: &str) -> Effect {
+        let known = self.0.server(server).and_then(|server| server.tool(tool));
+        match known.map(|tool| tool.effect) {
+            Some(EffectClass::Read) => Effect::Read,
+            Some(EffectClass::Write) => Effect::Write,
+            Some(EffectClass::Unknown) | None => Effect::Unknown,
+        }
+    }
+}
