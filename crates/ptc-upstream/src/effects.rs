@@ -76,6 +76,8 @@ pub struct PlannedUse {
     pub literal: Map<String, Json>,
     /// Where its arguments come from.
     pub sources: BTreeMap<String, Source>,
+    /// Tools that it may reach and whose calls somebody must approve.
+    pub asks: Vec<String>,
     /// Servers that it may reach and whose tools are not known.
     pub unlisted: Vec<String>,
 }
@@ -90,7 +92,7 @@ impl PlannedUse {
             .collect();
         let sources: Map<String, Json> =
             self.sources.iter().map(|(name, source)| (name.clone(), source.name().into())).collect();
-        json!({
+        let mut object = json!({
             "target": self.target,
             "dynamic": !self.fixed,
             "effect": self.effect.name(),
@@ -98,7 +100,11 @@ impl PlannedUse {
             "reaches": reaches,
             "literal": self.literal,
             "args": sources,
-        })
+        });
+        if !self.asks.is_empty() {
+            object["asks"] = json!(self.asks);
+        }
+        object
     }
 }
 
@@ -123,6 +129,7 @@ pub fn plan(manifest: &Manifest, catalog: &Catalog, policy: &Policy) -> Vec<Plan
                     at_most: tool_use.at_most,
                     literal: tool_use.args.clone().unwrap_or_default(),
                     sources: sources.clone(),
+                    asks: Vec::new(),
                     unlisted: Vec::new(),
                 }
             }
@@ -136,17 +143,23 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
     let part = |name: &str| field(name).and_then(Json::as_str);
     let (server, tool) = (part("server"), part("tool"));
     let mut reaches: BTreeSet<(String, EffectClass)> = BTreeSet::new();
-    let mut unlisted = Vec::new();
+    let (mut unlisted, mut asks) = (Vec::new(), Vec::new());
     for known in catalog.servers().iter().filter(|known| server.is_none_or(|name| name == known.name)) {
         let Some(tools) = &known.tools else {
             let name = format!("{}/{}", known.name, tool.unwrap_or("…"));
+            let asked =
+                tool.map_or(known.approval.any(), |tool| known.approval.asks(tool, EffectClass::Unknown));
+            asks.extend(asked.then(|| name.clone()));
             reaches.insert((name, EffectClass::Unknown));
             unlisted.push(known.name.clone());
             continue;
         };
         let named = tool.map(|name| known.tool(name));
-        let reached = tools.values().filter(|each| named.is_none_or(|named| named == Some(*each)));
-        reaches.extend(reached.map(|each| (format!("{}/{}", known.name, each.def.name), each.effect)));
+        for each in tools.values().filter(|each| named.is_none_or(|named| named == Some(*each))) {
+            let name = format!("{}/{}", known.name, each.def.name);
+            asks.extend(known.approval.asks(&each.def.name, each.effect).then(|| name.clone()));
+            reaches.insert((name, each.effect));
+        }
     }
     let worst = reaches.iter().map(|(_, effect)| *effect).max_by_key(|effect| severity(*effect));
     let mut literal = field("args").and_then(Json::as_object).cloned().unwrap_or_default();
@@ -164,6 +177,7 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
         at_most: tool_use.at_most,
         literal,
         sources: own.collect(),
+        asks,
         unlisted,
     }
 }

@@ -77,6 +77,10 @@ pub enum Reason {
     RunContextClosed,
     /// A stream ended before the answer came.
     StreamClosedBeforeResponse,
+    /// Somebody must approve the call, and nobody can be asked here.
+    ApprovalRequired,
+    /// Somebody was asked and said no.
+    ApprovalRejected,
 }
 
 impl Reason {
@@ -93,6 +97,8 @@ impl Reason {
         Reason::UpstreamToolDenied,
         Reason::RunContextClosed,
         Reason::StreamClosedBeforeResponse,
+        Reason::ApprovalRequired,
+        Reason::ApprovalRejected,
     ];
 
     /// The name that programs and records use.
@@ -109,6 +115,8 @@ impl Reason {
             Reason::UpstreamToolDenied => "upstream_tool_denied",
             Reason::RunContextClosed => "run_context_closed",
             Reason::StreamClosedBeforeResponse => "stream_closed_before_response",
+            Reason::ApprovalRequired => "approval_required",
+            Reason::ApprovalRejected => "approval_rejected",
         }
     }
 }

@@ -16,7 +16,7 @@ pub use self::doc::doc;
 pub use self::text::{CatalogMode, CatalogText, DISCOVERY_HINT};
 pub(crate) use self::types::key as types_key;
 pub use self::types::{Argument, arguments, result_type, type_name};
-use crate::config::EffectClass;
+use crate::config::{ApprovalRules, EffectClass};
 use crate::model::ToolDef;
 
 /// A tool of a catalog.
@@ -39,6 +39,8 @@ pub struct Server {
     pub description: String,
     /// What it is about, in a few words.
     pub tags: Vec<String>,
+    /// Which of its calls somebody must approve.
+    pub approval: ApprovalRules,
     /// Its tools by name; nothing while they have not been listed.
     pub tools: Option<BTreeMap<String, Arc<CatalogTool>>>,
 }
@@ -267,6 +269,7 @@ pub(crate) mod tests {
             name: name.to_owned(),
             description: description.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            approval: ApprovalRules::default(),
             tools: Some(tools.collect()),
         })
     }

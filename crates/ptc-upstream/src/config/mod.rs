@@ -4,6 +4,7 @@
 //! `parse.rs` reads the file, `headers.rs` has the rules for headers, `fields.rs` reads objects strictly,
 //! `locate.rs` finds the file.
 
+mod approval;
 mod fields;
 mod headers;
 mod locate;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
+pub use self::approval::{Approval, ApprovalRules};
 pub(crate) use self::fields::Fields;
 pub use self::headers::{AuthRule, Scheme, is_value};
 pub use self::locate::{ENV_VAR, Found, locate};
@@ -51,6 +53,8 @@ pub struct UpstreamConfig {
     pub tags: Vec<String>,
     /// What tools do to the world, where the operator knows better than the server.
     pub effects: BTreeMap<String, EffectClass>,
+    /// Which calls somebody must approve.
+    pub approval: ApprovalRules,
     /// How large an answer may be before it is decoded; the runtime's own cap applies too.
     pub max_response_bytes: usize,
     /// How it is reached.

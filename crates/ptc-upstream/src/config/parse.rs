@@ -11,8 +11,8 @@ use super::headers;
 use super::problem::{ConfigError, Problem, closest, listed};
 use super::template::Template;
 use super::{
-    Config, EffectClass, Endpoint, HttpConfig, MAX_RESPONSE_BYTES, OpenApiConfig, OperationOverride,
-    PinPolicy, PinsConfig, SchemaSource, StdioConfig, TransportConfig, UpstreamConfig,
+    ApprovalRules, Config, EffectClass, Endpoint, HttpConfig, MAX_RESPONSE_BYTES, OpenApiConfig,
+    OperationOverride, PinPolicy, PinsConfig, SchemaSource, StdioConfig, TransportConfig, UpstreamConfig,
 };
 use crate::credentials::Bindings;
 
@@ -101,6 +101,7 @@ fn upstream(
     let description = fields.text("description");
     let tags = fields.texts("tags");
     let effects = effects(&mut fields);
+    let approval = ApprovalRules::parse(&mut fields);
     let max_response_bytes =
         fields.number("max_response_bytes", MAX_RESPONSE_BYTES as u64, 1..=LARGEST_RESPONSE) as usize;
     let transport = match kind {
@@ -109,7 +110,8 @@ fn upstream(
         Kind::OpenApi => openapi(&mut fields, base, bindings).map(TransportConfig::OpenApi),
     };
     fields.close();
-    Some(UpstreamConfig { name, description, tags, effects, max_response_bytes, transport: transport? })
+    let transport = transport?;
+    Some(UpstreamConfig { name, description, tags, effects, approval, max_response_bytes, transport })
 }
 
 fn name_fault(name: &str) -> Option<&'static str> {

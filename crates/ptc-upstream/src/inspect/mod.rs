@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 
 pub use self::schemas::problems;
-use crate::catalog::{Argument, arguments, one_line};
+use crate::catalog::{Argument, arguments, one_line, same_name};
 use crate::client::{self, About};
 use crate::config::{Config, EffectClass, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
@@ -49,6 +49,8 @@ pub struct ToolReport {
     pub description: String,
     /// What it does to the world.
     pub effect: EffectClass,
+    /// Whether somebody must approve its calls.
+    pub asks: bool,
     /// What is wrong with its schemas or its name.
     pub problems: Vec<String>,
 }
@@ -145,6 +147,7 @@ fn report(mut tool: ToolDef, upstream: &UpstreamConfig, redactor: &Redactor) -> 
         arguments: arguments(&tool.input_schema),
         description: one_line(&redactor.redact_str(&tool.description), 100),
         effect,
+        asks: upstream.approval.asks(&tool.name, effect),
         problems: problems(&tool),
         name: tool.name,
     }
@@ -161,10 +164,14 @@ fn list_problems(tools: &[ToolDef], upstream: &UpstreamConfig, redactor: &Redact
             problems.push(format!("tool '{name}' is listed more than once; only one of them can be called"));
         }
     }
-    let unknown = upstream.effects.keys().filter(|name| !tools.iter().any(|tool| tool.name == **name));
-    if !tools.is_empty() {
-        problems
-            .extend(unknown.map(|name| format!("\"effects\" names the tool '{name}', which is not there")));
+    if tools.is_empty() {
+        return problems;
+    }
+    let named = upstream.effects.keys().map(|name| ("effects", name));
+    for (key, name) in named.chain(upstream.approval.tools.keys().map(|name| ("approval", name))) {
+        if !tools.iter().any(|tool| same_name(&tool.name, name)) {
+            problems.push(format!("\"{key}\" names the tool '{name}', which is not there"));
+        }
     }
     problems
 }

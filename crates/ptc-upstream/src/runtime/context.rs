@@ -13,9 +13,11 @@ use serde_json::Value as Json;
 
 use super::Runtime;
 use super::ledger::{Account, Book};
+use crate::call;
 use crate::catalog::Catalog;
 use crate::config::MAX_RESPONSE_BYTES;
 use crate::effects::{self, PlannedUse, Policy, Refusal};
+use crate::model::{Fault, Reason};
 
 /// How much one run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl Default for Caps {
 
 /// One run. Clones are the same run.
 #[derive(Clone)]
-pub struct RunContext(Arc<Run>);
+pub struct RunContext(pub(super) Arc<Run>);
 
 pub(super) struct Run {
     pub runtime: Arc<Runtime>,
@@ -68,7 +70,7 @@ impl std::fmt::Debug for RunContext {
 }
 
 /// The name under which programs call upstreams.
-const CALL: &str = "call";
+pub(super) const CALL: &str = "call";
 
 impl RunContext {
     pub(super) fn new(runtime: Arc<Runtime>, caps: Caps, policy: Policy) -> RunContext {
@@ -91,6 +93,10 @@ impl RunContext {
     /// Other tools, and those of [`RunContext::tools`].
     pub fn grant(&self, tools: Tools) -> Tools {
         let (call, discover) = (self.0.clone(), self.0.clone());
+        let tools = match self.judge() {
+            Some(judge) => tools.judge(judge),
+            None => tools,
+        };
         tools
             .with(CALL, Tool::future(move |args| call.call(args)))
             .discovery(Tool::future(move |question| discover.discover(question)))
@@ -98,9 +104,14 @@ impl RunContext {
             .concurrency(self.0.caps.concurrency)
     }
 
-    /// Answers one call, `{server, tool, args}`, for drivers that have tools of their own kind.
+    /// Answers one call, `{server, tool, args}`, for drivers that have tools of their own kind. One that somebody
+    /// must approve is refused: such drivers ask [`RunContext::judge`] first.
     pub async fn call(&self, args: Json) -> Answer {
-        self.0.call(args).await
+        if self.asks(&args) {
+            let message = "somebody must approve this call, and nobody can be asked here";
+            return call::fault(&Fault::new(Reason::ApprovalRequired, message));
+        }
+        self.call_approved(args).await
     }
 
     /// Answers one question about what there is, for such drivers.
@@ -193,6 +204,11 @@ impl Run {
     /// Takes one call of those that are left.
     pub fn take_call(&self) -> bool {
         take(&self.calls, self.caps.calls)
+    }
+
+    /// Counts calls that were made before.
+    pub fn count(&self, calls: usize) {
+        self.calls.fetch_add(calls, Ordering::SeqCst);
     }
 
     /// Takes one question of those that are left.

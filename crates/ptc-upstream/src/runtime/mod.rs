@@ -4,6 +4,7 @@
 //! `upstream.rs` is one upstream, `context.rs` one run, `calls.rs` what happens between a program's call and the
 //! client, `grants.rs` what a run may use.
 
+mod approval;
 mod calls;
 mod context;
 mod grants;
@@ -197,6 +198,11 @@ impl Runtime {
     /// What covers secrets in everything that leaves.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
+    }
+
+    /// Whether the configuration has calls that somebody must approve.
+    pub fn asks(&self) -> bool {
+        self.upstreams.iter().any(|upstream| upstream.config.approval.any())
     }
 
     /// A context for one run.

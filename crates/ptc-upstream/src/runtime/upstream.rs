@@ -67,6 +67,7 @@ impl Upstream {
             name: config.name.clone(),
             description: config.description.clone().unwrap_or_default(),
             tags: config.tags.clone(),
+            approval: config.approval.clone(),
             tools: None,
         };
         let known = Known { server: Arc::new(server), ..Known::default() };

@@ -1,6 +1,7 @@
 //! Upstreams from the outside: configurations, secrets, clients against real and faulty servers, and programs
 //! that use them.
 
+mod approval;
 mod config;
 mod faults;
 mod fixture;

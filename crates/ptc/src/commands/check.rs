@@ -148,6 +148,9 @@ fn as_text(manifest: &Manifest, planned: &Result<Vec<PlannedUse>, Refusal>) -> S
             let reaches = each.reaches.iter().map(|(tool, effect)| format!("{tool} ({})", effect.name()));
             lines.push(format!("    reaches {}", reaches.collect::<Vec<_>>().join(", ")));
         }
+        if !each.asks.is_empty() {
+            lines.push(format!("    asks before {}", each.asks.join(", ")));
+        }
         for (name, source) in &each.sources {
             let literal = each.literal.get(name).map(|value| format!(" {value}")).unwrap_or_default();
             lines.push(format!("    :{name} {}{literal}", source.name()));

@@ -233,7 +233,8 @@ fn tool_line(tool: &ToolReport) -> String {
         format!("{} {}{}", argument.key, argument.kind, if argument.required { "" } else { "?" })
     };
     let arguments = tool.arguments.iter().map(argument).collect::<Vec<_>>().join(", ");
-    let line = format!("  {:7} {} {{{arguments}}} {}", tool.effect.name(), tool.name, tool.description);
+    let asks = if tool.asks { "asks " } else { "" };
+    let line = format!("  {:7} {asks}{} {{{arguments}}} {}", tool.effect.name(), tool.name, tool.description);
     line.trim_end().to_owned()
 }
 
@@ -242,6 +243,7 @@ fn document(server: &ServerReport) -> Json {
         let argument = |argument: &Argument| json!({"key": argument.key, "type": argument.kind, "required": argument.required});
         json!({
             "name": tool.name, "description": tool.description, "effect": tool.effect.name(),
+            "asks": tool.asks,
             "arguments": tool.arguments.iter().map(argument).collect::<Vec<_>>(), "problems": tool.problems,
         })
     };

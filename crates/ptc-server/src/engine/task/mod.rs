@@ -156,20 +156,27 @@ fn call_tool(upstreams: &Upstreams, context: RunContext, attempts: Attempts, rea
         let catalog = runtime.catalog();
         let known = catalog.server(&server).and_then(|known| known.tool(&tool));
         let effect = known.map_or(EffectClass::Unknown, |known| known.effect);
-        let refused = read_only && effect != EffectClass::Read && known.is_some();
-        if !refused {
+        let denied = match known {
+            Some(_) if read_only && effect != EffectClass::Read => {
+                Some((Fault::UpstreamToolDenied, "this server is read-only and the tool may write"))
+            }
+            _ if context.asks(&args) => Some((
+                Fault::ApprovalRequired,
+                "somebody must approve this call, and tasks cannot wait for that; use lisp_eval",
+            )),
+            _ => None,
+        };
+        if denied.is_none() {
             let attempt = Attempt { server, tool, effect };
             attempts.lock().unwrap_or_else(PoisonError::into_inner).push(attempt);
         }
-        let context = (!refused).then(|| context.clone());
+        let context = context.clone();
         async move {
-            match context {
-                Some(context) => told(context.call(args).await),
-                None => Ok(json!({
-                    "ok": false,
-                    "reason": Fault::UpstreamToolDenied.name(),
-                    "message": "this server is read-only and the tool may write",
-                })),
+            match denied {
+                None => told(context.call(args).await),
+                Some((reason, message)) => {
+                    Ok(json!({"ok": false, "reason": reason.name(), "message": message}))
+                }
             }
         }
     };

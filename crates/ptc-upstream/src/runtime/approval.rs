@@ -1,0 +1,96 @@
+//! Who looks at the calls of a run before they are made: the rules of the configuration.
+
+use std::sync::Arc;
+
+use ptc_host::{Judge, Judgement};
+use ptc_lisp::machine::Answer;
+use serde_json::{Value as Json, json};
+
+use super::context::{CALL, Run, RunContext};
+use super::ledger::End;
+use super::upstream::Found;
+use crate::call::{self, CallRequest};
+use crate::config::EffectClass;
+use crate::model::{Fault, Reason};
+
+impl RunContext {
+    /// Who looks at calls before they are made; nobody if the configuration never asks.
+    pub fn judge(&self) -> Option<Arc<dyn Judge>> {
+        self.0.runtime.asks().then(|| Arc::new(Approvals(self.0.clone())) as Arc<dyn Judge>)
+    }
+
+    /// Whether somebody must approve this call, `{server, tool, args}`, before it is made.
+    pub fn asks(&self, args: &Json) -> bool {
+        self.0.asked(args).is_some()
+    }
+
+    /// Answers one call that somebody approved; [`RunContext::call`] refuses those that nobody was asked about.
+    pub async fn call_approved(&self, args: Json) -> Answer {
+        self.0.call(args).await
+    }
+
+    /// Says how many calls an earlier part of this run has made already.
+    pub fn made_before(&self, calls: usize) {
+        self.0.count(calls);
+    }
+}
+
+/// The rules of a configuration for one run.
+struct Approvals(Arc<Run>);
+
+impl Judge for Approvals {
+    fn judge(&self, tool: &str, args: &Json) -> Judgement {
+        match tool {
+            CALL => self.0.asked(args).map_or(Judgement::Go, Judgement::Ask),
+            _ => Judgement::Go,
+        }
+    }
+
+    /// A rejection is a failure of the world: the program goes on with it as data, and it stands in the account.
+    fn rejected(&self, _: &str, args: &Json, why: &str) -> Answer {
+        let fault = Fault::new(Reason::ApprovalRejected, why);
+        let answer = call::fault(&fault);
+        if let Ok(request) = CallRequest::parse(args.clone(), &String::new) {
+            let mut book = self.0.book();
+            let line = book.open(&request.server, &request.tool);
+            book.close(line, End::Failed(fault));
+        }
+        answer
+    }
+}
+
+impl Run {
+    /// What to show about a call that somebody must approve. A call that cannot be made at all is not asked about:
+    /// it fails by itself.
+    pub(super) fn asked(&self, args: &Json) -> Option<Json> {
+        let request = CallRequest::parse(args.clone(), &String::new).ok()?;
+        let upstream = self.runtime.upstream(&request.server)?;
+        let (name, effect, args, description) = match upstream.find(&request.tool) {
+            Found::Tool(tool) if !self.policy.allows(tool.effect) => return None,
+            Found::Tool(tool) => {
+                let (args, line) = (tool.fitted(request.args), tool.line());
+                (tool.def.name.clone(), tool.effect, args, line)
+            }
+            Found::Withheld(_) => return None,
+            // Nothing is known of the tools of a server that was not listed yet.
+            Found::Unknown(server) if server.tools.is_none() => {
+                (request.tool, EffectClass::Unknown, request.args, String::new())
+            }
+            Found::Unknown(_) => return None,
+        };
+        if !self.policy.grants.allows(&request.server, &name) {
+            return None;
+        }
+        let rule = upstream.config.approval.of(&name);
+        rule.asks(effect).then(|| {
+            json!({
+                "server": request.server,
+                "tool": name,
+                "args": args,
+                "effect": effect.name(),
+                "approval": rule.name(),
+                "description": description,
+            })
+        })
+    }
+}
