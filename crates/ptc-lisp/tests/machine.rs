@@ -1,5 +1,8 @@
 //! The machine as a host drives it: suspension at tool calls, parallel branches, sessions, limits.
 
+#[path = "machine/answer_use.rs"]
+mod answer_use;
+
 use ptc_lisp::machine::{Answer, Machine, Signal, Step};
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::{Value, json};

@@ -39,6 +39,9 @@ pub struct LedgerEntry {
     /// What happened, with secrets covered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether the call was made before and this is the answer that was kept.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recalled: bool,
     /// What it does to the world: `read`, `write` or `unknown`.
     #[serde(skip)]
     pub effect: &'static str,
@@ -209,6 +212,7 @@ mod tests {
             oversize: false,
             reason: None,
             error: None,
+            recalled: false,
             effect: "read",
             overview: None,
         };

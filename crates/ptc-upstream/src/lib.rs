@@ -26,7 +26,9 @@ pub use client::Client;
 pub use config::Config;
 pub use credentials::Secrets;
 pub use redact::Redactor;
-pub use runtime::{Account, Caps, Grants, RunContext, Runtime, RuntimeOptions, SnapshotMode, StartError};
+pub use runtime::{
+    Account, Caps, EffectJournal, Grants, RunContext, Runtime, RuntimeOptions, SnapshotMode, StartError,
+};
 
 /// The examples of pages of the book, which run as tests.
 #[cfg(doctest)]

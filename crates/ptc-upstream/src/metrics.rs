@@ -122,6 +122,7 @@ mod tests {
             oversize,
             reason: failed.then_some(Reason::ToolError),
             error: failed.then(|| "no".to_owned()),
+            recalled: false,
             effect: "read",
             overview: None,
         }

@@ -43,12 +43,20 @@ pub struct Fault {
     pub message: String,
     /// How many bytes were seen, where an answer was too large.
     pub bytes: Option<usize>,
+    /// Whether it is certain that nothing was sent.
+    pub unsent: bool,
 }
 
 impl Fault {
     /// A failure of this kind.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Fault { reason, message: message.into(), bytes: None }
+        Fault { reason, message: message.into(), bytes: None, unsent: false }
+    }
+
+    /// The same, of a request that was never sent.
+    #[must_use]
+    pub fn before_sending(self) -> Self {
+        Fault { unsent: true, ..self }
     }
 }
 
@@ -81,6 +89,8 @@ pub enum Reason {
     ApprovalRequired,
     /// Somebody was asked and said no.
     ApprovalRejected,
+    /// The call was begun before, by a run that ended before the answer came.
+    OutcomeUnknown,
 }
 
 impl Reason {
@@ -99,6 +109,7 @@ impl Reason {
         Reason::StreamClosedBeforeResponse,
         Reason::ApprovalRequired,
         Reason::ApprovalRejected,
+        Reason::OutcomeUnknown,
     ];
 
     /// The name that programs and records use.
@@ -117,7 +128,13 @@ impl Reason {
             Reason::StreamClosedBeforeResponse => "stream_closed_before_response",
             Reason::ApprovalRequired => "approval_required",
             Reason::ApprovalRejected => "approval_rejected",
+            Reason::OutcomeUnknown => "outcome_unknown",
         }
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Reason> {
+        Reason::ALL.iter().copied().find(|reason| reason.name() == name)
     }
 }
 
@@ -134,4 +151,6 @@ pub struct Allowance {
     pub timeout: std::time::Duration,
     /// How large the answer may be, before it is decoded.
     pub max_bytes: usize,
+    /// Whether it may change the world: it is not sent again unless the server plainly refused it.
+    pub once: bool,
 }

@@ -127,9 +127,13 @@ pub fn hash(tool: &ToolDef) -> String {
         "output": tool.output_schema,
         "annotations": tool.annotations,
     });
-    let digest = Sha256::digest(sorted(definition, 0).to_string());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    format!("sha256:{}", digest(&definition))
+}
+
+/// The SHA-256 of a value as hexadecimal text. The order of fields does not matter.
+pub fn digest(value: &Json) -> String {
+    let digest = Sha256::digest(sorted(value.clone(), 0).to_string());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// How deep definitions are looked into; JSON that was read never nests deeper.

@@ -59,8 +59,10 @@ pub fn failed(error: reqwest::Error) -> Fault {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let what = if error.is_connect() { "cannot connect" } else { "connection failed" };
-    Fault::new(Reason::UpstreamUnavailable, format!("{what}: {cause}"))
+    match error.is_connect() {
+        true => Fault::new(Reason::UpstreamUnavailable, format!("cannot connect: {cause}")).before_sending(),
+        false => Fault::new(Reason::UpstreamUnavailable, format!("connection failed: {cause}")),
+    }
 }
 
 /// What a status says, unless it is a success.

@@ -91,7 +91,11 @@ fn allowance(upstream: &UpstreamConfig) -> Allowance {
         TransportConfig::Http(http) => http.handshake_timeout + http.endpoint.request_timeout,
         TransportConfig::OpenApi(api) => api.endpoint.connect_timeout + api.endpoint.request_timeout,
     };
-    Allowance { timeout: reach + Duration::from_secs(10), max_bytes: upstream.max_response_bytes }
+    Allowance {
+        timeout: reach + Duration::from_secs(10),
+        max_bytes: upstream.max_response_bytes,
+        once: false,
+    }
 }
 
 async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>) -> ServerReport {

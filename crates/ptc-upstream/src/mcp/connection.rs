@@ -140,7 +140,7 @@ impl Connection {
         };
         match served {
             Ok(service) => {
-                let limits = Allowance { timeout: Duration::MAX, max_bytes: cap };
+                let limits = Allowance { timeout: Duration::MAX, max_bytes: cap, once: false };
                 Connection::new(service, inbox, Some(process), limits, CancellationToken::new())
             }
             Err(ClientInitializeError::JsonRpcError(error)) => {
@@ -184,7 +184,7 @@ impl Connection {
         settings.retry_config = Arc::new(Resume);
         let transport = StreamableHttpClientTransport::with_client(client.clone(), settings);
         let served = serve_client_with_lifecycle(ear, transport, handshake.lifecycle());
-        let limits = Allowance { timeout: http.endpoint.request_timeout, max_bytes: cap };
+        let limits = Allowance { timeout: http.endpoint.request_timeout, max_bytes: cap, once: false };
         match tokio::time::timeout(http.handshake_timeout, served).await {
             Ok(Ok(service)) => Connection::new(service, inbox, None, limits, client.doubt()),
             Ok(Err(error)) => Err(client.last_fault().unwrap_or_else(|| refused(&error))),
@@ -238,7 +238,7 @@ impl Connection {
     pub async fn request(&self, mut request: ClientRequest, allowance: Allowance) -> Result<String, Fault> {
         use rmcp::model::GetExtensions as _;
         let shown = self.over_http && matches!(request, ClientRequest::ListToolsRequest(_));
-        let slot = Slot::new(allowance.max_bytes.min(self.limits.max_bytes), shown);
+        let slot = Slot::new(allowance.max_bytes.min(self.limits.max_bytes), shown, allowance.once);
         request.extensions_mut().insert(Ticket(slot.clone()));
         let timeout = allowance.timeout.min(self.limits.timeout);
         let answered = tokio::time::timeout(timeout, async {

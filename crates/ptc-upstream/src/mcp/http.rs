@@ -112,7 +112,8 @@ impl HttpClient {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if let Some(fault) = wire::status(status) {
-            return self.refusal(message, in_session, fault, response).await;
+            let once = slot.is_some_and(|slot| slot.once);
+            return self.refusal(message, in_session, once, fault, response).await;
         }
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         let fresh = header(SESSION).map(str::to_owned);
@@ -166,6 +167,7 @@ impl HttpClient {
         &self,
         message: &ClientJsonRpcMessage,
         in_session: bool,
+        once: bool,
         mut fault: Fault,
         response: Response,
     ) -> Result<StreamableHttpPostResponse, Refused> {
@@ -203,7 +205,12 @@ impl HttpClient {
         if let Some(error) = error {
             // Some servers say so with a status of their own.
             if in_session && status == StatusCode::BAD_REQUEST && mentions(&error, "session") {
-                return Err(Refused::Expired);
+                // What may change the world is sent again only after the status that says it was not taken; this
+                // may as well be about a session of the tool's own.
+                if !once {
+                    return Err(Refused::Expired);
+                }
+                self.doubt.cancel();
             }
             fault.message = format!("{}: {}", fault.message, error.message);
         }

@@ -21,6 +21,8 @@ pub struct Slot {
     pub cap: usize,
     /// Whether rmcp must see the answer itself, as it must see lists of tools over HTTP.
     pub shown: bool,
+    /// Whether the request may change the world.
+    pub once: bool,
     kept: Mutex<Kept>,
 }
 
@@ -34,8 +36,8 @@ enum Kept {
 
 impl Slot {
     /// A slot for an answer of at most `cap` bytes.
-    pub fn new(cap: usize, shown: bool) -> Arc<Slot> {
-        Arc::new(Slot { cap, shown, kept: Mutex::default() })
+    pub fn new(cap: usize, shown: bool, once: bool) -> Arc<Slot> {
+        Arc::new(Slot { cap, shown, once, kept: Mutex::default() })
     }
 
     /// Notes why there will be no answer; the first reason counts.

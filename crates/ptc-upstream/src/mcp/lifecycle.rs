@@ -83,8 +83,9 @@ impl McpClient {
         let connection = tokio::time::timeout(allowance.timeout, self.0.connection());
         let connection = connection.await.map_err(|_| {
             let message = format!("still starting after {} ms", allowance.timeout.as_millis());
-            Fault::new(Reason::Timeout, message)
-        })??;
+            Fault::new(Reason::Timeout, message).before_sending()
+        })?;
+        let connection = connection.map_err(Fault::before_sending)?;
         let left = allowance.timeout.saturating_sub(began.elapsed());
         let answer = connection.request(request, Allowance { timeout: left, ..allowance }).await;
         // What was asked for counts, not what was left of it.

@@ -119,7 +119,7 @@ impl OpenApiClient {
         args: Map<String, Json>,
         allowance: Allowance,
     ) -> Result<Payload, Fault> {
-        let ready = self.ready(allowance.timeout).await?;
+        let ready = self.ready(allowance.timeout).await.map_err(Fault::before_sending)?;
         let Some(operation) = ready.operation(tool) else {
             return Err(Fault::new(Reason::UpstreamError, format!("has no operation '{tool}'")));
         };

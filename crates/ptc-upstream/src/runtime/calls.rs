@@ -8,16 +8,18 @@ use ptc_lisp::machine::{Answer, ValueKind};
 use serde_json::{Map, Value as Json};
 
 use super::context::Run;
+use super::journal::{self, Begun as Known, Kept};
 use super::ledger::{CatalogOp, End};
 use super::upstream::{Found, Upstream};
 use crate::call::{self, CallRequest, raise, select};
 use crate::catalog::CatalogTool;
+use crate::config::EffectClass;
 use crate::discovery::{self, Needs, Question, Reply};
 use crate::ledger::{Overview, json_bytes};
 use crate::model::{Allowance, Fault, Reason};
 
 /// Why a call gave no result.
-enum Stop {
+pub(super) enum Stop {
     /// The world failed.
     Fault(Fault),
     /// The program is wrong.
@@ -30,8 +32,20 @@ impl From<Fault> for Stop {
     }
 }
 
-/// What was settled when a call was made: its line in the account, or its answer.
-type Begun = Result<(usize, CallRequest), Answer>;
+/// A call for which everything is settled that depends on the order of calls.
+struct Opened {
+    /// Its line in the account.
+    line: usize,
+    request: CallRequest,
+    /// What it is known by, where calls are written down.
+    identity: Option<String>,
+}
+
+/// What was settled when a call was made: where it stands, or its answer.
+type Begun = Result<Opened, Answer>;
+
+/// What a call gave, with secrets covered.
+type Given = Result<(Json, ValueKind), Fault>;
 
 impl Run {
     /// Answers `tool/call`.
@@ -40,7 +54,7 @@ impl Run {
         let run = self.clone();
         async move {
             match begun {
-                Ok((line, request)) => run.carry_out(line, request).await,
+                Ok(opened) => run.carry_out(opened).await,
                 Err(answer) => answer,
             }
         }
@@ -53,17 +67,18 @@ impl Run {
         let request = CallRequest::parse(args, &|| self.view().names()).map_err(raise)?;
         let line = self.book().open(&request.server, &request.tool);
         if self.take_call() {
-            return Ok((line, request));
+            let identity = self.journal.as_ref().map(|journal| journal.identity(&request));
+            return Ok(Opened { line, request, identity });
         }
-        let message = format!("the program has made the {} upstream calls that it may make", self.caps.calls);
-        let fault = Fault::new(Reason::CapExhausted, message);
+        let fault = spent(self);
         let answer = call::fault(&fault);
         self.book().close(line, End::Failed(fault));
         Err(answer)
     }
 
-    async fn carry_out(&self, line: usize, request: CallRequest) -> Answer {
-        let result = self.dispatch(line, request).await;
+    async fn carry_out(&self, opened: Opened) -> Answer {
+        let line = opened.line;
+        let result = self.dispatch(opened).await;
         if self.is_closed() {
             return call::fault(&closed());
         }
@@ -86,7 +101,24 @@ impl Run {
         }
     }
 
-    async fn dispatch(&self, line: usize, request: CallRequest) -> Result<(Json, ValueKind), Stop> {
+    async fn dispatch(&self, opened: Opened) -> Result<(Json, ValueKind), Stop> {
+        let Opened { line, request, identity } = opened;
+        let (upstream, tool) = self.resolve(&request).await?;
+        self.book().identify(line, &tool.def.name, tool.effect.name());
+        let writes = tool.effect != EffectClass::Read;
+        let kept = self.journal.as_ref().zip(identity).filter(|_| writes);
+        let key = kept.as_ref().map(|(_, identity)| identity.as_str());
+        let args = arguments(upstream, &tool, &request, key)?;
+        Ok(match kept {
+            None => self.ask(upstream, &tool, args).await?,
+            Some((journal, identity)) => {
+                self.ask_once(line, upstream, &tool, args, journal, &identity).await?
+            }
+        })
+    }
+
+    /// The upstream and the tool of a call, if this run may make it.
+    pub(super) async fn resolve(&self, request: &CallRequest) -> Result<(&Upstream, Arc<CatalogTool>), Stop> {
         let Some(upstream) = self.runtime.upstream(&request.server) else {
             return Err(Stop::Wrong(request.unknown_server(&self.view().names())));
         };
@@ -97,12 +129,14 @@ impl Run {
             );
         }
         self.runtime.load(&request.server).await?;
-        let tool = self.find(upstream, &request)?;
-        self.book().identify(line, &tool.def.name, tool.effect.name());
-        let args = arguments(upstream, &tool, &request)?;
+        Ok((upstream, self.find(upstream, request)?))
+    }
+
+    async fn ask(&self, upstream: &Upstream, tool: &CatalogTool, args: Map<String, Json>) -> Given {
         let allowance = Allowance {
             timeout: self.caps.call_timeout,
             max_bytes: self.caps.max_response_bytes.min(upstream.config.max_response_bytes),
+            once: tool.effect != EffectClass::Read,
         };
         let mut payload = upstream.client.call(&tool.def.name, args, allowance).await?;
         let redactor = self.runtime.redactor();
@@ -112,9 +146,41 @@ impl Run {
         }
         let (value, kind) = select(payload)?;
         if kind != ValueKind::None {
-            self.runtime.shapes().learn(&request.server, &tool.def.name, &value);
+            self.runtime.shapes().learn(&upstream.config.name, &tool.def.name, &value);
         }
         Ok((value, kind))
+    }
+
+    /// Asks unless the journal knows that it was asked before.
+    async fn ask_once(
+        &self,
+        line: usize,
+        upstream: &Upstream,
+        tool: &CatalogTool,
+        args: Map<String, Json>,
+        journal: &Kept,
+        identity: &str,
+    ) -> Given {
+        let (server, name) = (&upstream.config.name, &tool.def.name);
+        let mut shown = Json::Object(args.clone());
+        self.runtime.redactor().redact_json(&mut shown);
+        let known = journal.begin(identity, server, name, shown).await.map_err(|why| {
+            let message = format!("nothing was sent, because the call cannot be written down first: {why}");
+            Fault::new(Reason::UpstreamUnavailable, message).before_sending()
+        })?;
+        match known {
+            Known::Fresh => {}
+            Known::Done(answer) => {
+                self.book().recall(line);
+                return journal::read(answer);
+            }
+            Known::Unknown => return Err(journal::unknown(server, name, identity)),
+        }
+        let given = self.ask(upstream, tool, args).await;
+        if given.as_ref().err().is_none_or(journal::is_known) {
+            journal.done(identity, journal::written(&given)).await;
+        }
+        given
     }
 
     /// The tool, if there is one and this run may call it.
@@ -194,13 +260,18 @@ impl Run {
     }
 }
 
-/// The arguments as the tool wants them, if it can take them.
-fn arguments(
+/// The arguments as the tool wants them, if it can take them. A tool that takes a key by which it knows calls that
+/// come twice gets `key`, unless the program gave it one.
+pub(super) fn arguments(
     upstream: &Upstream,
     tool: &CatalogTool,
     request: &CallRequest,
+    key: Option<&str>,
 ) -> Result<Map<String, Json>, Stop> {
-    let args = tool.fitted(request.args.clone());
+    let mut args = tool.fitted(request.args.clone());
+    if let Some((key, name)) = key.zip(journal::key_argument(tool)) {
+        args.entry(name).or_insert_with(|| key.into());
+    }
     let missing = tool.missing(&args);
     if !missing.is_empty() {
         return Err(Stop::Wrong(request.missing_args(&missing)));
@@ -209,6 +280,12 @@ fn arguments(
         Some(why) => Err(Stop::Wrong(request.rejected(&why))),
         None => Ok(args),
     }
+}
+
+/// The run has made all the calls that it may make.
+pub(super) fn spent(run: &Run) -> Fault {
+    let message = format!("the program has made the {} upstream calls that it may make", run.caps.calls);
+    Fault::new(Reason::CapExhausted, message)
 }
 
 fn closed() -> Fault {

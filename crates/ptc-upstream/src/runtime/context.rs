@@ -12,8 +12,9 @@ use ptc_lisp::{Error, ErrorKind};
 use serde_json::Value as Json;
 
 use super::Runtime;
+use super::journal::{EffectJournal, Kept};
 use super::ledger::{Account, Book};
-use crate::call;
+use crate::call::{self, CallRequest};
 use crate::catalog::Catalog;
 use crate::config::MAX_RESPONSE_BYTES;
 use crate::effects::{self, PlannedUse, Policy, Refusal};
@@ -61,6 +62,8 @@ pub(super) struct Run {
     catalog_ops: AtomicUsize,
     closed: AtomicBool,
     book: Mutex<Book>,
+    /// Where calls that may change the world are written down.
+    pub journal: Option<Kept>,
 }
 
 impl std::fmt::Debug for RunContext {
@@ -74,6 +77,10 @@ pub(super) const CALL: &str = "call";
 
 impl RunContext {
     pub(super) fn new(runtime: Arc<Runtime>, caps: Caps, policy: Policy) -> RunContext {
+        RunContext::with(runtime, caps, policy, None)
+    }
+
+    fn with(runtime: Arc<Runtime>, caps: Caps, policy: Policy, journal: Option<Kept>) -> RunContext {
         RunContext(Arc::new(Run {
             runtime,
             caps,
@@ -82,7 +89,26 @@ impl RunContext {
             catalog_ops: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             book: Mutex::default(),
+            journal,
         }))
+    }
+
+    /// The same run from its beginning, with calls that may change the world written down: each is made at most once
+    /// in its scope, which names what may be run again, such as a request, a ticket or a plan.
+    #[must_use]
+    pub fn journalled(self, scope: impl Into<Arc<str>>, journal: Arc<dyn EffectJournal>) -> RunContext {
+        let run = &self.0;
+        let kept = Kept::new(scope.into(), journal);
+        RunContext::with(run.runtime.clone(), run.caps, run.policy.clone(), Some(kept))
+    }
+
+    /// Counts calls, `{server, tool, args}`, that the program made before it was stopped to go on here: an equal call
+    /// that is still to come is another one.
+    pub fn earlier_calls<'c>(&self, calls: impl IntoIterator<Item = &'c Json>) {
+        let Some(journal) = &self.0.journal else { return };
+        let requests =
+            calls.into_iter().filter_map(|call| CallRequest::parse(call.clone(), &String::new).ok());
+        requests.for_each(|request| drop(journal.identity(&request)));
     }
 
     /// The tools that let programs call upstreams and ask about them.
@@ -155,6 +181,10 @@ impl RunContext {
                 tracing::warn!(upstream = %server, "cannot be listed: {fault}");
             }
         }
+    }
+
+    pub(super) fn run(&self) -> &Run {
+        &self.0
     }
 
     /// The catalog as this run may see it.

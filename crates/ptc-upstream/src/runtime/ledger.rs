@@ -80,6 +80,7 @@ struct Open {
     server: String,
     tool: String,
     effect: &'static str,
+    recalled: bool,
     began: Instant,
 }
 
@@ -97,7 +98,13 @@ impl Book {
     /// Opens a line; its number.
     pub fn open(&mut self, server: &str, tool: &str) -> usize {
         let (server, tool) = (shortened(server, DETAIL), shortened(tool, DETAIL));
-        self.calls.push(Line::Open(Open { server, tool, effect: "unknown", began: Instant::now() }));
+        self.calls.push(Line::Open(Open {
+            server,
+            tool,
+            effect: "unknown",
+            recalled: false,
+            began: Instant::now(),
+        }));
         self.calls.len() - 1
     }
 
@@ -106,6 +113,13 @@ impl Book {
         if let Some(Line::Open(open)) = self.calls.get_mut(line) {
             open.tool = tool.to_owned();
             open.effect = effect;
+        }
+    }
+
+    /// Notes that the answer was kept by an earlier run.
+    pub fn recall(&mut self, line: usize) {
+        if let Some(Line::Open(open)) = self.calls.get_mut(line) {
+            open.recalled = true;
         }
     }
 
@@ -145,6 +159,7 @@ impl Open {
             oversize: false,
             reason: None,
             error: None,
+            recalled: self.recalled,
             effect: self.effect,
             overview: None,
         };

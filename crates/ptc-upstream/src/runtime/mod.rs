@@ -2,14 +2,17 @@
 //! a program has a [`RunContext`] of its own, which counts its calls and keeps its account.
 //!
 //! `upstream.rs` is one upstream, `context.rs` one run, `calls.rs` what happens between a program's call and the
-//! client, `grants.rs` what a run may use.
+//! client, `journal.rs` calls that are made at most once, `rehearse.rs` calls that are held back, `grants.rs` what a
+//! run may use.
 
 mod approval;
 mod calls;
 mod context;
 mod grants;
+mod journal;
 mod ledger;
 mod preludes;
+mod rehearse;
 mod upstream;
 
 use std::fmt;
@@ -21,7 +24,9 @@ use futures_util::future::join_all;
 
 pub use self::context::{Caps, RunContext};
 pub use self::grants::Grants;
+pub use self::journal::{Begun, EffectJournal, NewEffect};
 pub use self::ledger::{Account, CatalogOp};
+pub use self::rehearse::{HeldBack, Rehearsed};
 use self::upstream::{Standard, Upstream};
 use crate::catalog::Catalog;
 use crate::client::{self, About, Client};
@@ -248,6 +253,11 @@ impl Runtime {
     /// The tools of an upstream as its server defines them now, for pinning: nothing is covered or held back.
     pub async fn definitions(&self, name: &str) -> Option<Result<Vec<ToolDef>, Fault>> {
         Some(self.upstream(name)?.definitions().await)
+    }
+
+    /// The hash of the definition of a tool, once it is listed.
+    pub fn definition_hash(&self, server: &str, tool: &str) -> Option<String> {
+        self.upstream(server)?.definition_hash(tool)
     }
 
     /// Ends all connections and processes, and keeps what was learned.

@@ -110,7 +110,11 @@ impl Upstream {
             TransportConfig::OpenApi(api) => api.endpoint.request_timeout + api.endpoint.connect_timeout,
         };
         // Shaking hands has its own limit; what comes after it is one more exchange.
-        Allowance { timeout: timeout + Duration::from_secs(10), max_bytes: self.config.max_response_bytes }
+        Allowance {
+            timeout: timeout + Duration::from_secs(10),
+            max_bytes: self.config.max_response_bytes,
+            once: false,
+        }
     }
 
     /// Lists the tools unless they are known; true if something changed. In a frozen runtime tools stay as they
@@ -153,6 +157,11 @@ impl Upstream {
     /// The tools as the server defines them now.
     pub async fn definitions(&self) -> Result<Vec<ToolDef>, Fault> {
         self.client.list(self.allowance()).await
+    }
+
+    /// The hash of the definition of a tool that is listed.
+    pub fn definition_hash(&self, tool: &str) -> Option<String> {
+        self.known().hashes.get(tool).cloned()
     }
 
     fn is_current(&self) -> bool {

@@ -49,6 +49,22 @@ async fn a_session_that_expired_is_begun_again() {
 }
 
 #[tokio::test]
+async fn what_may_change_the_world_is_not_sent_again_on_a_guess() {
+    let server = HttpServer::start(&["--session-400"]);
+    let client = client(server.upstream());
+    names(&*client).await;
+    call(&*client, "forget", json!({})).await.unwrap();
+    let once = Allowance { once: true, ..ALLOWANCE };
+    let fault =
+        call_within(&*client, "echo", json!({"text": "x"}), once).await.expect_err("it is not sent again");
+    assert_eq!(fault.reason, Reason::UpstreamError, "{fault}");
+    until("hands are shaken again", async || {
+        call_within(&*client, "echo", json!({"text": "x"}), once).await.is_ok()
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_version_is_negotiated() {
     for (flags, version) in [
         (&["--version", "2024-11-05"][..], "2024-11-05"),

@@ -3,6 +3,7 @@
 
 mod approval;
 mod config;
+mod effects;
 mod faults;
 mod fixture;
 mod http;

@@ -9,7 +9,8 @@ use ptc_upstream::{Client, Config, Secrets, client};
 use serde_json::{Value as Json, json};
 
 /// What a call in these tests may cost.
-pub const ALLOWANCE: Allowance = Allowance { timeout: Duration::from_secs(20), max_bytes: 1 << 20 };
+pub const ALLOWANCE: Allowance =
+    Allowance { timeout: Duration::from_secs(20), max_bytes: 1 << 20, once: false };
 
 /// The secret that fault servers are given and echo. `cargo xtask ci` looks for it in whatever tests print.
 pub const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";

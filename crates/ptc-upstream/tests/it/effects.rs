@@ -1,0 +1,241 @@
+//! Calls that may change the world are made at most once: written down before, answered from what was written.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use ptc_upstream::effects::Policy;
+use ptc_upstream::model::{Fault, Reason};
+use ptc_upstream::runtime::{Begun, EffectJournal, HeldBack, NewEffect, Rehearsed};
+use ptc_upstream::{Caps, RunContext, Runtime};
+use serde_json::{Value as Json, json};
+
+use crate::fixture::*;
+
+/// Scope and identity.
+type Place = (String, String);
+/// A call, and what came of it.
+type Call = (Json, Option<Json>);
+
+/// A journal in memory that can be told to fail.
+#[derive(Default)]
+struct Book {
+    calls: Mutex<BTreeMap<Place, Call>>,
+    broken: Mutex<Option<&'static str>>,
+}
+
+impl EffectJournal for Book {
+    fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        if let Some(why) = *self.broken.lock().expect("no panics") {
+            return Err(why.to_owned());
+        }
+        let mut calls = self.calls.lock().expect("no panics");
+        let place = (scope.to_owned(), call.identity.to_owned());
+        Ok(match calls.get(&place) {
+            Some((_, Some(answer))) => Begun::Done(answer.clone()),
+            Some((_, None)) => Begun::Unknown,
+            None => {
+                let told = json!({"server": call.server, "tool": call.tool, "args": call.args});
+                calls.insert(place, (told, None));
+                Begun::Fresh
+            }
+        })
+    }
+
+    fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
+        let mut calls = self.calls.lock().expect("no panics");
+        let call = calls.get_mut(&(scope.to_owned(), identity.to_owned())).ok_or("it never began")?;
+        call.1 = Some(answer.clone());
+        Ok(())
+    }
+}
+
+impl Book {
+    /// What was written, without identities; sorted.
+    fn told(&self) -> Vec<Json> {
+        let calls = self.calls.lock().expect("no panics");
+        let mut told: Vec<Json> = calls.values().map(|(call, done)| json!([call, done])).collect();
+        told.sort_by_key(Json::to_string);
+        told
+    }
+
+    /// As if the process had ended before the answers were written.
+    fn forget_answers(&self) {
+        self.calls.lock().expect("no panics").values_mut().for_each(|call| call.1 = None);
+    }
+}
+
+fn world() -> Fixture {
+    let keyed = |name: &str| json!({"properties": {name: {"type": "string"}, "n": {}}, "required": [name]});
+    Fixture::new(
+        "s",
+        &[
+            ("get", json!({})),
+            ("write", json!({})),
+            ("write_fails", json!({})),
+            ("write_late", json!({})),
+            ("write_down", json!({})),
+            ("write_key", keyed("idempotency_key")),
+            ("write_camel", keyed("idempotencyKey")),
+            ("write_header", keyed("Idempotency-Key")),
+        ],
+        |tool, args| match tool {
+            "write_fails" => Err(Fault::new(Reason::ToolError, "it is closed")),
+            "write_late" => Err(Fault::new(Reason::Timeout, "no answer within 5 ms")),
+            "write_down" => Err(Fault::new(Reason::UpstreamUnavailable, "cannot connect").before_sending()),
+            "get" => text("seen"),
+            _ => structured(json!({"did": args})),
+        },
+    )
+}
+
+fn scoped(runtime: &Arc<Runtime>, scope: &str, book: &Arc<Book>) -> RunContext {
+    runtime.context(Caps::default(), Policy::open()).journalled(scope, book.clone())
+}
+
+const TWICE: &str = "(do (tool/call 's/get {:n 0})
+                         [(:value (tool/call 's/write {:n 1})) (:value (tool/call 's/write {:n 1}))])";
+
+#[tokio::test]
+async fn a_scope_that_runs_again_sends_nothing_again() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    let first = scoped(&runtime, "a", &book);
+    let expected = "[{:did {:n 1}} {:did {:n 1}}]";
+    assert_eq!(value(&first, TWICE).await, expected);
+    assert_eq!(world.calls(), 3, "equal calls of one program are two calls");
+    assert!(first.finish().calls.iter().all(|call| !call.recalled));
+
+    let again = scoped(&runtime, "a", &book);
+    assert_eq!(value(&again, TWICE).await, expected);
+    assert_eq!(world.calls(), 4, "reads are made again, writes are not");
+    let account = again.finish();
+    assert_eq!(account.calls.iter().map(|call| call.recalled).collect::<Vec<_>>(), [false, true, true]);
+    assert_eq!(account.upstream_calls()[1]["recalled"], true);
+
+    let other = scoped(&runtime, "b", &book);
+    assert_eq!(value(&other, TWICE).await, expected);
+    assert_eq!(world.calls(), 7, "another scope is another matter");
+}
+
+#[tokio::test]
+async fn parallel_calls_are_told_apart_by_their_order() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    let source = "(count (pmap #(tool/call 's/write {:n (quot % 2)}) (range 6)))";
+    for made in [6, 6] {
+        assert_eq!(value(&scoped(&runtime, "a", &book), source).await, "6");
+        assert_eq!((world.calls(), book.told().len()), (made, 6));
+    }
+}
+
+#[tokio::test]
+async fn a_call_without_an_answer_is_unknown_and_not_made_again() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    value(&scoped(&runtime, "a", &book), "(tool/call 's/write {:n 1})").await;
+    book.forget_answers();
+    let again = scoped(&runtime, "a", &book);
+    let told = run(&again, "(tool/call 's/write {:n 1})").await.json;
+    assert_eq!((&told["ok"], &told["reason"]), (&json!(false), &json!("outcome_unknown")));
+    let message = told["message"].as_str().unwrap_or_default();
+    let identity = message.rsplit(' ').next().unwrap_or_default();
+    assert!(message.contains("s/write was begun before") && identity.len() == 32, "{message}");
+    let known = book.calls.lock().expect("no panics").keys().any(|(_, known)| known == identity);
+    assert!(known && world.calls() == 1);
+}
+
+#[tokio::test]
+async fn only_answers_that_say_what_happened_are_kept() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    for (tool, reason, then, sent) in [
+        ("write_fails", "tool_error", "tool_error", 1),
+        ("write_late", "timeout", "outcome_unknown", 2),
+        ("write_down", "upstream_unavailable", "upstream_unavailable", 3),
+    ] {
+        let source = format!("(name (:reason (tool/call {{:server \"s\" :tool \"{tool}\"}})))");
+        for expected in [reason, then] {
+            let told = value(&scoped(&runtime, "a", &book), &source).await;
+            assert_eq!(told, format!("\"{expected}\""), "{tool}");
+        }
+        assert_eq!(world.calls(), sent, "{tool} is sent once");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_down_is_not_sent() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    *book.broken.lock().expect("no panics") = Some("the disk is full");
+    let told = value(&scoped(&runtime, "a", &book), "(:message (tool/call 's/write {:n 1}))").await;
+    assert!(told.contains("nothing was sent") && told.contains("the disk is full"), "{told}");
+    assert_eq!(value(&scoped(&runtime, "a", &book), "(:value (tool/call 's/get))").await, "\"seen\"");
+    assert_eq!(world.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_tool_that_takes_a_key_is_given_one() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    for (tool, name) in [
+        ("write_key", "idempotency_key"),
+        ("write_camel", "idempotencyKey"),
+        ("write_header", "Idempotency-Key"),
+    ] {
+        let call = |scope: &'static str, args: &'static str| {
+            let context = scoped(&runtime, scope, &book);
+            let source = format!("(:value (tool/call {{:server \"s\" :tool \"{tool}\" :args {args}}}))");
+            async move { run(&context, &source).await.json["did"].clone() }
+        };
+        let sent = call("a", "{:n 1}").await;
+        let key = sent[name].as_str().unwrap_or_default();
+        assert_eq!(key.len(), 32, "{tool}: {sent}");
+        assert_ne!(call("b", "{:n 1}").await[name], sent[name], "{tool}: scopes have keys of their own");
+        assert_ne!(call("a", "{:n 2}").await[name], sent[name], "{tool}: calls have keys of their own");
+    }
+    let own = "(:value (tool/call 's/write-key {:idempotency_key \"mine\" :n 1}))";
+    let sent = run(&scoped(&runtime, "a", &book), own).await.json;
+    assert_eq!(sent["did"]["idempotency_key"], "mine", "what the program gives is left alone");
+    let unkept = value(&open(&runtime), "(tool/call 's/write-key {:n 1})").await;
+    assert!(unkept.contains("idempotency_key"), "without a journal it is the program's: {unkept}");
+}
+
+#[tokio::test]
+async fn a_program_that_goes_on_counts_what_it_did_before() {
+    let (world, book) = (world(), Arc::new(Book::default()));
+    let runtime = start(&[&world]).await;
+    let source = "(:ok (tool/call 's/write {:n 1}))";
+    assert_eq!(value(&scoped(&runtime, "a", &book), source).await, "true");
+    let on = scoped(&runtime, "a", &book);
+    on.earlier_calls(&[json!({"server": "s", "tool": "write", "args": {"n": 1}})]);
+    assert_eq!(value(&on, source).await, "true");
+    assert_eq!((world.calls(), book.told().len()), (2, 2));
+}
+
+#[tokio::test]
+async fn calls_are_looked_at_without_being_made() {
+    let world = world();
+    let runtime = start(&[&world]).await;
+    let context = runtime.context(Caps { calls: 2, ..Caps::default() }, Policy::open());
+    let call = |tool: &str, args: Json| json!({"server": "s", "tool": tool, "args": args});
+    let reads = context.rehearse(&call("get", json!({}))).await;
+    assert_eq!(reads, Rehearsed::Reads { server: "s".to_owned(), tool: "get".to_owned() });
+    let Rehearsed::Writes(HeldBack { tool, args, effect, .. }) =
+        context.rehearse(&call("write-key", json!({"n": 1}))).await
+    else {
+        panic!("it writes")
+    };
+    assert_eq!((tool.as_str(), json!(args), effect.name()), ("write_key", json!({"n": 1}), "write"));
+    for (call, part) in [
+        (call("gone", json!({})), "no tool 'gone'"),
+        (json!({"server": "x", "tool": "y"}), "no upstream 'x'"),
+        (json!(5), "requires a map"),
+    ] {
+        let refused = context.rehearse(&call).await;
+        assert!(format!("{refused:?}").contains(part), "{refused:?}");
+    }
+    context.rehearse(&call("write", json!({}))).await;
+    let over = context.rehearse(&call("write", json!({}))).await;
+    assert!(format!("{over:?}").contains("cap_exhausted"), "{over:?}");
+    assert_eq!(world.calls(), 0);
+}
