@@ -1,5 +1,6 @@
 //! The MCP server: PTC-Lisp programs for any client.
 
+pub mod effects;
 pub mod engine;
 pub mod options;
 pub mod wire;

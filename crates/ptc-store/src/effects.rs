@@ -161,6 +161,15 @@ impl Effects {
         })
     }
 
+    /// Whether any call of a scope was begun.
+    pub fn has(&self, scope: &str) -> Result<bool, EffectError> {
+        self.store.read(|tx| {
+            let found =
+                tx.first("SELECT 1 FROM ptc_effects WHERE scope = ?1 LIMIT 1", cells![scope], |_| Ok(()))?;
+            Ok(found.is_some())
+        })
+    }
+
     /// Notes what a person found out about a gap. A call that has its answer is left alone.
     pub fn settle(
         &self,

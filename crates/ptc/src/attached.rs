@@ -8,21 +8,24 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use ptc_host::{Bounds, Ran, Tools, drive};
 use ptc_lisp::analyze::Manifest;
-use ptc_lisp::machine::Machine;
+use ptc_lisp::machine::{Answer, Machine};
 use ptc_lisp::{Error, ErrorKind};
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::effects::{PlannedUse, Policy, Refusal};
+use ptc_upstream::runtime::{EffectJournal, Rehearsed};
 use ptc_upstream::{
     Account, Caps, Config, Redactor, RunContext, Runtime, RuntimeOptions, Secrets, SnapshotMode, shapes,
 };
+use serde_json::Value as Json;
 
+use crate::plans::Asked;
 use crate::values;
 
 /// Flags for upstreams.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct UpstreamArgs {
     /// Upstream servers that programs may call with (tool/call …)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "upstreams", value_name = "FILE")]
     pub upstreams_config: Option<PathBuf>,
 
     /// Refuse programs that may call a tool which writes, before anything runs
@@ -52,6 +55,16 @@ pub struct Upstreams {
 }
 
 impl UpstreamArgs {
+    /// The upstreams of a configuration, with as many calls as there are.
+    pub fn of(config: PathBuf, call_timeout: Option<Duration>) -> UpstreamArgs {
+        UpstreamArgs {
+            upstreams_config: Some(config),
+            max_upstream_calls: Some(u64::MAX),
+            upstream_call_timeout: call_timeout,
+            ..UpstreamArgs::default()
+        }
+    }
+
     /// Starts the upstreams; nothing if none were asked for.
     pub fn start(&self) -> anyhow::Result<Option<Upstreams>> {
         let Some(path) = &self.upstreams_config else { return Ok(None) };
@@ -115,6 +128,13 @@ impl Upstreams {
     pub fn begin(&self) -> Run<'_> {
         Run { upstreams: self, context: self.context() }
     }
+
+    /// Begins something whose calls are made at most once in `scope`, after those that it made before.
+    pub fn begin_journalled(&self, scope: &str, journal: Arc<dyn EffectJournal>, before: &[Json]) -> Run<'_> {
+        let context = self.context().journalled(scope, journal);
+        context.earlier_calls(before);
+        Run { upstreams: self, context }
+    }
 }
 
 /// One program with upstreams.
@@ -149,6 +169,46 @@ impl Run<'_> {
         }
         let _inside = self.upstreams.tokio.enter();
         drive(machine, source, tools, bounds)
+    }
+
+    /// Gives a machine the tools, for whoever drives it in a way of its own.
+    pub fn furnish(&self, machine: &mut Machine) {
+        machine.set_tools(self.context.tools().names().map(str::to_owned));
+        machine.set_discovery(true);
+    }
+
+    /// What a call would do.
+    pub fn rehearse(&self, call: &Json) -> Rehearsed {
+        self.upstreams.tokio.block_on(self.context.rehearse(call))
+    }
+
+    /// The hash of the definition of a tool, which is listed if need be.
+    pub fn definition_hash(&self, server: &str, tool: &str) -> Option<String> {
+        let runtime = &self.upstreams.runtime;
+        self.upstreams.tokio.block_on(runtime.load(server)).ok()?;
+        runtime.definition_hash(server, tool)
+    }
+
+    /// Makes calls and asks questions, all at once; nothing if that takes too long.
+    pub fn ask_all(&self, asked: &[&Asked], timeout: Duration) -> Option<Vec<Answer>> {
+        let waiting = asked.iter().map(|asked| {
+            let context = self.context.clone();
+            let asked = (*asked).clone();
+            async move {
+                match asked {
+                    Asked::Call(call) => context.call(call.to_json()).await,
+                    Asked::Question(question) => context.discover(question).await,
+                }
+            }
+        });
+        let all = futures_util::future::join_all(waiting);
+        self.upstreams.tokio.block_on(async { tokio::time::timeout(timeout, all).await.ok() })
+    }
+
+    /// Makes a call that a person has looked at; nothing if that takes too long.
+    pub fn make(&self, call: &Json, timeout: Duration) -> Option<Answer> {
+        let made = self.context.call_approved(call.clone());
+        self.upstreams.tokio.block_on(async { tokio::time::timeout(timeout, made).await.ok() })
     }
 
     /// What it called.

@@ -4,6 +4,7 @@ mod agents;
 mod attached;
 mod commands;
 mod exit;
+mod plans;
 mod report;
 mod stubs;
 mod terminal;

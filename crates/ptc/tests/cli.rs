@@ -19,6 +19,8 @@ mod lent;
 mod packaging;
 #[path = "cli/pages.rs"]
 mod pages;
+#[path = "cli/plans.rs"]
+mod plans;
 #[path = "cli/preludes.rs"]
 mod preludes;
 #[path = "cli/repl.rs"]
@@ -27,6 +29,8 @@ mod repl;
 mod resume;
 #[path = "cli/upstreams.rs"]
 mod upstreams;
+#[path = "cli/world.rs"]
+mod world;
 
 /// What a run of the command gave.
 struct Ran {

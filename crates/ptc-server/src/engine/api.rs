@@ -25,6 +25,8 @@ pub enum Transport {
 pub struct Caller {
     /// Whom sessions and kept results belong to.
     pub owner: Arc<str>,
+    /// Who it is, the same over all its connections: requests that are sent again are known by it.
+    pub principal: Arc<str>,
     /// The roles that a role credential may take; `None` if the caller has no role credential.
     pub roles: Option<Arc<[String]>>,
     /// How the caller is connected.
@@ -36,7 +38,8 @@ pub struct Caller {
 impl Caller {
     /// A caller without a role credential.
     pub fn new(owner: impl Into<Arc<str>>, transport: Transport) -> Self {
-        Caller { owner: owner.into(), roles: None, transport, protocol: None }
+        let owner = owner.into();
+        Caller { principal: owner.clone(), owner, roles: None, transport, protocol: None }
     }
 }
 
@@ -60,6 +63,10 @@ pub struct Signals {
     pub progress: Option<UnboundedSender<Progress>>,
     /// The id of the request as text, for records.
     pub request_id: String,
+    /// The key by which the client knows the request, should it send it again.
+    pub request_key: Option<String>,
+    /// What calls that may change something belong to; the engine sets it.
+    pub scope: Option<Arc<str>>,
 }
 
 /// A piece of an answer.
@@ -106,6 +113,8 @@ pub struct Reply {
     pub structured: Option<Json>,
     /// Whether the call failed.
     pub is_error: bool,
+    /// Whether it was kept from an earlier request with the same key.
+    pub recalled: bool,
 }
 
 impl Reply {

@@ -32,7 +32,7 @@ impl Engine {
             Err(busy) => return Ok(self.shaped(&busy)),
         };
         let mut facts = Facts::of(&args);
-        let calls = self.calls(Grants::all());
+        let calls = self.calls(Grants::all(), signals);
         let source: Arc<str> = args.program.into();
         let job = Job { source: source.clone(), context: args.context, prelude: self.prelude.clone() };
         let (program, not_json) = evaluate::program(job, &self.settings);

@@ -14,6 +14,7 @@ mod envelope;
 mod eval;
 mod evaluate;
 mod gate;
+mod once;
 mod payload;
 mod reason;
 mod resources;
@@ -46,6 +47,7 @@ pub use self::api::{
 use self::counts::Counts;
 use self::debug::{Facts, Ring};
 use self::gate::{Gate, Permit};
+use self::once::Once;
 use self::payload::Payload;
 pub use self::reason::Reason;
 use self::resources::Resources;
@@ -54,6 +56,7 @@ pub use self::settings::{Payloads, Profile, Settings};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;
 use self::upstreams::{Calls, Upstreams};
+use crate::effects::StoreJournal;
 use crate::options::Options;
 
 /// What an engine is made of besides its settings.
@@ -67,6 +70,8 @@ pub struct Parts {
     pub preludes: Option<Preludes>,
     /// The model that plans for `lisp_task`.
     pub planner: Option<Llm>,
+    /// Where calls that may change something are written down; nowhere unless told.
+    pub effects: Option<StoreJournal>,
     /// What covers secrets in everything that leaves; the one of the runtime unless told.
     pub redactor: Option<Redactor>,
 }
@@ -92,6 +97,7 @@ pub struct Engine {
     sessions: Option<Sessions>,
     prelude: Option<Arc<Prelude>>,
     preludes: Option<Preludes>,
+    once: Option<Once>,
     inventory: Option<String>,
     planner: Option<Llm>,
     capabilities: String,
@@ -160,6 +166,7 @@ impl Engine {
             inventory: parts.prelude.as_ref().and_then(|prelude| prelude.inventory()),
             prelude: parts.prelude,
             preludes: parts.preludes,
+            once: parts.effects.map(Once::new),
             planner: parts.planner,
             capabilities,
             ring: settings.debug.map(|debug| Ring::new(debug.ring_size)),
@@ -172,6 +179,9 @@ impl Engine {
         });
         if engine.sessions.is_some() {
             tokio::spawn(sweep(Arc::downgrade(&engine), engine.stop.clone()));
+        }
+        if engine.once.is_some() {
+            tokio::spawn(sweep_journal(Arc::downgrade(&engine), engine.stop.clone()));
         }
         Ok(engine)
     }
@@ -205,7 +215,7 @@ impl Engine {
         let handled = tokio::select! {
             biased;
             () = self.stop.cancelled() => Err(CallError::Cancelled),
-            handled = self.handle(caller, known, args, &signals) => handled,
+            handled = self.handle_once(caller, known, args, &signals) => handled,
         };
         let (reply, reason, facts) = match handled {
             Ok(answered) => (Ok(answered.reply), answered.reason, answered.facts),
@@ -246,7 +256,7 @@ impl Engine {
                 _ => Ok(fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_task", "")),
             },
             (Tool::Debug, _) => Ok(match (&self.ring, &self.settings.debug) {
-                (Some(ring), Some(debug)) => self.debug(ring, debug, &args),
+                (Some(ring), Some(debug)) => self.debug(ring, debug, &args).await,
                 _ => fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_debug", ""),
             }),
             (_, Some(sessions)) => self.session(sessions, caller, tool, args, signals).await,
@@ -416,8 +426,15 @@ impl Engine {
     }
 
     /// The upstream calls of one program with these grants.
-    fn calls(&self, grants: Grants) -> Calls {
-        self.upstreams.as_ref().map_or_else(Calls::none, |upstreams| upstreams.calls(grants))
+    fn calls(&self, grants: Grants, signals: &Signals) -> Calls {
+        self.upstreams
+            .as_ref()
+            .map_or_else(Calls::none, |upstreams| self.calls_of(upstreams, grants, signals))
+    }
+
+    fn calls_of(&self, upstreams: &Upstreams, grants: Grants, signals: &Signals) -> Calls {
+        let journal = self.once.as_ref().map(Once::journal);
+        upstreams.calls(grants, signals.scope.clone().zip(journal))
     }
 
     /// The envelope of a payload of `lisp_eval`.
@@ -436,6 +453,21 @@ async fn sweep(engine: std::sync::Weak<Engine>, stop: CancellationToken) {
         }
         let Some(engine) = engine.upgrade() else { return };
         engine.sessions.iter().for_each(Sessions::sweep);
+    }
+}
+
+/// Forgets in time what was kept for requests that might come again.
+async fn sweep_journal(engine: std::sync::Weak<Engine>, stop: CancellationToken) {
+    loop {
+        if let Some(engine) = engine.upgrade()
+            && let Some(once) = &engine.once
+        {
+            once.sweep().await;
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(once::SWEEP) => {}
+        }
     }
 }
 

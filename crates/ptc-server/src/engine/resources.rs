@@ -8,6 +8,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::api::{Resource, ResourceError, ResourceLink};
 
+/// The type of results that are kept.
+pub const MIME: &str = "application/json";
+
 /// What addresses begin with.
 pub const PREFIX: &str = "ptc://results/";
 
@@ -41,7 +44,7 @@ impl Resources {
             uri: format!("{PREFIX}{}", random_id::<16>()),
             name: name.to_owned(),
             description: format!("The whole result as JSON, {} bytes.", text.len()),
-            mime_type: "application/json",
+            mime_type: MIME,
             size: text.len() as u64,
         };
         let mut kept = self.kept();

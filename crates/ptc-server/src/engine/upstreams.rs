@@ -7,7 +7,7 @@ use ptc_lisp::prelude::Offer;
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::LedgerEntry;
-use ptc_upstream::{Caps, Grants, RunContext, Runtime};
+use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
 
 use super::settings::Settings;
 
@@ -64,9 +64,13 @@ impl Upstreams {
         Offers { catalog: self.runtime.catalog(), grants }
     }
 
-    /// The context of one program.
-    pub fn calls(&self, grants: Grants) -> Calls {
-        Calls(Some(self.runtime.context(self.caps, self.policy(grants))))
+    /// The context of one program. Calls that may change something are written down under their scope.
+    pub fn calls(&self, grants: Grants, journal: Option<(Arc<str>, Arc<dyn EffectJournal>)>) -> Calls {
+        let context = self.runtime.context(self.caps, self.policy(grants));
+        Calls(Some(match journal {
+            Some((scope, journal)) => context.journalled(scope, journal),
+            None => context,
+        }))
     }
 }
 

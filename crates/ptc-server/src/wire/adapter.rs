@@ -96,7 +96,13 @@ impl Adapter {
             None => (None, None),
         };
         let request_id = context.id.to_string();
-        let signals = Signals { cancel: cancel.clone(), progress, request_id: request_id.clone() };
+        let signals = Signals {
+            cancel: cancel.clone(),
+            progress,
+            request_id: request_id.clone(),
+            request_key: context.meta.get(REQUEST_KEY).map(key),
+            scope: None,
+        };
         let called = AssertUnwindSafe(self.engine.call(&arrival.caller, name, args, signals)).catch_unwind();
         let patience = match (arrival.bounded, name) {
             (false, _) => None,
@@ -325,7 +331,20 @@ pub fn result(reply: Reply) -> CallToolResult {
     let mut result = CallToolResult::success(content.collect());
     result.is_error = Some(reply.is_error);
     result.structured_content = reply.structured;
+    if reply.recalled {
+        result.meta = serde_json::from_value(json!({RECALLED: true})).ok();
+    }
     result
+}
+
+/// The entry of `_meta` with the key of a request that may be sent again.
+const REQUEST_KEY: &str = "ptc/requestKey";
+/// The entry of `_meta` that marks a reply which was kept.
+const RECALLED: &str = "ptc/recalled";
+
+/// A key as text; what is no text is no key, and refused as an empty one.
+fn key(value: &Json) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 fn resource(link: ResourceLink) -> Resource {

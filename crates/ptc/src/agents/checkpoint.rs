@@ -18,7 +18,7 @@ use super::show;
 use crate::terminal;
 
 /// The store in the folder.
-const STORE: &str = "runs.db";
+pub const STORE: &str = "runs.db";
 
 /// Where runs are kept.
 #[derive(Clone, Debug, clap::Args)]

@@ -11,7 +11,7 @@ mod recording;
 mod remembered;
 mod show;
 
-pub use checkpoint::{Checkpoints, Place};
+pub use checkpoint::{Checkpoints, Place, STORE};
 pub use conduct::{Conduct, From, Output, conduct, finish, runtime};
 pub use lent::config as upstreams_config;
 pub use mission::{Inputs, Mission};

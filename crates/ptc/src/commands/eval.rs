@@ -131,6 +131,11 @@ impl Common {
         Ok(machine)
     }
 
+    /// How long a program may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// What ends a program from outside.
     pub fn bounds(&self) -> Bounds {
         Bounds { timeout: Some(self.timeout), cancel: None }

@@ -1,12 +1,15 @@
 //! One file per command. A command parses its arguments, runs and says how it went.
 
+mod apply;
 mod batch;
 mod check;
 mod docs;
+mod effects;
 mod eval;
 mod init;
 mod mcp;
 mod models;
+mod plan;
 pub mod prelude;
 mod prelude_store;
 mod repl;
@@ -42,6 +45,12 @@ pub enum Command {
     Eval(eval::Args),
     /// Say what a program may call, before it runs.
     Check(check::Args),
+    /// Say what a program would change, and change nothing.
+    Plan(plan::Args),
+    /// Make the calls of a plan, each at most once.
+    Apply(apply::Args),
+    /// List calls whose outcome is not known, and note what became of them.
+    Effects(effects::Args),
     /// Type programs and see their values.
     Repl(repl::Args),
     /// Play a recorded run back, offline, and prove that it does the same.
@@ -76,6 +85,9 @@ impl Command {
             Command::Models(args) => models::run(args),
             Command::Eval(args) => eval::run(args),
             Command::Check(args) => check::run(args),
+            Command::Plan(args) => plan::run(args),
+            Command::Apply(args) => apply::run(args),
+            Command::Effects(args) => effects::run(args),
             Command::Repl(args) => repl::run(args),
             Command::Replay(args) => replay::run(args),
             Command::Viewer(args) => viewer::run(args),

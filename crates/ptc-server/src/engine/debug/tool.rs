@@ -69,7 +69,12 @@ impl Question {
 }
 
 impl Engine {
-    pub(in super::super) fn debug(&self, ring: &Ring, settings: &settings::Debug, args: &Args) -> Answered {
+    pub(in super::super) async fn debug(
+        &self,
+        ring: &Ring,
+        settings: &settings::Debug,
+        args: &Args,
+    ) -> Answered {
         let question = match Question::read(args) {
             Ok(question) => question,
             Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
@@ -93,10 +98,19 @@ impl Engine {
         if let (Json::Object(object), Json::Object(told)) = (&mut object, told) {
             object.extend(told);
         }
+        if let (Op::Stats, Some(once)) = (&question.op, &self.once)
+            && let Ok(Json::Array(gaps)) = once.gaps().await
+        {
+            let few: Vec<Json> = gaps.iter().take(GAPS).cloned().collect();
+            object["outcome_unknown"] = json!({"count": gaps.len(), "calls": few});
+        }
         fit(&mut object, settings.max_response_bytes);
         Answered::new(envelope::plain(object, false), None)
     }
 }
+
+/// Calls whose outcome is not known that are shown.
+const GAPS: usize = 20;
 
 /// The last calls, newest first, upstream calls as a count.
 fn recent(entries: &[Entry], limit: usize) -> Json {
@@ -134,6 +148,7 @@ fn fit(object: &mut Json, most: usize) {
     // The text repeats the object inside a frame.
     let size = |object: &Json| 256 + json_bytes(object) + quoted_bytes(&object.to_string());
     const STATS: &[&[&str]] = &[
+        &["outcome_unknown", "calls"],
         &["payload_reduction", "top_reducers"],
         &["payload_reduction"],
         &["upstream_calls", "by_server"],

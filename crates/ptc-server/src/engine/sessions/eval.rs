@@ -53,7 +53,7 @@ impl Engine {
         session.state().attempts += 1;
         let started = Instant::now();
         let mut facts = Facts::of(&args);
-        let calls = self.calls(session.grants.clone());
+        let calls = self.calls(session.grants.clone(), signals);
         let source: Arc<str> = args.program.into();
         let judge = Arc::new(Judge {
             limits: sessions.settings().clone(),

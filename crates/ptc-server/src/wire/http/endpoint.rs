@@ -197,7 +197,8 @@ impl Http {
 }
 
 fn caller(owner: Arc<str>, identity: &Identity) -> Caller {
-    Caller { roles: identity.roles.clone(), ..Caller::new(owner, Transport::Http) }
+    let (principal, roles) = (identity.owner.clone(), identity.roles.clone());
+    Caller { principal, roles, ..Caller::new(owner, Transport::Http) }
 }
 
 fn rpc(status: StatusCode, message: &Message, text: &str) -> Refusal {

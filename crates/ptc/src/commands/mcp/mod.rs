@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches};
 use ptc_runner::model::Llm;
+use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{Engine, Parts};
 use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS};
 use ptc_server::wire::{Http, Log, Tokens, serve_stdio};
@@ -113,29 +114,31 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     // Before there is a runtime: a database has one of its own.
-    let preludes = open_store(&loaded.options)?;
+    let (preludes, effects) = open_store(&loaded.options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(1, usize::from).min(8))
         .enable_all()
         .build()
         .context("cannot start the server's threads")?;
-    let served = runtime.block_on(serve(&loaded, preludes));
+    let served = runtime.block_on(serve(&loaded, preludes, effects));
     runtime.shutdown_background();
     served.map(|()| Outcome::Done)
 }
 
 /// The store that the options name. One in memory if there is only something to begin with.
-fn open_store(options: &Options) -> anyhow::Result<Option<Preludes>> {
+fn open_store(options: &Options) -> anyhow::Result<(Option<Preludes>, Option<StoreJournal>)> {
     let place = match (&options.store.0, &options.prelude_store_seed) {
         (Some(place), _) => place.expose_secret(),
         (None, Some(_)) => ":memory:",
-        (None, None) => return Ok(None),
+        (None, None) => return Ok((None, None)),
     };
-    let preludes = Preludes::new(Arc::new(Store::open(place)?));
+    let store = Arc::new(Store::open(place)?);
+    let journal = options.store.0.is_some().then(|| StoreJournal::new(store.clone()));
+    let preludes = Preludes::new(store);
     if let Some(seed) = &options.prelude_store_seed {
         preludes.seed(seed).with_context(|| format!("the seed {} cannot be used", seed.display()))?;
     }
-    Ok(Some(preludes))
+    Ok((Some(preludes), journal))
 }
 
 /// The upstreams that the options name, all of them started.
@@ -150,7 +153,11 @@ async fn start_upstreams(options: &Options) -> anyhow::Result<Option<Arc<Runtime
     Ok(Some(Runtime::start(&config, secrets, frozen).await?))
 }
 
-async fn serve(loaded: &Loaded, preludes: Option<Preludes>) -> anyhow::Result<()> {
+async fn serve(
+    loaded: &Loaded,
+    preludes: Option<Preludes>,
+    effects: Option<StoreJournal>,
+) -> anyhow::Result<()> {
     let options = &loaded.options;
     let tokens = match options.http.on {
         true => Some(Tokens::load(options, &|name| std::env::var(name).ok())?),
@@ -168,7 +175,10 @@ async fn serve(loaded: &Loaded, preludes: Option<Preludes>) -> anyhow::Result<()
         false => None,
     };
     let (runtime, kept) = (upstreams.clone(), preludes.clone());
-    let parts = Parts { runtime, preludes: kept, planner, ..Parts::default() };
+    if let Some(journal) = effects.clone() {
+        tell_gaps(journal, &log).await;
+    }
+    let parts = Parts { runtime, preludes: kept, planner, effects, ..Parts::default() };
     let engine = Engine::start(options, parts).await?;
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
@@ -178,6 +188,23 @@ async fn serve(loaded: &Loaded, preludes: Option<Preludes>) -> anyhow::Result<()
         runtime.close().await;
     }
     Ok(())
+}
+
+/// Says which calls were begun before the server ended last and have no answer.
+async fn tell_gaps(journal: StoreJournal, log: &Log) {
+    let gaps = tokio::task::spawn_blocking(move || journal.gaps()).await;
+    match gaps.map_err(|error| error.to_string()).and_then(|gaps| gaps) {
+        Ok(gaps) => {
+            for gap in gaps {
+                let what = format!(
+                    "outcome unknown: {}/{} was begun and never answered; its identity is {}. `ptc effects` tells more",
+                    gap.server, gap.tool, gap.identity
+                );
+                log.warn("effect_outcome_unknown", &what);
+            }
+        }
+        Err(why) => log.warn("effects", &why),
+    }
 }
 
 /// The model that plans for `lisp_task`. Without one the tool says what is missing.

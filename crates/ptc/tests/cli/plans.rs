@@ -1,0 +1,272 @@
+//! `ptc plan`, `ptc apply` and `ptc effects`, with a real server that counts what it is asked to do.
+
+use serde_json::{Value, json};
+
+use super::world::World;
+
+const CLOSE: &str =
+    "(let [n (get-in (tool/call {:server \"world\" :tool \"get\" :args {:key \"n\"}}) [:value :value])]
+  (doseq [i (range n)]
+    (tool/call {:server \"world\" :tool \"put\" :args {:key (str \"k\" i) :value {:was i}}}))
+  (tool/call {:server \"world\" :tool \"poke\" :args {:n 9}})
+  :done)";
+
+/// Plans a program; the exit code and what it prints.
+fn plan(world: &World, program: &str, more: &[&str]) -> (i32, String, String) {
+    world.write("program.clj", program);
+    let args = ["plan", "program.clj", "--upstreams-config", "upstreams.json", "-o", "plan.json"];
+    world.run(&[&args, more].concat())
+}
+
+fn apply(world: &World) -> (i32, String, String) {
+    world.run(&["apply", "plan.json"])
+}
+
+fn document(world: &World) -> Value {
+    serde_json::from_str(&world.read("plan.json")).expect("a document")
+}
+
+#[test]
+fn a_plan_lists_writes_and_makes_none_and_is_applied_exactly_so_once() {
+    let world = World::start("plan");
+    world.write("state.json", r#"{"n": 3}"#);
+    let (code, out, err) = plan(&world, CLOSE, &[]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(
+        out,
+        "1 read, 4 writes\n\
+         \u{20} 1  world/put {\"key\":\"k0\",\"value\":{\"was\":0}}  at 3:5\n\
+         \u{20} 2  world/put {\"key\":\"k1\",\"value\":{\"was\":1}}  at 3:5\n\
+         \u{20} 3  world/put {\"key\":\"k2\",\"value\":{\"was\":2}}  at 3:5\n\
+         \u{20} 4  world/poke {\"n\":9}  (may write)  at 4:3\n\
+         `ptc apply plan.json` makes these calls\n"
+    );
+    assert_eq!((world.state(), world.read("log").as_str()), (json!({"n": 3}), ""), "nothing was changed");
+    let kept = document(&world);
+    assert_eq!((&kept["ptc_plan"], &kept["complete"]), (&json!(1), &json!(true)));
+    assert_eq!(kept["reads"][0]["call"], json!({"server": "world", "tool": "get", "args": {"key": "n"}}));
+    assert_eq!(kept["tools"].as_object().map(|tools| tools.len()), Some(3));
+
+    let (code, out, err) = apply(&world);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("  4  world/poke {\"n\":9}  done\n"), "{out}");
+    let expected = json!({"n": 3, "k0": {"was": 0}, "k1": {"was": 1}, "k2": {"was": 2}, "9": true});
+    assert_eq!(world.state(), expected);
+    let order: Vec<String> =
+        world.read("log").lines().filter_map(|line| line.strip_prefix("came ")).map(str::to_owned).collect();
+    assert_eq!(order, ["k0", "k1", "k2", "9"]);
+
+    let (code, out, _) = apply(&world);
+    assert_eq!(code, 1);
+    assert!(out.ends_with("the plan was applied already; nothing was done\n"), "{out}");
+    assert_eq!(world.count("came k0"), 1);
+    assert_eq!(world.run(&["effects"]).0, 0, "nothing is open");
+}
+
+#[test]
+fn a_plan_whose_reads_drifted_or_whose_tools_changed_is_refused() {
+    let world = World::start("drift");
+    world.write("state.json", r#"{"n": 1}"#);
+    plan(&world, CLOSE, &[]);
+    world.write("state.json", r#"{"n": 2}"#);
+    let (code, out, _) = apply(&world);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("  read 1, world/get {\"key\":\"n\"}, has another answer than it had\n"), "{out}");
+    world.write("state.json", r#"{"n": 1}"#);
+    world.write("changed", "");
+    let (code, out, _) = apply(&world);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("the tool world/put is not defined as it was"), "{out}");
+    assert_eq!(world.read("log"), "", "nothing was changed");
+    fs_remove(&world, "changed");
+    assert_eq!(apply(&world).0, 0, "as it was");
+}
+
+fn fs_remove(world: &World, name: &str) {
+    std::fs::remove_file(world.folder.join(name)).expect("it is there");
+}
+
+#[test]
+fn a_plan_that_was_changed_is_refused() {
+    let world = World::start("edited");
+    world.write("state.json", r#"{"n": 1}"#);
+    plan(&world, CLOSE, &[]);
+    let good = world.read("plan.json");
+    for (changed, part) in [
+        (good.replace("\"was\": 0", "\"was\": 7"), "was changed after it was made"),
+        (good.replace("\"ptc_plan\": 1", "\"ptc_plan\": 2"), "has version 2 of plans, known is 1"),
+        (good.replacen('{', "{\"more\": 1,", 1), "was changed after it was made"),
+        ("[]".to_owned(), "is no plan"),
+        (good[..good.len() / 2].to_owned(), "is no plan"),
+    ] {
+        world.write("plan.json", &changed);
+        let (code, out, err) = apply(&world);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains(part), "{err}");
+    }
+    world.write("plan.json", &good);
+    let config = world.read("upstreams.json");
+    world.write("upstreams.json", &format!("{config}\n"));
+    let (code, _, err) = apply(&world);
+    assert_eq!(code, 2);
+    assert!(err.contains("is not the configuration that the plan was made with"), "{err}");
+    assert_eq!(world.read("log"), "", "nothing was changed");
+}
+
+#[test]
+fn a_plan_ends_where_the_program_needs_an_answer_of_a_write() {
+    let world = World::start("dependent");
+    let put = |key: &str| {
+        format!("(tool/call {{:server \"world\" :tool \"put\" :args {{:key \"{key}\" :value 1}}}})")
+    };
+    for (program, writes, stopped) in [
+        (
+            format!("(do {} (if (:ok {}) {} nil))", put("a"), put("b"), put("c")),
+            2,
+            Some("answer of write 2 (at 1:"),
+        ),
+        (format!("(def r {}) {}", put("a"), put("b")), 1, Some("answer of write 1")),
+        (format!("(pmap (fn [k] {}) [1 2 3])", put("x")), 3, Some("answer of write 1")),
+        (format!("(defn save [] {}) (save) (save) nil", put("a")), 2, None),
+        (format!("(do {} {})", put("a"), put("b")), 2, None),
+    ] {
+        let (code, out, err) = plan(&world, &program, &["--json"]);
+        assert_eq!((code, err.as_str()), (0, ""), "{program}: {out}");
+        let made: Value = serde_json::from_str(&out).expect("a document");
+        assert_eq!(made["writes"].as_array().map(Vec::len), Some(writes), "{program}");
+        assert_eq!(made["complete"], stopped.is_none(), "{program}");
+        let why = made["stopped"].as_str().unwrap_or_default();
+        assert!(why.contains(stopped.unwrap_or_default()), "{program}: {why}");
+    }
+    let (_, out, _) = plan(&world, &format!("(:ok {})", put("a")), &[]);
+    let end = "the plan ends here: the program needs the answer of write 1 (at 1:6) to go on\n";
+    assert!(out.contains(end), "{out}");
+    assert_eq!(world.read("log"), "", "nothing was changed");
+}
+
+#[test]
+fn reads_behind_a_write_are_noted_or_end_the_plan() {
+    let world = World::start("behind");
+    let program = "(tool/call {:server \"world\" :tool \"put\" :args {:key \"a\" :value 1}})
+                   (tool/call {:server \"world\" :tool \"get\" :args {:key \"a\"}}) nil";
+    let (_, out, _) = plan(&world, program, &[]);
+    assert!(out.contains("note: read 1, world/get, comes after a write to the same server"), "{out}");
+    let (_, out, _) = plan(&world, program, &["--strict"]);
+    assert!(out.contains("the plan ends here: the read world/get {\"key\":\"a\"} asks a server"), "{out}");
+}
+
+#[test]
+fn a_program_that_fails_has_no_plan() {
+    let world = World::start("failing");
+    for (program, code, part) in [
+        ("(tool/call {:server \"world\" :tool \"gone\"})", 1, "no tool 'gone'"),
+        ("(fail \"no\")", 1, "failed: \"no\""),
+        ("(loop [] (recur))", 3, "fuel"),
+        ("(+ 1", 1, "there is no plan"),
+    ] {
+        let (got, out, err) = plan(&world, program, &["--fuel", "1m"]);
+        assert_eq!((got, out.as_str()), (code, ""), "{program}: {err}");
+        assert!(err.contains(part), "{program}: {err}");
+    }
+    assert_eq!(world.read("plan.json"), "");
+    let (code, _, err) = world.run(&["plan", "program.clj"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--upstreams-config"), "{err}");
+}
+
+/// The secret of the configuration. `cargo xtask ci` looks for it in whatever tests print and write.
+const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";
+
+#[test]
+fn secrets_are_in_no_plan() {
+    let world = World::start("secret");
+    let mut config: Value = serde_json::from_str(&world.read("upstreams.json")).expect("JSON");
+    config["credentials"] = json!({"token": {"source": "env", "var": "WORLD_TOKEN"}});
+    world.write("upstreams.json", &config.to_string());
+    world.write(
+        "program.clj",
+        "(tool/call {:server \"world\" :tool \"put\" :args {:key \"a\" :value data/x}})",
+    );
+    let half = SECRET.split_at(5);
+    let program = format!(
+        "(tool/call {{:server \"world\" :tool \"put\" :args {{:key \"a\" :value (str \"{}\" \"{}\")}}}})",
+        half.0, half.1
+    );
+    world.write("program.clj", &program);
+    let args = ["plan", "program.clj", "--upstreams-config", "upstreams.json", "-o", "plan.json"];
+    let output = world.command(&args).env("WORLD_TOKEN", SECRET).output().expect("it runs");
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), world.read("plan.json").as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("write 1 has a secret") && !err.contains(SECRET), "{err}");
+}
+
+#[test]
+fn a_plan_that_was_interrupted_goes_on_with_what_was_never_begun() {
+    let world = World::start("interrupted");
+    world.write("state.json", r#"{"n": 4}"#);
+    plan(&world, CLOSE, &[]);
+    world.hold(&["did k1"]);
+    let mut process = world.command(&["apply", "plan.json"]).spawn().expect("it starts");
+    world.wait_for("did k1");
+    process.kill().expect("kill -9");
+    process.wait().expect("it is gone");
+    world.hold(&[]);
+    let gaps = world.gaps(&[]);
+    assert_eq!(gaps.len(), 1, "{gaps:?}");
+    assert_eq!((&gaps[0]["tool"], &gaps[0]["args"]["key"]), (&json!("put"), &json!("k1")));
+    let identity = gaps[0]["identity"].as_str().expect("text");
+
+    let (code, out, err) = apply(&world);
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].ends_with("was done before"), "{out}");
+    assert!(lines[1].contains("outcome unknown") && lines[1].contains(identity), "{out}");
+    assert!(lines[2].ends_with("done") && lines[3].ends_with("done") && lines[4].ends_with("done"), "{out}");
+    for key in ["k0", "k1", "k2", "k3", "9"] {
+        assert_eq!(world.count(&format!("came {key}")), 1, "{key}");
+    }
+
+    let (code, out, _) =
+        world.run(&["effects", "settle", &identity[..8], "looked: it is there", "--happened"]);
+    assert_eq!((code, out.contains("settled")), (0, true), "{out}");
+    assert_eq!(world.run(&["effects"]).0, 0);
+    assert!(apply(&world).1.ends_with("the plan was applied already; nothing was done\n"));
+}
+
+#[test]
+fn a_call_that_did_not_happen_is_made_when_the_plan_is_applied_again() {
+    let world = World::start("settled");
+    world.write("state.json", r#"{"n": 2}"#);
+    plan(&world, CLOSE, &[]);
+    world.hold(&["came k0"]);
+    let mut process = world.command(&["apply", "plan.json"]).spawn().expect("it starts");
+    world.wait_for("came k0");
+    process.kill().expect("kill -9");
+    process.wait().expect("it is gone");
+    let gaps = world.gaps(&[]);
+    let identity = gaps[0]["identity"].as_str().expect("text");
+    assert_eq!(world.run(&["effects", "settle", identity, "not there", "--did-not-happen"]).0, 0);
+    world.hold(&[]);
+    let (code, out, _) = apply(&world);
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(world.count("came k0"), 2, "a person said so");
+    let (code, _, err) = world.run(&["effects", "settle", "nobody", "x"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("no call without an answer begins with `nobody`"), "{err}");
+}
+
+#[test]
+fn a_call_that_fails_ends_the_plan() {
+    let world = World::start("failed");
+    let program = "(doseq [k [\"a\" \"refused\" \"b\"]]
+                     (tool/call {:server \"world\" :tool \"put\" :args {:key k :value 1}}))";
+    plan(&world, program, &[]);
+    let (code, out, _) = world.run(&["apply", "plan.json", "--json"]);
+    let told: Value = serde_json::from_str(&out).expect("a document");
+    assert_eq!((code, &told["ok"]), (1, &json!(false)));
+    let became: Vec<&Value> =
+        told["writes"].as_array().expect("a list").iter().map(|write| &write["became"]).collect();
+    assert_eq!(became, ["done", "failed", "not_made"]);
+    assert_eq!(apply(&world).0, 1, "it fails again, without being made again");
+    assert_eq!((world.count("came refused"), world.count("came b")), (1, 0));
+}
