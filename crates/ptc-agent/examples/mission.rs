@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use ptc_agent::model::{Llm, Reply, Request};
 use ptc_agent::{
-    Agent, AgentRun, AskKind, Need, RunOptions, Supply, Tool, TraceMode, ask_model, call_function,
+    Agent, AgentRun, AskKind, Decision, Need, RunOptions, Supply, Tool, TraceMode, ask_model, call_function,
 };
 use serde_json::{Value as Json, json};
 
@@ -68,6 +68,7 @@ fn until_turn(run: &mut AgentRun, turn: u32) -> Option<Json> {
                         AskKind::Tool { tool, args, .. } => {
                             run.supply(ask.id, Supply::Tool(call_function(&tool, args)));
                         }
+                        AskKind::Approval { .. } => run.supply(ask.id, Supply::Approval(Decision::Approve)),
                     }
                 }
             }

@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 
 use crate::event::Event;
 use crate::model::{Llm, ModelError, ModelErrorKind, Pending, Reply, Request};
-use crate::run::{AgentRun, AskKind, Need, Supply};
+use crate::run::{AgentRun, Ask, AskKind, Need, Supply};
 use crate::step::Step;
-use crate::tool::{Body, Function, Tool, ToolResult};
+use crate::tool::{Body, Decision, Function, PendingCall, Tool, ToolResult};
 use crate::typed::Call;
 
 /// The outside of a run.
@@ -32,14 +32,19 @@ pub trait Host {
         call_function(tool, args)
     }
 
+    /// What a person decides about a call; nothing if nobody does now, and then the run pauses.
+    fn approve(&mut self, _call: &PendingCall) -> Option<Decision> {
+        None
+    }
+
     /// Something happened.
     fn event(&mut self, _event: Event) {}
 }
 
-/// Drives a run to its end.
+/// Drives a run to its end, or until it waits for nothing but people; then the step is [`AgentRun::paused`].
 pub fn drive(run: &mut AgentRun, host: &mut impl Host) -> Step {
     for ask in run.outstanding() {
-        answer(run, host, ask.id, ask.kind);
+        answer(run, host, ask);
     }
     loop {
         let now = host.now();
@@ -48,7 +53,8 @@ pub fn drive(run: &mut AgentRun, host: &mut impl Host) -> Step {
         match need {
             Need::Done(step) => return *step,
             Need::Busy => {}
-            Need::Asks(asks) => asks.into_iter().for_each(|ask| answer(run, host, ask.id, ask.kind)),
+            Need::Wait { .. } if run.is_paused() => return run.paused(),
+            Need::Asks(asks) => asks.into_iter().for_each(|ask| answer(run, host, ask)),
             // Everything is answered as it is asked, so only a limit of time can be waited for.
             Need::Wait { until } => match until {
                 Some(until) => host.wait(until.saturating_sub(now).max(1)),
@@ -58,11 +64,12 @@ pub fn drive(run: &mut AgentRun, host: &mut impl Host) -> Step {
     }
 }
 
-fn answer(run: &mut AgentRun, host: &mut impl Host, id: u64, kind: AskKind) {
+fn answer(run: &mut AgentRun, host: &mut impl Host, ask: Ask) {
+    let id = ask.id;
     if !run.wants(id) {
         return;
     }
-    let supply = match kind {
+    let supply = match ask.kind {
         AskKind::Model { llm, request, after_ms } => {
             if after_ms > 0 {
                 host.wait(after_ms);
@@ -70,6 +77,12 @@ fn answer(run: &mut AgentRun, host: &mut impl Host, id: u64, kind: AskKind) {
             Supply::Model(host.model(&llm, &request))
         }
         AskKind::Tool { tool, args, .. } => Supply::Tool(host.tool(&tool, args)),
+        AskKind::Approval { .. } => {
+            let Some(decision) = ask.into_pending().and_then(|call| host.approve(&call)) else { return };
+            // Tell the time first: what the person took does not count.
+            run.at(host.now());
+            Supply::Approval(decision)
+        }
     };
     run.supply(id, supply);
 }

@@ -56,6 +56,7 @@ pub use run::{
 };
 pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, Usage};
 pub use tool::{
-    AgentTool, Answers, Body, Builtin, Effect, EffectOf, Expose, Function, IntoToolResult, LlmTool, Preview,
-    PreviewError, PreviewFunction, Tool, ToolResult, Visibility,
+    AgentTool, Answers, Approval, ApprovalOf, Body, Builtin, Decision, Effect, EffectOf, Expose, Function,
+    IntoToolResult, LlmTool, PendingCall, Pick, Preview, PreviewError, PreviewFunction, Tool, ToolResult,
+    Verdict, Visibility,
 };

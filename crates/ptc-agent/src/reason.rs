@@ -69,6 +69,8 @@ reasons! {
     MIXED_WITH_LISP_EVAL "mixed_with_lisp_eval" "`lisp_eval` beside other calls (a turn)"
     ARGS_ERROR "args_error" "arguments of a tool call cannot be read"
     TOOL_ERROR "tool_error" "a tool failed"
+    APPROVAL_REJECTED "approval_rejected" "a person did not allow a call"
+    APPROVAL_REQUIRED "approval_required" "the run waits until a person has decided about calls"
     TOOL_CALL_LIMIT_EXCEEDED "tool_call_limit_exceeded" "more tool calls than `max_tool_calls`"
     INVALID_TOOL_ARGS "invalid_tool_args" / "validation_error" "arguments break the tool's signature"
     PRIVATE_TOOL_UNAUTHORIZED "private_tool_unauthorized" "a private tool was called from a program"

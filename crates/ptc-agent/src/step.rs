@@ -72,6 +72,9 @@ pub struct CallRecord {
     /// Notes of what was converted in the arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What a person decided, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<crate::tool::Verdict>,
 }
 
 /// A turn: what the model answered and what came of it.

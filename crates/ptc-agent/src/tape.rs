@@ -12,6 +12,7 @@ use crate::event::Event;
 use crate::model::{ModelError, Reply, Request};
 use crate::run::{AgentRun, Ask, AskKind, Need, RunOptions, Supply};
 use crate::step::Step;
+use crate::tool::Decision;
 
 /// One thing that happened between a run and the outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,6 +79,15 @@ pub enum Of {
         /// Its arguments.
         args: Json,
     },
+    /// A person, about a call.
+    Approval {
+        /// The tool.
+        tool: String,
+        /// Its arguments.
+        args: Json,
+        /// What else there is to say.
+        about: Json,
+    },
 }
 
 /// An answer.
@@ -92,6 +102,8 @@ pub enum Given {
     Value(Json),
     /// What went wrong with a tool.
     Error(String),
+    /// What a person decided.
+    Decision(Decision),
 }
 
 /// Takes entries as they happen.
@@ -104,6 +116,9 @@ impl From<&Ask> for Question {
                 Of::Model { model: llm.label().to_owned(), request: request.clone() }
             }
             AskKind::Tool { tool, args, .. } => Of::Tool { tool: tool.name.clone(), args: args.clone() },
+            AskKind::Approval { tool, args, about } => {
+                Of::Approval { tool: tool.name.clone(), args: args.clone(), about: about.clone() }
+            }
         };
         Question { id: ask.id, agent: ask.agent.clone(), of }
     }
@@ -116,6 +131,7 @@ impl From<&Supply> for Given {
             Supply::Model(Err(error)) => Given::Refusal(error.clone()),
             Supply::Tool(Ok(value)) => Given::Value(value.clone()),
             Supply::Tool(Err(message)) => Given::Error(message.clone()),
+            Supply::Approval(decision) => Given::Decision(decision.clone()),
         }
     }
 }
@@ -127,6 +143,7 @@ impl From<Given> for Supply {
             Given::Refusal(error) => Supply::Model(Err(error)),
             Given::Value(value) => Supply::Tool(Ok(value)),
             Given::Error(message) => Supply::Tool(Err(message)),
+            Given::Decision(decision) => Supply::Approval(decision),
         }
     }
 }

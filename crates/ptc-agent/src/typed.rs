@@ -53,6 +53,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Map;
 
 use crate::model::Pending;
+pub use crate::tool::Approval;
 
 /// A function with typed arguments; [`tool`] writes the implementation.
 pub trait TypedFunction {
@@ -60,6 +61,8 @@ pub trait TypedFunction {
     const NAME: &'static str;
     /// The doc comment.
     const DOC: &'static str;
+    /// Which calls wait until a person has decided.
+    const APPROVAL: Approval = Approval::Never;
 
     /// What a model is told about it, made once.
     fn description() -> &'static ToolDescription;

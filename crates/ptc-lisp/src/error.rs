@@ -49,6 +49,8 @@ pub enum ErrorKind {
     PreludeAttach,
     /// A tool failed.
     Tool,
+    /// A person did not allow a call of a tool.
+    Rejected,
     /// A `pmap` worker failed.
     Pmap,
     /// A `pcalls` worker failed.
@@ -100,6 +102,7 @@ impl ErrorKind {
             InvalidToolArgs => "invalid_tool_args",
             PreludeAttach => "prelude_attach_failed",
             Tool => "tool_error",
+            Rejected => "approval_rejected",
             Pmap => "pmap_error",
             Pcalls => "pcalls_error",
             FuelExceeded => "fuel_exceeded",

@@ -33,6 +33,11 @@ fn write(function: &Function, options: &Options) -> TokenStream {
         Output::Nothing => quote!(()),
     };
     let run = run(function, &pass, &typed);
+    let approval = options.approval.as_ref().map(|form| {
+        quote! {
+            const APPROVAL: #typed::Approval = #typed::Approval::#form;
+        }
+    });
     // A struct with braces lives among the types, so it can share its name with the function.
     quote! {
         #item
@@ -45,6 +50,7 @@ fn write(function: &Function, options: &Options) -> TokenStream {
         impl #typed::TypedFunction for #ident {
             const NAME: &'static str = #name;
             const DOC: &'static str = #doc;
+            #approval
 
             fn description() -> &'static #typed::ToolDescription {
                 static DESCRIPTION: ::std::sync::OnceLock<#typed::ToolDescription> = ::std::sync::OnceLock::new();

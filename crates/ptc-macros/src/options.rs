@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use syn::parse::Parser;
-use syn::{LitStr, Path, Result, meta};
+use syn::{Ident, LitStr, Path, Result, meta};
 
 /// Names that belong to the language and the system.
 const RESERVED: [&str; 3] = ["return", "fail", "lisp_eval"];
@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) name: Option<LitStr>,
     /// What the tool does.
     pub(crate) description: Option<LitStr>,
+    /// Which calls wait for a person: the name of a form of `Approval`.
+    pub(crate) approval: Option<Ident>,
     /// Where `ptc_agent` is.
     pub(crate) krate: Option<Path>,
 }
@@ -28,10 +30,24 @@ impl Options {
                 options.name = Some(name);
             } else if meta.path.is_ident("description") {
                 options.description = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("approval") {
+                let text: LitStr = meta.value()?.parse()?;
+                let form = match text.value().as_str() {
+                    "ask" => "Ask",
+                    "writes" => "Writes",
+                    "never" => "Never",
+                    _ => {
+                        let message = "`approval` is \"ask\", \"writes\" or \"never\"";
+                        return Err(syn::Error::new(text.span(), message));
+                    }
+                };
+                options.approval = Some(Ident::new(form, text.span()));
             } else if meta.path.is_ident("crate") {
                 options.krate = Some(meta.value()?.parse()?);
             } else {
-                return Err(meta.error("unknown option; there are `name`, `description` and `crate`"));
+                return Err(
+                    meta.error("unknown option; there are `name`, `description`, `approval` and `crate`")
+                );
             }
             Ok(())
         });

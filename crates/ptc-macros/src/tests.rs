@@ -36,10 +36,11 @@ fn errors_point_at_the_token_that_is_wrong() {
 #[test]
 fn options_that_are_wrong_are_named() {
     for (options, message) in [
-        ("nam = \"x\"", "there are `name`, `description` and `crate`"),
+        ("nam = \"x\"", "there are `name`, `description`, `approval` and `crate`"),
         ("name = \"two words\"", "letters, digits"),
         ("name = \"lisp_eval\"", "a name of the system"),
         ("name = 3", "expected string literal"),
+        ("approval = \"maybe\"", "\"ask\", \"writes\" or \"never\""),
     ] {
         let error = tool(tokens(options), tokens("fn f() {}")).expect_err(options);
         assert!(error.to_string().contains(message), "{options}: {error}");

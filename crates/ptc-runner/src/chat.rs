@@ -8,7 +8,7 @@ use ptc_agent::{Agent, BuildError, Carried, Fail, Mode, RunOptions, Step};
 use serde_json::Value as Json;
 
 use crate::Surroundings;
-use crate::drive::{Begin, drive};
+use crate::drive::{Begin, Ended, drive};
 
 /// A conversation with an agent. Cloning it branches off.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl Chat {
     ) -> Result<Step, BuildError> {
         let agent = self.agent.with_message(message)?;
         let options = RunOptions { keep_state: true, carried: self.carried.clone(), ..options };
-        let (step, carried) = drive(Arc::new(agent), options, Begin::New, around).await;
+        let Ended { step, carried, .. } = drive(Arc::new(agent), options, Begin::New, around).await;
         if step.is_ok() {
             self.carried = carried.map(Arc::new);
         }

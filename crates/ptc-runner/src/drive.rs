@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ptc_agent::tape::{Entry, Given, Question, Taper};
 use ptc_agent::{
-    Agent, AgentRun, Ask, AskKind, Carried, Event, Fail, Need, Reason, RunOptions, Step, Supply,
+    Agent, AgentRun, Ask, AskKind, Carried, Event, Fail, Need, PendingCall, Reason, RunOptions, Step, Supply,
 };
 use ptc_host::now_ms;
 use tokio::runtime::Handle;
@@ -18,6 +18,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::LocalPoolHandle;
 
+use crate::approve::{self, Approver, Outcome, Paused};
 use crate::journal::{self, Answerer, Journal, Saved};
 use crate::outside::{call, streamed};
 
@@ -36,8 +37,10 @@ pub struct Surroundings {
     pub journal: Option<Arc<dyn Journal>>,
     /// Ends the run.
     pub cancel: Option<CancellationToken>,
-    /// Takes the run as it is when it is cancelled, where no journal keeps it.
-    pub on_cancel: Option<Checkpoint>,
+    /// Takes the run as it is when it is cancelled or pauses, where no journal keeps it.
+    pub on_stop: Option<Checkpoint>,
+    /// Asks people about calls that wait for one. Without it a run pauses at such calls.
+    pub approver: Option<Arc<dyn Approver>>,
     /// Takes everything that comes into a run from its beginning, so that it can be played back.
     pub tape: Option<Taper>,
 }
@@ -70,7 +73,7 @@ pub(crate) async fn drive(
     options: RunOptions,
     begin: Begin,
     around: Surroundings,
-) -> (Step, Option<Carried>) {
+) -> Ended {
     let home = Handle::current();
     let guard = CancellationToken::new();
     // Whoever drops the future drops the run.
@@ -86,12 +89,35 @@ pub(crate) async fn drive(
         };
         match began {
             Ok(run) => Driver::new(run, &agent, home, around, guard).run(begin).await,
-            Err(error) => (failed("resume_error", error.to_string()), None),
+            Err(error) => Ended::lost(failed("resume_error", error.to_string())),
         }
     });
     let ended = pinned.await;
     drop(dropped.disarm());
-    ended.unwrap_or_else(|error| (failed("internal_error", format!("the run ended badly: {error}")), None))
+    ended.unwrap_or_else(|error| {
+        Ended::lost(failed("internal_error", format!("the run ended badly: {error}")))
+    })
+}
+
+/// How a run ended.
+pub(crate) struct Ended {
+    pub step: Step,
+    pub carried: Option<Carried>,
+    /// The run, if it waits for people.
+    paused: Option<(Vec<u8>, Vec<PendingCall>)>,
+}
+
+impl Ended {
+    fn lost(step: Step) -> Self {
+        Ended { step, carried: None, paused: None }
+    }
+
+    pub fn outcome(self) -> Outcome {
+        match self.paused {
+            None => Outcome::Over(self.step),
+            Some((state, pending)) => Outcome::Paused(Paused { state, pending, step: self.step }),
+        }
+    }
 }
 
 fn failed(reason: &'static str, message: String) -> Step {
@@ -113,8 +139,11 @@ struct Driver {
     slots: Arc<Semaphore>,
     /// What was asked for, with who is to answer.
     under_way: BTreeMap<u64, (AbortHandle, (Answerer, String))>,
-    sender: mpsc::UnboundedSender<(u64, Supply)>,
-    mail: mpsc::UnboundedReceiver<(u64, Supply)>,
+    /// Answers; nothing if there is none for now.
+    sender: mpsc::UnboundedSender<(u64, Option<Supply>)>,
+    mail: mpsc::UnboundedReceiver<(u64, Option<Supply>)>,
+    /// The run as it is, if it waits for people.
+    paused: Option<(Vec<u8>, Vec<PendingCall>)>,
 }
 
 impl Driver {
@@ -128,10 +157,10 @@ impl Driver {
         let (sender, mail) = mpsc::unbounded_channel();
         let slots =
             Arc::new(Semaphore::new(agent.options().pmap_max_concurrency.unwrap_or(16).clamp(1, 1 << 16)));
-        Driver { run, home, around, dropped, slots, under_way: BTreeMap::new(), sender, mail }
+        Driver { run, home, around, dropped, slots, under_way: BTreeMap::new(), sender, mail, paused: None }
     }
 
-    async fn run(mut self, begin: Begin) -> (Step, Option<Carried>) {
+    async fn run(mut self, begin: Begin) -> Ended {
         let ended = match begin {
             Begin::New => self.drive().await,
             Begin::Saved(saved) => match self.go_on(&saved).await {
@@ -141,16 +170,24 @@ impl Driver {
         };
         self.abort_all();
         match ended {
-            Ok(step) => (*step, self.run.take_carried()),
-            Err(step) => (*step, None),
+            Ok(step) => Ended { step: *step, carried: self.run.take_carried(), paused: self.paused },
+            Err(step) => Ended::lost(*step),
         }
     }
 
     /// Brings a run that was saved what came after that, and asks again for what did not.
     async fn go_on(&mut self, saved: &Saved) -> Result<(), Box<Step>> {
-        let supplies = saved.supplies();
-        for (id, supply) in supplies.map_err(|error| Box::new(failed("resume_error", error.to_string())))? {
+        let refused = |message: String| Box::new(failed("resume_error", message));
+        for (id, supply) in saved.supplies().map_err(|error| refused(error.to_string()))? {
             self.run.supply(id, supply);
+        }
+        approve::check(&self.run, &saved.decisions).map_err(refused)?;
+        for call in self.run.pending() {
+            let decided = saved.decisions.iter().find(|(id, _)| *id == call.id);
+            let Some((id, decision)) = decided else { continue };
+            let supply = Supply::Approval(decision.clone());
+            self.write(&[(*id, (Answerer::Person, call.tool.name.clone()), &supply)]).await?;
+            self.run.supply(*id, supply);
         }
         for ask in self.run.outstanding() {
             match journal::unanswered(&ask, saved.repeat) {
@@ -188,8 +225,31 @@ impl Driver {
                         self.start(ask);
                     }
                 }
+                // Nobody is asked who could answer.
+                Need::Wait { .. } if self.under_way.is_empty() && self.run.is_paused() => {
+                    return self.pause().await;
+                }
                 Need::Wait { until } => self.wait(until).await?,
             }
+        }
+    }
+
+    /// Leaves a run that waits for people as it is.
+    async fn pause(&mut self) -> Result<Box<Step>, Box<Step>> {
+        let state = self.bytes()?;
+        self.leave(state.clone()).await?;
+        self.paused = Some((state, self.run.pending()));
+        Ok(Box::new(self.run.paused()))
+    }
+
+    /// Has a run kept that stops here.
+    async fn leave(&mut self, state: Vec<u8>) -> Result<(), Box<Step>> {
+        if let Some(journal) = self.around.journal.clone() {
+            self.keep(move || journal.state(&state)).await
+        } else if let Some(take) = self.around.on_stop.take() {
+            self.keep(move || take(&state)).await
+        } else {
+            Ok(())
         }
     }
 
@@ -247,12 +307,9 @@ impl Driver {
         if self.run.is_over() {
             return Ok(());
         }
-        if let Some(journal) = self.around.journal.clone() {
-            let bytes = self.bytes()?;
-            self.keep(move || journal.state(&bytes)).await?;
-        } else if let Some(take) = self.around.on_cancel.take() {
-            let bytes = self.bytes()?;
-            self.keep(move || take(&bytes)).await?;
+        if self.around.journal.is_some() || self.around.on_stop.is_some() {
+            let state = self.bytes()?;
+            self.leave(state).await?;
         }
         self.cancel();
         Ok(())
@@ -300,9 +357,16 @@ impl Driver {
     }
 
     /// Takes these answers and all others that are there.
-    async fn take(&mut self, mut came: Vec<(u64, Supply)>) -> Result<(), Box<Step>> {
+    async fn take(&mut self, mut mail: Vec<(u64, Option<Supply>)>) -> Result<(), Box<Step>> {
         while let Ok(answer) = self.mail.try_recv() {
-            came.push(answer);
+            mail.push(answer);
+        }
+        let mut came = Vec::new();
+        for (id, answer) in mail {
+            match answer {
+                Some(supply) => came.push((id, supply)),
+                None => drop(self.under_way.remove(&id)),
+            }
         }
         // What nobody waits for any more was dropped from the list.
         let known = came.iter().filter_map(|(id, supply)| {
@@ -326,8 +390,21 @@ impl Driver {
     fn start(&mut self, ask: Ask) {
         let (id, of, sender) = (ask.id, journal::answerer(&ask), self.sender.clone());
         // Nobody reads answers after the end.
-        let post = move |supply| drop(sender.send((id, supply)));
+        let reply = move |supply| drop(sender.send((id, supply)));
+        if matches!(ask.kind, AskKind::Approval { .. }) {
+            let (Some(approver), Some(call)) = (self.around.approver.clone(), ask.into_pending()) else {
+                return;
+            };
+            let decision = self.home.spawn(async move { approver.decide(call).await });
+            let handle = decision.abort_handle();
+            // An approver that panics has not decided.
+            self.home.spawn(async move { reply(decision.await.ok().flatten().map(Supply::Approval)) });
+            self.under_way.insert(id, (handle, of));
+            return;
+        }
+        let post = move |supply| reply(Some(supply));
         let handle = match ask.kind {
+            AskKind::Approval { .. } => return,
             AskKind::Model { llm, request, after_ms } => {
                 let home = self.home.clone();
                 let chunk = request.stream.then(|| self.run.on_chunk()).flatten();

@@ -5,7 +5,7 @@
 //! so each answer behind it belongs to something that this state waits for. Whoever goes on loads the state and
 //! brings it the answers; nothing that was answered is asked again, and no time or order has to be the same.
 
-use ptc_agent::{Ask, AskKind, SaveError, Supply};
+use ptc_agent::{Ask, AskKind, Decision, SaveError, Supply};
 
 /// Keeps a run. Every method returns when what it was given is durable; an error ends the run.
 pub trait Journal: Send + Sync {
@@ -36,6 +36,8 @@ pub enum Answerer {
     Model,
     /// A tool.
     Tool,
+    /// A person who decided about a call of a tool.
+    Person,
 }
 
 impl Answerer {
@@ -44,6 +46,7 @@ impl Answerer {
         match self {
             Answerer::Model => "model",
             Answerer::Tool => "tool",
+            Answerer::Person => "person",
         }
     }
 }
@@ -55,6 +58,8 @@ pub struct Saved {
     pub state: Vec<u8>,
     /// Answers that came after that: the number of what was asked, and what [`Supply::from_bytes`] reads.
     pub answers: Vec<(u64, Vec<u8>)>,
+    /// What people decided about calls that wait for them, by the numbers of the calls.
+    pub decisions: Vec<(u64, Decision)>,
     /// Whether calls are made again although they may have changed something.
     pub repeat: bool,
 }
@@ -77,6 +82,7 @@ pub(crate) fn answerer(ask: &Ask) -> (Answerer, String) {
     match &ask.kind {
         AskKind::Model { llm, .. } => (Answerer::Model, llm.label().to_owned()),
         AskKind::Tool { tool, .. } => (Answerer::Tool, tool.name.clone()),
+        AskKind::Approval { tool, .. } => (Answerer::Person, tool.name.clone()),
     }
 }
 
@@ -96,7 +102,8 @@ pub(crate) fn answer(
 /// for again, else what the run is told in place of an answer. This is the only place that decides it.
 pub(crate) fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
     match &ask.kind {
-        AskKind::Model { .. } => None,
+        // Nothing has happened yet: a person who was asked and did not decide is asked again.
+        AskKind::Model { .. } | AskKind::Approval { .. } => None,
         AskKind::Tool { tool, args, .. } if repeat || tool.may_repeat(args) => None,
         AskKind::Tool { tool, .. } => Some(Supply::Tool(Err(format!(
             "outcome unknown: `{}` was called and the process ended before it answered, so the call may or may \

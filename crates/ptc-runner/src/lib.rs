@@ -34,6 +34,7 @@
 //! description. [`Tool::agent`] makes an agent a tool of another, [`Chat`] keeps state between messages,
 //! [`compile`] has a program written once to be run without a model.
 
+mod approve;
 mod blocking;
 mod chat;
 mod command;
@@ -43,6 +44,7 @@ mod file;
 mod journal;
 mod outside;
 
+pub use approve::{Approver, Outcome, Paused, pending};
 pub use blocking::run_blocking;
 pub use chat::Chat;
 pub use compose::{compile, delegate, execute, run_all, then};
@@ -63,7 +65,12 @@ pub async fn run(agent: impl Into<Arc<Agent>>, options: RunOptions) -> Step {
 
 /// Runs an agent with somebody who takes events, keeps a journal or cancels.
 pub async fn run_in(agent: impl Into<Arc<Agent>>, options: RunOptions, around: Surroundings) -> Step {
-    drive::drive(agent.into(), options, Begin::New, around).await.0
+    begin(agent, options, around).await.step()
+}
+
+/// Runs an agent until it is over, or until it waits for people and for nothing else. [`go_on`] continues it then.
+pub async fn begin(agent: impl Into<Arc<Agent>>, options: RunOptions, around: Surroundings) -> Outcome {
+    drive::drive(agent.into(), options, Begin::New, around).await.outcome()
 }
 
 /// Goes on with a run that was saved, with the agent it was begun with. What was asked for and never answered is
@@ -74,7 +81,18 @@ pub async fn resume(
     saved: impl Into<Saved>,
     around: Surroundings,
 ) -> Step {
-    drive::drive(agent.into(), options, Begin::Saved(saved.into()), around).await.0
+    go_on(agent, options, saved, around).await.step()
+}
+
+/// Goes on with a run that was saved until it is over, or until it waits for people again. Calls that were decided
+/// about are made or refused, each once; the approver is asked about the others.
+pub async fn go_on(
+    agent: impl Into<Arc<Agent>>,
+    options: RunOptions,
+    saved: impl Into<Saved>,
+    around: Surroundings,
+) -> Outcome {
+    drive::drive(agent.into(), options, Begin::Saved(saved.into()), around).await.outcome()
 }
 
 /// The examples of the README and of pages of the book, which run as tests.

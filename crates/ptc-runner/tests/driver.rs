@@ -1,5 +1,8 @@
 //! The async driver: models and tools at once, limits of time, cancellation, panics, checkpoints, chats.
 
+#[path = "driver/approval.rs"]
+mod approval;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -258,7 +261,7 @@ async fn a_run_goes_on_from_its_last_checkpoint() {
     assert_eq!((again.value, calls.load(Ordering::SeqCst)), (json!([0, 2]), 3));
     // With them, nothing is asked at all.
     let answers = kept.answers.lock().unwrap()[known..].to_vec();
-    let saved = Saved { state: bytes, answers, repeat: false };
+    let saved = Saved { state: bytes, answers, ..Saved::default() };
     let again = resume(agent, RunOptions::default(), saved, Surroundings::default()).await;
     assert_eq!((again.value, calls.load(Ordering::SeqCst)), (json!([0, 1]), 3));
 }
@@ -327,7 +330,7 @@ async fn calls_that_were_not_answered_are_made_again_only_if_that_does_no_harm()
         let around = Surroundings { journal: Some(kept.clone()), ..Surroundings::default() };
         run_in(agent.clone(), RunOptions::new(script(&[&program])), around).await;
         let state = kept.states.lock().unwrap().last().unwrap().0.clone();
-        let saved = Saved { state, answers: Vec::new(), repeat };
+        let saved = Saved { state, repeat, ..Saved::default() };
         let step = resume(agent, RunOptions::default(), saved, Surroundings::default()).await;
         assert_eq!(step.value, expected, "{effect:?}, idempotent: {idempotent}, repeat: {repeat}: {step:#?}");
     }
@@ -348,7 +351,7 @@ async fn a_run_that_is_cancelled_is_left_as_it_was() {
     let agent = Arc::new(Agent::builder("x").tool(tool.effect(Effect::Read)).build().unwrap());
     let around = Surroundings {
         cancel: Some(cancel),
-        on_cancel: Some(Arc::new(move |bytes: &[u8]| {
+        on_stop: Some(Arc::new(move |bytes: &[u8]| {
             sink.lock().unwrap().extend_from_slice(bytes);
             Ok(())
         })),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ptc_agent::model::{Llm, Reply, Request};
-use ptc_agent::{Agent, AgentRun, AskKind, Need, RunOptions, Supply, Tool, ask_model, call_function};
+use ptc_agent::{
+    Agent, AgentRun, AskKind, Decision, Need, RunOptions, Supply, Tool, ask_model, call_function,
+};
 use ptc_trace::{Policy, Subscriber, subscriber};
 use serde_json::{Value as Json, json};
 
@@ -57,6 +59,7 @@ fn mission(agent: &Arc<Agent>, number: u64, subscriber: Option<&Subscriber>) {
                 let supply = match ask.kind {
                     AskKind::Model { llm, request, .. } => Supply::Model(ask_model(&llm, &request)),
                     AskKind::Tool { tool, args, .. } => Supply::Tool(call_function(&tool, args)),
+                    AskKind::Approval { .. } => Supply::Approval(Decision::Approve),
                 };
                 run.supply(ask.id, supply);
             }),

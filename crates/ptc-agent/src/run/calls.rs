@@ -1,23 +1,22 @@
 //! Calls of tools, from programs and from the model alike: checked, looked up in the cache, started, and
 //! gathered until all of a batch are there.
 
-use ptc_signature::keys;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::children::{self, Birth};
 use super::node::{Node, State};
-use super::{Asked, Shared, What, text};
+use super::{Asked, Shared, What, consent, text};
 use crate::budget::Unit;
 use crate::cache::{CacheKey, json_bytes};
 use crate::render::{self, Limits};
 use crate::step::CallRecord;
-use crate::tool::{Body, Builtin, Tool, ToolResult};
+use crate::tool::{Body, Builtin, Decision, Tool, ToolResult, snake};
 
 /// Results longer than this are kept as a preview in records.
 const RECORD_BYTES: usize = 16_384;
 /// How much of arguments events show.
-const ARGS_CHARS: usize = 1_000;
+pub(super) const ARGS_CHARS: usize = 1_000;
 /// How much of a result events show.
 const RESULT_CHARS: usize = 2_000;
 
@@ -44,9 +43,21 @@ pub(crate) struct Slot {
     pub preview: Option<String>,
     /// Not started yet: calls that change the world wait for those before them.
     pub held: bool,
-    /// Its span and the one around it, for events.
+    /// Its span and the one around it, for events; empty before it is told of.
     #[serde(default)]
     pub span: (String, String),
+    /// Where it stands with the person who decides about it, until it is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Consent>,
+}
+
+/// Where a call stands that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Consent {
+    /// A person was asked at this time.
+    Asked(u64),
+    /// This was decided.
+    Given(Decision),
 }
 
 /// Calls that are made and answered together.
@@ -59,11 +70,17 @@ pub(crate) struct Batch {
     /// The span around them, for events.
     #[serde(default)]
     pub span: String,
+    /// Since when a person is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<u64>,
+    /// How long a person was waited for before.
+    #[serde(default)]
+    pub waited: u64,
 }
 
 impl Batch {
     pub fn new(layer: Layer, since: u64) -> Self {
-        Batch { layer, slots: Vec::new(), since, span: String::new() }
+        Batch { layer, slots: Vec::new(), since, span: String::new(), paused: None, waited: 0 }
     }
 
     /// Whether every call has its result.
@@ -71,10 +88,24 @@ impl Batch {
         self.slots.iter().all(|slot| slot.result.is_some())
     }
 
-    /// The next call that is held back, if everything before it is done.
+    /// The next call that can go on: one that a person has decided about, or one that is held back if everything
+    /// before it is done.
     pub fn due(&self) -> Option<usize> {
-        let first = self.slots.iter().position(|slot| slot.result.is_none())?;
-        self.slots[first].held.then_some(first)
+        let open = |slot: &Slot| slot.result.is_none();
+        let decided =
+            |slot: &Slot| open(slot) && !slot.held && matches!(slot.consent, Some(Consent::Given(_)));
+        self.slots.iter().position(decided).or_else(|| {
+            let first = self.slots.iter().position(open)?;
+            let slot = &self.slots[first];
+            (slot.held && !slot.is_asked()).then_some(first)
+        })
+    }
+}
+
+impl Slot {
+    /// Whether a person is asked and has not decided.
+    pub fn is_asked(&self) -> bool {
+        matches!(self.consent, Some(Consent::Asked(_)))
     }
 }
 
@@ -91,10 +122,27 @@ pub(super) fn slot(id: u64, native_id: &str, name: &str, args: &Json, now: u64) 
         preview: None,
         held: true,
         span: Default::default(),
+        consent: None,
     }
 }
 
-/// Starts a call of a batch. It may be answered at once.
+/// Goes on with the calls of a node that can.
+pub(super) fn go_on(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birth>) {
+    loop {
+        let (State::Calls(_, batch) | State::Native(batch)) = &node.state else { return };
+        let Some(at) = batch.due() else { return };
+        let mut state = std::mem::replace(&mut node.state, State::Between);
+        if let State::Calls(_, batch) | State::Native(batch) = &mut state {
+            match batch.slots[at].held {
+                true => start(node, shared, batch, at, born),
+                false => decided(node, shared, batch, at, born),
+            }
+        }
+        node.state = state;
+    }
+}
+
+/// Starts a call of a batch. It may be answered at once, or wait for a person.
 pub(super) fn start(
     node: &mut Node,
     shared: &mut Shared,
@@ -103,23 +151,26 @@ pub(super) fn start(
     born: &mut Vec<Birth>,
 ) {
     let layer = batch.layer;
-    let several = batch.slots.len() > 1;
     let slot = &mut batch.slots[at];
     slot.held = false;
     slot.record.timestamp = shared.now;
-    slot.span = (shared.span(), batch.span.clone());
     let name = slot.record.name.clone();
     let Some(tool) = node.agent.tools().get(&name).cloned() else {
+        slot.span = (shared.span(), batch.span.clone());
         return finish(node, shared, slot, layer, Err(format!("there is no tool `{name}`")));
     };
-    announce(node, shared, slot);
+    if slot.span.0.is_empty() {
+        slot.span = (shared.span(), batch.span.clone());
+        announce(node, shared, slot);
+    }
     let args = match checked(node, &tool, slot, layer) {
         Ok(args) => args,
         Err(message) => return finish(node, shared, slot, layer, Err(message)),
     };
     if shares_cache(node, &tool, layer) {
         let key = CacheKey::new(&name, &args);
-        let found = node.cache.get(&key).map(|entry| entry.result.clone());
+        // What a person decided about this very call holds.
+        let found = node.cache.get(&key).filter(|_| slot.consent.is_none()).map(|entry| entry.result.clone());
         slot.key = Some(key);
         if let Some(result) = found {
             slot.record.cached = true;
@@ -131,12 +182,66 @@ pub(super) fn start(
         return finish(node, shared, slot, layer, Err(message));
     }
     node.book.usage.tool_calls = node.book.usage.tool_calls.saturating_add(1);
+    if slot.consent.is_some() {
+        return decided(node, shared, batch, at, born);
+    }
+    if consent::ask(node, shared, batch, at, &tool) {
+        return;
+    }
+    dispatch(node, shared, batch, at, &tool, born);
+}
+
+/// Goes on with a call that a person has decided about.
+fn decided(node: &mut Node, shared: &mut Shared, batch: &mut Batch, at: usize, born: &mut Vec<Birth>) {
+    let layer = batch.layer;
+    let slot = &mut batch.slots[at];
+    let Some(Consent::Given(decision)) = slot.consent.take() else { return };
+    // The time of the person is not that of the tool.
+    slot.record.timestamp = shared.now;
+    let Some(tool) = node.agent.tools().get(&slot.record.name).cloned() else {
+        let message = format!("there is no tool `{}` any more", slot.record.name);
+        return finish(node, shared, slot, layer, Err(message));
+    };
+    match decision {
+        Decision::Approve => {}
+        Decision::Edit(args) => {
+            slot.record.args = args;
+            match checked(node, &tool, slot, layer) {
+                // The result belongs to these arguments.
+                Ok(args) => slot.key = slot.key.take().map(|_| CacheKey::new(&tool.name, &args)),
+                Err(message) => {
+                    let message = format!("{message}\nA person had changed the arguments.");
+                    return finish(node, shared, slot, layer, Err(message));
+                }
+            }
+        }
+        Decision::Reject(reason) => {
+            slot.key = None;
+            let result = consent::rejected(&tool, &reason);
+            return finish(node, shared, slot, layer, result);
+        }
+    }
+    dispatch(node, shared, batch, at, &tool, born);
+}
+
+/// Makes a call with the arguments of its record, which are checked.
+fn dispatch(
+    node: &mut Node,
+    shared: &mut Shared,
+    batch: &mut Batch,
+    at: usize,
+    tool: &std::sync::Arc<Tool>,
+    born: &mut Vec<Birth>,
+) {
+    let (layer, several) = (batch.layer, batch.slots.len() > 1);
+    let slot = &mut batch.slots[at];
+    let args = slot.record.args.clone();
     match &tool.body {
         Body::Function(_) => {
             // A branch of a `pmap` has its own time.
             let branch = (several && layer == Layer::Program).then(|| node.agent.options().pmap_timeout_ms);
             let timeout_ms = tool.timeout_ms.or(branch);
-            let what = What::Tool { slot: at, tool: name, args, timeout_ms };
+            let what = What::Tool { slot: at, tool: tool.name.clone(), args, timeout_ms };
             shared.ask(Asked { node: node.id, what });
         }
         Body::Builtin(Builtin::Pure(call)) => finish(node, shared, slot, layer, call(&args)),
@@ -144,11 +249,16 @@ pub(super) fn start(
         | Body::Judge(_)
         | Body::Agent(_)
         | Body::Compiled(_)
-        | Body::This => match children::birth(node, &tool, args, at) {
+        | Body::This => match children::birth(node, tool, args, at) {
             Ok(birth) => born.push(birth),
             Err(message) => finish(node, shared, slot, layer, Err(message)),
         },
     }
+}
+
+/// Whether the cache has the result of a call with checked arguments.
+pub(super) fn is_cached(node: &Node, tool: &Tool, args: &Json, layer: Layer) -> bool {
+    shares_cache(node, tool, layer) && node.cache.peek(&CacheKey::new(&tool.name, args)).is_some()
 }
 
 /// Native calls share results with programs only where a preview stands in for them; text agents without
@@ -171,42 +281,39 @@ pub(super) fn announce(node: &Node, shared: &mut Shared, slot: &Slot) {
     slot_event(node, shared, slot, "tool.start", json!({}), facts);
 }
 
-fn slot_event(node: &Node, shared: &mut Shared, slot: &Slot, name: &str, measured: Json, facts: Json) {
+pub(super) fn slot_event(
+    node: &Node,
+    shared: &mut Shared,
+    slot: &Slot,
+    name: &str,
+    measured: Json,
+    facts: Json,
+) {
     shared.event_in(node, name, (&slot.span.0, &slot.span.1), measured, facts);
 }
 
 /// A value as events show it: bounded, nothing hidden in it.
-fn summary(node: &Node, value: &Json, chars: usize) -> String {
+pub(super) fn summary(node: &Node, value: &Json, chars: usize) -> String {
     let text = render::brief_json(value, Limits { items: 50, chars }, node.agent.options().firewall);
     node.veil.cover(&text).into_owned()
 }
 
 /// Arguments as one map, and as the tool's signature wants them; notes what was converted.
-fn checked(node: &Node, tool: &Tool, slot: &mut Slot, layer: Layer) -> Result<Json, String> {
+pub(super) fn checked(node: &Node, tool: &Tool, slot: &mut Slot, layer: Layer) -> Result<Json, String> {
     let args = match &slot.record.args {
-        Json::Null => json!({}),
-        Json::Object(_) if layer == Layer::Native => keys::snake_keys(slot.record.args.clone()),
-        Json::Object(_) => slot.record.args.clone(),
+        args @ (Json::Null | Json::Object(_)) if layer == Layer::Native => snake(args.clone()),
+        args @ (Json::Null | Json::Object(_)) => args.clone(),
         other => {
             let given = render::brief_json(other, Limits::SAMPLE, node.agent.options().firewall);
             return Err(format!("Tool validation errors:\n- arguments must be one map, got {given}"));
         }
     };
-    slot.record.args.clone_from(&args);
-    let Some(signature) = &tool.signature else { return Ok(args) };
-    if matches!(tool.body, Body::Builtin(Builtin::LlmQuery)) {
-        // Its parameters are those of the question.
-        return Ok(args);
-    }
+    slot.record.args = if args.is_null() { json!({}) } else { args.clone() };
     let mode = tool.validation.unwrap_or(node.agent.options().signature_validation);
-    match signature.coerce_input(&args, mode) {
-        Ok(coerced) => {
-            slot.record.warnings = coerced.warnings.iter().map(ToString::to_string).collect();
-            slot.record.args = coerced.value.clone();
-            Ok(coerced.value)
-        }
-        Err(rejection) => Err(rejection.feedback("Tool validation")),
-    }
+    let (args, warnings) = tool.take(args, mode)?;
+    slot.record.warnings = warnings;
+    slot.record.args.clone_from(&args);
+    Ok(args)
 }
 
 /// Takes a result from outside.

@@ -13,6 +13,7 @@ mod asking;
 mod calls;
 mod carry;
 mod children;
+mod consent;
 mod content;
 mod eval;
 mod events;
@@ -42,7 +43,7 @@ use crate::event::Event;
 use crate::model::{Llm, ModelError, ModelErrorKind, Reply, Request};
 use crate::reason::Reason;
 use crate::step::{Fail, Step};
-use crate::tool::{Tool, ToolResult};
+use crate::tool::{Decision, PendingCall, Tool, ToolResult};
 use node::{Node, State};
 
 /// What a run needs next.
@@ -93,6 +94,23 @@ pub enum AskKind {
         /// How long it may take.
         timeout_ms: Option<u64>,
     },
+    /// What a person decides about a call, before its tool is asked.
+    Approval {
+        /// The tool. Its `validation` says how strictly edited arguments are checked.
+        tool: Arc<Tool>,
+        /// Its arguments, checked.
+        args: Json,
+        /// What else there is to say about the call.
+        about: Json,
+    },
+}
+
+impl Ask {
+    /// The call that waits for a person, if that is what is asked.
+    pub fn into_pending(self) -> Option<PendingCall> {
+        let AskKind::Approval { tool, args, about } = self.kind else { return None };
+        Some(PendingCall { id: self.id, agent: self.agent, tool, args, about })
+    }
 }
 
 /// An answer from outside.
@@ -102,6 +120,23 @@ pub enum Supply {
     Model(Result<Reply, ModelError>),
     /// A tool's result, or what went wrong.
     Tool(ToolResult),
+    /// What a person decided.
+    Approval(Decision),
+}
+
+impl Supply {
+    fn name(&self) -> &'static str {
+        match self {
+            Supply::Model(_) => "a model's reply",
+            Supply::Tool(_) => "a tool's result",
+            Supply::Approval(_) => "a person's decision",
+        }
+    }
+
+    /// What to say of an answer to another question.
+    fn misplaced(&self) -> String {
+        format!("the host answered with {}", self.name())
+    }
 }
 
 /// What was asked and is not answered.
@@ -116,6 +151,7 @@ pub(crate) struct Asked {
 pub(crate) enum What {
     Model { request: Arc<Request>, after_ms: u64 },
     Tool { slot: usize, tool: String, args: Json, timeout_ms: Option<u64> },
+    Approval { slot: usize, tool: String, args: Json, about: Json },
 }
 
 /// What all agents of a run share.
@@ -166,7 +202,7 @@ impl AgentRun {
 
     /// Goes on until the run needs something from outside, or a program has used its slice.
     pub fn next(&mut self, now: u64) -> Need {
-        self.shared.now = self.shared.now.max(now);
+        self.tick(now);
         self.expire();
         while let Some(id) = self.shared.ready.pop_front() {
             if self.advance(id) {
@@ -182,35 +218,35 @@ impl AgentRun {
 
     /// Tells the time before an answer is brought, so that it counts as come now.
     pub fn at(&mut self, now: u64) {
-        self.shared.now = self.shared.now.max(now);
+        self.tick(now);
     }
 
     /// Brings the answer to an ask. Answers that nobody waits for any more are dropped.
     pub fn supply(&mut self, id: u64, supply: Supply) {
         let Some(asked) = self.shared.asks.remove(&id) else { return };
         let Some(node) = self.nodes.get_mut(asked.node).and_then(Option::as_deref_mut) else { return };
-        match (asked.what, supply) {
-            (What::Model { request, .. }, Supply::Model(reply)) => {
-                asking::supplied(node, &mut self.shared, request, reply);
+        let shared = &mut self.shared;
+        match asked.what {
+            What::Model { request, .. } => {
+                let reply = match supply {
+                    Supply::Model(reply) => reply,
+                    other => Err(other.misplaced().into()),
+                };
+                asking::supplied(node, shared, request, reply);
             }
-            (What::Tool { slot, .. }, Supply::Tool(result)) => {
-                calls::supplied(node, &mut self.shared, slot, result)
+            What::Tool { slot, .. } => {
+                let result = match supply {
+                    Supply::Tool(result) => result,
+                    other => Err(other.misplaced()),
+                };
+                calls::supplied(node, shared, slot, result);
             }
-            (What::Model { request, .. }, Supply::Tool(_)) => {
-                asking::supplied(
-                    node,
-                    &mut self.shared,
-                    request,
-                    Err("the host answered with a tool's result".into()),
-                );
-            }
-            (What::Tool { slot, .. }, Supply::Model(_)) => {
-                calls::supplied(
-                    node,
-                    &mut self.shared,
-                    slot,
-                    Err("the host answered with a model's reply".into()),
-                );
+            What::Approval { slot, .. } => {
+                let decision = match supply {
+                    Supply::Approval(decision) => decision,
+                    other => Decision::Reject(other.misplaced()),
+                };
+                consent::supplied(node, shared, slot, decision);
             }
         }
     }
@@ -250,7 +286,7 @@ impl AgentRun {
 
     /// Ends the run from outside.
     pub fn cancel(&mut self, now: u64) {
-        self.shared.now = self.shared.now.max(now);
+        self.tick(now);
         if !self.is_over() {
             self.end(0, Err(Fail::new(Reason::CANCELLED, "the host cancelled the run")));
         }
@@ -277,6 +313,11 @@ impl AgentRun {
                 args: args.clone(),
                 timeout_ms: *timeout_ms,
             },
+            What::Approval { tool, args, about, .. } => {
+                let mut tool = (**node.agent.tools().get(tool)?).clone();
+                tool.validation.get_or_insert(node.agent.options().signature_validation);
+                AskKind::Approval { tool: Arc::new(tool), args: args.clone(), about: about.clone() }
+            }
         };
         Some(Ask { id, agent: node.agent.options().name.clone(), kind })
     }
@@ -288,6 +329,9 @@ impl AgentRun {
             let supply = match self.shared.asks.get(&id).map(|asked| &asked.what) {
                 Some(What::Tool { tool, .. }) => {
                     Supply::Tool(Err(format!("there is no tool `{tool}` any more")))
+                }
+                Some(What::Approval { tool, .. }) => {
+                    Supply::Approval(Decision::Reject(format!("there is no tool `{tool}` any more")))
                 }
                 _ => Supply::Model(Err(ModelError::new(
                     ModelErrorKind::ConfigError,
@@ -432,6 +476,9 @@ impl AgentRun {
 
     /// When a limit of time is over next.
     fn deadline(&self) -> Option<u64> {
+        if self.is_paused() {
+            return None;
+        }
         self.nodes
             .iter()
             .flatten()
@@ -446,7 +493,7 @@ fn step(node: &mut Node, shared: &mut Shared, born: &mut Vec<children::Birth>) -
         State::New => setup::start(node, shared),
         State::Between => between(node, shared),
         State::Program(_) => program::go_on(node, shared, born),
-        State::Calls(..) => program::answered(node, shared),
+        State::Calls(..) => program::answered(node, shared, born),
         State::Expired(..) => program::expired(node, shared),
         State::Native(_) => text::answered(node, shared, born),
         State::Replied(_) => asking::read(node, shared, born),

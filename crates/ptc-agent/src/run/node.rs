@@ -199,8 +199,8 @@ impl Node {
         self.book.tally.turn
     }
 
-    /// The node with all its times moved, after a pause that does not count.
-    pub fn delayed(mut self, ms: u64) -> Self {
+    /// Moves all its times, after a pause that does not count.
+    pub fn delay(&mut self, ms: u64) {
         let later = |time: &mut u64| *time = time.saturating_add(ms);
         later(&mut self.began);
         later(&mut self.sandbox.since);
@@ -208,10 +208,12 @@ impl Node {
         self.deadline.iter_mut().for_each(later);
         match &mut self.state {
             State::Asking(asking) => later(&mut asking.since),
-            State::Calls(_, batch) | State::Native(batch) => later(&mut batch.since),
+            State::Calls(_, batch) | State::Native(batch) => {
+                later(&mut batch.since);
+                batch.paused.iter_mut().for_each(later);
+            }
             _ => {}
         }
-        self
     }
 
     /// Whether the mission's time is over.

@@ -10,10 +10,11 @@ use super::calls::{self, Batch, Layer, Slot};
 use super::children::Birth;
 use super::node::{After, Node, State};
 use super::sandbox::{Ended, Setup};
-use super::{Next, Shared, lent, program_ended};
+use super::{Next, Shared, consent, lent, program_ended};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::budget::{Standing, Unit, remaining_map};
 use crate::model::Tokens;
+use crate::step::CallRecord;
 use crate::tool::{Answers, Body, Builtin, Expose, Visibility};
 
 /// Fuel between two looks at the clock: about a millisecond of work.
@@ -273,7 +274,8 @@ fn answer(node: &Node, tool: &str, mut result: Json) -> Answer {
 }
 
 /// Hands the results of a step to the machine, in order.
-pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
+pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birth>) -> Next {
+    calls::go_on(node, shared, born);
     let State::Calls(_, batch) = &node.state else { return Next::Wait };
     if !batch.is_complete() {
         return Next::Wait;
@@ -286,7 +288,8 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
     }
     // The time that agents take is theirs, not the program's.
     if batch.slots.iter().any(|slot| is_agent(node, slot)) {
-        node.sandbox.since = node.sandbox.since.saturating_add(shared.now.saturating_sub(batch.since));
+        let theirs = shared.now.saturating_sub(batch.since).saturating_sub(batch.waited);
+        node.sandbox.since = node.sandbox.since.saturating_add(theirs);
     }
     let as_data = node.agent.options().tool_errors_as_data;
     let mut refused = None;
@@ -294,7 +297,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
         let answer = match slot.result.unwrap_or(Ok(Json::Null)) {
             Ok(value) => answer(node, &slot.record.name, value),
             Err(message) if as_data => Answer::Value(json!(["error", message])),
-            Err(message) => Answer::Raise(tool_error(&slot.record.name, &message)),
+            Err(message) => Answer::Raise(tool_error(&slot.record, &message)),
         };
         node.book.draft.tool_calls.push(slot.record);
         if let Err(error) = node.sandbox.answer(slot.id, answer) {
@@ -311,12 +314,13 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared) -> Next {
     }
 }
 
-fn tool_error(tool: &str, message: &str) -> Error {
+fn tool_error(record: &CallRecord, message: &str) -> Error {
     let kind = match message.starts_with("Tool validation") {
+        _ if consent::is_rejected(record) => ErrorKind::Rejected,
         true => ErrorKind::InvalidToolArgs,
         false => ErrorKind::Tool,
     };
-    Error::new(kind, format!("tool/{tool}: {message}"))
+    Error::new(kind, format!("tool/{}: {message}", record.name))
 }
 
 /// The program is over: counts what it used and goes on as the mode says.
@@ -385,17 +389,18 @@ fn mentions(message: &str, tool: &str) -> bool {
         .any(|word| word == wanted || word == tool)
 }
 
-/// When the program of a node takes too long. While it waits for agents its clock stands still: they have
-/// limits of their own.
+/// When the program of a node takes too long. While it waits for agents or people its clock stands still: agents
+/// have limits of their own, people none.
 pub(super) fn deadline(node: &Node) -> Option<u64> {
-    let waits_for_agents = match &node.state {
+    let waits = match &node.state {
         State::Program(_) => false,
+        State::Calls(_, batch) if batch.paused.is_some() => true,
         State::Calls(_, batch) => {
             batch.slots.iter().any(|slot| slot.result.is_none() && is_agent(node, slot))
         }
         _ => return None,
     };
-    (!waits_for_agents).then(|| node.sandbox.since.saturating_add(node.agent.options().timeout_ms))
+    (!waits).then(|| node.sandbox.since.saturating_add(node.agent.options().timeout_ms))
 }
 
 /// Whether a call is answered by an agent.

@@ -29,7 +29,10 @@ use crate::step::Step;
 const RUN: &[u8; 4] = b"PTCR";
 /// An answer.
 const ANSWER: &[u8; 4] = b"PTCA";
-const VERSION: u16 = 1;
+/// The newest version. It is written where somebody waits for a person, which readers of version 1 know nothing of.
+const VERSION: u16 = 2;
+/// The version of everything else.
+const PLAIN: u16 = 1;
 /// Magic, version, checksum.
 const HEAD: usize = 4 + 2 + 8;
 /// Levels of nesting that are read. Values of programs that nest deeper than a quarter of it are kept as text.
@@ -164,7 +167,14 @@ impl AgentRun {
             nodes: nodes?,
             result: self.result.clone(),
         };
-        encode(RUN, &run)
+        let consent = |node: &Node| match &node.state {
+            State::Calls(_, batch) | State::Native(batch) => {
+                batch.slots.iter().any(|slot| slot.consent.is_some())
+            }
+            _ => false,
+        };
+        let waits = self.nodes.iter().flatten().any(|node| consent(node));
+        encode(RUN, if waits { VERSION } else { PLAIN }, &run)
     }
 
     /// The run that [`AgentRun::save`] wrote, with the agent it was begun with. What was asked and is not
@@ -183,8 +193,9 @@ impl AgentRun {
         saved.budget.delay(pause);
         let mut nodes: Vec<Option<Box<Node>>> = Vec::with_capacity(saved.nodes.len());
         for (id, node) in saved.nodes.into_iter().enumerate() {
-            let node = node.map(|node| restored(node, id, &nodes, &agent, &options)).transpose()?;
-            nodes.push(node.map(|node| Box::new(node.delayed(pause))));
+            let mut node = node.map(|node| restored(node, id, &nodes, &agent, &options)).transpose()?;
+            node.iter_mut().for_each(|node| node.delay(pause));
+            nodes.push(node.map(Box::new));
         }
         if !matches!(nodes.first(), Some(Some(root)) if root.caller.is_none()) {
             return Err(wrong(OVER));
@@ -218,7 +229,8 @@ impl AgentRun {
 impl Supply {
     /// The answer as bytes, so that it can be kept beside the run that waits for it.
     pub fn to_bytes(&self) -> Result<Vec<u8>, SaveError> {
-        encode(ANSWER, self)
+        let version = if matches!(self, Supply::Approval(_)) { VERSION } else { PLAIN };
+        encode(ANSWER, version, self)
     }
 
     /// The answer that [`Supply::to_bytes`] wrote.
@@ -354,14 +366,14 @@ fn state(saved: SavedState) -> Result<State, SaveError> {
     })
 }
 
-fn encode(magic: &[u8; 4], value: &impl Serialize) -> Result<Vec<u8>, SaveError> {
+fn encode(magic: &[u8; 4], version: u16, value: &impl Serialize) -> Result<Vec<u8>, SaveError> {
     let mut body = Vec::new();
     let mut serializer = minicbor_serde::Serializer::new(&mut body);
     serializer.serialize_unit_as_null(true);
     value.serialize(&mut serializer).map_err(|error| SaveError::NotARun(error.to_string()))?;
     let mut bytes = Vec::with_capacity(HEAD + body.len());
     bytes.extend_from_slice(magic);
-    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&version.to_le_bytes());
     bytes.extend_from_slice(&crate::hash::fnv(&body).to_le_bytes());
     bytes.extend_from_slice(&body);
     Ok(bytes)

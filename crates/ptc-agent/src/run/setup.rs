@@ -258,11 +258,11 @@ fn no_room(error: ptc_lisp::Error) -> Fail {
 
 /// A tool as prompts show it.
 pub(super) fn tool_line(tool: &Tool) -> ToolLine {
-    ToolLine {
-        name: tool.name.clone(),
-        signature: tool.signature.clone(),
-        description: tool.description.clone(),
-    }
+    let description = match (tool.description.as_deref(), tool.waits()) {
+        (Some(text), Some(waits)) => Some(format!("{}. {waits}", text.trim_end().trim_end_matches('.'))),
+        (text, waits) => text.or(waits).map(str::to_owned),
+    };
+    ToolLine { name: tool.name.clone(), signature: tool.signature.clone(), description }
 }
 
 fn program_lines(node: &Node) -> Vec<ToolLine> {

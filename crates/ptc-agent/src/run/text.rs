@@ -11,7 +11,7 @@ use super::calls::{self, Batch, Layer, Slot};
 use super::children::Birth;
 use super::node::{Node, State};
 use super::tool_call::{evaluate, final_answer, unknown_tool, with_ids};
-use super::{Next, Shared, content, eval, setup};
+use super::{Next, Shared, consent, content, eval, setup};
 use crate::agent::Mode;
 use crate::feedback::{self, TurnInfo};
 use crate::model::{Message, Output, Reply, Request, ToolCall, ToolSchema};
@@ -141,7 +141,9 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
         batch.slots.push(slot);
     }
     let open: Vec<usize> = (0..batch.slots.len()).filter(|at| batch.slots[*at].result.is_none()).collect();
-    if all_read {
+    if !all_read {
+        consent::ask_ahead(node, shared, &mut batch);
+    } else {
         for at in open {
             calls::start(node, shared, &mut batch, at, born);
         }
@@ -167,15 +169,7 @@ fn unknown(node: &Node, name: &str) -> String {
 
 /// Goes on with native calls: starts the next that was held back, or tells the model the results.
 pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birth>) -> Next {
-    loop {
-        let State::Native(batch) = &node.state else { return Next::Wait };
-        let Some(at) = batch.due() else { break };
-        let State::Native(mut batch) = std::mem::replace(&mut node.state, State::Between) else {
-            return Next::Wait;
-        };
-        calls::start(node, shared, &mut batch, at, born);
-        node.state = State::Native(batch);
-    }
+    calls::go_on(node, shared, born);
     let State::Native(batch) = &node.state else { return Next::Wait };
     if !batch.is_complete() {
         return Next::Wait;
@@ -188,7 +182,11 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
         let body = node.veil.cover(&render::neutralise(&body)).into_owned();
         node.messages.push(Message::tool(slot.native_id.clone(), body));
         if let Some(Err(message)) = &slot.result {
-            failed = Some(Fail::new(Reason::TOOL_ERROR, message.clone()));
+            let reason = match consent::is_rejected(&slot.record) {
+                true => Reason::APPROVAL_REJECTED,
+                false => Reason::TOOL_ERROR,
+            };
+            failed = Some(Fail::new(reason, message.clone()));
         }
     }
     let records = batch.slots.into_iter().map(|slot| slot.record);
@@ -215,7 +213,11 @@ fn told(node: &Node, slot: &Slot) -> String {
             feedback::protocol_error(Reason::UNKNOWN_TOOL.as_str(), message, false).to_string()
         }
         Err(message) if is_known => {
-            json!({"error": message, "tool": name, "args_received": slot.record.args}).to_string()
+            let mut told = json!({"error": message, "tool": name, "args_received": slot.record.args});
+            if consent::is_rejected(&slot.record) {
+                told["reason"] = json!(Reason::APPROVAL_REJECTED.as_str());
+            }
+            told.to_string()
         }
         Err(message) => json!({"error": message}).to_string(),
     }

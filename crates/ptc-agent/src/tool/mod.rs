@@ -1,5 +1,6 @@
 //! Tools of an agent: what a model is told about them, who may call them, and what they run.
 
+mod approval;
 mod config;
 mod function;
 mod judge;
@@ -16,6 +17,8 @@ use crate::compile::Compiled;
 use crate::model::{Llm, Pending};
 pub use crate::preview::PreviewError;
 use crate::typed::TypedFunction;
+pub(crate) use approval::snake;
+pub use approval::{Approval, ApprovalOf, Decision, PendingCall, Pick, Verdict};
 pub use function::{Function, IntoToolResult, ToolResult};
 pub use judge::LlmTool;
 
@@ -197,6 +200,8 @@ pub struct Tool {
     pub idempotent: bool,
     /// How programs see its results.
     pub answers: Answers,
+    /// Which calls wait until a person has decided.
+    pub approval: Approval,
 }
 
 impl Tool {
@@ -222,6 +227,7 @@ impl Tool {
         Tool {
             signature: Some(description.signature),
             description: description.description,
+            approval: T::APPROVAL,
             ..Tool::with_body(description.name, Body::Function(Function::Typed(T::call)))
         }
     }
@@ -279,6 +285,7 @@ impl Tool {
             effect_of: None,
             idempotent: false,
             answers: Answers::Plain,
+            approval: Approval::Never,
         }
     }
 

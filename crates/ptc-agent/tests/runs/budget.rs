@@ -168,6 +168,7 @@ fn answer(dice: &mut Dice, ask: &Ask, seen: &mut Seen) -> Supply {
             seen.calls += 1;
             Supply::Tool(ptc_agent::call_function(tool, args.clone()))
         }
+        AskKind::Approval { .. } => Supply::Approval(ptc_agent::Decision::Approve),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs of agents on scripted models: what is asked, what is answered, what comes of it.
 
+mod approval;
 mod budget;
 mod chain;
 mod combined;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use ptc_agent::model::{ModelError, ModelErrorKind, Output, Reply, Request};
 use ptc_agent::{
-    Agent, AgentRun, Ask, AskKind, Expose, LlmTool, Need, Retry, RunOptions, Step, Supply, Tool, Transport,
+    Agent, AgentRun, Approval, Ask, AskKind, Decision, Expose, LlmTool, Need, Retry, RunOptions, Step,
+    Supply, Tool, Transport,
 };
 use serde_json::{Value as Json, json};
 
@@ -66,7 +67,37 @@ pub static MISSIONS: &[Mission] = &[
         model: |_, _| Ok(code("(reduce + (map inc (range data/n)))")),
         answer: || json!(10),
     },
+    Mission {
+        name: "consent",
+        agent: consent,
+        context: || json!({}),
+        model: consent_model,
+        answer: || json!({"own": [1, 20, "approval_rejected"], "theirs": [5, 20], "plain": 9}),
+    },
 ];
+
+/// An agent that pays, and one below it that pays too, both with a person's approval.
+fn consent() -> Agent {
+    let pay = || {
+        let pay = Tool::new("pay", |args| args["n"].clone()).signature("(n :int) -> :int").unwrap();
+        pay.approval(Approval::Ask)
+    };
+    let child = Agent::builder("Pay {{n}}").signature("(n :int) -> :int").tool(pay()).name("child");
+    let child = Tool::agent("payer", Arc::new(child.description("Pays").build().unwrap()));
+    Agent::builder("Pay").name("parent").tools([pay(), square(), child]).build().unwrap()
+}
+
+fn consent_model(agent: &str, request: &Request) -> Result<Reply, ModelError> {
+    Ok(match (agent, request.turn) {
+        ("child", _) => code("(return (tool/pay {:n data/n}))"),
+        (_, 1) => code(
+            "(defn pay [n] (try (tool/pay {:n n}) (catch Exception e (re-find #\"approval_\\w+\" (ex-message e)))))
+             (def own (pmap pay [1 2 3]))
+             (def mixed (pcalls #(tool/square {:n 3}) #(tool/payer {:n 5}) #(tool/payer {:n 2})))",
+        ),
+        _ => code("(return {:own own :theirs (rest mixed) :plain (first mixed)})"),
+    })
+}
 
 fn square() -> Tool {
     let square = |args: Json| json!(args["n"].as_i64().unwrap_or(0) * args["n"].as_i64().unwrap_or(0));
@@ -250,6 +281,14 @@ impl Mission {
             AskKind::Tool { tool, args, .. } => {
                 log.tools.push((tool.name.clone(), args.clone()));
                 Supply::Tool(ptc_agent::call_function(tool, args.clone()))
+            }
+            AskKind::Approval { tool, args, .. } => {
+                log.tools.push((format!("may {}", tool.name), args.clone()));
+                Supply::Approval(match args["n"].as_i64() {
+                    Some(2) => Decision::Edit(json!({"n": 20})),
+                    Some(3) => Decision::Reject("too much".to_owned()),
+                    _ => Decision::Approve,
+                })
             }
         }
     }

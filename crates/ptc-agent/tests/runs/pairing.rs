@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use ptc_agent::model::{Message, Output, Reply, Role, ToolCall};
 use ptc_agent::{
-    Agent, AgentRun, AskKind, Builder, Event, Expose, LlmTool, Need, RunOptions, Step, Supply, Tool,
-    Transport, call_function,
+    Agent, AgentRun, Approval, AskKind, Builder, Decision, Event, Expose, LlmTool, Need, RunOptions, Step,
+    Supply, Tool, Transport, call_function,
 };
 use serde_json::{Value as Json, json};
 
@@ -32,7 +32,7 @@ fn tools() -> Vec<Tool> {
     let ask = LlmTool::new("Is {{n}} odd?", "(n :int) -> {odd :bool}").expect("it builds");
     vec![
         Tool::new("rows", rows).expose(Expose::Both).cached().max_cached_bytes(60),
-        Tool::new("plain", |args| args).expose(Expose::Both),
+        Tool::new("plain", |args| args).expose(Expose::Both).approval(Approval::Ask),
         Tool::agent("sub", Arc::new(child.expect("it builds"))).expose(Expose::Both),
         Tool::llm("ask", ask).expose(Expose::Both),
     ]
@@ -124,6 +124,11 @@ fn drive(agent: &Arc<Agent>, replies: &[Reply], saving: bool) -> Seen {
                             tool_calls += 1;
                             Supply::Tool(call_function(&tool, args))
                         }
+                        AskKind::Approval { args, .. } => Supply::Approval(match tool_calls % 3 {
+                            0 => Decision::Approve,
+                            1 => Decision::Edit(args),
+                            _ => Decision::Reject("no".to_owned()),
+                        }),
                     };
                     run.supply(ask.id, supply);
                 }

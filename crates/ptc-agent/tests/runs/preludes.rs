@@ -228,6 +228,7 @@ fn runs_with_a_prelude_go_through_bytes() {
             let supply = match &ask.kind {
                 AskKind::Model { request, .. } => Supply::Model(script.model(&scripted(), request)),
                 AskKind::Tool { tool, args, .. } => Supply::Tool(script.tool(tool, args.clone())),
+                AskKind::Approval { .. } => Supply::Approval(ptc_agent::Decision::Approve),
             };
             run.supply(ask.id, supply);
         }

@@ -225,3 +225,34 @@ fn numbers_out_of_range_never_crash() {
     }
     assert!(changed > 0);
 }
+
+#[test]
+fn runs_that_an_older_version_saved_go_on() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/saved");
+    for mission in MISSIONS {
+        let Ok(bytes) = std::fs::read(folder.join(format!("v1-{}.run", mission.name))) else {
+            assert_eq!(mission.name, "consent", "version 1 knew nothing of approval");
+            continue;
+        };
+        let mut log: Log = read(&folder, &format!("v1-{}.json", mission.name));
+        let mut run = mission.load(&bytes, &log).unwrap();
+        let step = loop {
+            if let Some(step) = mission.go_on(&mut run, &mut log) {
+                break step;
+            }
+        };
+        assert_eq!(step.value, (mission.answer)(), "{}", mission.name);
+        assert_eq!(log.tools, mission.whole().1.tools, "{}: nothing is asked twice", mission.name);
+    }
+}
+
+#[test]
+fn only_runs_that_wait_for_people_are_of_version_2() {
+    for mission in MISSIONS {
+        let (mut run, mut log) = (mission.start(), Log::default());
+        while mission.go_on(&mut run, &mut log).is_none() {
+            let version = run.save().unwrap()[4];
+            assert_eq!(version == 2, !run.pending().is_empty(), "{}: {version}", mission.name);
+        }
+    }
+}

@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ptc_agent::model::{Llm, ModelError, Reply, Request, ToolCall};
-use ptc_agent::{Agent, AgentRun, Event, Host, RunOptions, Step, Tool, ToolResult, drive};
+use ptc_agent::{
+    Agent, AgentRun, Decision, Event, Host, PendingCall, RunOptions, Step, Tool, ToolResult, drive,
+};
 use serde_json::{Value as Json, json};
 
 /// A program in a fence, as models write it.
@@ -38,6 +40,12 @@ pub struct Script {
     pub model_ms: u64,
     /// Milliseconds that each tool call takes.
     pub tool_ms: u64,
+    /// What a person decides, in order; then nobody does.
+    pub decisions: VecDeque<Decision>,
+    /// Milliseconds that a person takes.
+    pub person_ms: u64,
+    /// Calls that a person was asked about.
+    pub asked: Vec<Json>,
 }
 
 impl Script {
@@ -83,6 +91,13 @@ impl Host for Script {
         self.now += self.tool_ms;
         self.calls.push((tool.name.clone(), args.clone()));
         ptc_agent::call_function(tool, args)
+    }
+
+    fn approve(&mut self, call: &PendingCall) -> Option<Decision> {
+        let decision = self.decisions.pop_front()?;
+        self.asked.push(call.json());
+        self.now += self.person_ms;
+        Some(decision)
     }
 
     fn event(&mut self, event: Event) {

@@ -329,7 +329,7 @@ fn stands_for(kind: ErrorKind, class: &str) -> bool {
         "NumberFormatException" => kind == IllegalArgument,
         "UnsupportedOperationException" => matches!(kind, Type | NotCallable),
         "ExceptionInfo" | "IExceptionInfo" => {
-            matches!(kind, Tool | UnknownTool | InvalidToolArgs | Pmap | Pcalls)
+            matches!(kind, Tool | Rejected | UnknownTool | InvalidToolArgs | Pmap | Pcalls)
         }
         _ => false,
     }
@@ -358,6 +358,7 @@ mod tests {
             (ErrorKind::Format, "NumberFormatException", true),
             (ErrorKind::Format, "DateTimeParseException", true),
             (ErrorKind::Tool, "ExceptionInfo", true),
+            (ErrorKind::Rejected, "ExceptionInfo", true),
             (ErrorKind::Type, "ExceptionInfo", false),
             (ErrorKind::Runtime, ":default", true),
             (ErrorKind::Runtime, "js/Error", true),

@@ -115,7 +115,7 @@ numbered!(kind_number, error_kind, ErrorKind {
     13 Destructure, 14 Exception, 15 Runtime, 16 UnknownTool, 17 InvalidToolArgs, 18 Tool, 19 Pmap,
     20 Pcalls, 21 FuelExceeded, 22 MemoryExceeded, 23 Timeout, 24 Cancelled, 25 ToolCallLimit,
     26 ProgramTooLarge, 27 NestingTooDeep, 28 OutputExceeded, 29 Internal, 30 PreludeAttach,
-    31 ApprovalRequired,
+    31 ApprovalRequired, 32 Rejected,
 });
 
 impl ErrorKind {

@@ -1,7 +1,7 @@
 //! What a file of an agent may say: the options of [`OPTIONS`], and the fields that only files have. Checks and
 //! the JSON Schema for editors are made from these tables.
 
-use ptc_agent::{Kind, OPTIONS};
+use ptc_agent::{Approval, Kind, OPTIONS};
 use serde_json::{Map, Value as Json, json};
 
 /// A field that only files have.
@@ -52,6 +52,7 @@ pub(super) const TOOL: &[Field] = &[
     field("expose", Kind::Choice(&["native", "ptc_lisp", "both"]), "Who may call it."),
     field("preview_rows", Kind::Positive, "Rows that the model sees of a result that is kept for programs."),
     field("effect", Kind::Choice(&["read", "write", "unknown"]), "What it does to the world."),
+    field("approval", Kind::Choice(&Approval::NAMES), "Which calls wait until a person has decided."),
     field(
         "idempotent",
         Kind::Flag,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ptc_agent::model::Llm;
-use ptc_agent::{Effect, Expose, LlmTool, Preview, Tool};
+use ptc_agent::{Approval, Effect, Expose, LlmTool, Preview, Tool};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
@@ -29,6 +29,7 @@ struct Entry {
     expose: Option<Expose>,
     preview_rows: Option<usize>,
     effect: Option<Effect>,
+    approval: Option<String>,
     #[serde(default)]
     idempotent: bool,
     timeout: Option<u64>,
@@ -111,6 +112,7 @@ fn tool(
     tool.expose = entry.expose;
     tool.timeout_ms = entry.timeout;
     tool.effect = entry.effect.unwrap_or_default();
+    tool.approval = entry.approval.as_deref().and_then(Approval::named).unwrap_or_default();
     tool.idempotent = entry.idempotent;
     tool.native_result = entry.preview_rows.map(|limit| Preview::Rows { limit });
     Ok(tool)

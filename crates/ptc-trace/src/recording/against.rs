@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ptc_agent::model::{ModelError, ModelErrorKind};
 use ptc_agent::tape::{Entry, Given, Of, Question};
-use ptc_agent::{Agent, AgentRun, Need, RunOptions, Supply};
+use ptc_agent::{Agent, AgentRun, Decision, Need, RunOptions, Supply};
 use serde_json::Value as Json;
 
 use super::Recording;
@@ -71,12 +71,18 @@ pub fn against(recording: &Recording, agent: Arc<Agent>, options: RunOptions) ->
 struct OnRecord<'r> {
     replies: BTreeMap<String, VecDeque<&'r Given>>,
     results: BTreeMap<(String, String), VecDeque<&'r Given>>,
+    decisions: BTreeMap<(String, String), VecDeque<&'r Given>>,
     missing: Option<String>,
 }
 
 impl<'r> OnRecord<'r> {
     fn new(recording: &'r Recording) -> Self {
-        let mut record = OnRecord { replies: BTreeMap::new(), results: BTreeMap::new(), missing: None };
+        let mut record = OnRecord {
+            replies: BTreeMap::new(),
+            results: BTreeMap::new(),
+            decisions: BTreeMap::new(),
+            missing: None,
+        };
         for call in recording.calls() {
             let Some(given) = call.given else { continue };
             match &call.question.of {
@@ -89,6 +95,9 @@ impl<'r> OnRecord<'r> {
                 }
                 Of::Tool { tool, args } => {
                     record.results.entry((tool.clone(), args.to_string())).or_default().push_back(given);
+                }
+                Of::Approval { tool, args, .. } => {
+                    record.decisions.entry((tool.clone(), args.to_string())).or_default().push_back(given);
                 }
             }
         }
@@ -108,6 +117,10 @@ impl<'r> OnRecord<'r> {
                     |given| if given.len() > 1 { given.pop_front() } else { given.front().copied() },
                 )
             }
+            // A person decides about each call anew.
+            Of::Approval { tool, args, .. } => {
+                self.decisions.get_mut(&(tool.clone(), args.to_string())).and_then(VecDeque::pop_front)
+            }
         };
         if let Some(given) = found {
             return given.clone().into();
@@ -120,6 +133,10 @@ impl<'r> OnRecord<'r> {
             Of::Tool { tool, args } => {
                 (format!("tool {tool} {args}"), Supply::Tool(Err("not on record".into())))
             }
+            Of::Approval { tool, args, .. } => (
+                format!("a decision about tool {tool} {args}"),
+                Supply::Approval(Decision::Reject("not on record".into())),
+            ),
         };
         self.missing.get_or_insert(missing);
         supply

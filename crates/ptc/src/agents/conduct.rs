@@ -81,7 +81,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
             watched.event(event);
         })),
         journal: keeper.clone().map(|keeper| keeper as Arc<dyn Journal>),
-        on_cancel: Some(left.clone().keep(mission.clone(), mission.title(&ready.agent))),
+        on_stop: Some(left.clone().keep(mission.clone(), mission.title(&ready.agent))),
         tape: watching.tape(),
         ..Surroundings::default()
     };

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
+use ptc_runner::Decision;
 use ptc_runner::tape::{Given, Of};
 use ptc_trace::recording::{
     Against, Call, Difference, Parting, Place, Proof, Recording, Verdict, against, first_difference, verify,
@@ -279,6 +280,9 @@ fn title(call: &Call<'_>) -> String {
     let of = match &call.question.of {
         Of::Model { model, request } => format!("model {model}, turn {}", request.turn),
         Of::Tool { tool, args } => format!("tool {tool} {}", short(&args.to_string(), SHOWN)),
+        Of::Approval { tool, args, .. } => {
+            format!("approval of tool {tool} {}", short(&args.to_string(), SHOWN))
+        }
     };
     match &call.question.agent {
         Some(agent) => format!("{of} ({agent})"),
@@ -296,6 +300,11 @@ fn answer(given: &Given) -> String {
         Given::Refusal(error) => format!("failed: {error}"),
         Given::Value(value) => value.to_string(),
         Given::Error(message) => format!("failed: {message}"),
+        Given::Decision(decision) => match decision {
+            Decision::Approve => "approved".to_owned(),
+            Decision::Edit(args) => format!("approved with {args}"),
+            Decision::Reject(reason) => format!("rejected: {reason}"),
+        },
     };
     short(&text, SHOWN)
 }

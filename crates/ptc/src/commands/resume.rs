@@ -68,7 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         None => From::Beginning,
         Some(state) => {
             let answers = kept.answers_after_state().map(|answer| (answer.ask, answer.bytes.clone()));
-            From::Saved(Saved { state, answers: answers.collect(), repeat: args.repeat })
+            From::Saved(Saved { state, answers: answers.collect(), repeat: args.repeat, ..Saved::default() })
         }
     };
     let what = Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), watching };
