@@ -13,6 +13,8 @@ pub enum Outcome {
     Usage = 2,
     /// A limit stopped the program or the agent.
     Limit = 3,
+    /// The agent waits for a person.
+    Waiting = 4,
     /// The user stopped it.
     Cancelled = 130,
 }
@@ -43,6 +45,7 @@ macro_rules! agent_codes {
   1    the agent failed
   2    the command line, a file, an input or the model cannot be used
   3    a limit stopped the agent: turns, tokens, money, time, fuel, tool calls
+  4    calls wait for a person's approval; what it has done so far is kept
   130  it was stopped with Ctrl-C; what it has done so far is kept
 "
     };

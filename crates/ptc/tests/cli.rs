@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 #[path = "cli/agents.rs"]
 mod agents;
+#[path = "cli/approval.rs"]
+mod approval;
 #[path = "cli/attached.rs"]
 mod attached;
 #[path = "cli/examples.rs"]

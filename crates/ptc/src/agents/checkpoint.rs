@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_runner::{Answer, Journal, Step};
+use ptc_runner::{Answer, Journal, Reason, Step};
 use ptc_store::Store;
 use ptc_store::runs::{Ending, Kept, Listed, NewAnswer, Run, Runs, Status};
+use serde_json::Value as Json;
 
 use super::mission::Mission;
 use super::show;
@@ -70,18 +71,32 @@ impl Checkpoints {
         Self::open(place.checkpoint.as_deref())
     }
 
-    /// All runs with what they are doing, the latest first.
-    pub fn list(&self) -> anyhow::Result<Vec<(Listed, &'static str)>> {
+    /// All runs with what they are doing and the calls that wait for a person, the latest first.
+    pub fn list(&self) -> anyhow::Result<Vec<(Listed, &'static str, Vec<Json>)>> {
         let runs = self.runs.list()?;
-        Ok(runs.into_iter().map(|run| (self.state(&run), run)).map(|(state, run)| (run, state)).collect())
+        let looked = runs.into_iter().map(|run| {
+            let (state, pending) = self.state(&run);
+            (run, state, pending)
+        });
+        Ok(looked.collect())
     }
 
-    fn state(&self, run: &Listed) -> &'static str {
+    fn state(&self, run: &Listed) -> (&'static str, Vec<Json>) {
         match run.status {
-            Status::Open if self.is_held(&run.id) => "running",
-            Status::Open => Status::Interrupted.name(),
-            status => status.name(),
+            _ if run.status != Status::Finished && self.is_held(&run.id) => ("running", Vec::new()),
+            Status::Open => (Status::Interrupted.name(), Vec::new()),
+            Status::Interrupted => match self.pending(&run.id) {
+                Some(pending) if !pending.is_empty() => ("waiting", pending),
+                _ => (Status::Interrupted.name(), Vec::new()),
+            },
+            status => (status.name(), Vec::new()),
         }
+    }
+
+    /// The calls that a run waited for when it was left.
+    fn pending(&self, id: &str) -> Option<Vec<Json>> {
+        let step: Step = serde_json::from_value(self.runs.read(id).ok()?.step?).ok()?;
+        Some(show::pending(&step).to_vec())
     }
 
     fn is_held(&self, id: &str) -> bool {
@@ -198,7 +213,9 @@ impl Keeper {
     pub fn end(&self, step: &Step) -> anyhow::Result<()> {
         let ending = match &step.fail {
             None => Ending::Finished,
-            Some(fail) if fail.reason == ptc_runner::Reason::CANCELLED => Ending::Interrupted,
+            Some(fail) if [Reason::CANCELLED, Reason::APPROVAL_REQUIRED].contains(&fail.reason) => {
+                Ending::Interrupted
+            }
             // What is kept is as it was.
             Some(fail) if [show::CHECKPOINT_ERROR, show::RESUME_ERROR].contains(&fail.reason.as_str()) => {
                 return Ok(());

@@ -10,6 +10,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::checkpoint::{Checkpoints, Keeper};
+use super::consent::Terminal;
 use super::lent::Upstreams;
 use super::mission::{Mission, Ready};
 use super::progress::Progress;
@@ -83,6 +84,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
         journal: keeper.clone().map(|keeper| keeper as Arc<dyn Journal>),
         on_stop: Some(left.clone().keep(mission.clone(), mission.title(&ready.agent))),
         tape: watching.tape(),
+        approver: Terminal::open(&progress),
         ..Surroundings::default()
     };
     let mut options = ready.options(&mission.inputs);
@@ -99,18 +101,19 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
     });
     progress.end();
     watching.end(&step)?;
+    let (left, problem) = match left.take() {
+        Some(Ok(keeper)) => (Some(Arc::new(keeper)), None),
+        Some(Err(problem)) => (None, Some(problem)),
+        None => (None, None),
+    };
+    let keeper = keeper.or(left);
     if let Some(keeper) = &keeper {
         keeper.end(&step)?;
     }
-    let left = left.take();
-    let (run, resume) = match (&keeper, &left) {
-        (Some(keeper), _) => (Some(keeper.id()), Some(keeper.resume.as_str())),
-        (None, Some(Ok((id, resume)))) => (Some(id.as_str()), Some(resume.as_str())),
-        (None, _) => (None, None),
-    };
+    let (run, resume) = (keeper.as_ref().map(|it| it.id()), keeper.as_ref().map(|it| it.resume.as_str()));
     let shown = Shown { model: &ready.model, run, resume, printed: progress.has_answered() };
     let outcome = finish(&step, &shown, output)?;
-    if let Some(Err(problem)) = left {
+    if let Some(problem) = problem {
         eprintln!("ptc: what it has done so far cannot be kept: {problem}");
     }
     Ok(outcome)
@@ -130,18 +133,17 @@ async fn drive(ready: &Ready, options: RunOptions, from: From, around: Surroundi
     }
 }
 
-/// What is left of a run that was stopped and that no journal kept: its id and the command that goes on with it,
-/// or why there is none.
+/// What is left of a run that was stopped and that no journal kept, or why there is nothing.
 #[derive(Default)]
-struct Left(Mutex<Option<Result<(String, String), String>>>);
+struct Left(Mutex<Option<Result<Keeper, String>>>);
 
 impl Left {
     /// Keeps a run in the usual folder.
     fn keep(self: Arc<Self>, mission: Mission, title: String) -> Checkpoint {
-        let keep = move |bytes: &[u8]| -> anyhow::Result<(String, String)> {
+        let keep = move |bytes: &[u8]| -> anyhow::Result<Keeper> {
             let keeper = Checkpoints::open(None)?.begin(&title, &mission)?;
             keeper.state(bytes).map_err(anyhow::Error::msg)?;
-            Ok((keeper.id().to_owned(), keeper.resume))
+            Ok(keeper)
         };
         Arc::new(move |bytes: &[u8]| {
             let kept = keep(bytes).map_err(|error| format!("{error:#}"));
@@ -150,7 +152,7 @@ impl Left {
         })
     }
 
-    fn take(&self) -> Option<Result<(String, String), String>> {
+    fn take(&self) -> Option<Result<Keeper, String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod conduct;
+mod consent;
 pub mod highlight;
 mod lent;
 mod mission;
@@ -13,8 +14,9 @@ mod show;
 
 pub use checkpoint::{Checkpoints, Place, STORE};
 pub use conduct::{Conduct, From, Output, conduct, finish, runtime};
+pub use consent::{Decisions, shown as shown_call};
 pub use lent::config as upstreams_config;
-pub use mission::{Inputs, Mission};
+pub use mission::{Inputs, Mission, Ready};
 pub use models::{Models, available};
 pub use recording::{missing, restore, restore_as, restore_with, subject};
 pub use show::{Shown, grouped, may_go_on};

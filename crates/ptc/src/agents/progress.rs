@@ -6,12 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ptc_runner::Event;
 use serde_json::Value as Json;
 
 use super::highlight::{self, Paint};
 use super::show::{dollars, grouped};
+
+/// How often the line changes.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Shows events of a run.
 pub struct Progress {
@@ -60,7 +63,7 @@ impl Progress {
             let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
             let bar = ProgressBar::new_spinner()
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar.enable_steady_tick(Duration::from_millis(100));
+            bar.enable_steady_tick(TICK);
             bar
         });
         Progress {
@@ -118,6 +121,14 @@ impl Progress {
                 counts.doing = "reading the reply".to_owned();
             }
             "tool.start" => counts.doing = format!("calling {}", text("tool_name")),
+            "approval.asked" => counts.doing = format!("waiting for a person about {}", text("tool_name")),
+            "approval.decided" => {
+                let mut line = format!("  tool/{} was {}", text("tool_name"), text("decision"));
+                if !text("reason").is_empty() {
+                    line.push_str(&format!(": {}", text("reason")));
+                }
+                self.say(&self.paint.dim(&line));
+            }
             "tool.call" => {
                 counts.calls += 1;
                 self.say(&self.call(event));
@@ -173,10 +184,31 @@ impl Progress {
         }
     }
 
+    /// Leaves the screen to somebody else until what it gives is dropped.
+    pub fn hush(&self) -> Hush {
+        if let Some(bar) = &self.bar {
+            bar.disable_steady_tick();
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        Hush(self.bar.clone())
+    }
+
     /// Clears the line that changes.
     pub fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+        }
+    }
+}
+
+/// The line that changes stays away.
+pub struct Hush(Option<ProgressBar>);
+
+impl Drop for Hush {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(TICK);
         }
     }
 }

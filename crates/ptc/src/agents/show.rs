@@ -5,6 +5,7 @@ use std::io;
 use ptc_runner::{Reason, Step, Turn, Usage};
 use serde_json::{Value as Json, json};
 
+use super::consent;
 use super::highlight::{self, Paint};
 use crate::exit::Outcome;
 
@@ -63,16 +64,23 @@ pub fn document(step: &Step, shown: &Shown<'_>) -> Json {
         "usage": step.usage,
         "trace": turns.iter().map(turn_fields).collect::<Vec<_>>(),
         "warnings": step.warnings,
+        "pending": pending(step),
         "model": shown.model,
         "run": shown.run,
         "resume": shown.resume.filter(|_| may_go_on(step)),
     })
 }
 
+/// The calls of a run that wait for a person.
+pub fn pending(step: &Step) -> &[Json] {
+    let fail = step.fail.as_ref().filter(|fail| fail.reason == Reason::APPROVAL_REQUIRED);
+    fail.and_then(|fail| fail.details["pending"].as_array()).map_or(&[], Vec::as_slice)
+}
+
 fn turn_fields(turn: &Turn) -> Json {
     let call = |call: &ptc_runner::CallRecord| {
         json!({
-            "tool": call.name, "args": call.args, "error": call.error,
+            "tool": call.name, "args": call.args, "error": call.error, "approval": call.approval,
             "cached": call.cached, "result_bytes": call.result_bytes, "duration_ms": call.duration_ms,
         })
     };
@@ -88,6 +96,7 @@ pub fn outcome(step: &Step) -> Outcome {
     let Some(fail) = &step.fail else { return Outcome::Done };
     match &fail.reason {
         reason if *reason == Reason::CANCELLED => Outcome::Cancelled,
+        reason if *reason == Reason::APPROVAL_REQUIRED => Outcome::Waiting,
         // Whoever asked must change something: the model, its key, an input.
         reason if USAGE.contains(reason) || reason.as_str() == RESUME_ERROR => Outcome::Usage,
         reason if LIMITS.contains(reason) => Outcome::Limit,
@@ -99,7 +108,9 @@ pub fn outcome(step: &Step) -> Outcome {
 pub fn may_go_on(step: &Step) -> bool {
     let reason = step.fail.as_ref().map(|fail| &fail.reason);
     reason.is_some_and(|reason| {
-        *reason == Reason::CANCELLED || USAGE.contains(reason) || reason.as_str() == CHECKPOINT_ERROR
+        [Reason::CANCELLED, Reason::APPROVAL_REQUIRED].contains(reason)
+            || USAGE.contains(reason)
+            || reason.as_str() == CHECKPOINT_ERROR
     })
 }
 
@@ -152,6 +163,16 @@ pub fn failure(step: &Step, shown: &Shown<'_>) -> Option<String> {
             _ => "check that it can be reached from here, or name another with --model",
         };
         return Some(format!("the model `{model}` gave no reply: {}\n  = fix: {fix}{go_on}", fail.message));
+    }
+    if fail.reason == Reason::APPROVAL_REQUIRED {
+        let calls: Vec<String> =
+            pending(step).iter().map(|call| format!("\n{}", consent::shown(call))).collect();
+        let how = shown.resume.map(|resume| {
+            format!(
+                "\n  = go on with: {resume} --approve all\n    or decide about each: --approve CALL, --reject CALL REASON, --edit CALL JSON"
+            )
+        });
+        return Some(format!("{}{}{}", fail.message, calls.concat(), how.unwrap_or_default()));
     }
     if fail.reason == Reason::CANCELLED {
         return Some(format!("stopped{go_on}"));

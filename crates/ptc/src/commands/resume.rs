@@ -2,21 +2,25 @@
 
 use anyhow::{Context, anyhow};
 use ptc_runner::model::Reply;
-use ptc_runner::{Answerer, Saved, Step, Supply};
+use ptc_runner::{Answerer, Decision, Saved, Step, Supply, pending};
 use ptc_store::runs::Kept;
 
 use crate::agents::{
-    Checkpoints, Conduct, From, Mission, Output, Place, Shown, conduct, finish, may_go_on, runtime,
+    Checkpoints, Conduct, Decisions, From, Mission, Output, Place, Ready, Shown, conduct, finish, may_go_on,
+    runtime,
 };
 use crate::exit::{Outcome, agent_codes};
 use crate::traces::TraceArgs;
 
-/// Go on with a run that was interrupted: by Ctrl-C, by the end of its process, or by a model that could not be
-/// reached.
+/// Go on with a run that was interrupted: by Ctrl-C, by the end of its process, by a model that could not be
+/// reached, or because it waits for a person.
 ///
 /// Nothing that was answered is asked again. What was asked and not answered is asked again, if that cannot do
 /// harm: models, and tools that only read or are idempotent. Of other calls the program is told that their
 /// outcome is unknown.
+///
+/// Calls that wait for a person are decided with --approve, --reject and --edit, or on the terminal. `ptc runs`
+/// lists them.
 ///
 /// A run that is over gives its answer again.
 #[derive(Debug, clap::Args)]
@@ -36,6 +40,9 @@ pub struct Args {
     /// Make calls again whose outcome is unknown, although they may have changed something
     #[arg(long)]
     repeat: bool,
+
+    #[command(flatten)]
+    decisions: Decisions,
 
     #[command(flatten)]
     output: Output,
@@ -63,16 +70,38 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let watching = args.trace.watch()?;
     let runtime = runtime()?;
     let ready = mission.ready(&replies, &runtime)?;
+    let decisions = decide(&args.decisions, &kept, &ready, &mission)?;
     let (keeper, kept) = checkpoints.go_on(&id)?;
-    let from = match kept.state.clone() {
+    let from = match saved(&kept) {
         None => From::Beginning,
-        Some(state) => {
-            let answers = kept.answers_after_state().map(|answer| (answer.ask, answer.bytes.clone()));
-            From::Saved(Saved { state, answers: answers.collect(), repeat: args.repeat, ..Saved::default() })
-        }
+        Some(saved) => From::Saved(Saved { decisions, repeat: args.repeat, ..saved }),
     };
     let what = Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), watching };
     conduct(what, &runtime, args.output)
+}
+
+/// The run as it was kept, if it got that far.
+fn saved(kept: &Kept) -> Option<Saved> {
+    let answers = kept.answers_after_state().map(|answer| (answer.ask, answer.bytes.clone()));
+    Some(Saved { state: kept.state.clone()?, answers: answers.collect(), ..Saved::default() })
+}
+
+/// What the command line decides about the calls that wait.
+fn decide(
+    decisions: &Decisions,
+    kept: &Kept,
+    ready: &Ready,
+    mission: &Mission,
+) -> anyhow::Result<Vec<(u64, Decision)>> {
+    if decisions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let pending = match saved(kept) {
+        None => Vec::new(),
+        Some(saved) => pending(ready.agent.clone(), ready.options(&mission.inputs), &saved)
+            .map_err(|error| anyhow!("the run cannot go on: {error}"))?,
+    };
+    decisions.about(&pending)
 }
 
 /// The end of a run that would come to the same end again.

@@ -6,10 +6,12 @@ use ptc_store::runs::Listed;
 use serde_json::{Value, json};
 
 use super::ignore_closed_pipe;
-use crate::agents::{Checkpoints, Place};
+use crate::agents::{Checkpoints, Place, shown_call};
 use crate::exit::Outcome;
 
-/// List the runs that were kept, the latest first: running, interrupted, finished or failed.
+/// List the runs that were kept, the latest first: running, waiting for a person, interrupted, finished or failed.
+///
+/// Of runs that wait for a person, the calls to decide about stand below.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -34,10 +36,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         ignore_closed_pipe(writeln!(out, "run {id} is forgotten"))?;
         return Ok(Outcome::Done);
     }
-    for (run, state) in checkpoints.list()? {
+    for (run, state, pending) in checkpoints.list()? {
         let line = match args.json {
-            true => fields(&run, state).to_string(),
-            false => line(&run, state),
+            true => fields(&run, state, &pending).to_string(),
+            false => line(&run, state, &pending),
         };
         if writeln!(out, "{line}").is_err() {
             break;
@@ -46,13 +48,24 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn line(run: &Listed, state: &str) -> String {
+fn line(run: &Listed, state: &str, pending: &[Value]) -> String {
     let answers = if run.answers == 1 { "answer" } else { "answers" };
-    format!("{}  {state:11}  {}  {:>4} {answers:7}  {}", run.id, time(run.began_at), run.answers, run.title)
+    let mut line = format!(
+        "{}  {state:11}  {}  {:>4} {answers:7}  {}",
+        run.id,
+        time(run.began_at),
+        run.answers,
+        run.title
+    );
+    for call in pending {
+        line.push_str(&format!("\n  {}", shown_call(call).replace('\n', "\n  ")));
+    }
+    line
 }
 
-fn fields(run: &Listed, state: &str) -> Value {
+fn fields(run: &Listed, state: &str, pending: &[Value]) -> Value {
     json!({
+        "pending": pending,
         "run": run.id, "state": state, "title": run.title, "answers": run.answers,
         "began": time(run.began_at), "changed": time(run.changed_at),
     })

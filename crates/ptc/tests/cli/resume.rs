@@ -55,19 +55,19 @@ impl Server {
         log.lines().map(|line| line.trim_start_matches("asked ").to_owned()).collect()
     }
 
-    fn count(&self, name: &str) -> usize {
+    pub fn count(&self, name: &str) -> usize {
         self.asked().iter().filter(|asked| *asked == name).count()
     }
 
     /// Answers to these wait until others are held.
-    fn hold(&self, names: &[&str]) {
+    pub fn hold(&self, names: &[&str]) {
         let draft = self.folder.join("hold.new");
         fs::write(&draft, names.join("\n")).expect("a file");
         fs::rename(draft, self.folder.join("hold")).expect("in its place");
     }
 
     /// Waits until so much was asked.
-    fn wait_for(&self, name: &str, times: usize) {
+    pub fn wait_for(&self, name: &str, times: usize) {
         until(&format!("{name} is asked"), || self.count(name) >= times);
     }
 }
@@ -113,7 +113,7 @@ const RUN: [&str; 5] = ["run", "agent.toml", "--checkpoint", "kept", "--quiet"];
 const ANSWER: &str = "{\n  \"total\": 55\n}\n";
 
 /// Starts the command and leaves it to itself.
-fn start(folder: &Path, args: &[&str]) -> Child {
+pub fn start(folder: &Path, args: &[&str]) -> Child {
     command_in(folder, args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -121,18 +121,18 @@ fn start(folder: &Path, args: &[&str]) -> Child {
         .expect("the command starts")
 }
 
-fn kill(mut process: Child) {
+pub fn kill(mut process: Child) {
     process.kill().expect("kill -9");
     process.wait().expect("it is gone");
 }
 
 /// The runs of the folder `kept`.
-fn runs(folder: &Path) -> Vec<Value> {
+pub fn runs(folder: &Path) -> Vec<Value> {
     let ran = ptc_in(folder, &["runs", "--checkpoint", "kept", "--json"]);
     ran.out.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
 }
 
-fn only_run(folder: &Path) -> (String, String, u64) {
+pub fn only_run(folder: &Path) -> (String, String, u64) {
     let runs = runs(folder);
     let [run] = runs.as_slice() else { panic!("one run: {runs:?}") };
     let text = |name: &str| run[name].as_str().expect("text").to_owned();

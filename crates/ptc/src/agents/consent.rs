@@ -1,0 +1,303 @@
+//! People who decide about calls: on the terminal while a run goes on, or with options of `ptc resume`.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+use ptc_runner::model::Pending;
+use ptc_runner::{Approver, Decision, PendingCall};
+use serde_json::Value as Json;
+use tokio::sync::{Mutex, oneshot};
+
+use super::progress::Progress;
+
+/// What to do about calls that wait for a person.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Decisions {
+    /// Make a call that waits for a person: its number, or `all`; may be repeated
+    #[arg(long, value_name = "CALL")]
+    approve: Vec<String>,
+
+    /// Do not make a call that waits for a person; the agent is told why; may be repeated
+    #[arg(long, value_names = ["CALL", "REASON"], num_args = 2)]
+    reject: Vec<String>,
+
+    /// Make a call that waits for a person with other arguments: one JSON object; may be repeated
+    #[arg(long, value_names = ["CALL", "JSON"], num_args = 2)]
+    edit: Vec<String>,
+}
+
+/// All calls that nothing else is said about.
+const ALL: &str = "all";
+
+impl Decisions {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.approve.is_empty() && self.reject.is_empty() && self.edit.is_empty()
+    }
+
+    /// The decisions by the numbers of the calls that wait.
+    pub fn about(&self, pending: &[PendingCall]) -> anyhow::Result<Vec<(u64, Decision)>> {
+        let mut decided: Vec<(u64, Decision)> = Vec::new();
+        let mut add = |option: &str, call: &str, decision: Decision| -> anyhow::Result<()> {
+            let id = number(option, call, pending)?;
+            if decided.iter().any(|(other, _)| *other == id) {
+                bail!("--{option}: call {id} is decided twice");
+            }
+            decided.push((id, decision));
+            Ok(())
+        };
+        for pair in self.reject.chunks_exact(2) {
+            add("reject", &pair[0], Decision::Reject(pair[1].clone()))?;
+        }
+        for pair in self.edit.chunks_exact(2) {
+            let args: Json = serde_json::from_str(&pair[1]).map_err(|error| {
+                anyhow!("--edit: the arguments of call {} are not JSON: {error}", pair[0])
+            })?;
+            let call = pending.iter().find(|call| call.id.to_string() == pair[0]);
+            if let Some(Err(message)) = call.map(|call| call.accepts(&args)) {
+                bail!("--edit: call {}: {message}", pair[0]);
+            }
+            add("edit", &pair[0], Decision::Edit(args))?;
+        }
+        for call in self.approve.iter().filter(|call| *call != ALL) {
+            add("approve", call, Decision::Approve)?;
+        }
+        if self.approve.iter().any(|call| call == ALL) {
+            if pending.is_empty() {
+                bail!("--approve: no call waits for a decision");
+            }
+            let rest: Vec<u64> = pending.iter().map(|call| call.id).collect();
+            for id in rest {
+                if !decided.iter().any(|(other, _)| *other == id) {
+                    decided.push((id, Decision::Approve));
+                }
+            }
+        }
+        Ok(decided)
+    }
+}
+
+fn number(option: &str, call: &str, pending: &[PendingCall]) -> anyhow::Result<u64> {
+    let known = pending.iter().find(|waiting| waiting.id.to_string() == call);
+    let Some(known) = known else {
+        let waiting: Vec<String> =
+            pending.iter().map(|call| format!("{} ({})", call.id, plain(&call.tool.name))).collect();
+        match waiting.as_slice() {
+            [] => bail!("--{option}: no call waits for a decision"),
+            waiting => {
+                bail!("--{option}: no call {call} waits for a decision; there are {}", waiting.join(", "))
+            }
+        }
+    };
+    Ok(known.id)
+}
+
+/// Asks on the terminal, one question at a time.
+pub struct Terminal {
+    progress: Arc<Progress>,
+    turn: Arc<Mutex<()>>,
+}
+
+impl Terminal {
+    /// The terminal, if there is one to ask and to be answered on.
+    pub fn open(progress: &Arc<Progress>) -> Option<Arc<dyn Approver>> {
+        let there = io::stdin().is_terminal() && io::stderr().is_terminal();
+        there.then(|| {
+            Arc::new(Terminal { progress: progress.clone(), turn: Arc::default() }) as Arc<dyn Approver>
+        })
+    }
+}
+
+impl Approver for Terminal {
+    fn decide(&self, call: PendingCall) -> Pending<Option<Decision>> {
+        let (progress, turn) = (self.progress.clone(), self.turn.clone());
+        Box::pin(async move {
+            let _turn = turn.lock().await;
+            let (sender, decided) = oneshot::channel();
+            let quiet = progress.hush();
+            // A thread of its own, which nobody waits for when the run is stopped.
+            std::thread::spawn(move || {
+                let decision = ask(&call, &mut io::stdin().lock()).unwrap_or_default();
+                drop(quiet);
+                drop(sender.send(decision));
+            });
+            decided.await.ok().flatten()
+        })
+    }
+}
+
+/// What the question shows: who asks, the tool, all of the arguments.
+pub fn shown(call: &Json) -> String {
+    let text = |value: &Json| plain(value.as_str().unwrap_or_default());
+    let mut out = format!("call {}: tool/{}", call["call"], text(&call["tool"]));
+    if let Some(agent) = call["agent"].as_str() {
+        out.push_str(&format!(", asked by {}", plain(agent)));
+    }
+    let about = call["about"].as_object().into_iter().flatten();
+    for (name, value) in about {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        out.push_str(&format!(", {}: {}", plain(name), plain(&value)));
+    }
+    let args = serde_json::to_string_pretty(&call["args"]).unwrap_or_default();
+    for line in args.lines() {
+        out.push_str(&format!("\n  {}", plain(line)));
+    }
+    out
+}
+
+/// Text that does nothing to a terminal and reads as it is written: what moves the cursor, turns the direction or
+/// cannot be seen is shown by its number.
+fn plain(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match hidden(c) {
+            true => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Asks until there is a decision. The end of input means that nobody decides now.
+fn ask(call: &PendingCall, answers: &mut impl BufRead) -> io::Result<Option<Decision>> {
+    eprintln!("{}", shown(&call.json()));
+    loop {
+        let Some(answer) = line("approve (a), reject (r), edit (e), decide later (l)? ", answers)? else {
+            return Ok(None);
+        };
+        match answer.to_lowercase().as_str() {
+            "a" | "approve" | "y" | "yes" => return Ok(Some(Decision::Approve)),
+            "r" | "reject" | "n" | "no" => {
+                let reason = line("why? ", answers)?.unwrap_or_default();
+                return Ok(Some(Decision::Reject(reason)));
+            }
+            "e" | "edit" => match edited(call, answers) {
+                Ok(args) => return Ok(Some(Decision::Edit(args))),
+                Err(error) => eprintln!("{error:#}"),
+            },
+            "l" | "later" => return Ok(None),
+            _ => {}
+        }
+    }
+}
+
+fn line(prompt: &str, answers: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut err = io::stderr().lock();
+    write!(err, "{prompt}")?;
+    err.flush()?;
+    let mut text = String::new();
+    match answers.read_line(&mut text)? {
+        0 => Ok(None),
+        _ => Ok(Some(text.trim().to_owned())),
+    }
+}
+
+/// Other arguments: from an editor if one is set, else from one line.
+fn edited(call: &PendingCall, answers: &mut impl BufRead) -> anyhow::Result<Json> {
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
+    let text = match editor.filter(|editor| !editor.trim().is_empty()) {
+        Some(editor) => in_editor(&editor, &serde_json::to_string_pretty(&call.args)?)?,
+        None => line("new arguments, one line of JSON: ", answers)?.unwrap_or_default(),
+    };
+    let args: Json = serde_json::from_str(&text).map_err(|error| anyhow!("this is not JSON: {error}"))?;
+    call.accepts(&args).map_err(|message| anyhow!("{message}"))?;
+    Ok(args)
+}
+
+fn in_editor(editor: &str, text: &str) -> anyhow::Result<String> {
+    let path = std::env::temp_dir().join(format!("ptc-call-{}.json", std::process::id()));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    // Arguments are nobody else's.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let _gone = Gone(&path);
+    writeln!(file, "{text}")?;
+    drop(file);
+    // Editors are set with options, so a shell takes them apart.
+    let ended = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&path).status()?;
+    if !ended.success() {
+        bail!("the editor `{editor}` failed");
+    }
+    Ok(std::fs::read_to_string(&path)?)
+}
+
+/// A file that goes when this does.
+struct Gone<'p>(&'p std::path::Path);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptc_runner::Tool;
+    use serde_json::json;
+
+    fn pending(id: u64) -> PendingCall {
+        let tool = Tool::new("pay", |args| args).signature("(sum :int) -> :any").unwrap();
+        PendingCall { id, agent: None, tool: Arc::new(tool), args: json!({"sum": 1}), about: Json::Null }
+    }
+
+    #[test]
+    fn answers_on_the_terminal_become_decisions() {
+        for (typed, expected) in [
+            ("a\n", Some(Decision::Approve)),
+            ("what?\n\nyes\n", Some(Decision::Approve)),
+            ("r\ntoo much\n", Some(Decision::Reject("too much".into()))),
+            ("r\n", Some(Decision::Reject(String::new()))),
+            ("l\n", None),
+            ("", None),
+        ] {
+            assert_eq!(ask(&pending(1), &mut typed.as_bytes()).unwrap(), expected, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn options_become_decisions_about_calls_that_wait() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let waiting = [pending(3), pending(5), pending(8)];
+        let decisions = |approve: &[&str], reject: &[&str], edit: &[&str]| {
+            Decisions { approve: words(approve), reject: words(reject), edit: words(edit) }.about(&waiting)
+        };
+        let edit = Decision::Edit(json!({"sum": 2}));
+        assert_eq!(
+            decisions(&["all"], &["5", "no"], &["8", "{\"sum\": 2}"]).unwrap(),
+            [(5, Decision::Reject("no".into())), (8, edit), (3, Decision::Approve)]
+        );
+        assert_eq!(decisions(&["3"], &[], &[]).unwrap(), [(3, Decision::Approve)]);
+        for (found, expected) in [
+            (decisions(&["4"], &[], &[]), "there are 3 (pay), 5 (pay), 8 (pay)"),
+            (decisions(&["3", "3"], &[], &[]), "decided twice"),
+            (decisions(&[], &[], &["3", "{"]), "are not JSON"),
+            (decisions(&[], &[], &["3", "{\"sum\": \"x\"}"]), "Tool validation"),
+        ] {
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let none = Decisions { approve: words(&["all"]), ..Decisions::default() }.about(&[]).unwrap_err();
+        assert!(none.to_string().contains("no call waits"), "{none}");
+    }
+
+    #[test]
+    fn nothing_in_a_call_can_hide_from_whoever_reads_it() {
+        let call = json!({
+            "call": 1, "tool": "pay\u{1b}[2J", "agent": "a\rb", "about": {"server": "s"},
+            "args": {"to": "alice\u{202e}bob\u{9b}31m\u{200b}"},
+        });
+        let text = shown(&call);
+        assert!(text.starts_with(r"call 1: tool/pay\u{1b}[2J, asked by a\u{d}b, server: s"), "{text}");
+        assert!(text.contains(r"alice\u{202e}bob\u{9b}31m\u{200b}"), "{text}");
+    }
+}

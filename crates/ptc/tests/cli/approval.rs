@@ -1,0 +1,249 @@
+//! Calls that wait for a person, with the real command: without a terminal, on one, and killed at every moment.
+
+use std::path::Path;
+
+use super::agents::{command_in, folder, ptc_in, write};
+use super::resume::{Server, kill, only_run, runs, start};
+use super::*;
+
+/// An agent that pays three bills at once, with a tool that writes down what it paid.
+fn bills(name: &str) -> PathBuf {
+    let folder = folder(name);
+    let agent = "prompt = \"Pay the bills\"\nname = \"clerk\"\nmodel = \"script:replies.jsonl\"\n\
+                 [tools.pay]\nsignature = \"(sum :int) -> :int\"\ndescription = \"Pays a bill\"\napproval = \"ask\"\n\
+                 command = [\"./pay.sh\"]\n";
+    let program = "(defn pay [n] (try (tool/pay {:sum n}) (catch Exception e (re-find #\\\"because.*|unknown\\\" (ex-message e))))) \
+                   (return {:paid (pmap pay [1 2 3])})";
+    let reply = format!("{{\"program\": \"{program}\"}}");
+    let tool = "#!/bin/sh\nread -r line\necho \"$line\" >> paid.log\necho \"$line\" | tr -dc 0-9\n";
+    write(&folder, &[("agent.toml", agent), ("replies.jsonl", &reply), ("pay.sh", tool)]);
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.join("pay.sh"), executable).expect("a script");
+    folder
+}
+
+/// What was paid, in order of the sums.
+fn paid(folder: &Path) -> Vec<String> {
+    let log = fs::read_to_string(folder.join("paid.log")).unwrap_or_default();
+    let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// The numbers of the calls that the only run waits for.
+fn waiting(folder: &Path) -> Vec<String> {
+    let runs = runs(folder);
+    let pending = runs[0]["pending"].as_array().expect("a list");
+    pending.iter().map(|call| call["call"].to_string()).collect()
+}
+
+#[test]
+fn without_a_terminal_a_run_waits_and_goes_on_as_it_is_told() {
+    let folder = bills("approval");
+    let ran = ptc_in(&folder, &["run", "agent.toml", "--checkpoint", "kept"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{}", ran.err);
+    let (id, state, _) = only_run(&folder);
+    assert_eq!(state, "waiting");
+    let calls = waiting(&folder);
+    for part in [
+        "ptc: 3 calls wait for a person's approval",
+        &format!("call {}: tool/pay, asked by clerk, effect: unknown\n  {{\n    \"sum\": 1\n  }}", calls[0]),
+        &format!("= go on with: ptc resume {id} --checkpoint "),
+    ] {
+        assert!(ran.err.contains(part), "{part}\n---\n{}", ran.err);
+    }
+    let listed = ptc_in(&folder, &["runs", "--checkpoint", "kept"]);
+    assert!(
+        listed.out.contains("  waiting  ") && listed.out.contains("tool/pay, asked by clerk"),
+        "{}",
+        listed.out
+    );
+    let resume = |more: &[&str]| {
+        ptc_in(&folder, &[&["resume", &id, "--checkpoint", "kept", "--json"][..], more].concat())
+    };
+    // What makes no sense changes nothing.
+    for (more, message) in [
+        (&["--approve", "99"][..], "no call 99 waits for a decision; there are"),
+        (&["--edit", &calls[0], "{"], "are not JSON"),
+        (&["--edit", &calls[0], "{\"sum\": \"x\"}"], "Tool validation"),
+        (&["--approve", &calls[0], "--reject", &calls[0], "no"], "decided twice"),
+    ] {
+        let ran = resume(more);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        assert!(ran.err.contains(message), "{message}: {}", ran.err);
+        assert_eq!(only_run(&folder).1, "waiting");
+    }
+    // Without a decision it waits on; with one it waits for the others.
+    assert_eq!(resume(&[]).code, 4);
+    let ran = resume(&["--approve", &calls[0]]);
+    let document: Value = serde_json::from_str(&ran.out).expect("one document");
+    assert_eq!((ran.code, document["pending"].as_array().map(Vec::len)), (4, Some(2)), "{}", ran.err);
+    assert_eq!(paid(&folder), ["{\"sum\":1}"]);
+    assert_eq!(waiting(&folder), calls[1..]);
+    let ran = resume(&["--edit", &calls[1], "{\"sum\": 20}", "--reject", &calls[2], "because I say so"]);
+    let document: Value = serde_json::from_str(&ran.out).expect("one document");
+    assert_eq!(document["answer"], json!({"paid": [1, 20, "because I say so"]}), "{}", ran.err);
+    assert_eq!(paid(&folder), ["{\"sum\":1}", "{\"sum\":20}"]);
+    let decided = document["trace"][0]["calls"].as_array().expect("calls");
+    let decided: Vec<&Value> = decided.iter().map(|call| &call["approval"]).collect();
+    assert_eq!(decided, ["approved", "edited", "rejected"]);
+    let again = resume(&["--approve", "all"]);
+    assert_eq!(again.code, 0, "a run that is over gives its answer again: {}", again.err);
+    assert_eq!(paid(&folder).len(), 2);
+}
+
+#[test]
+fn a_run_that_nobody_keeps_is_kept_when_it_waits() {
+    let folder = bills("approval-unkept");
+    let ran = ptc_in(&folder, &["run", "agent.toml", "--quiet"]);
+    assert_eq!(ran.code, 4);
+    let (_, command) = ran.err.split_once("go on with: ptc ").expect("how to go on");
+    let command: Vec<&str> = command.lines().next().unwrap_or_default().split(' ').collect();
+    let listed = ptc_in(&folder, &["runs"]);
+    assert!(listed.out.contains("  waiting  "), "{}", listed.out);
+    let ran = ptc_in(&folder, &[&command[..], &["--quiet"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(paid(&folder).len(), 3);
+}
+
+/// Waits for words on a terminal and types after them: pairs of words and what is typed, then the command.
+const TYPIST: &str = r#"
+import os, pty, sys, signal
+count = int(sys.argv[1])
+pairs = [sys.argv[2 + i].split("=>") for i in range(count)]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2 + count], sys.argv[2 + count:])
+seen, at = b"", 0
+while True:
+    try:
+        data = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+    seen += data
+    while pairs and pairs[0][0].encode() in seen[at:]:
+        words, typed = pairs.pop(0)
+        at = seen.index(words.encode(), at) + len(words)
+        if typed == "KILL":
+            os.kill(pid, signal.SIGKILL)
+        else:
+            os.write(terminal, typed.encode() + b"\n")
+_, status = os.waitpid(pid, 0)
+sys.exit(137 if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+"#;
+
+/// Runs the command on a terminal where somebody types.
+fn typed(folder: &Path, pairs: &[&str], editor: &str, args: &[&str]) -> (i32, String) {
+    let plain = command_in(folder, args);
+    let mut command = Command::new("python3");
+    command.args(["-c", TYPIST, &pairs.len().to_string()]).args(pairs).arg(plain.get_program());
+    command.args(plain.get_args()).current_dir(folder).stdin(Stdio::null());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("TERM", "xterm").env("NO_COLOR", "1").env_remove("VISUAL").env("EDITOR", editor);
+    let output = command.output().expect("python3 starts");
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn on_a_terminal_a_person_is_asked() {
+    let folder = bills("approval-terminal");
+    let pairs = ["later (l)?=>a", "later (l)?=>r", "why?=>because it is late", "later (l)?=>e"];
+    let pairs =
+        [&pairs[..], &["one line of JSON:=>{\"sum\": \"x\"}", "later (l)?=>e", "of JSON:=>{\"sum\": 30}"]]
+            .concat();
+    let (code, shown) = typed(&folder, &pairs, "", &["run", "agent.toml"]);
+    assert_eq!(code, 0, "{shown}");
+    for part in ["tool/pay, asked by clerk", "\"sum\": 1", "Tool validation", "because it is late"] {
+        assert!(shown.contains(part), "{part}\n---\n{shown}");
+    }
+    assert_eq!(paid(&folder).len(), 2, "{shown}");
+    assert!(paid(&folder).contains(&"{\"sum\":30}".to_owned()), "{:?}", paid(&folder));
+}
+
+#[test]
+fn an_editor_changes_arguments_and_a_run_can_wait_after_all() {
+    let folder = bills("approval-editor");
+    let pairs = ["later (l)?=>e", "later (l)?=>l", "later (l)?=>l"];
+    let (code, shown) =
+        typed(&folder, &pairs, "sed -i s/[0-9]/7/", &["run", "agent.toml", "--checkpoint", "kept"]);
+    assert_eq!(code, 4, "{shown}");
+    assert_eq!(paid(&folder), ["{\"sum\":7}"]);
+    assert_eq!((only_run(&folder).1.as_str(), waiting(&folder).len()), ("waiting", 2));
+}
+
+#[test]
+fn killed_while_it_asks_a_run_asks_again_and_has_called_nothing() {
+    let folder = bills("approval-killed");
+    let (code, _) = typed(&folder, &["later (l)?=>KILL"], "", &["run", "agent.toml", "--checkpoint", "kept"]);
+    assert_eq!((code, paid(&folder).len()), (137, 0));
+    let (id, state, _) = only_run(&folder);
+    assert_eq!(state, "interrupted");
+    // One is decided, then it is killed at the next question: the first is not asked about again.
+    let resume = ["resume", &id, "--checkpoint", "kept"];
+    let (code, _) = typed(&folder, &["later (l)?=>a", "later (l)?=>KILL"], "", &resume);
+    assert_eq!(code, 137);
+    let (code, shown) = typed(&folder, &["later (l)?=>a", "later (l)?=>a", "later (l)?=>a"], "", &resume);
+    assert_eq!(code, 0, "{shown}");
+    assert_eq!(shown.matches("tool/pay, asked by clerk").count(), 2, "{shown}");
+    let mut distinct = paid(&folder);
+    distinct.dedup();
+    assert_eq!(distinct, paid(&folder), "nothing is paid twice");
+}
+
+/// An agent whose one call is counted by a server, at the point where it waits for a person.
+fn counted(name: &str) -> (PathBuf, Server, String) {
+    let folder = folder(name);
+    let server = Server::start(&folder);
+    let agent = "prompt = \"Step\"\nmodel = \"script:replies.jsonl\"\ntimeout = 100000\n\
+                 [tools.step]\nsignature = \"(n :int) -> {total :int}\"\napproval = \"ask\"\neffect = \"write\"\n\
+                 command = [\"./tool.sh\"]\n";
+    let reply = r#"{"program": "(return (try (:total (tool/step {:n 1})) (catch Exception e (re-find #\"outcome unknown\" (ex-message e)))))"}"#;
+    write(&folder, &[("agent.toml", agent), ("replies.jsonl", reply)]);
+    assert_eq!(ptc_in(&folder, &["run", "agent.toml", "--checkpoint", "kept", "--quiet"]).code, 4);
+    let id = only_run(&folder).0;
+    (folder, server, id)
+}
+
+#[test]
+fn killed_during_an_approved_call_it_is_not_made_again() {
+    let (folder, server, id) = counted("approval-killed-call");
+    server.hold(&["tool 1"]);
+    let approve = ["resume", &id, "--checkpoint", "kept", "--quiet", "--approve", "all"];
+    let process = start(&folder, &approve);
+    server.wait_for("tool 1", 1);
+    kill(process);
+    server.hold(&[]);
+    // Approving again is refused: nothing waits for it any more.
+    let again = ptc_in(&folder, &approve);
+    assert_eq!(again.code, 2, "{}", again.err);
+    let ran = ptc_in(&folder, &approve[..5]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "outcome unknown\n"), "{}", ran.err);
+    assert_eq!(server.count("tool 1"), 1);
+}
+
+#[test]
+fn killed_at_any_moment_of_an_approval_the_call_is_made_at_most_once() {
+    for moment in 0..12_u64 {
+        let (folder, server, id) = counted(&format!("approval-moment-{moment}"));
+        let process = start(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet", "--approve", "all"]);
+        std::thread::sleep(std::time::Duration::from_millis(moment * 25));
+        kill(process);
+        let mut ran = ptc_in(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet"]);
+        if ran.code == 4 {
+            assert_eq!(server.count("tool 1"), 0, "moment {moment}: it still waits");
+            ran = ptc_in(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet", "--approve", "all"]);
+        }
+        let answer = ran.out.trim();
+        assert!(
+            ran.code == 0 && ["1", "outcome unknown"].contains(&answer),
+            "moment {moment}: {answer} {}",
+            ran.err
+        );
+        let made = server.count("tool 1");
+        assert!(made <= 1 && (answer != "1" || made == 1), "moment {moment}: {answer}, made {made} times");
+    }
+}
