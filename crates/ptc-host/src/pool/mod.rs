@@ -19,7 +19,7 @@ use std::time::Duration;
 use ptc_lisp::machine::Machine;
 
 pub use running::Running;
-use shared::{Mail, Shared, To, Visit};
+use shared::{Mail, Make, Shared, To, Visit};
 use worker::Worker;
 
 use crate::program::Program;
@@ -150,6 +150,12 @@ impl Session {
 }
 
 impl Session {
+    /// Gives the session its first machine, which is made on its own thread; where there is none, the session is lost.
+    /// Left undone if there has been a program already.
+    pub fn begin(&self, make: impl FnOnce() -> Option<Machine> + Send + 'static) {
+        self.shared.post(self.worker, Mail::Begin(self.id, Make(Box::new(make))));
+    }
+
     /// Has something done with the machine on its own thread, between programs. It is left undone if the
     /// session has had no program yet, or has one that is not over.
     pub fn visit(&self, visit: impl FnOnce(&mut Machine) + Send + 'static) {

@@ -35,10 +35,21 @@ pub(super) enum Mail {
     Reply(u64, u64, Reply),
     /// A program that waits was cancelled.
     Cancelled(u64),
+    /// A session begins with a machine that has been somewhere before.
+    Begin(u64, Make),
     /// The owner of a session wants to see its machine.
     Visit(u64, Visit),
     /// A session is not needed any more.
     Forget(u64),
+}
+
+/// Makes the first machine of a session, on its own thread.
+pub(super) struct Make(pub Box<dyn FnOnce() -> Option<Machine> + Send>);
+
+impl std::fmt::Debug for Make {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Make")
+    }
 }
 
 /// What is done with the machine of a session.

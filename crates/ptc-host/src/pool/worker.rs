@@ -96,6 +96,13 @@ impl Worker {
                     self.end_parked(parked, why);
                 }
             }
+            Mail::Begin(id, make) => {
+                let session = self.sessions.entry(id).or_default();
+                if !session.running && session.machine.is_none() && session.queue.is_empty() {
+                    session.machine = guarded(|| make.0()).ok().flatten().map(Box::new);
+                    session.lost = session.machine.is_none();
+                }
+            }
             Mail::Visit(id, visit) => {
                 if let Some(machine) = self.sessions.get_mut(&id).and_then(|session| session.machine.as_mut())
                     && guarded(|| visit.0(machine)).is_err()

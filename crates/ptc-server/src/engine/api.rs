@@ -25,7 +25,8 @@ pub enum Transport {
 pub struct Caller {
     /// Whom sessions and kept results belong to.
     pub owner: Arc<str>,
-    /// Who it is, the same over all its connections: requests that are sent again are known by it.
+    /// Who it is, the same over all its connections: requests that are sent again are known by it, and sessions in a
+    /// store belong to it.
     pub principal: Arc<str>,
     /// The roles that a role credential may take; `None` if the caller has no role credential.
     pub roles: Option<Arc<[String]>>,

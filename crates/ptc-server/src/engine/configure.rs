@@ -71,6 +71,7 @@ impl Sessions {
         Ok(Sessions {
             most: size(options.max_sessions),
             per_owner: size(options.max_sessions_per_owner),
+            live: size(options.max_live_sessions),
             ttl: Duration::from_millis(options.session_ttl_ms),
             idle: Duration::from_millis(options.session_idle_timeout_ms),
             memory_bytes: size(options.max_session_memory_bytes),

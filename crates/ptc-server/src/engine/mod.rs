@@ -36,6 +36,7 @@ use std::time::{Duration, Instant};
 use ptc_agent::model::Llm;
 use ptc_host::{Pool, PoolConfig};
 use ptc_lisp::prelude::Prelude;
+use ptc_store::Store;
 use ptc_store::preludes::Preludes;
 use ptc_upstream::{Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -51,7 +52,7 @@ use self::once::Once;
 use self::payload::Payload;
 pub use self::reason::Reason;
 use self::resources::Resources;
-use self::sessions::Sessions;
+use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;
@@ -68,6 +69,8 @@ pub struct Parts {
     pub prelude: Option<Arc<Prelude>>,
     /// Versions of preludes that sessions may ask for.
     pub preludes: Option<Preludes>,
+    /// What keeps sessions beyond this process.
+    pub store: Option<Arc<Store>>,
     /// The model that plans for `lisp_task`.
     pub planner: Option<Llm>,
     /// Where calls that may change something are written down; nowhere unless told.
@@ -162,7 +165,10 @@ impl Engine {
             counts: Counts::default(),
             traces: Traces::open(&settings, &redactor).map_err(StartError::Settings)?,
             redactor,
-            sessions: settings.sessions.clone().map(Sessions::new),
+            sessions: settings
+                .sessions
+                .clone()
+                .map(|sessions| Sessions::new(sessions, parts.store.map(Keeper::new))),
             inventory: parts.prelude.as_ref().and_then(|prelude| prelude.inventory()),
             prelude: parts.prelude,
             preludes: parts.preludes,
@@ -278,11 +284,11 @@ impl Engine {
     ) -> Handled {
         Ok(match tool {
             Tool::SessionStart => self.session_start(sessions, caller, args).await,
-            Tool::SessionList => self.session_list(sessions, caller, args),
-            Tool::SessionPreludes => self.session_preludes(sessions, caller, args),
+            Tool::SessionList => self.session_list(sessions, caller, args).await,
+            Tool::SessionPreludes => self.session_preludes(sessions, caller, args).await,
             Tool::SessionInspect => self.session_inspect(sessions, caller, args).await,
             Tool::SessionForget => self.session_forget(sessions, caller, args).await,
-            Tool::SessionClose => self.session_close(sessions, caller, args),
+            Tool::SessionClose => self.session_close(sessions, caller, args).await,
             _ => return self.session_eval(sessions, caller, args, signals).await,
         })
     }
@@ -327,7 +333,7 @@ impl Engine {
         self.resources.list(&caller.owner)
     }
 
-    /// Ends the sessions and forgets the results of an owner who is gone.
+    /// Ends the sessions and forgets the results of an owner who is gone. Stored sessions of a principal stay.
     pub fn close_owner(&self, owner: &str) {
         self.resources.forget(owner);
         if let Some(sessions) = &self.sessions {
@@ -380,7 +386,7 @@ impl Engine {
         self.drain();
         self.stop.cancel();
         if let Some(sessions) = &self.sessions {
-            sessions.close_all();
+            sessions.close_all().await;
         }
         if let Some(upstreams) = &self.upstreams {
             upstreams.runtime.close().await;
@@ -452,7 +458,9 @@ async fn sweep(engine: std::sync::Weak<Engine>, stop: CancellationToken) {
             () = tokio::time::sleep(SWEEP) => {}
         }
         let Some(engine) = engine.upgrade() else { return };
-        engine.sessions.iter().for_each(Sessions::sweep);
+        if let Some(sessions) = &engine.sessions {
+            sessions.tidy().await;
+        }
     }
 }
 

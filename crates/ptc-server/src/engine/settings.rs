@@ -73,6 +73,8 @@ pub struct Sessions {
     pub most: usize,
     /// Sessions of one owner.
     pub per_owner: usize,
+    /// Stored sessions that stay in memory between programs.
+    pub live: usize,
     /// The longest life of a session.
     pub ttl: Duration,
     /// The longest life without use.
@@ -203,6 +205,7 @@ impl Default for Sessions {
         Sessions {
             most: 64,
             per_owner: 16,
+            live: 64,
             ttl: Duration::from_secs(1_800),
             idle: Duration::from_secs(900),
             memory_bytes: 1 << 20,

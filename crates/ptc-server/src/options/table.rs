@@ -101,7 +101,7 @@ settings! {
     "prelude" prelude: Option<PathBuf> = None, "unset", "Prelude of all programs.";
     "evidence-bundle" evidence_bundle: Option<PathBuf> = None, "unset", "Manifest of evidence that programs may read.";
     "store" store: StorePlace = StorePlace(None), "unset; in memory with a seed",
-        "Where versions of preludes are kept.";
+        "Where versions of preludes and, with --sessions, sessions are kept.";
     "prelude-store-seed" prelude_store_seed: Option<PathBuf> = None, "unset",
         "File or folder of preludes that the store begins with.";
     "response-profile" response_profile: ResponseProfile = ResponseProfile::Slim, "slim; debug with --debug-tool",
@@ -132,6 +132,7 @@ settings! {
     "session-roles" session_roles: Option<PathBuf> = None, "unset", "Policy file: roles of sessions and what they grant.";
     "max-sessions" max_sessions: u64 = 64, "64", "Sessions at a time.";
     "max-sessions-per-owner" max_sessions_per_owner: u64 = 16, "16", "Sessions of one owner.";
+    "max-live-sessions" max_live_sessions: u64 = 64, "64", "Stored sessions that stay in memory between programs.";
     "session-ttl-ms" session_ttl_ms: u64 = 1_800_000, "1800000", "Longest life of a session.";
     "session-idle-timeout-ms" session_idle_timeout_ms: u64 = 900_000, "900000", "Longest life of a session without use.";
     "max-session-memory-bytes" max_session_memory_bytes: u64 = 1 << 20, "1048576", "Bytes of all bindings of a session.";

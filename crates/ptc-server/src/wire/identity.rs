@@ -8,6 +8,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 /// The name of the server in the protocol.
 pub const NAME: &str = "ptc_lisp";
 
+/// Who is behind a connection that shows no token: whoever may use this computer and its store.
+pub const LOCAL: &str = "local";
+
 /// What was built.
 #[derive(Debug)]
 pub struct Build {

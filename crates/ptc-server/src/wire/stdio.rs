@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::adapter::{Adapter, Arrival};
 use super::frames::{Frame, Frames};
-use super::identity::random;
+use super::identity::{LOCAL, random};
 use super::incoming::{self, Kind, Refused, error};
 use super::log::Log;
 use crate::engine::{Caller, Engine, Transport};
@@ -66,7 +66,11 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
 
     let stop = CancellationToken::new();
     let arrival = Arrival {
-        caller: Caller::new(format!("stdio_{}", random::<12>()), Transport::Stdio),
+        caller: Caller {
+            // Whoever starts the server with a store may use what is in it.
+            principal: LOCAL.into(),
+            ..Caller::new(format!("stdio_{}", random::<12>()), Transport::Stdio)
+        },
         cancel: CancellationToken::new(),
         streams: true,
         bounded: false,

@@ -140,15 +140,16 @@ pub(super) fn touch(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
 pub(super) fn held(tx: &mut Tx<'_>, lease: &Lease) -> Result<i64, SessionError> {
     let now = tx.now_ms()?;
     let found = tx.first(
-        "SELECT closed, expires_at, lease, version FROM ptc_sessions WHERE id = ?1",
+        "SELECT closed, expires_at, lease, lease_until, version FROM ptc_sessions WHERE id = ?1",
         cells![&lease.id],
-        |row| Ok((row.int(0)? != 0, row.int(1)?, row.int(2)?, row.int(3)?)),
+        |row| Ok((row.int(0)? != 0 || row.int(1)? <= now, (row.int(2)?, row.int(3)?), row.int(4)?)),
     )?;
     match found {
         None => Err(SessionError::Missing),
-        Some((closed, expires, ..)) if closed || expires <= now => Err(SessionError::Closed),
-        Some((_, _, number, _)) if number != lease.number => Err(SessionError::Lost),
-        Some((_, _, _, version)) => Ok(version),
+        Some((true, ..)) => Err(SessionError::Closed),
+        // A session that was given back has no end of its lease.
+        Some((_, (number, until), _)) if number != lease.number || until == 0 => Err(SessionError::Lost),
+        Some((_, _, version)) => Ok(version),
     }
 }
 

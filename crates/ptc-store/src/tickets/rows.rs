@@ -91,7 +91,7 @@ pub(super) fn sealed(tx: &mut Tx<'_>, id: &str) -> Result<Vec<u8>, StoreError> {
 pub(super) fn renew(tx: &mut Tx<'_>, lease: &Lease, lease_ms: i64) -> Result<bool, StoreError> {
     let until = tx.now_ms()?.saturating_add(lease_ms);
     let held = tx.run(
-        "UPDATE ptc_tickets SET lease_until = ?3 WHERE id = ?1 AND lease = ?2 AND used = 0",
+        "UPDATE ptc_tickets SET lease_until = ?3 WHERE id = ?1 AND lease = ?2 AND used = 0 AND lease_until <> 0",
         cells![&lease.id, lease.number, until],
     )?;
     Ok(held > 0)
@@ -100,7 +100,8 @@ pub(super) fn renew(tx: &mut Tx<'_>, lease: &Lease, lease_ms: i64) -> Result<boo
 /// Makes a ticket a used one; false if it is not held by this lease.
 pub(super) fn done(tx: &mut Tx<'_>, lease: &Lease, ended: &Json) -> Result<bool, StoreError> {
     let used = tx.run(
-        "UPDATE ptc_tickets SET used = 1, lease_until = 0, ended = ?3 WHERE id = ?1 AND lease = ?2 AND used = 0",
+        "UPDATE ptc_tickets SET used = 1, lease_until = 0, ended = ?3
+         WHERE id = ?1 AND lease = ?2 AND used = 0 AND lease_until <> 0",
         cells![&lease.id, lease.number, ended.to_string().into_bytes()],
     )?;
     if used > 0 {

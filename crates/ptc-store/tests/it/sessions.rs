@@ -85,6 +85,11 @@ fn held(store: &Arc<Store>) {
     sessions.renew(&taken.lease, LONG).expect("still held");
     sessions.release(&taken.lease).expect("given back");
     assert!(!sessions.read("a", "ann", None).expect("reads").busy);
+    assert_eq!(
+        sessions.renew(&taken.lease, LONG),
+        Err(SessionError::Lost),
+        "what was given back is not held"
+    );
     sessions.take("a", "ann", LONG, None).expect("taken again");
 }
 

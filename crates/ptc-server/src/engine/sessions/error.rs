@@ -31,6 +31,7 @@ impl SessionError {
             "session_owner_mismatch" => "Use a session of your own; lisp_session_list shows them.",
             "session_busy" => "Wait until the running program is over, then call again.",
             "prelude_attach_failed" => "Ask for other preludes, or for a role that grants what these need.",
+            "sessions_unavailable" => "Wait a moment, then call again.",
             "session_limit_exceeded" => "Close sessions with lisp_session_close, then start a new one.",
             _ => "Mend the arguments and call again.",
         }

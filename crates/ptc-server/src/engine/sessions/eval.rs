@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use ptc_host::{Outcome, Program, Signal};
+use ptc_host::{ErrorKind, Outcome, Program, Signal};
 use ptc_lisp::machine::Machine;
 use ptc_upstream::Redactor;
 use ptc_upstream::ledger::{LedgerEntry, Status};
@@ -23,7 +23,7 @@ use super::super::text::cut_chars;
 use super::super::{Answered, Engine, Facts, Handled};
 use super::error::SessionError;
 use super::machine::{bounds, preview};
-use super::{Session, Sessions, args};
+use super::{Reservation, Session, Sessions, State, args};
 
 /// Characters of feedback.
 const FEEDBACK_CHARS: usize = 2048;
@@ -38,17 +38,17 @@ impl Engine {
         mut given: Args,
         signals: &Signals,
     ) -> Handled {
-        let (session, args) = match self.session_program(sessions, caller, &mut given) {
-            Ok(found) => found,
+        let (mut reservation, args) = match self.session_program(sessions, caller, &mut given).await {
+            Ok(taken) => taken,
             Err(error) => return Ok(error.answered()),
         };
-        let reservation = match session.reserve() {
-            Ok(reservation) => reservation,
-            Err(busy) => return Ok(busy.answered()),
-        };
+        let session = reservation.session().clone();
         let permit = match self.permit() {
             Ok(permit) => permit,
-            Err(busy) => return Ok(self.session_shaped(&busy)),
+            Err(busy) => {
+                reservation.give_back().await;
+                return Ok(self.session_shaped(&busy));
+            }
         };
         session.state().attempts += 1;
         let started = Instant::now();
@@ -60,22 +60,24 @@ impl Engine {
             schema: args.schema,
             redactor: self.redactor.clone(),
             given_up: [signals.cancel.clone(), session.over.clone()],
+            dumps: reservation.is_stored(),
             verdict: Mutex::default(),
         });
         let program = calls.attach(self.session_source(&session, &source, args.context, &judge));
+        reservation.begin();
         let running = session.machine.run(program);
         let timeout = self.settings.program_timeout;
         let outcome = tokio::select! {
             biased;
             () = session.over.cancelled() => return Ok(no_longer_active()),
             () = tokio::time::sleep_until(session.expires.into()) => {
-                sessions.close(&session);
+                sessions.expire(&session);
                 return Ok(no_longer_active());
             }
             outcome = evaluate::wait(running, timeout, signals) => outcome?,
         };
         drop(permit);
-        let verdict = judge.take();
+        let mut verdict = judge.take();
         if session.is_over() || verdict.given_up {
             return match signals.cancel.is_cancelled() {
                 true => Err(CallError::Cancelled),
@@ -84,9 +86,17 @@ impl Engine {
         }
         let ledger = calls.finish();
         let own_calls = own_calls(&outcome, &self.redactor);
+        // The machine is gone; a session that is stored has another.
+        let is_broken = matches!(&outcome.result, Err(error) if error.kind == ErrorKind::Internal);
         let evaluated = evaluate::evaluated(outcome, verdict.not_json.clone(), &source, &self.redactor);
         let mut payload = self.session_payload(sessions.settings(), &session, &evaluated, &verdict, &ledger);
-        self.commit(&session, &payload, &verdict, &ledger, own_calls);
+        let next = next_state(&session, &payload, &verdict, &ledger, own_calls);
+        if let Err(error) = reservation.commit(next, verdict.dump.take()).await {
+            return Ok(error.answered());
+        }
+        if is_broken {
+            session.discard();
+        }
         payload.session.insert("session".to_owned(), position(&session));
         self.keep_session_result(caller, &evaluated, &mut payload);
         self.log_turn(&session, &source, &payload, ledger.as_deref(), started);
@@ -95,17 +105,17 @@ impl Engine {
         Ok(Answered { facts, ..self.session_shaped(&payload) })
     }
 
-    fn session_program(
+    async fn session_program(
         &self,
         sessions: &Sessions,
         caller: &Caller,
         given: &mut Args,
-    ) -> Result<(Arc<Session>, EvalArgs), SessionError> {
+    ) -> Result<(Reservation, EvalArgs), SessionError> {
         // The old argument has a message of its own.
         args::only(given, &["session_id", "program", "context", "output_schema", "signature"])?;
         let id = args::session_id(given)?.to_owned();
         let program = EvalArgs::read(given, &self.settings).map_err(SessionError::args)?;
-        Ok((sessions.find(&id, &caller.owner)?, program))
+        Ok((self.taken(sessions, caller, &id).await?, program))
     }
 
     /// The program with hooks that judge it on the machine's own thread, before anybody sees it.
@@ -187,28 +197,6 @@ impl Engine {
         payload
     }
 
-    /// Notes what the program left behind: everything if it is kept, else only what happened to the world.
-    fn commit(
-        &self,
-        session: &Session,
-        payload: &Payload,
-        verdict: &Verdict,
-        ledger: &Option<Vec<LedgerEntry>>,
-        own_calls: Vec<Json>,
-    ) {
-        let mut state = session.state();
-        state.updated_ms = ptc_host::now_ms();
-        state.upstream_calls.extend(ledger.iter().flatten().map(LedgerEntry::to_json));
-        if payload.error.is_some() {
-            return;
-        }
-        state.turn += 1;
-        state.memory_bytes = verdict.memory_bytes;
-        state.stored.clone_from(&verdict.stored);
-        state.prints.extend(payload.prints.iter().map(|line| Json::from(line.as_str())));
-        state.tool_calls.extend(own_calls);
-    }
-
     fn keep_session_result(&self, caller: &Caller, evaluated: &Evaluated, payload: &mut Payload) {
         if let (End::Value(given), None, true) = (&evaluated.end, &payload.error, payload.truncated) {
             let name = "lisp_session_eval result";
@@ -222,6 +210,27 @@ impl Engine {
     }
 }
 
+/// What the program left behind: everything if it is kept, else only what happened to the world.
+fn next_state(
+    session: &Session,
+    payload: &Payload,
+    verdict: &Verdict,
+    ledger: &Option<Vec<LedgerEntry>>,
+    own_calls: Vec<Json>,
+) -> State {
+    let mut state = session.state().clone();
+    state.updated_ms = ptc_host::now_ms();
+    state.upstream_calls.extend(ledger.iter().flatten().map(LedgerEntry::to_json));
+    if payload.error.is_none() {
+        state.turn += 1;
+        state.memory_bytes = verdict.memory_bytes;
+        state.stored.clone_from(&verdict.stored);
+        state.prints.extend(payload.prints.iter().map(|line| Json::from(line.as_str())));
+        state.tool_calls.extend(own_calls);
+    }
+    state
+}
+
 /// Decides on the machine's thread whether a program that ended well is kept.
 struct Judge {
     limits: settings::Sessions,
@@ -229,6 +238,8 @@ struct Judge {
     redactor: Redactor,
     /// Whoever gives up before the program is judged has not had it kept.
     given_up: [CancellationToken; 2],
+    /// Whether the machine is stored.
+    dumps: bool,
     verdict: Mutex<Verdict>,
 }
 
@@ -244,6 +255,8 @@ struct Verdict {
     previews: Vec<(String, String)>,
     memory_bytes: usize,
     history_cut: bool,
+    /// The machine, if it is stored.
+    dump: Option<Vec<u8>>,
     /// Names of long lists of maps, with their counts; `*1` for the result.
     collections: Vec<(String, usize)>,
 }
@@ -252,7 +265,13 @@ struct Verdict {
 #[derive(Debug)]
 enum Refused {
     Invalid(String),
-    Limit { field: &'static str, actual: usize, max: usize },
+    Limit {
+        field: &'static str,
+        actual: usize,
+        max: usize,
+    },
+    /// It cannot be stored.
+    NotStored(String),
 }
 
 impl Refused {
@@ -271,12 +290,17 @@ impl Refused {
                 ),
                 "Keep less: define smaller values, or forget some with lisp_session_forget.",
             ),
+            Refused::NotStored(why) => Payload::error(
+                Reason::SESSION_LIMIT.name,
+                format!("the session cannot be stored: {why}; the eval was not committed"),
+                "Keep plainer values: nothing that nests very deeply.",
+            ),
         }
     }
 
     fn detail(&self) -> Option<Json> {
         match self {
-            Refused::Invalid(_) => None,
+            Refused::Invalid(_) | Refused::NotStored(_) => None,
             Refused::Limit { field, actual, max } => {
                 Some(json!({"field": field, "limit": field, "actual": actual, "max": max}))
             }
@@ -293,7 +317,10 @@ impl Judge {
         let mut verdict = Verdict { not_json: machine.value_without_json(), ..Verdict::default() };
         if matches!(outcome.result, Ok(Signal::Value | Signal::Return)) {
             verdict.given_up = self.given_up.iter().any(CancellationToken::is_cancelled);
-            verdict.refused = self.refused(machine, outcome, &verdict);
+            verdict.refused = self.refused(machine, outcome, &verdict).or_else(|| {
+                let dumped = self.dumps.then(|| dumped(machine)).transpose();
+                dumped.map(|dump| verdict.dump = dump).err()
+            });
             verdict.validated = self.schema.is_some();
             match verdict.given_up || verdict.refused.is_some() {
                 true => {
@@ -406,6 +433,13 @@ fn notes(committed: bool, changed: &[String], ledger: Option<&[LedgerEntry]>) ->
         notes.push(format!("turn upstream calls: {}", calls.len()));
     }
     notes
+}
+
+/// The machine as bytes, without the inputs of its last program, which the next one does not see.
+fn dumped(machine: &mut Machine) -> Result<Vec<u8>, Refused> {
+    let emptied = machine.set_data(&json!({})).map_err(|error| error.text());
+    let dump = emptied.and_then(|()| machine.dump().map_err(|error| error.to_string()));
+    dump.map_err(Refused::NotStored)
 }
 
 /// Where the session stands.

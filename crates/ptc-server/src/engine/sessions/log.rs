@@ -41,8 +41,13 @@ impl Log {
     }
 
     /// The entries, oldest first.
-    pub fn to_json(&self) -> Json {
+    pub fn entries(&self) -> Vec<Json> {
         self.entries.iter().map(|(entry, _)| entry.clone()).collect()
+    }
+
+    /// The same as one value.
+    pub fn to_json(&self) -> Json {
+        self.entries().into()
     }
 
     /// How many entries there are.

@@ -1,9 +1,13 @@
-//! The machine of a session. It lives on one worker of the pool and is reached by programs and visits; a store
-//! that keeps sessions beyond the process would dump and load it here and nowhere else.
+//! The machine of a session. It lives on one worker of the pool and is reached by programs and visits. One that was
+//! stored is loaded there when it is first needed; those that do not run need no memory but their dump's.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_agent::preview_text;
-use ptc_host::{Pool, Program, Running, Session as Kept};
+use ptc_host::{Limits, Pool, Program, Running, Session as Kept};
+use ptc_lisp::dump::DumpError;
 use ptc_lisp::machine::Machine;
+use ptc_lisp::prelude::Prelude;
 use ptc_lisp::view::{Bounds, Glimpse, View};
 use ptc_upstream::Redactor;
 
@@ -13,12 +17,44 @@ use super::super::text::cut_chars;
 #[derive(Debug)]
 pub struct Held {
     kept: Kept,
+    /// What it begins with, until it is loaded.
+    dump: Mutex<Option<Vec<u8>>>,
+}
+
+/// Why a machine cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum NotLoaded {
+    /// Its prelude is another one now.
+    #[error("{0}")]
+    Prelude(DumpError),
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
 }
 
 impl Held {
-    /// A machine without definitions.
-    pub fn new(pool: &Pool) -> Self {
-        Held { kept: pool.session() }
+    /// A machine without definitions, or one that was stored.
+    pub fn new(pool: &Pool, dump: Option<Vec<u8>>) -> Self {
+        Held { kept: pool.session(), dump: Mutex::new(dump) }
+    }
+
+    /// Loads a machine that was stored, if that was not done yet. Comes before programs and visits.
+    pub async fn ready(&self, limits: Limits, prelude: Option<Arc<Prelude>>) -> Result<(), NotLoaded> {
+        let dump = self.dump.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(dump) = dump else { return Ok(()) };
+        let (send, receive) = tokio::sync::oneshot::channel();
+        self.kept.begin(move || {
+            let loaded = Machine::load_dump_with(&dump, &limits, prelude.as_slice());
+            let (machine, told) = match loaded {
+                Ok(machine) => (Some(machine), Ok(())),
+                Err(error @ DumpError::Prelude(_)) => (None, Err(NotLoaded::Prelude(error))),
+                Err(error) => (None, Err(NotLoaded::Other(error.to_string()))),
+            };
+            // Nobody waits any more if the call was given up.
+            let _ = send.send(told);
+            machine
+        });
+        receive.await.unwrap_or_else(|_| Err(NotLoaded::Other("the server stops".to_owned())))
     }
 
     /// Runs a program after all earlier ones.

@@ -5,6 +5,7 @@ use ptc_upstream::Redactor;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::api::{Args, Caller};
+use super::super::reason::Reason;
 use super::super::{Answered, Engine, envelope};
 use super::error::SessionError;
 use super::machine::{bounds, preview};
@@ -20,30 +21,32 @@ fn answered(told: Told) -> Answered {
 }
 
 impl Engine {
-    pub(in super::super) fn session_list(
+    pub(in super::super) async fn session_list(
         &self,
         sessions: &Sessions,
         caller: &Caller,
         mut given: Args,
     ) -> Answered {
-        answered(args::only(&mut given, &[]).map(|()| {
-            let own: Vec<Json> = sessions.of(&caller.owner).iter().map(|session| session.summary()).collect();
-            json!({"status": "ok", "count": own.len(), "sessions": own})
-        }))
+        let told = match args::only(&mut given, &[]) {
+            Ok(()) => sessions.summaries(caller).await,
+            Err(error) => Err(error),
+        };
+        answered(told.map(|own| json!({"status": "ok", "count": own.len(), "sessions": own})))
     }
 
-    pub(in super::super) fn session_preludes(
+    pub(in super::super) async fn session_preludes(
         &self,
         sessions: &Sessions,
         caller: &Caller,
         mut given: Args,
     ) -> Answered {
-        let told = args::only(&mut given, &["session_id"]).and_then(|()| {
-            let session = sessions.find(args::session_id(&given)?, &caller.owner)?;
-            session.touch();
-            Ok(json!({"status": "ok", "session_id": session.id, "prelude_refs": session.frozen.refs}))
-        });
-        answered(told)
+        let found = match args::only(&mut given, &["session_id"]).and_then(|()| args::session_id(&given)) {
+            Ok(id) => self.found(sessions, caller, id).await,
+            Err(error) => Err(error),
+        };
+        answered(found.map(
+            |session| json!({"status": "ok", "session_id": session.id, "prelude_refs": session.frozen.refs}),
+        ))
     }
 
     pub(in super::super) async fn session_inspect(
@@ -52,8 +55,11 @@ impl Engine {
         caller: &Caller,
         mut given: Args,
     ) -> Answered {
-        let found = args::only(&mut given, &["session_id", "view"])
-            .and_then(|()| sessions.find(args::session_id(&given)?, &caller.owner));
+        let wanted = args::only(&mut given, &["session_id", "view"]).and_then(|()| args::session_id(&given));
+        let found = match wanted {
+            Ok(id) => self.found(sessions, caller, id).await,
+            Err(error) => Err(error),
+        };
         let session = match found {
             Ok(session) => session,
             Err(error) => return error.answered(),
@@ -65,6 +71,11 @@ impl Engine {
             "view": if VIEWS.contains(&view) { view } else { "overview" },
             "session": session.summary(),
         });
+        if matches!(view, "memory" | "history" | "limits")
+            && let Err(error) = self.loaded(&session).await
+        {
+            return error.answered();
+        }
         let fields = self.view(sessions, &session, view).await;
         if let Json::Object(object) = &mut object {
             object.extend(fields);
@@ -153,8 +164,10 @@ impl Engine {
         if clear.iter().any(|target| !CLEAR.contains(&target.as_str())) {
             return Err(SessionError::args("invalid clear target"));
         }
-        let session = sessions.find(args::session_id(&given)?, &caller.owner)?;
-        let _reservation = session.reserve()?;
+        let mut reservation = self.taken(sessions, caller, args::session_id(&given)?).await?;
+        let session = reservation.session().clone();
+        reservation.begin();
+        let stored = reservation.is_stored();
         let clears = |what: &str| clear.iter().any(|target| target == what);
         let (all, history) = (clears("memory"), clears("history"));
         let forgotten = session.machine.visit(move |machine| {
@@ -163,10 +176,15 @@ impl Engine {
             if history {
                 machine.forget_history();
             }
-            (removed, machine.definitions(), machine.memory_bytes())
+            let dump = stored.then(|| machine.dump()).transpose();
+            (removed, machine.definitions(), machine.memory_bytes(), dump)
         });
-        let (removed, stored, bytes) = forgotten.await.unwrap_or_default();
-        let mut state = session.state();
+        let (removed, stored, bytes, dump) =
+            forgotten.await.unwrap_or_else(|| (Vec::new(), Vec::new(), 0, Ok(None)));
+        let dump = dump.map_err(|error| {
+            SessionError::new(Reason::SESSIONS_UNAVAILABLE, format!("the session cannot be stored: {error}"))
+        })?;
+        let mut state = session.state().clone();
         state.memory_bytes = bytes;
         state.stored = stored.clone();
         state.updated_ms = ptc_host::now_ms();
@@ -179,7 +197,7 @@ impl Engine {
         if clears("upstream_calls") {
             state.upstream_calls.clear();
         }
-        drop(state);
+        reservation.commit(state, dump).await?;
         Ok(json!({
             "status": "ok",
             "session_id": session.id,
@@ -190,19 +208,21 @@ impl Engine {
         }))
     }
 
-    pub(in super::super) fn session_close(
+    pub(in super::super) async fn session_close(
         &self,
         sessions: &Sessions,
         caller: &Caller,
         mut given: Args,
     ) -> Answered {
-        let told = args::only(&mut given, &["session_id", "reason"]).and_then(|()| {
-            let reason = args::text(&given, "reason", 256)?;
-            let session = sessions.find(args::session_id(&given)?, &caller.owner)?;
-            sessions.close(&session);
-            let reason = reason.map(|reason| self.redactor.redact_string(reason));
-            Ok(json!({"status": "ok", "session_id": session.id, "closed": true, "reason": reason}))
-        });
+        let wanted = args::only(&mut given, &["session_id", "reason"])
+            .and_then(|()| Ok((args::session_id(&given)?, args::text(&given, "reason", 256)?)));
+        let told = match wanted {
+            Ok((id, reason)) => sessions.close(id, caller).await.map(|()| {
+                let reason = reason.map(|reason| self.redactor.redact_string(reason));
+                json!({"status": "ok", "session_id": id, "closed": true, "reason": reason})
+            }),
+            Err(error) => Err(error),
+        };
         answered(told)
     }
 }

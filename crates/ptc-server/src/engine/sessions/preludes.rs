@@ -8,10 +8,13 @@ use ptc_lisp::prelude::{
     Export, Grants as Needs, Missing, Operation, Options, Policy, Prelude, Source, Upstreams as Offers,
 };
 use ptc_store::preludes::{Access, PreludeTools, Preludes, Ref, Resolved, wrapper};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use super::super::Engine;
 use super::super::reason::Reason;
 use super::super::roles::Role;
+use super::super::settings;
 use super::super::text::cut;
 use super::error::SessionError;
 
@@ -28,9 +31,53 @@ pub struct Frozen {
     pub projection: Option<Json>,
     /// Namespaces that are only there because others need them and that lists leave out.
     pub masked: Vec<String>,
+    /// What it was compiled from, if it was chosen for this session.
+    parts: Vec<Part>,
+    /// What of it may be seen.
+    policy: Policy,
+}
+
+/// One prelude of a session, by content.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Part {
+    id: String,
+    origin: String,
+    text: String,
+    needs: Vec<String>,
+}
+
+/// Where the preludes of a session come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Provenance {
+    /// It has those of the server, or none.
+    Server,
+    /// It chose them.
+    Chosen,
+    /// It may write to the store.
+    Writing,
+}
+
+/// How to have the same preludes again in another process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Recipe {
+    from: Provenance,
+    /// The hash of the whole, which must come out again.
+    hash: Option<String>,
+    parts: Vec<Part>,
+    exports: Option<Vec<String>>,
+    prompt: Option<Vec<String>>,
+    refs: Vec<Json>,
+    projection: Option<Json>,
+    masked: Vec<String>,
 }
 
 impl Frozen {
+    /// With the prelude of the server, if it has one.
+    pub fn of_server(prelude: Option<Arc<Prelude>>) -> Frozen {
+        Frozen { prelude, ..Frozen::default() }
+    }
+
     /// The host tools behind the prelude.
     pub fn host_tools(&self) -> Tools {
         let Some(tools) = &self.tools else { return Tools::new() };
@@ -43,6 +90,28 @@ impl Frozen {
     /// The names of these tools.
     pub fn private_tools(&self) -> Vec<String> {
         self.tools.as_ref().map(PreludeTools::names).unwrap_or_default()
+    }
+
+    /// How to have the same again.
+    pub fn recipe(&self) -> Recipe {
+        Recipe {
+            from: match (&self.tools, self.parts.is_empty()) {
+                (Some(_), _) => Provenance::Writing,
+                (None, true) => Provenance::Server,
+                (None, false) => Provenance::Chosen,
+            },
+            hash: self.hash().map(str::to_owned),
+            parts: self.parts.clone(),
+            exports: self.policy.exports.clone(),
+            prompt: self.policy.prompt.clone(),
+            refs: self.refs.clone(),
+            projection: self.projection.clone(),
+            masked: self.masked.clone(),
+        }
+    }
+
+    fn hash(&self) -> Option<&str> {
+        self.prelude.as_ref().map(|prelude| prelude.artifact_hash())
     }
 
     /// The namespaces, as `lisp_session_start` shows them.
@@ -130,7 +199,8 @@ pub fn freeze(store: &Preludes, wanted: &[Ref], granting: &Granting<'_>) -> Resu
         _ => SessionError::args(format!("preludes cannot be resolved: {error}")),
     })?;
     let refs = resolved.iter().map(reference).collect();
-    let open = compile(&resolved, Policy::default())?;
+    let parts: Vec<Part> = resolved.iter().map(part).collect();
+    let open = compile(&parts, Policy::default())?;
     let transitive: Vec<String> = open
         .components()
         .iter()
@@ -152,8 +222,48 @@ pub fn freeze(store: &Preludes, wanted: &[Ref], granting: &Granting<'_>) -> Resu
         prompt: granting.scoped.then(|| shown.into_iter().filter(|ns| !masked.contains(ns)).collect()),
     };
     let projection = granting.role.map(|_| projection(&open, &filtered));
-    let prelude = if policy.is_open() { open } else { compile(&resolved, policy)? };
-    Ok(Frozen { prelude: Some(Arc::new(prelude)), tools: None, refs, projection, masked })
+    let prelude = if policy.is_open() { open } else { compile(&parts, policy.clone())? };
+    Ok(Frozen { prelude: Some(Arc::new(prelude)), tools: None, refs, projection, masked, parts, policy })
+}
+
+impl Engine {
+    /// The preludes of a session that was stored: the same as when it began, or none at all.
+    pub(super) async fn thawed(
+        &self,
+        settings: &settings::Sessions,
+        owner: &str,
+        recipe: Recipe,
+    ) -> Result<Frozen, SessionError> {
+        let (from, hash) = (recipe.from, recipe.hash.clone());
+        let store = self.preludes.clone().filter(|_| settings.allow_prelude_write);
+        let frozen = match from {
+            Provenance::Server => Frozen::of_server(self.prelude.clone()),
+            Provenance::Chosen => apart(move || recompiled(recipe)).await?,
+            Provenance::Writing => {
+                let Some(store) = store else {
+                    return Err(failed("this server does not let sessions write preludes any more"));
+                };
+                let owner = owner.to_owned();
+                apart(move || writing(&store, &owner)).await?
+            }
+        };
+        match frozen.hash() == hash.as_deref() {
+            true => Ok(frozen),
+            false => Err(failed(&format!(
+                "the session began with preludes of hash {}, and this server makes {} of them; start a new session",
+                hash.as_deref().unwrap_or("(none)"),
+                frozen.hash().unwrap_or("(none)"),
+            ))),
+        }
+    }
+}
+
+/// Compiles what was stored with a session.
+fn recompiled(recipe: Recipe) -> Result<Frozen, SessionError> {
+    let Recipe { parts, exports, prompt, refs, projection, masked, .. } = recipe;
+    let policy = Policy { exports, prompt };
+    let prelude = Some(Arc::new(compile(&parts, policy.clone())?));
+    Ok(Frozen { prelude, tools: None, refs, projection, masked, parts, policy })
 }
 
 /// The functions of `prelude/` over a store, for a session that may write.
@@ -166,24 +276,20 @@ pub fn writing(store: &Preludes, owner: &str) -> Result<Frozen, SessionError> {
     Ok(Frozen { prelude: Some(Arc::new(prelude)), tools: Some(tools), ..Frozen::default() })
 }
 
-fn compile(resolved: &[Resolved], policy: Policy) -> Result<Prelude, SessionError> {
-    let needs: Vec<Vec<String>> = resolved
+fn part(one: &Resolved) -> Part {
+    let version = &one.candidate.version;
+    Part {
+        id: version.id.clone(),
+        origin: format!("store:{}@{}", version.id, version.version),
+        text: one.candidate.source.clone(),
+        needs: version.pins.iter().map(|pin| pin.id.clone()).collect(),
+    }
+}
+
+fn compile(parts: &[Part], policy: Policy) -> Result<Prelude, SessionError> {
+    let parts: Vec<Source<'_>> = parts
         .iter()
-        .map(|one| one.candidate.version.pins.iter().map(|pin| pin.id.clone()).collect())
-        .collect();
-    let origins: Vec<String> = resolved
-        .iter()
-        .map(|one| format!("store:{}@{}", one.candidate.version.id, one.candidate.version.version))
-        .collect();
-    let parts: Vec<Source<'_>> = resolved
-        .iter()
-        .enumerate()
-        .map(|(at, one)| Source {
-            id: &one.candidate.version.id,
-            text: &one.candidate.source,
-            needs: &needs[at],
-            origin: &origins[at],
-        })
+        .map(|part| Source { id: &part.id, text: &part.text, needs: &part.needs, origin: &part.origin })
         .collect();
     let mut options = Options { policy, ..Options::default() };
     let bytes: usize = parts.iter().map(|part| part.text.len()).sum();

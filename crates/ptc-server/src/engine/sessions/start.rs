@@ -1,5 +1,6 @@
 //! `lisp_session_start`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_store::preludes::{Access, Ref};
@@ -54,20 +55,18 @@ impl Engine {
         };
         let wanted = preludes::references(given.get("preludes"))?;
         let grants = granted.as_ref().map_or_else(Grants::all, Role::grants);
-        let frozen = self.frozen(settings, caller, mode, granted.as_ref(), wanted, scoped).await?;
-        let session = sessions.open(
-            New {
-                owner: caller.owner.clone(),
-                title: args::text(&given, "title", 256)?.map(|title| self.redactor.redact_string(title)),
-                mode,
-                ttl: ttl(&given, settings.ttl)?,
-                tags: tags(given.get("tags"), &settings.boot_tags)?,
-                role,
-                grants,
-                frozen,
-            },
-            &self.pool,
-        )?;
+        let owner = sessions.owner(caller);
+        let frozen = self.frozen(settings, owner, mode, granted.as_ref(), wanted, scoped).await?;
+        let new = New {
+            title: args::text(&given, "title", 256)?.map(|title| self.redactor.redact_string(title)),
+            mode,
+            ttl: ttl(&given, settings.ttl)?,
+            tags: tags(given.get("tags"), &settings.boot_tags)?,
+            role,
+            grants,
+            frozen,
+        };
+        let session = sessions.open(caller, new, &self.pool).await?;
         let mut object = json!({
             "status": "ok",
             "session_id": session.id,
@@ -130,14 +129,14 @@ impl Engine {
     async fn frozen(
         &self,
         settings: &settings::Sessions,
-        caller: &Caller,
+        owner: Arc<str>,
         mode: Mode,
         role: Option<&Role>,
         wanted: Vec<Ref>,
         scoped: bool,
     ) -> Result<Frozen, SessionError> {
         if mode == Mode::ReadOnly && wanted.is_empty() {
-            return Ok(Frozen { prelude: self.prelude.clone(), ..Frozen::default() });
+            return Ok(Frozen::of_server(self.prelude.clone()));
         }
         let refuse = |message: &str| Err(SessionError::args(message));
         let Some(store) = self.preludes.clone() else {
@@ -149,7 +148,6 @@ impl Engine {
             return refuse("preludes and write_capable cannot be used on a server with --prelude");
         }
         let level = role.map_or(Some(Access::Write), |role| role.prelude_store);
-        let owner = caller.owner.clone();
         if mode == Mode::WriteCapable {
             if !settings.allow_prelude_write {
                 return refuse("write_capable needs a server with --sessions-allow-prelude-write");

@@ -41,7 +41,7 @@ use self::sessions::Sessions;
 use self::tokens::Identity;
 pub use self::tokens::{Tokens, TokensError};
 use super::adapter::{Adapter, Arrival};
-use super::identity::random;
+use super::identity::{LOCAL, random};
 use super::log::Log;
 use crate::engine::{Caller, Engine, Transport};
 use crate::options::{LogLevel, Options};
@@ -231,7 +231,7 @@ impl Http {
     fn admit(&self, from: IpAddr, headers: &axum::http::HeaderMap) -> Result<Identity, Refusal> {
         self.guard.check(headers).inspect_err(|_| self.rejected(from, "host_or_origin"))?;
         if !self.tokens.wanted() {
-            return Ok(Identity { owner: "local".into(), roles: None });
+            return Ok(Identity { owner: LOCAL.into(), roles: None });
         }
         self.token(Door::Mcp, from, headers, |token| self.tokens.find(token).cloned())
     }

@@ -2,6 +2,7 @@
 
 mod check;
 mod debug;
+mod durable;
 mod eval;
 mod preludes;
 mod sessions;

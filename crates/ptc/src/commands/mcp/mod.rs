@@ -114,31 +114,40 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     // Before there is a runtime: a database has one of its own.
-    let (preludes, effects) = open_store(&loaded.options)?;
+    let stores = Stores::open(&loaded.options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(1, usize::from).min(8))
         .enable_all()
         .build()
         .context("cannot start the server's threads")?;
-    let served = runtime.block_on(serve(&loaded, preludes, effects));
+    let served = runtime.block_on(serve(&loaded, stores));
     runtime.shutdown_background();
     served.map(|()| Outcome::Done)
 }
 
-/// The store that the options name. One in memory if there is only something to begin with.
-fn open_store(options: &Options) -> anyhow::Result<(Option<Preludes>, Option<StoreJournal>)> {
-    let place = match (&options.store.0, &options.prelude_store_seed) {
-        (Some(place), _) => place.expose_secret(),
-        (None, Some(_)) => ":memory:",
-        (None, None) => return Ok((None, None)),
-    };
-    let store = Arc::new(Store::open(place)?);
-    let journal = options.store.0.is_some().then(|| StoreJournal::new(store.clone()));
-    let preludes = Preludes::new(store);
-    if let Some(seed) = &options.prelude_store_seed {
-        preludes.seed(seed).with_context(|| format!("the seed {} cannot be used", seed.display()))?;
+/// What outlives the server, or at least its connections.
+struct Stores {
+    /// The store that the options name.
+    named: Option<Arc<Store>>,
+    /// Preludes: those in it, or in memory if there is only something to begin with.
+    preludes: Option<Preludes>,
+}
+
+impl Stores {
+    fn open(options: &Options) -> anyhow::Result<Stores> {
+        let open = |place: &str| Store::open(place).map(Arc::new);
+        let named = options.store.0.as_ref().map(|place| open(place.expose_secret())).transpose()?;
+        let store = match (&named, &options.prelude_store_seed) {
+            (Some(store), _) => Some(store.clone()),
+            (None, Some(_)) => Some(open(":memory:")?),
+            (None, None) => None,
+        };
+        let preludes = store.map(Preludes::new);
+        if let (Some(preludes), Some(seed)) = (&preludes, &options.prelude_store_seed) {
+            preludes.seed(seed).with_context(|| format!("the seed {} cannot be used", seed.display()))?;
+        }
+        Ok(Stores { named, preludes })
     }
-    Ok((Some(preludes), journal))
 }
 
 /// The upstreams that the options name, all of them started.
@@ -153,11 +162,7 @@ async fn start_upstreams(options: &Options) -> anyhow::Result<Option<Arc<Runtime
     Ok(Some(Runtime::start(&config, secrets, frozen).await?))
 }
 
-async fn serve(
-    loaded: &Loaded,
-    preludes: Option<Preludes>,
-    effects: Option<StoreJournal>,
-) -> anyhow::Result<()> {
+async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     let options = &loaded.options;
     let tokens = match options.http.on {
         true => Some(Tokens::load(options, &|name| std::env::var(name).ok())?),
@@ -174,11 +179,13 @@ async fn serve(
         true => planner(&options.agentic_model).map_err(|error| log.warn("planner", &error.to_string())).ok(),
         false => None,
     };
+    let Stores { named: store, preludes } = stores;
     let (runtime, kept) = (upstreams.clone(), preludes.clone());
+    let effects = store.clone().map(StoreJournal::new);
     if let Some(journal) = effects.clone() {
         tell_gaps(journal, &log).await;
     }
-    let parts = Parts { runtime, preludes: kept, planner, effects, ..Parts::default() };
+    let parts = Parts { runtime, preludes: kept, store, planner, effects, ..Parts::default() };
     let engine = Engine::start(options, parts).await?;
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,

@@ -1,0 +1,417 @@
+//! Sessions that survive: a store has them, and this server only has copies of those that it used last.
+//!
+//! Whoever changes a session takes it in the store first, so of two servers that evaluate in one session one is told
+//! that it is busy. A change is answered only after machine and state were committed in one transaction. A copy whose
+//! program did not come so far is never used again ([`Session::is_stale`]), and one that another server has overtaken
+//! is recognised by the version: both are made anew from what is stored.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ptc_store::sessions::{Kept, NewSession, Room, SessionError as Refusal, Sessions as Rows, Times};
+use ptc_store::{Lease, Store, StoreError};
+use ptc_upstream::Grants;
+use serde_json::Value as Json;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio_util::task::TaskTracker;
+
+use super::super::Engine;
+use super::super::api::Caller;
+use super::super::evaluate;
+use super::super::reason::Reason;
+use super::error::SessionError;
+use super::machine::{Held, NotLoaded};
+use super::record::{FORMAT, Meta, Origin};
+use super::{Facts, Mode, Reservation, Session, Sessions, State};
+
+/// How long a server that died keeps its sessions from others.
+const LEASE: Duration = Duration::from_secs(10);
+/// How often a server that lives says so.
+const RENEWED: Duration = Duration::from_secs(3);
+/// How long the end of the server waits for what is being written.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Who asks the store, on threads that may wait.
+#[derive(Debug)]
+pub struct Keeper {
+    rows: Rows,
+    tasks: TaskTracker,
+    runtime: Handle,
+    /// How many sessions there were when somebody last looked.
+    count: AtomicUsize,
+}
+
+impl Keeper {
+    /// For the sessions of a store. Must be called on the runtime that serves.
+    pub fn new(store: Arc<Store>) -> Arc<Keeper> {
+        let rows = Rows::new(store);
+        Arc::new(Keeper { rows, tasks: TaskTracker::new(), runtime: Handle::current(), count: 0.into() })
+    }
+
+    /// Asks the store. It is asked to the end even if nobody waits any more.
+    async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Rows) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let rows = self.rows.clone();
+        let asked = self.tasks.spawn_blocking_on(move || work(&rows), &self.runtime);
+        asked.await.unwrap_or_else(|_| {
+            let (place, cause) = (self.rows.place().to_owned(), "the server stops".to_owned());
+            Err(StoreError::Busy { place, cause }.into())
+        })
+    }
+
+    /// Tells the store something that nobody waits for.
+    fn tell(&self, work: impl FnOnce(&Rows) + Send + 'static) {
+        let rows = self.rows.clone();
+        self.tasks.spawn_blocking_on(move || work(&rows), &self.runtime);
+    }
+
+    /// Begins a session.
+    pub async fn create(
+        &self,
+        facts: &Facts,
+        state: &State,
+        room: Room,
+        idle: Duration,
+    ) -> Result<Times, SessionError> {
+        let origin = Origin { format: FORMAT, preludes: facts.frozen.recipe() };
+        let origin = serde_json::to_value(origin).unwrap_or_default();
+        let meta = Meta::of(facts, state).to_json();
+        let (id, owner, ttl) = (facts.id.clone(), facts.owner.clone(), facts.ttl);
+        let created = self.ask(move |rows| {
+            let new = NewSession {
+                id: &id,
+                owner: &owner,
+                origin: &origin,
+                meta: &meta,
+                ttl_ms: milliseconds(ttl),
+                idle_ms: milliseconds(idle),
+            };
+            rows.create(&new, room)
+        });
+        let times = created.await?;
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(times)
+    }
+
+    /// What is said of the sessions of an owner.
+    pub async fn summaries(&self, owner: Arc<str>) -> Result<Vec<Json>, SessionError> {
+        let listed = self.ask(move |rows| rows.list(&owner)).await?;
+        let summary = |one: &ptc_store::sessions::Listed| {
+            let meta: Meta = serde_json::from_value(one.meta.clone()).unwrap_or_default();
+            meta.summary(&one.id, one.times.created_ms, one.times.expires_ms, one.busy)
+        };
+        Ok(listed.iter().map(summary).collect())
+    }
+
+    /// Ends a session, wherever a program of it runs.
+    pub async fn close(&self, id: &str, owner: Arc<str>) -> Result<(), SessionError> {
+        let id = id.to_owned();
+        Ok(self.ask(move |rows| rows.close(&id, &owner)).await?)
+    }
+
+    /// Ends the sessions of an owner who is gone.
+    pub fn close_owner(&self, owner: &str) {
+        let owner = owner.to_owned();
+        self.tell(move |rows| {
+            if rows.list(&owner).is_ok_and(|own| !own.is_empty()) {
+                // What cannot be closed now ends by its time.
+                let _ = rows.close_owner(&owner);
+            }
+        });
+    }
+
+    /// Ends sessions whose time is over, and counts the others.
+    pub async fn sweep(&self) {
+        let swept = self.ask(|rows| {
+            rows.sweep()?;
+            rows.count()
+        });
+        if let Ok(count) = swept.await {
+            self.count.store(usize::try_from(count).unwrap_or(usize::MAX), Ordering::Relaxed);
+        }
+    }
+
+    /// How many sessions there were when somebody last looked.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Waits for what is being written.
+    pub async fn finish(&self) {
+        self.tasks.close();
+        // What takes longer than that is found unfinished by the next server, which is no harm.
+        let _ = tokio::time::timeout(LAST_WORDS, self.tasks.wait()).await;
+        self.tasks.reopen();
+    }
+}
+
+/// A session that this server holds in the store. Dropped without a commit, it is given back as it was.
+#[derive(Debug)]
+pub struct Hold {
+    keeper: Arc<Keeper>,
+    lease: Option<Lease>,
+    version: i64,
+    renewing: Option<AbortHandle>,
+}
+
+impl Hold {
+    /// Says again and again that this server lives. A session that was lost or closed meanwhile is over here.
+    fn renew(&mut self, session: &Arc<Session>) {
+        let Some(lease) = self.lease.clone() else { return };
+        let (keeper, over) = (self.keeper.clone(), session.over.clone());
+        let renewing = self.keeper.runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(RENEWED).await;
+                let lease = lease.clone();
+                match keeper.ask(move |rows| rows.renew(&lease, milliseconds(LEASE))).await {
+                    // A store that does not answer may do so next time; the commit decides.
+                    Ok(()) | Err(Refusal::Store(_)) => {}
+                    Err(_) => return over.cancel(),
+                }
+            }
+        });
+        self.renewing = Some(renewing.abort_handle());
+    }
+
+    /// Keeps a change and gives the session back; says its new version.
+    pub async fn commit(&mut self, meta: Meta, state: Option<Vec<u8>>) -> Result<i64, SessionError> {
+        let Some(lease) = self.lease.take() else { return Err(Refusal::Lost.into()) };
+        let version = self.version;
+        let kept =
+            self.keeper.ask(move |rows| rows.commit(&lease, version, &meta.to_json(), state.as_deref()));
+        Ok(kept.await?)
+    }
+}
+
+impl Hold {
+    /// Gives the session back as it was, and is done with it when this returns.
+    pub async fn give_back(mut self) {
+        if let Some(lease) = self.lease.take() {
+            // A session that cannot be given back now is free when its lease is over.
+            let _ = self.keeper.ask(move |rows| rows.release(&lease)).await;
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if let Some(renewing) = &self.renewing {
+            renewing.abort();
+        }
+        if let Some(lease) = self.lease.take() {
+            // A session that cannot be given back now is free when its lease is over.
+            self.keeper.tell(move |rows| drop(rows.release(&lease)));
+        }
+    }
+}
+
+/// A session as the store has it.
+struct Stored {
+    version: i64,
+    times: Times,
+    kept: Kept,
+}
+
+impl Engine {
+    /// The session of this id, if it belongs to the caller; it counts as used.
+    pub(super) async fn found(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<Arc<Session>, SessionError> {
+        let Some(keeper) = sessions.keeper() else {
+            let session = sessions.find(id, &caller.owner)?;
+            session.touch();
+            return Ok(session);
+        };
+        let (owner, cached) = (sessions.owner(caller), sessions.cached(id));
+        let known = cached.as_ref().map(|session| session.state().version);
+        let (wanted, of) = (id.to_owned(), owner.clone());
+        let seen = keeper.ask(move |rows| {
+            let seen = rows.read(&wanted, &of, known)?;
+            rows.touch(&wanted, &of)?;
+            Ok(seen)
+        });
+        let seen = seen.await.map_err(|refusal| sessions.refused(id, refusal))?;
+        let session = match (seen.kept, cached) {
+            (Some(kept), _) => {
+                let stored = Stored { version: seen.version, times: seen.times, kept };
+                self.revived(sessions, caller, id, stored).await?
+            }
+            (None, Some(cached)) => cached,
+            (None, None) => return Err(Refusal::Missing.into()),
+        };
+        let mut state = session.state();
+        state.elsewhere = seen.busy && !state.busy;
+        state.used = std::time::Instant::now();
+        drop(state);
+        Ok(session)
+    }
+
+    /// Takes the session of this id for a program or a change.
+    pub(super) async fn taken(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<Reservation, SessionError> {
+        let Some(keeper) = sessions.keeper() else { return sessions.find(id, &caller.owner)?.reserve() };
+        let owner = sessions.owner(caller);
+        // Who is busy here need not ask the store.
+        let here = sessions.cached(id).filter(|session| session.owner == owner);
+        let here = here.map(|session| session.reserve()).transpose()?;
+        let known = here.as_ref().map(|reservation| reservation.session().state().version);
+        let (wanted, of, holder) = (id.to_owned(), owner.clone(), keeper.clone());
+        let taken = keeper.ask(move |rows| {
+            let taken = rows.take(&wanted, &of, milliseconds(LEASE), known)?;
+            // From here on it is given back, even if nobody waits for it any more.
+            let version = taken.version;
+            let hold = Hold { keeper: holder, lease: Some(taken.lease), version, renewing: None };
+            Ok((hold, taken.times, taken.kept))
+        });
+        let (mut hold, times, kept) = taken.await.map_err(|refusal| sessions.refused(id, refusal))?;
+        let stored = kept.map(|kept| Stored { version: hold.version, times, kept });
+        match self.readied(sessions, caller, id, here, stored).await {
+            Ok(mut reservation) => {
+                hold.renew(reservation.session());
+                reservation.held_by(hold);
+                Ok(reservation)
+            }
+            Err(error) => {
+                hold.give_back().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Readies a session that is held in the store: the copy that is here, or a new one.
+    async fn readied(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        id: &str,
+        here: Option<Reservation>,
+        stored: Option<Stored>,
+    ) -> Result<Reservation, SessionError> {
+        let reservation = match (stored, here) {
+            (Some(stored), here) => {
+                drop(here);
+                self.revived(sessions, caller, id, stored).await?.reserve()?
+            }
+            (None, Some(here)) => here,
+            (None, None) => return Err(Refusal::Missing.into()),
+        };
+        self.loaded(reservation.session()).await?;
+        Ok(reservation)
+    }
+
+    /// Makes a session from what is stored.
+    async fn revived(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        id: &str,
+        stored: Stored,
+    ) -> Result<Arc<Session>, SessionError> {
+        let Stored { version, times, kept } = stored;
+        let meta = serde_json::from_value::<Meta>(kept.meta).ok();
+        let origin = serde_json::from_value::<Origin>(kept.origin).ok();
+        let known = meta.zip(origin.filter(|origin| origin.format == FORMAT));
+        let known = known.and_then(|(meta, origin)| Some((Mode::named(&meta.mode)?, meta, origin)));
+        let Some((mode, meta, origin)) = known else {
+            let message = "the session was stored in a form that this server cannot read; update the server";
+            return Err(SessionError::new(Reason::SESSIONS_UNAVAILABLE, message));
+        };
+        let (owner, settings) = (sessions.owner(caller), sessions.settings());
+        let grants = granted(sessions, caller, &meta)?;
+        let frozen = self.thawed(settings, &owner, origin.preludes).await?;
+        let state = State::stored(&meta, version, settings);
+        let left = times.expires_ms.saturating_sub(ptc_host::now_ms());
+        let facts = Facts {
+            id: id.to_owned(),
+            owner,
+            title: meta.title,
+            mode,
+            ttl: Duration::from_millis(u64::try_from(left).unwrap_or_default()),
+            tags: meta.tags,
+            role: meta.role,
+            grants,
+            frozen,
+        };
+        let session = Arc::new(Session::new(facts, times, state, Held::new(&self.pool, kept.state)));
+        sessions.remember(&session);
+        Ok(session)
+    }
+
+    /// Has the machine of a session loaded, if it is not.
+    pub(super) async fn loaded(&self, session: &Session) -> Result<(), SessionError> {
+        let prelude = session.frozen.prelude.clone();
+        let ready = session.machine.ready(evaluate::limits(&self.settings), prelude).await;
+        ready.map_err(|error| {
+            session.discard();
+            let reason = match error {
+                NotLoaded::Prelude(_) => Reason::PRELUDE_ATTACH,
+                NotLoaded::Other(_) => Reason::SESSIONS_UNAVAILABLE,
+            };
+            SessionError::new(reason, format!("the session cannot be loaded: {error}"))
+        })
+    }
+}
+
+/// What the role of a session grants, if that is what it granted when the session began.
+fn granted(sessions: &Sessions, caller: &Caller, meta: &Meta) -> Result<Grants, SessionError> {
+    let changed = || {
+        let message = "what the session's role grants has changed since it began";
+        SessionError::new(Reason::SESSION_CLOSED, message)
+    };
+    match (&sessions.settings().roles, &meta.role) {
+        (None, None) => Ok(Grants::all()),
+        (Some(policy), Some((name, fingerprint))) => {
+            let chosen = policy.choose(Some(name), caller.roles.as_deref());
+            let role = chosen.ok().map(|(_, role)| role).filter(|role| role.fingerprint() == *fingerprint);
+            role.map(|role| role.grants()).ok_or_else(changed)
+        }
+        _ => Err(changed()),
+    }
+}
+
+impl From<Refusal> for SessionError {
+    fn from(refusal: Refusal) -> Self {
+        let (reason, message) = match &refusal {
+            Refusal::Missing => (Reason::SESSION_NOT_FOUND, "there is no such session"),
+            Refusal::Owner => (Reason::SESSION_OWNER, "caller does not own this session"),
+            Refusal::Busy => (Reason::SESSION_BUSY, "an eval is already running for this session"),
+            Refusal::Closed => (Reason::SESSION_CLOSED, "the session is closed"),
+            Refusal::Lost => (
+                Reason::SESSION_BUSY,
+                "another server has taken the session over; nothing of this call was kept",
+            ),
+            Refusal::Full => (Reason::SESSION_LIMIT, "maximum number of sessions reached"),
+            Refusal::OwnerFull => {
+                (Reason::SESSION_LIMIT, "maximum number of sessions for this owner reached")
+            }
+            // Where the store is, and what it said, is nothing for clients.
+            Refusal::Store(StoreError::Unacknowledged { .. }) => (
+                Reason::SESSIONS_UNAVAILABLE,
+                "the store of sessions did not answer; the change may or may not have been kept",
+            ),
+            Refusal::Store(_) | Refusal::Exists => (
+                Reason::SESSIONS_UNAVAILABLE,
+                "the store of sessions cannot be used at the moment; nothing was kept",
+            ),
+        };
+        if let Refusal::Store(error) = &refusal {
+            tracing::error!(%error, "sessions cannot be stored");
+        }
+        SessionError::new(reason, message)
+    }
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
