@@ -41,14 +41,21 @@ impl<'a> Analyzer<'a> {
 
     /// `ns/name` where `ns` is a namespace of the prelude.
     pub(super) fn prelude_member(&mut self, ns: &str, name: &str, span: Span) -> Option<Result> {
-        let prelude = self.exports()?.prelude;
+        let Exports { prelude, home } = self.exports()?;
         let ns = self.namespaces.full(ns).to_owned();
         let at = prelude.namespace_number(&ns)?;
-        match prelude.member(at, name).filter(|number| !prelude.definition(*number).private) {
+        // What is withheld from programs is there for other parts of the prelude.
+        let withheld = prelude.withheld(&format!("{ns}/{name}"));
+        let visible =
+            |number: &u32| !prelude.definition(*number).private || (home.is_some() && withheld.is_some());
+        match prelude.member(at, name).filter(visible) {
             Some(number) => Some(self.export(number, span)),
             None => {
-                let error =
-                    Error::new(ErrorKind::InvalidForm, format!("{ns}/{name} is not a public export of {ns}"));
+                let message = match withheld {
+                    Some(why) => format!("{ns}/{name} may not be called: {why}"),
+                    None => format!("{ns}/{name} is not a public export of {ns}"),
+                };
+                let error = Error::new(ErrorKind::InvalidForm, message);
                 let public = prelude.public_names(at);
                 let near = suggest::closest(name, public).map(|best| format!("did you mean {ns}/{best}? "));
                 let hint = format!("{}(ns-publics '{ns}) lists all", near.unwrap_or_default());

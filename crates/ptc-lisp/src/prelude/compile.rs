@@ -99,6 +99,7 @@ fn declared(parts: &[Source<'_>], outline: &Outline, options: &Options) -> Prelu
         components: parts.iter().enumerate().map(|(at, part)| Component::of(part, at, outline)).collect(),
         texts: parts.iter().map(|part| Arc::from(part.text)).collect(),
         names: crate::core::names(),
+        policy: options.policy.clone(),
         policy_hash: (!options.policy.is_open()).then(|| hashes::hash(&options.policy.described())),
         source_hash: String::new(),
         artifact_hash: String::new(),

@@ -25,7 +25,7 @@ impl Prelude {
     fn block(&self, ns: &Namespace) -> Option<String> {
         let own = |export: &&Export| export.namespace == ns.name && export.visibility == Visibility::Prompt;
         let mut exports: Vec<&Export> = self.exports.iter().filter(own).collect();
-        if exports.is_empty() {
+        if exports.is_empty() || self.is_masked(&ns.name) {
             return None;
         }
         exports.sort_by_key(|export| &export.symbol);

@@ -130,6 +130,7 @@ pub struct Prelude {
     texts: Vec<Arc<str>>,
     /// Every name that its code and constants use, so that what is linked once fits all machines.
     names: Arc<Names>,
+    policy: Policy,
     policy_hash: Option<String>,
     source_hash: String,
     artifact_hash: String,
@@ -175,6 +176,25 @@ impl Prelude {
     /// The sources that it was made of.
     pub fn components(&self) -> &[Component] {
         &self.components
+    }
+
+    /// The sources that it was compiled from, to compile them again with others or under another policy.
+    pub fn sources(&self) -> Vec<Source<'_>> {
+        self.components
+            .iter()
+            .zip(&self.texts)
+            .map(|(part, text)| Source { id: &part.id, text, needs: &part.needs, origin: &part.origin })
+            .collect()
+    }
+
+    /// Why programs may not call what its source shows, if they may not.
+    pub(crate) fn withheld(&self, name: &str) -> Option<&str> {
+        self.policy.withheld.get(name).map(String::as_str)
+    }
+
+    /// Whether lists leave a namespace out.
+    pub(crate) fn is_masked(&self, ns: &str) -> bool {
+        self.policy.masked.iter().any(|masked| masked == ns)
     }
 
     pub(crate) fn names(&self) -> &Arc<Names> {

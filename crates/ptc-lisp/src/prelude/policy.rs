@@ -1,6 +1,8 @@
 //! What a host takes away from what sources show. It can only narrow: nothing here makes visible what a
 //! source keeps to itself.
 
+use std::collections::BTreeMap;
+
 use super::metadata::Visibility;
 use super::outline::Outline;
 
@@ -11,19 +13,24 @@ pub struct Policy {
     pub exports: Option<Vec<String>>,
     /// The exports that may stand in prompts; all if there is no list.
     pub prompt: Option<Vec<String>>,
+    /// Exports, by qualified name, that programs may not call, with what they are told when they try.
+    pub withheld: BTreeMap<String, String>,
+    /// Namespaces that lists leave out unless everything is asked for. They can be called all the same.
+    pub masked: Vec<String>,
 }
 
 impl Policy {
     /// Whether it takes nothing away.
     pub fn is_open(&self) -> bool {
-        self.exports.is_none() && self.prompt.is_none()
+        self.exports.is_none() && self.prompt.is_none() && self.withheld.is_empty() && self.masked.is_empty()
     }
 
     /// Makes private what may not be called, and discoverable what may not be in prompts.
     pub(super) fn narrow(&self, outline: &mut Outline) {
         for draft in &mut outline.drafts {
             let ns = &outline.namespaces[draft.ns];
-            if !allows(self.exports.as_deref(), &ns.name, &draft.name) {
+            let withheld = self.withheld.contains_key(&format!("{}/{}", ns.name, draft.name));
+            if withheld || !allows(self.exports.as_deref(), &ns.name, &draft.name) {
                 draft.private = true;
             }
             let own = draft.meta.visibility.unwrap_or(ns.visibility);
@@ -45,7 +52,14 @@ impl Policy {
                 names.join(" ")
             }
         };
-        format!("exports {}\nprompt {}", list(&self.exports), list(&self.prompt))
+        let mut text = format!("exports {}\nprompt {}", list(&self.exports), list(&self.prompt));
+        if !self.withheld.is_empty() {
+            text.push_str(&format!("\nwithheld {:?}", self.withheld));
+        }
+        if !self.masked.is_empty() {
+            text.push_str(&format!("\nmasked {}", list(&Some(self.masked.clone()))));
+        }
+        text
     }
 }
 

@@ -1,8 +1,9 @@
 //! What the compiler accepts and what it refuses, with the reason and the place.
 
-use crate::support::{CRM, compile, prelude};
+use crate::support::{CRM, compile, drive, machine, prelude};
 use ptc_lisp::Limits;
 use ptc_lisp::prelude::{Effect, Options, Policy, Prelude, Source, Visibility};
+use serde_json::Value as Json;
 
 /// The reason, the place and the message of a source that is refused.
 fn refused(source: &str) -> (String, String) {
@@ -151,6 +152,36 @@ fn r10_2_2_visibility_comes_from_the_export_then_the_namespace_and_hosts_only_na
     assert_eq!(seen(narrow), of(&[("a/f", discoverable), ("a/g", discoverable), ("b/h", prompt)]));
     let fewer = Policy { exports: names(&["a", "b/i"]), ..Policy::default() };
     assert_eq!(seen(fewer), of(&[("a/f", discoverable), ("a/g", prompt)]));
+}
+
+#[test]
+fn what_is_withheld_says_why_and_what_is_masked_is_not_listed() {
+    let policy = Policy {
+        withheld: [("crm/list-users".to_owned(), "nobody may".to_owned())].into(),
+        masked: vec!["crm".to_owned()],
+        ..Policy::default()
+    };
+    let options = Options { policy, ..Options::default() };
+    let narrowed =
+        std::sync::Arc::new(Prelude::compile(&[Source::new("", CRM)], &options).expect("it compiles"));
+    assert_eq!((narrowed.inventory(), narrowed.sources()[0].text), (None, CRM));
+    let run = |program: &str| drive(&mut machine(&narrowed, &["call"]), program, |_| Json::Null);
+    let error = run("(crm/list-users)").expect_err("it is withheld");
+    assert_eq!(error.message, "crm/list-users may not be called: nobody may");
+    let more = [String::new()];
+    let caller = Source { needs: &more, ..Source::new("more", "(ns more) (defn all [] (crm/list-users))") };
+    let both =
+        Prelude::compile(&[Source::new("", CRM), caller], &options).expect("other preludes may call it");
+    assert!(both.export("more/all").is_some() && both.export("crm/list-users").is_none());
+    for (program, expected) in [
+        ("(dir crm)", "[]"),
+        ("(count (dir crm {:full true}))", "3"),
+        ("(keys (ns-publics 'crm))", "nil"),
+        ("(count (ns-publics 'crm {:full true}))", "3"),
+        ("crm/page-size", "50"),
+    ] {
+        assert_eq!(run(program).expect(program), expected, "{program}");
+    }
 }
 
 #[test]

@@ -149,6 +149,16 @@ impl Engine {
             let needs = ptc_lisp::prelude::Grants { tools: &[], upstreams: offers };
             prelude.admit(&needs).map_err(|error| StartError::Settings(error.text()))?;
         }
+        if let Some(policy) = settings.sessions.as_ref().and_then(|sessions| sessions.roles.as_ref()) {
+            let catalog = upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog());
+            let known = roles::Known {
+                catalog: catalog.as_deref(),
+                credentials: upstreams.as_ref().map_or(&[], |upstreams| upstreams.runtime.credentials()),
+                tools: &ptc_store::preludes::tool_names(ptc_store::preludes::Access::Write),
+            };
+            let wrong = |error| StartError::Settings(format!("--session-roles: {error}"));
+            policy.check(&known).map_err(wrong)?;
+        }
         let capabilities = match (&upstreams, &settings.task) {
             (Some(upstreams), Some(task)) => task
                 .capabilities

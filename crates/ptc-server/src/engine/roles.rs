@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use ptc_store::preludes::{Access, Ref};
 use ptc_upstream::Grants;
+use ptc_upstream::catalog::Catalog;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::sessions::Mode;
 use super::text::hex;
+use super::tools::Tool;
 
 /// All roles, and what the server offers at all.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,6 +43,27 @@ pub struct Role {
     pub strict_transitive_calls: bool,
 }
 
+/// What there is to grant on a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'k> {
+    /// The upstreams, if there are any.
+    pub catalog: Option<&'k Catalog>,
+    /// The names of credentials.
+    pub credentials: &'k [String],
+    /// The server's own tools for programs.
+    pub tools: &'k [String],
+}
+
+impl Known<'_> {
+    /// Whether an operation may exist: a server whose tools were not listed may have any.
+    fn operation(&self, operation: &str) -> bool {
+        let operation = operation.strip_prefix("upstream:").unwrap_or(operation);
+        let Some((server, tool)) = operation.split_once('/') else { return false };
+        let Some(server) = self.catalog.and_then(|catalog| catalog.server(server)) else { return false };
+        tool == "*" || server.tools.as_ref().is_none_or(|tools| tools.contains_key(tool))
+    }
+}
+
 impl Default for Role {
     fn default() -> Self {
         Role {
@@ -64,6 +87,13 @@ impl Policy {
         if let Some(outer) = top.get("outer_policy") {
             let outer = object(outer, "outer_policy", &["mcp_tools"])?;
             policy.mcp_tools = texts(outer.get("mcp_tools"), "outer_policy.mcp_tools")?;
+            let unknown = policy.mcp_tools.iter().flatten().find(|name| Tool::named(name).is_none());
+            if let Some(name) = unknown {
+                let shown = super::text::cut(name, 40);
+                return Err(format!(
+                    "outer_policy.mcp_tools names `{shown}`, which is no tool of this server"
+                ));
+            }
         }
         let none = Map::new();
         let roles = match top.get("roles") {
@@ -83,6 +113,30 @@ impl Policy {
             Some(_) => return Err("default_role must be the name of a role".to_owned()),
         };
         Ok(policy)
+    }
+
+    /// Refuses roles that grant what there is not: a grant that misses its mark is a mistake.
+    pub fn check(&self, known: &Known<'_>) -> Result<(), String> {
+        fn refuse<'n>(
+            role: &str,
+            what: &str,
+            unknown: impl Iterator<Item = &'n String>,
+        ) -> Result<(), String> {
+            let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+            match unknown.is_empty() {
+                true => Ok(()),
+                false => Err(format!("role {role} grants unknown {what}: {}", unknown.join(", "))),
+            }
+        }
+        for (name, role) in &self.roles {
+            let credentials = role.credentials.iter().filter(|one| !known.credentials.contains(one));
+            refuse(name, "credential(s)", credentials)?;
+            let operations = role.upstream_tools.iter().flatten().filter(|one| !known.operation(one));
+            refuse(name, "upstream operation(s)", operations)?;
+            let tools = role.ptc_tools.iter().flatten().filter(|one| !known.tools.contains(one));
+            refuse(name, "tool(s)", tools)?;
+        }
+        Ok(())
     }
 
     /// The role of a session: the one that is asked for, or the default one. A credential's roles bound both.
@@ -131,7 +185,8 @@ impl Role {
             other => {
                 let operations = texts(other, &key("upstream_tools"))?.unwrap_or_default();
                 let right = |operation: &String| {
-                    operation.strip_prefix("upstream:").is_some_and(|rest| rest.split('/').count() == 2)
+                    let parts = operation.strip_prefix("upstream:").and_then(|rest| rest.split_once('/'));
+                    parts.is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
                 };
                 if !operations.iter().all(right) {
                     return Err(format!(
@@ -169,6 +224,11 @@ impl Role {
             Some(_) => return Err(format!("{at}.strict_transitive_calls must be a boolean")),
         };
         Ok(role)
+    }
+
+    /// Whether programs may use a tool of the server.
+    pub fn allows_tool(&self, name: &str) -> bool {
+        self.ptc_tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name))
     }
 
     /// Which upstream tools programs of this role may use.
@@ -291,6 +351,7 @@ mod tests {
             (r#"{"roles": {"a": {"preludes": ["paged"]}}}"#, "roles.a.preludes[0] must be an exact"),
             (r#"{"roles": {"a": {"modes": ["all"]}}}"#, "roles.a.modes has no such mode"),
             (r#"{"default_role": "x"}"#, "default_role must be"),
+            (r#"{"outer_policy": {"mcp_tools": ["lisp_evil"]}}"#, "outer_policy.mcp_tools names `lisp_evil`"),
         ] {
             let error = Policy::parse(text).expect_err("it is wrong");
             assert!(error.starts_with(expected), "{error}");

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use ptc_host::Program;
-use ptc_lisp::prelude::Offer;
-use ptc_upstream::catalog::Catalog;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
@@ -20,27 +18,6 @@ pub struct Upstreams {
     pub catalog_text: String,
     caps: Caps,
     read_only: bool,
-}
-
-/// What upstreams offer to preludes: a tool that is known and granted.
-#[derive(Debug)]
-pub struct Offers {
-    catalog: Arc<Catalog>,
-    grants: Grants,
-}
-
-impl ptc_lisp::prelude::Upstreams for Offers {
-    fn offer(&self, server: &str, tool: &str) -> Offer {
-        let Some(known) = self.catalog.server(server) else { return Offer::UnknownServer };
-        let name = match &known.tools {
-            None => tool,
-            Some(_) => match known.tool(tool) {
-                Some(found) => found.def.name.as_str(),
-                None => return Offer::UnknownTool,
-            },
-        };
-        if self.grants.allows(server, name) { Offer::Granted } else { Offer::Denied }
-    }
 }
 
 /// The upstream calls of one program.
@@ -60,8 +37,8 @@ impl Upstreams {
     }
 
     /// What preludes of a session with these grants may rely on.
-    pub fn offers(&self, grants: Grants) -> Offers {
-        Offers { catalog: self.runtime.catalog(), grants }
+    pub fn offers(&self, grants: Grants) -> RunContext {
+        self.runtime.context(self.caps, self.policy(grants))
     }
 
     /// The context of one program. Calls that may change something are written down under their scope.

@@ -32,7 +32,7 @@ pub use model::{
     Bounds, Candidate, Listed, Metadata, Pin, Ref, Resolved, Selected, Selection, Version, checksum,
 };
 pub use seed::Seeded;
-pub use tools::{Access, PreludeTools, ledger_arguments, wrapper};
+pub use tools::{Access, PreludeTools, ledger_arguments, tool_names, wrapper};
 pub use view::{public_metadata, public_version, public_view};
 
 /// Namespaces that belong to hosts and to the language; no prelude of the store may have such an id.

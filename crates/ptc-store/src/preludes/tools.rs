@@ -145,18 +145,25 @@ pub fn wrapper(access: Access) -> String {
     text
 }
 
+/// The names of all host tools for an access.
+pub fn tool_names(access: Access) -> Vec<String> {
+    FUNCTIONS.iter().filter(|function| function.access <= access).map(Function::tool).collect()
+}
+
 /// The host tools of one session.
 #[derive(Debug, Clone)]
 pub struct PreludeTools {
     preludes: Preludes,
     access: Access,
     stamp: Metadata,
+    /// The tools that may be used; all of the access if nothing is said.
+    only: Option<Vec<String>>,
 }
 
 impl PreludeTools {
     /// The tools for an access.
     pub fn new(preludes: Preludes, access: Access) -> Self {
-        PreludeTools { preludes, access, stamp: Metadata::new() }
+        PreludeTools { preludes, access, stamp: Metadata::new(), only: None }
     }
 
     /// Notes in every write which session made it and for whom; programs cannot say otherwise.
@@ -168,21 +175,36 @@ impl PreludeTools {
         self
     }
 
+    /// Leaves only the tools with these names.
+    #[must_use]
+    pub fn only(mut self, names: &[String]) -> Self {
+        self.only = Some(names.to_vec());
+        self
+    }
+
     /// The names of the tools to grant.
     pub fn names(&self) -> Vec<String> {
-        FUNCTIONS.iter().filter(|function| function.access <= self.access).map(Function::tool).collect()
+        FUNCTIONS.iter().filter(|function| self.allows(function)).map(Function::tool).collect()
+    }
+
+    fn allows(&self, function: &Function) -> bool {
+        let named = |only: &Vec<String>| only.contains(&function.tool());
+        function.access <= self.access && self.only.as_ref().is_none_or(named)
     }
 
     /// Answers a call. It may block on the database and on compiling.
     pub fn call(&self, tool: &str, arguments: &Json) -> Json {
         let function = FUNCTIONS.iter().find(|function| function.tool() == tool);
         let answer = match function {
-            Some(function) if function.access <= self.access => {
+            Some(function) if self.allows(function) => {
                 let nothing = Map::new();
                 let args = Args(arguments.as_object().unwrap_or(&nothing));
                 (function.run)(self, &args)
             }
-            Some(_) => Err(refuse(Reason::InvalidArgument, "this session may only read the prelude store")),
+            Some(_) => Err(refuse(
+                Reason::InvalidArgument,
+                "this session may not use that tool of the prelude store",
+            )),
             None => Err(refuse(Reason::InvalidArgument, "there is no such tool of the prelude store")),
         };
         match answer {

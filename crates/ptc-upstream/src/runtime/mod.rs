@@ -113,6 +113,8 @@ pub struct Runtime {
     upstreams: Vec<Upstream>,
     standard: Standard,
     redactor: Redactor,
+    /// The names of all credentials of the configuration.
+    credentials: Vec<String>,
     catalog: RwLock<Arc<Catalog>>,
     shapes: Mutex<Shapes>,
     shapes_file: Option<PathBuf>,
@@ -167,6 +169,7 @@ impl Runtime {
             upstreams,
             standard: Standard { pins, frozen },
             redactor: secrets.redactor(),
+            credentials: config.credentials.names().map(str::to_owned).collect(),
             catalog: RwLock::default(),
             shapes: Mutex::new(options.shapes.as_deref().map(read_shapes).unwrap_or_default()),
             shapes_file: options.shapes,
@@ -208,6 +211,11 @@ impl Runtime {
     /// Whether the configuration has calls that somebody must approve.
     pub fn asks(&self) -> bool {
         self.upstreams.iter().any(|upstream| upstream.config.approval.any())
+    }
+
+    /// The names of all credentials that the configuration has.
+    pub fn credentials(&self) -> &[String] {
+        &self.credentials
     }
 
     /// A context for one run.

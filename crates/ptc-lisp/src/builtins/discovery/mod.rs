@@ -13,7 +13,7 @@ use crate::machine::DISCOVER;
 use crate::names::Name;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::Value;
-use options::{Page, Search};
+use options::{Page, Search, flag};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -37,14 +37,15 @@ pub(super) static TABLE: &[Builtin] = &[
         "ptc/dir",
         "[ns] [ns options]",
         dir,
-        "The functions of a namespace with a line each; {:limit n :offset n} shows another part.",
+        "The functions of a namespace with a line each; {:limit n :offset n} shows another part, {:full true} also \
+         what lists leave out.",
         &[("(count (dir clojure.set))", "12"), ("(count (dir 'clojure.set {:offset 10}))", "2")],
     ),
     native(
         "ptc/ns-publics",
-        "[ns]",
+        "[ns] [ns options]",
         ns_publics,
-        "The names of a namespace with what is known about each.",
+        "The names of a namespace with what is known about each; {:full true} also of one that lists leave out.",
         &[("(contains? (ns-publics 'clojure.set) 'union)", "true")],
     ),
     native(
@@ -318,7 +319,8 @@ fn dir(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn ns_publics(heap: &mut Heap, args: &mut [Value]) -> Res {
     let ns = namespace(heap, args)?;
-    if let Some(publics) = preludes::publics(heap, &ns)? {
+    let full = flag(heap, args, "ns-publics", "full")?;
+    if let Some(publics) = preludes::publics(heap, &ns, full)? {
         return Ok(publics);
     }
     let mut pairs = Vec::new();

@@ -13,6 +13,8 @@ pub(super) struct Search {
     pub limit: usize,
     /// Whether upstreams that are not loaded yet are to be loaded.
     pub load: bool,
+    /// Whether masked namespaces are looked through too.
+    pub full: bool,
 }
 
 impl Search {
@@ -30,14 +32,9 @@ impl Search {
             ));
         };
         let limit = whole(heap, args, "apropos", "limit", 8, (1, 50))?;
-        let load = match option(heap, args, "apropos", "load")? {
-            None => false,
-            Some(Value::Bool(load)) => load,
-            Some(other) => {
-                return bad(format!("apropos :load must be a boolean, got {}", heap.readable(&other)?));
-            }
-        };
-        Ok(Search { query: Query::new(&text), text, limit, load })
+        let load = flag(heap, args, "apropos", "load")?;
+        let full = flag(heap, args, "apropos", "full")?;
+        Ok(Search { query: Query::new(&text), text, limit, load, full })
     }
 }
 
@@ -46,6 +43,8 @@ impl Search {
 pub(super) struct Page {
     pub limit: usize,
     pub offset: usize,
+    /// Whether a masked namespace is listed all the same.
+    pub full: bool,
 }
 
 impl Page {
@@ -53,12 +52,21 @@ impl Page {
     pub fn read(heap: &mut Heap, args: &[Value]) -> Res<Self> {
         let limit = whole(heap, args, "dir", "limit", 50, (1, 200))?;
         let offset = whole(heap, args, "dir", "offset", 0, (0, usize::MAX))?;
-        Ok(Page { limit, offset })
+        Ok(Page { limit, offset, full: flag(heap, args, "dir", "full")? })
     }
 
     /// This part of a list.
     pub fn of<T>(self, items: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
         items.into_iter().skip(self.offset).take(self.limit)
+    }
+}
+
+/// An option that is true or false, which it is unless told.
+pub(super) fn flag(heap: &mut Heap, args: &[Value], form: &str, name: &str) -> Res<bool> {
+    match option(heap, args, form, name)? {
+        None => Ok(false),
+        Some(Value::Bool(flag)) => Ok(flag),
+        Some(other) => bad(format!("{form} :{name} must be a boolean, got {}", heap.readable(&other)?)),
     }
 }
 

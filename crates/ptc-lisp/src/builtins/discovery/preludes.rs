@@ -106,6 +106,11 @@ fn exports<'p>(prelude: &'p Prelude, ns: &str) -> Vec<&'p Export> {
     exports
 }
 
+/// The exports of a namespace in order; none of a masked one unless everything is asked for.
+fn shown<'p>(prelude: &'p Prelude, ns: &str, full: bool) -> Vec<&'p Export> {
+    if full || !prelude.is_masked(ns) { exports(prelude, ns) } else { Vec::new() }
+}
+
 /// The lines of `dir` for a namespace of the prelude.
 pub(super) fn dir(heap: &mut Heap, ns: &str, page: Page) -> Res<Option<Value>> {
     let Some(prelude) = prelude(heap).filter(|prelude| prelude.namespace_number(ns).is_some()) else {
@@ -113,7 +118,7 @@ pub(super) fn dir(heap: &mut Heap, ns: &str, page: Page) -> Res<Option<Value>> {
     };
     heap.work(prelude.exports().len())?;
     let lines: Vec<String> =
-        page.of(exports(&prelude, ns)).map(|export| line(&export.symbol, export)).collect();
+        page.of(shown(&prelude, ns, page.full)).map(|export| line(&export.symbol, export)).collect();
     heap.allocated(lines.iter().map(|line| 48 + line.len()).sum());
     Ok(Some(Value::vector(lines.into_iter().map(Value::string).collect())))
 }
@@ -126,12 +131,12 @@ fn line(name: &str, export: &Export) -> String {
 }
 
 /// The public names of a namespace of the prelude with what is known about each.
-pub(super) fn publics(heap: &mut Heap, ns: &str) -> Res<Option<Value>> {
+pub(super) fn publics(heap: &mut Heap, ns: &str, full: bool) -> Res<Option<Value>> {
     let Some(prelude) = prelude(heap).filter(|prelude| prelude.namespace_number(ns).is_some()) else {
         return Ok(None);
     };
     let mut pairs = Vec::new();
-    for export in exports(&prelude, ns) {
+    for export in shown(&prelude, ns, full) {
         heap.work(8)?;
         pairs.push((Value::Sym(heap.intern(&export.symbol)), about(heap, export)));
     }
@@ -146,6 +151,7 @@ pub(super) fn apropos(heap: &mut Heap, search: &Search) -> Res<Vec<Value>> {
     let mut found: Vec<(u32, &Export)> = prelude
         .exports()
         .iter()
+        .filter(|export| search.full || !prelude.is_masked(&export.namespace))
         .map(|export| {
             let about = doc_of(&export.namespace).and_then(|ns| ns.doc.as_deref()).unwrap_or_default();
             let names = [export.symbol.as_str(), export.namespace.as_str()];

@@ -1,11 +1,12 @@
 //! The preludes of a session: resolved and compiled once when it starts, the same until its end. Roles take
 //! away exports whose operations they do not grant.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ptc_host::{Tool, Tools};
 use ptc_lisp::prelude::{
-    Export, Grants as Needs, Missing, Operation, Options, Policy, Prelude, Source, Upstreams as Offers,
+    Grants as Needs, Missing, Operation, Options, Policy, Prelude, Source, Upstreams as Offers,
 };
 use ptc_store::preludes::{Access, PreludeTools, Preludes, Ref, Resolved, wrapper};
 use serde::{Deserialize, Serialize};
@@ -67,9 +68,12 @@ pub struct Recipe {
     parts: Vec<Part>,
     exports: Option<Vec<String>>,
     prompt: Option<Vec<String>>,
+    withheld: BTreeMap<String, String>,
     refs: Vec<Json>,
     projection: Option<Json>,
     masked: Vec<String>,
+    /// The names of the host tools behind them.
+    tools: Vec<String>,
 }
 
 impl Frozen {
@@ -104,6 +108,8 @@ impl Frozen {
             parts: self.parts.clone(),
             exports: self.policy.exports.clone(),
             prompt: self.policy.prompt.clone(),
+            withheld: self.policy.withheld.clone(),
+            tools: self.private_tools(),
             refs: self.refs.clone(),
             projection: self.projection.clone(),
             masked: self.masked.clone(),
@@ -185,6 +191,23 @@ pub struct Granting<'g> {
     pub scoped: bool,
 }
 
+impl Granting<'_> {
+    fn strict(&self) -> bool {
+        self.role.is_some_and(|role| role.strict_transitive_calls)
+    }
+}
+
+impl Part {
+    fn of(source: &Source<'_>) -> Part {
+        Part {
+            id: source.id.to_owned(),
+            origin: source.origin.to_owned(),
+            text: source.text.to_owned(),
+            needs: source.needs.to_vec(),
+        }
+    }
+}
+
 /// Resolves and compiles the preludes that a session asks for. It blocks on the store.
 pub fn freeze(store: &Preludes, wanted: &[Ref], granting: &Granting<'_>) -> Result<Frozen, SessionError> {
     for (index, one) in wanted.iter().enumerate() {
@@ -200,30 +223,9 @@ pub fn freeze(store: &Preludes, wanted: &[Ref], granting: &Granting<'_>) -> Resu
     })?;
     let refs = resolved.iter().map(reference).collect();
     let parts: Vec<Part> = resolved.iter().map(part).collect();
-    let open = compile(&parts, Policy::default())?;
-    let transitive: Vec<String> = open
-        .components()
-        .iter()
-        .filter(|part| resolved.iter().any(|one| !one.selected && one.candidate.version.id == part.id))
-        .flat_map(|part| part.namespaces.clone())
-        .collect();
-    let masked = if granting.scoped { transitive.clone() } else { Vec::new() };
-    let filtered = filtered(&open, granting)?;
-    let hidden = |export: &Export| {
-        let strict = granting.role.is_some_and(|role| role.strict_transitive_calls);
-        filtered.iter().any(|(name, _)| *name == export.name)
-            || (strict && transitive.contains(&export.namespace))
-    };
-    let left: Vec<String> =
-        open.exports().iter().filter(|export| !hidden(export)).map(|export| export.name.clone()).collect();
-    let shown: Vec<String> = open.namespaces().iter().map(|ns| ns.name.clone()).collect();
-    let policy = Policy {
-        exports: (left.len() < open.exports().len()).then_some(left),
-        prompt: granting.scoped.then(|| shown.into_iter().filter(|ns| !masked.contains(ns)).collect()),
-    };
-    let projection = granting.role.map(|_| projection(&open, &filtered));
-    let prelude = if policy.is_open() { open } else { compile(&parts, policy.clone())? };
-    Ok(Frozen { prelude: Some(Arc::new(prelude)), tools: None, refs, projection, masked, parts, policy })
+    let needed = resolved.iter().filter(|one| !one.selected);
+    let needed = needed.map(|one| (one.candidate.version.id.clone(), one.required_by.clone())).collect();
+    Ok(Frozen { refs, ..narrowed(parts, &needed, &[], granting)? })
 }
 
 impl Engine {
@@ -234,17 +236,17 @@ impl Engine {
         owner: &str,
         recipe: Recipe,
     ) -> Result<Frozen, SessionError> {
-        let (from, hash) = (recipe.from, recipe.hash.clone());
+        let hash = recipe.hash.clone();
         let store = self.preludes.clone().filter(|_| settings.allow_prelude_write);
-        let frozen = match from {
+        let frozen = match recipe.from {
             Provenance::Server => Frozen::of_server(self.prelude.clone()),
             Provenance::Chosen => apart(move || recompiled(recipe)).await?,
             Provenance::Writing => {
                 let Some(store) = store else {
                     return Err(failed("this server does not let sessions write preludes any more"));
                 };
-                let owner = owner.to_owned();
-                apart(move || writing(&store, &owner)).await?
+                let tools = tools_of(&store, owner).only(&recipe.tools);
+                Frozen { tools: Some(tools), ..apart(move || recompiled(recipe)).await? }
             }
         };
         match frozen.hash() == hash.as_deref() {
@@ -260,20 +262,84 @@ impl Engine {
 
 /// Compiles what was stored with a session.
 fn recompiled(recipe: Recipe) -> Result<Frozen, SessionError> {
-    let Recipe { parts, exports, prompt, refs, projection, masked, .. } = recipe;
-    let policy = Policy { exports, prompt };
+    let Recipe { parts, exports, prompt, withheld, masked, refs, projection, .. } = recipe;
+    let policy = Policy { exports, prompt, withheld, masked: masked.clone() };
     let prelude = Some(Arc::new(compile(&parts, policy.clone())?));
     Ok(Frozen { prelude, tools: None, refs, projection, masked, parts, policy })
 }
 
+/// The prelude of the server, as a role leaves it.
+pub fn of_server(prelude: Arc<Prelude>, granting: &Granting<'_>) -> Result<Frozen, SessionError> {
+    if granting.role.is_none() {
+        return Ok(Frozen::of_server(Some(prelude)));
+    }
+    narrowed(prelude.sources().iter().map(Part::of).collect(), &BTreeMap::new(), &[], granting)
+}
+
 /// The functions of `prelude/` over a store, for a session that may write.
-pub fn writing(store: &Preludes, owner: &str) -> Result<Frozen, SessionError> {
+pub fn writing(store: &Preludes, owner: &str, granting: &Granting<'_>) -> Result<Frozen, SessionError> {
+    let tools = tools_of(store, owner);
+    let tools = match granting.role.and_then(|role| role.ptc_tools.as_ref()) {
+        Some(only) => tools.only(only),
+        None => tools,
+    };
     let text = wrapper(Access::Write);
-    let source = Source { id: "prelude", text: &text, needs: &[], origin: "host" };
-    let prelude =
-        Prelude::compile(&[source], &Options::default()).map_err(|problem| failed(&problem.placed()))?;
-    let tools = PreludeTools::new(store.clone(), Access::Write).stamped(None, Some(owner));
-    Ok(Frozen { prelude: Some(Arc::new(prelude)), tools: Some(tools), ..Frozen::default() })
+    let part = Part::of(&Source { id: "prelude", text: &text, needs: &[], origin: "host" });
+    let frozen = narrowed(vec![part], &BTreeMap::new(), &tools.names(), granting)?;
+    Ok(Frozen { tools: Some(tools), ..frozen })
+}
+
+/// The tools behind `prelude/`, which note who wrote.
+fn tools_of(store: &Preludes, owner: &str) -> PreludeTools {
+    PreludeTools::new(store.clone(), Access::Write).stamped(None, Some(owner))
+}
+
+/// Compiles sources and takes away what is not granted. `needed` are the parts that are only there because others,
+/// which it names, need them; `tools` are the host tools behind the prelude.
+fn narrowed(
+    parts: Vec<Part>,
+    needed: &BTreeMap<String, Vec<String>>,
+    tools: &[String],
+    granting: &Granting<'_>,
+) -> Result<Frozen, SessionError> {
+    let open = compile(&parts, Policy::default())?;
+    let filtered = filtered(&open, tools, granting)?;
+    let mut policy = Policy::default();
+    for (name, reason) in &filtered {
+        policy.withheld.insert(name.clone(), denied(reason));
+    }
+    for component in open.components() {
+        let Some(by) = needed.get(&component.id) else { continue };
+        if granting.scoped {
+            policy.masked.extend(component.namespaces.iter().cloned());
+        }
+        let own = open.exports().iter().filter(|export| component.namespaces.contains(&export.namespace));
+        for export in own.filter(|_| granting.strict()) {
+            policy.withheld.entry(export.name.clone()).or_insert_with(|| indirect(&component.id, by));
+        }
+    }
+    let projection = granting.role.map(|_| projection(&open, &filtered));
+    let masked = policy.masked.clone();
+    let prelude = if policy.is_open() { open } else { compile(&parts, policy.clone())? };
+    let prelude = Some(Arc::new(prelude));
+    Ok(Frozen { prelude, projection, masked, parts, policy, ..Frozen::default() })
+}
+
+/// What a program is told that calls an export which its role does not grant.
+fn denied(reason: &str) -> String {
+    format!(
+        "the role of this session does not grant what it needs ({reason}); prelude_projection in the answer to \
+         lisp_session_start lists all such exports"
+    )
+}
+
+/// What a program is told that calls an export which it did not choose.
+fn indirect(id: &str, by: &[String]) -> String {
+    format!(
+        "it is only here because {} needs it, and the role of this session allows calls of what was chosen; attach \
+         {id} itself when the session starts",
+        by.join(", ")
+    )
 }
 
 fn part(one: &Resolved) -> Part {
@@ -302,8 +368,12 @@ fn failed(message: &str) -> SessionError {
 }
 
 /// Exports that a role does not grant, with the reason. Without a role, anything that is missing is an error.
-fn filtered(prelude: &Prelude, granting: &Granting<'_>) -> Result<Vec<(String, &'static str)>, SessionError> {
-    let needs = Needs { tools: &[], upstreams: granting.offers };
+fn filtered(
+    prelude: &Prelude,
+    tools: &[String],
+    granting: &Granting<'_>,
+) -> Result<Vec<(String, &'static str)>, SessionError> {
+    let needs = Needs { tools, upstreams: granting.offers };
     let Some(role) = granting.role else {
         return prelude.admit(&needs).map(|()| Vec::new()).map_err(|error| failed(&error.text()));
     };
@@ -359,4 +429,15 @@ fn reference(one: &Resolved) -> Json {
         "origin": if one.selected { "selected" } else { "dependency" },
         "required_by": one.required_by,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn sessions_unavailable_is_told_when_a_thread_dies() {
+        let gone = apart::<()>(|| panic!("on purpose")).await.expect_err("there is no answer");
+        assert_eq!(gone.reason.name, "sessions_unavailable");
+    }
 }

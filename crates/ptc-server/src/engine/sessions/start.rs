@@ -86,7 +86,7 @@ impl Engine {
             object["prelude_presentation"] = json!({
                 "scoped_base_surface": true,
                 "masked_namespaces": session.frozen.masked,
-                "fallback_warnings": [],
+                "fallback_warnings": fallback_warnings(&session.frozen),
             });
         }
         if session.frozen.prelude.is_some() {
@@ -135,8 +135,18 @@ impl Engine {
         wanted: Vec<Ref>,
         scoped: bool,
     ) -> Result<Frozen, SessionError> {
+        let level = role.map_or(Some(Access::Write), |role| role.prelude_store);
+        let role = role.cloned();
+        let upstreams = self.upstreams.clone();
+        let granting = move |freeze: &dyn Fn(&Granting<'_>) -> Result<Frozen, SessionError>| {
+            let grants = role.as_ref().map_or_else(Grants::all, Role::grants);
+            let offers = upstreams.as_ref().map(|upstreams| upstreams.offers(grants));
+            let offers = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
+            freeze(&Granting { role: role.as_ref(), offers, scoped })
+        };
         if mode == Mode::ReadOnly && wanted.is_empty() {
-            return Ok(Frozen::of_server(self.prelude.clone()));
+            let Some(prelude) = self.prelude.clone() else { return Ok(Frozen::default()) };
+            return apart(move || granting(&|granting| preludes::of_server(prelude.clone(), granting))).await;
         }
         let refuse = |message: &str| Err(SessionError::args(message));
         let Some(store) = self.preludes.clone() else {
@@ -147,7 +157,6 @@ impl Engine {
         if self.prelude.is_some() {
             return refuse("preludes and write_capable cannot be used on a server with --prelude");
         }
-        let level = role.map_or(Some(Access::Write), |role| role.prelude_store);
         if mode == Mode::WriteCapable {
             if !settings.allow_prelude_write {
                 return refuse("write_capable needs a server with --sessions-allow-prelude-write");
@@ -158,20 +167,20 @@ impl Engine {
             if !wanted.is_empty() {
                 return refuse("a write_capable session cannot have preludes");
             }
-            return apart(move || preludes::writing(&store, &owner)).await;
+            return apart(move || granting(&|granting| preludes::writing(&store, &owner, granting))).await;
         }
         if level.is_none() {
             return refuse("preludes are not granted for this role");
         }
-        let role = role.cloned();
-        let upstreams = self.upstreams.clone();
-        apart(move || {
-            let grants = role.as_ref().map_or_else(Grants::all, Role::grants);
-            let offers = upstreams.map(|upstreams| upstreams.offers(grants));
-            let offers = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
-            preludes::freeze(&store, &wanted, &Granting { role: role.as_ref(), offers, scoped })
-        })
-        .await
+        apart(move || granting(&|granting| preludes::freeze(&store, &wanted, granting))).await
+    }
+}
+
+/// Why lists show more than somebody may expect who asked for a scoped surface.
+fn fallback_warnings(frozen: &Frozen) -> Vec<&'static str> {
+    match frozen.masked.is_empty() {
+        true => vec!["no namespace is there only because another needs it, so nothing is masked"],
+        false => Vec::new(),
     }
 }
 

@@ -5,6 +5,8 @@ mod debug;
 mod durable;
 mod eval;
 mod preludes;
+mod probes;
+mod roles;
 mod sessions;
 mod support;
 mod surface;
