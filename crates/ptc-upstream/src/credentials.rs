@@ -147,18 +147,20 @@ fn read_file(path: &Path) -> Result<SecretString, (String, String)> {
 
 /// The values of all credentials and environments of one configuration. Cheap to clone; nothing shows them.
 #[derive(Clone, Default)]
-pub struct Secrets(Arc<Vault>);
+pub struct Secrets {
+    vault: Arc<Vault>,
+    redactor: Redactor,
+}
 
 #[derive(Default)]
 struct Vault {
     values: BTreeMap<String, SecretString>,
     environments: BTreeMap<String, Vec<(String, SecretString)>>,
-    redactor: Redactor,
 }
 
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Secrets({} credentials)", self.0.values.len())
+        write!(f, "Secrets({} credentials)", self.vault.values.len())
     }
 }
 
@@ -205,24 +207,29 @@ impl Secrets {
         if !problems.is_empty() {
             return Err(ConfigError { file: None, problems });
         }
-        vault.redactor = Redactor::new(&covered);
-        Ok(Secrets(Arc::new(vault)))
+        Ok(Secrets { vault: Arc::new(vault), redactor: Redactor::new(&covered) })
     }
 
     /// What covers these secrets in everything that leaves.
     pub fn redactor(&self) -> Redactor {
-        self.0.redactor.clone()
+        self.redactor.clone()
+    }
+
+    /// Covers secrets of the host too, so that no upstream can bring one back.
+    #[must_use]
+    pub fn covering<'s>(self, more: impl IntoIterator<Item = &'s SecretString>) -> Secrets {
+        Secrets { redactor: self.redactor.and(more), ..self }
     }
 
     /// The headers of a request to this endpoint: literal ones and secret ones, the latter marked so that no
     /// library shows them.
     pub fn headers(&self, endpoint: &Endpoint) -> Result<HeaderMap, String> {
-        self.0.headers(endpoint)
+        self.vault.headers(endpoint)
     }
 
     /// What is added to the environment of a stdio upstream.
     pub(crate) fn environment(&self, upstream: &str) -> impl Iterator<Item = (&str, &str)> {
-        let filled = self.0.environments.get(upstream).map(Vec::as_slice).unwrap_or_default();
+        let filled = self.vault.environments.get(upstream).map(Vec::as_slice).unwrap_or_default();
         filled.iter().map(|(name, value)| (name.as_str(), value.expose_secret()))
     }
 }

@@ -35,6 +35,8 @@ pub struct Redactor(Option<Arc<Finder>>);
 
 struct Finder {
     automaton: AhoCorasick,
+    /// What it looks for.
+    forms: BTreeSet<String>,
     /// Whether a number could contain a secret.
     in_numbers: bool,
 }
@@ -54,12 +56,21 @@ impl Redactor {
 
     /// One that covers these secrets in all their forms. Texts of fewer than [`SHORTEST`] bytes are left out.
     pub fn new<'s>(secrets: impl IntoIterator<Item = &'s SecretString>) -> Redactor {
-        let forms: BTreeSet<String> =
-            secrets.into_iter().flat_map(|secret| forms(secret.expose_secret())).collect();
+        Redactor::none().and(secrets)
+    }
+
+    /// One that covers these secrets too.
+    #[must_use]
+    pub fn and<'s>(&self, secrets: impl IntoIterator<Item = &'s SecretString>) -> Redactor {
+        let known = self.0.iter().flat_map(|finder| finder.forms.iter().cloned());
+        let more = secrets.into_iter().flat_map(|secret| forms(secret.expose_secret()));
+        let forms: BTreeSet<String> = known.chain(more).collect();
         let in_numbers = forms.iter().any(|form| form.bytes().all(|byte| b"0123456789.eE+-".contains(&byte)));
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
         match automaton {
-            Ok(automaton) if !forms.is_empty() => Redactor(Some(Arc::new(Finder { automaton, in_numbers }))),
+            Ok(automaton) if !forms.is_empty() => {
+                Redactor(Some(Arc::new(Finder { automaton, forms, in_numbers })))
+            }
             _ => Redactor(None),
         }
     }

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::support::{Folder, HttpServer, StdioServer, TOKEN, call, text};
+use crate::upstreams::config;
 
 const FIRST: &str = "first-first-first-first-first-12";
 const SECOND: &str = "second-second-second-second-1234";
@@ -182,4 +183,82 @@ fn r14_4_8_messages_do_not_repeat_arguments() {
         let result = server.call(1, "lisp_eval", arguments);
         assert!(!result.to_string().contains("sesame-value"), "{result}");
     }
+}
+
+/// Every token of the server, echoed by an upstream and by programs: nothing that leaves has one.
+#[test]
+fn r4_7_3_and_r14_4_2_tokens_never_come_back() {
+    const ADMIN: &str = "admin-admin-admin-admin-admin-12";
+    let folder = Folder::new();
+    let tokens = json!({"tokens": [{"id": "one", "token_literal": FIRST, "roles": ["all"]}]});
+    let tokens = folder.file("tokens.json", &tokens.to_string());
+    let tools = ["lisp_session_start", "lisp_session_eval", "lisp_session_inspect", "lisp_session_list"];
+    let policy = json!({
+        "outer_policy": {"mcp_tools": tools},
+        "roles": {"all": {"upstream_tools": "all"}},
+    });
+    let policy = folder.file("policy.json", &policy.to_string());
+    let upstreams = config(&folder, json!({}));
+    let (traces, turns) = (folder.path().join("traces"), folder.path().join("turns"));
+    let (traces, turns) = (traces.display().to_string(), turns.display().to_string());
+    let shared =
+        ["--sessions", "--upstreams-config", &upstreams, "--trace-dir", &traces, "--turn-log-dir", &turns];
+    let shared = [&shared[..], &["--trace-payloads", "full", "--log-level", "debug"]].concat();
+    let roles = ["--http-role-tokens", &tokens, "--session-roles", &policy, "--http-admin-token", ADMIN];
+    let single = ["--http-auth-token", TOKEN, "--http-admin-token", ADMIN, "--debug-tool"];
+    let mut said = Vec::new();
+    for (args, token, secrets) in [(&roles[..], FIRST, [FIRST, ADMIN]), (&single[..], TOKEN, [TOKEN, ADMIN])]
+    {
+        let mut server = HttpServer::start(&[&shared, args].concat());
+        let authorization = bearer(token);
+        let session = server.open(&[("authorization", &authorization)]);
+        let headers = [("authorization", authorization.as_str()), ("mcp-session-id", session.as_str())];
+        let ask = |id: i64, tool: &str, arguments: Json| {
+            let answer = server.post(&headers, &call(id, tool, arguments));
+            (answer.json()["result"].clone(), answer.body)
+        };
+        let (started, body) = ask(2, "lisp_session_start", json!({"role": token_role(args), "title": token}));
+        said.push(body);
+        let id = started["structuredContent"]["session_id"].as_str().unwrap_or_else(|| panic!("{started}"));
+        let programs = [
+            "(println data/t) {:again data/t :as-key {data/t 1}}",
+            "(def kept data/t) (subs data/t 0 (dec (count data/t))) kept",
+            r#"(tool/call {:server "fix" :tool "json" :args {:t data/t}})"#,
+            "(fail data/t)",
+            "(throw (ex-info data/t {}))",
+            r#"(json/parse-string data/t)"#,
+        ];
+        for secret in secrets {
+            for program in programs {
+                let arguments = json!({"session_id": id, "program": program, "context": {"t": secret}});
+                said.push(ask(3, "lisp_session_eval", arguments).1);
+            }
+            let arguments = json!({"session_id": id, "program": format!("(str \"{secret}\" 1)")});
+            said.push(ask(4, "lisp_session_eval", arguments).1);
+        }
+        for view in ["overview", "memory", "prints", "tool_calls", "history"] {
+            said.push(ask(5, "lisp_session_inspect", json!({"session_id": id, "view": view})).1);
+        }
+        said.push(ask(6, "lisp_debug", json!({"op": "recent", "limit": 200})).1);
+        said.push(ask(7, "lisp_debug", json!({"op": "get", "request_id": "4"})).1);
+        said.push(ask(8, token, json!({})).1);
+        server.terminate();
+        server.end();
+        said.extend(server.log());
+    }
+    for folder in [traces, turns] {
+        let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(!files.is_empty(), "{folder}");
+        said.extend(files.iter().map(|file| std::fs::read_to_string(file).unwrap()));
+    }
+    assert!(said.iter().filter(|text| text.contains("[REDACTED]")).count() > 20);
+    for secret in [FIRST, TOKEN, ADMIN] {
+        let found = said.iter().find(|text| text.contains(secret));
+        assert!(found.is_none(), "{secret} in {found:?}");
+    }
+}
+
+/// The role to ask for: none where there are no roles.
+fn token_role(args: &[&str]) -> Option<&'static str> {
+    args.contains(&"--session-roles").then_some("all")
 }

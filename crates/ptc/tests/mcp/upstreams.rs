@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::support::{Folder, StdioServer, ptc, text};
 
 /// A configuration with the fixture as `fix`, changed by `more`.
-fn config(folder: &Folder, more: Json) -> String {
+pub fn config(folder: &Folder, more: Json) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/fixture.py");
     let mut upstream = json!({"transport": "mcp_stdio", "command": "python3", "args": [script]});
     let mut config = json!({"upstreams": {}});

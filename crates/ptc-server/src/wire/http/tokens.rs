@@ -35,6 +35,8 @@ pub struct Identity {
 pub struct Tokens {
     accepted: Vec<(Hash, Identity)>,
     admin: Option<Hash>,
+    /// The tokens themselves, until whoever covers them in what leaves has taken them.
+    plain: Vec<SecretString>,
     /// What looks like a mistake.
     pub warnings: Vec<String>,
 }
@@ -62,6 +64,8 @@ impl Tokens {
             admin: options.http_admin_token.as_ref().map(|token| hash(token.expose_secret())),
             ..Tokens::default()
         };
+        tokens.plain.extend(options.http_admin_token.clone());
+        tokens.plain.extend(options.http_auth_token.clone());
         if let Some(token) = &options.http_auth_token {
             let hash = hash(token.expose_secret());
             tokens.accepted.push((hash, Identity { owner: owner(&hash).into(), roles: None }));
@@ -103,7 +107,9 @@ impl Tokens {
             if !ids.insert(entry.id.clone()) {
                 return Err(format!("{at}.id is used twice"));
             }
-            let hash = hash(entry.token(&at, lookup)?.expose_secret());
+            let token = entry.token(&at, lookup)?;
+            let hash = hash(token.expose_secret());
+            self.plain.push(token);
             if self.accepted.iter().any(|(known, _)| *known == hash) {
                 return Err(format!("{at} has the token of another entry"));
             }
@@ -138,6 +144,11 @@ impl Tokens {
             .map(|role| format!("http_role_token_unknown_role: no policy for role {role}"))
             .collect();
         Ok(())
+    }
+
+    /// The tokens, to cover them in whatever leaves. They are given once and not kept.
+    pub fn take_secrets(&mut self) -> Vec<SecretString> {
+        std::mem::take(&mut self.plain)
     }
 
     /// Whether a token has to be shown at all.

@@ -17,8 +17,8 @@ use ptc_server::wire::{Http, Log, Tokens, serve_stdio};
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
 use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode};
-use ptc_upstream::{Config, Secrets};
-use secrecy::ExposeSecret;
+use ptc_upstream::{Config, Redactor, Secrets};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use self::clients::Client;
@@ -151,26 +151,30 @@ impl Stores {
 }
 
 /// The upstreams that the options name, all of them started.
-async fn start_upstreams(options: &Options) -> anyhow::Result<Option<Arc<Runtime>>> {
+async fn start_upstreams(options: &Options, own: &[SecretString]) -> anyhow::Result<Option<Arc<Runtime>>> {
     let config = match &options.upstreams_config {
         Found::File(path) => Config::from_file(path)?,
         Found::Inline(text) => Config::from_json(text, Path::new(""))?,
         Found::Nowhere => return Ok(None),
     };
-    let secrets = Secrets::resolve(&config)?;
+    let secrets = Secrets::resolve(&config)?.covering(own);
     let frozen = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
     Ok(Some(Runtime::start(&config, secrets, frozen).await?))
 }
 
 async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     let options = &loaded.options;
-    let tokens = match options.http.on {
+    let mut tokens = match options.http.on {
         true => Some(Tokens::load(options, &|name| std::env::var(name).ok())?),
         false => None,
     };
-    let upstreams = start_upstreams(options).await?;
-    let redactor = upstreams.as_ref().map(|runtime| runtime.redactor().clone()).unwrap_or_default();
-    let log = Log::new(options.log_level, move |line| redactor.redact_str(line).into_owned());
+    // Clients' own tokens must not come back either, from upstreams or from programs.
+    let own = tokens.as_mut().map(Tokens::take_secrets).unwrap_or_default();
+    let upstreams = start_upstreams(options, &own).await?;
+    let redactor =
+        upstreams.as_ref().map_or_else(|| Redactor::new(&own), |runtime| runtime.redactor().clone());
+    let covers = redactor.clone();
+    let log = Log::new(options.log_level, move |line| covers.redact_str(line).into_owned());
     log.lifecycle("application_start", json!({"http": options.http.on, "upstreams": upstreams.is_some()}));
     for warning in loaded.warnings.iter().chain(tokens.iter().flat_map(|tokens| &tokens.warnings)) {
         log.warn("configuration", warning);
@@ -185,7 +189,8 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     if let Some(journal) = effects.clone() {
         tell_gaps(journal, &log).await;
     }
-    let parts = Parts { runtime, preludes: kept, store, planner, effects, ..Parts::default() };
+    let redactor = Some(redactor);
+    let parts = Parts { runtime, preludes: kept, store, planner, effects, redactor, ..Parts::default() };
     let engine = Engine::start(options, parts).await?;
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
