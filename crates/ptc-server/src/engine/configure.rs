@@ -101,6 +101,7 @@ impl Task {
             max_output_tokens: options.agentic_max_output_tokens,
             max_result_bytes: size(options.agentic_max_result_bytes),
             include_program: options.agentic_include_program,
+            trace_prompts: options.agentic_trace_prompts,
             max_turns: turns(options.agentic_max_turns),
             retry_turns: turns(options.agentic_retry_turns.0),
             allow_writes: options.agentic_allow_writes,

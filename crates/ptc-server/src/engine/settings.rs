@@ -136,6 +136,8 @@ pub struct Task {
     pub max_result_bytes: usize,
     /// Whether the program is shown.
     pub include_program: bool,
+    /// Whether trace files have what the planner was sent.
+    pub trace_prompts: bool,
     /// Turns of the planner.
     pub max_turns: u32,
     /// More turns to correct an answer.
@@ -162,6 +164,7 @@ impl Default for Task {
             max_output_tokens: 1_200,
             max_result_bytes: 4_096,
             include_program: true,
+            trace_prompts: false,
             max_turns: 1,
             retry_turns: 0,
             allow_writes: false,

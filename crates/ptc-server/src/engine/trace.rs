@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptc_trace::{Files, Keep, Options, Span, Tracer};
+use ptc_trace::{Entry, Files, Keep, Options, ReadBounds, Span, Tracer};
 use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -20,7 +20,8 @@ use super::text::{cut_chars, hex, json_bytes, moment};
 
 /// Where calls and turns are written.
 pub struct Traces {
-    calls: Option<Tracer>,
+    calls: Option<(Tracer, PathBuf)>,
+    most: usize,
     turns: Option<Mutex<File>>,
     redactor: Redactor,
 }
@@ -33,24 +34,29 @@ impl std::fmt::Debug for Traces {
 
 /// Bytes of one turn in the log; a larger one is only mentioned.
 const TURN_BYTES: usize = 1 << 20;
+/// Bytes of a trace file that are read for an answer, which may be smaller still.
+const INLINED: u64 = 4 << 20;
 
 impl Traces {
     /// Opens what the settings name; a folder that cannot be written keeps the server from starting.
     pub fn open(settings: &Settings, redactor: &Redactor) -> Result<Traces, String> {
         let calls = match &settings.trace_dir {
             None => None,
-            Some(dir) => Some(tracer(dir, settings, redactor.clone()).map_err(at("--trace-dir", dir))?),
+            Some(dir) => {
+                let tracer = tracer(dir, settings, redactor.clone()).map_err(at("--trace-dir", dir))?;
+                Some((tracer, dir.clone()))
+            }
         };
         let turns = match &settings.turn_log_dir {
             None => None,
             Some(dir) => Some(Mutex::new(turn_file(dir).map_err(at("--turn-log-dir", dir))?)),
         };
-        Ok(Traces { calls, turns, redactor: redactor.clone() })
+        Ok(Traces { calls, most: settings.trace_max_files, turns, redactor: redactor.clone() })
     }
 
     /// Begins the trace of a call.
     pub fn begin(&self, tool: &str, args: &Args, signals: &Signals) -> Option<Span> {
-        let tracer = self.calls.as_ref()?;
+        let (tracer, _) = self.calls.as_ref()?;
         let facts = json!({
             "tool_name": tool,
             "program": args.get("program").or_else(|| args.get("task")),
@@ -61,13 +67,16 @@ impl Traces {
 
     /// Ends the trace of a call.
     pub fn end(span: Span, reply: Option<&Reply>, reason: Option<&str>, facts: &Facts) {
-        let told = json!({
+        let mut told = json!({
             "result_bytes": facts.result_bytes,
             "prints_count": facts.prints,
             "calls_count": facts.calls.len(),
             "upstream_calls": facts.calls,
             "ptc_metrics": facts.metrics,
         });
+        if !facts.prompts.is_empty() {
+            told["planner_prompts"] = facts.prompts.clone().into();
+        }
         match reason {
             None => span.stop(told),
             Some(reason) => {
@@ -75,6 +84,29 @@ impl Traces {
                 span.fail(reason, cut_chars(&text, 2_000).0, told);
             }
         }
+    }
+
+    /// Something that looks for the newest trace file of a request, by blocking; nothing if there are no files.
+    pub fn finder(&self, request_id: &str) -> Option<impl FnOnce() -> Option<(String, Json)> + Send + use<>> {
+        let (tracer, dir) = self.calls.clone()?;
+        let label = self.redactor.redact_str(request_id).into_owned();
+        let most = self.most;
+        Some(move || {
+            tracer.flush();
+            let head = ReadBounds { events: 1, ..ReadBounds::default() };
+            let is_it = |entry: &Entry| {
+                let first = ptc_trace::read(&entry.path, head)
+                    .ok()
+                    .and_then(|trace| trace.records.into_iter().next());
+                first.is_some_and(|first| {
+                    first.data.get("trace_label").and_then(Json::as_str) == Some(label.as_str())
+                })
+            };
+            let entry = ptc_trace::list(&dir, most).into_iter().find(is_it)?;
+            let trace =
+                ptc_trace::read(&entry.path, ReadBounds { bytes: INLINED, ..ReadBounds::default() }).ok()?;
+            Some((entry.name, serde_json::to_value(trace.records).ok()?))
+        })
     }
 
     /// Whether turns are logged.

@@ -30,6 +30,8 @@ pub struct Facts {
     pub metrics: Option<Json>,
     /// What planning took.
     pub agentic: Option<Json>,
+    /// What the planner was sent, for trace files only.
+    pub prompts: Vec<Json>,
 }
 
 impl Facts {

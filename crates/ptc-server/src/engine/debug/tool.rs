@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::super::api::Args;
 use super::super::reason::Reason;
-use super::super::settings;
+use super::super::settings::{self, Payloads};
 use super::super::text::{cut, json_bytes, quoted_bytes};
 use super::super::{Answered, Engine, envelope, fixed};
 use super::record::request_id;
@@ -93,7 +93,10 @@ impl Engine {
         let told = match &question.op {
             Op::Stats => stats(&entries),
             Op::Recent => recent(&entries, question.limit),
-            Op::Get(id) => got(&ring.all(), id),
+            Op::Get(id) => match got(&ring.all(), id) {
+                Some(found) => found,
+                None => self.traced(id).await,
+            },
         };
         if let (Json::Object(object), Json::Object(told)) = (&mut object, told) {
             object.extend(told);
@@ -106,6 +109,31 @@ impl Engine {
         }
         fit(&mut object, settings.max_response_bytes);
         Answered::new(envelope::plain(object, false), None)
+    }
+
+    /// The trace file of a call that is not remembered any more.
+    async fn traced(&self, id: &str) -> Json {
+        let note = |note: &str| json!({"found": false, "note": note, "truncated": false});
+        let Some(find) = self.traces.finder(id) else {
+            return note("No call with this request_id is remembered; old ones are dropped.");
+        };
+        let found = tokio::task::spawn_blocking(find).await.ok().flatten();
+        let Some((file, records)) = found else {
+            return note("No call with this request_id is remembered, and no trace file has it.");
+        };
+        let whole = self.settings.payloads == Payloads::Full;
+        let mut record = json!({"request_id": request_id(id), "file": file});
+        if whole {
+            record["events"] = records;
+        }
+        self.redactor.redact_json(&mut record);
+        let note = match whole {
+            true => "The call is not remembered any more; this is its trace file.",
+            false => {
+                "The call is not remembered any more. Its trace file is only shown with --trace-payloads full."
+            }
+        };
+        json!({"found": true, "source": "trace_file", "record": record, "note": note, "truncated": false})
     }
 }
 
@@ -128,19 +156,10 @@ fn recent(entries: &[Entry], limit: usize) -> Json {
     json!({"count": calls.len(), "calls": calls})
 }
 
-fn got(entries: &[Entry], id: &str) -> Json {
+fn got(entries: &[Entry], id: &str) -> Option<Json> {
     let id = request_id(id);
-    let found = entries.iter().rev().find(|entry| entry.record["request_id"] == id.as_str());
-    match found {
-        Some(entry) => {
-            json!({"found": true, "source": "ring_buffer", "record": *entry.record, "truncated": false})
-        }
-        None => json!({
-            "found": false,
-            "note": "No call with this request_id is remembered; old ones are dropped.",
-            "truncated": false,
-        }),
-    }
+    let entry = entries.iter().rev().find(|entry| entry.record["request_id"] == id.as_str())?;
+    Some(json!({"found": true, "source": "ring_buffer", "record": *entry.record, "truncated": false}))
 }
 
 /// Leaves out what matters least until the whole answer fits.

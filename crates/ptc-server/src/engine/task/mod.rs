@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptc_agent::model::Llm;
-use ptc_agent::{Agent, Fail, Guard, PromptParts, RunOptions, Step, SystemPrompt, Tool as AgentTool};
-use ptc_lisp::machine::Answer;
+use ptc_agent::{
+    Agent, Answers, Effect, Fail, Guard, PromptParts, RunOptions, Step, SystemPrompt, Tool as AgentTool,
+};
+use ptc_lisp::machine::{Answer, DISCOVER};
 use ptc_runner::{Surroundings, run_in};
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::model::Reason as Fault;
@@ -36,6 +38,9 @@ struct Attempt {
     tool: String,
     effect: EffectClass,
 }
+
+/// What `tool/call` takes and gives.
+const CALL_SIGNATURE: &str = "(server :string, tool :string, args :map?) -> :map";
 
 type Attempts = Arc<Mutex<Vec<Attempt>>>;
 
@@ -83,6 +88,7 @@ impl Engine {
             timeout: settings.planner_timeout,
             deadline: started + settings.timeout,
             max_tokens: settings.max_output_tokens,
+            keeps_prompts: settings.trace_prompts,
         };
         let options = RunOptions {
             guard: Some(guard(&attempts)),
@@ -134,6 +140,7 @@ impl Engine {
         };
         let reads = self.settings.read_only || !settings.allow_writes;
         let call = call_tool(upstreams, context.clone(), attempts.clone(), reads);
+        let call = call.signature(CALL_SIGNATURE).map_err(|error| error.to_string())?;
         let agent = Agent::builder("task")
             .max_turns(settings.max_turns)
             .retry_turns(settings.retry_turns)
@@ -141,6 +148,7 @@ impl Engine {
             .mission_timeout_ms(milliseconds(settings.timeout))
             .system_prompt(SystemPrompt::Parts(prompt))
             .tool(call)
+            .tool(discovery_tool(context.clone()))
             .build()
             .map_err(|error| error.to_string())?;
         agent.with_message(&args.mission()).map_err(|error| error.to_string())
@@ -180,7 +188,24 @@ fn call_tool(upstreams: &Upstreams, context: RunContext, attempts: Attempts, rea
             }
         }
     };
-    AgentTool::future("call", call).description("Calls a tool of an upstream: {:server :tool :args}.")
+    AgentTool::future("call", call)
+        .description("Calls a tool of an upstream: {:server :tool :args}.")
+        .answers(Answers::Upstream)
+}
+
+/// What answers `(tool/servers)`, `(dir …)`, `(doc …)` and their like in programs of an agent.
+fn discovery_tool(context: RunContext) -> AgentTool {
+    let discover = move |question: Json| {
+        let context = context.clone();
+        async move {
+            match context.discover(question).await {
+                // What cannot be answered is nothing; it is no result of a call.
+                Answer::Fault { .. } => Ok(Json::Null),
+                answer => told(answer),
+            }
+        }
+    };
+    AgentTool::future(DISCOVER, discover).private().effect(Effect::Read).answers(Answers::Discovery)
 }
 
 /// An answer as programs of agents get it.
@@ -230,6 +255,7 @@ fn facts(task: &str, object: &Json, report: &Report<'_>) -> Facts {
         program: Some(task.to_owned()),
         result_bytes: object["execution"]["result_bytes"].as_u64().unwrap_or(0) as usize,
         calls: report.ledger.iter().map(super::debug::call_entry).collect(),
+        prompts: report.spent.prompts.clone(),
         metrics: object.get("ptc_metrics").filter(|metrics| metrics.is_object()).cloned(),
         agentic: Some(json!({
             "planner_status": if report.spent.failed { "error" } else { "ok" },

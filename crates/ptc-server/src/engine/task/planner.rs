@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ptc_agent::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
 use ptc_upstream::Redactor;
+use serde_json::{Value as Json, json};
 
 /// What planning took so far.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,8 @@ pub struct Spent {
     pub failed: bool,
     /// Whether one took too long.
     pub late: bool,
+    /// What was sent, if it is to be kept; secrets are covered.
+    pub prompts: Vec<Json>,
 }
 
 /// A shared account of planning.
@@ -49,6 +52,8 @@ pub struct Metered {
     pub timeout: Duration,
     pub deadline: Instant,
     pub max_tokens: u64,
+    /// Whether what is sent is kept for traces.
+    pub keeps_prompts: bool,
 }
 
 impl Metered {
@@ -68,6 +73,9 @@ impl Model for Metered {
         let request = Arc::new(self.request(&request));
         let bytes =
             request.system.len() + request.messages.iter().map(|one| one.content.len()).sum::<usize>();
+        if self.keeps_prompts {
+            self.meter.spent().prompts.push(prompt(&request));
+        }
         let (meter, inner) = (self.meter.clone(), self.inner.clone());
         let timeout = self.timeout.min(self.deadline.saturating_duration_since(Instant::now()));
         Box::pin(async move {
@@ -100,6 +108,11 @@ impl Model for Metered {
     fn name(&self) -> &str {
         self.inner.label()
     }
+}
+
+/// A request as traces tell it.
+fn prompt(request: &Request) -> Json {
+    json!({"system": request.system, "messages": request.messages})
 }
 
 async fn ask(inner: Llm, request: Arc<Request>) -> Result<Reply, ModelError> {

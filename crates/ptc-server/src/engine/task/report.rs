@@ -200,6 +200,8 @@ fn reason(fail: &Fail, spent: &Spent) -> String {
         _ if spent.late => Some(Reason::PLANNER_TIMEOUT),
         _ if spent.failed => Some(Reason::PLANNER),
         "failed" => Some(Reason::AGENT_FAILED),
+        // The deadline of the run is that of the task.
+        "mission_timeout" => Some(Reason::BUDGET),
         _ => None,
     };
     fixed.map_or_else(|| format!("ptc_{name}"), |reason| reason.name.to_owned())

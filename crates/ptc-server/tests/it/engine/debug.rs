@@ -4,7 +4,7 @@ use ptc_server::engine::settings::Debug;
 use ptc_server::engine::{Payloads, Profile, Settings, Signals};
 use serde_json::{Value as Json, json};
 
-use super::support::{aggregator, anna, args, call, eval, object, patient};
+use super::support::{Folder, SECRET, aggregator, anna, args, call, eval, object, patient};
 
 fn debugging(payloads: Payloads) -> Settings {
     let debug = Some(Debug { ring_size: 100, max_response_bytes: 64 << 10 });
@@ -113,5 +113,44 @@ async fn r14_4_5_answers_and_ids_are_bounded() {
         assert!(frame.to_string().len() <= 4096, "{op}: {}", frame.to_string().len());
         let parsed: Json = serde_json::from_str(&reply.text()).expect("it is JSON");
         assert!(op != "recent" || parsed["truncated"] == true);
+    }
+}
+
+#[tokio::test]
+async fn r8_2_9_calls_that_are_forgotten_are_found_in_trace_files() {
+    for (payloads, inlined) in [(Payloads::Summary, false), (Payloads::Full, true)] {
+        let folder = Folder::new("forgotten");
+        let debug = Some(Debug { ring_size: 1, max_response_bytes: 64 << 10 });
+        let settings = Settings { debug, trace_dir: Some(folder.0.clone()), ..debugging(payloads) };
+        let engine = aggregator(settings).await;
+        for (id, program) in [("first", format!("(str \"{SECRET}\" 1)")), ("second", "2".to_owned())] {
+            let signals = Signals { request_id: id.to_owned(), ..Signals::default() };
+            engine
+                .call(&anna(), "lisp_eval", args(json!({"program": program})), signals)
+                .await
+                .expect("answered");
+        }
+        let get = async |id: &str| call(&engine, "lisp_debug", json!({"op": "get", "request_id": id})).await;
+        let remembered = get("second").await;
+        assert_eq!(object(&remembered)["source"], "ring_buffer");
+        let reply = get("first").await;
+        let found = object(&reply);
+        assert_eq!((&found["found"], &found["source"]), (&json!(true), &json!("trace_file")), "{found}");
+        assert!(found["record"]["file"].as_str().expect("a name").ends_with("-ok.jsonl"), "{found}");
+        assert_eq!(found["record"].get("events").is_some(), inlined, "{found}");
+        assert_eq!(reply.text().contains("(str"), inlined, "{found}");
+        assert!(!reply.text().contains(SECRET));
+        assert_eq!(object(&get("third").await)["found"], false);
+        let small = Debug { ring_size: 1, max_response_bytes: 4096 };
+        let settings =
+            Settings { debug: Some(small), trace_dir: Some(folder.0.clone()), ..debugging(payloads) };
+        let engine = aggregator(settings).await;
+        let long = json!({"program": format!("(count \"{}\")", "x".repeat(9_000))});
+        let signals = Signals { request_id: "long".to_owned(), ..Signals::default() };
+        engine.call(&anna(), "lisp_eval", args(long), signals).await.expect("answered");
+        eval(&engine, "1").await;
+        let reply = call(&engine, "lisp_debug", json!({"op": "get", "request_id": "long"})).await;
+        assert_eq!(object(&reply)["truncated"], inlined, "{reply:?}");
+        assert!(reply.text().len() < 4096);
     }
 }

@@ -1,7 +1,8 @@
 //! An engine to ask, and an upstream that lives in the test.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -139,4 +140,37 @@ impl Client for Crm {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
+}
+
+/// A folder that goes away; it is not made yet.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ptc-engine-{name}-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The files of a folder with their texts.
+pub fn files(folder: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let mut files: Vec<(String, String)> = entries
+        .filter_map(Result::ok)
+        .map(|entry| {
+            let text = std::fs::read_to_string(entry.path()).expect("it is text");
+            (entry.file_name().to_string_lossy().into_owned(), text)
+        })
+        .collect();
+    files.sort();
+    files
 }

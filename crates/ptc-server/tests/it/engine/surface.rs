@@ -101,3 +101,58 @@ async fn r9_1_1_sessions_that_are_off_say_how_to_turn_them_on() {
     assert_eq!(object(&reply)["reason"], "sessions_disabled");
     assert!(reply.text().contains("--sessions") && reply.text().contains("PTC_RUNNER_MCP_SESSIONS"));
 }
+
+/// Every tool with its schemas and hints in every profile, as `tools.json` has them. `PTC_WRITE_PAGES=1` writes it.
+#[tokio::test]
+async fn r2_schemas_of_all_tools_are_as_they_were() {
+    let mut all = serde_json::Map::new();
+    for (name, profile) in
+        [("slim", Profile::Slim), ("structured", Profile::Structured), ("debug", Profile::Debug)]
+    {
+        let settings = Settings {
+            debug: Some(settings::Debug { ring_size: 10, max_response_bytes: 4096 }),
+            task: Some(settings::Task::default()),
+            ..with_sessions(profile, settings::Sessions::default())
+        };
+        let tools = aggregator(settings).await.tools(&anna()).into_iter().map(|tool| {
+            let hints = tool.annotations.map(|hints| {
+                json!([hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint])
+            });
+            json!({"name": tool.name, "title": tool.title, "annotations": hints, "inputSchema": tool.input_schema,
+                   "outputSchema": tool.output_schema})
+        });
+        all.insert(name.to_owned(), tools.collect());
+    }
+    let now = format!("{:#}\n", serde_json::Value::Object(all));
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/engine/tools.json");
+    if std::env::var_os("PTC_WRITE_PAGES").is_some() {
+        std::fs::write(&file, &now).expect("it can be written");
+    }
+    let known = std::fs::read_to_string(&file).expect("it is there");
+    assert!(now == known, "schemas have changed; if that is meant, run this test with PTC_WRITE_PAGES=1");
+}
+
+/// Whoever adds a reason adds a test that sees it.
+#[test]
+fn every_reason_is_in_a_test() {
+    fn texts(folder: &std::path::Path, all: &mut String) {
+        for entry in std::fs::read_dir(folder).expect("it is a folder").filter_map(Result::ok) {
+            match entry.path() {
+                path if path.is_dir() => texts(&path, all),
+                path if path.extension().is_some_and(|ending| ending == "rs") => {
+                    all.push_str(&std::fs::read_to_string(path).expect("it is text"));
+                }
+                _ => {}
+            }
+        }
+    }
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("it has one");
+    let mut all = String::new();
+    texts(&crates.join("ptc-server/tests"), &mut all);
+    texts(&crates.join("ptc/tests"), &mut all);
+    for reason in ptc_server::engine::Reason::ALL {
+        // Its own unit test: no store and no thread can be taken away from outside.
+        let inside = reason.name == "sessions_unavailable";
+        assert!(inside || all.contains(&format!("\"{}\"", reason.name)), "{}: no test sees it", reason.name);
+    }
+}

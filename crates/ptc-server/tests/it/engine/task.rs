@@ -79,7 +79,7 @@ async fn r11_2_a_task_is_planned_run_and_accounted_for() {
 }
 
 #[tokio::test]
-async fn r11_4_2_nothing_is_tried_again_after_something_may_have_changed() {
+async fn probe_21_r11_4_2_nothing_is_tried_again_after_something_may_have_changed() {
     let write = r#"(tool/call {:server "crm" :tool "put" :args {}}) (nope)"#;
     let late = r#"(tool/call {:server "crm" :tool "put" :args {}}) (/ 1 0)"#;
     let read = r#"(tool/call {:server "crm" :tool "get" :args {}}) (/ 1 0)"#;
@@ -139,6 +139,10 @@ async fn r11_2_4_failures_have_their_reasons() {
     let failed = call(&engine, "lisp_task", task(json!("x"))).await;
     let reason = object(&failed)["reason"].as_str().expect("a reason").to_owned();
     assert!(reason.starts_with("ptc_"), "{:?}", failed.structured);
+    let (llm, _) = planner(&["(fail \"it cannot be done\")"]);
+    let gives_up = start(Some(llm), open(), patient(Profile::Slim)).await;
+    let reply = call(&gives_up, "lisp_task", task(json!("x"))).await;
+    assert_eq!(object(&reply)["reason"], "agent_failed", "{:?}", reply.structured);
     let without = start(None, open(), patient(Profile::Slim)).await;
     let reply = call(&without, "lisp_task", task(json!("x"))).await;
     assert_eq!(object(&reply)["reason"], "agentic_config_error");
@@ -178,9 +182,51 @@ async fn r11_4_1_calls_that_nobody_waited_for_are_in_the_account() {
     let engine = start(Some(llm), task, patient(Profile::Slim)).await;
     let reply = call(&engine, "lisp_task", json!({"task": "x"})).await;
     let shown = object(&reply);
-    assert!(reply.is_error, "{shown}");
+    assert_eq!((reply.is_error, &shown["reason"]), (true, &json!("budget_exceeded")), "{shown}");
     assert_eq!(
         (&shown["upstream_calls"][0]["status"], &shown["upstream_calls"][0]["effect"]),
         (&json!("attempted"), &json!("write"))
     );
+}
+
+#[tokio::test]
+async fn programs_of_tasks_ask_and_are_answered_as_everywhere() {
+    for (program, answer) in [
+        ("(mapv :name (tool/servers))", "[\"crm\"]"),
+        ("(count (dir 'crm))", "3"),
+        ("(string? (doc 'crm/get))", "true"),
+        ("(:name (meta 'crm/get))", "get"),
+        ("(empty? (apropos \"get\"))", "false"),
+        (
+            r#"(let [r (tool/call {:server "crm" :tool "get" :args {:rows 1}})] [(= :json (:value_kind r)) (:ok r)])"#,
+            "[true,true]",
+        ),
+        (
+            r#"(let [r (tool/call {:server "crm" :tool "get" :args {:fail 1}})] [(= :upstream_error (:reason r)) (:ok r)])"#,
+            "[true,false]",
+        ),
+    ] {
+        let (llm, _) = planner(&[program]);
+        let engine = start(Some(llm), open(), patient(Profile::Slim)).await;
+        let reply = call(&engine, "lisp_task", json!({"task": "look"})).await;
+        assert_eq!(object(&reply)["answer"], answer, "{program}: {:?}", reply.structured);
+    }
+}
+
+#[tokio::test]
+async fn r11_3_4_prompts_are_in_traces_only_if_told_and_without_secrets() {
+    for (trace_prompts, kept) in [(false, false), (true, true)] {
+        let folder = super::support::Folder::new("prompts");
+        let (llm, _) = planner(&["1"]);
+        let settings = Settings { trace_dir: Some(folder.0.clone()), ..patient(Profile::Slim) };
+        let engine = start(Some(llm), Task { trace_prompts, ..open() }, settings).await;
+        call(&engine, "lisp_task", json!({"task": format!("Say one, not {SECRET}.")})).await;
+        engine.shutdown().await;
+        drop(engine);
+        let files = super::support::files(&folder.0);
+        let [(_, text)] = files.as_slice() else { panic!("one call, one file: {files:?}") };
+        assert_eq!(text.contains("planner_prompts"), kept, "{text}");
+        assert_eq!(text.contains("Upstream tools, as their servers describe them"), kept, "{text}");
+        assert!(!text.contains(SECRET), "{text}");
+    }
 }

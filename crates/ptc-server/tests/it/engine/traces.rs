@@ -1,42 +1,10 @@
 //! Trace files of calls and the log of turns: what they keep, by policy and without secrets.
 
-use std::path::{Path, PathBuf};
-
 use ptc_server::engine::settings::Sessions;
 use ptc_server::engine::{Payloads, Profile, Settings, Signals};
 use serde_json::{Value as Json, json};
 
-use super::support::{SECRET, aggregator, anna, args, eval_in, session, with_sessions};
-
-/// A folder of this test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ptc-engine-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn files(folder: &Path) -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(folder).expect("the folder is there");
-    let mut files: Vec<(String, String)> = entries
-        .filter_map(Result::ok)
-        .map(|entry| {
-            let text = std::fs::read_to_string(entry.path()).expect("it is text");
-            (entry.file_name().to_string_lossy().into_owned(), text)
-        })
-        .collect();
-    files.sort();
-    files
-}
+use super::support::{Folder, SECRET, aggregator, anna, args, eval_in, files, session, with_sessions};
 
 #[tokio::test]
 async fn r12_1_every_call_has_a_file_without_secrets() {

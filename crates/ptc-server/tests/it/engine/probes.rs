@@ -1,0 +1,138 @@
+//! Acceptance probes that need tools of a certain kind or a prelude store, through the whole engine.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ptc_server::engine::settings::Sessions;
+use ptc_server::engine::{Engine, Parts, Profile};
+use ptc_store::Store;
+use ptc_store::preludes::Preludes;
+use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
+use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
+use serde_json::{Map, Value as Json, json};
+
+use super::support::{args, call, eval, eval_in, object, patient, with_sessions};
+
+/// An upstream that only lists its tools.
+struct Listing(Vec<ToolDef>);
+
+impl Client for Listing {
+    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
+        let tools = self.0.clone();
+        Box::pin(async move { Ok(tools) })
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a str,
+        _: Map<String, Json>,
+        _: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>> {
+        Box::pin(async { Ok(Payload::default()) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+fn tool(name: &str, description: &str, input_schema: Json) -> ToolDef {
+    ToolDef {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: args(input_schema),
+        ..ToolDef::default()
+    }
+}
+
+/// An engine over an upstream `x` with these tools.
+async fn over(tools: Vec<ToolDef>) -> Arc<Engine> {
+    let config = json!({"upstreams": {"x": {"transport": "mcp_http", "url": "https://x.example/mcp"}}});
+    let config = Config::from_value(config, Path::new("")).expect("it is right");
+    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
+    let secrets = Secrets::resolve(&config).expect("there are none");
+    let client = Arc::new(Listing(tools));
+    let runtime = Runtime::start_with(&config, secrets, options, &|_, _| Some(client.clone())).await;
+    let parts = Parts { runtime: Some(runtime.expect("it starts")), ..Parts::default() };
+    Engine::with(patient(Profile::Structured), parts).await.expect("it starts")
+}
+
+#[tokio::test]
+async fn probe_9_r6_4_apropos_ranks_exact_then_prefix_then_substring() {
+    let names = ["superuser", "listUsers", "getUser", "get-user-list", "user", "audit", "unrelated"];
+    let about = |name: &str| if name == "audit" { "Tells who the user was." } else { "A tool." };
+    let any = json!({"type": "object"});
+    let engine = over(names.iter().map(|name| tool(name, about(name), any.clone())).collect()).await;
+    let program = |query: &str| {
+        format!(
+            "(mapv #(first (clojure.string/split % #\" \")) \
+             (filter #(clojure.string/starts-with? % \"x/\") (apropos \"{query}\" {{:limit 50}})))"
+        )
+    };
+    // A name scores 12 for a whole word, 7 for its beginning, 4 for a part; a description 10 for a whole word.
+    for (query, expected) in [
+        ("user", r#"["x/get-user-list" "x/getUser" "x/user" "x/audit" "x/listUsers" "x/superuser"]"#),
+        ("list user", r#"["x/get-user-list" "x/listUsers" "x/getUser" "x/user" "x/audit" "x/superuser"]"#),
+        ("getUser", r#"["x/get-user-list" "x/getUser" "x/user" "x/audit" "x/listUsers" "x/superuser"]"#),
+        ("zzz", "[]"),
+    ] {
+        let reply = eval(&engine, &program(query)).await;
+        assert_eq!(reply.text(), format!("user=> {expected}"), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn probe_10_r6_2_doc_shows_required_order_enums_and_falsy_constants() {
+    let schema = json!({
+        "type": "object",
+        "required": ["zulu", "alpha"],
+        "properties": {
+            "alpha": {"type": "string"},
+            "zulu": {"type": "integer"},
+            "no": {"type": "boolean", "const": false},
+            "nil": {"const": null},
+            "zero": {"type": "integer", "const": 0},
+            "empty": {"type": "string", "const": ""},
+            "mode": {"enum": ["a", "b"]},
+            "mixed": {"enum": ["a", 1, null]},
+            "deep": {"type": "object", "properties": {"x": {"type": "string"}}},
+        },
+    });
+    let engine = over(vec![tool("make", "Makes it.", schema)]).await;
+    let reply = call(&engine, "lisp_eval", json!({"program": "(println (doc 'x/make))"})).await;
+    let text = reply.text();
+    let args =
+        text.lines().find(|line| line.trim_start().starts_with("Args:")).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(
+        args.trim(),
+        "Args: :zulu integer, :alpha string, :deep object?, :empty const<\"\">?, :mixed enum?, :mode enum<string>?, \
+         :nil const<null>?, :no const<false>?, :zero const<0>?"
+    );
+    assert!(text.contains("Makes it.") && text.contains("(tool/call") && text.contains("Result<"), "{text}");
+}
+
+#[tokio::test]
+async fn probe_20_r10_11_versions_of_a_prelude_from_a_session() {
+    let preludes = Preludes::new(Arc::new(Store::open(":memory:").expect("it opens")));
+    let sessions = Sessions { allow_prelude_write: true, ..Sessions::default() };
+    let parts = Parts { preludes: Some(preludes), ..Parts::default() };
+    let engine = Engine::with(with_sessions(Profile::Structured, sessions), parts).await.expect("it starts");
+    let started = call(&engine, "lisp_session_start", json!({"mode": "write_capable"})).await;
+    let id = object(&started)["session_id"].as_str().expect("it starts").to_owned();
+    for (program, expected) in [
+        (r#"(:version (prelude/write {:id "p" :source "(ns p) (defn one [] 1)"}))"#, "1"),
+        (r#"(:version (prelude/write {:id "p" :source "(ns p) (defn one [] 2)"}))"#, "2"),
+        (r#"(:status (prelude/set-default {:id "p" :version 1}))"#, r#""ok""#),
+        (r#"(:version (prelude/read "p"))"#, "1"),
+        (r#"(clojure.string/includes? (:source (prelude/source "p")) "[] 1")"#, "true"),
+        ("(mapv (juxt :id :current_version :latest_version) (:preludes (prelude/list)))", r#"[["p" 1 2]]"#),
+        (r#"(sort (map :version (:versions (prelude/history "p"))))"#, "(1 2)"),
+    ] {
+        let reply = eval_in(&engine, &id, program).await;
+        assert_eq!(object(&reply)["result"], format!("user=> {expected}"), "{program}: {}", reply.text());
+    }
+    let used = call(&engine, "lisp_session_start", json!({"preludes": ["p"]})).await;
+    let id = object(&used)["session_id"].as_str().expect("it starts").to_owned();
+    assert_eq!(object(&eval_in(&engine, &id, "(p/one)").await)["result"], "user=> 1");
+}
