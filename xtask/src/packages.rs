@@ -57,7 +57,9 @@ fn debian(package: &str, missing: bool) -> Result<()> {
             "[ $(id -u) = 0 ] || sudo=sudo; $sudo apt-get update -qq; \
              $sudo apt-get install -y -qq {package} >/dev/null"
         );
-        Command::new("sh").args(["-c", &install]).status()?;
+        if !Command::new("sh").args(["-c", &install]).status()?.success() {
+            bail!("apt-get cannot install {package}; see above");
+        }
     }
     Ok(())
 }

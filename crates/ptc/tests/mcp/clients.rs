@@ -1,5 +1,5 @@
-//! Real clients: the SDKs for Python and TypeScript, the Inspector, and the conformance suite. Where their packages are
-//! not installed (`cargo xtask ci` does so), the tests say that and pass.
+//! Real clients: the SDKs for Python and TypeScript, the Inspector, and the conformance suite. Where there is no Python
+//! or Node the tests say that and pass; where there is one, the packages must be installed (`cargo xtask ci` does so).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,13 +16,16 @@ fn tools() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools")
 }
 
-/// The path, if it is there.
-fn installed(path: &str) -> Option<PathBuf> {
-    let path = tools().join(path);
-    if !path.exists() {
-        eprintln!("skipped: {} is not installed; `cargo xtask ci` installs it", path.display());
+/// The path of a package, if there is the program that runs it.
+fn installed(runner: &str, path: &str) -> Option<PathBuf> {
+    let runs = Command::new(runner).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !runs {
+        eprintln!("skipped: there is no `{runner}` to run {path}");
+        return None;
     }
-    path.exists().then_some(path)
+    let path = tools().join(path);
+    assert!(path.exists(), "{} is not installed: run `cargo xtask packages`", path.display());
+    Some(path)
 }
 
 fn script(name: &str) -> String {
@@ -68,13 +71,13 @@ fn drive(client: impl Fn(&str, &[String]) -> String) {
 
 #[test]
 fn python_sdk() {
-    let Some(python) = installed("python/bin/python") else { return };
+    let Some(python) = installed("python3", "python/bin/python") else { return };
     drive(|mode, target| output(Command::new(&python).arg(script("python_sdk.py")).arg(mode).args(target)));
 }
 
 #[test]
 fn typescript_sdk() {
-    let Some(_) = installed("npm/node_modules/@modelcontextprotocol/client") else { return };
+    let Some(_) = installed("node", "npm/node_modules/@modelcontextprotocol/client") else { return };
     let folder = tools().join("npm").canonicalize().unwrap();
     drive(|mode, target| {
         output(Command::new("node").arg(script("typescript_sdk.mjs")).arg(&folder).arg(mode).args(target))
@@ -83,7 +86,7 @@ fn typescript_sdk() {
 
 #[test]
 fn inspector() {
-    let Some(inspector) = installed("npm/node_modules/.bin/mcp-inspector") else { return };
+    let Some(inspector) = installed("node", "npm/node_modules/.bin/mcp-inspector") else { return };
     let server = HttpServer::start(TIME);
     let home = crate::support::Folder::new();
     let inspect = |target: &[String], args: &[&str]| -> Json {
@@ -104,9 +107,8 @@ fn inspector() {
 
 #[test]
 fn conformance() {
-    let Some(suite) = installed("npm/node_modules/@modelcontextprotocol/conformance/dist/index.js") else {
-        return;
-    };
+    let suite = "npm/node_modules/@modelcontextprotocol/conformance/dist/index.js";
+    let Some(suite) = installed("node", suite) else { return };
     let listed: toml::Table = include_str!("clients/conformance.toml").parse().unwrap();
     let groups = listed["groups"].as_table().unwrap();
     let names = groups.values().flat_map(|group| group["scenarios"].as_array().unwrap());
