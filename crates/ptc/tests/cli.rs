@@ -15,6 +15,8 @@ mod approval;
 mod attached;
 #[path = "cli/examples.rs"]
 mod examples;
+#[path = "cli/killed.rs"]
+mod killed;
 #[path = "cli/lent.rs"]
 mod lent;
 #[path = "cli/packaging.rs"]

@@ -87,21 +87,21 @@ impl Once {
         under_way.insert(scope.to_owned()).then(|| UnderWay(self, scope.to_owned()))
     }
 
-    /// What is known of a request: its reply, if it ended; an error if it is another request.
-    async fn begin(&self, scope: &str, tool: Tool, hash: &str) -> Result<Option<Json>, Refused> {
+    /// What is known of a request; an error if the key belongs to another one.
+    async fn begin(&self, scope: &str, tool: Tool, hash: &str) -> Result<Known, Refused> {
         let (scope, hash) = (scope.to_owned(), hash.to_owned());
         let known = self.apart(move |journal| {
             let args = json!({"sha256": hash});
             let entry = NewEffect { identity: REQUEST, server: "", tool: tool.name(), args: &args };
             let effects = journal.effects();
             match effects.begin(&scope, &entry).map_err(|error| error.to_string())? {
-                Begun::Fresh => Ok(Ok(None)),
-                Begun::Done(kept) if kept["sha256"] == hash.as_str() => Ok(Ok(Some(kept))),
+                Begun::Fresh => Ok(Ok(Known::Fresh)),
+                Begun::Done(kept) if kept["sha256"] == hash.as_str() => Ok(Ok(Known::Ended(kept))),
                 Begun::Done(_) => Ok(Err(Refused::Another)),
                 Begun::Unknown => {
                     let gaps = effects.gaps(Some(&scope)).map_err(|error| error.to_string())?;
                     let other = |gap: &ptc_store::effects::Gap| gap.identity == REQUEST && gap.args != args;
-                    Ok(if gaps.iter().any(other) { Err(Refused::Another) } else { Ok(None) })
+                    Ok(if gaps.iter().any(other) { Err(Refused::Another) } else { Ok(Known::Begun) })
                 }
             }
         });
@@ -115,6 +115,16 @@ impl Once {
         let journal = self.journal.clone();
         tokio::task::spawn_blocking(move || work(&journal)).await.map_err(|error| error.to_string())?
     }
+}
+
+/// What is known of a request with a key.
+enum Known {
+    /// It comes for the first time.
+    Fresh,
+    /// It was begun and did not end.
+    Begun,
+    /// It ended with this reply.
+    Ended(Json),
 }
 
 /// Why a request with a key is not run.
@@ -163,21 +173,28 @@ impl Engine {
             ));
         };
         let hash = digest(&json!([tool.name(), args]));
-        match once.begin(&scope, tool, &hash).await {
-            Ok(None) => {}
-            Ok(Some(kept)) => return recalled(kept),
+        let fresh = match once.begin(&scope, tool, &hash).await {
+            Ok(Known::Fresh) => true,
+            Ok(Known::Begun) => false,
+            Ok(Known::Ended(kept)) => return recalled(kept),
             Err(Refused::Another) => {
                 return wrong("this request key belongs to another request; take a new key for each request");
             }
             Err(Refused::Store(why)) => return Err(CallError::Internal(why)),
-        }
+        };
         let answered = self.handle(caller, tool, args, &scoped(scope.clone())).await?;
         let ran = answered.facts.program.is_some();
         let reply = json!({"sha256": hash, "reason": answered.reason, "reply": kept(&answered.reply)});
-        let written = once.apart(move |journal| match ran {
-            true => journal.effects().done(&scope, REQUEST, &reply).map_err(|error| error.to_string()),
-            // Nothing was run, so the key is free again.
-            false => journal.effects().forget_scope(&scope).map_err(|error| error.to_string()),
+        let written = once.apart(move |journal| {
+            let effects = journal.effects();
+            match (ran, fresh) {
+                (true, _) => effects.done(&scope, REQUEST, &reply),
+                // Nothing was ever run, so the key is free again.
+                (false, true) => effects.forget_scope(&scope),
+                // What an earlier attempt did must not be forgotten.
+                (false, false) => Ok(()),
+            }
+            .map_err(|error| error.to_string())
         });
         if let Err(why) = written.await {
             tracing::error!("a reply cannot be kept, so its request would run again: {why}");

@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use ptc_runner::{Answer, Journal, Reason, Step};
+use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
 use ptc_store::runs::{Ending, Kept, Listed, NewAnswer, Run, Runs, Status};
 use serde_json::Value as Json;
 
+use super::lent;
 use super::mission::Mission;
 use super::show;
 use crate::terminal;
@@ -36,6 +38,7 @@ pub struct Checkpoints {
     /// Whether it is the folder that is meant if none is named.
     usual: bool,
     runs: Runs,
+    journal: StoreJournal,
 }
 
 impl Checkpoints {
@@ -53,7 +56,9 @@ impl Checkpoints {
             Store::open(&store.to_string_lossy()).map_err(|error| anyhow!("--checkpoint: {error}"))?;
         // Absolute, so that the command that goes on works elsewhere.
         let path = fs::canonicalize(&path).unwrap_or(path);
-        Ok(Checkpoints { folder: path, usual: folder.is_none(), runs: Runs::new(Arc::new(store)) })
+        let store = Arc::new(store);
+        let journal = StoreJournal::new(store.clone());
+        Ok(Checkpoints { folder: path, usual: folder.is_none(), runs: Runs::new(store), journal })
     }
 
     /// Opens a folder that is there.
@@ -123,7 +128,12 @@ impl Checkpoints {
         let lock = self.lock(id)?;
         let (run, kept) = self.runs.go_on(id)?;
         let resume = self.command(id);
-        Ok((Keeper { run, resume, _lock: lock }, kept))
+        Ok((Keeper { run, resume, journal: self.journal.clone(), _lock: lock }, kept))
+    }
+
+    /// How many calls of a run may have changed something and have no answer.
+    pub fn unknown(&self, id: &str) -> anyhow::Result<usize> {
+        Ok(self.journal.effects().gaps(Some(&lent::scope(id)))?.len())
     }
 
     /// Forgets a run that nobody goes on with.
@@ -135,7 +145,7 @@ impl Checkpoints {
     fn keeper(&self, run: Run) -> anyhow::Result<Keeper> {
         let lock = self.lock(run.id())?;
         let resume = self.command(run.id());
-        Ok(Keeper { run, resume, _lock: lock })
+        Ok(Keeper { run, resume, journal: self.journal.clone(), _lock: lock })
     }
 
     /// The command that goes on with a run.
@@ -200,6 +210,8 @@ pub struct Keeper {
     run: Run,
     /// The command that goes on with it.
     pub resume: String,
+    /// Where its calls are written down.
+    pub journal: StoreJournal,
     _lock: Lock,
 }
 

@@ -71,6 +71,9 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
     let keeper = keeper.map(Arc::new);
     if let Some(keeper) = &keeper {
         progress.say(&format!("run {}", keeper.id()));
+        if let Some(upstreams) = &ready.upstreams {
+            upstreams.keep(keeper.id(), keeper.journal.clone());
+        }
     }
     let notes = ready.upstreams.as_ref().map(Upstreams::notes);
     notes.iter().flatten().for_each(|note| progress.say(note));

@@ -4,16 +4,19 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ptc_lisp::machine::{Answer, DISCOVER};
 use ptc_runner::{Agent, AgentFile, Answers, Effect, EffectOf, Tool, ToolResult};
+use ptc_server::effects::StoreJournal;
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::{Config, EffectClass};
 use ptc_upstream::credentials::Secrets;
 use ptc_upstream::effects::Policy;
-use ptc_upstream::runtime::{Caps, RunContext, Runtime, RuntimeOptions, SnapshotMode};
+use ptc_upstream::runtime::{
+    Begun, Caps, EffectJournal, NewEffect, RunContext, Runtime, RuntimeOptions, SnapshotMode,
+};
 use serde_json::{Value as Json, json};
 
 use crate::commands::prelude::{self, Refused};
@@ -71,6 +74,27 @@ pub fn config(file: &AgentFile) -> anyhow::Result<Option<(Config, Secrets)>> {
 pub struct Upstreams {
     runtime: Arc<Runtime>,
     context: RunContext,
+    journal: Arc<Journal>,
+}
+
+/// The journal of a run's calls, once it is known where the run is kept. A run that goes on makes no call again that
+/// it made before, so calls are written down to be told of, never to be answered from.
+#[derive(Debug, Default)]
+struct Journal(OnceLock<(String, StoreJournal)>);
+
+impl EffectJournal for Journal {
+    fn begin(&self, _: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        self.0.get().map_or(Ok(Begun::Fresh), |(scope, journal)| journal.begin(scope, call))
+    }
+
+    fn done(&self, _: &str, identity: &str, answer: &Json) -> Result<(), String> {
+        self.0.get().map_or(Ok(()), |(scope, journal)| journal.done(scope, identity, answer))
+    }
+}
+
+/// The scope of the calls of a run.
+pub fn scope(run: &str) -> String {
+    format!("run:{run}")
 }
 
 impl Upstreams {
@@ -84,8 +108,17 @@ impl Upstreams {
         };
         let runtime = Runtime::start(&config, secrets, options).await;
         let runtime = runtime.map_err(|error| file.wrong(FIELD, error.to_string()))?;
-        let context = runtime.context(caps(), Policy::open());
-        Ok(Some(Upstreams { runtime, context }))
+        let journal = Arc::new(Journal::default());
+        // Identities of one process are none of another.
+        let unique = format!("{}:{:?}", std::process::id(), std::time::SystemTime::now());
+        let context = runtime.context(caps(), Policy::open()).journalled(unique, journal.clone());
+        Ok(Some(Upstreams { runtime, context, journal }))
+    }
+
+    /// Writes calls that may change something down beside the run.
+    pub fn keep(&self, run: &str, journal: StoreJournal) {
+        // There is one run.
+        let _ = self.journal.0.set((scope(run), journal));
     }
 
     /// The run, as preludes see it.

@@ -67,6 +67,9 @@ Examples:
 /// Runs the command.
 pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     let lent = args.common.lend()?.cloned();
+    if let Some(prelude) = lent.as_ref().filter(|_| args.common.show_prompt_inventory) {
+        return super::prelude::show_inventory(prelude);
+    }
     let (name, source) = eval::program(args.expr.as_deref(), args.file.as_deref())?;
     let Some(config) = args.upstreams.upstreams_config.clone() else {
         bail!("a plan is about upstreams; name their configuration with --upstreams-config FILE");

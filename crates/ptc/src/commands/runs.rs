@@ -37,9 +37,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     for (run, state, pending) in checkpoints.list()? {
+        let unknown = checkpoints.unknown(&run.id)?;
         let line = match args.json {
-            true => fields(&run, state, &pending).to_string(),
-            false => line(&run, state, &pending),
+            true => fields(&run, state, &pending, unknown).to_string(),
+            false => line(&run, state, &pending, unknown),
         };
         if writeln!(out, "{line}").is_err() {
             break;
@@ -48,7 +49,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn line(run: &Listed, state: &str, pending: &[Value]) -> String {
+fn line(run: &Listed, state: &str, pending: &[Value], unknown: usize) -> String {
     let answers = if run.answers == 1 { "answer" } else { "answers" };
     let mut line = format!(
         "{}  {state:11}  {}  {:>4} {answers:7}  {}",
@@ -57,17 +58,20 @@ fn line(run: &Listed, state: &str, pending: &[Value]) -> String {
         run.answers,
         run.title
     );
+    if unknown > 0 {
+        line.push_str(&format!("  ({unknown} with unknown outcome, see `ptc effects`)"));
+    }
     for call in pending {
         line.push_str(&format!("\n  {}", shown_call(call).replace('\n', "\n  ")));
     }
     line
 }
 
-fn fields(run: &Listed, state: &str, pending: &[Value]) -> Value {
+fn fields(run: &Listed, state: &str, pending: &[Value], unknown: usize) -> Value {
     json!({
         "pending": pending,
         "run": run.id, "state": state, "title": run.title, "answers": run.answers,
-        "began": time(run.began_at), "changed": time(run.changed_at),
+        "began": time(run.began_at), "changed": time(run.changed_at), "outcome_unknown": unknown,
     })
 }
 

@@ -110,6 +110,9 @@ fn of(answer: Option<Answer>, recalled: bool) -> Became {
             let before = if recalled { " when the plan was applied before" } else { "" };
             match Reason::named(&reason) {
                 Some(Reason::OutcomeUnknown) => Became::Unknown(message),
+                Some(Reason::Timeout | Reason::StreamClosedBeforeResponse | Reason::UpstreamUnavailable) => {
+                    Became::Failed(format!("{reason}{before}: {message}; it may or may not have happened"))
+                }
                 _ => Became::Failed(format!("{reason}{before}: {message}")),
             }
         }

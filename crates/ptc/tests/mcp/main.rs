@@ -5,9 +5,14 @@
 
 mod clients;
 mod command;
+mod effects;
 mod http;
 mod nginx;
 mod security;
 mod stdio;
 mod support;
 mod upstreams;
+// Tests of the command use the rest of it.
+#[allow(dead_code)]
+#[path = "../cli/world.rs"]
+mod world;

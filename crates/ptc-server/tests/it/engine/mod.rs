@@ -4,6 +4,7 @@ mod check;
 mod debug;
 mod durable;
 mod eval;
+mod once;
 mod preludes;
 mod probes;
 mod roles;

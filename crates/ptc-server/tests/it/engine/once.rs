@@ -1,0 +1,154 @@
+//! Requests that a client sends again under the same key: answered from what was kept, and nothing is written twice.
+
+use std::sync::Arc;
+
+use ptc_server::effects::StoreJournal;
+use ptc_server::engine::{CallError, Caller, Engine, Parts, Profile, Reply, Signals, Transport};
+use ptc_store::Store;
+use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
+
+use super::support::*;
+
+const PUT: &str = "(:ok (tool/call {:server \"crm\" :tool \"put\" :args {:n 1}}))";
+
+fn store() -> Arc<Store> {
+    Arc::new(Store::open(":memory:").expect("a store"))
+}
+
+async fn over(store: &Arc<Store>) -> Arc<Engine> {
+    let parts = Parts {
+        runtime: Some(crm().await),
+        effects: Some(StoreJournal::new(store.clone())),
+        ..Parts::default()
+    };
+    let settings = with_sessions(Profile::Debug, ptc_server::engine::settings::Sessions::default());
+    Engine::with(settings, parts).await.expect("it starts")
+}
+
+fn keyed(key: &str) -> Signals {
+    Signals { request_key: Some(key.to_owned()), ..Signals::default() }
+}
+
+async fn send(engine: &Engine, caller: &Caller, key: &str, program: &str) -> Reply {
+    let call = engine.call(caller, "lisp_eval", args(json!({"program": program})), keyed(key));
+    call.await.expect("it is answered")
+}
+
+/// Whether the upstream calls of a reply were recalled.
+fn recalled(reply: &Reply) -> Vec<bool> {
+    let calls = object(reply)["upstream_calls"].as_array().cloned().unwrap_or_default();
+    calls.iter().map(|call| call["recalled"] == true).collect()
+}
+
+#[tokio::test]
+async fn a_request_that_ended_is_answered_from_what_was_kept() {
+    let store = store();
+    let engine = over(&store).await;
+    let first = send(&engine, &anna(), "k1", PUT).await;
+    assert_eq!((first.recalled, recalled(&first)), (false, vec![false]));
+    // Another process over the same store.
+    for engine in [engine, over(&store).await] {
+        let again = send(&engine, &anna(), "k1", PUT).await;
+        assert!(again.recalled && object(&again)["recalled"] == true);
+        assert_eq!((again.text(), again.is_error), (first.text(), false));
+        assert_eq!(object(&again)["result"], object(&first)["result"]);
+    }
+    let bad = send(&*over(&store).await, &anna(), "k2", "(/ 1 0)").await;
+    let again = send(&*over(&store).await, &anna(), "k2", "(/ 1 0)").await;
+    assert!(bad.is_error && again.is_error && again.recalled, "failures are replies too");
+}
+
+#[tokio::test]
+async fn keys_belong_to_one_request_of_one_caller() {
+    let store = store();
+    let engine = over(&store).await;
+    send(&engine, &anna(), "k", PUT).await;
+    let other = send(&engine, &anna(), "k", "(+ 1 2)").await;
+    assert_eq!(object(&other)["reason"], "args_error");
+    assert!(other.text().contains("belongs to another request"), "{}", other.text());
+    let ben = Caller::new("ben", Transport::Http);
+    assert_eq!(recalled(&send(&engine, &ben, "k", PUT).await), [false], "ben's key is another one");
+    // The same person over another connection.
+    let later = Caller { principal: "ben".into(), ..Caller::new("session-2", Transport::Http) };
+    assert!(send(&engine, &later, "k", PUT).await.recalled);
+    for key in ["", &"x".repeat(300)] {
+        assert_eq!(object(&send(&engine, &anna(), key, PUT).await)["reason"], "args_error");
+    }
+    let free = send(&engine, &anna(), "free", "").await;
+    assert_eq!(object(&free)["reason"], "args_error");
+    assert!(!send(&engine, &anna(), "free", PUT).await.is_error, "nothing was run, so the key is free");
+}
+
+#[tokio::test]
+async fn without_a_store_there_are_no_keys() {
+    let engine = aggregator(patient(Profile::Debug)).await;
+    let reply = send(&engine, &anna(), "k", PUT).await;
+    assert!(reply.text().contains("--store"), "{}", reply.text());
+    assert!(!eval(&engine, PUT).await.is_error);
+}
+
+#[tokio::test]
+async fn a_request_that_did_not_end_runs_again_without_writing_again() {
+    let store = store();
+    let engine = over(&store).await;
+    let program =
+        |wait: &str| format!("(do {PUT} (tool/call {{:server \"crm\" :tool \"get\" :args {wait}}}) {PUT})");
+    let cancel = CancellationToken::new();
+    let signals = Signals { cancel: cancel.clone(), ..keyed("k") };
+    let anna = anna();
+    let program = program("(if data/wait {:wait 1} {})");
+    let given = |wait: bool| args(json!({"program": program, "context": {"wait": wait}}));
+    let (ended, ()) = tokio::join!(engine.call(&anna, "lisp_eval", given(true), signals), async {
+        while StoreJournal::new(store.clone()).effects().gaps(None).expect("a list").len() != 1 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        // The first write is answered, the second not begun; only the request itself is open.
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        cancel.cancel();
+    });
+    assert_eq!(ended, Err(CallError::Cancelled));
+    let refused = engine.call(&anna, "lisp_eval", given(false), keyed("k")).await.expect("it is answered");
+    assert_eq!(object(&refused)["reason"], "args_error", "other inputs are another request");
+    let cancel = CancellationToken::new();
+    let signals = Signals { cancel: cancel.clone(), ..keyed("k") };
+    let (again, busy) = tokio::join!(engine.call(&anna, "lisp_eval", given(true), signals), async {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        let busy = engine.call(&anna, "lisp_eval", given(true), keyed("k")).await.expect("it is answered");
+        cancel.cancel();
+        busy
+    });
+    assert_eq!(again, Err(CallError::Cancelled));
+    assert_eq!(object(&busy)["reason"], "busy");
+    let journal = StoreJournal::new(store.clone());
+    assert_eq!(journal.gaps().expect("a list"), [], "the write of both runs is one, and answered");
+    // A retry that is not even run leaves what was written down alone.
+    engine.drain();
+    let refused = engine.call(&anna, "lisp_eval", given(true), keyed("k")).await.expect("it is answered");
+    assert_eq!(object(&refused)["reason"], "shutting_down");
+    assert!(journal.effects().has("request:anna:k").expect("it can be asked"));
+}
+
+#[tokio::test]
+async fn calls_in_sessions_are_kept_too_and_gaps_are_told() {
+    let store = store();
+    let engine = over(&store).await;
+    let id = session(&engine).await;
+    let given = || args(json!({"session_id": id, "program": "(def n (inc (or (first [1]) 0))) n"}));
+    let first = engine.call(&anna(), "lisp_session_eval", given(), keyed("k")).await.expect("a reply");
+    let again = engine.call(&anna(), "lisp_session_eval", given(), keyed("k")).await.expect("a reply");
+    assert!(!first.recalled && again.recalled);
+    assert_eq!(object(&again)["session"], object(&first)["session"], "it was not evaluated again");
+
+    let lost = json!({"n": 1});
+    let call = ptc_store::effects::NewEffect { identity: "abc", server: "crm", tool: "put", args: &lost };
+    StoreJournal::new(store.clone()).effects().begin("call:x", &call).expect("it is new");
+    let debug = ptc_server::engine::settings::Debug { ring_size: 4, max_response_bytes: 100_000 };
+    let parts = Parts { effects: Some(StoreJournal::new(store)), ..Parts::default() };
+    let settings = ptc_server::engine::Settings { debug: Some(debug), ..patient(Profile::Debug) };
+    let engine = Engine::with(settings, parts).await.expect("it starts");
+    let stats: Json =
+        object(&super::support::call(&engine, "lisp_debug", json!({"op": "stats"})).await).clone();
+    let unknown = &stats["outcome_unknown"];
+    assert_eq!((&unknown["count"], &unknown["calls"][0]["identity"]), (&json!(1), &json!("abc")), "{stats}");
+}

@@ -1,0 +1,115 @@
+//! Missions that change the world, killed at every step: each write is made at most once, and what nobody knows of is
+//! told.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::world::World;
+
+/// How many times missions are killed; more with `PTC_KILLS`.
+fn kills() -> usize {
+    std::env::var("PTC_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(10)
+}
+
+const WRITES: usize = 5;
+
+fn mission(world: &World, run: &str) {
+    let program = format!(
+        "(return (mapv (fn [i]
+           (try (let [r (tool/call {{:server \"world\" :tool \"put\" :args {{:key (str \"{run}-\" i) :value i}}}})]
+                  (if (:ok r) \"ok\" (str (:message r))))
+                (catch Exception e (ex-message e))))
+           [1 2 3 4 5]))"
+    );
+    world.write("replies.jsonl", &format!("{}\n", json!({"program": program})));
+    let agent = "prompt = \"Change the world\"\nmodel = \"script:replies.jsonl\"\nupstreams = \"upstreams.json\"\n\
+                 allow_writes = true\ntimeout = 100000\n";
+    world.write("agent.toml", agent);
+}
+
+/// The runs in the folder of a mission.
+fn runs(world: &World, kept: &str) -> Vec<Value> {
+    let (_, out, _) = world.run(&["runs", "--checkpoint", kept, "--json"]);
+    out.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
+}
+
+fn start(world: &World, kept: &str) -> Child {
+    let runs = runs(world, kept);
+    let id = runs.first().and_then(|run| run["run"].as_str()).unwrap_or_default();
+    let args = match id {
+        "" => vec!["run", "agent.toml", "--checkpoint", kept, "--quiet"],
+        id => vec!["resume", id, "--checkpoint", kept, "--quiet"],
+    };
+    let mut command = world.command(&args);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// Waits until something was noted, or the mission is over.
+fn until(world: &World, mission: &mut Child, line: &str) {
+    let began = Instant::now();
+    while world.count(line) == 0 && mission.try_wait().expect("it can be asked").is_none() {
+        assert!(began.elapsed() < Duration::from_secs(120), "not so after a long time: {line}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
+    let (came, did) = (format!("came {run}-{write}"), format!("did {run}-{write}"));
+    match moment {
+        0 => world.hold(&[&came]),
+        1 => world.hold(&[&did]),
+        _ => world.hold(&[]),
+    }
+    let mut mission = start(world, run);
+    match moment {
+        0 => until(world, &mut mission, &came),
+        1 => until(world, &mut mission, &did),
+        2 => until(world, &mut mission, &format!("said {run}-{write}")),
+        _ if write > 1 => until(world, &mut mission, &format!("said {run}-{}", write - 1)),
+        _ => std::thread::sleep(Duration::from_millis(50)),
+    }
+    // One that is over already cannot be killed.
+    let _ = mission.kill();
+    mission.wait().expect("it is gone");
+    world.hold(&[]);
+}
+
+#[test]
+fn missions_killed_at_every_step_of_five_writes_make_none_twice() {
+    let world = World::start("killed-missions");
+    let chains = kills().div_ceil(WRITES);
+    let mut unknown = 0;
+    for chain in 0..chains {
+        let run = format!("m{chain}");
+        mission(&world, &run);
+        for write in 1..=WRITES {
+            kill_at(&world, &run, write, (chain + write) % 4);
+        }
+        let output = start(&world, &run).wait_with_output().expect("it ends");
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+        let answer: Vec<String> = serde_json::from_str(&answer)
+            .unwrap_or_else(|_| panic!("no answer: {answer}{}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(answer.len(), WRITES);
+        let gaps = world.gaps(&["--checkpoint", &run]);
+        for (at, outcome) in answer.iter().enumerate() {
+            let key = format!("{run}-{}", at + 1);
+            let (came, did) = (world.count(&format!("came {key}")), world.count(&format!("did {key}")));
+            assert!(came <= 1, "{key} came {came} times");
+            let open = gaps.iter().any(|gap| gap["args"]["key"] == key.as_str());
+            match outcome.as_str() {
+                "ok" => assert_eq!((did, open), (1, false), "{key}"),
+                // What was begun and never answered is told to the mission; and to people, unless its answer was
+                // written down and only the mission did not get it.
+                told => assert!(
+                    told.contains("outcome unknown") && (open || did == 1 || came == 0),
+                    "{key}: {told}"
+                ),
+            }
+        }
+        assert_eq!(runs(&world, &run)[0]["outcome_unknown"], gaps.len());
+        unknown += gaps.len();
+    }
+    eprintln!("{} kills, {} writes, {unknown} gaps", chains * WRITES, chains * WRITES);
+}

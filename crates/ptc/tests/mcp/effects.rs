@@ -1,0 +1,117 @@
+//! Requests under a key, with the server killed at every step of their program: the world is changed at most once by
+//! each write, and every write without an answer is reported.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{PATIENCE, StdioServer, text};
+use crate::world::World;
+
+/// How many times servers are killed; more with `PTC_KILLS`.
+fn kills() -> usize {
+    std::env::var("PTC_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
+}
+
+const WRITES: usize = 5;
+
+const PROGRAM: &str = "(mapv (fn [i]
+  (let [r (tool/call {:server \"world\" :tool \"put\" :args {:key (str data/run \"-\" i) :value i}})]
+    (if (:ok r) :ok (:reason r))))
+  [1 2 3 4 5])";
+
+/// The server over the store of the world's folder.
+fn server(world: &World) -> StdioServer {
+    let flags = ["mcp", "--upstreams-config", "upstreams.json", "--store", "server.db"];
+    let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
+    StdioServer::spawn(world.command(&[&flags[..], &patient].concat()))
+}
+
+fn request(run: &str) -> Json {
+    json!({"name": "lisp_eval", "arguments": {"program": PROGRAM, "context": {"run": run}},
+           "_meta": {"ptc/requestKey": format!("key of {run}")}})
+}
+
+/// Waits until something was noted, or the request was answered.
+fn until(world: &World, server: &mut StdioServer, line: &str) {
+    let began = std::time::Instant::now();
+    while world.count(line) == 0 && server.silent(Duration::from_millis(1)) {
+        assert!(began.elapsed() < PATIENCE, "not so after a long time: {line}");
+    }
+}
+
+/// Kills the server somewhere around a write.
+fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
+    let (came, did) = (format!("came {run}-{write}"), format!("did {run}-{write}"));
+    match moment {
+        0 => world.hold(&[&came]),
+        1 => world.hold(&[&did]),
+        _ => world.hold(&[]),
+    }
+    let mut server = server(world);
+    server.request(1, "tools/call", request(run));
+    match moment {
+        // It has the call and has done nothing; it will, when it is let go.
+        0 => until(world, &mut server, &came),
+        // It has done it and not answered.
+        1 => until(world, &mut server, &did),
+        // It has answered: the answer may be anywhere on its way into the journal.
+        2 => until(world, &mut server, &format!("said {run}-{write}")),
+        // Somewhere between the answer before and this call.
+        _ => {
+            if write > 1 {
+                until(world, &mut server, &format!("said {run}-{}", write - 1));
+            }
+            std::thread::sleep(Duration::from_micros((write * 977 + run.len() * 331) as u64 % 6_000));
+        }
+    }
+    // Dropping it is kill -9.
+    drop(server);
+    world.hold(&[]);
+}
+
+#[test]
+fn killed_at_every_step_of_five_writes_none_is_made_twice_and_every_gap_is_told() {
+    let world = World::start("killed-requests");
+    let chains = kills().div_ceil(WRITES);
+    for chain in 0..chains {
+        let run = format!("r{chain}");
+        for write in 1..=WRITES {
+            kill_at(&world, &run, write, (chain + write) % 4);
+        }
+        let mut last = server(&world);
+        let reply = last.ask(1, "tools/call", request(&run));
+        let told = text(&reply["result"]);
+        let outcomes: Vec<&str> =
+            told.trim_start_matches("user=> ").trim_matches(['[', ']']).split(' ').collect();
+        assert_eq!(outcomes.len(), WRITES, "{told}");
+        drop(last);
+
+        let gaps = world.gaps(&["--store", "server.db"]);
+        let open: BTreeSet<&str> = gaps.iter().filter_map(|gap| gap["args"]["key"].as_str()).collect();
+        for (at, outcome) in outcomes.iter().enumerate() {
+            let key = format!("{run}-{}", at + 1);
+            let came = world.count(&format!("came {key}"));
+            assert!(came <= 1, "{key} came {came} times");
+            match *outcome {
+                ":ok" => assert_eq!(world.count(&format!("did {key}")), 1, "{key}"),
+                ":outcome_unknown" => {
+                    assert!(open.contains(key.as_str()), "{key} is a gap that nobody tells of")
+                }
+                other => panic!("{key} gave {other}"),
+            }
+            assert_eq!(open.contains(key.as_str()), *outcome == ":outcome_unknown", "{key}: {outcome}");
+        }
+        // Sent once more, it is the reply that was kept.
+        let mut again = server(&world);
+        let reply = again.ask(1, "tools/call", request(&run));
+        assert_eq!((&reply["result"]["_meta"]["ptc/recalled"], text(&reply["result"])), (&json!(true), told));
+    }
+    let mut log = server(&world);
+    log.ask(1, "ping", json!({}));
+    let gaps = world.gaps(&["--store", "server.db"]);
+    let told = log.log().into_iter().filter(|line| line.contains("effect_outcome_unknown")).count();
+    assert_eq!(told, gaps.len(), "the server tells of all of them when it starts");
+    eprintln!("{} kills, {} writes, {} gaps", chains * WRITES, chains * WRITES, gaps.len());
+}
