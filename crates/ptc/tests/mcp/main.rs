@@ -5,9 +5,12 @@
 
 mod clients;
 mod command;
+mod durable;
 mod effects;
 mod http;
 mod nginx;
+#[path = "../../../ptc-store/tests/it/postgres.rs"]
+mod postgres;
 mod security;
 mod stdio;
 mod support;
