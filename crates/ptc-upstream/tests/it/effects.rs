@@ -18,7 +18,7 @@ type Call = (Json, Option<Json>);
 
 /// A journal in memory that can be told to fail.
 #[derive(Default)]
-struct Book {
+pub struct Book {
     calls: Mutex<BTreeMap<Place, Call>>,
     broken: Mutex<Option<&'static str>>,
 }

@@ -14,6 +14,7 @@ use ptc_upstream::effects::Policy;
 use ptc_upstream::{Caps, Config, Runtime, RuntimeOptions, Secrets};
 use serde_json::{Value as Json, json};
 
+use crate::effects::Book;
 use crate::fixture::{open, value};
 
 const TOKEN: &str = "obs-7h3t0k3n";
@@ -46,6 +47,7 @@ async fn answer(
         "auth": header("authorization"),
         "tenant": header("x-tenant"),
         "reason": header("x-reason"),
+        "key": header("idempotency-key"),
         "accept": header("accept"),
         "agent": header("user-agent").is_some_and(|agent| agent.starts_with("ptc-runner/")),
         "type": header("content-type"),
@@ -125,7 +127,10 @@ fn schema() -> Json {
                 },
                 "post": {
                     "operationId": "createTrace",
-                    "parameters": [{"$ref": "#/components/parameters/Reason"}],
+                    "parameters": [
+                        {"$ref": "#/components/parameters/Reason"},
+                        {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}},
+                    ],
                     "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Trace"}}}},
                     "responses": {"201": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Trace"}}}}},
                 },
@@ -228,7 +233,7 @@ async fn r7_the_read_only_subset_over_http() {
     assert_eq!(
         seen.last(),
         json!({"method": "GET", "uri": "/api/traces?cursor=a%26b&page-size=2&summary=true", "auth": format!("Bearer {TOKEN}"),
-               "tenant": "acme", "reason": null, "accept": "application/json", "agent": true, "type": null, "body": null})
+               "tenant": "acme", "reason": null, "key": null, "accept": "application/json", "agent": true, "type": null, "body": null})
     );
     let nasty = "(:value (tool/call 'obs/get_trace {:id \"../../admin?x=1#y/ä\"}))";
     value(&open(&runtime), nasty).await;
@@ -357,6 +362,16 @@ async fn operations_that_write_are_allowed_one_by_one() {
         assert_eq!(last["reason"], if method == "POST" { json!("test") } else { json!(null) });
         assert_eq!(last["type"], if body.is_null() { json!(null) } else { json!("application/json") });
     }
+    // Where calls are written down, an operation that takes a key gets one; sent again, nothing is sent.
+    let create = "(:ok (tool/call 'obs/create-trace {:body {:id \"n\"}}))";
+    let (book, count) = (Arc::new(Book::default()), seen.count());
+    for _ in 0..2 {
+        let context = runtime.context(Caps::default(), Policy::open()).journalled("a", book.clone());
+        assert_eq!(value(&context, create).await, "true");
+        assert_eq!((seen.count(), seen.last()["key"].as_str().map(str::len)), (count + 1, Some(32)));
+    }
+    assert_eq!(value(&open(&runtime), create).await, "true");
+    assert_eq!(seen.last()["key"], json!(null), "without a journal there is none");
     let before = seen.count();
     let context = runtime.context(Caps::default(), Policy::read_only());
     let refused =

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{PATIENCE, StdioServer, text};
+use crate::support::{HttpServer, PATIENCE, StdioServer, TOKEN, text};
 use crate::world::World;
 
 /// How many times servers are killed; more with `PTC_KILLS`.
@@ -114,4 +114,31 @@ fn killed_at_every_step_of_five_writes_none_is_made_twice_and_every_gap_is_told(
     let told = log.log().into_iter().filter(|line| line.contains("effect_outcome_unknown")).count();
     assert_eq!(told, gaps.len(), "the server tells of all of them when it starts");
     eprintln!("{} kills, {} writes, {} gaps", chains * WRITES, chains * WRITES, gaps.len());
+}
+
+#[test]
+fn a_key_belongs_to_the_holder_of_a_token_over_all_connections_and_restarts() {
+    let world = World::start("keys-over-http");
+    let flags =
+        ["mcp", "--http", "127.0.0.1:0", "--upstreams-config", "upstreams.json", "--store", "server.db"];
+    let bearer = format!("Bearer {TOKEN}");
+    let auth = ("authorization", bearer.as_str());
+    let message = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": request("h")});
+    let mut replies = Vec::new();
+    for _ in 0..2 {
+        let mut command = world.command(&flags);
+        command.env("PTC_RUNNER_MCP_HTTP_AUTH_TOKEN", TOKEN);
+        let server = HttpServer::spawn(command);
+        for _ in 0..2 {
+            let session = server.open(&[auth]);
+            let answer = server.post(&[auth, ("mcp-session-id", &session)], &message);
+            assert_eq!(answer.status, 200, "{answer:?}");
+            replies.push(answer.json()["result"].clone());
+        }
+        // Dropping it is kill -9.
+    }
+    let recalled: Vec<bool> = replies.iter().map(|reply| reply["_meta"]["ptc/recalled"] == true).collect();
+    assert_eq!(recalled, [false, true, true, true]);
+    assert!(replies.iter().all(|reply| text(reply) == "user=> [:ok :ok :ok :ok :ok]"), "{replies:?}");
+    assert_eq!(world.count("came h-1"), 1);
 }
