@@ -52,6 +52,7 @@ impl Settings {
             },
             trace_dir: options.trace_dir.clone(),
             trace_max_files: size(options.trace_max_files),
+            evidence: options.evidence_bundle.clone(),
             turn_log_dir: options.turn_log_dir.clone(),
             sessions: options.sessions.then(|| Sessions::of(options)).transpose()?,
             debug: options.debug_tool.then(|| Debug {

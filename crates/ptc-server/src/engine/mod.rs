@@ -13,7 +13,9 @@ mod debug;
 mod envelope;
 mod eval;
 mod evaluate;
+mod evidence;
 mod gate;
+pub mod host;
 mod once;
 mod payload;
 mod reason;
@@ -27,6 +29,7 @@ mod task;
 mod text;
 mod tools;
 mod trace;
+pub mod turnlog;
 mod upstreams;
 
 use std::sync::Arc;
@@ -48,6 +51,7 @@ pub use self::api::{
 use self::counts::Counts;
 use self::debug::{Facts, Ring};
 use self::gate::{Gate, Permit};
+use self::host::Host;
 use self::once::Once;
 use self::payload::Payload;
 pub use self::reason::Reason;
@@ -56,6 +60,7 @@ use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;
+use self::turnlog::TurnLog;
 use self::upstreams::{Calls, Upstreams};
 use crate::effects::StoreJournal;
 use crate::options::Options;
@@ -99,6 +104,12 @@ pub struct Engine {
     upstreams: Option<Upstreams>,
     sessions: Option<Sessions>,
     prelude: Option<Arc<Prelude>>,
+    /// What sessions have that choose nothing: the prelude of all programs, and the server's own namespaces.
+    session_prelude: Option<Arc<Prelude>>,
+    host: Host,
+    /// The last turns, for programs that look at them.
+    turns: Option<Arc<TurnLog>>,
+    warnings: Vec<String>,
     preludes: Option<Preludes>,
     once: Option<Once>,
     inventory: Option<String>,
@@ -149,16 +160,24 @@ impl Engine {
             let needs = ptc_lisp::prelude::Grants { tools: &[], upstreams: offers };
             prelude.admit(&needs).map_err(|error| StartError::Settings(error.text()))?;
         }
+        let turns = settings.turn_log_dir.is_some().then(Arc::<TurnLog>::default);
+        let host = Host::of(&settings, turns.as_ref()).map_err(StartError::Settings)?;
+        let mut warnings = Vec::new();
         if let Some(policy) = settings.sessions.as_ref().and_then(|sessions| sessions.roles.as_ref()) {
             let catalog = upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog());
             let known = roles::Known {
                 catalog: catalog.as_deref(),
                 credentials: upstreams.as_ref().map_or(&[], |upstreams| upstreams.runtime.credentials()),
-                tools: &ptc_store::preludes::tool_names(ptc_store::preludes::Access::Write),
+                tools: &host::all_tools(),
             };
             let wrong = |error| StartError::Settings(format!("--session-roles: {error}"));
             policy.check(&known).map_err(wrong)?;
+            warnings = evidence::unreachable(&host, policy);
         }
+        let (own, prelude) = (host.clone(), parts.prelude.clone());
+        let composed = sessions::apart(move || Ok(own.with(prelude.as_ref()))).await;
+        let composed = composed.map_err(|error| StartError::Settings(error.message))?;
+        let session_prelude = composed.map_err(StartError::Settings)?;
         let capabilities = match (&upstreams, &settings.task) {
             (Some(upstreams), Some(task)) => task
                 .capabilities
@@ -181,6 +200,10 @@ impl Engine {
                 .map(|sessions| Sessions::new(sessions, parts.store.map(Keeper::new))),
             inventory: parts.prelude.as_ref().and_then(|prelude| prelude.inventory()),
             prelude: parts.prelude,
+            session_prelude,
+            host,
+            turns,
+            warnings,
             preludes: parts.preludes,
             once: parts.effects.map(Once::new),
             planner: parts.planner,
@@ -401,6 +424,11 @@ impl Engine {
         if let Some(upstreams) = &self.upstreams {
             upstreams.runtime.close().await;
         }
+    }
+
+    /// What looks like a mistake in the settings, for whoever writes logs.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What covers secrets in everything that leaves; transports use it for their logs.

@@ -52,6 +52,8 @@ pub struct Settings {
     pub trace_dir: Option<PathBuf>,
     /// Trace files that are kept.
     pub trace_max_files: usize,
+    /// The manifest of evidence that programs of sessions may read.
+    pub evidence: Option<PathBuf>,
     /// Where the turns of sessions are logged.
     pub turn_log_dir: Option<PathBuf>,
     /// Bytes of results that are kept for reading.
@@ -193,6 +195,7 @@ impl Default for Settings {
             payloads: Payloads::default(),
             trace_dir: None,
             trace_max_files: 1_000,
+            evidence: None,
             turn_log_dir: None,
             resource_bytes: 32 << 20,
             resources_per_owner: 16,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptc_host::Program;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::LedgerEntry;
+use ptc_upstream::runtime::Account;
 use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
 
 use super::settings::Settings;
@@ -69,7 +70,12 @@ impl Calls {
 
     /// Closes the account: the calls that were made. `None` if there are no upstreams.
     pub fn finish(&self) -> Option<Vec<LedgerEntry>> {
-        self.0.as_ref().map(|context| context.finish().calls)
+        self.account().map(|account| account.calls)
+    }
+
+    /// Closes the account: calls, and questions about upstreams.
+    pub fn account(&self) -> Option<Account> {
+        self.0.as_ref().map(RunContext::finish)
     }
 }
 

@@ -32,6 +32,10 @@ pub(super) fn check(
     if !given("http-max-body-bytes") {
         options.http_max_body_bytes = options.max_frame_bytes;
     }
+    if options.evidence_bundle.is_some() && !options.sessions {
+        problems
+            .push("--evidence-bundle needs --sessions: only programs of sessions read evidence".to_owned());
+    }
     agentic(options, aggregator, problems);
     listening(options, given("http-host") || given("http-port"), problems);
     match options.http.on {

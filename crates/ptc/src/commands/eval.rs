@@ -117,6 +117,16 @@ impl Common {
         Ok(self.lent.as_ref())
     }
 
+    /// Whether preludes were named.
+    pub fn has_prelude(&self) -> bool {
+        !self.prelude.is_empty()
+    }
+
+    /// Gives machines a prelude that is no file.
+    pub fn lend_own(&mut self, prelude: Option<Arc<Prelude>>) {
+        self.lent = prelude;
+    }
+
     /// A machine with these limits, clock, seed and preludes.
     pub fn machine(&self) -> Result<Machine, Error> {
         let defaults = Limits::default();

@@ -275,3 +275,52 @@ fn long_values_are_cut_at_a_terminal_only() {
     ];
     assert_eq!(terminal("long", &[], &talk).0, 0);
 }
+
+#[test]
+fn probe_24_r13_1_help_and_programs_on_the_command_line() {
+    let help = ptc(&["repl", "--help", "--prelude", "/nonexistent/missing.clj"]);
+    assert_eq!((help.code, help.err.as_str()), (0, ""), "help has no side effects");
+    assert!(help.out.contains("--log-prelude"), "{}", help.out);
+    let ran = ptc(&["repl", "-e", "(def x 1)", "-e", "(* x 2)"]);
+    assert_eq!((ran.code, ran.out.lines().last()), (0, Some("2")), "{}", ran.err);
+}
+
+#[test]
+fn r13_1_4_and_r12_3_programs_look_at_the_turns_of_the_session_or_of_files() {
+    let programs =
+        ["(def x 1)", "(count (:items (log/turns)))", "(mapv :program (log/programs-all {:limit 1}))"];
+    let mut args = vec!["repl", "--log-prelude"];
+    programs.iter().for_each(|program| args.extend(["-e", program]));
+    let ran = ptc(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines[1..], ["1", r#"["(def x 1)" "(count (:items (log/turns)))"]"#], "{}", ran.out);
+    let turn = |n: u64, ok: bool| {
+        format!(
+            r#"{{"event": "turn", "session_id": "a", "turn": {n}, "status": "{}", "committed": {ok}, "data": {{"tool_calls": []}}}}"#,
+            if ok { "ok" } else { "error" }
+        )
+    };
+    let source = file("repl-turns.jsonl", &format!("{}\nno JSON\n{}\n", turn(1, true), turn(2, false)));
+    let program = "[(:failed (log/counters)) (count (log/sessions-all))]";
+    let ran = ptc(&["repl", "--log-prelude", "--log-source", &source, "-e", program]);
+    assert_eq!((ran.code, ran.out.trim()), (0, "[1 1]"), "{}", ran.err);
+    let direct = ptc(&["repl", "--log-prelude", "-e", "(tool/log_turns {})"]);
+    assert_ne!(direct.code, 0, "only the exports may call it");
+    let prelude = file("repl-log.clj", "(ns crm) (defn one [] 1)");
+    for (args, message) in [
+        (vec!["repl", "--log-source", &source, "-e", "1"], "--log-source requires --log-prelude"),
+        (
+            vec!["repl", "--log-prelude", "--prelude", &prelude, "-e", "1"],
+            "--log-prelude is mutually exclusive with --prelude",
+        ),
+        (
+            vec!["repl", "--log-prelude", "--log-source", "/nonexistent/turns", "-e", "1"],
+            "/nonexistent/turns",
+        ),
+    ] {
+        let refused = ptc(&args);
+        assert_ne!(refused.code, 0);
+        assert!(refused.err.contains(message), "{}", refused.err);
+    }
+}

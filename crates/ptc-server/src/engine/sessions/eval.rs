@@ -15,6 +15,7 @@ use super::super::args::EvalArgs;
 use super::super::envelope::{self, Family};
 use super::super::eval::{shown, validated};
 use super::super::evaluate::{self, End, Evaluated};
+use super::super::host::Witness;
 use super::super::payload::{Payload, Upstream, print_lines, result_line, upstream_summary};
 use super::super::reason::Reason;
 use super::super::schema::OutputSchema;
@@ -23,6 +24,7 @@ use super::super::text::cut_chars;
 use super::super::{Answered, Engine, Facts, Handled};
 use super::error::SessionError;
 use super::machine::{bounds, preview};
+use super::turn::Did;
 use super::{Reservation, Session, Sessions, State, args};
 
 /// Characters of feedback.
@@ -63,7 +65,9 @@ impl Engine {
             dumps: reservation.is_stored(),
             verdict: Mutex::default(),
         });
-        let program = calls.attach(self.session_source(&session, &source, args.context, &judge));
+        let witness = Witness::of(session.owner.clone());
+        let program = self.session_source(&session, &source, args.context, &judge, &witness);
+        let program = calls.attach(program);
         reservation.begin();
         let running = session.machine.run(program);
         let timeout = self.settings.program_timeout;
@@ -84,7 +88,7 @@ impl Engine {
                 false => Ok(no_longer_active()),
             };
         }
-        let ledger = calls.finish();
+        let (ledger, asked) = calls.account().map(|account| (account.calls, account.catalog_ops)).unzip();
         let own_calls = own_calls(&outcome, &self.redactor);
         // The machine is gone; a session that is stored has another.
         let is_broken = matches!(&outcome.result, Err(error) if error.kind == ErrorKind::Internal);
@@ -99,7 +103,12 @@ impl Engine {
         }
         payload.session.insert("session".to_owned(), position(&session));
         self.keep_session_result(caller, &evaluated, &mut payload);
-        self.log_turn(&session, &source, &payload, ledger.as_deref(), started);
+        let did = Did {
+            ledger: ledger.as_deref().unwrap_or_default(),
+            asked: asked.as_deref().unwrap_or_default(),
+            reads: witness.take(),
+        };
+        self.log_turn(&session, &source, &payload, &did, started);
         drop(reservation);
         facts.seen(&payload, ledger.as_deref());
         Ok(Answered { facts, ..self.session_shaped(&payload) })
@@ -125,12 +134,13 @@ impl Engine {
         source: &Arc<str>,
         context: serde_json::Map<String, Json>,
         judge: &Arc<Judge>,
+        witness: &Arc<Witness>,
     ) -> Program {
         let history = judge.limits.history_entry_bytes;
         let (judge, frozen) = (judge.clone(), &session.frozen);
         let furnish = evaluate::furnish(frozen.prelude.clone(), context, frozen.private_tools());
         Program::new(source.clone())
-            .tools(frozen.host_tools())
+            .tools(frozen.host_tools(witness))
             .limits(evaluate::limits(&self.settings))
             .timeout(self.settings.program_timeout)
             .prepare(move |machine| {

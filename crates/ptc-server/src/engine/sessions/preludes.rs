@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::super::Engine;
+use super::super::host::{Host, OwnTool, Witness, granted};
 use super::super::reason::Reason;
 use super::super::roles::Role;
 use super::super::settings;
@@ -26,12 +27,18 @@ pub struct Frozen {
     pub prelude: Option<Arc<Prelude>>,
     /// Host tools that only exports of the prelude may call.
     pub tools: Option<PreludeTools>,
+    /// The tools behind the server's own namespaces.
+    pub own: Vec<OwnTool>,
     /// The exact versions, as clients see them.
     pub refs: Vec<Json>,
     /// What a role took away.
     pub projection: Option<Json>,
     /// Namespaces that are only there because others need them and that lists leave out.
     pub masked: Vec<String>,
+    /// The parts that are only there because others need them.
+    transitive: Vec<String>,
+    /// Whether programs may call only what was chosen.
+    strict: bool,
     /// What it was compiled from, if it was chosen for this session.
     parts: Vec<Part>,
     /// What of it may be seen.
@@ -74,26 +81,31 @@ pub struct Recipe {
     masked: Vec<String>,
     /// The names of the host tools behind them.
     tools: Vec<String>,
+    transitive: Vec<String>,
+    strict: bool,
 }
 
 impl Frozen {
-    /// With the prelude of the server, if it has one.
-    pub fn of_server(prelude: Option<Arc<Prelude>>) -> Frozen {
-        Frozen { prelude, ..Frozen::default() }
+    /// With the prelude of the server, if it has one, and the server's own tools.
+    pub fn of_server(prelude: Option<Arc<Prelude>>, own: Vec<OwnTool>) -> Frozen {
+        Frozen { prelude, own, ..Frozen::default() }
     }
 
-    /// The host tools behind the prelude.
-    pub fn host_tools(&self) -> Tools {
-        let Some(tools) = &self.tools else { return Tools::new() };
-        tools.names().into_iter().fold(Tools::new(), |all, name| {
+    /// The host tools behind the prelude, for one program.
+    pub fn host_tools(&self, witness: &Arc<Witness>) -> Tools {
+        let store =
+            self.tools.iter().flat_map(|tools| tools.names().into_iter().map(move |name| (tools, name)));
+        let tools = store.fold(Tools::new(), |all, (tools, name)| {
             let (tools, tool) = (tools.clone(), name.clone());
             all.with(name, Tool::blocking(move |args: Json| tools.call(&tool, &args)))
-        })
+        });
+        granted(&self.own, witness, tools)
     }
 
     /// The names of these tools.
     pub fn private_tools(&self) -> Vec<String> {
-        self.tools.as_ref().map(PreludeTools::names).unwrap_or_default()
+        let store = self.tools.as_ref().map(PreludeTools::names).unwrap_or_default();
+        store.into_iter().chain(self.own.iter().map(|tool| tool.name.to_owned())).collect()
     }
 
     /// How to have the same again.
@@ -110,6 +122,8 @@ impl Frozen {
             prompt: self.policy.prompt.clone(),
             withheld: self.policy.withheld.clone(),
             tools: self.private_tools(),
+            transitive: self.transitive.clone(),
+            strict: self.strict,
             refs: self.refs.clone(),
             projection: self.projection.clone(),
             masked: self.masked.clone(),
@@ -118,6 +132,21 @@ impl Frozen {
 
     fn hash(&self) -> Option<&str> {
         self.prelude.as_ref().map(|prelude| prelude.artifact_hash())
+    }
+
+    /// Which namespaces programs may call, as the log of turns tells it.
+    pub fn call_policy(&self) -> Json {
+        let all = || self.prelude.iter().flat_map(|prelude| prelude.components());
+        let namespaces = |transitive: bool| -> Vec<&String> {
+            let of = all().filter(|part| self.transitive.contains(&part.id) == transitive);
+            of.flat_map(|part| &part.namespaces).collect()
+        };
+        json!({
+            "strict_transitive_calls": self.strict,
+            "relaxed_transitive_calls": !self.strict,
+            "direct_namespaces": namespaces(false),
+            "transitive_namespaces": namespaces(true),
+        })
     }
 
     /// The namespaces, as `lisp_session_start` shows them.
@@ -189,6 +218,8 @@ pub struct Granting<'g> {
     pub offers: Option<&'g dyn Offers>,
     /// Whether lists leave out what was not asked for by name.
     pub scoped: bool,
+    /// The server's own namespaces.
+    pub host: &'g Host,
 }
 
 impl Granting<'_> {
@@ -237,16 +268,18 @@ impl Engine {
         recipe: Recipe,
     ) -> Result<Frozen, SessionError> {
         let hash = recipe.hash.clone();
+        let mut own = self.host.tools(None);
+        own.retain(|tool| recipe.tools.iter().any(|name| name == tool.name));
         let store = self.preludes.clone().filter(|_| settings.allow_prelude_write);
         let frozen = match recipe.from {
-            Provenance::Server => Frozen::of_server(self.prelude.clone()),
-            Provenance::Chosen => apart(move || recompiled(recipe)).await?,
+            Provenance::Server => Frozen::of_server(self.session_prelude.clone(), own),
+            Provenance::Chosen => Frozen { own, ..apart(move || recompiled(recipe)).await? },
             Provenance::Writing => {
                 let Some(store) = store else {
                     return Err(failed("this server does not let sessions write preludes any more"));
                 };
                 let tools = tools_of(&store, owner).only(&recipe.tools);
-                Frozen { tools: Some(tools), ..apart(move || recompiled(recipe)).await? }
+                Frozen { tools: Some(tools), own, ..apart(move || recompiled(recipe)).await? }
             }
         };
         match frozen.hash() == hash.as_deref() {
@@ -262,16 +295,17 @@ impl Engine {
 
 /// Compiles what was stored with a session.
 fn recompiled(recipe: Recipe) -> Result<Frozen, SessionError> {
-    let Recipe { parts, exports, prompt, withheld, masked, refs, projection, .. } = recipe;
+    let Recipe { parts, exports, prompt, withheld, masked, refs, projection, transitive, strict, .. } =
+        recipe;
     let policy = Policy { exports, prompt, withheld, masked: masked.clone() };
     let prelude = Some(Arc::new(compile(&parts, policy.clone())?));
-    Ok(Frozen { prelude, tools: None, refs, projection, masked, parts, policy })
+    Ok(Frozen { prelude, refs, projection, masked, transitive, strict, parts, policy, ..Frozen::default() })
 }
 
 /// The prelude of the server, as a role leaves it.
 pub fn of_server(prelude: Arc<Prelude>, granting: &Granting<'_>) -> Result<Frozen, SessionError> {
     if granting.role.is_none() {
-        return Ok(Frozen::of_server(Some(prelude)));
+        return Ok(Frozen::of_server(Some(prelude), granting.host.tools(None)));
     }
     narrowed(prelude.sources().iter().map(Part::of).collect(), &BTreeMap::new(), &[], granting)
 }
@@ -302,8 +336,16 @@ fn narrowed(
     tools: &[String],
     granting: &Granting<'_>,
 ) -> Result<Frozen, SessionError> {
+    let chosen: Vec<String> = parts.iter().map(|part| part.id.clone()).collect();
+    let parts: Vec<Part> = {
+        let taken = |id: &str| chosen.iter().any(|one| one == id);
+        parts.into_iter().chain(granting.host.sources(&taken).map(|source| Part::of(&source))).collect()
+    };
+    let own = granting.host.tools(granting.role);
+    let tools: Vec<String> =
+        tools.iter().cloned().chain(own.iter().map(|tool| tool.name.to_owned())).collect();
     let open = compile(&parts, Policy::default())?;
-    let filtered = filtered(&open, tools, granting)?;
+    let filtered = filtered(&open, &tools, granting)?;
     let mut policy = Policy::default();
     for (name, reason) in &filtered {
         policy.withheld.insert(name.clone(), denied(reason));
@@ -322,7 +364,8 @@ fn narrowed(
     let masked = policy.masked.clone();
     let prelude = if policy.is_open() { open } else { compile(&parts, policy.clone())? };
     let prelude = Some(Arc::new(prelude));
-    Ok(Frozen { prelude, projection, masked, parts, policy, ..Frozen::default() })
+    let (transitive, strict) = (needed.keys().cloned().collect(), granting.strict());
+    Ok(Frozen { prelude, own, projection, masked, transitive, strict, parts, policy, ..Frozen::default() })
 }
 
 /// What a program is told that calls an export which its role does not grant.

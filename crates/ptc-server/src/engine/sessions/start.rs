@@ -137,15 +137,15 @@ impl Engine {
     ) -> Result<Frozen, SessionError> {
         let level = role.map_or(Some(Access::Write), |role| role.prelude_store);
         let role = role.cloned();
-        let upstreams = self.upstreams.clone();
+        let (upstreams, host) = (self.upstreams.clone(), self.host.clone());
         let granting = move |freeze: &dyn Fn(&Granting<'_>) -> Result<Frozen, SessionError>| {
             let grants = role.as_ref().map_or_else(Grants::all, Role::grants);
             let offers = upstreams.as_ref().map(|upstreams| upstreams.offers(grants));
             let offers = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
-            freeze(&Granting { role: role.as_ref(), offers, scoped })
+            freeze(&Granting { role: role.as_ref(), offers, scoped, host: &host })
         };
         if mode == Mode::ReadOnly && wanted.is_empty() {
-            let Some(prelude) = self.prelude.clone() else { return Ok(Frozen::default()) };
+            let Some(prelude) = self.session_prelude.clone() else { return Ok(Frozen::default()) };
             return apart(move || granting(&|granting| preludes::of_server(prelude.clone(), granting))).await;
         }
         let refuse = |message: &str| Err(SessionError::args(message));

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use ptc_upstream::ledger::{LedgerEntry, Status};
+use ptc_upstream::runtime::CatalogOp;
 use serde_json::{Value as Json, json};
 
 use super::super::Engine;
@@ -16,6 +17,16 @@ const RESULT_CHARS: usize = 4_096;
 /// Lines and calls that are listed.
 const LISTED: usize = 100;
 
+/// What a program did to the world and read of it.
+pub struct Did<'d> {
+    /// Calls of upstreams.
+    pub ledger: &'d [LedgerEntry],
+    /// Questions about upstreams.
+    pub asked: &'d [CatalogOp],
+    /// What it read of evidence.
+    pub reads: Vec<Json>,
+}
+
 impl Engine {
     /// Logs a turn, whether it was kept or not.
     pub(super) fn log_turn(
@@ -23,7 +34,7 @@ impl Engine {
         session: &Session,
         source: &str,
         payload: &Payload,
-        ledger: Option<&[LedgerEntry]>,
+        did: &Did<'_>,
         started: Instant,
     ) {
         if !self.traces.logs_turns() {
@@ -39,7 +50,7 @@ impl Engine {
                 "outcome": match call.status { Status::Ok => "ok", Status::Error => "error" },
             })
         };
-        let calls: Vec<Json> = ledger.unwrap_or_default().iter().take(LISTED).map(call).collect();
+        let calls: Vec<Json> = did.ledger.iter().take(LISTED).map(call).collect();
         let prints: Vec<Json> =
             payload.prints.iter().take(LISTED).map(|line| text_by(payloads, line)).collect();
         let result = payload.result.as_deref().map(|text| text_by(payloads, cut_chars(text, RESULT_CHARS).0));
@@ -52,7 +63,7 @@ impl Engine {
             let state = session.state();
             (state.turn, state.attempts)
         };
-        self.traces.turn(json!({
+        let mut event = json!({
             "schema_version": 2,
             "event": "turn",
             "driver": "mcp",
@@ -72,12 +83,21 @@ impl Engine {
                 "prints": prints,
                 "memory_diff": {"changed_keys": payload.session.get("memory").map(|memory| &memory["changed_keys"])},
                 "tool_calls": calls,
+                "catalog_ops": did.asked.iter().take(LISTED).map(CatalogOp::to_json).collect::<Vec<_>>(),
+                "evidence_reads": did.reads,
                 "limits_hit": payload.session.get("detail"),
                 "preludes": session.frozen.refs,
                 "prelude_projection": session.frozen.projection,
+                "prelude_call_policy": session.frozen.call_policy(),
+                "prelude_presentation": {"masked_namespaces": session.frozen.masked},
                 "fail": fail,
                 "turn_type": "eval",
             },
-        }));
+        });
+        self.redactor.redact_json(&mut event);
+        if let Some(turns) = &self.turns {
+            turns.add(Some(session.owner.clone()), event.clone());
+        }
+        self.traces.turn(event);
     }
 }

@@ -5,6 +5,7 @@ mod debug;
 mod durable;
 mod eval;
 mod once;
+mod own;
 mod preludes;
 mod probes;
 mod roles;

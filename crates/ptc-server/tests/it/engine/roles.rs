@@ -254,3 +254,34 @@ async fn r14_4_7_what_is_taken_away_cannot_be_reached_or_read() {
     let direct = r#"(:reason (tool/call {:server "crm" :tool "put" :args {:id 1}}))"#;
     assert_eq!(result(&engine, &id, direct).await, "user=> :upstream_tool_denied");
 }
+
+#[tokio::test]
+async fn stored_sessions_stay_as_their_role_left_them() {
+    let kept = Arc::new(Store::open(":memory:").expect("it opens"));
+    let preludes = store();
+    let policy = json!({"roles": {
+        "reader": {"upstream_tools": ["upstream:crm/get"], "credentials": ["token"], "strict_transitive_calls": true},
+        "author": {"prelude_store": "write", "modes": ["write_capable"], "ptc_tools": ["prelude_store_list"]},
+    }});
+    let parts = Parts { preludes: Some(preludes), store: Some(kept), ..Parts::default() };
+    let first = try_start(policy.clone(), parts.clone()).await.expect("it starts");
+    let reading = json!({"role": "reader", "preludes": ["sales"], "scoped_base_surface": true});
+    let (reader, _) = started(&first, reading).await;
+    let (author, _) = started(&first, json!({"role": "author", "mode": "write_capable"})).await;
+    for session in [&reader, &author] {
+        eval_in(&first, session, "(def x 1)").await;
+    }
+    first.shutdown().await;
+    drop(first);
+    let second = try_start(policy, parts).await.expect("it starts");
+    assert_eq!(result(&second, &reader, "[x (sales/double-count 2) (dir 'base)]").await, "user=> [1 4 []]");
+    for (program, reason) in
+        [("(sales/store! {})", "(upstream_tool_denied)"), ("(base/twice 2)", "because sales needs it")]
+    {
+        let text = refused(&second, &reader, program).await;
+        assert!(text.contains(reason), "{text}");
+    }
+    assert_eq!(result(&second, &author, "[x (:status (prelude/list))]").await, "user=> [1 \"ok\"]");
+    assert!(refused(&second, &author, "(prelude/read \"base\")").await.contains("(ptc_tool_denied)"));
+    refused(&second, &author, "(tool/prelude_store_list {})").await;
+}

@@ -192,6 +192,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     let redactor = Some(redactor);
     let parts = Parts { runtime, preludes: kept, store, planner, effects, redactor, ..Parts::default() };
     let engine = Engine::start(options, parts).await?;
+    engine.warnings().iter().for_each(|warning| log.warn("configuration", warning));
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
         None => serve_stdio(engine, options, log).await,

@@ -3,6 +3,7 @@
 mod brackets;
 mod colon;
 mod lines;
+mod log;
 mod names;
 mod session;
 
@@ -51,6 +52,14 @@ pub struct Args {
     #[arg(long)]
     stats: bool,
 
+    /// Give programs the namespace log/, which looks at the turns of this session
+    #[arg(long)]
+    log_prelude: bool,
+
+    /// A file of turns, or a folder of them, that log/ looks at instead
+    #[arg(long, value_name = "PATH")]
+    log_source: Option<PathBuf>,
+
     #[command(flatten)]
     common: Common,
 
@@ -72,6 +81,12 @@ Examples:
 
 /// Runs the command.
 pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
+    if args.log_source.is_some() && !args.log_prelude {
+        anyhow::bail!("--log-source requires --log-prelude");
+    }
+    if args.log_prelude && args.common.has_prelude() {
+        anyhow::bail!("--log-prelude is mutually exclusive with --prelude");
+    }
     let lent = args.common.lend()?.cloned();
     if let Some(prelude) = lent.filter(|_| args.common.show_prompt_inventory) {
         return super::prelude::show_inventory(&prelude);

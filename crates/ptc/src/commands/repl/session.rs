@@ -10,6 +10,7 @@ use ptc_upstream::Account;
 use serde_json::Value as Json;
 
 use super::super::eval::{self, stats_text, upstream_text};
+use super::log::Log;
 use super::{Args, colon};
 use crate::attached::Upstreams;
 use crate::exit::Outcome;
@@ -33,6 +34,8 @@ pub struct Session {
     pub turns: Vec<Turn>,
     /// The last value, whole.
     pub whole: String,
+    /// What `log/` looks at, if programs have it.
+    log: Option<Log>,
     /// Whether every program is followed by what it used.
     pub with_stats: bool,
     interrupt: Cancel,
@@ -55,8 +58,13 @@ pub struct Turn {
 
 impl Session {
     /// A session as the command line wants it.
-    pub fn new(args: Args) -> anyhow::Result<Session> {
-        let tools = eval::tools(args.tools.as_deref())?;
+    pub fn new(mut args: Args) -> anyhow::Result<Session> {
+        let mut tools = eval::tools(args.tools.as_deref())?;
+        let log = args.log_prelude.then(|| Log::open(args.log_source.as_deref())).transpose()?;
+        if let Some(log) = &log {
+            tools = log.tools(tools);
+            args.common.lend_own(log.prelude()?);
+        }
         let machine = fresh(&args, &tools)?;
         let upstreams = args.upstreams.start()?;
         let interrupt = Cancel::new();
@@ -72,6 +80,7 @@ impl Session {
             args,
             tools,
             machine,
+            log,
             upstreams,
             turns: Vec::new(),
             whole: String::new(),
@@ -170,6 +179,11 @@ impl Session {
             Ok(_) => "ok".to_owned(),
             Err(error) => error.kind.reason().to_owned(),
         };
+        if self.log.is_some() {
+            let (text, shown) = (self.covered(text), self.covered(&self.machine.value()));
+            let prints: Vec<String> = self.machine.prints().iter().map(|line| self.covered(line)).collect();
+            self.log.iter_mut().for_each(|log| log.add(&text, &shown, &prints, ran, account));
+        }
         let program = self.covered(text.trim().lines().next().unwrap_or_default());
         self.turns.push(Turn { program, end, stats, elapsed: ran.elapsed });
         if self.turns.len() > REMEMBERED {
