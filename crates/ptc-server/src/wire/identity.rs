@@ -39,11 +39,16 @@ pub static BUILD: LazyLock<Build> = LazyLock::new(|| {
 
 /// Random bytes as text for URLs and headers.
 pub fn random<const BYTES: usize>() -> String {
+    URL_SAFE_NO_PAD.encode(random_bytes::<BYTES>())
+}
+
+/// Random bytes.
+pub fn random_bytes<const BYTES: usize>() -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     // Without randomness ids could be guessed, so there is no way on.
     if let Err(error) = getrandom::fill(&mut bytes) {
         eprintln!("ptc: the system has no randomness: {error}");
         std::process::abort();
     }
-    URL_SAFE_NO_PAD.encode(bytes)
+    bytes
 }

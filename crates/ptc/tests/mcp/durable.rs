@@ -308,7 +308,15 @@ fn sessions_of_a_token_outlive_its_mcp_sessions_and_are_nobody_elses() {
     let second = open();
     let told = ask(&second, "lisp_session_eval", json!({"session_id": id, "program": "x"}));
     assert_eq!(told["result"], "user=> 5");
-    drop(server);
+    // Another server on the store knows both sessions, and so does this one when it is started anew.
+    let replica = self::server(&place, 10);
+    let message =
+        crate::support::call(8, "lisp_session_eval", json!({"session_id": id, "program": "(inc x)"}));
+    let answer = replica.post(&[auth, ("mcp-session-id", &second)], &message);
+    assert_eq!(answer.json()["result"]["structuredContent"]["result"], "user=> 6", "{answer:?}");
+    assert_eq!(replica.raw("DELETE", "/mcp", &[auth, ("mcp-session-id", &second)], b"").status, 202);
+    assert_eq!(replica.post(&[auth, ("mcp-session-id", &second)], &message).status, 404, "it is over there");
+    drop((server, replica));
     // With another token there is nothing.
     let mut command = ptc(&["--http", "127.0.0.1:0", "--sessions", "--response-profile", "structured"]);
     let other = "fedcba9876543210fedcba9876543210";

@@ -44,7 +44,7 @@ impl Http {
     }
 
     fn close(&self, session: &Session) {
-        if self.sessions.close(&session.id) {
+        if self.sessions.end(&session.id) {
             self.engine.close_owner(&session.id);
             self.log.write(LogLevel::Info, "http_session_closed", None, json!({"why": "client"}));
         }

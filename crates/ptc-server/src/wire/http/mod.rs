@@ -9,6 +9,7 @@ mod guard;
 mod limiter;
 mod metrics;
 mod refusal;
+mod session_id;
 mod sessions;
 mod tokens;
 

@@ -1,12 +1,13 @@
 //! MCP sessions of clients that begin with `initialize`: who owns them, which requests they have under way, and when
 //! they end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::session_id;
 use crate::options::Options;
 use crate::wire::identity::random;
 
@@ -106,8 +107,15 @@ pub struct Sessions {
     most_of_owner: usize,
     ttl: Duration,
     idle: Duration,
+    /// Whether other servers may have opened sessions whose requests come here.
+    shared: bool,
     open: Mutex<HashMap<Arc<str>, Arc<Session>>>,
+    /// Sessions that clients ended here; the oldest are forgotten.
+    ended: Mutex<VecDeque<Arc<str>>>,
 }
+
+/// Sessions that clients ended and that are remembered.
+const ENDED: usize = 4096;
 
 impl Sessions {
     /// None yet.
@@ -118,7 +126,9 @@ impl Sessions {
             most_of_owner: count(options.http_max_sessions_per_owner),
             ttl: Duration::from_millis(options.http_session_ttl_ms),
             idle: Duration::from_millis(options.http_session_idle_timeout_ms),
+            shared: options.store.0.is_some(),
             open: Mutex::default(),
+            ended: Mutex::default(),
         }
     }
 
@@ -128,6 +138,20 @@ impl Sessions {
 
     /// Opens a session.
     pub fn open(&self, owner: &Arc<str>, protocol: &'static str) -> Result<Arc<Session>, Full> {
+        let id = match self.shared {
+            true => session_id::sealed(owner, protocol, seconds()),
+            false => format!("mcp_{}", random::<24>()),
+        };
+        self.insert(id.into(), owner, protocol, Instant::now())
+    }
+
+    fn insert(
+        &self,
+        id: Arc<str>,
+        owner: &Arc<str>,
+        protocol: &'static str,
+        born: Instant,
+    ) -> Result<Arc<Session>, Full> {
         let mut all = self.all();
         if all.values().filter(|session| session.owner == *owner).count() >= self.most_of_owner {
             return Err(Full::Owner);
@@ -135,22 +159,43 @@ impl Sessions {
         if all.len() >= self.most {
             return Err(Full::Server);
         }
-        let now = Instant::now();
-        let session = Arc::new(Session {
-            id: format!("mcp_{}", random::<24>()).into(),
-            owner: owner.clone(),
-            protocol,
-            born: now,
-            state: Mutex::new(State { used: now, under_way: HashMap::new() }),
-        });
+        let state = Mutex::new(State { used: Instant::now(), under_way: HashMap::new() });
+        let session = Arc::new(Session { id, owner: owner.clone(), protocol, born, state });
         all.insert(session.id.clone(), session.clone());
         Ok(session)
     }
 
     /// The session of that id, if that owner has it and its time is not over.
-    pub fn find(&self, id: &str, owner: &str, now: Instant) -> Option<Arc<Session>> {
+    pub fn find(&self, id: &str, owner: &Arc<str>, now: Instant) -> Option<Arc<Session>> {
         let found = self.all().get(id).cloned();
-        found.filter(|session| session.owner.as_ref() == owner && !self.over(session, now))
+        let found = found.or_else(|| self.adopted(id, owner, now));
+        found.filter(|session| session.owner == *owner && !self.over(session, now))
+    }
+
+    /// A session that another server opened, or this one before it was started anew.
+    fn adopted(&self, id: &str, owner: &Arc<str>, now: Instant) -> Option<Arc<Session>> {
+        if !self.shared || self.ended().iter().any(|ended| &**ended == id) {
+            return None;
+        }
+        let (protocol, born) = session_id::opened(id, owner)?;
+        let age = Duration::from_secs(u64::from(seconds().saturating_sub(born)));
+        let born = now.checked_sub(age).filter(|_| age <= self.ttl)?;
+        self.insert(id.into(), owner, protocol, born).ok()
+    }
+
+    fn ended(&self) -> MutexGuard<'_, VecDeque<Arc<str>>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a session for good, because its client says so; false if there was none.
+    pub fn end(&self, id: &Arc<str>) -> bool {
+        let mut ended = self.ended();
+        ended.push_back(id.clone());
+        while ended.len() > ENDED {
+            ended.pop_front();
+        }
+        drop(ended);
+        self.close(id)
     }
 
     fn over(&self, session: &Session, now: Instant) -> bool {
@@ -178,9 +223,15 @@ impl Sessions {
     }
 }
 
+/// Seconds since 1970.
+fn seconds() -> u32 {
+    u32::try_from(ptc_host::now_ms() / 1_000).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::StorePlace;
 
     fn sessions() -> Sessions {
         Sessions::new(&Options { http_max_sessions: 3, http_max_sessions_per_owner: 2, ..Options::default() })
@@ -194,7 +245,7 @@ mod tests {
         assert_eq!(sessions.open(&a, "2025-11-25").unwrap_err(), Full::Owner);
         sessions.open(&b, "2025-11-25").unwrap();
         assert_eq!(sessions.open(&b, "2025-11-25").unwrap_err(), Full::Server);
-        assert!(sessions.find(&first.id, "b", Instant::now()).is_none(), "of somebody else");
+        assert!(sessions.find(&first.id, &b, Instant::now()).is_none(), "of somebody else");
         assert!(sessions.close(&first.id));
         assert!(!sessions.close(&first.id));
     }
@@ -207,7 +258,7 @@ mod tests {
         let (cancel, under_way) = busy.begin("1", None).unwrap();
         let later = Instant::now() + Duration::from_secs(16 * 60);
         assert_eq!(sessions.sweep(later), std::slice::from_ref(&idle.id));
-        assert!(sessions.find(&busy.id, "a", later).is_some());
+        assert!(sessions.find(&busy.id, &a, later).is_some());
         assert_eq!(
             sessions.sweep(Instant::now() + Duration::from_secs(61 * 60)),
             std::slice::from_ref(&busy.id)
@@ -226,5 +277,23 @@ mod tests {
         assert_eq!(session.begin("2", Some(1)).unwrap_err(), NotBegun::Busy);
         drop(first);
         session.begin("2", Some(1)).unwrap();
+    }
+
+    #[test]
+    fn servers_that_share_a_store_know_each_others_sessions() {
+        let store = StorePlace(Some("postgres://x".into()));
+        let server = || Sessions::new(&Options { store: store.clone(), ..Options::default() });
+        let (first, second, a, b): (_, _, Arc<str>, Arc<str>) = (server(), server(), "a".into(), "b".into());
+        let id = first.open(&a, "2025-06-18").unwrap().id.clone();
+        assert!(second.find(&id, &b, Instant::now()).is_none(), "of somebody else");
+        let found = second.find(&id, &a, Instant::now()).expect("the id says it all");
+        assert_eq!((found.protocol, second.count()), ("2025-06-18", 1));
+        assert!(second.end(&id));
+        assert!(second.find(&id, &a, Instant::now()).is_none(), "its client ended it");
+        let late = server();
+        let old = session_id::sealed("a", "2025-06-18", seconds() - 3_700);
+        assert!(late.find(&old, &a, Instant::now()).is_none(), "its time is over");
+        let alone = sessions();
+        assert!(alone.find(&id, &a, Instant::now()).is_none(), "without a store nobody shares anything");
     }
 }
