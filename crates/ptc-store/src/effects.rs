@@ -208,16 +208,17 @@ impl Effects {
     }
 
     /// Forgets calls that ended so long ago that nobody retries them, and says how many. Gaps stay until they are
-    /// settled.
-    pub fn sweep(&self, older_than_ms: i64) -> Result<u64, EffectError> {
+    /// settled, and so do scopes that begin with `lasting`: those that can be retried at any time.
+    pub fn sweep(&self, older_than_ms: i64, lasting: &str) -> Result<u64, EffectError> {
         let mut forgotten = 0;
         loop {
             let gone = self.store.write("effects", |tx| {
                 let before = tx.now_ms()?.saturating_sub(older_than_ms);
                 tx.run(
                     "DELETE FROM ptc_effects WHERE state <> ?1 AND (scope, identity) IN
-                         (SELECT scope, identity FROM ptc_effects WHERE ended_at <= ?2 AND state <> ?1 LIMIT ?3)",
-                    cells![BEGUN, before, SWEPT],
+                         (SELECT scope, identity FROM ptc_effects WHERE ended_at <= ?2 AND state <> ?1
+                              AND substr(scope, 1, ?5) <> ?4 LIMIT ?3)",
+                    cells![BEGUN, before, SWEPT, lasting, lasting.chars().count() as i64],
                 )
                 .map_err(EffectError::from)
             })?;

@@ -22,6 +22,8 @@ use crate::effects::StoreJournal;
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often what is older is looked for.
 pub const SWEEP: Duration = Duration::from_secs(10 * 60);
+/// Plans are kept for good: they must not be applied twice, whenever that is tried.
+const LASTING: &str = "plan:";
 /// Bytes of a key.
 const KEY_BYTES: usize = 256;
 /// The entry of a request in its scope.
@@ -75,7 +77,7 @@ impl Once {
                         .map_err(|error| error.to_string())?;
                 }
             }
-            effects.sweep(kept).map_err(|error| error.to_string())
+            effects.sweep(kept, LASTING).map_err(|error| error.to_string())
         });
         if let Err(why) = swept.await {
             tracing::warn!("the journal cannot be swept: {why}");

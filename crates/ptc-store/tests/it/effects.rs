@@ -92,8 +92,14 @@ fn forgotten(store: &Arc<Store>) {
     }
     begin(&effects, "other", "a");
     effects.done("run", "a", &json!(1)).expect("kept");
-    assert_eq!(effects.sweep(60_000), Ok(0), "somebody may retry it");
-    assert_eq!(effects.sweep(-1_000), Ok(1));
+    assert_eq!(effects.sweep(60_000, "plan:"), Ok(0), "somebody may retry it");
+    let plan = NewEffect { identity: "p", server: "mail", tool: "send", args: &json!({}) };
+    effects.begin("plan:1", &plan).expect("it begins");
+    effects.done("plan:1", "p", &json!(1)).expect("it ends");
+    assert_eq!(effects.sweep(-1_000, "plan:"), Ok(1));
+    assert_eq!(effects.has("plan:1"), Ok(true), "a plan may be applied again at any time");
+    assert_eq!(effects.sweep(-1_000, "other"), Ok(1));
+    assert_eq!(effects.has("plan:1"), Ok(false));
     assert_eq!(effects.gaps(None).expect("a list").len(), 2, "gaps stay");
     effects.forget_scope("run").expect("forgotten");
     assert_eq!(effects.gaps(None).expect("a list").len(), 1);
