@@ -4,6 +4,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::identity::{BUILD, random};
 use crate::options::LogLevel;
@@ -54,6 +57,12 @@ impl Log {
         self.write(LogLevel::Warn, event, None, serde_json::json!({"message": message}));
     }
 
+    /// Writes what the engine, which knows no log, has to tell operators. For the process that serves, once.
+    pub fn listen(&self) {
+        // Whoever set another one listens already.
+        let _ = tracing::subscriber::set_global_default(Engine(self.clone()));
+    }
+
     /// Writes a line, if its level is to be written.
     pub fn write(&self, level: LogLevel, event: &str, request_id: Option<&str>, fields: Json) {
         if level < self.level {
@@ -72,5 +81,48 @@ impl Log {
         let text = (self.redact)(&Json::Object(line).to_string());
         // Nobody is left to tell if stderr is gone.
         let _ = writeln!(std::io::stderr().lock(), "{text}");
+    }
+}
+
+/// Events of this crate as log lines; of spans and of other crates nothing.
+struct Engine(Log);
+
+impl Subscriber for Engine {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && metadata.target().starts_with(env!("CARGO_CRATE_NAME"))
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let level = match *event.metadata().level() {
+            Level::ERROR => LogLevel::Error,
+            Level::WARN => LogLevel::Warn,
+            Level::INFO => LogLevel::Info,
+            _ => LogLevel::Debug,
+        };
+        let mut fields = Fields(Map::new());
+        event.record(&mut fields);
+        self.0.write(level, "engine", None, Json::Object(fields.0));
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// The fields of an event by name.
+struct Fields(Map<String, Json>);
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}").into());
     }
 }

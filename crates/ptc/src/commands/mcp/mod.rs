@@ -175,6 +175,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
         upstreams.as_ref().map_or_else(|| Redactor::new(&own), |runtime| runtime.redactor().clone());
     let covers = redactor.clone();
     let log = Log::new(options.log_level, move |line| covers.redact_str(line).into_owned());
+    log.listen();
     log.lifecycle("application_start", json!({"http": options.http.on, "upstreams": upstreams.is_some()}));
     for warning in loaded.warnings.iter().chain(tokens.iter().flat_map(|tokens| &tokens.warnings)) {
         log.warn("configuration", warning);
