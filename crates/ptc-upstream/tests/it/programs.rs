@@ -121,7 +121,7 @@ async fn example_3_a_parallel_batch_drops_what_failed() {
 }
 
 #[tokio::test]
-async fn the_metrics_of_the_contract() {
+async fn probe_15_the_metrics_of_the_contract() {
     // Three results of 48,122 bytes as compact JSON, an answer of 812.
     let sizes = [40_000, 8_000, 122];
     let github = Fixture::new("github", &[("search_issues", json!({}))], move |_, args| {

@@ -262,3 +262,54 @@ fn r4_7_3_and_r14_4_2_tokens_never_come_back() {
 fn token_role(args: &[&str]) -> Option<&'static str> {
     args.contains(&"--session-roles").then_some("all")
 }
+
+/// A bundle of evidence through the command: what leads out of it stops the start, what is hidden stays hidden.
+#[cfg(unix)]
+#[test]
+fn r14_4_6_evidence_stays_in_its_folder_and_answer_keys_are_not_read() {
+    let (outside, folder) = (Folder::new(), Folder::new());
+    let secret = outside.file("outside.txt", "text of another folder");
+    folder.file("key.txt", "the answer is 42");
+    folder.file("facts.md", "fact one");
+    std::os::unix::fs::symlink(&secret, folder.path().join("link.txt")).unwrap();
+    let manifest = |items: Json| {
+        let manifest = json!({"schema_version": 1, "bundle_id": "b", "items": items});
+        folder.file("manifest.json", &manifest.to_string())
+    };
+    for path in ["link.txt", secret.as_str(), "../outside.txt"] {
+        let file = manifest(json!([{"id": "x", "kind": "text", "path": path}]));
+        let output = crate::support::ptc(&["--sessions", "--evidence-bundle", &file]).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{path}: {err}");
+        assert!(err.contains("--evidence-bundle") && err.contains("items[0]"), "{path}: {err}");
+        assert!(!err.contains("text of another folder"), "{err}");
+    }
+    let file = manifest(json!([
+        {"id": "facts", "kind": "markdown", "path": "facts.md"},
+        {"id": "key", "kind": "answer_key", "path": "key.txt"},
+    ]));
+    let alone = crate::support::ptc(&["--evidence-bundle", &file]).output().unwrap();
+    assert_eq!(alone.status.code(), Some(2), "evidence is for sessions");
+    let policy = folder
+        .file("policy.json", r#"{"default_role": "all", "roles": {"all": {}, "none": {"ptc_tools": []}}}"#);
+    let mut server =
+        StdioServer::ready(&["--sessions", "--evidence-bundle", &file, "--session-roles", &policy]);
+    let started = server.call(1, "lisp_session_start", json!({}));
+    let id =
+        started["structuredContent"]["session_id"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned();
+    let mut eval = |program: &str| {
+        text(&server.call(2, "lisp_session_eval", json!({"session_id": id, "program": program})))
+    };
+    assert!(eval("(:content (evidence/read \"facts\"))").contains("fact one"));
+    for program in [
+        "(evidence/bundle)",
+        "(evidence/read \"key\")",
+        "(evidence/page \"key\")",
+        "(evidence/read \"key.txt\")",
+    ] {
+        let text = eval(program);
+        assert!(!text.contains("the answer") && !text.contains("key.txt"), "{program}: {text}");
+    }
+    let warned = server.log().iter().any(|line| line.contains("role_evidence_tools_unreachable: role none"));
+    assert!(warned, "a role that reaches no evidence is told about");
+}
