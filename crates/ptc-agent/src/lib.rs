@@ -51,10 +51,10 @@ pub use reason::{REASONS, Reason, ReasonInfo};
 pub use render::{FormatOptions, MissionLogIn, preview_text};
 pub use reply::{Fix, FixKind, Multiple};
 pub use run::{
-    AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, OnBudget, Price, Resolver,
+    Admit, AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, OnBudget, Price, Resolver,
     RunOptions, SaveError, Spent, Supply, TraceMode,
 };
-pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, Usage};
+pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, UpstreamCall, Usage};
 pub use tool::{
     AgentTool, Answers, Approval, ApprovalOf, Body, Builtin, Decision, Effect, EffectOf, Expose, Function,
     IntoToolResult, LlmTool, PendingCall, Pick, Preview, PreviewError, PreviewFunction, Tool, ToolResult,

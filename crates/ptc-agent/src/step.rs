@@ -77,6 +77,60 @@ pub struct CallRecord {
     pub approval: Option<crate::tool::Verdict>,
 }
 
+/// A call of a tool of an upstream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UpstreamCall {
+    /// The server.
+    pub server: String,
+    /// Its tool.
+    pub tool: String,
+    /// `ok` or `error`.
+    pub status: String,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Bytes of the result, if there was one.
+    pub result_bytes: Option<usize>,
+    /// Why there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Whether the result came from the cache.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
+    /// What a person decided, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<crate::tool::Verdict>,
+}
+
+impl UpstreamCall {
+    /// The call of a record and what it gave.
+    pub(crate) fn of(record: &CallRecord, result: Option<&crate::tool::ToolResult>) -> Self {
+        let text = |value: &Json, key: &str| value[key].as_str().map(str::to_owned);
+        let call = UpstreamCall {
+            server: text(&record.args, "server").unwrap_or_default(),
+            tool: text(&record.args, "tool").unwrap_or_default(),
+            duration_ms: record.duration_ms,
+            cached: record.cached,
+            approval: record.approval,
+            ..UpstreamCall::default()
+        };
+        let failed =
+            |reason, error| UpstreamCall { status: "error".to_owned(), reason, error, ..call.clone() };
+        match result {
+            Some(Ok(value)) if value["ok"] == true => {
+                let bytes = crate::cache::json_bytes(&value["value"]);
+                let result_bytes = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
+                UpstreamCall { status: "ok".to_owned(), result_bytes, ..call }
+            }
+            Some(Ok(fault)) => failed(text(fault, "reason"), text(fault, "message")),
+            Some(Err(message)) => failed(None, Some(message.clone())),
+            None => failed(None, None),
+        }
+    }
+}
+
 /// A turn: what the model answered and what came of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
@@ -201,6 +255,9 @@ pub struct Step {
     pub prints: Vec<String>,
     /// Calls of the last program; of the whole run in text mode.
     pub tool_calls: Vec<CallRecord>,
+    /// Calls of tools of upstreams, of the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstream_calls: Vec<UpstreamCall>,
     /// Steps of agents that this one called.
     pub child_steps: Vec<Step>,
     /// The conversation, if the run was told to collect it.

@@ -43,6 +43,8 @@ mod drive;
 mod file;
 mod journal;
 mod outside;
+#[cfg(feature = "upstreams")]
+pub mod upstreams;
 
 pub use approve::{Approver, Outcome, Paused, pending};
 pub use blocking::run_blocking;

@@ -2,6 +2,9 @@
 
 #[path = "driver/approval.rs"]
 mod approval;
+#[cfg(feature = "upstreams")]
+#[path = "driver/upstreams.rs"]
+mod upstreams;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -10,8 +10,8 @@ use super::{Asked, Shared, What, consent, text};
 use crate::budget::Unit;
 use crate::cache::{CacheKey, json_bytes};
 use crate::render::{self, Limits};
-use crate::step::CallRecord;
-use crate::tool::{Body, Builtin, Decision, Tool, ToolResult, snake};
+use crate::step::{CallRecord, UpstreamCall};
+use crate::tool::{Answers, Body, Builtin, Decision, Tool, ToolResult, snake};
 
 /// Results longer than this are kept as a preview in records.
 const RECORD_BYTES: usize = 16_384;
@@ -177,11 +177,13 @@ pub(super) fn start(
             return finish(node, shared, slot, layer, Ok(result));
         }
     }
-    if let Err(stop) = shared.budget.spend(node.account, Unit::Calls, 1) {
-        let message = format!("the {} tool calls of this run are used up", stop.limit);
-        return finish(node, shared, slot, layer, Err(message));
+    if tool.answers != Answers::Discovery {
+        if let Err(stop) = shared.budget.spend(node.account, Unit::Calls, 1) {
+            let message = format!("the {} tool calls of this run are used up", stop.limit);
+            return finish(node, shared, slot, layer, Err(message));
+        }
+        node.book.usage.tool_calls = node.book.usage.tool_calls.saturating_add(1);
     }
-    node.book.usage.tool_calls = node.book.usage.tool_calls.saturating_add(1);
     if slot.consent.is_some() {
         return decided(node, shared, batch, at, born);
     }
@@ -274,11 +276,20 @@ pub(super) fn bridges(node: &Node, tool: &Tool) -> bool {
         && node.agent.exposure(tool) == crate::tool::Expose::Both
 }
 
+/// Whether a call asks what there is: it is none of the agent's calls.
+pub(super) fn is_question(node: &Node, slot: &Slot) -> bool {
+    let tool = node.agent.tools().get(&slot.record.name);
+    tool.is_some_and(|tool| tool.answers == Answers::Discovery)
+}
+
 /// Tells that a call begins.
 pub(super) fn announce(node: &Node, shared: &mut Shared, slot: &Slot) {
     let args = summary(node, &slot.record.args, ARGS_CHARS);
-    let facts = json!({"tool_name": slot.record.name, "args": args});
-    slot_event(node, shared, slot, "tool.start", json!({}), facts);
+    let (name, facts) = match is_question(node, slot) {
+        true => ("discover.start", json!({"args": args})),
+        false => ("tool.start", json!({"tool_name": slot.record.name, "args": args})),
+    };
+    slot_event(node, shared, slot, name, json!({}), facts);
 }
 
 pub(super) fn slot_event(
@@ -361,6 +372,11 @@ pub(super) fn finish(
         measured["result_bytes"] = json!(slot.record.result_bytes);
     }
     slot.result = Some(result);
+    if is_question(node, slot) {
+        let name = if slot.record.error.is_none() { "discover.stop" } else { "discover.exception" };
+        return slot_event(node, shared, slot, name, measured, json!({}));
+    }
+    note_upstream(node, slot);
     let mut ended = json!({
         "tool_name": facts["tool_name"],
         "exposure_layer": facts["exposure_layer"],
@@ -378,6 +394,15 @@ pub(super) fn finish(
     };
     slot_event(node, shared, slot, name, measured.clone(), ended);
     slot_event(node, shared, slot, "tool.call", measured, facts);
+}
+
+/// Notes a call of an upstream for the step.
+fn note_upstream(node: &mut Node, slot: &Slot) {
+    let tool = node.agent.tools().get(&slot.record.name);
+    if tool.is_some_and(|tool| tool.answers == Answers::Upstream) {
+        let call = UpstreamCall::of(&slot.record, slot.result.as_ref());
+        node.book.upstream_calls.push(call);
+    }
 }
 
 fn succeeded(

@@ -127,6 +127,7 @@ impl AgentRun {
             step.usage = root.book.usage.clone();
             step.usage.turns = root.turn();
             step.usage.duration_ms = self.shared.now.saturating_sub(root.began);
+            step.upstream_calls.clone_from(&root.book.upstream_calls);
             step.name.clone_from(&root.agent.options().name);
             step.trace_id = Some(self.shared.trace_id.clone());
         }

@@ -191,6 +191,7 @@ pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, F
         turns: keep_turns.then(|| std::mem::take(&mut node.book.turns)),
         prints: std::mem::take(&mut node.book.prints),
         tool_calls: calls,
+        upstream_calls: std::mem::take(&mut node.book.upstream_calls),
         child_steps: std::mem::take(&mut node.book.child_steps),
         messages,
         prompt: Some(node.mission.clone()),

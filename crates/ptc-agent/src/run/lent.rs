@@ -43,6 +43,8 @@ pub(super) fn side_effects(node: &Node, shared: &Shared) -> Option<Fail> {
         .tool_calls
         .iter()
         .filter(|call| call.name == CALL && !call.cached)
+        // What a person decided about surprises nobody.
+        .filter(|call| call.approval.is_none())
         .filter_map(|call| matched(call, upstreams))
         .collect();
     let first = matched.first()?;

@@ -34,7 +34,9 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 pub use carry::Carried;
-pub use options::{BudgetCheck, Context, Guard, OnBudget, Price, Resolver, RunOptions, Spent, TraceMode};
+pub use options::{
+    Admit, BudgetCheck, Context, Guard, OnBudget, Price, Resolver, RunOptions, Spent, TraceMode,
+};
 pub use save::SaveError;
 
 use crate::agent::{Agent, Mode};

@@ -13,7 +13,7 @@ use crate::budget::{AccountId, Reservation};
 use crate::cache::ToolCache;
 use crate::model::{Llm, Message, ModelError, Reply, Tokens};
 use crate::render::Veil;
-use crate::step::{CallRecord, Fail, Step, Turn, TurnType, Usage};
+use crate::step::{CallRecord, Fail, Step, Turn, TurnType, UpstreamCall, Usage};
 
 /// Who waits for a node: a call of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,6 +133,9 @@ pub(crate) struct Book {
     /// Calls of the last program; in text mode, of the run.
     pub calls: Vec<CallRecord>,
     pub prints: Vec<String>,
+    /// Calls of upstreams, of the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstream_calls: Vec<UpstreamCall>,
     /// Native calls, which `max_tool_calls` limits over the whole run.
     pub native_calls: u64,
     /// What the turn before failed with, for `data/fail`.

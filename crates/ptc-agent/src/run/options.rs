@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use ptc_lisp::analyze::Manifest;
 use ptc_lisp::prelude::Upstreams;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -58,6 +59,9 @@ pub type BudgetCheck = Arc<dyn Fn(&Spent) -> bool + Send + Sync>;
 
 /// Looks at a turn before the next request; a reason stops the run.
 pub type Guard = Arc<dyn Fn(&Turn) -> Option<crate::step::Fail> + Send + Sync>;
+
+/// Looks at all that a program may call before anything of it runs; an error refuses the program.
+pub type Admit = Arc<dyn Fn(&Manifest) -> Result<(), ptc_lisp::Error> + Send + Sync>;
 
 /// What a model costs, in dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -138,6 +142,8 @@ pub struct RunOptions {
     /// The upstream runtime behind the tool `call`. What the agent's prelude requires is held against it before
     /// every turn. Agents that the agent calls do not have it.
     pub upstreams: Option<Arc<dyn Upstreams>>,
+    /// Looks at every program of the agent before it runs. Agents that the agent calls are not asked about.
+    pub admit: Option<Admit>,
     /// Bytes of memory of a program; as the agent says unless told.
     pub max_heap: Option<usize>,
     /// Where random numbers begin.

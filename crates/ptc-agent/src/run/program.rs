@@ -77,7 +77,13 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
         Json::Null => drop(machine.remove_input("fail")),
         fail => machine.set_input("fail", &fail)?,
     }
-    machine.load(source).map(drop)
+    let manifest = machine.load(source)?;
+    let admit = shared.options.admit.as_ref().filter(|_| node.caller.is_none());
+    let admitted = admit.map_or(Ok(()), |admit| admit(&manifest));
+    if admitted.is_err() {
+        node.sandbox.cancel();
+    }
+    admitted
 }
 
 /// Whether programs of an agent may ask what there is besides the library.
@@ -293,13 +299,16 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
     }
     let as_data = node.agent.options().tool_errors_as_data;
     let mut refused = None;
-    for slot in batch.slots {
-        let answer = match slot.result.unwrap_or(Ok(Json::Null)) {
+    for mut slot in batch.slots {
+        let answer = match slot.result.take().unwrap_or(Ok(Json::Null)) {
             Ok(value) => answer(node, &slot.record.name, value),
             Err(message) if as_data => Answer::Value(json!(["error", message])),
             Err(message) => Answer::Raise(tool_error(&slot.record, &message)),
         };
-        node.book.draft.tool_calls.push(slot.record);
+        // Asking what there is calls nothing.
+        if !calls::is_question(node, &slot) {
+            node.book.draft.tool_calls.push(slot.record);
+        }
         if let Err(error) = node.sandbox.answer(slot.id, answer) {
             refused = refused.or(Some(error));
         }
@@ -438,6 +447,9 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
 /// Keeps the records of calls that were made, answered or not.
 pub(super) fn keep_records(node: &mut Node, batch: Batch) {
     for mut slot in batch.slots {
+        if calls::is_question(node, &slot) {
+            continue;
+        }
         if slot.result.is_none() {
             slot.record.error = Some("not answered before the end".to_owned());
         }

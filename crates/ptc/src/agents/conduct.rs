@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::checkpoint::{Checkpoints, Keeper};
 use super::consent::Terminal;
-use super::lent::Upstreams;
 use super::mission::{Mission, Ready};
 use super::progress::Progress;
 use super::show::{self, Shown};
@@ -75,7 +74,7 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
             upstreams.keep(keeper.id(), keeper.journal.clone());
         }
     }
-    let notes = ready.upstreams.as_ref().map(Upstreams::notes);
+    let notes = ready.upstreams.as_ref().map(|upstreams| upstreams.notes());
     notes.iter().flatten().for_each(|note| progress.say(note));
     let left = Arc::new(Left::default());
     let (shown, watched) = (progress.clone(), watching.clone());

@@ -251,7 +251,10 @@ impl Mission {
             None => (agent, None),
             Some(file) => {
                 let upstreams = runtime.block_on(Upstreams::start(&file))?;
-                let file = upstreams.as_ref().map_or(Ok(file.clone()), |upstreams| upstreams.lend(file))?;
+                let file = match &upstreams {
+                    Some(upstreams) => lent::lend(file, upstreams.tools())?,
+                    None => file,
+                };
                 (file.build()?, upstreams)
             }
         };
@@ -263,8 +266,7 @@ impl Ready {
     /// What the run is given.
     pub fn options(&self, inputs: &Json) -> RunOptions {
         let everything: Guard = Arc::new(|_| None);
-        RunOptions {
-            upstreams: self.upstreams.as_ref().map(Upstreams::context),
+        let options = RunOptions {
             guard: self.allow_writes.then_some(everything),
             llm: self.models.get(&self.model).cloned(),
             registry: self.models.clone(),
@@ -272,8 +274,12 @@ impl Ready {
             // Writing a cache costs; it pays off from the second turn on.
             cache: self.agent.options().max_turns > 1,
             ..RunOptions::default()
+        };
+        let options = options.context(inputs.clone());
+        match &self.upstreams {
+            Some(upstreams) => upstreams.options(options),
+            None => options,
         }
-        .context(inputs.clone())
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use ptc_runner::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
+use ptc_runner::upstreams::{self, Approvals};
 use ptc_runner::{Agent, AgentFile, Guard, Price, RunOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -36,6 +37,9 @@ struct Subject {
     cache: bool,
     /// What models were told about upstreams.
     upstreams: Option<String>,
+    /// The calls of upstreams that waited for a person.
+    #[serde(default)]
+    approvals: Option<Approvals>,
     /// The servers that there were, with what their tools do to the world.
     #[serde(default)]
     servers: Option<Remembered>,
@@ -56,7 +60,8 @@ pub fn subject(mission: &Mission, ready: &Ready, stream: bool) -> anyhow::Result
         seed: options.seed,
         stream,
         cache: options.cache,
-        upstreams: lent::told(&ready.agent).map(str::to_owned),
+        upstreams: upstreams::told(&ready.agent).map(str::to_owned),
+        approvals: ready.upstreams.as_ref().and_then(|upstreams| upstreams.approvals()),
         servers: ready.upstreams.as_ref().map(|upstreams| Remembered::of(&upstreams.catalog())),
     })?)
 }
@@ -113,7 +118,7 @@ fn begin(subject: Subject) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
     let everything: Guard = Arc::new(|_| None);
     let guard = file.as_ref().filter(|file| file.allow_writes).map(|_| everything);
     if let (Some(file), Some(told)) = (file, &subject.upstreams) {
-        agent = lent::lend_silent(file, told)?.build()?;
+        agent = lent::lend(file, upstreams::silent(told, subject.approvals))?.build()?;
     }
     let silent =
         |(name, label): (&String, &String)| (name.clone(), Llm::Model(Arc::new(Silent(label.clone()))));

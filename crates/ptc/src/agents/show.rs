@@ -65,6 +65,7 @@ pub fn document(step: &Step, shown: &Shown<'_>) -> Json {
         "trace": turns.iter().map(turn_fields).collect::<Vec<_>>(),
         "warnings": step.warnings,
         "pending": pending(step),
+        "upstream_calls": step.upstream_calls,
         "model": shown.model,
         "run": shown.run,
         "resume": shown.resume.filter(|_| may_go_on(step)),

@@ -188,7 +188,9 @@ fn killed_while_it_asks_a_run_asks_again_and_has_called_nothing() {
     assert_eq!(code, 137);
     let (code, shown) = typed(&folder, &["later (l)?=>a", "later (l)?=>a", "later (l)?=>a"], "", &resume);
     assert_eq!(code, 0, "{shown}");
-    assert_eq!(shown.matches("tool/pay, asked by clerk").count(), 2, "{shown}");
+    // A decision that was not on disk yet when the process was killed is none.
+    let asked = shown.matches("tool/pay, asked by clerk").count();
+    assert!((2..=3).contains(&asked), "{shown}");
     let mut distinct = paid(&folder);
     distinct.dedup();
     assert_eq!(distinct, paid(&folder), "nothing is paid twice");
@@ -246,4 +248,48 @@ fn killed_at_any_moment_of_an_approval_the_call_is_made_at_most_once() {
         let made = server.count("tool 1");
         assert!(made <= 1 && (answer != "1" || made == 1), "moment {moment}: {answer}, made {made} times");
     }
+}
+
+/// An MCP server with a tool that puts, and writes down what.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"script","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"put","description":"Puts.","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *'"tools/call"'*) echo put >> paid.log; printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"did":"put"}}}\n' "$id" ;;
+  esac
+done
+"#;
+
+#[test]
+fn calls_of_servers_wait_as_their_configuration_says_and_are_played_back() {
+    let folder = folder("approval-upstreams");
+    let server = json!({
+        "transport": "mcp_stdio", "command": "sh", "args": ["-c", SERVER], "approval": "writes",
+        "cd": folder.display().to_string(),
+    });
+    let config = json!({"upstreams": {"things": server}}).to_string();
+    let agent = "prompt = \"Put it\"\nmodel = \"script:replies.jsonl\"\nupstreams = \"upstreams.json\"\n";
+    let program = json!({"program": "(return (:did (:value (tool/call {:server \"things\" :tool \"put\" :args {:n 1}}))))"});
+    write(
+        &folder,
+        &[("agent.toml", agent), ("upstreams.json", &config), ("replies.jsonl", &program.to_string())],
+    );
+    let ran = ptc_in(&folder, &["run", "agent.toml", "--checkpoint", "kept", "--quiet"]);
+    assert_eq!(ran.code, 4, "{}", ran.err);
+    assert!(ran.err.contains("effect: unknown, approval: writes"), "{}", ran.err);
+    assert!(paid(&folder).is_empty());
+    let id = only_run(&folder).0;
+    let ran = ptc_in(&folder, &["resume", &id, "--checkpoint", "kept", "--json", "--approve", "all"]);
+    let document: Value = serde_json::from_str(&ran.out).expect("one document");
+    assert_eq!((document["answer"].as_str(), paid(&folder).len()), (Some("put"), 1), "{}", ran.err);
+    assert_eq!(document["upstream_calls"][0]["approval"], "approved");
+    let (code, shown) =
+        typed(&folder, &["later (l)?=>a"], "", &["run", "agent.toml", "--record", "run.recording"]);
+    assert_eq!((code, paid(&folder).len()), (0, 2), "{shown}");
+    let played = ptc_in(&folder, &["replay", "run.recording", "--times", "3"]);
+    assert_eq!(played.code, 0, "{}{}", played.out, played.err);
+    assert!(played.out.starts_with("equal, 3 times"), "{}", played.out);
+    assert_eq!(paid(&folder).len(), 2, "nobody is called");
 }
