@@ -234,7 +234,11 @@ impl Engine {
             inventory: self.inventory.as_deref(),
             catalog,
         };
-        self.offered(caller).map(|tool| surface.spec(tool)).collect()
+        let covered = |tool| {
+            let spec = surface.spec(tool);
+            ToolSpec { description: self.redactor.redact_string(spec.description), ..spec }
+        };
+        self.offered(caller).map(covered).collect()
     }
 
     /// Calls a tool. Whatever goes wrong with the call is an answer, except that nobody wants it any more.

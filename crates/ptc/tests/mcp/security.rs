@@ -132,10 +132,10 @@ fn r14_4_2_tokens_stay_out_of_logs_and_answers() {
     let session = server.open(&[("authorization", &right)]);
     let wrong = server.post(&[("authorization", "Bearer a-wrong-token-that-is-secret-too")], &json!({}));
     assert!(!wrong.body.contains("secret-too"));
-    server.post(
-        &[("authorization", &right), ("mcp-session-id", &session)],
-        &call(2, "lisp_eval", json!({"program": "1"})),
-    );
+    let echo = json!({"program": "[data/t (str \"x\" data/t)]", "context": {"t": TOKEN}});
+    let echoed =
+        server.post(&[("authorization", &right), ("mcp-session-id", &session)], &call(2, "lisp_eval", echo));
+    assert!(echoed.body.contains("[REDACTED]") && !echoed.body.contains(TOKEN), "{}", echoed.body);
     crate::support::eventually("log lines", || {
         server.log().iter().any(|line| line.contains("tools_call_stop"))
     });
