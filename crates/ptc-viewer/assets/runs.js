@@ -59,7 +59,7 @@ export async function runs(search = "") {
       h("pre.code", null, h("code", null, `ptc run agent.toml --input data.json --trace ${state.dir}`)));
   }
 
-  function row({ file, summary, modified, bytes, inside }, at) {
+  function row({ file, summary, bytes, inside }, at) {
     const running = summary.status === "running";
     const mission = brief(summary.mission, 180);
     return h("a.run", {
@@ -80,7 +80,7 @@ export async function runs(search = "") {
         figure("tokens", number(summary.input_tokens + summary.output_tokens)),
         figure("fuel", number(summary.fuel))),
       h("div.run-when", null,
-        h("span", null, running ? `running, ${ago(modified)}` : duration(summary.duration_ms)),
+        h("span", null, running ? "running" : duration(summary.duration_ms)),
         h("span.muted", { title: `${moment(summary.started)}, ${size(bytes)}` }, ago(summary.started))));
   }
 

@@ -133,6 +133,10 @@ await check("values are inspected: arguments, results, and long ones cut", async
 
 await check("the flame shows nesting and parallel calls, and leads to the turn", async () => {
   await visit("quarterly-report");
+  // By time, a turn that took a moment has a bar of a few pixels beside one that took long.
+  const wide = await page.locator(".flame-bar").evaluateAll((all) => all.filter((bar) => bar.offsetLeft + bar.offsetWidth > bar.parentElement.clientWidth + 3).length);
+  assert.equal(wide, 0, "bars stay inside the flame");
+  await page.locator(".chip", { hasText: "Steps" }).click();
   const bars = await page.locator(".flame-bar").evaluateAll((all) => all.map((bar) => ({ kind: bar.dataset.kind, name: bar.innerText, top: bar.offsetTop })));
   assert.equal(bars.filter((bar) => bar.kind === "turn").length, 5);
   const parallel = bars.filter((bar) => bar.name === "sales").map((bar) => bar.top);
@@ -141,7 +145,7 @@ await check("the flame shows nesting and parallel calls, and leads to the turn",
   await shows(() => text(".turn.selected h3"), /Turn 4/);
   await page.keyboard.press("k");
   await shows(() => text(".turn.selected h3"), /Turn 3/);
-  await page.locator(".chip", { hasText: "Steps" }).click();
+  await page.locator(".chip", { hasText: "Time" }).click();
   await holds(() => page.locator(".flame-bar").count(), (count) => count > 10);
 });
 
