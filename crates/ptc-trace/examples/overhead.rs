@@ -16,8 +16,12 @@ use serde_json::{Value as Json, json};
 
 /// Missions of one sample: enough that the thread which writes traces is not idle when it ends.
 const MISSIONS: u32 = 20;
-/// Samples of each kind.
-const SAMPLES: usize = 200;
+/// Samples of each kind: fewer traces than a directory keeps, because deleting files is not what is measured.
+const SAMPLES: usize = 45;
+
+/// What the command allocates with.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn reply(request: &Request) -> Result<Reply, ptc_agent::model::ModelError> {
     let program = match request.turn {
@@ -68,10 +72,16 @@ fn mission(agent: &Arc<Agent>, number: u64, subscriber: Option<&Subscriber>) {
     }
 }
 
-/// Time of the processor that this thread used, in microseconds: what others on the machine do does not count.
-fn cpu() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+/// Time of the processor that a thread used, in microseconds: what others on the machine do does not count.
+fn used(thread: &std::path::Path) -> u64 {
+    let text = std::fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
     text.split(' ').next().and_then(|used| used.parse::<u64>().ok()).unwrap_or(0) / 1_000
+}
+
+/// What this thread used, and what all threads used.
+fn cpu() -> [u64; 2] {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    [used("/proc/thread-self".as_ref()), tasks.map(|task| used(&task.path())).sum()]
 }
 
 fn main() {
@@ -79,12 +89,14 @@ fn main() {
     let agent = agent();
     let mut number = 0;
     let mut sample = |subscriber: Option<&Subscriber>| {
-        let (began, used) = (Instant::now(), cpu());
+        let (began, [own, all]) = (Instant::now(), cpu());
         for _ in 0..MISSIONS {
             number += 1;
             mission(&agent, number, subscriber);
         }
-        [began.elapsed().as_micros() as u64, cpu() - used].map(|time| time / u64::from(MISSIONS))
+        let [own_now, all_now] = cpu();
+        [began.elapsed().as_micros() as u64, own_now - own, all_now - all]
+            .map(|time| time / u64::from(MISSIONS))
     };
     let traced = subscriber(&dir, Policy::Summary).unwrap();
     let (mut off, mut on) = (Vec::new(), Vec::new());
@@ -94,12 +106,14 @@ fn main() {
     }
     drop(traced);
     let files = std::fs::read_dir(&dir).map_or(0, Iterator::count);
-    let median = |samples: &[[u64; 2]], at: usize| {
+    let median = |samples: &[[u64; 3]], at: usize| {
         let mut times: Vec<u64> = samples.iter().map(|sample| sample[at]).collect();
         times.sort_unstable();
         times[times.len() / 2]
     };
-    for (at, what) in ["wall clock", "processor of the run"].into_iter().enumerate() {
+    for (at, what) in
+        ["wall clock", "processor of the run", "processor of all threads"].into_iter().enumerate()
+    {
         let (off, on) = (median(&off, at), median(&on, at));
         let more = 100.0 * (on as f64 / off.max(1) as f64 - 1.0);
         println!("{what}: {off} µs without, {on} µs with a trace, {more:+.1} %");

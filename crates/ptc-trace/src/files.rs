@@ -121,11 +121,15 @@ impl Files {
 
 impl Sink for Files {
     fn take(&mut self, record: &Record) {
+        self.keep(record.clone());
+    }
+
+    fn keep(&mut self, record: Record) {
         let keep = self.keep;
-        let Some(open) = self.file(record) else { return };
-        open.write(record.clone(), &keep);
-        if open.ends_with(record) {
-            self.finish(&record.trace_id);
+        let Some(open) = self.file(&record) else { return };
+        let ended = open.write(record, &keep);
+        if let Some(trace_id) = ended {
+            self.finish(&trace_id);
         }
     }
 
@@ -178,7 +182,8 @@ impl Open {
         suffixed(&self.stem, "pending")
     }
 
-    fn write(&mut self, mut record: Record, keep: &Keep) {
+    /// Writes an event; the trace that it ends, if it does.
+    fn write(&mut self, mut record: Record, keep: &Keep) -> Option<String> {
         self.last = self.last.max(record.timestamp);
         if self.root.is_none() && record.parent_span_id.is_none() {
             self.root.clone_from(&record.span_id);
@@ -187,11 +192,13 @@ impl Open {
         self.seq += 1;
         if self.bytes > keep.max_bytes {
             self.omitted += 1;
-            return;
+        } else {
+            let mut line = keep.bounds.line(&record);
+            line.push('\n');
+            self.bytes += line.len() as u64;
+            let _ = self.file.write_all(line.as_bytes());
         }
-        let line = keep.bounds.line(&record);
-        self.bytes += line.len() as u64 + 1;
-        let _ = writeln!(self.file, "{line}");
+        self.ends_with(&record).then_some(record.trace_id)
     }
 
     /// Whether an event ends the trace: its outermost span is over.

@@ -32,6 +32,7 @@ mod files;
 mod names;
 #[cfg(feature = "otlp")]
 mod otlp;
+mod packed;
 mod payload;
 mod reader;
 mod record;
@@ -74,6 +75,6 @@ impl Tracer {
     /// The tracer as a subscriber of agents.
     pub fn subscriber(&self) -> Subscriber {
         let tracer = self.clone();
-        Arc::new(move |event| tracer.agent_event(event))
+        Arc::new(move |event| tracer.agent_event(&event))
     }
 }

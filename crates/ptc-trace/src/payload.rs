@@ -3,6 +3,8 @@
 //! Whatever is not known to be a plain fact is a payload, so that nothing gets past the policy under a new
 //! name or in the text of an error.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -149,7 +151,7 @@ fn prints(lines: &[Json], policy: Policy) -> Json {
     if policy == Policy::None {
         return summary(&Json::Array(lines.to_vec()), policy);
     }
-    let line = |line: &Json| line.as_str().map_or_else(|| text_of(line), |text| cut(text, PRINT_CHARS));
+    let line = |line: &Json| line.as_str().map_or_else(|| line.to_string(), |text| cut(text, PRINT_CHARS));
     let mut shown: Vec<Json> = lines.iter().take(PRINT_LINES).map(|text| Json::from(line(text))).collect();
     if lines.len() > PRINT_LINES {
         shown.push(json!(format!("… {} more lines", lines.len() - PRINT_LINES)));
@@ -181,13 +183,24 @@ fn summary(value: &Json, policy: Policy) -> Json {
     summary
 }
 
-fn text_of(value: &Json) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+fn text_of(value: &Json) -> Cow<'_, str> {
+    value.as_str().map_or_else(|| value.to_string().into(), Cow::Borrowed)
 }
 
 /// The hash of a text in hexadecimal digits.
 pub(crate) fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |four: u8| char::from(DIGITS[usize::from(four & 15)]);
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.extend([digit(byte >> 4), digit(*byte)]);
+    }
+    text
 }
 
 /// The first characters of a text.

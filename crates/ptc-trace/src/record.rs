@@ -124,25 +124,40 @@ impl Record {
     }
 
     /// Takes what has a field of its own out of loose measurements or facts; the rest becomes data.
-    pub fn absorb(&mut self, fields: Map<String, Json>) {
-        for (name, value) in fields {
-            let number = value.as_u64();
-            let text = || value.as_str().map(str::to_owned);
-            match name.as_str() {
-                "duration" | "duration_ms" if number.is_some() => self.duration_ms = number,
-                "turn" if number.is_some() => self.turn = number,
-                "input_tokens" if number.is_some() => self.input_tokens = number,
-                "output_tokens" if number.is_some() => self.output_tokens = number,
-                "tokens" | "total_tokens" if number.is_some() => self.total_tokens = number,
-                "cache_creation_tokens" if number.is_some() => self.cache_creation_tokens = number,
-                "cache_read_tokens" if number.is_some() => self.cache_read_tokens = number,
-                "tool_name" if value.is_string() => self.tool_name = text(),
-                "model" if value.is_string() => self.model = text(),
-                "status" if value.is_string() => self.status = text(),
-                _ if value.is_null() => {}
-                _ => drop(self.data.insert(name, value)),
-            }
+    pub fn absorb(&mut self, mut fields: Map<String, Json>) {
+        fields.retain(|name, value| !self.takes(name, value));
+        match self.data.is_empty() {
+            true => self.data = fields,
+            false => self.data.extend(fields),
         }
+    }
+
+    /// Takes a fact that has a field of its own, or says nothing; whether it did.
+    fn takes(&mut self, name: &str, value: &mut Json) -> bool {
+        let number = value.as_u64();
+        let counted = match name {
+            "duration" | "duration_ms" => Some(&mut self.duration_ms),
+            "turn" => Some(&mut self.turn),
+            "input_tokens" => Some(&mut self.input_tokens),
+            "output_tokens" => Some(&mut self.output_tokens),
+            "tokens" | "total_tokens" => Some(&mut self.total_tokens),
+            "cache_creation_tokens" => Some(&mut self.cache_creation_tokens),
+            "cache_read_tokens" => Some(&mut self.cache_read_tokens),
+            _ => None,
+        };
+        let named = match name {
+            "tool_name" => Some(&mut self.tool_name),
+            "model" => Some(&mut self.model),
+            "status" => Some(&mut self.status),
+            _ => None,
+        };
+        match (counted, named, &mut *value) {
+            (Some(field), _, Json::Number(_)) if number.is_some() => *field = number,
+            (_, Some(field), Json::String(text)) => *field = Some(std::mem::take(text)),
+            (_, _, Json::Null) => {}
+            _ => return false,
+        }
+        true
     }
 }
 

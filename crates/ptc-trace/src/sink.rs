@@ -11,6 +11,11 @@ pub trait Sink: Send {
     /// Takes an event.
     fn take(&mut self, record: &Record);
 
+    /// Takes an event that nobody else needs any more.
+    fn keep(&mut self, record: Record) {
+        self.take(&record);
+    }
+
     /// So many events were dropped since the last word about it.
     fn shed(&mut self, _count: u64) {}
 

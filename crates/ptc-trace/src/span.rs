@@ -19,7 +19,7 @@ pub fn new_trace_id() -> String {
         let seed = format!("{}/{}/{}", now_ms(), std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         return crate::payload::sha256(&seed)[..32].to_owned();
     }
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    crate::payload::hex(&bytes)
 }
 
 pub(crate) fn now_ms() -> u64 {

@@ -1,9 +1,9 @@
 //! Where events go: a queue that never blocks who fills it, and one thread that empties it into sinks.
 //!
 //! A run must not wait for its trace, so the queue has bounds and drops what does not fit; the trace says how
-//! much that was. Events are handed over, not copied; payloads are cut and hashed on the thread, not in the run.
+//! much that was. Payloads are cut and hashed on the thread, not in the run.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json, json};
 
 use crate::bound::Bounds;
+use crate::packed::Packed;
 use crate::payload::{self, Policy};
 use crate::record::Record;
 use crate::sink::Sink;
@@ -52,15 +53,19 @@ const GATHER: Duration = Duration::from_millis(5);
 /// How long the end of a process waits for its traces.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An event in the queue, as it came.
+/// An event in the queue.
 enum Item {
-    Agent(Box<ptc_agent::Event>),
+    /// The next one of those that are packed.
+    Agent,
     Record(Box<Record>),
 }
 
 #[derive(Default)]
 struct Queue {
-    items: VecDeque<Item>,
+    items: Vec<Item>,
+    /// Events of agents.
+    packed: Packed,
+    /// About what the records weigh.
     bytes: usize,
     closed: bool,
     /// A batch is being written.
@@ -112,15 +117,27 @@ impl Tracer {
     }
 
     /// Takes an event of an agent.
-    pub fn agent_event(&self, event: ptc_agent::Event) {
-        let weight = 512 + weigh(&event.metadata);
-        self.inner.shared.push(weight, Item::Agent(Box::new(event)));
+    pub fn agent_event(&self, event: &ptc_agent::Event) {
+        thread_local! {
+            static PACKED: RefCell<Packed> = RefCell::default();
+        }
+        PACKED.with_borrow_mut(|packed| {
+            packed.push(event);
+            self.inner.shared.push(packed.len(), |queue| {
+                queue.packed.append(packed);
+                Item::Agent
+            });
+            packed.clear();
+        });
     }
 
     /// Takes a record.
     pub fn record(&self, record: Record) {
         let weight = 512 + weigh(&record.data);
-        self.inner.shared.push(weight, Item::Record(Box::new(record)));
+        self.inner.shared.push(weight, |queue| {
+            queue.bytes += weight;
+            Item::Record(Box::new(record))
+        });
     }
 
     /// How many events were dropped because the queue was full.
@@ -146,15 +163,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    fn push(&self, weight: usize, item: Item) {
+    fn push(&self, weight: usize, add: impl FnOnce(&mut Queue) -> Item) {
         let mut queue = lock(&self.queue);
         let (most, most_bytes) = self.limits;
-        if queue.closed || queue.items.len() >= most || queue.bytes.saturating_add(weight) > most_bytes {
+        let bytes = queue.bytes.saturating_add(queue.packed.len()).saturating_add(weight);
+        if queue.closed || queue.items.len() >= most || bytes > most_bytes {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        queue.items.push_back(item);
-        queue.bytes += weight;
+        let item = add(&mut queue);
+        queue.items.push(item);
         let waiting = queue.items.len();
         drop(queue);
         // The thread sleeps only over an empty queue, and gathers until half of it is full.
@@ -202,12 +220,19 @@ struct Writer {
 impl Writer {
     fn run(mut self) {
         let mut told = 0;
+        let (mut items, mut packed) = (Vec::new(), Packed::default());
         loop {
-            let (batch, closed) = self.take();
-            for item in batch {
+            let closed = self.take(&mut items, &mut packed);
+            let mut events = packed.events();
+            for item in items.drain(..) {
+                let record = match item {
+                    Item::Agent => events.next().map(Record::from),
+                    Item::Record(record) => Some(*record),
+                };
                 // A listener that panics loses its event, nothing more.
-                let _ = catch_unwind(AssertUnwindSafe(|| self.write(item)));
+                let _ = catch_unwind(AssertUnwindSafe(|| record.map(|record| self.write(record))));
             }
+            packed.clear();
             let dropped = self.shared.dropped.load(Ordering::Relaxed);
             if dropped > told {
                 self.sinks.iter_mut().for_each(|sink| sink.shed(dropped - told));
@@ -228,8 +253,9 @@ impl Writer {
         }
     }
 
-    /// Waits for events and takes all that are there.
-    fn take(&self) -> (VecDeque<Item>, bool) {
+    /// Waits for events and takes all that are there, in exchange for the room of those that are written; whether
+    /// they are the last.
+    fn take(&self, items: &mut Vec<Item>, packed: &mut Packed) -> bool {
         loop {
             let mut queue = lock(&self.shared.queue);
             if queue.closed || !queue.items.is_empty() {
@@ -240,24 +266,20 @@ impl Writer {
                 }
                 queue.busy = true;
                 queue.bytes = 0;
-                return (std::mem::take(&mut queue.items), queue.closed);
+                std::mem::swap(&mut queue.items, items);
+                std::mem::swap(&mut queue.packed, packed);
+                return queue.closed;
             }
             drop(queue);
             thread::park();
         }
     }
 
-    fn write(&mut self, item: Item) {
-        match item {
-            Item::Agent(event) => {
-                let record = Record::from(*event);
-                if record.event == "run.start" && record.parent_span_id.is_none() {
-                    self.pass(Record::header(&record));
-                }
-                self.pass(record);
-            }
-            Item::Record(record) => self.pass(*record),
+    fn write(&mut self, record: Record) {
+        if record.event == "run.start" && record.parent_span_id.is_none() && record.agent_id.is_some() {
+            self.pass(Record::header(&record));
         }
+        self.pass(record);
     }
 
     fn pass(&mut self, mut record: Record) {
@@ -267,6 +289,10 @@ impl Writer {
         if record.event == "trace.start" {
             record.data.insert("payload_policy".into(), json!(self.options.policy));
         }
-        self.sinks.iter_mut().for_each(|sink| sink.take(&record));
+        // The last one gets it for itself; most often there is no other.
+        if let Some((last, others)) = self.sinks.split_last_mut() {
+            others.iter_mut().for_each(|sink| sink.take(&record));
+            last.keep(record);
+        }
     }
 }

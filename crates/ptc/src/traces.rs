@@ -116,9 +116,7 @@ impl Watching {
     /// Takes an event of the run.
     pub fn event(&self, event: Event) {
         self.recorder.iter().for_each(|recorder| with(recorder, |recorder| recorder.event(&event)));
-        if let Some(tracer) = &self.tracer {
-            tracer.agent_event(event);
-        }
+        self.tracer.iter().for_each(|tracer| tracer.agent_event(&event));
     }
 
     /// What takes everything that comes into the run, if that is recorded.

@@ -23,7 +23,7 @@ pub use against::{Against, against};
 pub use diff::{Difference, Place, first_difference};
 pub use verify::{Parting, Proof, Verdict, verify};
 
-use crate::payload::sha256;
+use crate::payload::{hex, sha256};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -116,7 +116,7 @@ impl Events {
     }
 
     fn sum(&self) -> String {
-        self.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.hash.clone().finalize())
     }
 }
 

@@ -115,7 +115,7 @@ fn secrets_are_replaced_under_every_policy() {
             Arc::new(|text: &str| text.contains("private").then(|| text.replace("private", "█")));
         let options = Options { policy, scrub: Some(scrub), ..Options::default() };
         let tracer = Tracer::new(options, vec![Box::new(memory.clone())]);
-        run(PARALLEL, TRACE, &mut |event| tracer.agent_event(event.clone()));
+        run(PARALLEL, TRACE, &mut |event| tracer.agent_event(event));
         assert!(tracer.flush());
         let text = format!("{:?}", memory.records());
         assert!(text.contains("echo") && !text.contains("private"), "{policy}");
@@ -147,7 +147,7 @@ fn the_oldest_files_go_when_there_are_too_many() {
     let keep = Keep { max_files: 5, ..Keep::default() };
     let tracer = Tracer::new(Options::default(), vec![Box::new(Files::open(&dir.0, keep).unwrap())]);
     for number in 0..12 {
-        run("(return 1)", &format!("{number:032x}"), &mut |event| tracer.agent_event(event.clone()));
+        run("(return 1)", &format!("{number:032x}"), &mut |event| tracer.agent_event(event));
         assert!(tracer.flush());
     }
     let names = dir.names();
@@ -251,7 +251,7 @@ fn r12_2_4_an_event_that_is_too_long_leaves_a_note() {
     let options = Options { policy: Policy::Full, bounds, ..Options::default() };
     let tracer = Tracer::new(options, vec![Box::new(files)]);
     run(&format!("(return (count \"{}\"))", "x".repeat(3_000)), TRACE, &mut |event| {
-        tracer.agent_event(event.clone())
+        tracer.agent_event(event)
     });
     drop(tracer);
     let lines = lines(&dir.only());

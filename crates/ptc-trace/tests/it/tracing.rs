@@ -17,7 +17,7 @@ fn r13_1_listeners_hear_the_names_of_telemetry_and_those_of_the_draft() {
         own.lock().unwrap().push((name.to_owned(), record.event.clone()));
     });
     let tracer = Tracer::new(Options::default(), vec![Box::new(listener)]);
-    run("(return (tool/echo {:n 1}))", TRACE, &mut |event| tracer.agent_event(event.clone()));
+    run("(return (tool/echo {:n 1}))", TRACE, &mut |event| tracer.agent_event(event));
     assert!(tracer.flush());
     let heard = heard.lock().unwrap();
     let names: Vec<&str> = heard.iter().map(|(name, _)| name.as_str()).collect();
