@@ -85,6 +85,7 @@ fn snippets_for_http_name_the_address_and_no_secret() {
             run(&["--http", "127.0.0.1:9999", "--http-auth-token", TOKEN, "--client", client]);
         assert_eq!(code, 0, "{err}");
         assert!(out.contains("http://127.0.0.1:9999/mcp") && !out.contains(TOKEN), "{out}");
+        assert!(err.starts_with("ptc: "), "it is said where that goes: {err}");
     }
     let (code, _, err) = run(&["--http", "--client", "claude-desktop"]);
     assert!(code == 2 && err.contains("leave out --http"), "{err}");

@@ -25,6 +25,19 @@ impl Client {
         ("codex", Client::Codex),
     ];
 
+    /// What to do with the text.
+    pub fn place(self) -> &'static str {
+        match self {
+            Client::ClaudeDesktop => {
+                "this goes into claude_desktop_config.json: Settings, Developer, Edit Config"
+            }
+            Client::ClaudeCode => "run this in the folder of your project",
+            Client::Cursor => "this goes into .cursor/mcp.json of your project, or into ~/.cursor/mcp.json",
+            Client::VsCode => "this goes into .vscode/mcp.json of your folder",
+            Client::Codex => "this goes into ~/.codex/config.toml",
+        }
+    }
+
     pub fn named(name: &str) -> Option<Client> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, client)| *client)
     }

@@ -110,6 +110,9 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         None => args.print_config.then(|| loaded.shown()),
     };
     if let Some(text) = printed {
+        if let Some(client) = args.client {
+            eprintln!("ptc: {}", client.place());
+        }
         ignore_closed_pipe(std::io::stdout().write_all(text.as_bytes()))?;
         return Ok(Outcome::Done);
     }
