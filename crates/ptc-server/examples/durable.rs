@@ -23,6 +23,8 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// Sessions of the default run.
 const SESSIONS: usize = 200;
+/// Sessions that there may be: a server may have some already.
+const MOST: usize = 1 << 30;
 /// Programs that each of them runs.
 const PROGRAMS: usize = 5;
 
@@ -73,11 +75,11 @@ fn main() -> Result<()> {
     measured
 }
 
-async fn server(store: &Option<Arc<Store>>, live: usize, sessions: usize) -> Result<Arc<Engine>> {
+async fn server(store: &Option<Arc<Store>>, live: usize) -> Result<Arc<Engine>> {
     let settings = Settings {
         profile: Profile::Structured,
         program_timeout: Duration::from_secs(60),
-        sessions: Some(Sessions { most: sessions, per_owner: sessions, live, ..Sessions::default() }),
+        sessions: Some(Sessions { most: MOST, per_owner: MOST, live, ..Sessions::default() }),
         ..Settings::default()
     };
     Ok(Engine::with(settings, Parts { store: store.clone(), ..Parts::default() }).await?)
@@ -107,7 +109,7 @@ async fn timed(engine: &Engine, ids: &[String], program: &str) -> Result<Vec<Dur
 }
 
 async fn one(place: &str, store: Option<Arc<Store>>, live: usize, sessions: usize) -> Result<()> {
-    let engine = server(&store, live, sessions).await?;
+    let engine = server(&store, live).await?;
     // What the first program of a process makes is no cost of sessions.
     ask(&engine, "lisp_eval", json!({"program": STATE})).await?;
     let before = resident()?;
@@ -129,16 +131,20 @@ async fn one(place: &str, store: Option<Arc<Store>>, live: usize, sessions: usiz
     engine.shutdown().await;
     let again = match &store {
         Some(_) => {
-            let engine = server(&store, live, sessions).await?;
+            let engine = server(&store, live).await?;
             let times = timed(&engine, &ids, CHANGE).await?;
+            engine.shutdown().await;
             shown(percentile(&times, 50))
         }
         None => "-".to_owned(),
     };
-    let (each, file) = match &store {
-        Some(store) => (stored(store, &ids)?.to_string(), file_size(place).map(|bytes| bytes / sessions)),
-        None => ("-".to_owned(), None),
+    let each = match &store {
+        Some(store) => tokio::task::block_in_place(|| stored(store, &ids))?.to_string(),
+        None => "-".to_owned(),
     };
+    // The last who leaves a file writes its log into it.
+    drop((engine, store));
+    let file = file_size(place).map(|bytes| bytes / sessions);
     let name = match (place, file) {
         ("none", _) => "none",
         (_, Some(_)) => "SQLite",
