@@ -171,6 +171,9 @@ pub struct Reply {
     /// What it used, if the provider says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// Whether it was cut at the limit of tokens.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 impl Reply {

@@ -61,6 +61,7 @@ reasons! {
     JSON_PARSE_ERROR "json_parse_error" "the answer is not the JSON that was asked for"
     EMPTY_RESPONSE "empty_response" "the model answered with nothing"
     NO_CODE_FOUND "no_code_found" "the reply has no program"
+    REPLY_CUT "reply_cut" "the reply was cut at its limit of tokens before its program was whole"
     MULTIPLE_CODE_BLOCKS "multiple_code_blocks" "the reply has several programs"
     MUST_RETURN_MISSING "must_return_missing" "the last turn ended without `(return …)`"
     DIRECT_FINAL_INVALID "direct_final_invalid" "a direct final answer breaks the signature (a turn)"

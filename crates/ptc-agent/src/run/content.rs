@@ -33,6 +33,13 @@ pub(super) fn request(node: &mut Node, shared: &mut Shared, kind: TurnType) -> R
 /// Reads a reply: finds the program and runs it.
 pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
     let text = reply.content.unwrap_or_default();
+    // The rest of a program could be mended to something that was never meant.
+    if reply.cut && !has_whole_block(&text) {
+        let fail = Fail::new(Reason::REPLY_CUT, CUT);
+        let told = feedback::error(CUT, Some(&turn_info(node)), &lens(node));
+        node.messages.push(Message::assistant(text));
+        return reminded(node, shared, fail, told);
+    }
     match reply::read_program(&text, node.agent.options().multiple_blocks) {
         Found::Program(found) => {
             node.messages.push(Message::assistant(found.history_text));
@@ -53,6 +60,15 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
             reminded(node, shared, fail, told)
         }
     }
+}
+
+/// What is said of a reply that was cut.
+pub(super) const CUT: &str = "the reply was cut at its limit of tokens, so nothing of it was run; write less, in several turns if need be";
+
+/// Whether all code blocks of a text are closed, and there is one.
+fn has_whole_block(text: &str) -> bool {
+    let fences = text.matches("```").count();
+    fences > 0 && fences.is_multiple_of(2)
 }
 
 /// A reply without one program: the model is reminded, unless this was its only turn.

@@ -82,10 +82,10 @@ pub(super) fn answer_schema(node: &Node) -> Option<Json> {
 
 /// Reads a reply: tool calls, or the answer.
 pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply, born: &mut Vec<Birth>) -> Next {
-    let calls = with_ids(node, reply.tool_calls);
+    let calls = with_ids(node, reply.tool_calls, reply.cut);
     let text = reply.content.unwrap_or_default();
     if calls.is_empty() {
-        return finals(node, shared, text);
+        return finals(node, shared, text, reply.cut);
     }
     node.messages.push(Message::calling(text, calls.clone()));
     if node.agent.mode() == Mode::Combined {
@@ -258,7 +258,10 @@ fn preview_kind(tool: &Tool, value: &Json) -> PreviewKind {
 }
 
 /// A reply without calls: the answer, or a word about what is wrong with it.
-fn finals(node: &mut Node, shared: &mut Shared, text: String) -> Next {
+fn finals(node: &mut Node, shared: &mut Shared, text: String, cut: bool) -> Next {
+    if cut {
+        node.book.warnings.push(format!("the answer of turn {} was cut at its limit of tokens", node.turn()));
+    }
     let last = node.book.tally.is_exhausted();
     // Plain text may be empty.
     if variant(node) != TextVariant::Plain && text.trim().is_empty() {
@@ -287,7 +290,10 @@ fn finals(node: &mut Node, shared: &mut Shared, text: String) -> Next {
             Next::Over(Ok(value))
         }
         Err((fail, _)) => {
-            let told = told_invalid(node, &fail, &text);
+            let mut told = told_invalid(node, &fail, &text);
+            if cut {
+                told.push_str("\n\nThe answer was cut at its limit of tokens; give a shorter one.");
+            }
             again(node, shared, text, fail, told, last)
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn request(node: &mut Node, shared: &mut Shared, kind: TurnType) -> R
 /// Reads a reply: one call of `lisp_eval`, or a direct answer.
 pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
     let text = reply.content.unwrap_or_default();
-    let calls = with_ids(node, reply.tool_calls);
+    let calls = with_ids(node, reply.tool_calls, reply.cut);
     match calls.as_slice() {
         [] => direct(node, shared, text),
         [call] if call.name == "lisp_eval" => {
@@ -55,11 +55,15 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
 }
 
 /// Calls with the ids that they lack: numbers that no call before them has.
-pub(super) fn with_ids(node: &Node, mut calls: Vec<ToolCall>) -> Vec<ToolCall> {
+pub(super) fn with_ids(node: &Node, mut calls: Vec<ToolCall>, cut: bool) -> Vec<ToolCall> {
     let before: usize = node.messages.iter().map(|message| message.tool_calls.len()).sum();
     for (at, call) in calls.iter_mut().enumerate() {
         if call.id.is_empty() {
             call.id = format!("tc_{}", before + at + 1);
+        }
+        if let Some(error) = call.args_error.as_mut().filter(|_| cut) {
+            error.push_str("; ");
+            error.push_str(content::CUT);
         }
     }
     calls

@@ -1,6 +1,6 @@
 //! PTC-Lisp by content: rules of section 3.
 
-use ptc_agent::model::{ModelError, ModelErrorKind};
+use ptc_agent::model::{ModelError, ModelErrorKind, Reply};
 use ptc_agent::{Agent, Completion, MemoryStrategy, Multiple, Retry, RunOptions, Tool, TurnType};
 use serde_json::{Value as Json, json};
 
@@ -384,4 +384,18 @@ fn r2_60_tokens_are_limited_and_a_partial_answer_may_do() {
     let mut script = Script::new([reply(1).tokens(3_000, 20), reply(2).tokens(4_000, 20)]);
     let step = run_with(worker(), partial, &mut script);
     assert_eq!((step.value, step.usage.fallback_used), (json!(1), true));
+}
+
+#[test]
+fn a_reply_that_was_cut_is_not_run_and_the_model_is_told() {
+    let cut = |text: &str| Reply { cut: true, ..Reply::text(text) };
+    let agent = || Agent::builder("x").build().expect("it builds");
+    let mut script = Script::new([cut("```clojure\n(return (+ 1"), code("(return 2)")]);
+    let step = run(agent(), json!({}), &mut script);
+    assert_eq!(step.value, json!(2), "{step:#?}");
+    assert_eq!(step.turns.as_ref().expect("turns")[0].result["reason"], "reply_cut");
+    assert!(script.told(2).contains("cut at its limit of tokens"), "{}", script.told(2));
+    // A program that is whole was not cut, whatever came behind it.
+    let mut script = Script::new([cut("```clojure\n(return 1)\n```\nThis program")]);
+    assert_eq!(run(agent(), json!({}), &mut script).value, json!(1));
 }

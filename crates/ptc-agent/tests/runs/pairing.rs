@@ -164,8 +164,8 @@ fn an_answer_after_a_program_is_no_change_of_memory_saved_or_not() {
         args: json!({"program": "(def x 1)"}),
         args_error: None,
     };
-    let program = Reply { content: None, tool_calls: vec![call], tokens: None };
-    let answer = Reply { content: Some("5".to_owned()), tool_calls: Vec::new(), tokens: None };
+    let program = Reply::calls(vec![call]);
+    let answer = Reply::text("5");
     let replies = [program, answer];
     for agent in agents() {
         let agent = Arc::new(agent.build().unwrap());

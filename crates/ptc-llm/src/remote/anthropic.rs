@@ -122,6 +122,7 @@ pub(super) fn read(reply: &Json, draft: &mut Draft) -> Result<(), Fault> {
         begin(block, draft)?;
     }
     draft.tokens = reply.get("usage").map(|usage| tokens(usage, Tokens::default()));
+    draft.cut = reply.get("stop_reason").and_then(Json::as_str) == Some("max_tokens");
     draft.ended = true;
     Ok(())
 }
@@ -148,6 +149,7 @@ pub(super) fn event(data: &str, draft: &mut Draft) -> Result<bool, Fault> {
             }
         }
         "message_delta" => {
+            draft.cut |= text("/delta/stop_reason") == Some("max_tokens");
             if let Some(usage) = event.get("usage") {
                 draft.tokens = Some(tokens(usage, draft.tokens.unwrap_or_default()));
             }

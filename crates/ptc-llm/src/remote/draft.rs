@@ -25,6 +25,8 @@ pub(super) struct Draft {
     pub(super) tokens: Option<Tokens>,
     /// The provider said that the reply is complete.
     pub(super) ended: bool,
+    /// The provider said that the reply was cut at the limit of tokens.
+    pub(super) cut: bool,
     /// The answer comes inside an object.
     pub(super) wrapped: bool,
     /// The answer comes as the arguments of a call.
@@ -102,6 +104,7 @@ impl Draft {
             content: (!text.is_empty()).then_some(text),
             tool_calls: calls.map(|call| tool_call(call.id, call.name, &call.args)).collect(),
             tokens: self.tokens,
+            cut: self.cut,
         })
     }
 }
@@ -177,5 +180,36 @@ mod tests {
         draft.say("{\"value\": [1, 2]}");
         assert_eq!(draft.finish().unwrap().content.as_deref(), Some("[1,2]"));
         assert_eq!(unwrapped("no json".into()), "no json");
+    }
+
+    #[test]
+    fn replies_that_were_cut_say_so() {
+        use crate::remote::{anthropic, bedrock, openai};
+        type Read = fn(&Json, &mut Draft) -> Result<(), Fault>;
+        let openai_reply =
+            |end: &str| serde_json::json!({"choices": [{"message": {"content": "x"}, "finish_reason": end}]});
+        let claude =
+            |end: &str| serde_json::json!({"content": [{"type": "text", "text": "x"}], "stop_reason": end});
+        let bedrock_reply = |end: &str| serde_json::json!({"output": {"message": {"content": [{"text": "x"}]}}, "stopReason": end});
+        let cases: [(Read, Json, bool); 6] = [
+            (openai::read, openai_reply("length"), true),
+            (openai::read, openai_reply("stop"), false),
+            (anthropic::read, claude("max_tokens"), true),
+            (anthropic::read, claude("end_turn"), false),
+            (bedrock::read, bedrock_reply("max_tokens"), true),
+            (bedrock::read, bedrock_reply("end_turn"), false),
+        ];
+        for (read, reply, cut) in cases {
+            let mut draft = Draft::default();
+            read(&reply, &mut draft).unwrap();
+            assert_eq!(draft.finish().unwrap().cut, cut, "{reply}");
+        }
+        let mut draft = Draft::default();
+        let piece = r#"{"choices": [{"delta": {"content": "x"}, "finish_reason": "length"}]}"#;
+        openai::event(piece, &mut draft).unwrap();
+        let end = r#"{"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}"#;
+        let mut streamed = Draft::default();
+        anthropic::event(end, &mut streamed).unwrap();
+        assert!(draft.cut && streamed.cut);
     }
 }

@@ -120,6 +120,7 @@ pub(super) fn read(reply: &Json, draft: &mut Draft) -> Result<(), Fault> {
     };
     take(message, true, draft)?;
     draft.tokens = usage(reply);
+    draft.cut = is_cut(reply.pointer("/choices/0/finish_reason"));
     draft.ended = true;
     Ok(())
 }
@@ -145,7 +146,12 @@ pub(super) fn event(data: &str, draft: &mut Draft) -> Result<bool, Fault> {
     }
     // Usage comes behind the end, so this is not the last event.
     draft.ended |= choice.get("finish_reason").is_some_and(|reason| !reason.is_null());
+    draft.cut |= is_cut(choice.get("finish_reason"));
     Ok(true)
+}
+
+fn is_cut(reason: Option<&Json>) -> bool {
+    reason.and_then(Json::as_str) == Some("length")
 }
 
 /// Text and calls of a message or of a piece of one.

@@ -113,6 +113,7 @@ pub(super) fn read(reply: &Json, draft: &mut Draft) -> Result<(), Fault> {
         }
     }
     draft.tokens = reply.get("usage").map(tokens);
+    draft.cut = reply.get("stopReason").and_then(Json::as_str) == Some("max_tokens");
     draft.ended = true;
     Ok(())
 }
@@ -137,7 +138,10 @@ pub(super) fn frame(frame: &Frame, draft: &mut Draft) -> Result<bool, Fault> {
                 draft.call(last, None, None, args)?;
             }
         }
-        "messageStop" => draft.ended = true,
+        "messageStop" => {
+            draft.cut = text("/stopReason") == Some("max_tokens");
+            draft.ended = true;
+        }
         // Usage comes last.
         "metadata" => {
             draft.tokens = payload.get("usage").map(tokens);
