@@ -3,6 +3,8 @@
 use ptc_signature::{FIREWALLED, MAX_DEPTH, is_firewalled};
 use serde_json::Value as Json;
 
+use crate::render::quoted;
+
 /// `(tool/find {:limit 5 :query "x"})`: keys as keywords, in order of name. With the firewall on, values
 /// under hidden names are left out.
 pub(crate) fn call_text(tool: &str, args: &Json, firewall: bool) -> String {
@@ -21,7 +23,7 @@ fn write(out: &mut String, value: &Json, firewall: bool, depth: usize) {
         Json::Null => out.push_str("nil"),
         Json::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
         Json::Number(number) => out.push_str(&number.to_string()),
-        Json::String(text) => write_string(out, text),
+        Json::String(text) => out.push_str(&quoted(text)),
         Json::Array(items) => {
             out.push('[');
             for (place, item) in items.iter().enumerate() {
@@ -43,7 +45,7 @@ fn write(out: &mut String, value: &Json, firewall: bool, depth: usize) {
                 write_key(out, name);
                 out.push(' ');
                 match firewall && is_firewalled(name) {
-                    true => write_string(out, FIREWALLED),
+                    true => out.push_str(&quoted(FIREWALLED)),
                     false => write(out, value, firewall, depth + 1),
                 }
             }
@@ -60,24 +62,8 @@ fn write_key(out: &mut String, name: &str) {
         out.push(':');
         out.push_str(name);
     } else {
-        write_string(out, name);
+        out.push_str(&quoted(name));
     }
-}
-
-fn write_string(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

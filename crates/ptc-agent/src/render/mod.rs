@@ -19,6 +19,7 @@ mod veil;
 use ptc_lisp::view::{Bounds, View};
 use serde_json::Value as Json;
 
+pub(crate) use clojure::quoted;
 pub(crate) use handle::{Preview, Reach, preview};
 pub(crate) use label::{label, type_name};
 pub use options::{FormatOptions, MissionLogIn};
