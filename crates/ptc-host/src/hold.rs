@@ -263,6 +263,16 @@ impl Resumption {
         Ok(Resumption { held, decisions: by_id })
     }
 
+    /// The decisions by the numbers of their calls, in order.
+    pub fn decisions(&self) -> impl Iterator<Item = (u64, &Decision)> {
+        self.decisions.iter().map(|(id, decision)| (*id, decision))
+    }
+
+    /// How many calls of a tool were made before the program was held.
+    pub fn calls_made(&self, tool: &str) -> usize {
+        self.held.calls.iter().filter(|call| call.tool == tool).count()
+    }
+
     pub(crate) fn decision(&self, id: u64) -> Option<&Decision> {
         self.decisions.get(&id)
     }

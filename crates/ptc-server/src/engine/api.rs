@@ -116,6 +116,19 @@ pub struct Reply {
     pub is_error: bool,
     /// Whether it was kept from an earlier request with the same key.
     pub recalled: bool,
+    /// What waits for approval, if the program does.
+    pub approval: Option<Approval>,
+}
+
+/// Calls that wait for approval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Approval {
+    /// The text by which the program goes on.
+    pub ticket: String,
+    /// The calls, whole, with secrets covered: `call`, `server`, `tool`, `args`, `effect`, `description`.
+    pub pending: Vec<Json>,
+    /// Until when, in milliseconds since 1970.
+    pub expires_ms: i64,
 }
 
 impl Reply {

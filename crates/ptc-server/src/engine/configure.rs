@@ -6,11 +6,12 @@ use std::time::Duration;
 use ptc_lisp::prelude::{Prelude, Source};
 use ptc_upstream::Caps;
 use ptc_upstream::catalog::{CatalogMode, CatalogText};
+use secrecy::ExposeSecret;
 use serde_json::{Map, Value as Json};
 
-use super::Parts;
 use super::roles::Policy;
 use super::settings::{Debug, Kept, Payloads, Profile, Sessions, Settings, Task};
+use super::{Keys, Parts};
 use crate::options::{self, Options, ResponseProfile, TracePayloads};
 
 impl Settings {
@@ -54,6 +55,7 @@ impl Settings {
             trace_max_files: size(options.trace_max_files),
             evidence: options.evidence_bundle.clone(),
             turn_log_dir: options.turn_log_dir.clone(),
+            ticket_ttl: Duration::from_millis(options.ticket_ttl_ms),
             sessions: options.sessions.then(|| Sessions::of(options)).transpose()?,
             debug: options.debug_tool.then(|| Debug {
                 ring_size: size(options.debug_ring_size.get()),
@@ -190,7 +192,30 @@ impl Parts {
             })?;
             self.prelude = Some(Arc::new(prelude));
         }
+        if self.ticket_keys.is_none() && self.runtime.as_ref().is_some_and(|runtime| runtime.asks()) {
+            self.ticket_keys = ticket_keys(options)?.map(Arc::new);
+        }
         Ok(self)
+    }
+}
+
+/// What seals programs that wait: the file that is named, else one beside the store.
+fn ticket_keys(options: &Options) -> Result<Option<Keys>, String> {
+    if let Some(file) = &options.ticket_keys {
+        return Keys::load(file).map(Some).map_err(|error| format!("--ticket-keys {error}"));
+    }
+    let Some(place) = options.store.0.as_ref().map(|place| place.expose_secret()) else { return Ok(None) };
+    match place {
+        ":memory:" => Ok(None),
+        place if place.contains("://") => {
+            Err("calls of an upstream must be approved, and programs that wait are \
+             kept in a database: name a file of keys with --ticket-keys, the same on every server"
+                .to_owned())
+        }
+        place => {
+            let file = std::path::PathBuf::from(format!("{place}.keys"));
+            Keys::kept(&file).map(Some).map_err(|error| format!("the keys of tickets: {error}"))
+        }
     }
 }
 

@@ -164,13 +164,13 @@ pub fn envelope(payload: &Payload, profile: Profile, family: Family) -> Reply {
     }
     let mut content = vec![Content::Text(text)];
     content.extend(payload.resource.clone().map(Content::ResourceLink));
-    Reply { content, structured, is_error, recalled: false }
+    Reply { content, structured, is_error, approval: None, recalled: false }
 }
 
 /// An answer that is the same in every profile: the object, and its text.
 pub fn plain(object: Json, is_error: bool) -> Reply {
     let content = vec![Content::Text(object.to_string())];
-    Reply { content, structured: Some(object), is_error, recalled: false }
+    Reply { content, structured: Some(object), is_error, approval: None, recalled: false }
 }
 
 /// A fixed error: the same in every profile.

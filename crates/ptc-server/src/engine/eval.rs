@@ -1,8 +1,11 @@
 //! `lisp_eval`: one program, nothing kept.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
+use ptc_host::Outcome;
 use ptc_upstream::Grants;
+use ptc_upstream::ledger::LedgerEntry;
+use ptc_upstream::metrics::Returned;
 use serde_json::Value as Json;
 
 use super::api::{Args, Caller, Signals};
@@ -12,6 +15,7 @@ use super::payload::{Payload, Upstream, print_lines, result_line, upstream_summa
 use super::reason::Reason;
 use super::schema::OutputSchema;
 use super::text::cut_chars;
+use super::tickets::{Ended, Head};
 use super::{Answered, Engine, Facts, Handled};
 
 /// Characters of a result that are shown.
@@ -21,8 +25,19 @@ const FEEDBACK_CHARS: usize = 512;
 /// Characters of the value of `(fail value)`.
 const FAIL_CHARS: usize = 2_000;
 
+/// A program that is over, or waits.
+pub struct Ran {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Where its result has no JSON form.
+    pub not_json: Option<String>,
+    /// The upstream calls that it made, if there are upstreams.
+    pub ledger: Option<Vec<LedgerEntry>>,
+}
+
 impl Engine {
     pub(super) async fn eval(&self, caller: &Caller, mut args: Args, signals: &Signals) -> Handled {
+        let schema = args.get("output_schema").filter(|schema| !schema.is_null()).cloned();
         let args = match EvalArgs::read(&mut args, &self.settings) {
             Ok(args) => args,
             Err(message) => return Ok(self.shaped(&args_error(message))),
@@ -31,27 +46,58 @@ impl Engine {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
-        let mut facts = Facts::of(&args);
+        let facts = Facts::of(&args);
         let calls = self.calls(Grants::all(), signals);
-        let source: Arc<str> = args.program.into();
-        let job = Job { source: source.clone(), context: args.context, prelude: self.prelude.clone() };
+        let head = Head {
+            source: args.program.clone(),
+            schema,
+            grants: self.grants_digest(&Grants::all(), None),
+            ..Head::default()
+        };
+        let job = Job { source: args.program.into(), context: args.context, prelude: self.prelude.clone() };
         let (program, not_json) = evaluate::program(job, &self.settings);
         let running = self.pool.run(calls.attach(program));
         let outcome = evaluate::wait(running, self.settings.program_timeout, signals).await?;
         drop(permit);
-        let ledger = calls.finish();
         let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let evaluated = evaluate::evaluated(outcome, not_json, &source, &self.redactor);
-        let mut payload = payload(&evaluated, args.schema.as_ref());
+        let ran = Ran { outcome, not_json, ledger: calls.finish() };
+        Ok(match self.eval_ended(caller, head, args.schema.as_ref(), ran, facts) {
+            Ended::Over(answered) => *answered,
+            Ended::Waits(new, facts) => Answered { facts: *facts, ..self.keep_ticket(*new).await },
+        })
+    }
+
+    /// What came of a program, or of the part of it until it waits.
+    pub(super) fn eval_ended(
+        &self,
+        caller: &Caller,
+        mut head: Head,
+        schema: Option<&OutputSchema>,
+        ran: Ran,
+        mut facts: Facts,
+    ) -> Ended {
+        let Ran { mut outcome, not_json, ledger } = ran;
+        if let Some(held) = outcome.held.take() {
+            let upstream = ledger.as_ref().map(|calls| Upstream::of(calls, Returned::default()));
+            head.before = head.before.and(upstream.as_ref());
+            facts.seen(&Payload::default(), ledger.as_deref());
+            return match self.ticket(caller, head, *held) {
+                Ok(new) => Ended::Waits(Box::new(new), Box::new(facts)),
+                Err(answered) => Ended::Over(answered),
+            };
+        }
+        let evaluated = evaluate::evaluated(outcome, not_json, &head.source, &self.redactor);
+        let mut payload = payload(&evaluated, schema);
         if payload.error.is_some()
             && let Some(summary) = ledger.as_deref().and_then(upstream_summary)
         {
             payload.feedback.push_str(&format!("\n{summary}"));
         }
         payload.upstream = ledger.as_ref().map(|calls| Upstream::of(calls, payload.returned()));
+        head.before.complete(payload.upstream.as_mut());
         self.keep_whole(caller, &evaluated, &mut payload);
         facts.seen(&payload, ledger.as_deref());
-        Ok(Answered { facts, ..self.shaped(&payload) })
+        Ended::Over(Box::new(Answered { facts, ..self.shaped(&payload) }))
     }
 
     /// Keeps a result that is not shown whole.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptc_host::{Error, ErrorKind, Limits, Outcome, Program, Running, Signal};
+use ptc_host::{Error, ErrorKind, Limits, Outcome, Program, Resumption, Running, Signal};
 use ptc_lisp::machine::Machine;
 use ptc_lisp::prelude::Prelude;
 use ptc_upstream::Redactor;
@@ -101,6 +101,24 @@ pub fn program(job: Job, settings: &Settings) -> (Program, Arc<Mutex<Option<Stri
         .look(move |machine, _| {
             *found.lock().unwrap_or_else(PoisonError::into_inner) = machine.value_without_json();
         });
+    (program, not_json)
+}
+
+/// A program that goes on, for the pool.
+pub fn resumed(
+    resumption: Resumption,
+    prelude: Option<Arc<Prelude>>,
+    settings: &Settings,
+) -> (Program, Arc<Mutex<Option<String>>>) {
+    let not_json = Arc::new(Mutex::new(None));
+    let found = not_json.clone();
+    let mut program = Program::resumed(resumption)
+        .limits(limits(settings))
+        .timeout(settings.program_timeout)
+        .look(move |machine, _| {
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = machine.value_without_json();
+        });
+    program.prelude = prelude;
     (program, not_json)
 }
 

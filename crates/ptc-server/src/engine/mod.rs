@@ -27,13 +27,14 @@ mod sessions;
 pub mod settings;
 mod task;
 mod text;
+mod tickets;
 mod tools;
 mod trace;
 pub mod turnlog;
 mod upstreams;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ptc_agent::model::Llm;
@@ -45,8 +46,8 @@ use ptc_upstream::{Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
 
 pub use self::api::{
-    Annotations, Args, CallCount, CallError, Caller, Content, Progress, Reply, Resource, ResourceError,
-    ResourceLink, Signals, Snapshot, ToolSpec, Transport,
+    Annotations, Approval, Args, CallCount, CallError, Caller, Content, Progress, Reply, Resource,
+    ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
 };
 use self::counts::Counts;
 use self::debug::{Facts, Ring};
@@ -58,6 +59,8 @@ pub use self::reason::Reason;
 use self::resources::Resources;
 use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
+use self::tickets::Desk;
+pub use self::tickets::{Choice, Decided, Keys, Which};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;
 use self::turnlog::TurnLog;
@@ -74,12 +77,14 @@ pub struct Parts {
     pub prelude: Option<Arc<Prelude>>,
     /// Versions of preludes that sessions may ask for.
     pub preludes: Option<Preludes>,
-    /// What keeps sessions beyond this process.
+    /// What keeps sessions, and programs that wait for approval, beyond this process.
     pub store: Option<Arc<Store>>,
     /// The model that plans for `lisp_task`.
     pub planner: Option<Llm>,
     /// Where calls that may change something are written down; nowhere unless told.
     pub effects: Option<StoreJournal>,
+    /// What seals programs that wait for approval; a key that ends with the process unless told.
+    pub ticket_keys: Option<Arc<Keys>>,
     /// What covers secrets in everything that leaves; the one of the runtime unless told.
     pub redactor: Option<Redactor>,
 }
@@ -116,6 +121,9 @@ pub struct Engine {
     planner: Option<Llm>,
     capabilities: String,
     ring: Option<Ring>,
+    desk: Option<Desk>,
+    /// For work that goes on without whoever asked for it.
+    own: Weak<Engine>,
     traces: Traces,
     upstream_calls: AtomicU64,
     upstream_errors: AtomicU64,
@@ -187,12 +195,23 @@ impl Engine {
         };
         let known = upstreams.as_ref().map(|upstreams| upstreams.runtime.redactor().clone());
         let redactor = parts.redactor.or(known).unwrap_or_else(Redactor::none);
-        let engine = Arc::new(Engine {
+        let asks = upstreams.as_ref().is_some_and(|upstreams| upstreams.runtime.asks());
+        let desk = match asks {
+            true => Some(
+                Desk::open(parts.store.clone(), parts.ticket_keys, settings.ticket_ttl)
+                    .map_err(StartError::Settings)?,
+            ),
+            false => None,
+        };
+        let traces = Traces::open(&settings, &redactor).map_err(StartError::Settings)?;
+        let engine = Arc::new_cyclic(|own| Engine {
+            own: own.clone(),
+            desk,
             gate: Gate::new(settings.max_concurrent_calls),
             resources: Resources::new(settings.resource_bytes, settings.resources_per_owner),
             pool: Pool::new(PoolConfig::default()),
             counts: Counts::default(),
-            traces: Traces::open(&settings, &redactor).map_err(StartError::Settings)?,
+            traces,
             redactor,
             sessions: settings
                 .sessions
@@ -216,7 +235,7 @@ impl Engine {
             stop: CancellationToken::new(),
             settings,
         });
-        if engine.sessions.is_some() {
+        if engine.sessions.is_some() || engine.desk.is_some() {
             tokio::spawn(sweep(Arc::downgrade(&engine), engine.stop.clone()));
         }
         if engine.once.is_some() {
@@ -232,6 +251,7 @@ impl Engine {
             settings: &self.settings,
             capabilities: &self.capabilities,
             inventory: self.inventory.as_deref(),
+            approves: self.desk.is_some(),
             catalog,
         };
         let covered = |tool| {
@@ -253,12 +273,37 @@ impl Engine {
             self.counts.add("unknown", Some(Reason::UNKNOWN_TOOL.name));
             return Ok(self.unknown_tool(caller, tool));
         };
-        let started = Instant::now();
         let span = self.traces.begin(known.name(), &args, &signals);
+        let handling = self.handle_once(caller, known, args, &signals);
+        self.watched(caller, known, span, &signals, handling).await
+    }
+
+    /// Decides about calls that wait, for transports that have asked in their own way.
+    pub async fn decide(
+        &self,
+        caller: &Caller,
+        decided: Decided,
+        signals: Signals,
+    ) -> Result<Reply, CallError> {
+        let span = self.traces.begin(Tool::Approve.name(), &Args::new(), &signals);
+        let handling = self.decided(caller, decided, &signals);
+        self.watched(caller, Tool::Approve, span, &signals, handling).await
+    }
+
+    /// Waits for a call that is handled; counts, traces and remembers it.
+    async fn watched(
+        &self,
+        caller: &Caller,
+        known: Tool,
+        span: Option<ptc_trace::Span>,
+        signals: &Signals,
+        handling: impl Future<Output = Handled>,
+    ) -> Result<Reply, CallError> {
+        let started = Instant::now();
         let handled = tokio::select! {
             biased;
             () = self.stop.cancelled() => Err(CallError::Cancelled),
-            handled = self.handle_once(caller, known, args, &signals) => handled,
+            handled = handling => handled,
         };
         let (reply, reason, facts) = match handled {
             Ok(answered) => (Ok(answered.reply), answered.reason, answered.facts),
@@ -269,7 +314,7 @@ impl Engine {
         if let Some(span) = span {
             Traces::end(span, reply.as_ref().ok(), reason.as_deref(), &facts);
         }
-        self.record(caller, known, reason.as_deref(), facts, started, &signals);
+        self.record(caller, known, reason.as_deref(), facts, started, signals);
         reply
     }
 
@@ -294,6 +339,9 @@ impl Engine {
         match (tool, &self.sessions) {
             (Tool::Eval, _) => self.eval(caller, args, signals).await,
             (Tool::Check, _) => Ok(self.check(args).await),
+            (Tool::Approve | Tool::Reject | Tool::Edit, _) => {
+                self.decide_by_tool(caller, tool, args, signals).await
+            }
             (Tool::Task, _) => match (&self.upstreams, &self.settings.task) {
                 (Some(upstreams), Some(task)) => self.task(upstreams, task, args, signals).await,
                 _ => Ok(fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_task", "")),
@@ -454,6 +502,7 @@ impl Engine {
         let there = match tool {
             Tool::Debug => self.ring.is_some() && caller.roles.is_none(),
             Tool::Task => self.settings.task.is_some() && self.upstreams.is_some(),
+            Tool::Approve | Tool::Reject | Tool::Edit => self.desk.is_some(),
             _ => true,
         };
         named && there
@@ -502,6 +551,9 @@ async fn sweep(engine: std::sync::Weak<Engine>, stop: CancellationToken) {
         let Some(engine) = engine.upgrade() else { return };
         if let Some(sessions) = &engine.sessions {
             sessions.tidy().await;
+        }
+        if let Some(desk) = &engine.desk {
+            desk.sweep().await;
         }
     }
 }

@@ -43,6 +43,14 @@ reasons! {
     PRELUDE_ATTACH, "prelude_attach_failed", "Preludes cannot be compiled, or need what is not granted.";
     BUDGET, "budget_exceeded", "The task took more time than it has.";
     AGENT_FAILED, "agent_failed", "The planner did not come to an answer.";
+    APPROVAL, "approval_required", "A call must be approved before the program goes on.";
+    TICKET_INVALID, "ticket_invalid", "The ticket is not one of this server's, was changed, or belongs to another program.";
+    TICKET_EXPIRED, "ticket_expired", "Nobody decided in time.";
+    TICKET_USED, "ticket_used", "The ticket was used; the answer says what came of it.";
+    TICKET_OWNER, "ticket_owner_mismatch", "The ticket belongs to another caller.";
+    TICKET_BUSY, "ticket_busy", "The program of the ticket is going on right now.";
+    TICKET_STALE, "ticket_stale", "What the program began with has changed since.";
+    STORE, "store_unavailable", "The store cannot be reached at the moment.";
     PARTIAL, "partial_side_effects", "The task stopped after calls that may have changed something.";
     AGENTIC_CONFIG, "agentic_config_error", "The planner is not set up.";
     PLANNER_TIMEOUT, "planner_timeout", "The planning model took too long.";

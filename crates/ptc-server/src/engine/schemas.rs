@@ -105,6 +105,25 @@ pub fn one_of(success: &Json, ok_required: &Json, error: &Json, error_required: 
     })
 }
 
+/// The same, for programs that may wait for approval.
+pub fn or_waits(mut schema: Json) -> Json {
+    let waits = json!({
+        "type": "object",
+        "properties": {
+            "status": {"const": "approval_required"},
+            "ticket": {"type": "string"},
+            "expires_at": {"type": "string"},
+            "pending": {"type": "array", "items": {"type": "object"}},
+        },
+        "required": ["status", "ticket", "pending"],
+        "additionalProperties": true,
+    });
+    if let Some(branches) = schema.get_mut("oneOf").and_then(Json::as_array_mut) {
+        branches.push(waits);
+    }
+    schema
+}
+
 /// An error as every tool answers it.
 pub fn error_properties() -> Json {
     json!({

@@ -60,6 +60,8 @@ pub struct Settings {
     pub resource_bytes: usize,
     /// Results that are kept for one owner.
     pub resources_per_owner: usize,
+    /// How long programs wait for approval.
+    pub ticket_ttl: Duration,
     /// Sessions, if they are offered.
     pub sessions: Option<Sessions>,
     /// `lisp_debug`, if it is offered.
@@ -199,6 +201,7 @@ impl Default for Settings {
             turn_log_dir: None,
             resource_bytes: 32 << 20,
             resources_per_owner: 16,
+            ticket_ttl: Duration::from_secs(3_600),
             sessions: None,
             debug: None,
             task: None,

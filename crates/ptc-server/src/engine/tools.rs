@@ -17,6 +17,12 @@ pub enum Tool {
     Task,
     /// `lisp_debug`
     Debug,
+    /// `lisp_approve`
+    Approve,
+    /// `lisp_reject`
+    Reject,
+    /// `lisp_edit`
+    Edit,
     /// `lisp_session_start`
     SessionStart,
     /// `lisp_session_list`
@@ -39,6 +45,9 @@ const TOOLS: &[(Tool, &str, &str)] = &[
     (Tool::Check, "lisp_check", "Check a PTC-Lisp program"),
     (Tool::Task, "lisp_task", "Do a task with upstream tools"),
     (Tool::Debug, "lisp_debug", "Look at recent calls"),
+    (Tool::Approve, "lisp_approve", "Approve calls that wait"),
+    (Tool::Reject, "lisp_reject", "Reject calls that wait"),
+    (Tool::Edit, "lisp_edit", "Approve a call with other arguments"),
     (Tool::SessionStart, "lisp_session_start", "Start a session"),
     (Tool::SessionList, "lisp_session_list", "List sessions"),
     (Tool::SessionPreludes, "lisp_session_list_preludes", "List the preludes of a session"),
@@ -83,6 +92,8 @@ pub struct Surface<'a> {
     pub capabilities: &'a str,
     /// What the prelude of all programs offers.
     pub inventory: Option<&'a str>,
+    /// Whether programs may wait for approval.
+    pub approves: bool,
     /// What upstreams offer, if there are any; empty text if there is nothing to show.
     pub catalog: Option<&'a str>,
 }
@@ -125,11 +136,18 @@ impl Surface<'_> {
                 (profile != Profile::Slim).then(|| schemas::session_output(&["status", "session"])),
                 None,
             ),
+            Tool::Approve | Tool::Reject | Tool::Edit => {
+                let (text, input) = deciding(tool);
+                (text.to_owned(), input, None, Some(Annotations::new(false, true, false, true)))
+            }
             other => {
                 let (text, input, required) = utility(other);
                 (text.to_owned(), input, Some(schemas::session_output(required)), None)
             }
         };
+        let waits = self.approves && matches!(tool, Tool::Eval | Tool::SessionEval);
+        let output_schema =
+            output_schema.map(|schema| if waits { schemas::or_waits(schema) } else { schema });
         ToolSpec {
             name: tool.name(),
             title: tool.title(),
@@ -166,17 +184,53 @@ impl Surface<'_> {
         };
         let catalog = self.catalog.unwrap_or_default();
         let inventory = self.inventory.unwrap_or_default();
+        let waits = if self.approves { WAITS } else { "" };
         let parts = match self.catalog {
-            None => [note, card, cards::reference(), inventory, catalog],
-            Some(_) => [card, cards::reference(), note, inventory, catalog],
+            None => [note, card, cards::reference(), waits, inventory, catalog],
+            Some(_) => [card, cards::reference(), note, waits, inventory, catalog],
         };
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 }
 
+const WAITS: &str = "Some upstream calls must be approved by the user. A program that makes one stops there and answers \
+`approval_required` with a ticket and the pending calls. Show them to the user, then call lisp_approve, lisp_reject or \
+lisp_edit with the ticket; the program goes on from that call. Do not run it again.";
+
 const DEBUG: &str = "Looks at the server's recent calls: `stats` sums them up (errors, durations, upstream calls, \
 how much payload programs collapsed), `recent` lists them, `get` shows one by request_id. Programs and inputs are \
 shown as far as the server's policy allows, secrets are covered.";
+
+/// Description and input schema of the tools that decide about calls that wait.
+fn deciding(tool: Tool) -> (&'static str, Json) {
+    let ticket = json!({"type": "string", "description": "The ticket that came with approval_required."});
+    let calls = json!({"type": "array", "items": {"type": "integer"},
+                       "description": "Numbers of pending calls; all of them unless given."});
+    match tool {
+        Tool::Approve => (
+            "Makes the calls that wait, and lets the program go on from there. Only after the user has seen the \
+             pending calls and agreed. Answers what the program would have answered.",
+            schemas::closed(json!({"ticket": ticket, "calls": calls}), &["ticket"]),
+        ),
+        Tool::Reject => (
+            "Does not make the calls that wait. The program goes on and gets the reason as a failed call.",
+            schemas::closed(
+                json!({"ticket": ticket, "calls": calls,
+                       "reason": {"type": "string", "description": "Why, for the program."}}),
+                &["ticket"],
+            ),
+        ),
+        _ => (
+            "Makes a call that waits with other arguments, and lets the program go on from there.",
+            schemas::closed(
+                json!({"ticket": ticket,
+                       "call": {"type": "integer", "description": "The number of the pending call, if there are several."},
+                       "args": {"type": "object", "description": "All arguments of the call, as the user wants them."}}),
+                &["ticket", "args"],
+            ),
+        ),
+    }
+}
 
 /// Description, input schema and required fields of the answer of the session tools that run nothing.
 fn utility(tool: Tool) -> (&'static str, Json, &'static [&'static str]) {

@@ -68,6 +68,12 @@ impl Calls {
         self.0.as_ref().map_or(program.clone(), |context| context.attach(program))
     }
 
+    /// The same for a program that goes on after so many calls.
+    pub fn resumed(self, made: usize) -> Calls {
+        self.0.iter().for_each(|context| context.made_before(made));
+        self
+    }
+
     /// Closes the account: the calls that were made. `None` if there are no upstreams.
     pub fn finish(&self) -> Option<Vec<LedgerEntry>> {
         self.account().map(|account| account.calls)

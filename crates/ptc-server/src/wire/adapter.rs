@@ -20,10 +20,12 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
+use super::approval::{self, Way};
 use super::identity::{BUILD, NAME};
 use super::log::Log;
 use crate::engine::{
-    Args, CallError, Caller, Content, Engine, Progress, Reply, ResourceLink, Signals, ToolSpec,
+    Args, CallError, Caller, Content, Decided, Engine, Progress, Reply, ResourceLink, Signals, ToolSpec,
+    Which,
 };
 use crate::options::{LogLevel, Options};
 
@@ -79,13 +81,34 @@ impl Adapter {
         arrival
     }
 
-    /// Calls a tool and reports its progress until it is done.
-    async fn call(
+    /// Asks about calls that wait, as the client can be asked, until the program is over or nobody decides.
+    async fn asked(
         &self,
-        name: &str,
-        args: Args,
+        mut reply: Reply,
         context: RequestContext<RoleServer>,
-    ) -> Result<Reply, ErrorData> {
+    ) -> Result<CallToolResponse, ErrorData> {
+        let way = Way::of(&context, self.arrival(&context).caller.transport);
+        while let Some(approval) = &reply.approval {
+            let choices = match way {
+                Way::Tools => break,
+                Way::InputRequired => {
+                    return Ok(CallToolResponse::InputRequired(approval::input_required(approval)));
+                }
+                Way::Elicitation => tokio::select! {
+                    choices = approval::elicit(&context.peer, approval) => choices,
+                    () = context.ct.cancelled() => None,
+                },
+            };
+            let Some(choices) = choices else { break };
+            let which = Which::Text(approval.ticket.clone());
+            reply =
+                self.call(Work::Decide(Decided { which, choices, program: None }), context.clone()).await?;
+        }
+        Ok(CallToolResponse::Complete(result(reply)))
+    }
+
+    /// Does something for a client and reports its progress until it is done.
+    async fn call(&self, work: Work, context: RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
         let (arrival, began) = (self.arrival(&context), Instant::now());
         let cancel = context.ct.child_token();
         let (progress, reports) = match context.meta.get_progress_token().filter(|_| arrival.streams) {
@@ -103,8 +126,15 @@ impl Adapter {
             request_key: context.meta.get(REQUEST_KEY).map(key),
             scope: None,
         };
-        let called = AssertUnwindSafe(self.engine.call(&arrival.caller, name, args, signals)).catch_unwind();
-        let patience = match (arrival.bounded, name) {
+        let name = work.name().to_owned();
+        let called = async {
+            match work {
+                Work::Tool(name, args) => self.engine.call(&arrival.caller, &name, args, signals).await,
+                Work::Decide(decided) => self.engine.decide(&arrival.caller, decided, signals).await,
+            }
+        };
+        let called = AssertUnwindSafe(called).catch_unwind();
+        let patience = match (arrival.bounded, name.as_str()) {
             (false, _) => None,
             (true, "lisp_task") => Some(self.patience.task),
             (true, _) => Some(self.patience.program),
@@ -133,6 +163,23 @@ impl Adapter {
             }),
         );
         answer
+    }
+}
+
+/// What a client wants done.
+enum Work {
+    /// A tool by name, with arguments.
+    Tool(String, Args),
+    /// Decisions about calls that wait.
+    Decide(Decided),
+}
+
+impl Work {
+    fn name(&self) -> &str {
+        match self {
+            Work::Tool(name, _) => name,
+            Work::Decide(_) => "lisp_approve",
+        }
     }
 }
 
@@ -230,8 +277,19 @@ impl ServerHandler for Adapter {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let reply = self.call(&request.name, request.arguments.unwrap_or_default(), context).await?;
-        Ok(CallToolResponse::Complete(result(reply)))
+        let arguments = request.arguments.unwrap_or_default();
+        let work = match request.request_state {
+            None => Work::Tool(request.name.into_owned(), arguments),
+            // The answers to what was asked about this very request.
+            Some(ticket) => {
+                let choices = approval::choices(&request.input_responses.unwrap_or_default())
+                    .map_err(|why| ErrorData::invalid_params(why, None))?;
+                let program = arguments.get("program").and_then(Json::as_str).map(str::to_owned);
+                Work::Decide(Decided { which: Which::Text(ticket), choices, program })
+            }
+        };
+        let reply = self.call(work, context.clone()).await?;
+        self.asked(reply, context).await
     }
 
     async fn list_resources(

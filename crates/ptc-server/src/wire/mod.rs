@@ -4,6 +4,7 @@
 //! done around it: frames and their limits, process exit, MCP sessions with owners, tokens, checks of HTTP requests.
 
 mod adapter;
+mod approval;
 mod frames;
 mod http;
 mod identity;

@@ -158,7 +158,8 @@ impl Reader {
             Err(refused) => return self.answer(&refused.reply()),
         };
         match &message.kind {
-            Kind::Reply => return true,
+            // An answer to a question of ours, if it fits one.
+            Kind::Reply => {}
             Kind::Notification if message.method == "exit" => {
                 let _ = self.ends.send(End::Asked);
                 return false;

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod approval;
 mod clients;
 mod command;
 mod durable;

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use ptc_host::{ErrorKind, Outcome, Program, Signal};
+use ptc_host::{ErrorKind, Outcome, Program, Resumption, Signal};
 use ptc_lisp::machine::Machine;
 use ptc_upstream::Redactor;
 use ptc_upstream::ledger::{LedgerEntry, Status};
+use ptc_upstream::metrics::Returned;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
@@ -15,12 +16,15 @@ use super::super::args::EvalArgs;
 use super::super::envelope::{self, Family};
 use super::super::eval::{shown, validated};
 use super::super::evaluate::{self, End, Evaluated};
+use super::super::gate::Permit;
 use super::super::host::Witness;
 use super::super::payload::{Payload, Upstream, print_lines, result_line, upstream_summary};
 use super::super::reason::Reason;
 use super::super::schema::OutputSchema;
 use super::super::settings;
 use super::super::text::cut_chars;
+use super::super::tickets::{Ended, Gone, Head, stale};
+use super::super::upstreams::Calls;
 use super::super::{Answered, Engine, Facts, Handled};
 use super::error::SessionError;
 use super::machine::{bounds, preview};
@@ -40,7 +44,8 @@ impl Engine {
         mut given: Args,
         signals: &Signals,
     ) -> Handled {
-        let (mut reservation, args) = match self.session_program(sessions, caller, &mut given).await {
+        let schema = given.get("output_schema").filter(|schema| !schema.is_null()).cloned();
+        let (reservation, args) = match self.session_program(sessions, caller, &mut given).await {
             Ok(taken) => taken,
             Err(error) => return Ok(error.answered()),
         };
@@ -52,31 +57,93 @@ impl Engine {
                 return Ok(self.session_shaped(&busy));
             }
         };
-        session.state().attempts += 1;
-        let started = Instant::now();
-        let mut facts = Facts::of(&args);
+        let facts = Facts::of(&args);
         let calls = self.calls(session.grants.clone(), signals);
+        let head = Head {
+            source: args.program.clone(),
+            schema,
+            grants: self.session_digest(&session),
+            session: Some((session.id.clone(), session.state().changes)),
+            ..Head::default()
+        };
+        let judge = self.session_judge(sessions, &reservation, args.schema, signals);
         let source: Arc<str> = args.program.into();
-        let judge = Arc::new(Judge {
-            limits: sessions.settings().clone(),
-            schema: args.schema,
-            redactor: self.redactor.clone(),
-            given_up: [signals.cancel.clone(), session.over.clone()],
-            dumps: reservation.is_stored(),
-            verdict: Mutex::default(),
-        });
         let witness = Witness::of(session.owner.clone());
         let program = self.session_source(&session, &source, args.context, &judge, &witness);
         let program = calls.attach(program);
+        let turn = Turn { reservation, calls, judge, witness, head, facts, permit };
+        Ok(match self.session_turn(sessions, caller, turn, program, signals).await? {
+            Ended::Over(answered) => *answered,
+            Ended::Waits(new, facts) => Answered { facts: *facts, ..self.keep_ticket(*new).await },
+        })
+    }
+
+    /// Goes on with a program of a session, unless the session has changed since the program began.
+    pub(in super::super) async fn session_goes_on(
+        &self,
+        caller: &Caller,
+        head: Head,
+        resumption: Resumption,
+        permit: Permit,
+        signals: &Signals,
+    ) -> Result<Ended, Gone> {
+        let gone = |message: &str| Err(Gone::Unused(Box::new(stale(message))));
+        let (Some(sessions), Some((id, changes))) = (&self.sessions, head.session.clone()) else {
+            return gone("this server has no sessions");
+        };
+        let taken = self.taken(sessions, caller, &id).await;
+        let reservation = taken.map_err(|error| Gone::Unused(Box::new(error.answered())))?;
+        let session = reservation.session().clone();
+        let unchanged = session.state().changes == changes;
+        let refused = match (unchanged, self.session_digest(&session) == head.grants) {
+            (true, true) => self.same_as_before(&resumption, signals).await.err(),
+            (false, _) => gone("the session has changed since the program began").err(),
+            (true, false) => gone("what the session may use has changed since the program began").err(),
+        };
+        if let Some(refused) = refused {
+            reservation.give_back().await;
+            return Err(refused);
+        }
+        let made = resumption.calls_made("call");
+        let calls = self.calls(session.grants.clone(), signals).resumed(made);
+        let schema = head.schema.as_ref().and_then(|schema| OutputSchema::parse(schema).ok());
+        let judge = self.session_judge(sessions, &reservation, schema, signals);
+        let looking = judge.clone();
+        let witness = Witness::of(session.owner.clone());
+        let mut program = Program::resumed(resumption)
+            .tools(session.frozen.host_tools(&witness))
+            .limits(evaluate::limits(&self.settings))
+            .timeout(self.settings.program_timeout)
+            .look(move |machine, outcome| looking.judge(machine, outcome));
+        program.prelude = session.frozen.prelude.clone();
+        let program = calls.attach(program);
+        let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };
+        let turn = Turn { reservation, calls, judge, witness, head, facts, permit };
+        self.session_turn(sessions, caller, turn, program, signals).await.map_err(Gone::Call)
+    }
+
+    /// Runs a program of a session, or the part of it that goes on, to its end or until it waits.
+    async fn session_turn(
+        &self,
+        sessions: &Sessions,
+        caller: &Caller,
+        turn: Turn,
+        program: Program,
+        signals: &Signals,
+    ) -> Result<Ended, CallError> {
+        let Turn { mut reservation, calls, judge, witness, mut head, mut facts, permit } = turn;
+        let over = |answered: Answered| Ok(Ended::Over(Box::new(answered)));
+        let (session, started) = (reservation.session().clone(), Instant::now());
+        session.state().attempts += 1;
         reservation.begin();
         let running = session.machine.run(program);
         let timeout = self.settings.program_timeout;
-        let outcome = tokio::select! {
+        let mut outcome = tokio::select! {
             biased;
-            () = session.over.cancelled() => return Ok(no_longer_active()),
+            () = session.over.cancelled() => return over(no_longer_active()),
             () = tokio::time::sleep_until(session.expires.into()) => {
                 sessions.expire(&session);
-                return Ok(no_longer_active());
+                return over(no_longer_active());
             }
             outcome = evaluate::wait(running, timeout, signals) => outcome?,
         };
@@ -85,18 +152,30 @@ impl Engine {
         if session.is_over() || verdict.given_up {
             return match signals.cancel.is_cancelled() {
                 true => Err(CallError::Cancelled),
-                false => Ok(no_longer_active()),
+                false => over(no_longer_active()),
             };
         }
         let (ledger, asked) = calls.account().map(|account| (account.calls, account.catalog_ops)).unzip();
+        if let Some(held) = outcome.held.take() {
+            // The machine has taken the program back: the session is as before.
+            reservation.give_back().await;
+            let upstream = ledger.as_ref().map(|calls| Upstream::of(calls, Returned::default()));
+            head.before = head.before.and(upstream.as_ref());
+            facts.seen(&Payload::default(), ledger.as_deref());
+            return match self.ticket(caller, head, *held) {
+                Ok(new) => Ok(Ended::Waits(Box::new(new), Box::new(facts))),
+                Err(answered) => over(*answered),
+            };
+        }
         let own_calls = own_calls(&outcome, &self.redactor);
         // The machine is gone; a session that is stored has another.
         let is_broken = matches!(&outcome.result, Err(error) if error.kind == ErrorKind::Internal);
-        let evaluated = evaluate::evaluated(outcome, verdict.not_json.clone(), &source, &self.redactor);
+        let evaluated = evaluate::evaluated(outcome, verdict.not_json.clone(), &head.source, &self.redactor);
         let mut payload = self.session_payload(sessions.settings(), &session, &evaluated, &verdict, &ledger);
-        let next = next_state(&session, &payload, &verdict, &ledger, own_calls);
+        head.before.complete(payload.upstream.as_mut());
+        let next = next_state(&session, &payload, &verdict, own_calls);
         if let Err(error) = reservation.commit(next, verdict.dump.take()).await {
-            return Ok(error.answered());
+            return over(error.answered());
         }
         if is_broken {
             session.discard();
@@ -108,10 +187,33 @@ impl Engine {
             asked: asked.as_deref().unwrap_or_default(),
             reads: witness.take(),
         };
-        self.log_turn(&session, &source, &payload, &did, started);
+        self.log_turn(&session, &head.source, &payload, &did, started);
         drop(reservation);
         facts.seen(&payload, ledger.as_deref());
-        Ok(Answered { facts, ..self.session_shaped(&payload) })
+        over(Answered { facts, ..self.session_shaped(&payload) })
+    }
+
+    /// What judges a program of a session.
+    fn session_judge(
+        &self,
+        sessions: &Sessions,
+        reservation: &Reservation,
+        schema: Option<OutputSchema>,
+        signals: &Signals,
+    ) -> Arc<Judge> {
+        Arc::new(Judge {
+            limits: sessions.settings().clone(),
+            schema,
+            redactor: self.redactor.clone(),
+            given_up: [signals.cancel.clone(), reservation.session().over.clone()],
+            dumps: reservation.is_stored(),
+            verdict: Mutex::default(),
+        })
+    }
+
+    /// A digest of what a session may use.
+    fn session_digest(&self, session: &Session) -> String {
+        self.grants_digest(&session.grants, session.frozen.hash())
     }
 
     async fn session_program(
@@ -221,24 +323,30 @@ impl Engine {
 }
 
 /// What the program left behind: everything if it is kept, else only what happened to the world.
-fn next_state(
-    session: &Session,
-    payload: &Payload,
-    verdict: &Verdict,
-    ledger: &Option<Vec<LedgerEntry>>,
-    own_calls: Vec<Json>,
-) -> State {
+fn next_state(session: &Session, payload: &Payload, verdict: &Verdict, own_calls: Vec<Json>) -> State {
     let mut state = session.state().clone();
     state.updated_ms = ptc_host::now_ms();
-    state.upstream_calls.extend(ledger.iter().flatten().map(LedgerEntry::to_json));
+    state.upstream_calls.extend(payload.upstream.iter().flat_map(|upstream| upstream.calls.iter().cloned()));
     if payload.error.is_none() {
         state.turn += 1;
+        state.changes += 1;
         state.memory_bytes = verdict.memory_bytes;
         state.stored.clone_from(&verdict.stored);
         state.prints.extend(payload.prints.iter().map(|line| Json::from(line.as_str())));
         state.tool_calls.extend(own_calls);
     }
     state
+}
+
+/// A program that is about to run in a session, or to go on.
+struct Turn {
+    reservation: Reservation,
+    calls: Calls,
+    judge: Arc<Judge>,
+    witness: Arc<Witness>,
+    head: Head,
+    facts: Facts,
+    permit: Permit,
 }
 
 /// Decides on the machine's thread whether a program that ended well is kept.

@@ -185,6 +185,7 @@ impl Engine {
             SessionError::new(Reason::SESSIONS_UNAVAILABLE, format!("the session cannot be stored: {error}"))
         })?;
         let mut state = session.state().clone();
+        state.changes += 1;
         state.memory_bytes = bytes;
         state.stored = stored.clone();
         state.updated_ms = ptc_host::now_ms();

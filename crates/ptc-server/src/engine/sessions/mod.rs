@@ -113,6 +113,8 @@ pub struct State {
     version: i64,
     /// Programs that were kept.
     turn: u64,
+    /// How often its definitions were changed: by programs that were kept, and by forgetting.
+    changes: u64,
     /// Programs that were tried.
     attempts: u64,
     updated_ms: i64,
@@ -137,6 +139,7 @@ impl State {
             elsewhere: false,
             version,
             turn: meta.turn,
+            changes: meta.changes,
             attempts: meta.attempts,
             updated_ms: meta.updated_ms,
             used: Instant::now(),

@@ -130,7 +130,7 @@ impl Frozen {
         }
     }
 
-    fn hash(&self) -> Option<&str> {
+    pub(super) fn hash(&self) -> Option<&str> {
         self.prelude.as_ref().map(|prelude| prelude.artifact_hash())
     }
 

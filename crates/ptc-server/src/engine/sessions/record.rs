@@ -33,6 +33,9 @@ pub struct Meta {
     pub role: Option<(String, String)>,
     /// Programs that were kept.
     pub turn: u64,
+    /// How often its definitions were changed.
+    #[serde(default)]
+    pub changes: u64,
     /// Programs that were tried.
     pub attempts: u64,
     /// When it was last changed.
@@ -68,6 +71,7 @@ impl Meta {
             tags: facts.tags.clone(),
             role: facts.role.clone(),
             turn: state.turn,
+            changes: state.changes,
             attempts: state.attempts,
             updated_ms: state.updated_ms,
             memory_bytes: state.memory_bytes,

@@ -196,7 +196,8 @@ impl Http {
     }
 }
 
-fn caller(owner: Arc<str>, identity: &Identity) -> Caller {
+/// The caller behind a connection.
+pub(super) fn caller(owner: Arc<str>, identity: &Identity) -> Caller {
     let (principal, roles) = (identity.owner.clone(), identity.roles.clone());
     Caller { principal, roles, ..Caller::new(owner, Transport::Http) }
 }

@@ -4,6 +4,7 @@
 //! them, each for itself. What binds the requests of a client together, the MCP session, is kept here.
 
 mod admin;
+mod approvals;
 mod endpoint;
 mod guard;
 mod limiter;
@@ -212,6 +213,9 @@ impl Http {
             .route("/admin/prelude-store/export", get(admin::export));
         if self.options.http_metrics {
             router = router.route(&self.options.http_metrics_path, get(metrics::metrics));
+        }
+        if self.engine.approves() {
+            router = router.merge(approvals::routes());
         }
         router.fallback(|| async { Refusal::NOT_FOUND }).with_state(self)
     }

@@ -1,5 +1,6 @@
 //! The engine, asked directly.
 
+mod approval;
 mod check;
 mod debug;
 mod durable;

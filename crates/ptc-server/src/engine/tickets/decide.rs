@@ -1,0 +1,360 @@
+//! `lisp_approve`, `lisp_reject` and `lisp_edit`: a ticket is taken, the program goes on, and what comes of it is kept
+//! with the ticket. Whoever asks again is told.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use ptc_host::{Decision, Resumption};
+use ptc_store::Lease;
+use ptc_store::tickets::Tickets;
+use ptc_upstream::Grants;
+use serde_json::{Value as Json, json};
+
+use super::super::api::{Args, CallError, Caller, Signals};
+use super::super::debug::Facts;
+use super::super::eval::Ran;
+use super::super::evaluate;
+use super::super::gate::Permit;
+use super::super::schema::OutputSchema;
+use super::super::text::cut;
+use super::super::tools::Tool;
+use super::super::{Answered, Engine, Handled, envelope};
+use super::parked::{Parked, edited};
+use super::{Claims, New, account, blocking, digest, refused};
+use crate::engine::Reason;
+
+/// A decision about some of the calls that wait.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Their numbers; all of them unless told.
+    pub calls: Option<Vec<u64>>,
+    /// What is to become of them. An edit holds the arguments of the tool alone.
+    pub decision: Decision,
+}
+
+/// Which ticket is meant.
+#[derive(Clone, Debug)]
+pub enum Which {
+    /// The one with this text.
+    Text(String),
+    /// The one with this id, for callers who were shown it.
+    Id(String),
+}
+
+/// What a caller decided.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// About which ticket.
+    pub which: Which,
+    /// What.
+    pub choices: Vec<Choice>,
+    /// The program that the caller believes it to be about.
+    pub program: Option<String>,
+}
+
+/// Time for everything around a program, beside its own.
+const SLACK: Duration = Duration::from_secs(30);
+/// Bytes of an answer that stay with a ticket that was used.
+const ENDED_BYTES: usize = 8 << 10;
+/// Characters of a reason for rejecting.
+const REASON_CHARS: usize = 2_000;
+
+/// What came of a part of a program.
+pub enum Ended {
+    /// It is over.
+    Over(Box<Answered>),
+    /// It waits again.
+    Waits(Box<New>, Box<Facts>),
+}
+
+impl Decided {
+    /// Reads the arguments of one of the three tools.
+    fn read(tool: Tool, mut args: Args) -> Result<Decided, String> {
+        let Some(Json::String(ticket)) = args.remove("ticket") else {
+            return Err("argument `ticket` is required: the text that came with approval_required".to_owned());
+        };
+        let calls = match (args.remove("calls"), args.remove("call")) {
+            (Some(_), Some(_)) => return Err("give `call` or `calls`, not both".to_owned()),
+            (None | Some(Json::Null), None | Some(Json::Null)) => None,
+            (Some(Json::Array(calls)), _) => Some(calls),
+            (_, Some(call)) => Some(vec![call]),
+            (Some(_), None) => return Err("argument `calls` must be a list of numbers".to_owned()),
+        };
+        let numbers = |calls: Vec<Json>| calls.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>();
+        let calls = match calls.map(numbers) {
+            Some(None) => return Err("calls are named by the numbers in `pending`".to_owned()),
+            Some(Some(calls)) => Some(calls),
+            None => None,
+        };
+        let decision = match tool {
+            Tool::Approve => Decision::Approve,
+            Tool::Reject => match args.remove("reason") {
+                None | Some(Json::Null) => Decision::Reject("rejected".to_owned()),
+                Some(Json::String(why)) => Decision::Reject(why.chars().take(REASON_CHARS).collect()),
+                Some(_) => return Err("argument `reason` must be a string".to_owned()),
+            },
+            _ => match args.remove("args") {
+                Some(args @ Json::Object(_)) => Decision::Edit(args),
+                _ => {
+                    return Err("argument `args` must be an object: the new arguments of the call".to_owned());
+                }
+            },
+        };
+        if let Some(name) = args.keys().next() {
+            return Err(format!("unknown argument `{}`", cut(name, 64)));
+        }
+        let choices = vec![Choice { calls, decision }];
+        Ok(Decided { which: Which::Text(ticket), choices, program: None })
+    }
+
+    /// Decisions by the numbers of calls that wait.
+    fn decisions(&self, parked: &Parked) -> Result<Vec<(u64, Decision)>, String> {
+        let pending = parked.held.pending();
+        let mut decisions = Vec::new();
+        for choice in &self.choices {
+            let all = || pending.iter().map(|call| call.id).collect();
+            let calls: Vec<u64> = choice.calls.clone().unwrap_or_else(all);
+            if matches!(choice.decision, Decision::Edit(_)) && calls.len() != 1 {
+                return Err("several calls wait; say with `call` whose arguments these are".to_owned());
+            }
+            for id in calls {
+                let call = pending.iter().find(|call| call.id == id);
+                let call = call.ok_or_else(|| format!("call {id} does not wait for a decision"))?;
+                let decision = match &choice.decision {
+                    Decision::Edit(args) => edited(call, args.clone()),
+                    other => other.clone(),
+                };
+                decisions.push((id, decision));
+            }
+        }
+        match decisions.is_empty() {
+            true => Err("nothing is decided; name at least one call that waits".to_owned()),
+            false => Ok(decisions),
+        }
+    }
+}
+
+impl Engine {
+    /// One of the three tools.
+    pub(in super::super) async fn decide_by_tool(
+        &self,
+        caller: &Caller,
+        tool: Tool,
+        args: Args,
+        signals: &Signals,
+    ) -> Handled {
+        match Decided::read(tool, args) {
+            Ok(decided) => self.decided(caller, decided, signals).await,
+            Err(message) => Ok(wrong(&message)),
+        }
+    }
+
+    /// Goes on with a program. Once it goes, it goes to its end, whether or not anybody waits for the answer: what
+    /// came of it is kept with the ticket.
+    pub(in super::super) async fn decided(
+        &self,
+        caller: &Caller,
+        decided: Decided,
+        signals: &Signals,
+    ) -> Handled {
+        let Some(engine) = self.own.upgrade() else { return Err(CallError::Cancelled) };
+        let caller = caller.clone();
+        let signals = Signals { cancel: Default::default(), ..signals.clone() };
+        let task = tokio::spawn(async move { engine.take_and_go(&caller, &decided, &signals).await });
+        task.await
+            .unwrap_or_else(|_| Err(CallError::Internal("a decision could not be carried out".to_owned())))
+    }
+
+    async fn take_and_go(&self, caller: &Caller, decided: &Decided, signals: &Signals) -> Handled {
+        let Some(desk) = &self.desk else { return Ok(wrong("this server asks nobody for approval")) };
+        let (id, claims) = match &decided.which {
+            Which::Id(id) => (id.clone(), None),
+            Which::Text(text) => match desk.claims(text) {
+                Ok(claims) if *claims.owner != *account(caller) => {
+                    return Ok(refused(&ptc_store::tickets::TicketError::Owner));
+                }
+                Ok(claims) => (claims.id.clone(), Some(claims)),
+                Err(error) => return Ok(invalid(&format!("the ticket cannot be used: {error}"))),
+            },
+        };
+        let permit = match self.permit() {
+            Ok(permit) => permit,
+            Err(busy) => return Ok(self.shaped(&busy)),
+        };
+        let (tickets, owner) = (desk.tickets.clone(), account(caller));
+        let lease = i64::try_from((self.settings.program_timeout + SLACK).as_millis()).unwrap_or(i64::MAX);
+        let taken = match blocking(move || tickets.take(&id, &owner, lease)).await {
+            Ok(taken) => taken,
+            Err(error) => return Ok(refused(&error)),
+        };
+        let ready = desk
+            .parked(&taken, &account(caller))
+            .map_err(|error| Box::new(invalid(&error)))
+            .and_then(|parked| {
+                fits(&parked, claims.as_ref(), decided)?;
+                let decisions = decided.decisions(&parked).map_err(|error| Box::new(wrong(&error)))?;
+                Ok((parked, decisions))
+            });
+        // A ticket that is taken again finds what was sent before.
+        let scope: Arc<str> = format!("ticket:{}", taken.lease.id()).into();
+        let signals = &Signals { scope: Some(scope.clone()), ..signals.clone() };
+        let ended = match ready {
+            Ok((parked, decisions)) => self.go_on(caller, parked, decisions, permit, signals).await,
+            Err(answer) => Err(Gone::Unused(answer)),
+        };
+        let tickets = desk.tickets.clone();
+        match ended {
+            Err(Gone::Unused(answer)) => {
+                // Nothing was done: the ticket can be used as before.
+                let _ = blocking(move || tickets.release(&taken.lease)).await;
+                Ok(*answer)
+            }
+            Err(Gone::Call(error)) => Err(error),
+            Ok(ended) => {
+                let answered = settle(tickets, taken.lease, ended).await;
+                if let Some(once) = &self.once {
+                    once.decisions_done(&scope).await;
+                }
+                Ok(answered)
+            }
+        }
+    }
+
+    /// Goes on with a program as its tool would have.
+    async fn go_on(
+        &self,
+        caller: &Caller,
+        parked: Parked,
+        decisions: Vec<(u64, Decision)>,
+        permit: Permit,
+        signals: &Signals,
+    ) -> Result<Ended, Gone> {
+        let Parked { head, held } = parked;
+        let resumption = Resumption::new(held, decisions)
+            .map_err(|error| Gone::Unused(Box::new(wrong(&error.to_string()))))?;
+        if head.session.is_some() {
+            return self.session_goes_on(caller, head, resumption, permit, signals).await;
+        }
+        if head.grants != self.grants_digest(&Grants::all(), None) {
+            return Err(Gone::Unused(Box::new(stale(
+                "what programs may use has changed since the program began",
+            ))));
+        }
+        self.same_as_before(&resumption, signals).await?;
+        let schema = head.schema.as_ref().map(OutputSchema::parse).transpose().unwrap_or_default();
+        let calls = self.calls(Grants::all(), signals).resumed(resumption.calls_made("call"));
+        let (program, not_json) = evaluate::resumed(resumption, self.prelude.clone(), &self.settings);
+        let running = self.pool.run(calls.attach(program));
+        let outcome =
+            evaluate::wait(running, self.settings.program_timeout, signals).await.map_err(Gone::Call)?;
+        drop(permit);
+        let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };
+        let ran = Ran { outcome, not_json, ledger: calls.finish() };
+        Ok(self.eval_ended(caller, head, schema.as_ref(), ran, facts))
+    }
+}
+
+impl Engine {
+    /// Refuses to decide otherwise than before, if somebody decided and did not come to an end: what was approved may
+    /// have been made.
+    pub(in super::super) async fn same_as_before(
+        &self,
+        resumption: &Resumption,
+        signals: &Signals,
+    ) -> Result<(), Gone> {
+        let (Some(once), Some(scope)) = (&self.once, &signals.scope) else { return Ok(()) };
+        let decided = json!(resumption.decisions().collect::<Vec<_>>());
+        match once.decisions(scope, decided.clone()).await {
+            Ok(before) if before == decided => Ok(()),
+            Ok(before) => {
+                let mut answered = answer(
+                    Reason::TICKET_BUSY,
+                    "the ticket was decided before, and the server that went on with it ended",
+                    "Decide the same again: what was approved may have been made.",
+                );
+                if let Some(object) = &mut answered.reply.structured {
+                    object["decided"] = self.redacted(before);
+                }
+                Err(Gone::Unused(Box::new(answered)))
+            }
+            Err(why) => Err(Gone::Unused(Box::new(answer(Reason::STORE, &why, "Call again in a moment.")))),
+        }
+    }
+
+    fn redacted(&self, mut json: Json) -> Json {
+        self.redactor.redact_json(&mut json);
+        json
+    }
+}
+
+/// Why a program did not go on.
+pub enum Gone {
+    /// Nothing of it was done; this is why.
+    Unused(Box<Answered>),
+    /// Nobody waits for it any more.
+    Call(CallError),
+}
+
+/// Notes what came of a ticket, and keeps the next one.
+async fn settle(tickets: Tickets, lease: Lease, ended: Ended) -> Answered {
+    let (mut answered, next) = match ended {
+        Ended::Over(answered) => (*answered, None),
+        Ended::Waits(new, facts) => {
+            let answered = Answered::new(new.reply.clone(), Some(Reason::APPROVAL.name));
+            (Answered { facts: *facts, ..answered }, Some(new))
+        }
+    };
+    let kept = kept(&answered);
+    let noted = blocking(move || {
+        let next = next.as_deref().map(New::row);
+        tickets.done(&lease, &kept, next.as_ref())
+    });
+    if let Err(error) = noted.await {
+        answered = refused(&error);
+    }
+    answered
+}
+
+/// What stays with a ticket that was used.
+fn kept(answered: &Answered) -> Json {
+    let text = answered.reply.text();
+    let status = match (&answered.reply.approval, answered.reply.is_error) {
+        (Some(_), _) => "approval_required",
+        (None, true) => "error",
+        (None, false) => "ok",
+    };
+    let mut kept = json!({"status": status, "text": cut(&text, ENDED_BYTES)});
+    if let Some(approval) = &answered.reply.approval {
+        kept = json!({"status": status, "ticket": approval.ticket});
+    }
+    kept
+}
+
+/// Whether a ticket is about what its holder believes it to be about.
+fn fits(parked: &Parked, claims: Option<&Claims>, decided: &Decided) -> Result<(), Box<Answered>> {
+    let program = digest(&parked.head.source);
+    if claims.is_some_and(|claims| claims.program != program || claims.grants != parked.head.grants)
+        || decided.program.as_ref().is_some_and(|text| digest(text) != program)
+    {
+        return Err(Box::new(invalid("the ticket belongs to another program")));
+    }
+    Ok(())
+}
+
+fn wrong(message: &str) -> Answered {
+    answer(Reason::ARGS, message, "Mend the arguments and call again; the ticket is as it was.")
+}
+
+fn invalid(message: &str) -> Answered {
+    answer(Reason::TICKET_INVALID, message, "Use the ticket exactly as it came, on the server it came from.")
+}
+
+/// The answer to a ticket whose program can no longer go on.
+pub fn stale(message: &str) -> Answered {
+    answer(Reason::TICKET_STALE, message, "Nothing was done. Run the program again.")
+}
+
+fn answer(reason: Reason, message: &str, feedback: &str) -> Answered {
+    Answered::new(envelope::fixed(reason.name, message, feedback), Some(reason.name))
+}

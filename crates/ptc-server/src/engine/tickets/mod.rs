@@ -1,0 +1,242 @@
+//! Programs that wait for approval. Each has a ticket: sealed, bound to its owner, its program and its grants, for a
+//! time, to be used once. What waits lies sealed in the store under the ticket's id; the text that clients get opens to
+//! that id and to what it must fit.
+
+mod decide;
+mod parked;
+mod seal;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ptc_host::{Held, now_ms};
+use ptc_store::Store;
+use ptc_store::tickets::{Listed, NewTicket, Taken, TicketError, Tickets};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
+
+pub use self::decide::{Choice, Decided, Ended, Gone, Which, stale};
+pub use self::parked::Head;
+use self::parked::{Parked, shown};
+pub use self::seal::Keys;
+use self::seal::{SealError, Sealed};
+use super::api::{Approval, Caller, Reply};
+use super::reason::Reason;
+use super::resources::random_id;
+use super::text::{cut_chars, hex, moment};
+use super::{Answered, Engine, envelope, fixed};
+
+/// How tickets are kept.
+#[derive(Debug)]
+pub struct Desk {
+    tickets: Tickets,
+    keys: Arc<Keys>,
+    ttl: Duration,
+}
+
+/// What a ticket's text opens to.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Claims {
+    id: String,
+    owner: String,
+    expires_ms: i64,
+    program: String,
+    grants: String,
+}
+
+/// A ticket that is about to be kept.
+#[derive(Debug)]
+pub struct New {
+    id: String,
+    owner: Arc<str>,
+    kind: &'static str,
+    expires_ms: i64,
+    sealed: Vec<u8>,
+    about: Json,
+    /// The answer that shows it.
+    pub reply: Reply,
+}
+
+impl New {
+    fn row(&self) -> NewTicket<'_> {
+        NewTicket {
+            id: &self.id,
+            owner: &self.owner,
+            kind: self.kind,
+            expires_ms: self.expires_ms,
+            sealed: &self.sealed,
+            about: &self.about,
+        }
+    }
+}
+
+/// What the text of a ticket is bound to.
+const TEXT: &str = "ptc ticket 1";
+
+/// What the machine of a ticket is bound to.
+fn machine_of(id: &str, owner: &str) -> String {
+    format!("ptc machine 1\0{id}\0{owner}")
+}
+
+/// Characters of a program that are shown.
+const PROGRAM_CHARS: usize = 4_000;
+
+impl Desk {
+    /// Tickets in a store, or in memory if there is none.
+    pub fn open(store: Option<Arc<Store>>, keys: Option<Arc<Keys>>, ttl: Duration) -> Result<Desk, String> {
+        let keys = keys.map_or_else(|| Keys::random().map(Arc::new), Ok)?;
+        let store = match store {
+            Some(store) => store,
+            None => Arc::new(Store::open(":memory:").map_err(|error| error.to_string())?),
+        };
+        Ok(Desk { tickets: Tickets::new(store), keys, ttl })
+    }
+
+    fn claims(&self, text: &str) -> Result<Claims, SealError> {
+        let plain = self.keys.open(TEXT, &Sealed::from_text(text)?)?;
+        serde_json::from_slice(&plain).map_err(|_| SealError::Tampered)
+    }
+
+    fn parked(&self, taken: &Taken, owner: &str) -> Result<Parked, String> {
+        let opened = Sealed::from_bytes(&taken.sealed)
+            .and_then(|sealed| self.keys.open(&machine_of(taken.lease.id(), owner), &sealed));
+        Parked::from_bytes(&opened.map_err(|error| error.to_string())?)
+    }
+
+    /// Forgets tickets whose time is over.
+    pub async fn sweep(&self) {
+        let tickets = self.tickets.clone();
+        if let Err(error) = blocking(move || tickets.sweep()).await {
+            tracing::warn!("tickets cannot be swept: {error}");
+        }
+    }
+}
+
+impl Engine {
+    /// Whether programs may wait for approval.
+    pub fn approves(&self) -> bool {
+        self.desk.is_some()
+    }
+
+    /// The ticket of a program that stopped at calls that somebody must approve.
+    pub(super) fn ticket(&self, caller: &Caller, mut head: Head, held: Held) -> Result<New, Box<Answered>> {
+        let Some(desk) = &self.desk else {
+            return Err(Box::new(fixed(Reason::RUNTIME, "nobody can be asked for approval here", "")));
+        };
+        let id = format!("tkt-{}", random_id::<18>());
+        if head.scope.is_empty() {
+            head.scope.clone_from(&id);
+        }
+        let expires_ms = now_ms().saturating_add(i64::try_from(desk.ttl.as_millis()).unwrap_or(i64::MAX));
+        let claims = Claims {
+            id: id.clone(),
+            owner: account(caller).to_string(),
+            expires_ms,
+            program: digest(&head.source),
+            grants: head.grants.clone(),
+        };
+        let pending = shown(held.pending(), &self.redactor);
+        let (program, _) = cut_chars(&head.source, PROGRAM_CHARS);
+        let about = json!({
+            "tool": if head.session.is_some() { "lisp_session_eval" } else { "lisp_eval" },
+            "session_id": head.session.as_ref().map(|(id, _)| id),
+            "program": self.redactor.redact_string(program.to_owned()),
+            "pending": pending,
+        });
+        let kind = if head.session.is_some() { "session" } else { "eval" };
+        let sealed = |bound: &str, plain: &[u8]| {
+            desk.keys.seal(bound, plain).map_err(|error| Box::new(fixed(Reason::RUNTIME, &error, "")))
+        };
+        let ticket = sealed(TEXT, json!(claims).to_string().as_bytes())?.to_text();
+        let machine = Parked { head, held }.to_bytes();
+        let sealed = sealed(&machine_of(&id, &account(caller)), &machine)?.to_bytes();
+        let reply = required(Approval { ticket, pending, expires_ms });
+        Ok(New { id, owner: account(caller), kind, expires_ms, sealed, about, reply })
+    }
+
+    /// Keeps a new ticket and shows it.
+    pub(super) async fn keep_ticket(&self, new: New) -> Answered {
+        let Some(desk) = &self.desk else { return fixed(Reason::RUNTIME, "there are no tickets", "") };
+        let tickets = desk.tickets.clone();
+        let kept = blocking(move || tickets.put(&new.row()).map(|()| new.reply)).await;
+        match kept {
+            Ok(reply) => Answered::new(reply, Some(Reason::APPROVAL.name)),
+            Err(error) => refused(&error),
+        }
+    }
+
+    /// The open tickets of a caller, the oldest first: ids, times and the calls that wait.
+    pub async fn open_tickets(&self, caller: &Caller) -> Result<Vec<Json>, String> {
+        let Some(desk) = &self.desk else { return Ok(Vec::new()) };
+        let (tickets, owner) = (desk.tickets.clone(), account(caller));
+        let listed = blocking(move || tickets.list_open(&owner)).await.map_err(|error| error.to_string())?;
+        let entry = |ticket: Listed| {
+            let mut entry = ticket.about;
+            entry["id"] = ticket.id.into();
+            entry["busy"] = ticket.busy.into();
+            entry["created_at"] = moment(ticket.created_ms).into();
+            entry["expires_at"] = moment(ticket.expires_ms).into();
+            entry
+        };
+        Ok(listed.into_iter().map(entry).collect())
+    }
+
+    /// A digest of what a program is granted: the same program with other grants is another one.
+    pub(super) fn grants_digest(&self, grants: &ptc_upstream::Grants, session: Option<&str>) -> String {
+        let prelude = self.prelude.as_ref().map(|prelude| prelude.artifact_hash().to_owned());
+        digest(&format!("{grants:?} {} {prelude:?} {session:?}", self.settings.read_only))
+    }
+}
+
+/// Whom tickets belong to.
+fn account(caller: &Caller) -> Arc<str> {
+    caller.principal.clone()
+}
+
+/// Does something with the store apart from the threads that answer.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, TicketError> + Send + 'static,
+) -> Result<T, TicketError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(TicketError::Missing))
+}
+
+/// The answer of a program that waits.
+fn required(approval: Approval) -> Reply {
+    let count = approval.pending.len();
+    let calls = if count == 1 { "1 call waits".to_owned() } else { format!("{count} calls wait") };
+    let object = json!({
+        "status": "approval_required",
+        "message": format!("{calls} for approval; the program goes on from there"),
+        "ticket": approval.ticket,
+        "expires_at": moment(approval.expires_ms),
+        "pending": approval.pending,
+        "feedback": "Show the pending calls to the user, whole. Then call lisp_approve, lisp_reject or lisp_edit \
+                     with the ticket. Do not run the program again.",
+    });
+    Reply { approval: Some(approval), ..envelope::plain(object, false) }
+}
+
+/// Why a ticket cannot be used, as an answer.
+fn refused(error: &TicketError) -> Answered {
+    let again = "Run the program again to get a new ticket.";
+    let (reason, feedback) = match error {
+        TicketError::Missing => (Reason::TICKET_INVALID, again),
+        TicketError::Owner => (Reason::TICKET_OWNER, "Use a ticket of your own."),
+        TicketError::Expired => (Reason::TICKET_EXPIRED, again),
+        TicketError::Used { .. } => (Reason::TICKET_USED, "See ended for what came of it."),
+        TicketError::Busy => (Reason::TICKET_BUSY, "Somebody decided already; wait for what comes of it."),
+        TicketError::Lost => (Reason::TICKET_BUSY, "Another server went on with the ticket."),
+        TicketError::Exists | TicketError::Store(_) => (Reason::STORE, "Call again in a moment."),
+    };
+    let mut object = json!({"status": "error", "reason": reason.name, "message": error.to_string(),
+                            "feedback": feedback});
+    if let TicketError::Used { ended } = error {
+        object["ended"] = ended.clone();
+    }
+    Answered::new(envelope::plain(object, true), Some(reason.name))
+}
+
+fn digest(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes())[..16])
+}

@@ -1,0 +1,112 @@
+//! What is kept of a program that waits for approval, and what its owner is shown.
+
+use ptc_host::{Decision, Held, PendingCall};
+use ptc_upstream::Redactor;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::super::payload::Upstream;
+
+/// A program that waits, with all that going on needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parked {
+    /// What is known of it.
+    pub head: Head,
+    /// The program itself.
+    pub held: Held,
+}
+
+/// What is known of a program that waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// Its text.
+    pub source: String,
+    /// What its result must be.
+    pub schema: Option<Json>,
+    /// A digest of what it was granted.
+    pub grants: String,
+    /// The id of its first ticket, which all later ones share.
+    pub scope: String,
+    /// The session it runs in, and how often that had changed when the program began.
+    pub session: Option<(String, u64)>,
+    /// What earlier parts of it asked of upstreams.
+    pub before: Before,
+}
+
+/// The account of the parts of a program that are over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Before {
+    calls: Vec<Json>,
+    results: Vec<Json>,
+}
+
+impl Before {
+    /// The account with one more part.
+    pub fn and(mut self, upstream: Option<&Upstream>) -> Before {
+        if let Some(upstream) = upstream {
+            self.calls.extend(upstream.calls.iter().cloned());
+            self.results.extend(upstream.results.iter().cloned());
+        }
+        self
+    }
+
+    /// Puts the account of earlier parts before that of the last.
+    pub fn complete(&self, upstream: Option<&mut Upstream>) {
+        if let Some(upstream) = upstream {
+            upstream.calls.splice(0..0, self.calls.iter().cloned());
+            upstream.results.splice(0..0, self.results.iter().cloned());
+        }
+    }
+}
+
+impl Parked {
+    /// As bytes: the length of the head, the head, the program.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Texts and JSON can always be written.
+        let head = serde_json::to_vec(&self.head).unwrap_or_default();
+        let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(&head);
+        bytes.extend_from_slice(&self.held.to_bytes());
+        bytes
+    }
+
+    /// From bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Parked, String> {
+        let short = || "what is kept of the program is too short".to_owned();
+        let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| short())?;
+        let (head, held) = rest.split_at_checked(length).ok_or_else(short)?;
+        let head = serde_json::from_slice(head).map_err(|error| error.to_string())?;
+        Ok(Parked { head, held: Held::from_bytes(held).map_err(|error| error.to_string())? })
+    }
+}
+
+/// The calls that wait, as their owner sees them: whole, with secrets covered.
+pub fn shown(pending: &[PendingCall], redactor: &Redactor) -> Vec<Json> {
+    let call = |call: &PendingCall| {
+        let about = |key: &str| call.about.get(key).cloned();
+        let mut shown = json!({
+            "call": call.id,
+            "server": about("server"),
+            "tool": about("tool").unwrap_or_else(|| call.tool.as_str().into()),
+            "args": about("args").unwrap_or_else(|| call.args.clone()),
+            "effect": about("effect"),
+            "description": about("description"),
+        });
+        redactor.redact_json(&mut shown);
+        shown
+    };
+    pending.iter().map(call).collect()
+}
+
+/// The whole call that an edit of its arguments makes.
+pub fn edited(call: &PendingCall, args: Json) -> Decision {
+    match (&call.args, call.tool.as_str()) {
+        (Json::Object(whole), "call") => {
+            let mut whole = whole.clone();
+            whole.insert("args".to_owned(), args);
+            Decision::Edit(Json::Object(whole))
+        }
+        _ => Decision::Edit(args),
+    }
+}

@@ -1,0 +1,185 @@
+//! Asking for approval in the protocol's own ways: by `InputRequired` where every request stands for itself, by
+//! elicitation where the server may ask. Clients without either get the answer with the ticket.
+
+use ptc_host::Decision;
+use rmcp::model::{
+    ClientResult, ElicitRequest, ElicitRequestParams, InputRequest, InputRequests, InputRequiredResult,
+    InputResponses, ServerRequest,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{Peer, model};
+use serde_json::{Value as Json, json};
+
+use super::incoming::STATELESS;
+use crate::engine::{Approval, Choice, Transport};
+
+/// How a client is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It answers by sending its request again.
+    InputRequired,
+    /// It answers a request of ours.
+    Elicitation,
+    /// Its model calls tools.
+    Tools,
+}
+
+impl Way {
+    /// The way for the client behind a request.
+    pub fn of(context: &RequestContext<RoleServer>, transport: Transport) -> Way {
+        let forms = context.client_capabilities().and_then(|client| client.elicitation);
+        // A client that names no kind of elicitation means forms.
+        let forms = forms.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none());
+        let stateless = context.protocol_version().is_some_and(|version| version.as_str() >= STATELESS);
+        match (forms, stateless, transport) {
+            (true, true, _) => Way::InputRequired,
+            // Over HTTP an answer would come with another request, perhaps to another server.
+            (true, false, Transport::Stdio) => Way::Elicitation,
+            _ => Way::Tools,
+        }
+    }
+}
+
+/// What asks about one call: exactly what will happen, and what can be done about it.
+fn form(call: &Json) -> Option<ElicitRequestParams> {
+    let text = |key: &str| call[key].as_str().unwrap_or_default();
+    let target = match text("server") {
+        "" => text("tool").to_owned(),
+        server => format!("{server}/{}", text("tool")),
+    };
+    let effect = match text("effect") {
+        "" => String::new(),
+        effect => format!(" ({effect})"),
+    };
+    let about = match text("description") {
+        "" => String::new(),
+        description => format!("\n{description}"),
+    };
+    let args = &call["args"];
+    let message = format!("A program wants to call {target}{effect}.{about}\n\nArguments:\n{args:#}");
+    let form = json!({
+        "mode": "form",
+        "message": message,
+        "requestedSchema": {
+            "type": "object",
+            "properties": {
+                "decision": {"type": "string", "title": "Decision", "enum": ["approve", "reject", "edit"]},
+                "args": {"type": "string", "title": "Arguments",
+                         "description": "For edit: all arguments as JSON.", "default": args.to_string()},
+                "reason": {"type": "string", "title": "Reason", "description": "For reject: why, for the program."},
+            },
+            "required": ["decision"],
+        },
+    });
+    serde_json::from_value(form).ok()
+}
+
+/// The name of the question about a call.
+fn question(call: &Json) -> String {
+    format!("call-{}", call["call"])
+}
+
+/// All that waits as questions, with the ticket as the state that comes back.
+pub fn input_required(approval: &Approval) -> InputRequiredResult {
+    let questions = approval.pending.iter().filter_map(|call| {
+        Some((question(call), InputRequest::Elicitation(ElicitRequest::new(form(call)?))))
+    });
+    let questions: InputRequests = questions.collect();
+    InputRequiredResult::new(Some(questions), Some(approval.ticket.clone()))
+}
+
+/// What the answers to such questions decide. Questions that were dismissed decide nothing.
+pub fn choices(responses: &InputResponses) -> Result<Vec<Choice>, String> {
+    let mut choices = Vec::new();
+    for (name, response) in responses {
+        let number = name.strip_prefix("call-").and_then(|number| number.parse().ok());
+        let number: u64 = number.ok_or_else(|| format!("there is no question {name:?}"))?;
+        // Some clients send the result as it is, others inside of a reply.
+        let response = response.get("result").unwrap_or(response);
+        choices.extend(choice(number, &response["action"], &response["content"])?);
+    }
+    Ok(choices)
+}
+
+fn choice(call: u64, action: &Json, content: &Json) -> Result<Option<Choice>, String> {
+    let text = |key: &str| content[key].as_str();
+    let reason = || text("reason").filter(|why| !why.trim().is_empty());
+    let decision = match (action.as_str(), text("decision")) {
+        (Some("decline"), _) => Decision::Reject("the user declined".to_owned()),
+        (Some("cancel"), _) => return Ok(None),
+        (Some("accept"), Some("approve")) => Decision::Approve,
+        (Some("accept"), Some("reject")) => {
+            Decision::Reject(reason().unwrap_or("the user rejected it").to_owned())
+        }
+        (Some("accept"), Some("edit")) => {
+            let args = text("args").and_then(|args| serde_json::from_str::<Json>(args).ok());
+            let args = args.filter(Json::is_object);
+            Decision::Edit(args.ok_or("the new arguments are no JSON object")?)
+        }
+        _ => return Err("a decision is approve, reject or edit".to_owned()),
+    };
+    Ok(Some(Choice { calls: Some(vec![call]), decision }))
+}
+
+/// Asks the user about every call that waits. Nothing if it came to no decision.
+pub async fn elicit(peer: &Peer<RoleServer>, approval: &Approval) -> Option<Vec<Choice>> {
+    let mut choices = Vec::new();
+    for call in &approval.pending {
+        let asked = ServerRequest::ElicitRequest(ElicitRequest::new(form(call)?));
+        let Ok(ClientResult::ElicitResult(model::ElicitResult { action, content, .. })) =
+            peer.send_request(asked).await
+        else {
+            return None;
+        };
+        let number = call["call"].as_u64()?;
+        choices.extend(choice(number, &json!(action), &json!(content)).ok().flatten());
+    }
+    (!choices.is_empty()).then_some(choices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn approval() -> Approval {
+        let call = json!({"call": 3, "server": "crm", "tool": "put", "args": {"n": [1, 2]}, "effect": "write",
+                          "description": "Changes a row"});
+        Approval { ticket: "ptct1_k_x".to_owned(), pending: vec![call], expires_ms: 0 }
+    }
+
+    #[test]
+    fn questions_show_the_whole_call_and_take_three_decisions() {
+        let asked = json!(input_required(&approval()));
+        assert_eq!(
+            (&asked["resultType"], &asked["requestState"]),
+            (&json!("input_required"), &json!("ptct1_k_x"))
+        );
+        let question = &asked["inputRequests"]["call-3"];
+        assert_eq!(question["method"], "elicitation/create", "{asked}");
+        let message = question["params"]["message"].as_str().expect("a message");
+        assert!(message.contains("crm/put (write)") && message.contains("Changes a row"), "{message}");
+        assert!(message.contains("1,") && message.contains("\"n\""), "{message}");
+        let schema = &question["params"]["requestedSchema"];
+        assert_eq!(schema["properties"]["decision"]["enum"], json!(["approve", "reject", "edit"]));
+        assert_eq!(schema["properties"]["args"]["default"], "{\"n\":[1,2]}");
+    }
+
+    #[test]
+    fn answers_decide_or_say_what_is_wrong() {
+        let read = |response: Json| choices(&[("call-3".to_owned(), response)].into());
+        let accept = |content: Json| read(json!({"action": "accept", "content": content}));
+        let decided = |decision| Ok(vec![Choice { calls: Some(vec![3]), decision }]);
+        let reject = |why: &str| Decision::Reject(why.to_owned());
+        assert_eq!(accept(json!({"decision": "approve"})), decided(Decision::Approve));
+        assert_eq!(accept(json!({"decision": "reject", "reason": "no"})), decided(reject("no")));
+        assert_eq!(accept(json!({"decision": "reject"})), decided(reject("the user rejected it")));
+        let edit = json!({"decision": "edit", "args": "{\"n\": 1}"});
+        assert_eq!(accept(edit), decided(Decision::Edit(json!({"n": 1}))));
+        assert_eq!(read(json!({"action": "decline"})), decided(reject("the user declined")));
+        assert_eq!(read(json!({"action": "cancel"})), Ok(Vec::new()));
+        for wrong in [json!({}), json!({"decision": "edit", "args": "[1]"}), json!({"decision": "maybe"})] {
+            assert!(accept(wrong.clone()).is_err(), "{wrong}");
+        }
+        assert!(choices(&[("what".to_owned(), json!({}))].into()).is_err());
+    }
+}

@@ -1,0 +1,141 @@
+//! The page on which people approve calls: what waits for the owner of a token, exactly as it would be made, and three
+//! buttons. The page itself holds nothing; what it shows comes with the token, as for clients.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Extension, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use ptc_host::Decision;
+use serde_json::{Value as Json, json};
+
+use super::endpoint::caller;
+use super::refusal::Refusal;
+use super::{From, Http};
+use crate::engine::{Choice, Decided, Signals, Which};
+
+/// The files of the page.
+const PAGE: &str = include_str!("../../../assets/approvals.html");
+const SCRIPT: &str = include_str!("../../../assets/approvals.js");
+const STYLE: &str = include_str!("../../../assets/approvals.css");
+
+/// Where browsers say from where a request comes.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// What every answer says. The page needs nothing from elsewhere and runs nothing but its own file.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    ),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (X_FRAME_OPTIONS, "DENY"),
+    (REFERRER_POLICY, "no-referrer"),
+    (CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// The page and what it asks for.
+pub fn routes() -> Router<Arc<Http>> {
+    let file = |kind: &'static str, text: &'static str| {
+        get(move |State(http): State<Arc<Http>>, headers: HeaderMap| async move {
+            http.guard.check(&headers)?;
+            Ok::<_, Refusal>(told(([(CONTENT_TYPE, kind)], text).into_response()))
+        })
+    };
+    Router::new()
+        .route("/approvals", file("text/html; charset=utf-8", PAGE))
+        .route("/approvals/page.js", file("text/javascript; charset=utf-8", SCRIPT))
+        .route("/approvals/page.css", file("text/css; charset=utf-8", STYLE))
+        .route("/approvals/list", get(list))
+        .route("/approvals/decide", post(decide))
+}
+
+fn told(mut response: Response<Body>) -> Response {
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// What waits.
+async fn list(
+    State(http): State<Arc<Http>>,
+    Extension(From(from)): Extension<From>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    own_page(&headers)?;
+    let identity = http.admit(from, &headers)?;
+    let caller = caller(identity.owner.clone(), &identity);
+    Ok(told(match http.engine.open_tickets(&caller).await {
+        Ok(tickets) => axum::Json(json!({"tickets": tickets})).into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, axum::Json(json!({"error": error}))).into_response(),
+    }))
+}
+
+/// Decides, and tells what came of it.
+async fn decide(
+    State(http): State<Arc<Http>>,
+    Extension(From(from)): Extension<From>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    own_page(&headers)?;
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.split(';').next().map(str::trim) != Some("application/json") {
+        return Err(Refusal::NOT_JSON);
+    }
+    let identity = http.admit(from, &headers)?;
+    let caller = caller(identity.owner.clone(), &identity);
+    let decided = match read(&body) {
+        Ok(decided) => decided,
+        Err(why) => {
+            let refused = (StatusCode::BAD_REQUEST, axum::Json(json!({"error": why})));
+            return Ok(told(refused.into_response()));
+        }
+    };
+    let signals = Signals { request_id: "approvals".to_owned(), ..Signals::default() };
+    let reply = http.engine.decide(&caller, decided, signals).await;
+    let reply = reply.unwrap_or_else(|_| http.engine.cancelled());
+    let told_back = json!({"error": reply.is_error, "waits": reply.approval.is_some(), "text": reply.text()});
+    Ok(told(axum::Json(told_back).into_response()))
+}
+
+/// Requests of other pages are not answered, whatever browsers let them send.
+fn own_page(headers: &HeaderMap) -> Result<(), Refusal> {
+    match headers.get(FETCH_SITE).map(HeaderValue::as_bytes) {
+        None | Some(b"same-origin" | b"none") => Ok(()),
+        Some(_) => Err(Refusal::FORBIDDEN),
+    }
+}
+
+/// `{id, calls, decision, args, reason}`
+fn read(body: &[u8]) -> Result<Decided, String> {
+    let asked: Json = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let id = asked["id"].as_str().ok_or("the id is missing")?.to_owned();
+    let calls = asked["calls"].as_array().ok_or("the calls are missing")?;
+    let calls = calls.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>().ok_or("calls are numbers")?;
+    let decision = match asked["decision"].as_str() {
+        Some("approve") => Decision::Approve,
+        Some("reject") => Decision::Reject(match asked["reason"].as_str().map(str::trim) {
+            None | Some("") => "rejected on the approval page".to_owned(),
+            Some(why) => why.chars().take(2_000).collect(),
+        }),
+        Some("edit") if asked["args"].is_object() => Decision::Edit(asked["args"].clone()),
+        Some("edit") => return Err("the new arguments must be a JSON object".to_owned()),
+        _ => return Err("a decision is approve, reject or edit".to_owned()),
+    };
+    Ok(Decided {
+        which: Which::Id(id),
+        choices: vec![Choice { calls: Some(calls), decision }],
+        program: None,
+    })
+}

@@ -1,0 +1,463 @@
+//! Programs that wait for approval: tickets, decisions, and every way in which a ticket is refused.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ptc_server::engine::{Caller, Engine, Keys, Parts, Profile, Settings, Transport, settings};
+use ptc_store::Store;
+use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
+use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
+use serde_json::{Map, Value as Json, json};
+
+use super::support::{SECRET, anna, args, call, call_as, eval, object, patient};
+
+/// A world that counts: `get` reads, `put` writes and must be approved. Both give back what they got.
+#[derive(Clone, Default)]
+pub struct World(Arc<Mutex<Vec<String>>>);
+
+impl World {
+    /// The calls that reached it.
+    pub fn seen(&self) -> Vec<String> {
+        let mut seen = self.0.lock().expect("nobody panics").clone();
+        seen.sort();
+        seen
+    }
+
+    /// A runtime that reaches it.
+    pub async fn runtime(&self) -> Arc<Runtime> {
+        let config = json!({
+            "credentials": {"token": {"source": "literal", "value": SECRET}},
+            "upstreams": {"crm": {"transport": "mcp_http", "url": "https://crm.example/mcp", "approval": "writes",
+                                  "auth": [{"scheme": "bearer", "binding": "token"}]}},
+        });
+        let config = Config::from_value(config, Path::new("")).expect("it is right");
+        let secrets = Secrets::resolve(&config).expect("there is one");
+        let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
+        let world = self.clone();
+        let connect = move |_: &_, _: &_| Some(Arc::new(world.clone()) as Arc<dyn Client>);
+        Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts")
+    }
+
+    /// A server over it, with these parts besides.
+    pub async fn server(&self, settings: Settings, parts: Parts) -> Arc<Engine> {
+        let parts = Parts { runtime: Some(self.runtime().await), ..parts };
+        Engine::with(settings, parts).await.expect("it starts")
+    }
+}
+
+impl Client for World {
+    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
+        let tool = |name: &str, annotations: Json| ToolDef {
+            name: name.to_owned(),
+            input_schema: args(json!({"type": "object"})),
+            annotations: args(annotations),
+            ..ToolDef::default()
+        };
+        let tools =
+            vec![tool("get", json!({"readOnlyHint": true})), tool("put", json!({"destructiveHint": true}))];
+        Box::pin(async move { Ok(tools) })
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        args: Map<String, Json>,
+        _: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>> {
+        Box::pin(async move {
+            let answer = Json::Object(args);
+            self.0.lock().expect("nobody panics").push(format!("{tool} {answer}"));
+            Ok(Payload { bytes: answer.to_string().len(), structured: Some(answer), ..Payload::default() })
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// A call of the world in a program.
+pub fn put(n: &str) -> String {
+    format!("(:value (tool/call {{:server \"crm\" :tool \"put\" :args {{:n {n}}}}}))")
+}
+
+async fn engine(world: &World) -> Arc<Engine> {
+    world.server(patient(Profile::Structured), Parts::default()).await
+}
+
+/// Runs a program that must wait; its ticket.
+async fn waits(engine: &Engine, program: &str) -> String {
+    let reply = eval(engine, program).await;
+    ticket(&reply)
+}
+
+fn ticket(reply: &ptc_server::engine::Reply) -> String {
+    let shown = object(reply);
+    assert_eq!((&shown["status"], reply.is_error), (&json!("approval_required"), false), "{shown}");
+    let ticket = shown["ticket"].as_str().expect("a ticket").to_owned();
+    assert!(ticket.starts_with("ptct1_"), "{ticket}");
+    ticket
+}
+
+fn reason(reply: &ptc_server::engine::Reply) -> &str {
+    object(reply)["reason"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_program_stops_shows_the_whole_call_and_goes_on_when_it_is_approved() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let program = format!("(println \"before\") [(:n {}) :after]", put("41"));
+    let reply = eval(&engine, &program).await;
+    let shown = object(&reply);
+    let pending = json!([{"call": 1, "server": "crm", "tool": "put", "args": {"n": 41}, "effect": "write",
+                          "description": ""}]);
+    assert_eq!(shown["pending"], pending, "{shown}");
+    assert!(world.seen().is_empty());
+    let reply = call(&engine, "lisp_approve", json!({"ticket": ticket(&reply)})).await;
+    assert_eq!(object(&reply)["result"], "user=> [41 :after]", "{reply:?}");
+    assert!(reply.text().contains("before"), "{}", reply.text());
+    assert_eq!(world.seen(), ["put {\"n\":41}"]);
+}
+
+#[tokio::test]
+async fn edits_and_rejections_go_on_too() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let program = r#"(let [r (tool/call {:server "crm" :tool "put" :args {:n 1}})] [(:reason r) (:message r) (:value r)])"#;
+    let cases = [
+        ("lisp_edit", json!({"args": {"n": 7}}), "user=> [nil nil {:n 7}]"),
+        ("lisp_reject", json!({"reason": "too much"}), "user=> [:approval_rejected \"too much\" nil]"),
+        ("lisp_reject", json!({}), "user=> [:approval_rejected \"rejected\" nil]"),
+    ];
+    for (tool, mut arguments, expected) in cases {
+        arguments["ticket"] = waits(&engine, program).await.into();
+        let reply = call(&engine, tool, arguments).await;
+        assert_eq!(object(&reply)["result"], expected, "{tool}");
+    }
+    assert_eq!(world.seen(), ["put {\"n\":7}"]);
+}
+
+#[tokio::test]
+async fn calls_of_branches_are_decided_together_or_one_at_a_time() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let program = format!(
+        "(pmap (fn [n] (if (even? n) (:value (tool/call {{:server \"crm\" :tool \"get\" :args {{:n n}}}})) {})) (range 4))",
+        put("n")
+    );
+    let first = waits(&engine, &program).await;
+    assert_eq!(world.seen(), ["get {\"n\":0}", "get {\"n\":2}"]);
+    let reply = eval(&engine, &program).await;
+    let calls: Vec<u64> = object(&reply)["pending"]
+        .as_array()
+        .expect("calls")
+        .iter()
+        .filter_map(|call| call["call"].as_u64())
+        .collect();
+    assert_eq!(calls.len(), 2);
+    let several = call(&engine, "lisp_edit", json!({"ticket": ticket(&reply), "args": {"n": 9}})).await;
+    assert_eq!(reason(&several), "args_error", "{several:?}");
+    let one = json!({"ticket": ticket(&reply), "call": calls[1], "args": {"n": 9}});
+    let reply = call(&engine, "lisp_edit", one).await;
+    assert_eq!(object(&reply)["pending"].as_array().map(Vec::len), Some(1));
+    let reply = call(&engine, "lisp_approve", json!({"ticket": ticket(&reply)})).await;
+    assert_eq!(object(&reply)["result"], "user=> ({:n 0} {:n 1} {:n 2} {:n 9})");
+    let reply = call(&engine, "lisp_approve", json!({"ticket": first})).await;
+    assert_eq!(object(&reply)["result"], "user=> ({:n 0} {:n 1} {:n 2} {:n 3})");
+    let writes: Vec<String> = world.seen().into_iter().filter(|call| call.starts_with("put")).collect();
+    assert_eq!(writes, ["put {\"n\":1}", "put {\"n\":1}", "put {\"n\":3}", "put {\"n\":9}"]);
+}
+
+#[tokio::test]
+async fn going_on_may_meet_the_next_approval_and_the_account_is_of_the_whole_program() {
+    let world = World::default();
+    let engine = world.server(patient(Profile::Debug), Parts::default()).await;
+    let program = format!("[{} {} {}]", put("1"), put("2"), put("3"));
+    let mut reply = eval(&engine, &program).await;
+    for _ in 0..3 {
+        reply = call(&engine, "lisp_approve", json!({"ticket": ticket(&reply)})).await;
+    }
+    let shown = object(&reply);
+    assert_eq!(shown["result"], "user=> [{:n 1} {:n 2} {:n 3}]");
+    assert_eq!(shown["upstream_calls"].as_array().map(Vec::len), Some(3), "{shown}");
+    assert_eq!(world.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn schemas_hold_at_the_end() {
+    let engine = engine(&World::default()).await;
+    let ask = json!({"program": put("1"), "output_schema": {"type": "integer"}});
+    let reply = call(&engine, "lisp_eval", ask).await;
+    let reply = call(&engine, "lisp_approve", json!({"ticket": ticket(&reply)})).await;
+    assert_eq!(reason(&reply), "validation_error");
+}
+
+#[tokio::test]
+async fn a_ticket_is_used_once_and_says_what_came_of_it() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let ticket = waits(&engine, &put("1")).await;
+    call(&engine, "lisp_approve", json!({"ticket": ticket})).await;
+    for tool in ["lisp_approve", "lisp_reject"] {
+        let again = call(&engine, tool, json!({"ticket": ticket})).await;
+        assert_eq!(reason(&again), "ticket_used");
+        assert_eq!(object(&again)["ended"], json!({"status": "ok", "text": "user=> {:n 1}"}), "{again:?}");
+    }
+    assert_eq!(world.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn of_many_who_decide_at_once_one_goes_on() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let ticket = waits(&engine, &put("1")).await;
+    let both = futures_util::future::join_all(
+        (0..4).map(|_| call(&engine, "lisp_approve", json!({"ticket": ticket}))),
+    );
+    let replies = both.await;
+    let went_on = replies.iter().filter(|reply| !reply.is_error).count();
+    assert!(went_on <= 1 && world.seen().len() == 1, "{went_on} {:?}", world.seen());
+    for reply in replies.iter().filter(|reply| reply.is_error) {
+        assert!(
+            ["ticket_busy", "ticket_used", "busy", "store_unavailable"].contains(&reason(reply)),
+            "{reply:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn tickets_that_are_changed_foreign_expired_or_unknown_are_refused_and_nothing_is_done() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let ticket = waits(&engine, &put("1")).await;
+    let mut changed = ticket.clone().into_bytes();
+    let at = changed.len() / 2;
+    changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+    let changed = String::from_utf8(changed).expect("a text");
+    let other_key = ticket.replacen("ptct1_memory_", "ptct1_other_", 1);
+    for (text, says) in [
+        (changed, "changed"),
+        (other_key, "key 'other'"),
+        ("ptct1_nothing".to_owned(), "not sealed by this server"),
+        ("hello".to_owned(), "not sealed by this server"),
+    ] {
+        let reply = call(&engine, "lisp_approve", json!({"ticket": text})).await;
+        assert_eq!(reason(&reply), "ticket_invalid", "{text}");
+        assert!(
+            object(&reply)["message"].as_str().is_some_and(|message| message.contains(says)),
+            "{reply:?}"
+        );
+    }
+    let ben = Caller::new("ben", Transport::Stdio);
+    let foreign = call_as(&ben, &engine, "lisp_approve", json!({"ticket": ticket})).await;
+    assert_eq!(reason(&foreign), "ticket_owner_mismatch");
+    for (arguments, says) in [
+        (json!({}), "`ticket` is required"),
+        (json!({"ticket": ticket, "calls": [99]}), "call 99 does not wait"),
+        (json!({"ticket": ticket, "calls": []}), "nothing is decided"),
+        (json!({"ticket": ticket, "calls": ["x"]}), "by the numbers"),
+        (json!({"ticket": ticket, "what": 1}), "unknown argument `what`"),
+    ] {
+        let reply = call(&engine, "lisp_approve", arguments.clone()).await;
+        assert_eq!(reason(&reply), "args_error", "{arguments}");
+        assert!(
+            object(&reply)["message"].as_str().is_some_and(|message| message.contains(says)),
+            "{reply:?}"
+        );
+    }
+    assert!(world.seen().is_empty());
+    let reply = call(&engine, "lisp_approve", json!({"ticket": ticket})).await;
+    assert_eq!(object(&reply)["result"], "user=> {:n 1}", "refusals have not used it up");
+
+    let brief = Settings { ticket_ttl: Duration::from_millis(1), ..patient(Profile::Structured) };
+    let engine = world.server(brief, Parts::default()).await;
+    let ticket = waits(&engine, &put("2")).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let reply = call(&engine, "lisp_approve", json!({"ticket": ticket})).await;
+    assert_eq!(reason(&reply), "ticket_expired");
+    assert_eq!(world.seen().len(), 1);
+}
+
+/// Keys of which the first one seals.
+fn keys(ids: &[&str]) -> Option<Arc<Keys>> {
+    let line = |id: &&str| {
+        let byte = id.bytes().last().unwrap_or(0);
+        // 32 equal bytes in Base64.
+        let text = base64_of([byte; 32]);
+        format!("{id} {text}\n")
+    };
+    Some(Arc::new(Keys::parse(&ids.iter().map(line).collect::<String>()).expect("keys")))
+}
+
+fn base64_of(bytes: [u8; 32]) -> String {
+    const SIGNS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let word =
+            chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for at in 0..4 {
+            match at <= chunk.len() {
+                true => text.push(char::from(SIGNS[(word >> (18 - 6 * at)) as usize & 63])),
+                false => text.push('='),
+            }
+        }
+    }
+    text
+}
+
+#[tokio::test]
+async fn another_server_with_the_store_and_the_keys_goes_on_and_one_without_the_key_does_not() {
+    let world = World::default();
+    let store = Arc::new(Store::open(":memory:").expect("a store"));
+    let parts =
+        |ids: &[&str]| Parts { store: Some(store.clone()), ticket_keys: keys(ids), ..Parts::default() };
+    let first = world.server(patient(Profile::Structured), parts(&["k1"])).await;
+    let ticket = waits(&first, &format!("(+ 1 (:n {}))", put("1"))).await;
+    drop(first);
+    let without = world.server(patient(Profile::Structured), parts(&["k2"])).await;
+    let reply = call(&without, "lisp_approve", json!({"ticket": ticket})).await;
+    assert_eq!(reason(&reply), "ticket_invalid");
+    let second = world.server(patient(Profile::Structured), parts(&["k2", "k1"])).await;
+    let reply = call(&second, "lisp_approve", json!({"ticket": ticket})).await;
+    assert_eq!(object(&reply)["result"], "user=> 2");
+    assert_eq!(world.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_grants_other_things_does_not_go_on() {
+    let world = World::default();
+    let store = Arc::new(Store::open(":memory:").expect("a store"));
+    let parts = || Parts { store: Some(store.clone()), ticket_keys: keys(&["k1"]), ..Parts::default() };
+    let first = world.server(patient(Profile::Structured), parts()).await;
+    let ticket = waits(&first, &put("1")).await;
+    let reading = Settings { read_only: true, ..patient(Profile::Structured) };
+    let second = world.server(reading, parts()).await;
+    let reply = call(&second, "lisp_approve", json!({"ticket": ticket})).await;
+    assert_eq!(reason(&reply), "ticket_stale");
+    assert!(world.seen().is_empty());
+    let reply = call(&first, "lisp_approve", json!({"ticket": ticket})).await;
+    assert_eq!(object(&reply)["result"], "user=> {:n 1}", "the ticket is as it was");
+}
+
+#[tokio::test]
+async fn secrets_in_arguments_are_covered_and_still_sent() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let reply = eval(&engine, &put(&format!("\"{SECRET}\""))).await;
+    assert!(!reply.text().contains(SECRET), "{}", reply.text());
+    let listed = engine.open_tickets(&anna()).await.expect("a list");
+    assert_eq!(listed.len(), 1);
+    assert!(!json!(listed).to_string().contains(SECRET), "{listed:?}");
+    call(&engine, "lisp_approve", json!({"ticket": ticket(&reply)})).await;
+    assert_eq!(world.seen(), [format!("put {{\"n\":\"{SECRET}\"}}")]);
+    assert!(engine.open_tickets(&anna()).await.expect("a list").is_empty());
+}
+
+#[tokio::test]
+async fn the_tools_are_listed_only_where_somebody_is_asked() {
+    let names = |engine: &Engine| engine.tools(&anna()).iter().map(|tool| tool.name).collect::<Vec<_>>();
+    let asking = engine(&World::default()).await;
+    assert_eq!(names(&asking), ["lisp_eval", "lisp_check", "lisp_approve", "lisp_reject", "lisp_edit"]);
+    let plain = super::support::aggregator(patient(Profile::Slim)).await;
+    assert_eq!(names(&plain), ["lisp_eval", "lisp_check"]);
+    let reply = call(&plain, "lisp_approve", json!({"ticket": "x"})).await;
+    assert_eq!(reason(&reply), "unknown_tool");
+    let spec = asking.tools(&anna()).swap_remove(0);
+    assert!(spec.description.contains("lisp_approve"), "{}", spec.description);
+    assert_eq!(spec.output_schema.expect("it has one")["oneOf"].as_array().map(Vec::len), Some(3));
+}
+
+#[tokio::test]
+async fn checks_say_which_calls_will_ask() {
+    let engine = engine(&World::default()).await;
+    let reply = call(&engine, "lisp_check", json!({"program": put("1")})).await;
+    assert_eq!(object(&reply)["uses"][0]["asks"], json!(["crm/put"]));
+}
+
+async fn sessions(world: &World, parts: Parts) -> Arc<Engine> {
+    let settings = super::support::with_sessions(Profile::Structured, settings::Sessions::default());
+    world.server(settings, parts).await
+}
+
+#[tokio::test]
+async fn a_session_is_as_before_while_a_program_waits_and_keeps_what_it_defines_at_its_end() {
+    let world = World::default();
+    let engine = sessions(&world, Parts::default()).await;
+    let session = super::support::session(&engine).await;
+    let run = async |program: &str| super::support::eval_in(&engine, &session, program).await;
+    run("(def a 1)").await;
+    let reply = run(&format!("(def a 2) (def b (:n {}))", put("5"))).await;
+    let waiting = ticket(&reply);
+    assert_eq!(object(&run("(defined? 'b)").await)["status"], "error", "b is not there");
+    let reply = call(&engine, "lisp_approve", json!({"ticket": waiting})).await;
+    assert_eq!(object(&reply)["memory"]["stored_keys"], json!(["a", "b"]), "{reply:?}");
+    assert_eq!(object(&run("[a b]").await)["result"], "user=> [2 5]");
+    assert_eq!(world.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_session_that_has_changed_since_refuses_the_program() {
+    let world = World::default();
+    let engine = sessions(&world, Parts::default()).await;
+    let session = super::support::session(&engine).await;
+    let run = async |program: &str| super::support::eval_in(&engine, &session, program).await;
+    let waiting = ticket(&run(&format!("(def b {})", put("5"))).await);
+    run("(def a 1)").await;
+    let reply = call(&engine, "lisp_approve", json!({"ticket": waiting})).await;
+    assert_eq!(reason(&reply), "ticket_stale", "{reply:?}");
+    assert!(world.seen().is_empty());
+    assert_eq!(object(&run("a").await)["result"], "user=> 1");
+    let waiting = ticket(&run(&format!("(def b {})", put("5"))).await);
+    let forget = json!({"session_id": session, "clear": ["history"]});
+    call(&engine, "lisp_session_forget", forget).await;
+    let reply = call(&engine, "lisp_approve", json!({"ticket": waiting})).await;
+    assert_eq!(reason(&reply), "ticket_stale", "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_stored_session_goes_on_in_another_server() {
+    let world = World::default();
+    let store = Arc::new(Store::open(":memory:").expect("a store"));
+    let parts = || Parts { store: Some(store.clone()), ticket_keys: keys(&["k1"]), ..Parts::default() };
+    let first = sessions(&world, parts()).await;
+    let session = super::support::session(&first).await;
+    super::support::eval_in(&first, &session, "(def a 1)").await;
+    let reply = super::support::eval_in(&first, &session, &format!("(def b (+ a (:n {})))", put("5"))).await;
+    let waiting = ticket(&reply);
+    first.shutdown().await;
+    drop(first);
+    let second = sessions(&world, parts()).await;
+    let reply = call(&second, "lisp_approve", json!({"ticket": waiting})).await;
+    assert_eq!(object(&reply)["memory"]["stored_keys"], json!(["a", "b"]), "{reply:?}");
+    let reply = super::support::eval_in(&second, &session, "[a b]").await;
+    assert_eq!(object(&reply)["result"], "user=> [1 6]");
+    assert_eq!(world.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn who_decided_and_died_is_followed_not_contradicted() {
+    let world = World::default();
+    let store = Arc::new(Store::open(":memory:").expect("a store"));
+    let effects = ptc_server::effects::StoreJournal::new(store.clone());
+    let parts = Parts {
+        store: Some(store.clone()),
+        effects: Some(effects.clone()),
+        ticket_keys: keys(&["k1"]),
+        ..Parts::default()
+    };
+    let engine = world.server(patient(Profile::Structured), parts).await;
+    let waiting = waits(&engine, &put("1")).await;
+    let id = engine.open_tickets(&anna()).await.expect("a list")[0]["id"].as_str().expect("an id").to_owned();
+    // What a server leaves behind that approved the call and died.
+    let decided = json!([[1, "approve"]]);
+    let entry = ptc_store::effects::NewEffect { identity: "decisions", server: "", tool: "", args: &decided };
+    effects.effects().begin(&format!("ticket:{id}"), &entry).expect("it is written");
+    let other = call(&engine, "lisp_reject", json!({"ticket": waiting})).await;
+    assert_eq!((reason(&other), &object(&other)["decided"]), ("ticket_busy", &decided), "{other:?}");
+    let same = call(&engine, "lisp_approve", json!({"ticket": waiting})).await;
+    assert_eq!(object(&same)["result"], "user=> {:n 1}", "{same:?}");
+    assert_eq!(world.seen().len(), 1);
+}

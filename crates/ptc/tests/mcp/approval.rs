@@ -1,0 +1,310 @@
+//! Programs that wait for approval, through the whole server: held at each of their calls in turn, gone on with in fresh
+//! processes and by another server on the same store, asked about in the ways of the protocol and on the page.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Folder, HttpServer, StdioServer, initialize, text};
+
+/// A world that counts what is written to it.
+struct World {
+    folder: Folder,
+}
+
+impl World {
+    fn new() -> World {
+        World { folder: Folder::new() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    /// A configuration in which calls are asked about, or not.
+    fn config(&self, approval: &str) -> String {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/approval/counting.py");
+        let config = json!({"upstreams": {"crm": {
+            "transport": "mcp_stdio", "command": "python3", "args": [script, self.path("writes")],
+            "approval": approval,
+        }}});
+        self.folder.file(&format!("{approval}.json"), &config.to_string())
+    }
+
+    /// What was written, sorted; and forgets it.
+    fn writes(&self) -> Vec<String> {
+        let path = self.folder.path().join("writes");
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let _ = std::fs::remove_file(path);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    }
+
+    fn flags(&self, approval: &str) -> Vec<String> {
+        let (config, store) = (self.config(approval), self.path("store.db"));
+        ["--upstreams-config", &config, "--store", &store, "--program-timeout-ms", "60000"]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    fn replica(&self) -> Replica {
+        let flags = self.flags("writes");
+        let server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+        let session = server.open(&[]);
+        Replica { server, session }
+    }
+
+    fn stdio(&self, approval: &str) -> StdioServer {
+        let flags = self.flags(approval);
+        StdioServer::ready(&flags.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+/// One of several servers on a store, and a client of it.
+struct Replica {
+    server: HttpServer,
+    session: String,
+}
+
+impl Replica {
+    fn call(&self, tool: &str, arguments: Json) -> Json {
+        self.server.call(&self.session, 7, tool, arguments)
+    }
+}
+
+/// Programs that write where programs can.
+const PROGRAMS: [&str; 7] = [
+    "(loop [i 0 s 0] (if (< i 3) (recur (inc i) (+ s (:n (:value (put i))))) s))",
+    "(mapv (fn [n] (:n (:value (put n)))) [3 1 2])",
+    "(pmap (fn [n] [(:n (:value (put n))) (:n (:value (put (+ 10 n))))]) (range 3))",
+    "(try (put 1) (throw (ex-info \"no\" {:at (:n (:value (put 2)))})) (catch Exception e (:at (ex-data e))))",
+    "(vec (take 3 (map (fn [n] (:n (:value (put n)))) (iterate inc 5))))",
+    "(sort-by (fn [n] (- (:n (:value (put n))))) [1 3 2])",
+    "(println \"begin\") (let [a (:n (:value (put 4)))] (println a) (reduce + (pmap (fn [n] (+ a (:n (:value (put n))))) [1 1 2])))",
+];
+
+fn program(body: &str) -> String {
+    format!("(defn put [n] (tool/call {{:server \"crm\" :tool \"put\" :args {{:n n}}}})) {body}")
+}
+
+fn ticket(result: &Json) -> Option<String> {
+    let waits = result["structuredContent"]["status"] == "approval_required";
+    waits.then(|| result["structuredContent"]["ticket"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn held_at_each_call_and_gone_on_with_by_another_replica_or_a_fresh_process_each_effect_happens_once() {
+    let world = World::new();
+    let mut replicas = [world.replica(), world.replica()];
+    let mut undisturbed =
+        StdioServer::ready(&["--upstreams-config", &world.config("never"), "--program-timeout-ms", "60000"]);
+    let (mut held, mut fresh) = (0, 0);
+    for (number, body) in PROGRAMS.iter().enumerate() {
+        let whole = undisturbed.eval(1, &program(body));
+        let expected = world.writes();
+        assert!(expected.len() >= 2, "{body}: {whole}");
+        let mut result = replicas[0].call("lisp_eval", json!({"program": program(body)}));
+        let mut turn = 0;
+        while let Some(ticket) = ticket(&result) {
+            turn += 1;
+            held += 1;
+            let at = turn % 2;
+            if number == 0 || turn == 2 {
+                // Gone without a word, and replaced by one that knows nothing but the store.
+                replicas[at] = world.replica();
+                fresh += 1;
+            }
+            let calls = result["structuredContent"]["pending"].as_array().unwrap();
+            // Calls of parallel branches are decided one at a time in every other program.
+            let arguments = match number % 2 {
+                0 => json!({"ticket": ticket}),
+                _ => json!({"ticket": ticket, "calls": [calls[0]["call"]]}),
+            };
+            result = replicas[at].call("lisp_approve", arguments);
+        }
+        assert_eq!(text(&result), whole, "{body}");
+        assert_eq!(world.writes(), expected, "{body}");
+    }
+    assert!(held >= 15 && fresh >= 6, "{held} {fresh}");
+}
+
+#[test]
+fn a_server_killed_while_a_program_goes_on_does_not_make_its_calls_twice() {
+    let world = World::new();
+    let mut server = world.stdio("writes");
+    let result = server.call(1, "lisp_eval", json!({"program": program("[(put 1) (put 2)]")}));
+    let ticket = ticket(&result).unwrap();
+    // Sent, and the server gone before anybody hears of it.
+    server.request(2, "tools/call", json!({"name": "lisp_approve", "arguments": {"ticket": ticket}}));
+    drop(server);
+    let mut server = world.stdio("writes");
+    let again = server.call(3, "lisp_approve", json!({"ticket": ticket}));
+    let reason = again["structuredContent"]["reason"].as_str().unwrap_or("none");
+    // Either it had not begun, or it is done, or nobody knows for as long as the dead server's time goes on.
+    assert!(["none", "ticket_used", "ticket_busy"].contains(&reason), "{again}");
+    assert!(world.writes().len() <= 1);
+}
+
+#[test]
+fn replayed_changed_and_expired_tickets_are_refused_by_every_replica() {
+    let world = World::new();
+    let (first, second) = (world.replica(), world.replica());
+    let result = first.call("lisp_eval", json!({"program": program("(:value (put 1))")}));
+    let text = ticket(&result).unwrap();
+    let mut changed = text.clone();
+    let last = changed.pop().unwrap();
+    changed.push(if last == 'A' { 'E' } else { 'A' });
+    for (ticket, reason) in [(&changed, "ticket_invalid"), (&"ptct1_x_AAAA".to_owned(), "ticket_invalid")] {
+        let refused = second.call("lisp_approve", json!({"ticket": ticket}));
+        assert_eq!(refused["structuredContent"]["reason"], reason, "{refused}");
+    }
+    second.call("lisp_approve", json!({"ticket": text}));
+    for replica in [&first, &second] {
+        let used = replica.call("lisp_approve", json!({"ticket": text}));
+        assert_eq!(used["structuredContent"]["reason"], "ticket_used", "{used}");
+        assert_eq!(used["structuredContent"]["ended"]["status"], "ok", "{used}");
+    }
+    assert_eq!(world.writes(), ["{\"n\": 1}"]);
+    let flags = [world.flags("writes"), vec!["--ticket-ttl-ms".to_owned(), "1".to_owned()]].concat();
+    let mut brief = StdioServer::ready(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let result = brief.call(1, "lisp_eval", json!({"program": program("(put 1)")}));
+    let text = ticket(&result).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let late = brief.call(2, "lisp_approve", json!({"ticket": text}));
+    assert_eq!(late["structuredContent"]["reason"], "ticket_expired", "{late}");
+    assert!(world.writes().is_empty());
+}
+
+#[test]
+fn a_client_over_stdio_that_has_forms_is_asked_by_one() {
+    let world = World::new();
+    let flags = world.flags("writes");
+    let mut server = StdioServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut hello = initialize("2025-11-25");
+    hello["capabilities"] = json!({"elicitation": {}});
+    server.ask(0, "initialize", hello);
+    let body = program("[(:n (:value (put 1))) (:reason (put 2)) (:n (:value (put 3)))]");
+    server.request(1, "tools/call", json!({"name": "lisp_eval", "arguments": {"program": body}}));
+    let answers = [
+        json!({"action": "accept", "content": {"decision": "approve"}}),
+        json!({"action": "decline"}),
+        json!({"action": "accept", "content": {"decision": "edit", "args": "{\"n\": 33}"}}),
+    ];
+    for (n, answer) in answers.into_iter().enumerate() {
+        let asked = server.receive();
+        assert_eq!(asked["method"], "elicitation/create", "{asked}");
+        let message = asked["params"]["message"].as_str().unwrap();
+        assert!(
+            message.contains("crm/put (write)") && message.contains(&format!("\"n\": {}", n + 1)),
+            "{message}"
+        );
+        server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer}));
+    }
+    let reply = server.receive();
+    assert_eq!(reply["id"], 1, "{reply}");
+    assert_eq!(text(&reply["result"]), "user=> [1 :approval_rejected 33]");
+    assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 33}"]);
+
+    // Dismissed: the ticket stays, for whoever decides later.
+    server.request(
+        2,
+        "tools/call",
+        json!({"name": "lisp_eval", "arguments": {"program": program("(put 5)")}}),
+    );
+    let asked = server.receive();
+    server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "cancel"}}));
+    let reply = server.receive();
+    assert!(ticket(&reply["result"]).is_some(), "{reply}");
+    assert!(world.writes().is_empty());
+}
+
+#[test]
+fn a_stateless_client_answers_by_sending_its_request_again_to_any_replica() {
+    let world = World::new();
+    let (first, second) = (world.replica(), world.replica());
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+    });
+    let source = program("[(:n (:value (put 1))) (:n (:value (put 2)))]");
+    let ask = |replica: &Replica, program: &str, more: Json| {
+        let mut params = json!({"name": "lisp_eval", "arguments": {"program": program}, "_meta": meta});
+        for (key, value) in more.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let headers =
+            [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "lisp_eval")];
+        replica.server.post(&headers, &message).json()
+    };
+    let approve = json!({"action": "accept", "content": {"decision": "approve"}});
+    let mut asked = ask(&first, &source, json!({}))["result"].clone();
+    for replica in [&second, &first] {
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        let (name, question) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+        assert!(question["params"]["message"].as_str().unwrap().contains("crm/put"), "{question}");
+        let more = json!({"requestState": asked["requestState"], "inputResponses": {name: approve}});
+        let other = ask(replica, &program("(put 9)"), more.clone());
+        assert_eq!(other["result"]["structuredContent"]["reason"], "ticket_invalid", "{other}");
+        asked = ask(replica, &source, more)["result"].clone();
+    }
+    assert_eq!(text(&asked), "user=> [1 2]", "{asked}");
+    assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 2}"]);
+}
+
+fn packages() -> Option<(PathBuf, PathBuf)> {
+    let npm = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/npm");
+    let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].iter().map(PathBuf::from);
+    let chromium = chromium.into_iter().find(|path| path.exists())?;
+    npm.join("node_modules/playwright-core").is_dir().then_some((npm, chromium))
+}
+
+#[test]
+fn people_approve_reject_and_edit_on_the_page_and_others_see_nothing() {
+    const TOKEN: &str = "a-token-of-at-least-thirty-two-signs";
+    let world = World::new();
+    let flags = [world.flags("writes"), vec!["--http-auth-token".to_owned(), TOKEN.to_owned()]].concat();
+    let server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let page = server.raw("GET", "/approvals", &[], b"");
+    assert_eq!(page.status, 200);
+    assert!(page.headers["content-security-policy"].contains("default-src 'none'"), "{page:?}");
+    assert_eq!(server.raw("GET", "/approvals", &[("host", "evil.example")], b"").status, 403);
+    assert_eq!(server.raw("GET", "/approvals/list", &[], b"").status, 401);
+    let bearer = format!("Bearer {TOKEN}");
+    let foreign = [("authorization", bearer.as_str()), ("sec-fetch-site", "cross-site")];
+    assert_eq!(server.raw("GET", "/approvals/list", &foreign, b"").status, 403);
+    let auth = [("authorization", bearer.as_str())];
+    let session = server.open(&auth);
+    let headers = [("mcp-session-id", session.as_str()), auth[0]];
+    let evil = program(
+        "[(tool/call {:server \"crm\" :tool \"put\" :args {:n 1 :note \"<img src=x onerror=alert(1)>\"}}) (:reason (put 2)) (:n (:value (put 3)))]",
+    );
+    let message = crate::support::call(1, "lisp_eval", json!({"program": evil}));
+    let reply = server.post(&headers, &message).json();
+    assert!(ticket(&reply["result"]).is_some(), "{reply}");
+    let Some((npm, chromium)) = packages() else {
+        eprintln!(
+            "skipped: needs Debian's chromium and playwright-core of npm; `cargo xtask packages` installs them"
+        );
+        return;
+    };
+    let shots =
+        std::env::var_os("PTC_SHOTS").map_or_else(|| world.folder.path().join("shots"), PathBuf::from);
+    std::fs::create_dir_all(&shots).unwrap();
+    let output = Command::new("node")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/approval/page.mjs"))
+        .arg(format!("http://{}", server.address))
+        .args([&npm, &chromium, &world.folder.path().join("profile"), &shots])
+        .arg(TOKEN)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said.lines().filter(|line| line.starts_with("ok: ")).count(), 6, "{said}");
+    let writes = world.writes();
+    assert_eq!(writes.len(), 2, "{writes:?}");
+    assert!(writes.contains(&"{\"n\": 33}".to_owned()), "{writes:?}");
+}
