@@ -21,7 +21,10 @@ pub(crate) fn tool(name: &str, words: Vec<String>, folder: &Path) -> Result<Tool
     if words.first().is_none_or(|program| program.trim().is_empty()) {
         return Err("command must name a program: command = [\"./tool.sh\", \"argument\"]".to_owned());
     }
-    let (words, folder) = (Arc::new(words), Arc::new(folder.to_owned()));
+    // The command is started from its folder, where a relative one would lead elsewhere.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = std::path::absolute(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let (words, folder) = (Arc::new(words), Arc::new(folder));
     Ok(Tool::future(name, move |args: Json| {
         let (words, folder) = (words.clone(), folder.clone());
         async move { run(&words, &folder, &args).await }
@@ -38,7 +41,7 @@ async fn run(words: &[String], folder: &Path, args: &Json) -> Result<Json, Strin
     command.process_group(0);
     let mut child = command
         .args(&words[1..])
-        .current_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
+        .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -83,6 +83,24 @@ fn a_terminal_shows_what_goes_on_and_colours() {
     }
 }
 
+/// A file may be named from anywhere; its commands start from its own folder all the same.
+#[test]
+fn commands_are_found_from_another_folder() {
+    let folder = folder("from_above");
+    let agent = "prompt = \"Ask\"\nmodel = \"script:replies.jsonl\"\n[tools.ask]\ncommand = [\"./ask.sh\"]\n";
+    let reply = r#"{"program": "(return {:n (tool/ask {})})"}"#;
+    fs::create_dir_all(folder.join("below")).expect("a folder");
+    let tool = "#!/bin/sh\ncat number\n";
+    write(
+        &folder.join("below"),
+        &[("agent.toml", agent), ("replies.jsonl", reply), ("ask.sh", tool), ("number", "7")],
+    );
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.join("below/ask.sh"), executable).expect("a script");
+    let ran = ptc_in(&folder, &["run", "below/agent.toml", "-q"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\n  \"n\": 7\n}\n"), "{}", ran.err);
+}
+
 #[test]
 fn machines_get_one_document() {
     let folder = folder("json");
