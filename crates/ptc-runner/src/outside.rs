@@ -8,10 +8,28 @@ use std::time::Duration;
 
 use ptc_agent::model::{Chunk, Llm, ModelError, ModelErrorKind, Reply, Request};
 use ptc_agent::typed::Call;
-use ptc_agent::{Body, Function};
+use ptc_agent::{Ask, AskKind, Body, Decision, Function, Supply};
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
+
+/// What an ask wants, for drivers that keep runs elsewhere. There is nobody who approves calls. Must be called on a tokio runtime; dropping the future
+/// drops the request.
+pub async fn answer(ask: &Ask) -> Supply {
+    let home = Handle::current();
+    match &ask.kind {
+        AskKind::Model { llm, request, after_ms } => {
+            tokio::time::sleep(Duration::from_millis(*after_ms)).await;
+            Supply::Model(reply(llm.clone(), request.clone(), None, &home).await)
+        }
+        AskKind::Tool { tool, args, timeout_ms } => {
+            Supply::Tool(call(&tool.body, args.clone(), *timeout_ms, &home).await)
+        }
+        AskKind::Approval { .. } => {
+            Supply::Approval(Decision::Reject("nobody can be asked where this run is driven".to_owned()))
+        }
+    }
+}
 
 /// A model's reply, with its text handed on in pieces; from a model that does not stream, in one.
 pub(crate) async fn streamed(

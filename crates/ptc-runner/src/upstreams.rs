@@ -57,6 +57,12 @@ impl Upstreams {
         Upstreams { runtime, context }
     }
 
+    /// The same servers for another run.
+    #[must_use]
+    pub fn afresh(&self, caps: Caps, policy: Policy) -> Self {
+        Upstreams::new(self.runtime.clone(), caps, policy)
+    }
+
     /// The same with calls that may change the world written down, as [`RunContext::journalled`] says.
     #[must_use]
     pub fn journalled(self, scope: impl Into<Arc<str>>, journal: Arc<dyn EffectJournal>) -> Self {

@@ -33,6 +33,8 @@ mod repl;
 mod resume;
 #[path = "cli/upstreams.rs"]
 mod upstreams;
+#[path = "cli/worker.rs"]
+mod worker;
 #[path = "cli/world.rs"]
 mod world;
 

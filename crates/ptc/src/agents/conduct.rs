@@ -174,8 +174,9 @@ fn stop_on_signal() -> CancellationToken {
     token
 }
 
+/// Waits until the process is asked to end.
 #[cfg(unix)]
-async fn asked_to_stop() -> io::Result<()> {
+pub async fn asked_to_stop() -> io::Result<()> {
     let mut end = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     tokio::select! {
         asked = tokio::signal::ctrl_c() => asked,
@@ -183,8 +184,9 @@ async fn asked_to_stop() -> io::Result<()> {
     }
 }
 
+/// Waits until the process is asked to end.
 #[cfg(not(unix))]
-async fn asked_to_stop() -> io::Result<()> {
+pub async fn asked_to_stop() -> io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 

@@ -108,6 +108,11 @@ impl Upstreams {
         // There is one run.
         let _ = self.journal.0.set((scope(run), journal));
     }
+
+    /// The same servers for another run, which is kept elsewhere.
+    pub fn afresh(&self) -> upstreams::Upstreams {
+        self.lent.afresh(caps(), Policy::open())
+    }
 }
 
 impl std::ops::Deref for Upstreams {

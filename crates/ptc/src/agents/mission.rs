@@ -126,6 +126,8 @@ pub struct Ready {
     pub upstreams: Option<Upstreams>,
     /// Whether the run goes on after a call of them that may have changed something.
     allow_writes: bool,
+    /// The file that upstreams are lent to.
+    file: Option<AgentFile>,
 }
 
 impl Mission {
@@ -230,6 +232,22 @@ impl Mission {
     pub fn ready(&self, before: &[Reply], runtime: &Runtime) -> anyhow::Result<Ready> {
         let (agent, file) = self.agent()?;
         self.check_inputs(&agent)?;
+        self.ready_as(agent, file, before, runtime)
+    }
+
+    /// The same for inputs that come later.
+    pub fn ready_for_any(&self, runtime: &Runtime) -> anyhow::Result<Ready> {
+        let (agent, file) = self.agent()?;
+        self.ready_as(agent, file, &[], runtime)
+    }
+
+    fn ready_as(
+        &self,
+        agent: Agent,
+        file: Option<AgentFile>,
+        before: &[Reply],
+        runtime: &Runtime,
+    ) -> anyhow::Result<Ready> {
         let registry = Models::load()?;
         let model = file.as_ref().and_then(|file| file.model.clone()).or_else(|| self.model.clone());
         let model = model.unwrap_or_else(|| registry.default_model());
@@ -247,7 +265,8 @@ impl Mission {
         }
         let allow_writes = file.as_ref().is_some_and(|file| file.allow_writes);
         // Last, because it starts processes.
-        let (agent, upstreams) = match file.filter(|file| file.upstreams.is_some()) {
+        let file = file.filter(|file| file.upstreams.is_some());
+        let (agent, upstreams) = match file.clone() {
             None => (agent, None),
             Some(file) => {
                 let upstreams = runtime.block_on(Upstreams::start(&file))?;
@@ -258,11 +277,22 @@ impl Mission {
                 (file.build()?, upstreams)
             }
         };
-        Ok(Ready { agent: Arc::new(agent), model, models, registry, upstreams, allow_writes })
+        Ok(Ready { agent: Arc::new(agent), model, models, registry, upstreams, allow_writes, file })
     }
 }
 
 impl Ready {
+    /// The agent of one of many runs, and what the run is given: each has an account of its own with the upstreams.
+    pub fn begin(&self, inputs: &Json) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
+        let options = self.options(inputs);
+        let (Some(upstreams), Some(file)) = (&self.upstreams, &self.file) else {
+            return Ok((self.agent.clone(), options));
+        };
+        let own = upstreams.afresh();
+        let agent = lent::lend(file.clone(), own.tools())?.build()?;
+        Ok((Arc::new(agent), own.options(options)))
+    }
+
     /// What the run is given.
     pub fn options(&self, inputs: &Json) -> RunOptions {
         let everything: Guard = Arc::new(|_| None);

@@ -13,10 +13,10 @@ mod remembered;
 mod show;
 
 pub use checkpoint::{Checkpoints, Place, STORE};
-pub use conduct::{Conduct, From, Output, conduct, finish, runtime};
+pub use conduct::{Conduct, From, Output, asked_to_stop, conduct, finish, runtime};
 pub use consent::{Decisions, shown as shown_call};
 pub use lent::config as upstreams_config;
 pub use mission::{Inputs, Mission, Ready};
 pub use models::{Models, available};
 pub use recording::{missing, restore, restore_as, restore_with, subject};
-pub use show::{Shown, grouped, may_go_on};
+pub use show::{Shown, document, grouped, may_go_on};

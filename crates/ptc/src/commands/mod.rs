@@ -22,6 +22,7 @@ mod signature;
 mod upstreams;
 mod validate;
 mod viewer;
+mod worker;
 
 use crate::exit::Outcome;
 pub use eval::ignore_closed_pipe;
@@ -59,6 +60,8 @@ pub enum Command {
     Viewer(viewer::Args),
     /// Serve PTC-Lisp to MCP clients, over stdio or HTTP.
     Mcp(mcp::Args),
+    /// Serve agents as durable workflows to a Restate server.
+    Worker(worker::Args),
     /// Check preludes, run their examples, and keep versions of them in a store.
     Prelude(prelude::Args),
     /// Check signatures and translate them to and from JSON Schema.
@@ -92,6 +95,7 @@ impl Command {
             Command::Replay(args) => replay::run(args),
             Command::Viewer(args) => viewer::run(args),
             Command::Mcp(args) => mcp::run(args),
+            Command::Worker(args) => worker::run(args),
             Command::Prelude(args) => prelude::run(args),
             Command::Signature(args) => match signature::run(args) {
                 true => Ok(Outcome::Done),

@@ -7,7 +7,7 @@ use super::resume::{Server, kill, only_run, runs, start};
 use super::*;
 
 /// An agent that pays three bills at once, with a tool that writes down what it paid.
-fn bills(name: &str) -> PathBuf {
+pub fn bills(name: &str) -> PathBuf {
     let folder = folder(name);
     let agent = "prompt = \"Pay the bills\"\nname = \"clerk\"\nmodel = \"script:replies.jsonl\"\n\
                  [tools.pay]\nsignature = \"(sum :int) -> :int\"\ndescription = \"Pays a bill\"\napproval = \"ask\"\n\
@@ -23,7 +23,7 @@ fn bills(name: &str) -> PathBuf {
 }
 
 /// What was paid, in order of the sums.
-fn paid(folder: &Path) -> Vec<String> {
+pub fn paid(folder: &Path) -> Vec<String> {
     let log = fs::read_to_string(folder.join("paid.log")).unwrap_or_default();
     let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
     lines.sort();

@@ -50,7 +50,7 @@ impl Server {
     }
 
     /// Everything that was asked, in order.
-    fn asked(&self) -> Vec<String> {
+    pub fn asked(&self) -> Vec<String> {
         let log = fs::read_to_string(self.folder.join("asked.log")).unwrap_or_default();
         log.lines().map(|line| line.trim_start_matches("asked ").to_owned()).collect()
     }
@@ -79,7 +79,7 @@ impl Drop for Server {
     }
 }
 
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < PATIENCE, "not so after a long time: {what}");
@@ -88,7 +88,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Everything that a mission of ten steps asks, in order.
-fn questions() -> Vec<String> {
+pub fn questions() -> Vec<String> {
     (1..=10)
         .flat_map(|n| [format!("model {n}"), format!("tool {n}")])
         .chain(["model 11".to_owned()])
@@ -96,7 +96,7 @@ fn questions() -> Vec<String> {
 }
 
 /// A folder with a mission of ten steps and its server.
-fn ten_steps(name: &str, effect: &str) -> (PathBuf, Server) {
+pub fn ten_steps(name: &str, effect: &str) -> (PathBuf, Server) {
     let folder = folder(name);
     let server = Server::start(&folder);
     let agent = format!(
