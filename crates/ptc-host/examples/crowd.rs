@@ -1,5 +1,5 @@
 //! Measures the pool: memory of programs that wait, how soon they resume while others compute, and
-//! programs per second. `cargo run --release -p ptc-host --example soak [-- --json] [NAME…]`
+//! programs per second. `cargo run --release -p ptc-host --example crowd [-- --json] [NAME…]`
 //! runs all measurements or the named ones: memory, latency, throughput, callers, slices.
 
 #![expect(clippy::print_stdout, reason = "the figures are what it is for")]
