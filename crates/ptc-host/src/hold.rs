@@ -53,7 +53,7 @@ impl<F: Fn(&str, &Json) -> Judgement + Send + Sync> Judge for F {
 
 /// The exception of a call that was rejected.
 pub(crate) fn rejected(tool: &str, why: &str) -> Answer {
-    Answer::Raise(Error::new(ErrorKind::Tool, format!("tool {tool} failed: approval_rejected: {why}")))
+    Answer::Raise(Error::new(ErrorKind::Rejected, format!("tool {tool} failed: approval_rejected: {why}")))
 }
 
 /// A decision about a call.

@@ -98,6 +98,15 @@ fn decisions_change_what_a_call_gives() {
     }
 }
 
+/// A rejection is one thing everywhere: programs of agents fail with the same kind.
+#[test]
+fn a_rejection_that_nobody_catches_has_a_kind_of_its_own() {
+    let tools = tools(&Seen::default());
+    let outcome =
+        decide(held("(tool/write {:n 1})", &tools), &[(0, Decision::Reject("no".to_owned()))], &tools);
+    assert_eq!(outcome.result.map_err(|error| error.kind), Err(ErrorKind::Rejected));
+}
+
 #[test]
 fn the_log_has_the_call_as_it_was_made() {
     let tools = tools(&Seen::default());
