@@ -23,6 +23,14 @@ pub enum Entry {
         /// In milliseconds since 1970.
         now: u64,
     },
+    /// A run that was saved goes on at a time.
+    Load {
+        /// In milliseconds since 1970.
+        now: u64,
+        /// The run as bytes.
+        #[serde(with = "as_base64")]
+        state: Vec<u8>,
+    },
     /// It was told to go on.
     Next {
         /// When.
@@ -32,6 +40,8 @@ pub enum Entry {
     },
     /// It asked for something.
     Ask(Question),
+    /// What it had asked for before it was saved is asked for again.
+    Again(Question),
     /// It got an answer.
     Answer {
         /// To which question.
@@ -46,6 +56,23 @@ pub enum Entry {
         /// When.
         now: u64,
     },
+    /// It was left because it waits for people and for nothing else.
+    Pause,
+}
+
+/// Bytes as text.
+mod as_base64 {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        STANDARD.decode(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
 }
 
 /// What a run asked for.
@@ -104,6 +131,8 @@ pub enum Given {
     Error(String),
     /// What a person decided.
     Decision(Decision),
+    /// What a program without an agent got, in the form that its driver writes answers in.
+    Answer(Json),
 }
 
 /// Takes entries as they happen.
@@ -141,7 +170,7 @@ impl From<Given> for Supply {
         match given {
             Given::Reply(reply) => Supply::Model(Ok(reply)),
             Given::Refusal(error) => Supply::Model(Err(error)),
-            Given::Value(value) => Supply::Tool(Ok(value)),
+            Given::Value(value) | Given::Answer(value) => Supply::Tool(Ok(value)),
             Given::Error(message) => Supply::Tool(Err(message)),
             Given::Decision(decision) => Supply::Approval(decision),
         }
@@ -171,6 +200,12 @@ pub enum Divergence {
     /// The tape is over before the run.
     #[error("the tape is over before the run")]
     Short,
+    /// The run was left waiting for people, and now it does not wait.
+    #[error("the run no longer waits for people here")]
+    NotPaused,
+    /// The run that it goes on with cannot be read.
+    #[error("the saved run that it begins with: {0}")]
+    NotLoaded(String),
     /// The tape begins in another way than runs do.
     #[error("the tape does not begin with a beginning")]
     NoBeginning,
@@ -193,8 +228,12 @@ pub fn play<'t>(
     mut watch: impl FnMut(&Entry, &[Event]),
 ) -> Result<Played, Divergence> {
     let mut tape = tape.into_iter();
-    let Some(Entry::Begin { now }) = tape.next() else { return Err(Divergence::NoBeginning) };
-    let mut run = AgentRun::new(agent, options, *now);
+    let mut run = match tape.next() {
+        Some(Entry::Begin { now }) => AgentRun::new(agent, options, *now),
+        Some(Entry::Load { now, state }) => AgentRun::load(agent, options, state, *now)
+            .map_err(|error| Divergence::NotLoaded(error.to_string()))?,
+        _ => return Err(Divergence::NoBeginning),
+    };
     let mut asked: VecDeque<Question> = VecDeque::new();
     let (mut events, mut seen, mut over) = (Vec::new(), 0, None);
     for entry in tape {
@@ -208,7 +247,21 @@ pub fn play<'t>(
             return Err(Divergence::Early);
         }
         match entry {
-            Entry::Begin { .. } => return Err(Divergence::NoBeginning),
+            Entry::Begin { .. } | Entry::Load { .. } => return Err(Divergence::NoBeginning),
+            Entry::Again(taped) => {
+                let asks = run.outstanding().iter().map(Question::from).find(|asks| asks.id == taped.id);
+                if asks.as_ref() != Some(taped) {
+                    let taped = Some(Box::new(taped.clone()));
+                    return Err(Divergence::Asked { taped, asks: asks.map(Box::new) });
+                }
+            }
+            Entry::Pause => {
+                early(&mut asked)?;
+                if !run.is_paused() {
+                    return Err(Divergence::NotPaused);
+                }
+                over = Some(Box::new(run.paused()));
+            }
             Entry::Ask(taped) => {
                 let asks = asked.pop_front();
                 if asks.as_ref() != Some(taped) {

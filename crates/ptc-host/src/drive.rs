@@ -74,6 +74,10 @@ impl Drive {
         self.turns = held.turns;
         self.started = self.started.checked_sub(held.elapsed).unwrap_or(self.started);
         self.spent = held.spent;
+        if let Some(tape) = self.flight.tape() {
+            tape.begin(&machine, None);
+            tape.asked(&machine.outstanding());
+        }
         self.flight.go_on(resumption);
         self.spend(begun);
         Ok(machine)
@@ -82,6 +86,7 @@ impl Drive {
     /// Loads the program.
     pub fn load(&mut self, machine: &mut Machine, source: &str) -> Result<(), Error> {
         let begun = self.now();
+        self.flight.tape().iter().for_each(|tape| tape.begin(machine, Some(source)));
         let loaded = machine.load(source);
         self.spend(begun);
         self.loaded = loaded.is_ok();
@@ -119,6 +124,7 @@ impl Drive {
                 Step::Yield => {}
                 Step::Calls(calls) if calls.is_empty() => return Turn::Over(Err(stuck())),
                 Step::Calls(calls) => {
+                    self.flight.tape().iter().for_each(|tape| tape.asked(&calls));
                     self.flight.start(calls);
                     if let Some(turn) = self.stopped(machine) {
                         return turn;
@@ -155,6 +161,7 @@ impl Drive {
     /// Hands the answers of a step to the machine.
     fn answer(&mut self, machine: &mut Machine) -> Result<(), Error> {
         for (id, answer) in self.flight.answers() {
+            self.flight.tape().iter().for_each(|tape| tape.answered(id, &answer));
             machine.answer(id, answer)?;
         }
         self.in_time()

@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 
 use crate::helpers;
 use crate::hold::{Decision, Judgement, PendingCall, Resumption};
+use crate::tape::Tape;
 use crate::tools::{Reply, Run, Tool, Tools, call as call_function};
 
 /// Takes the reply to a call back to the driver, from whatever thread.
@@ -111,6 +112,11 @@ impl Flight {
             asking: Vec::new(),
             log: Vec::new(),
         }
+    }
+
+    /// Who takes down what comes into the program.
+    pub fn tape(&self) -> Option<&Arc<dyn Tape>> {
+        self.tools.tape()
     }
 
     /// Starts from another place from now on; no call is out.

@@ -14,13 +14,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_lisp::dump::checksum;
-use ptc_lisp::machine::{Answer, Machine, ValueKind};
+use ptc_lisp::machine::{Answer, Machine};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{DumpError, Error, ErrorKind, Limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::flight::{Answered, Called};
+use crate::tape::Landed;
 
 /// What is to become of a call before it is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +117,7 @@ const VERSION: u8 = 1;
 /// No program has run longer; bytes that say so could make sums of times overflow.
 const LONGEST: Duration = Duration::from_secs(1 << 32);
 /// How deep arguments and answers of a held program may nest, so that every reader of JSON takes them.
-const DEEPEST: usize = 100;
+pub(crate) const DEEPEST: usize = 100;
 
 /// A program that stopped at calls that somebody must decide about.
 #[derive(Clone, Debug, PartialEq)]
@@ -221,7 +222,10 @@ impl Held {
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         let (head, dump) = rest.split_at_checked(length).ok_or_else(|| damaged("it ends too early"))?;
         let head: Head = serde_json::from_slice(head).map_err(|error| damaged(&error.to_string()))?;
-        let answered = head.answered.into_iter().map(|(id, landed)| Ok((id, landed.answer()?)));
+        let answered = head
+            .answered
+            .into_iter()
+            .map(|(id, landed)| Ok((id, landed.answer().map_err(HeldError::Damaged)?)));
         Ok(Held {
             dump: dump.to_vec(),
             answered: answered.collect::<Result<_, HeldError>>()?,
@@ -303,7 +307,7 @@ impl Resumption {
     }
 }
 
-fn nests_within(json: &Json, levels: usize) -> bool {
+pub(crate) fn nests_within(json: &Json, levels: usize) -> bool {
     let Some(inside) = levels.checked_sub(1) else { return false };
     match json {
         Json::Array(items) => items.iter().all(|item| nests_within(item, inside)),
@@ -321,53 +325,4 @@ struct Head {
     spent: Duration,
     elapsed: Duration,
     turns: u64,
-}
-
-/// An answer as it is written.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Landed {
-    Value(Json),
-    Json(String),
-    Upstream { value: Json, kind: String },
-    Fault { reason: String, message: String },
-    Raise { kind: String, message: String, function: Option<String>, hint: Option<String> },
-}
-
-/// The kinds of payloads, to find them by name.
-const KINDS: [ValueKind; 3] = [ValueKind::Json, ValueKind::Text, ValueKind::None];
-
-impl From<&Answer> for Landed {
-    fn from(answer: &Answer) -> Self {
-        match answer.clone() {
-            Answer::Value(value) => Landed::Value(value),
-            Answer::Json(text) => Landed::Json(text),
-            Answer::Upstream { value, kind } => Landed::Upstream { value, kind: kind.name().to_owned() },
-            Answer::Fault { reason, message } => Landed::Fault { reason, message },
-            // Errors of tools have no place in the program before it gets them.
-            Answer::Raise(Error { kind, message, function, hint, .. }) => {
-                Landed::Raise { kind: kind.reason().to_owned(), message, function, hint }
-            }
-        }
-    }
-}
-
-impl Landed {
-    fn answer(self) -> Result<Answer, HeldError> {
-        Ok(match self {
-            Landed::Value(value) => Answer::Value(value),
-            Landed::Json(text) => Answer::Json(text),
-            Landed::Upstream { value, kind } => {
-                let kind = KINDS.into_iter().find(|known| known.name() == kind);
-                let kind = kind.ok_or_else(|| HeldError::Damaged("an answer is of no kind".to_owned()))?;
-                Answer::Upstream { value, kind }
-            }
-            Landed::Fault { reason, message } => Answer::Fault { reason, message },
-            Landed::Raise { kind, message, function, hint } => {
-                let kind = ErrorKind::named(&kind)
-                    .ok_or_else(|| HeldError::Damaged(format!("there is no error {kind}")))?;
-                Answer::Raise(Error { function, hint, ..Error::new(kind, message) })
-            }
-        })
-    }
 }

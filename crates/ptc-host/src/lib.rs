@@ -94,6 +94,7 @@ mod pool;
 mod program;
 #[cfg(feature = "tokio")]
 mod runtime;
+mod tape;
 mod tools;
 
 pub use blocking::{Bounds, drive, drive_on, run_blocking};
@@ -104,4 +105,5 @@ pub use pool::{Pool, PoolConfig, PoolStats, Running, STACK, Session};
 pub use program::{Data, Hooks, Look, Outcome, Prepare, Program, Ran, now_ms};
 pub use ptc_lisp::machine::{Answer, Signal, ValueKind};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
+pub use tape::{Landed, Tape};
 pub use tools::{IntoAnswer, Tool, Tools, Watch, Watched};

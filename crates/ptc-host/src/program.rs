@@ -289,6 +289,13 @@ pub struct Ran {
     pub held: Option<Box<Held>>,
 }
 
+impl Ran {
+    /// The same with what its machine has of it.
+    pub fn outcome(self, machine: &mut Machine) -> Outcome {
+        Outcome::of(machine, self, &Hooks::default())
+    }
+}
+
 /// The real time in milliseconds since 1970.
 pub fn now_ms() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -13,6 +13,7 @@ use ptc_lisp::prelude::{Grants, Upstreams};
 use serde_json::Value as Json;
 
 use crate::hold::Judge;
+use crate::tape::Tape;
 
 /// What a tool's function gave: an answer, or what went wrong.
 pub(crate) type Reply = Result<Answer, String>;
@@ -168,6 +169,7 @@ struct Granted {
     discovery: Option<Tool>,
     upstreams: Option<Arc<dyn Upstreams>>,
     judge: Option<Arc<dyn Judge>>,
+    tape: Option<Arc<dyn Tape>>,
     concurrency: usize,
 }
 
@@ -179,6 +181,7 @@ impl Default for Granted {
             discovery: None,
             upstreams: None,
             judge: None,
+            tape: None,
             concurrency: 16,
         }
     }
@@ -247,6 +250,18 @@ impl Tools {
         self.granted.judge.as_ref()
     }
 
+    /// Has everything taken down that comes into programs with these tools.
+    #[must_use]
+    pub fn taped(mut self, tape: Arc<dyn Tape>) -> Self {
+        Arc::make_mut(&mut self.granted).tape = Some(tape);
+        self
+    }
+
+    /// Who takes down what comes into programs.
+    pub(crate) fn tape(&self) -> Option<&Arc<dyn Tape>> {
+        self.granted.tape.as_ref()
+    }
+
     /// How many calls of one program may run at once; 16 unless told.
     #[must_use]
     pub fn concurrency(mut self, most: usize) -> Self {
@@ -271,6 +286,11 @@ impl Tools {
     /// The names of the tools, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.granted.by_name.keys().map(String::as_str)
+    }
+
+    /// The names of those that only preludes may call, sorted.
+    pub fn private_names(&self) -> impl Iterator<Item = &str> {
+        self.granted.private.iter().map(String::as_str)
     }
 
     /// What answers a call.

@@ -85,7 +85,11 @@ pub(crate) async fn drive(
                 around.taped(|| Entry::Begin { now });
                 Ok(AgentRun::new(agent.clone(), options, now))
             }
-            Begin::Saved(saved) => AgentRun::load(agent.clone(), options, &saved.state, now()),
+            Begin::Saved(saved) => {
+                let now = now();
+                around.taped(|| Entry::Load { now, state: saved.state.clone() });
+                AgentRun::load(agent.clone(), options, &saved.state, now)
+            }
         };
         match began {
             Ok(run) => Driver::new(run, &agent, home, around, guard).run(begin).await,
@@ -179,7 +183,7 @@ impl Driver {
     async fn go_on(&mut self, saved: &Saved) -> Result<(), Box<Step>> {
         let refused = |message: String| Box::new(failed("resume_error", message));
         for (id, supply) in saved.supplies().map_err(|error| refused(error.to_string()))? {
-            self.run.supply(id, supply);
+            self.supply(id, supply);
         }
         approve::check(&self.run, &saved.decisions).map_err(refused)?;
         for call in self.run.pending() {
@@ -187,15 +191,16 @@ impl Driver {
             let Some((id, decision)) = decided else { continue };
             let supply = Supply::Approval(decision.clone());
             self.write(&[(*id, (Answerer::Person, call.tool.name.clone()), &supply)]).await?;
-            self.run.supply(*id, supply);
+            self.supply(*id, supply);
         }
         for ask in self.run.outstanding() {
+            self.around.taped(|| Entry::Again(Question::from(&ask)));
             match journal::unanswered(&ask, saved.repeat) {
                 None => self.start(ask),
                 Some(supply) => {
                     let of = journal::answerer(&ask);
                     self.write(&[(ask.id, of, &supply)]).await?;
-                    self.run.supply(ask.id, supply);
+                    self.supply(ask.id, supply);
                 }
             }
         }
@@ -238,6 +243,7 @@ impl Driver {
     async fn pause(&mut self) -> Result<Box<Step>, Box<Step>> {
         let state = self.bytes()?;
         self.leave(state.clone()).await?;
+        self.around.taped(|| Entry::Pause);
         self.paused = Some((state, self.run.pending()));
         Ok(Box::new(self.run.paused()))
     }
@@ -375,15 +381,18 @@ impl Driver {
         });
         let known: Vec<_> = known.collect();
         self.write(&known).await?;
-        for (id, supply) in came {
-            if self.run.wants(id) {
-                let now = now();
-                self.around.taped(|| Entry::Answer { id, now, given: Given::from(&supply) });
-                self.run.at(now);
-                self.run.supply(id, supply);
-            }
-        }
+        came.into_iter().for_each(|(id, supply)| self.supply(id, supply));
         Ok(())
+    }
+
+    /// Brings the run an answer, if it waits for it.
+    fn supply(&mut self, id: u64, supply: Supply) {
+        if self.run.wants(id) {
+            let now = now();
+            self.around.taped(|| Entry::Answer { id, now, given: Given::from(&supply) });
+            self.run.at(now);
+            self.run.supply(id, supply);
+        }
     }
 
     /// Starts what is asked for, on the caller's runtime.

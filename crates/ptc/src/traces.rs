@@ -1,14 +1,13 @@
 //! Traces and recordings of commands: where they go and how much they keep.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
-use ptc_host::{Outcome, Ran, Tools};
-use ptc_lisp::machine::Machine;
+use ptc_host::{Outcome, Tools};
 use ptc_runner::tape::Taper;
 use ptc_runner::{Event, Step};
-use ptc_trace::recording::Recorder;
+use ptc_trace::recording::{Begun, Keeping, Recorder, Shelf, Taped};
 use ptc_trace::{Files, Keep, Options, Otlp, Policy, Sink, Span, Tracer, subject};
 use serde_json::{Value as Json, json};
 
@@ -45,11 +44,6 @@ impl TraceArgs {
         let options = Options { policy: self.trace_payload, ..Options::default() };
         Ok((!sinks.is_empty()).then(|| Tracer::new(options, sinks)))
     }
-
-    /// Watches a run that is not recorded.
-    pub fn watch(&self) -> anyhow::Result<Watching> {
-        Ok(Watching { tracer: self.tracer()?, recorder: None })
-    }
 }
 
 /// What a run of an agent records.
@@ -81,6 +75,17 @@ impl RecordArgs {
         Ok(Watching { tracer: self.trace.tracer()?, recorder })
     }
 
+    /// The tape of a program without an agent, if it is recorded.
+    pub fn program(&self, begun: impl FnOnce() -> Begun) -> anyhow::Result<Option<Taped>> {
+        let taped = |path: PathBuf| Taped::new(begun(), Keeping::default(), move || path);
+        Ok(self.file()?.map(taped))
+    }
+
+    /// The tracer, if anything is to be traced.
+    pub fn tracer(&self) -> anyhow::Result<Option<Tracer>> {
+        self.trace.tracer()
+    }
+
     /// Where the recording goes.
     fn file(&self) -> anyhow::Result<Option<PathBuf>> {
         let dir = match (&self.record, &self.trace.trace) {
@@ -89,11 +94,9 @@ impl RecordArgs {
             (Some(Some(dir)), _) | (Some(None), Some(dir)) => dir,
             (Some(None), None) => bail!("--record: give a FILE, or --trace DIR to write it beside the trace"),
         };
-        std::fs::create_dir_all(dir).map_err(|error| anyhow!("--record: {}: {error}", dir.display()))?;
-        let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S%.3fZ");
-        let number = |n: u32| if n == 0 { String::new() } else { format!("~{n}") };
-        let name = |n| dir.join(format!("{stamp}-{}{}.recording", std::process::id(), number(n)));
-        Ok((0..).map(name).find(|path: &PathBuf| !Path::exists(path)))
+        let shelf = Shelf::open(dir, usize::MAX)
+            .map_err(|error| anyhow!("--record: cannot write into {}: {error}", dir.display()))?;
+        Ok(Some(shelf.place()))
     }
 }
 
@@ -161,20 +164,8 @@ impl Traced {
     }
 
     /// Ends the trace with what came of the program.
-    pub fn end(self, machine: &mut Machine, ran: &Ran) {
-        let outcome = Outcome {
-            result: ran.result.clone(),
-            value: ran.result.as_ref().map_or_else(|_| String::new(), |_| machine.value()),
-            json: serde_json::Value::Null,
-            prints: machine.prints().to_vec(),
-            fuel: machine.fuel_used(),
-            calls: ran.calls.clone(),
-            manifest: ran.manifest.clone(),
-            elapsed: ran.elapsed,
-            turns: ran.turns,
-            held: None,
-        };
-        self.span.outcome(&outcome);
+    pub fn end(self, outcome: &Outcome) {
+        self.span.outcome(outcome);
         self.tracer.flush();
     }
 }

@@ -124,6 +124,11 @@ pub fn give(machine: &mut Machine, inputs: &[Input]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Inputs by name, each as the text it was given as.
+pub fn texts(inputs: &[Input]) -> serde_json::Map<String, Value> {
+    inputs.iter().map(|input| (input.name.clone(), input.text.as_str().into())).collect()
+}
+
 /// The JSON in a file.
 pub fn json_file(path: &str) -> Result<Value, String> {
     let text = fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;

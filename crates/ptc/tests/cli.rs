@@ -27,6 +27,8 @@ mod pages;
 mod plans;
 #[path = "cli/preludes.rs"]
 mod preludes;
+#[path = "cli/recordings.rs"]
+mod recordings;
 #[path = "cli/repl.rs"]
 mod repl;
 #[path = "cli/resume.rs"]

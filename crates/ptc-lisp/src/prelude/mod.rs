@@ -187,6 +187,11 @@ impl Prelude {
             .collect()
     }
 
+    /// What the host took away from what the sources show.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
     /// Why programs may not call what its source shows, if they may not.
     pub(crate) fn withheld(&self, name: &str) -> Option<&str> {
         self.policy.withheld.get(name).map(String::as_str)

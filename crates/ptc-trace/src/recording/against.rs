@@ -26,7 +26,7 @@ pub enum Against {
         /// What it would be.
         now: Json,
     },
-    /// It asks for something that is not on record.
+    /// It needs something that is not on record: this.
     Unknown(String),
     /// The recording has no end to compare with.
     Unfinished,
@@ -35,11 +35,10 @@ pub enum Against {
 /// Runs what was recorded with another agent.
 pub fn against(recording: &Recording, agent: Arc<Agent>, options: RunOptions) -> Against {
     let Some(end) = &recording.end else { return Against::Unfinished };
-    let began = recording.tape.iter().find_map(|entry| match entry {
-        Entry::Begin { now } => Some(*now),
-        _ => None,
-    });
-    let now = began.unwrap_or(0);
+    let Some(Entry::Begin { now }) = recording.tape.first() else {
+        return Against::Unknown("what came into it before it was resumed".into());
+    };
+    let now = *now;
     let mut record = OnRecord::new(recording);
     let mut run = AgentRun::new(agent, options, now);
     let step = loop {
@@ -68,15 +67,16 @@ pub fn against(recording: &Recording, agent: Arc<Agent>, options: RunOptions) ->
 }
 
 /// Answers of a recording: of models in the order of each agent, of tools by what they were asked.
-struct OnRecord<'r> {
+pub(super) struct OnRecord<'r> {
     replies: BTreeMap<String, VecDeque<&'r Given>>,
     results: BTreeMap<(String, String), VecDeque<&'r Given>>,
     decisions: BTreeMap<(String, String), VecDeque<&'r Given>>,
-    missing: Option<String>,
+    /// What was asked for first and is not there.
+    pub missing: Option<String>,
 }
 
 impl<'r> OnRecord<'r> {
-    fn new(recording: &'r Recording) -> Self {
+    pub fn new(recording: &'r Recording) -> Self {
         let mut record = OnRecord {
             replies: BTreeMap::new(),
             results: BTreeMap::new(),
@@ -105,6 +105,20 @@ impl<'r> OnRecord<'r> {
     }
 
     fn answer(&mut self, question: &Question) -> Supply {
+        if let Some(given) = self.found(question) {
+            return given.clone().into();
+        }
+        match &question.of {
+            Of::Model { .. } => {
+                Supply::Model(Err(ModelError::new(ModelErrorKind::ConfigError, "not on record")))
+            }
+            Of::Tool { .. } => Supply::Tool(Err("not on record".into())),
+            Of::Approval { .. } => Supply::Approval(Decision::Reject("not on record".into())),
+        }
+    }
+
+    /// What was answered on record; what is not there is noted.
+    pub fn found(&mut self, question: &Question) -> Option<&'r Given> {
         let found = match &question.of {
             Of::Model { .. } => self
                 .replies
@@ -122,23 +136,13 @@ impl<'r> OnRecord<'r> {
                 self.decisions.get_mut(&(tool.clone(), args.to_string())).and_then(VecDeque::pop_front)
             }
         };
-        if let Some(given) = found {
-            return given.clone().into();
+        if found.is_none() {
+            self.missing.get_or_insert_with(|| match &question.of {
+                Of::Model { request, .. } => format!("a reply in turn {}", request.turn),
+                Of::Tool { tool, args } => format!("tool {tool} {args}"),
+                Of::Approval { tool, args, .. } => format!("a decision about tool {tool} {args}"),
+            });
         }
-        let (missing, supply) = match &question.of {
-            Of::Model { request, .. } => {
-                let error = ModelError::new(ModelErrorKind::ConfigError, "not on record");
-                (format!("a reply in turn {}", request.turn), Supply::Model(Err(error)))
-            }
-            Of::Tool { tool, args } => {
-                (format!("tool {tool} {args}"), Supply::Tool(Err("not on record".into())))
-            }
-            Of::Approval { tool, args, .. } => (
-                format!("a decision about tool {tool} {args}"),
-                Supply::Approval(Decision::Reject("not on record".into())),
-            ),
-        };
-        self.missing.get_or_insert(missing);
-        supply
+        found
     }
 }

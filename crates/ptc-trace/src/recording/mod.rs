@@ -3,15 +3,22 @@
 //!
 //! A file is JSON lines: a head, the entries of the tape, an end. Every answer carries its hash, so that one that
 //! was changed afterwards is told from a run that does something else.
+//!
+//! Runs of agents and programs without one are recorded in the same form: `program.rs` says what a program is begun
+//! from, `play.rs` plays it.
 
 mod against;
 mod diff;
+mod play;
+mod program;
+mod shelf;
 mod verify;
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use ptc_agent::tape::{Entry, Given, Question};
 use ptc_agent::{Event, Step};
@@ -21,6 +28,9 @@ use sha2::{Digest, Sha256};
 
 pub use against::{Against, against};
 pub use diff::{Difference, Place, first_difference};
+pub use play::{against_program, verify_program};
+pub use program::{Begun, BegunError, Lent, Part, Taped, ended};
+pub use shelf::Shelf;
 pub use verify::{Parting, Proof, Verdict, verify};
 
 use crate::payload::{hex, sha256};
@@ -38,6 +48,12 @@ const NOT_CAPTURED: [&str; 4] = [
     "pieces of replies that were streamed, and when they came",
     "how long a tool or a model took within a call; only when its answer came",
     "functions of the host: budget checks, guards, previews and progress of its own",
+];
+
+/// What no recording of a program without an agent has.
+const PROGRAM_NOT_CAPTURED: [&str; 2] = [
+    "what tools did outside the program; only their answers are here",
+    "how long a tool took; only what it answered",
 ];
 
 /// What a run was begun from.
@@ -62,6 +78,25 @@ pub struct End {
     pub events: u64,
     /// Their hash.
     pub events_sha256: String,
+    /// How many lines had secrets that were covered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub covered: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Covers secrets in what is written.
+pub type Cover = Arc<dyn Fn(&mut Json) + Send + Sync>;
+
+/// What holds for a recording beside its run.
+#[derive(Clone, Default)]
+pub struct Keeping {
+    /// Covers secrets.
+    pub cover: Option<Cover>,
+    /// Bytes of the file; a longer recording is cut off.
+    pub most_bytes: Option<u64>,
 }
 
 /// A line of a file.
@@ -70,7 +105,12 @@ pub struct End {
 enum Line {
     Head(Head),
     Tape(Entry),
-    Answer { entry: Entry, sha256: String },
+    Answer {
+        entry: Entry,
+        sha256: String,
+    },
+    /// Nothing more was written, for this reason.
+    Cut(String),
     End(End),
 }
 
@@ -89,7 +129,7 @@ pub enum RecordingError {
         message: String,
     },
     /// It does not begin like one.
-    #[error("this is no recording; `ptc run --record FILE` writes one")]
+    #[error("this is no recording; `ptc run --record FILE` and `ptc eval --record FILE` write one")]
     NoHead,
     /// It is of another version.
     #[error("this recording has version {0} and this program reads version {VERSION}")]
@@ -123,6 +163,11 @@ impl Events {
 /// Writes a recording while its run goes on.
 pub struct Recorder {
     file: BufWriter<File>,
+    keeping: Keeping,
+    written: u64,
+    covered: u64,
+    /// Whether the file has all that it may have.
+    full: bool,
     /// Turns of the clock that say the same are one line.
     pending: Option<(u64, u64)>,
     events: Events,
@@ -132,17 +177,36 @@ pub struct Recorder {
 impl Recorder {
     /// Begins a file, which only its owner may read: it holds everything that the run saw.
     pub fn create(path: &Path, subject: Json, missing: &[String]) -> io::Result<Self> {
+        Self::keeping(path, subject, missing, Keeping::default())
+    }
+
+    /// The same with secrets covered and a bound.
+    pub fn keeping(path: &Path, subject: Json, missing: &[String], keeping: Keeping) -> io::Result<Self> {
+        Self::begin(path, subject, &NOT_CAPTURED, missing, keeping)
+    }
+
+    fn begin(
+        path: &Path,
+        subject: Json,
+        never: &[&str],
+        missing: &[String],
+        keeping: Keeping,
+    ) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.read(true).write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut recorder = Recorder {
             file: BufWriter::new(options.open(path)?),
+            keeping,
+            written: 0,
+            covered: 0,
+            full: false,
             pending: None,
             events: Events::default(),
             failed: None,
         };
-        let not_captured = NOT_CAPTURED.iter().map(|text| (*text).to_owned()).chain(missing.to_vec());
+        let not_captured = never.iter().map(|text| (*text).to_owned()).chain(missing.to_vec());
         recorder.line(&Line::Head(Head {
             ptc_recording: VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -165,9 +229,12 @@ impl Recorder {
             return;
         }
         self.flush_clock();
-        let line = match &entry {
-            Entry::Answer { given, .. } => Line::Answer { sha256: hash(given), entry },
-            _ => Line::Tape(entry),
+        let line = match entry {
+            Entry::Answer { id, now, given } => {
+                let given = self.covered_given(given);
+                Line::Answer { sha256: hash(&given), entry: Entry::Answer { id, now, given } }
+            }
+            entry => Line::Tape(entry),
         };
         self.line(&line);
     }
@@ -177,11 +244,29 @@ impl Recorder {
         self.events.add(event);
     }
 
-    /// Ends the file.
-    pub fn finish(mut self, step: &Step) -> io::Result<()> {
+    /// Ends the file of a run of an agent.
+    pub fn finish(self, step: &Step) -> io::Result<()> {
+        self.end(serde_json::to_value(step).unwrap_or_default())
+    }
+
+    /// Ends the file of a program. Where secrets were covered, the outcome is that of the covered values, as far as
+    /// they lead to one: what a recording says is what it can show.
+    pub(crate) fn finish_program(mut self, step: Json) -> io::Result<()> {
+        if self.covered == 0 {
+            return self.end(step);
+        }
+        self.file.flush()?;
+        let file = self.file.get_mut();
+        io::Seek::rewind(file)?;
+        let played = Recording::read_from(&mut *file).ok().and_then(|recording| play::replayed(&recording));
+        io::Seek::seek(file, io::SeekFrom::End(0))?;
+        self.end(played.unwrap_or(step))
+    }
+
+    fn end(mut self, step: Json) -> io::Result<()> {
         self.flush_clock();
-        let step = serde_json::to_value(step).unwrap_or_default();
-        self.line(&Line::End(End { step, events: self.events.count, events_sha256: self.events.sum() }));
+        let (events, covered) = (self.events.count, self.covered);
+        self.line(&Line::End(End { step, events, events_sha256: self.events.sum(), covered }));
         let flushed = self.file.flush();
         self.failed.take().map_or(flushed, Err)
     }
@@ -192,11 +277,42 @@ impl Recorder {
         }
     }
 
+    /// An answer as it is kept: its hash is that of what stands in the file.
+    fn covered_given(&mut self, given: Given) -> Given {
+        let Some(cover) = &self.keeping.cover else { return given };
+        let whole = serde_json::to_value(&given).unwrap_or_default();
+        let mut covered = whole.clone();
+        cover(&mut covered);
+        if covered == whole {
+            return given;
+        }
+        self.covered += 1;
+        serde_json::from_value(covered).unwrap_or_else(|_| Given::Error("a secret was covered here".into()))
+    }
+
     /// A full disk costs the recording, not the run; the end says so.
     fn line(&mut self, line: &Line) {
-        let written = serde_json::to_writer(&mut self.file, line).map_err(io::Error::from);
-        let written = written.and_then(|()| self.file.write_all(b"\n"));
-        if let Err(error) = written {
+        if self.full {
+            return;
+        }
+        let mut text = match &self.keeping.cover {
+            None => serde_json::to_string(line).unwrap_or_default(),
+            Some(cover) => {
+                let whole = serde_json::to_value(line).unwrap_or_default();
+                let mut covered = whole.clone();
+                cover(&mut covered);
+                self.covered += u64::from(covered != whole);
+                covered.to_string()
+            }
+        };
+        self.written += text.len() as u64 + 1;
+        if let Some(most) = self.keeping.most_bytes.filter(|most| self.written > *most) {
+            self.full = true;
+            let cut = Line::Cut(format!("a recording may have {most} bytes"));
+            text = serde_json::to_string(&cut).unwrap_or_default();
+        }
+        text.push('\n');
+        if let Err(error) = self.file.write_all(text.as_bytes()) {
             self.failed.get_or_insert(error);
         }
     }
@@ -222,6 +338,8 @@ pub struct Recording {
     pub tape: Vec<Entry>,
     /// What came of it; nothing if the run was stopped from outside.
     pub end: Option<End>,
+    /// Why the rest was not written, if it was not.
+    pub cut: Option<String>,
     /// Hashes of answers as they were recorded, by question.
     hashes: BTreeMap<u64, String>,
 }
@@ -236,6 +354,7 @@ impl Recording {
     pub fn read_from(source: impl Read) -> Result<Self, RecordingError> {
         let mut source = BufReader::new(source.take(FILE_BYTES));
         let (mut head, mut tape, mut end, mut hashes) = (None, Vec::new(), None, BTreeMap::new());
+        let mut cut = None;
         let (mut text, mut number) = (Vec::new(), 0);
         loop {
             text.clear();
@@ -263,11 +382,31 @@ impl Recording {
                     }
                     tape.push(entry);
                 }
+                Line::Cut(why) => cut = Some(why),
                 Line::End(found) => end = Some(found),
             }
         }
         let head = head.ok_or(RecordingError::NoHead)?;
-        Ok(Recording { head, tape, end, hashes })
+        Ok(Recording { head, tape, end, cut, hashes })
+    }
+
+    /// What is not in it: what it was begun without, and what was left out on the way.
+    pub fn not_captured(&self) -> Vec<String> {
+        let mut all = self.head.not_captured.clone();
+        let covered = self.end.as_ref().map_or(0, |end| end.covered);
+        if covered > 0 {
+            all.push(format!(
+                "secrets: they were covered in {covered} lines; whatever looked into them may do something else here"
+            ));
+        }
+        let resumed = self.tape.iter().any(|entry| matches!(entry, Entry::Load { .. }));
+        if resumed {
+            all.push(
+                "what came into the run before it was resumed; the run as it was kept then is here".into(),
+            );
+        }
+        all.extend(self.cut.iter().map(|why| format!("the rest: {why}")));
+        all
     }
 
     /// The calls, in the order of asking.
@@ -281,7 +420,7 @@ impl Recording {
             })
             .collect();
         let questions = self.tape.iter().filter_map(|entry| match entry {
-            Entry::Ask(question) => Some(question),
+            Entry::Ask(question) | Entry::Again(question) => Some(question),
             _ => None,
         });
         questions

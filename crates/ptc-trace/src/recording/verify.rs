@@ -44,8 +44,10 @@ pub struct Proof {
     pub changed: Option<usize>,
     /// Calls that were played.
     pub calls: usize,
-    /// What came of the run, if it came to its end.
-    pub step: Option<Box<Step>>,
+    /// Turns that it had, if it came to its end; none for a program without an agent.
+    pub turns: Option<u32>,
+    /// Fuel that it used, if it came to its end.
+    pub fuel: u64,
 }
 
 /// Plays a recording and compares everything that the run does with what is on record. `watch` sees each entry
@@ -58,7 +60,7 @@ pub fn verify(
 ) -> Proof {
     let mut calls = 0;
     let played = play(agent, options, &recording.tape, |entry, events| {
-        calls += usize::from(matches!(entry, Entry::Ask(_)));
+        calls += usize::from(matches!(entry, Entry::Ask(_) | Entry::Again(_)));
         watch(entry, events);
     });
     let changed = recording.changed().map(|call| call.number);
@@ -83,10 +85,12 @@ pub fn verify(
         (Err(Divergence::Short), None) => (Verdict::Unfinished, None),
         (Err(divergence), _) => (parted(&divergence, recording, calls), None),
     };
-    Proof { verdict, changed, calls, step }
+    let used = |step: &Step| (step.usage.turns, step.usage.fuel);
+    let (turns, fuel) = step.as_deref().map(used).unzip();
+    Proof { verdict, changed, calls, turns, fuel: fuel.unwrap_or(0) }
 }
 
-fn parted(divergence: &Divergence, recording: &Recording, calls: usize) -> Verdict {
+pub(super) fn parted(divergence: &Divergence, recording: &Recording, calls: usize) -> Verdict {
     let (call, what, (path, recorded, now)) = match divergence {
         Divergence::Asked { taped, asks } => {
             let (call, what) = match (taped, asks) {
@@ -108,6 +112,6 @@ fn parted(divergence: &Divergence, recording: &Recording, calls: usize) -> Verdi
     differs(call, what, path, recorded, now)
 }
 
-fn differs(call: Option<usize>, what: String, path: String, recorded: Json, now: Json) -> Verdict {
+pub(super) fn differs(call: Option<usize>, what: String, path: String, recorded: Json, now: Json) -> Verdict {
     Verdict::Differs(Box::new(Parting { call, what, path, recorded, now }))
 }

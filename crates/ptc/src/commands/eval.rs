@@ -12,6 +12,7 @@ use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, Limits};
+use ptc_trace::recording::{Begun, Lent, Taped};
 use ptc_upstream::ledger::Status;
 use ptc_upstream::metrics::Returned;
 use ptc_upstream::{Account, Redactor};
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::{batch, prelude};
 use crate::exit::{Outcome, program_codes};
-use crate::traces::{TraceArgs, Traced};
+use crate::traces::{RecordArgs, Traced};
 use crate::{attached, report, stubs, terminal, values};
 
 /// Run a program and print its value.
@@ -64,11 +65,11 @@ pub struct Args {
     check: bool,
 
     /// Read programs as JSON lines and answer each with a JSON line, see below
-    #[arg(long, conflicts_with = "trace")]
+    #[arg(long, conflicts_with_all = ["trace", "record"])]
     batch: bool,
 
     #[command(flatten)]
-    trace: TraceArgs,
+    record: RecordArgs,
 }
 
 /// What every way to run programs has in common.
@@ -129,16 +130,21 @@ impl Common {
 
     /// A machine with these limits, clock, seed and preludes.
     pub fn machine(&self) -> Result<Machine, Error> {
-        let defaults = Limits::default();
-        let fuel = self.fuel.unwrap_or(defaults.fuel);
-        let memory = self.memory.unwrap_or(defaults.memory);
-        let mut machine = Machine::new(Limits { fuel, memory, ..defaults });
+        let mut machine = Machine::new(self.limits());
         if let Some(prelude) = &self.lent {
             machine.attach(prelude)?;
         }
         machine.set_clock(self.now.unwrap_or_else(now_ms));
         machine.set_seed(self.seed);
         Ok(machine)
+    }
+
+    /// What a program may use.
+    fn limits(&self) -> Limits {
+        let defaults = Limits::default();
+        let fuel = self.fuel.unwrap_or(defaults.fuel);
+        let memory = self.memory.unwrap_or(defaults.memory);
+        Limits { fuel, memory, ..defaults }
     }
 
     /// How long a program may take.
@@ -182,6 +188,7 @@ Examples:
   echo '(count data/xs)' | ptc eval --data xs='[1, 2]' --json
   ptc eval --check plan.clj --tools tools.json
   ptc eval report.clj --upstreams-config upstreams.json --read-only
+  ptc eval report.clj --data orders=@orders.json --record run.recording && ptc replay run.recording
   ptc eval --batch --fuel 5m --timeout 2s < programs.jsonl > answers.jsonl"#
 );
 
@@ -196,6 +203,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     }
     let (name, source) = program(args.expr.as_deref(), args.file.as_deref())?;
     let tools = tools(args.tools.as_deref())?;
+    args.common.fix_clock();
     let mut machine = args.common.machine()?;
     machine.set_tools(tools.names().map(str::to_owned));
     values::give(&mut machine, &args.data)?;
@@ -205,17 +213,24 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     let upstreams = args.upstreams.start()?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
-    let traced = args.trace.tracer()?.map(|tracer| Traced::begin(tracer, &name, &source));
+    let traced = args.record.tracer()?.map(|tracer| Traced::begin(tracer, &name, &source));
     let tools = traced.as_ref().map_or_else(|| tools.clone(), |traced| traced.watch(&tools));
+    let taped = args.record.program(|| args.begun(&name, &source, &tools))?;
+    let tools = taped.iter().fold(tools, |tools, taped| tools.taped(Arc::new(taped.clone())));
     let bounds = args.common.bounds();
     let ran = match &run {
         Some(run) => run.drive(&mut machine, &source, &tools, &bounds),
         None => drive(&mut machine, &source, &tools, &bounds),
     };
     let account = run.map(|run| run.finish()).unwrap_or_default();
-    if let Some(traced) = traced {
-        traced.end(&mut machine, &ran);
-    }
+    let recorded = match traced.is_some() || taped.is_some() {
+        false => Ok(()),
+        true => {
+            let outcome = ran.clone().outcome(&mut machine);
+            traced.into_iter().for_each(|traced| traced.end(&outcome));
+            taped.map_or(Ok(()), |taped| end_recording(&taped, &machine, &outcome))
+        }
+    };
     let redactor = upstreams.as_ref().map(|upstreams| upstreams.redactor().clone()).unwrap_or_default();
     let written = match args.json {
         true => print_json(&mut machine, &ran, &args, &account, &redactor),
@@ -228,7 +243,40 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         }
     }
     ignore_closed_pipe(written)?;
+    recorded?;
     Ok(report::outcome(&ran.result))
+}
+
+impl Args {
+    /// What the program is begun from, for a recording.
+    fn begun(&self, name: &str, source: &str, tools: &Tools) -> Begun {
+        let common = &self.common;
+        let begun = Begun {
+            by: "eval".to_owned(),
+            name: name.to_owned(),
+            source: source.to_owned(),
+            inputs: values::texts(&self.data),
+            seed: common.seed,
+            clock_ms: common.now.unwrap_or_default(),
+            tools: tools.names().map(str::to_owned).collect(),
+            discovery: tools.has_discovery(),
+            prelude: common.lent.as_deref().map(Lent::of),
+            ..Begun::default()
+        };
+        begun.limits(&common.limits())
+    }
+}
+
+fn end_recording(taped: &Taped, machine: &Machine, outcome: &ptc_host::Outcome) -> anyhow::Result<()> {
+    taped.look(machine);
+    match taped.finish(outcome) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            eprintln!("ptc: --record: nothing is recorded, the program was refused before it ran");
+            Ok(())
+        }
+        Err(error) => Err(anyhow!("--record: the recording is not whole: {error}")),
+    }
 }
 
 /// The canned tools of a file.

@@ -7,10 +7,10 @@ use ptc_store::runs::Kept;
 
 use crate::agents::{
     Checkpoints, Conduct, Decisions, From, Mission, Output, Place, Ready, Shown, conduct, finish, may_go_on,
-    runtime,
+    missing, runtime, subject,
 };
 use crate::exit::{Outcome, agent_codes};
-use crate::traces::TraceArgs;
+use crate::traces::RecordArgs;
 
 /// Go on with a run that was interrupted: by Ctrl-C, by the end of its process, by a model that could not be
 /// reached, or because it waits for a person.
@@ -48,7 +48,7 @@ pub struct Args {
     output: Output,
 
     #[command(flatten)]
-    trace: TraceArgs,
+    record: RecordArgs,
 }
 
 /// Runs the command.
@@ -67,9 +67,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         mission = mission.with_model(model)?;
     }
     let replies = replies(&kept)?;
-    let watching = args.trace.watch()?;
     let runtime = runtime()?;
     let ready = mission.ready(&replies, &runtime)?;
+    let watching =
+        args.record.watch(|| subject(&mission, &ready, args.output.streams()), &missing(&ready))?;
     let decisions = decide(&args.decisions, &kept, &ready, &mission)?;
     let (keeper, kept) = checkpoints.go_on(&id)?;
     let from = match saved(&kept) {

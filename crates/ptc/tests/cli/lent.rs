@@ -159,7 +159,8 @@ fn bad_preludes_and_upstreams_are_told_with_their_place() {
 
 /// Plays a recording where nothing of its project is.
 fn played(folder: &std::path::Path, recording: &str) -> Ran {
-    let elsewhere = super::agents::folder("recorded-elsewhere").join(recording);
+    let elsewhere =
+        super::agents::folder(&format!("recorded-elsewhere-{}", std::process::id())).join(recording);
     fs::create_dir_all(elsewhere.parent().expect("a folder")).expect("a folder");
     fs::copy(folder.join(recording), &elsewhere).expect("a copy");
     let elsewhere = elsewhere.display().to_string();

@@ -1,5 +1,7 @@
 //! `ptc replay`: plays recordings back, and says where they part.
 
+mod subject;
+
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -7,18 +9,19 @@ use anyhow::{anyhow, bail};
 use ptc_runner::Decision;
 use ptc_runner::tape::{Given, Of};
 use ptc_trace::recording::{
-    Against, Call, Difference, Parting, Place, Proof, Recording, Verdict, against, first_difference, verify,
+    Against, Call, Difference, Parting, Place, Proof, Recording, Shelf, Verdict, first_difference,
 };
 use serde_json::Value as Json;
 
 use super::ignore_closed_pipe;
-use crate::agents::{grouped, restore, restore_as, restore_with};
+use crate::agents::grouped;
 use crate::exit::Outcome;
 
 /// Play a recorded run back, offline, and prove that it does the same.
 ///
-/// `ptc run --record FILE` writes everything that comes into a run: replies of models, results of tools, the clock
-/// and the seed. Playing it back asks nobody and calls nothing.
+/// `ptc run --record FILE`, `ptc resume`, `ptc eval` and `ptc mcp --record-dir DIR` write everything that comes into a run
+/// or a program: replies of models, results of tools, the clock and the seed. Playing it back asks nobody and calls
+/// nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
@@ -38,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "OTHER", conflicts_with_all = ["step", "at", "times"])]
     diff: Option<PathBuf>,
 
-    /// Say whether the answer would be another with this file of an agent, or with this prelude (.clj)
+    /// Say whether the answer would be another with this file of an agent, or with this prelude or program (.clj)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["step", "at", "times", "diff"])]
     against: Option<PathBuf>,
 
@@ -60,6 +63,7 @@ Exit codes:
 Examples:
   ptc run agent.toml --input data.json --record run.recording
   ptc replay run.recording
+  ptc eval report.clj --data orders=@orders.json --record eval.recording && ptc replay eval.recording
   ptc replay run.recording --step
   ptc replay run.recording --at call 3
   ptc replay run.recording --diff other.recording
@@ -91,9 +95,8 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     }
     let mut proof = None;
     for _ in 0..args.times.max(1) {
-        let (agent, options) =
-            restore(&recording.head.subject).map_err(|error| anyhow!("{}: {error:#}", args.run.display()))?;
-        let played = verify(&recording, agent, options, |_, _| {});
+        let played =
+            subject::prove(&recording).map_err(|error| anyhow!("{}: {error:#}", args.run.display()))?;
         let equal = matches!(played.verdict, Verdict::Equal) && played.changed.is_none();
         proof = Some(played);
         if !equal {
@@ -114,20 +117,15 @@ fn open(path: &Path) -> anyhow::Result<Recording> {
 
 /// Says which answers would be others with an agent or a prelude that changed.
 fn would_change(run: &Path, file: &Path, last: usize) -> anyhow::Result<Outcome> {
-    let prelude = file.extension().is_some_and(|ending| ending == "clj");
     let mut out = io::stdout().lock();
     let mut outcome = Outcome::Done;
     for path in recordings(run, last)? {
         let recording = open(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let subject = &recording.head.subject;
-        let Some((changed, options)) =
-            (if prelude { restore_with(subject, file)? } else { Some(restore_as(subject, file)?) })
-        else {
-            ignore_closed_pipe(writeln!(out, "{name}: has no prelude"))?;
+        let Some(verdict) = subject::hold_against(&recording, file)? else {
+            ignore_closed_pipe(writeln!(out, "{name}: {}", subject::irreplaceable(&recording, file)))?;
             continue;
         };
-        let verdict = against(&recording, changed, options);
         let mut show = || match &verdict {
             Against::Same => writeln!(out, "{name}: the same answer"),
             Against::Unfinished => writeln!(out, "{name}: was cut off, there is no answer to compare"),
@@ -152,12 +150,7 @@ fn recordings(run: &Path, last: usize) -> anyhow::Result<Vec<PathBuf>> {
     if !run.is_dir() {
         return Ok(vec![run.to_owned()]);
     }
-    let entries = std::fs::read_dir(run).map_err(|error| anyhow!("{}: {error}", run.display()))?;
-    let mut found: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "recording"))
-        .collect();
+    let mut found = Shelf::list(run).map_err(|error| anyhow!("{}: {error}", run.display()))?;
     if found.is_empty() {
         bail!(
             "{} has no recordings; `ptc run --trace {} --record` writes them",
@@ -182,14 +175,16 @@ fn report(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32
     }
     match &proof.verdict {
         Verdict::Equal => {
-            let step = proof.step.as_deref();
             let often = if times > 1 { format!(", {times} times") } else { String::new() };
+            let (turns, same) = match proof.turns {
+                Some(turns) => (format!(" {turns} turns,"), "outcome and events"),
+                None => (String::new(), "value, prints and definitions"),
+            };
             writeln!(
                 out,
-                "equal{often}: {} calls, {} turns, {} fuel, outcome and events to the byte",
+                "equal{often}: {} calls,{turns} {} fuel, {same} to the byte",
                 proof.calls,
-                step.map_or(0, |step| step.usage.turns),
-                grouped(step.map_or(0, |step| step.usage.fuel)),
+                grouped(proof.fuel),
             )?;
         }
         Verdict::Unfinished => {
@@ -205,7 +200,7 @@ fn report(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32
         }
     }
     writeln!(out, "not on record:")?;
-    for missing in &recording.head.not_captured {
+    for missing in recording.not_captured() {
         writeln!(out, "  {missing}")?;
     }
     out.flush()
@@ -298,7 +293,7 @@ fn answer(given: &Given) -> String {
             if calls.is_empty() { said.to_owned() } else { format!("{said} calls {}", calls.join(", ")) }
         }
         Given::Refusal(error) => format!("failed: {error}"),
-        Given::Value(value) => value.to_string(),
+        Given::Value(value) | Given::Answer(value) => value.to_string(),
         Given::Error(message) => format!("failed: {message}"),
         Given::Decision(decision) => match decision {
             Decision::Approve => "approved".to_owned(),

@@ -1,0 +1,235 @@
+//! Playing recordings of programs without an agent: to prove that they do the same, or to see what they would do if
+//! something about them were another.
+
+use std::time::Duration;
+
+use ptc_agent::tape::{Divergence, Entry, Question};
+use ptc_host::{Error, ErrorKind, Ran, Signal};
+use ptc_lisp::machine::{Answer, Call, Machine, Step};
+use serde_json::Value as Json;
+
+use super::Recording;
+use super::against::{Against, OnRecord};
+use super::diff::{outcome, parts};
+use super::program::{Begun, BegunError, answer, defined, ended, question};
+use super::verify::{Proof, Verdict, differs, parted};
+
+/// Fuel between two looks around.
+const SLICE: u64 = 1 << 20;
+
+/// Why a program does not come to an end of its own.
+enum Halt {
+    /// It leaves its tape.
+    Parted(Divergence),
+    /// It was stopped here.
+    Stopped,
+    /// The recording is damaged.
+    Broken(BegunError),
+}
+
+/// Answers the calls of a program.
+trait Answers {
+    /// The answers to a step.
+    fn step(&mut self, asks: &[Call]) -> Result<Vec<(u64, Answer)>, Halt>;
+
+    /// How much fuel is left until the program was stopped from outside, having used so much.
+    fn fuel_left(&self, used: u64) -> u64;
+}
+
+/// Drives a program with answers that are there.
+fn drive(begun: &Begun, machine: &mut Machine, by: &mut dyn Answers) -> Result<Result<Signal, Error>, Halt> {
+    let mut calls = Vec::new();
+    match begun.goes_on {
+        true => calls = machine.outstanding(),
+        false => {
+            if let Err(error) = machine.load(&begun.source) {
+                return Ok(Err(error));
+            }
+        }
+    }
+    loop {
+        if !calls.is_empty() {
+            for (id, answer) in by.step(&calls)? {
+                if let Err(error) = machine.answer(id, answer) {
+                    return Ok(Err(error));
+                }
+            }
+        }
+        calls = loop {
+            let left = by.fuel_left(machine.fuel_used());
+            if left == 0 {
+                return Err(Halt::Stopped);
+            }
+            match machine.run(left.min(SLICE)) {
+                Step::Done(signal) => return Ok(Ok(signal)),
+                Step::Failed(error) => return Ok(Err(error)),
+                Step::Yield => {}
+                Step::Calls(calls) if calls.is_empty() => return Err(Halt::Stopped),
+                Step::Calls(calls) => break calls,
+            }
+        };
+    }
+}
+
+/// What came of a program that was played.
+fn step(machine: &mut Machine, result: Result<Signal, Error>) -> Json {
+    if result.is_err() {
+        machine.cancel();
+    }
+    let changed = defined(machine);
+    let (calls, manifest, elapsed) = (Vec::new(), Default::default(), Duration::ZERO);
+    let ran = Ran { result, calls, manifest, elapsed, turns: 0, held: None };
+    ended(&ran.outcome(machine), changed)
+}
+
+/// Answers as they stand on a tape.
+struct OnTape<'r> {
+    entries: std::iter::Peekable<std::slice::Iter<'r, Entry>>,
+    /// How much fuel the program had used when it was stopped from outside.
+    stopped_at: Option<u64>,
+    /// Whether the recording has its end.
+    ended: bool,
+    calls: usize,
+}
+
+impl<'r> OnTape<'r> {
+    fn new(recording: &'r Recording) -> Self {
+        let end = recording.end.as_ref().map(|end| &end.step);
+        let stopped = end.filter(|step| step["stopped"] == true);
+        let entries = recording.tape.get(1..).unwrap_or_default().iter().peekable();
+        OnTape {
+            entries,
+            stopped_at: stopped.and_then(|step| step["fuel"].as_u64()),
+            ended: end.is_some(),
+            calls: 0,
+        }
+    }
+
+    fn asked(&mut self, asks: Question) -> Result<(), Halt> {
+        let taped = match self.entries.next() {
+            Some(Entry::Ask(taped)) => Some(taped),
+            None if !self.ended => return Err(Halt::Stopped),
+            _ => None,
+        };
+        self.calls += usize::from(taped.is_some());
+        if taped == Some(&asks) {
+            return Ok(());
+        }
+        let taped = taped.cloned().map(Box::new);
+        Err(Halt::Parted(Divergence::Asked { taped, asks: Some(Box::new(asks)) }))
+    }
+}
+
+impl Answers for OnTape<'_> {
+    fn step(&mut self, asks: &[Call]) -> Result<Vec<(u64, Answer)>, Halt> {
+        asks.iter().try_for_each(|call| self.asked(question(call)))?;
+        let mut answers = Vec::new();
+        while let Some(Entry::Answer { id, given, .. }) =
+            self.entries.next_if(|entry| matches!(entry, Entry::Answer { .. }))
+        {
+            if !asks.iter().any(|call| call.id == *id) {
+                return Err(Halt::Parted(Divergence::Unwanted { id: *id }));
+            }
+            answers.push((*id, answer(given).map_err(Halt::Broken)?));
+        }
+        // A step is answered as a whole, or not at all.
+        if answers.len() < asks.len() { Err(Halt::Stopped) } else { Ok(answers) }
+    }
+
+    fn fuel_left(&self, used: u64) -> u64 {
+        match (self.stopped_at, self.entries.len()) {
+            (Some(stopped_at), 0) => stopped_at.saturating_sub(used),
+            _ => u64::MAX,
+        }
+    }
+}
+
+/// Plays the recording of a program and compares everything that it does with what is on record.
+pub fn verify_program(recording: &Recording) -> Result<Proof, BegunError> {
+    let begun = Begun::read(&recording.head.subject)
+        .unwrap_or_else(|| Err(BegunError::Senseless("there is no program".to_owned())))?;
+    let changed = recording.changed().map(|call| call.number);
+    let proof = |verdict, calls, fuel| Proof { verdict, changed, calls, turns: None, fuel };
+    if recording.head.not_captured.iter().any(|what| what.starts_with("the state before the program")) {
+        return Err(BegunError::State("it is not on record, so the program cannot be played".to_owned()));
+    }
+    let mut machine = begun.machine()?;
+    let mut tape = OnTape::new(recording);
+    let result = drive(&begun, &mut machine, &mut tape);
+    let calls = tape.calls;
+    let (result, stopped) = match result {
+        Ok(result) => (result, false),
+        Err(Halt::Broken(error)) => return Err(error),
+        Err(Halt::Parted(divergence)) => {
+            return Ok(proof(parted(&divergence, recording, calls), calls, machine.fuel_used()));
+        }
+        Err(Halt::Stopped) => (Err(Error::new(ErrorKind::Cancelled, "stopped")), true),
+    };
+    let fuel = machine.fuel_used();
+    let Some(end) = &recording.end else { return Ok(proof(Verdict::Unfinished, calls, fuel)) };
+    if let Some(Entry::Ask(taped)) = tape.entries.next() {
+        let divergence = Divergence::Asked { taped: Some(Box::new(taped.clone())), asks: None };
+        return Ok(proof(parted(&divergence, recording, calls + 1), calls, fuel));
+    }
+    let mut now = step(&mut machine, result);
+    if stopped && end.step["stopped"] == true {
+        // Nothing in the program says why, or that, it was stopped here.
+        (now["fail"], now["stopped"]) = (end.step["fail"].clone(), true.into());
+    }
+    let verdict = match parts(&end.step, &now) {
+        None => Verdict::Equal,
+        Some((path, recorded, now)) => {
+            differs(None, "the outcome is another".to_owned(), path, recorded, now)
+        }
+    };
+    Ok(proof(verdict, calls, fuel))
+}
+
+/// What comes of a recording without its end, if it comes to one.
+pub(super) fn replayed(recording: &Recording) -> Option<Json> {
+    let begun = Begun::read(&recording.head.subject)?.ok()?;
+    let mut machine = begun.machine().ok()?;
+    let result = drive(&begun, &mut machine, &mut OnTape::new(recording)).ok()?;
+    Some(step(&mut machine, result))
+}
+
+/// Answers by what they were asked.
+struct ByQuestion<'r>(OnRecord<'r>);
+
+impl Answers for ByQuestion<'_> {
+    fn step(&mut self, asks: &[Call]) -> Result<Vec<(u64, Answer)>, Halt> {
+        let mut answers = Vec::new();
+        for call in asks {
+            let given = self.0.found(&question(call)).ok_or(Halt::Stopped)?;
+            answers.push((call.id, answer(given).map_err(Halt::Broken)?));
+        }
+        Ok(answers)
+    }
+
+    fn fuel_left(&self, _: u64) -> u64 {
+        u64::MAX
+    }
+}
+
+/// Runs what was recorded with something about it changed. Tools answer by their arguments, as they did on record.
+pub fn against_program(recording: &Recording, begun: &Begun) -> Result<Against, BegunError> {
+    let Some(end) = &recording.end else { return Ok(Against::Unfinished) };
+    if begun.machine.is_some() {
+        return Ok(Against::Unknown("what programs before it would have left behind".to_owned()));
+    }
+    let mut machine = begun.machine()?;
+    let mut by = ByQuestion(OnRecord::new(recording));
+    let result = match drive(begun, &mut machine, &mut by) {
+        Ok(result) => result,
+        Err(Halt::Broken(error)) => return Err(error),
+        Err(Halt::Stopped | Halt::Parted(_)) => {
+            let missing = by.0.missing.take().unwrap_or_else(|| "what it waits for".to_owned());
+            return Ok(Against::Unknown(missing));
+        }
+    };
+    let now = step(&mut machine, result);
+    Ok(match parts(&outcome(&end.step), &outcome(&now)) {
+        None => Against::Same,
+        Some((path, recorded, now)) => Against::Changes { path, recorded, now },
+    })
+}
