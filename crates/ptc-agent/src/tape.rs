@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::agent::Agent;
 use crate::event::Event;
-use crate::model::{ModelError, Reply, Request};
+use crate::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
 use crate::run::{AgentRun, Ask, AskKind, Need, RunOptions, Supply};
 use crate::step::Step;
 use crate::tool::Decision;
@@ -174,6 +174,24 @@ impl From<Given> for Supply {
             Given::Error(message) => Supply::Tool(Err(message)),
             Given::Decision(decision) => Supply::Approval(decision),
         }
+    }
+}
+
+/// A model that has a name and nothing to say, for runs that are played: the tape answers.
+pub fn silent(label: &str) -> Llm {
+    Llm::Model(Arc::new(Silent(label.to_owned())))
+}
+
+struct Silent(String);
+
+impl Model for Silent {
+    fn reply(&self, _: Arc<Request>, _: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
+        let error = ModelError::new(ModelErrorKind::ConfigError, "a recording is played; nobody is asked");
+        Box::pin(std::future::ready(Err(error)))
+    }
+
+    fn name(&self) -> &str {
+        &self.0
     }
 }
 

@@ -1,13 +1,13 @@
 //! Traces and recordings of commands: where they go and how much they keep.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use ptc_host::{Outcome, Tools};
 use ptc_runner::tape::Taper;
 use ptc_runner::{Event, Step};
-use ptc_trace::recording::{Begun, Keeping, Recorder, Shelf, Taped};
+use ptc_trace::recording::{Begun, Keeping, Recorder, Running, Shelf, Taped};
 use ptc_trace::{Files, Keep, Options, Otlp, Policy, Sink, Span, Tracer, subject};
 use serde_json::{Value as Json, json};
 
@@ -69,7 +69,7 @@ impl RecordArgs {
             Some(path) => {
                 let wrong = |error| anyhow!("--record: cannot write {}: {error}", path.display());
                 let recorder = Recorder::create(&path, subject()?, missing).map_err(wrong)?;
-                Some(Arc::new(Mutex::new(Some(recorder))))
+                Some(Running::new(recorder))
             }
         };
         Ok(Watching { tracer: self.trace.tracer()?, recorder })
@@ -100,32 +100,23 @@ impl RecordArgs {
     }
 }
 
-type Shared = Arc<Mutex<Option<Recorder>>>;
-
 /// What watches a run of an agent.
 #[derive(Clone)]
 pub struct Watching {
     tracer: Option<Tracer>,
-    recorder: Option<Shared>,
-}
-
-fn with(recorder: &Shared, work: impl FnOnce(&mut Recorder)) {
-    if let Some(recorder) = recorder.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        work(recorder);
-    }
+    recorder: Option<Running>,
 }
 
 impl Watching {
     /// Takes an event of the run.
     pub fn event(&self, event: Event) {
-        self.recorder.iter().for_each(|recorder| with(recorder, |recorder| recorder.event(&event)));
+        self.recorder.iter().for_each(|recorder| recorder.event(&event));
         self.tracer.iter().for_each(|tracer| tracer.agent_event(&event));
     }
 
     /// What takes everything that comes into the run, if that is recorded.
     pub fn tape(&self) -> Option<Taper> {
-        let recorder = self.recorder.clone()?;
-        Some(Arc::new(move |entry| with(&recorder, |recorder| recorder.entry(entry))))
+        self.recorder.as_ref().map(Running::tape)
     }
 
     /// The run is over.
@@ -134,13 +125,8 @@ impl Watching {
             // What is not on disk by now gets another chance when the tracer goes.
             let _ = tracer.flush();
         }
-        let taken = |shared: &Shared| shared.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match self.recorder.as_ref().and_then(taken) {
-            Some(recorder) => recorder
-                .finish(step)
-                .map_err(|error| anyhow!("--record: the recording is not whole: {error}")),
-            None => Ok(()),
-        }
+        let finished = self.recorder.as_ref().map_or(Ok(()), |recorder| recorder.finish(step));
+        finished.map_err(|error| anyhow!("--record: the recording is not whole: {error}"))
     }
 }
 

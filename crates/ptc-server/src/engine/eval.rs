@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use ptc_host::Outcome;
+use ptc_trace::recording::{Begun, Lent};
 use ptc_upstream::Grants;
 use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::metrics::Returned;
@@ -54,10 +55,19 @@ impl Engine {
             grants: self.grants_digest(&Grants::all(), None),
             ..Head::default()
         };
+        let inputs = self.recordings.inputs(&args.context);
         let job = Job { source: args.program.into(), context: args.context, prelude: self.prelude.clone() };
         let (program, not_json) = evaluate::program(job, &self.settings);
-        let running = self.pool.run(calls.attach(program));
+        let prelude = self.prelude.as_deref().map(Lent::of);
+        let (program, recorded) = self.recordings.program(calls.attach(program), |program| Begun {
+            inputs,
+            prelude,
+            strict_inputs: true,
+            ..Begun::of("lisp_eval", program)
+        });
+        let running = self.pool.run(program);
         let outcome = evaluate::wait(running, self.settings.program_timeout, signals).await?;
+        recorded.end(&outcome).await;
         drop(permit);
         let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
         let ran = Ran { outcome, not_json, ledger: calls.finish() };

@@ -19,6 +19,7 @@ pub mod host;
 mod once;
 mod payload;
 mod reason;
+mod recordings;
 mod resources;
 pub mod roles;
 mod schema;
@@ -56,9 +57,11 @@ use self::host::Host;
 use self::once::Once;
 use self::payload::Payload;
 pub use self::reason::Reason;
+use self::recordings::Recordings;
 use self::resources::Resources;
 use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
+pub use self::task::PlayedTask;
 use self::tickets::Desk;
 pub use self::tickets::{Choice, Decided, Keys, Which};
 use self::tools::{Surface, Tool};
@@ -125,6 +128,7 @@ pub struct Engine {
     /// For work that goes on without whoever asked for it.
     own: Weak<Engine>,
     traces: Traces,
+    recordings: Recordings,
     upstream_calls: AtomicU64,
     upstream_errors: AtomicU64,
     draining: AtomicBool,
@@ -204,6 +208,7 @@ impl Engine {
             false => None,
         };
         let traces = Traces::open(&settings, &redactor).map_err(StartError::Settings)?;
+        let recordings = Recordings::open(&settings, &redactor).map_err(StartError::Settings)?;
         let engine = Arc::new_cyclic(|own| Engine {
             own: own.clone(),
             desk,
@@ -212,6 +217,7 @@ impl Engine {
             pool: Pool::new(PoolConfig::default()),
             counts: Counts::default(),
             traces,
+            recordings,
             redactor,
             sessions: settings
                 .sessions

@@ -52,6 +52,12 @@ pub struct Settings {
     pub trace_dir: Option<PathBuf>,
     /// Trace files that are kept.
     pub trace_max_files: usize,
+    /// Where each call of a program or a task has a recording.
+    pub record_dir: Option<PathBuf>,
+    /// Recordings that are kept.
+    pub record_max_files: usize,
+    /// Bytes of one recording.
+    pub record_max_bytes: u64,
     /// The manifest of evidence that programs of sessions may read.
     pub evidence: Option<PathBuf>,
     /// Where the turns of sessions are logged.
@@ -197,6 +203,9 @@ impl Default for Settings {
             payloads: Payloads::default(),
             trace_dir: None,
             trace_max_files: 1_000,
+            record_dir: None,
+            record_max_files: 1_000,
+            record_max_bytes: 16 << 20,
             evidence: None,
             turn_log_dir: None,
             resource_bytes: 32 << 20,

@@ -96,6 +96,10 @@ settings! {
     "trace-payloads" trace_payloads: TracePayloads = TracePayloads::Summary, "summary",
         "What traces and debug records keep of programs, contexts and results.";
     "trace-max-files" trace_max_files: u64 = 1_000, "1000", "Trace files that are kept.";
+    "record-dir" record_dir: Option<PathBuf> = None, "unset",
+        "Folder for one recording per call of a program or task, which `ptc replay` plays; payloads are whole, secrets covered.";
+    "record-max-files" record_max_files: u64 = 1_000, "1000", "Recordings that are kept.";
+    "record-max-bytes" record_max_bytes: u64 = 16 << 20, "16777216", "Bytes of one recording; a longer one is cut off.";
     "turn-log-dir" turn_log_dir: Option<PathBuf> = None, "unset", "Folder for the log of turns of sessions.";
     "turn-log-tags" turn_log_tags: BTreeMap<String, String> = BTreeMap::new(), "unset", "Tags of every turn in that log.";
     "prelude" prelude: Option<PathBuf> = None, "unset", "Prelude of all programs.";

@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ptc_agent::tape::{Entry, Given, Question};
+use ptc_agent::tape::{Entry, Given, Question, Taper};
 use ptc_agent::{Event, Step};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -129,7 +129,7 @@ pub enum RecordingError {
         message: String,
     },
     /// It does not begin like one.
-    #[error("this is no recording; `ptc run --record FILE` and `ptc eval --record FILE` write one")]
+    #[error("this is no recording; `ptc run --record FILE` writes one")]
     NoHead,
     /// It is of another version.
     #[error("this recording has version {0} and this program reads version {VERSION}")]
@@ -314,6 +314,40 @@ impl Recorder {
         text.push('\n');
         if let Err(error) = self.file.write_all(text.as_bytes()) {
             self.failed.get_or_insert(error);
+        }
+    }
+}
+
+/// The recording of a run that goes on, shared by those who see it.
+#[derive(Clone)]
+pub struct Running(Arc<Mutex<Option<Recorder>>>);
+
+impl Running {
+    /// Of a run that begins.
+    pub fn new(recorder: Recorder) -> Running {
+        Running(Arc::new(Mutex::new(Some(recorder))))
+    }
+
+    /// What takes everything that comes into the run.
+    pub fn tape(&self) -> Taper {
+        let own = self.clone();
+        Arc::new(move |entry| own.with(|recorder| recorder.entry(entry)))
+    }
+
+    /// Takes an event of the run.
+    pub fn event(&self, event: &Event) {
+        self.with(|recorder| recorder.event(event));
+    }
+
+    /// Ends the file. Later calls find nothing to end.
+    pub fn finish(&self, step: &Step) -> io::Result<()> {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.map_or(Ok(()), |recorder| recorder.finish(step))
+    }
+
+    fn with(&self, work: impl FnOnce(&mut Recorder)) {
+        if let Some(recorder) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            work(recorder);
         }
     }
 }

@@ -14,10 +14,15 @@ use ptc_lisp::view::Bounds;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use crate::payload::sha256;
+
 use super::{Keeping, PROGRAM_NOT_CAPTURED, Recorder};
 
 /// Where the subject of a recording says that it is a program.
 const KEY: &str = "program";
+
+/// Bytes of a definition that stand in a recording.
+const SHOWN: usize = 200;
 
 /// Why a program cannot be begun again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,14 +144,6 @@ impl Begun {
         }
     }
 
-    /// With inputs by name.
-    #[must_use]
-    pub fn inputs<'i>(mut self, inputs: impl IntoIterator<Item = (&'i String, &'i Json)>) -> Self {
-        self.inputs =
-            inputs.into_iter().map(|(name, value)| (name.clone(), value.to_string().into())).collect();
-        self
-    }
-
     /// With limits.
     #[must_use]
     pub fn limits(mut self, limits: &Limits) -> Self {
@@ -234,9 +231,11 @@ fn limits_of(fields: &Map<String, Json>) -> Limits {
     }
 }
 
-/// What a program defined, by name.
+/// What a program defined, by name: as JSON text, or the hash of a long one.
 pub(super) fn defined(machine: &Machine) -> Json {
-    let one = |name: &String| (name.clone(), machine.definition_json(name).unwrap_or_default());
+    let text = |name: &String| machine.definition_json(name).unwrap_or_default().to_string();
+    let short = |text: String| if text.len() > SHOWN { sha256(&text) } else { text };
+    let one = |name: &String| (name.clone(), short(text(name)).into());
     Json::Object(machine.changed().iter().map(one).collect())
 }
 
@@ -257,7 +256,7 @@ pub fn ended(outcome: &Outcome, defined: Json) -> Json {
     });
     let value = outcome.result.is_ok().then_some(&outcome.value);
     json!({
-        "return": value, "json": outcome.json, "signal": signal, "fail": fail, "stopped": stopped,
+        "return": value, "signal": signal, "fail": fail, "stopped": stopped,
         "prints": outcome.prints, "fuel": outcome.fuel, "defined": defined,
     })
 }

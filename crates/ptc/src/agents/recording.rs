@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use ptc_runner::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
+use ptc_runner::model::{Chunk, Llm};
+use ptc_runner::tape::silent;
 use ptc_runner::upstreams::{self, Approvals};
 use ptc_runner::{Agent, AgentFile, Guard, Price, RunOptions};
 use serde::{Deserialize, Serialize};
@@ -120,16 +121,15 @@ fn begin(subject: Subject) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
     if let (Some(file), Some(told)) = (file, &subject.upstreams) {
         agent = lent::lend(file, upstreams::silent(told, subject.approvals))?.build()?;
     }
-    let silent =
-        |(name, label): (&String, &String)| (name.clone(), Llm::Model(Arc::new(Silent(label.clone()))));
-    let registry: BTreeMap<String, Llm> = subject.models.iter().map(silent).collect();
+    let models = subject.models.iter();
+    let registry: BTreeMap<String, Llm> = models.map(|(name, label)| (name.clone(), silent(label))).collect();
     let options = RunOptions {
         upstreams: subject.servers.map(|servers| Arc::new(servers.catalog()) as _),
         guard,
         llm: registry.get(&subject.model).cloned(),
         registry,
         // An agent that changed may know its models by other names.
-        resolver: Some(Arc::new(|name| Some(Llm::Model(Arc::new(Silent(name.to_owned())))))),
+        resolver: Some(Arc::new(|name| Some(silent(name)))),
         price: subject.price,
         seed: subject.seed,
         cache: subject.cache,
@@ -137,18 +137,4 @@ fn begin(subject: Subject) -> anyhow::Result<(Arc<Agent>, RunOptions)> {
         ..RunOptions::default()
     };
     Ok((Arc::new(agent), options.context(subject.mission.inputs)))
-}
-
-/// A model that has its name and nothing to say: the recording answers.
-struct Silent(String);
-
-impl Model for Silent {
-    fn reply(&self, _: Arc<Request>, _: Option<Chunk>) -> Pending<Result<Reply, ModelError>> {
-        let error = ModelError::new(ModelErrorKind::ConfigError, "a recording is played; nobody is asked");
-        Box::pin(std::future::ready(Err(error)))
-    }
-
-    fn name(&self) -> &str {
-        &self.0
-    }
 }

@@ -12,6 +12,7 @@ mod http;
 mod nginx;
 #[path = "../../../ptc-store/tests/it/postgres.rs"]
 mod postgres;
+mod recordings;
 mod security;
 mod stdio;
 mod support;

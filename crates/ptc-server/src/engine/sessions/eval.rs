@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ptc_host::{ErrorKind, Outcome, Program, Resumption, Signal};
 use ptc_lisp::machine::Machine;
+use ptc_trace::recording::Begun;
 use ptc_upstream::Redactor;
 use ptc_upstream::ledger::{LedgerEntry, Status};
 use ptc_upstream::metrics::Returned;
@@ -20,6 +21,7 @@ use super::super::gate::Permit;
 use super::super::host::Witness;
 use super::super::payload::{Payload, Upstream, print_lines, result_line, upstream_summary};
 use super::super::reason::Reason;
+use super::super::recordings::Recorded;
 use super::super::schema::OutputSchema;
 use super::super::settings;
 use super::super::text::cut_chars;
@@ -27,6 +29,7 @@ use super::super::tickets::{Ended, Gone, Head, stale};
 use super::super::upstreams::Calls;
 use super::super::{Answered, Engine, Facts, Handled};
 use super::error::SessionError;
+use super::guidance::{guidance, history_notices, notes};
 use super::machine::{bounds, preview};
 use super::turn::Did;
 use super::{Reservation, Session, Sessions, State, args};
@@ -69,9 +72,17 @@ impl Engine {
         let judge = self.session_judge(sessions, &reservation, args.schema, signals);
         let source: Arc<str> = args.program.into();
         let witness = Witness::of(session.owner.clone());
+        let inputs = self.recordings.inputs(&args.context);
+        let history_bytes = Some(judge.limits.history_entry_bytes);
         let program = self.session_source(&session, &source, args.context, &judge, &witness);
-        let program = calls.attach(program);
-        let turn = Turn { reservation, calls, judge, witness, head, facts, permit };
+        let (program, recorded) = self.session_recorded(&session, calls.attach(program), |begun| Begun {
+            inputs,
+            strict_inputs: true,
+            takes_back: true,
+            history_bytes,
+            ..begun
+        });
+        let turn = Turn { reservation, calls, judge, witness, head, facts, permit, recorded };
         Ok(match self.session_turn(sessions, caller, turn, program, signals).await? {
             Ended::Over(answered) => *answered,
             Ended::Waits(new, facts) => Answered { facts: *facts, ..self.keep_ticket(*new).await },
@@ -116,9 +127,11 @@ impl Engine {
             .timeout(self.settings.program_timeout)
             .look(move |machine, outcome| looking.judge(machine, outcome));
         program.prelude = session.frozen.prelude.clone();
-        let program = calls.attach(program);
+        let source = head.source.clone();
+        let goes_on = |begun| Begun { source, ..begun };
+        let (program, recorded) = self.session_recorded(&session, calls.attach(program), goes_on);
         let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };
-        let turn = Turn { reservation, calls, judge, witness, head, facts, permit };
+        let turn = Turn { reservation, calls, judge, witness, head, facts, permit, recorded };
         self.session_turn(sessions, caller, turn, program, signals).await.map_err(Gone::Call)
     }
 
@@ -131,7 +144,7 @@ impl Engine {
         program: Program,
         signals: &Signals,
     ) -> Result<Ended, CallError> {
-        let Turn { mut reservation, calls, judge, witness, mut head, mut facts, permit } = turn;
+        let Turn { mut reservation, calls, judge, witness, mut head, mut facts, permit, recorded } = turn;
         let over = |answered: Answered| Ok(Ended::Over(Box::new(answered)));
         let (session, started) = (reservation.session().clone(), Instant::now());
         session.state().attempts += 1;
@@ -147,6 +160,7 @@ impl Engine {
             }
             outcome = evaluate::wait(running, timeout, signals) => outcome?,
         };
+        recorded.end(&outcome).await;
         drop(permit);
         let mut verdict = judge.take();
         if session.is_over() || verdict.given_up {
@@ -347,6 +361,7 @@ struct Turn {
     head: Head,
     facts: Facts,
     permit: Permit,
+    recorded: Recorded,
 }
 
 /// Decides on the machine's thread whether a program that ended well is kept.
@@ -363,7 +378,7 @@ struct Judge {
 
 /// What the machine was like after a program.
 #[derive(Debug, Default)]
-struct Verdict {
+pub(super) struct Verdict {
     given_up: bool,
     refused: Option<Refused>,
     validated: bool,
@@ -372,11 +387,11 @@ struct Verdict {
     stored: Vec<String>,
     previews: Vec<(String, String)>,
     memory_bytes: usize,
-    history_cut: bool,
+    pub(super) history_cut: bool,
     /// The machine, if it is stored.
     dump: Option<Vec<u8>>,
     /// Names of long lists of maps, with their counts; `*1` for the result.
-    collections: Vec<(String, usize)>,
+    pub(super) collections: Vec<(String, usize)>,
 }
 
 /// Why a program that ended well is not kept.
@@ -503,54 +518,6 @@ fn long_list(view: &ptc_lisp::view::View) -> Option<usize> {
     let (View::Vector(part) | View::List(part)) = view else { return None };
     let maps = part.items.iter().take(3).all(|item| matches!(item, View::Map { .. }));
     (part.total >= LONG && maps && !part.items.is_empty()).then_some(part.total)
-}
-
-/// What a model should do next.
-fn guidance(settings: &settings::Sessions, payload: &Payload, verdict: &Verdict) -> Vec<String> {
-    if payload.error.is_some() {
-        return Vec::new();
-    }
-    let mut lines = Vec::new();
-    let hinted = verdict.collections.iter().any(|(name, _)| name == "*1");
-    if payload.truncated && !hinted {
-        lines.push("The result is cut; (describe *1) shows its shape.".to_owned());
-    }
-    for (name, count) in &verdict.collections {
-        lines.push(format!(
-            "{name} has {count} maps; work on it with (count {name}), (take 3 {name}), (filter … {name})."
-        ));
-    }
-    if verdict.history_cut {
-        lines.push(format!(
-            "The result is larger than {} bytes, so *1 is only its beginning; def what you need.",
-            settings.history_entry_bytes
-        ));
-    }
-    lines
-}
-
-fn history_notices(settings: &settings::Sessions, verdict: &Verdict, committed: bool) -> Json {
-    match committed && verdict.history_cut {
-        true => {
-            json!([{"name": "*1", "reason": "max_history_entry_bytes", "max": settings.history_entry_bytes}])
-        }
-        false => json!([]),
-    }
-}
-
-/// The parts of the last line of the text.
-fn notes(committed: bool, changed: &[String], ledger: Option<&[LedgerEntry]>) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !committed {
-        notes.push("rolled back".to_owned());
-    }
-    if !changed.is_empty() {
-        notes.push(format!("stored: {}", changed.join(", ")));
-    }
-    if let Some(calls) = ledger.filter(|calls| !calls.is_empty()) {
-        notes.push(format!("turn upstream calls: {}", calls.len()));
-    }
-    notes
 }
 
 /// The machine as bytes, without the inputs of its last program, which the next one does not see.

@@ -8,12 +8,14 @@ mod all;
 mod args;
 mod error;
 mod eval;
+mod guidance;
 mod keep;
 mod log;
 mod machine;
 mod manage;
 mod preludes;
 mod record;
+mod recorded;
 mod start;
 mod turn;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ptc_host::{Decision, Resumption};
 use ptc_store::Lease;
 use ptc_store::tickets::Tickets;
+use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
 
@@ -244,9 +245,14 @@ impl Engine {
         let schema = head.schema.as_ref().map(OutputSchema::parse).transpose().unwrap_or_default();
         let calls = self.calls(Grants::all(), signals).resumed(resumption.calls_made("call"));
         let (program, not_json) = evaluate::resumed(resumption, self.prelude.clone(), &self.settings);
-        let running = self.pool.run(calls.attach(program));
+        let (program, recorded) = self.recordings.program(calls.attach(program), |program| Begun {
+            source: head.source.clone(),
+            ..Begun::of("lisp_eval", program)
+        });
+        let running = self.pool.run(program);
         let outcome =
             evaluate::wait(running, self.settings.program_timeout, signals).await.map_err(Gone::Call)?;
+        recorded.end(&outcome).await;
         drop(permit);
         let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
         let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };

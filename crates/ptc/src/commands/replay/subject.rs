@@ -1,8 +1,9 @@
-//! What a recording is of: a mission, or a program. Each is begun again from what its recording says.
+//! What a recording is of: a mission, a program, or a task of a server. Each is begun again from what its recording says.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
+use ptc_server::engine::PlayedTask;
 use ptc_trace::recording::{
     Against, Begun, Part, Proof, Recording, against, against_program, verify, verify_program,
 };
@@ -15,13 +16,22 @@ pub fn prove(recording: &Recording) -> anyhow::Result<Proof> {
     if Begun::read(subject).is_some() {
         return Ok(verify_program(recording)?);
     }
+    if let Some(task) = PlayedTask::read(subject) {
+        let mut task = task.map_err(|error| anyhow!("what it was begun from makes no sense: {error}"))?;
+        let (agent, options) = (task.agent.clone(), task.options.clone());
+        return Ok(verify(recording, agent, options, |entry, events| task.watch(entry, events)));
+    }
     let (agent, options) = restore(subject)?;
     Ok(verify(recording, agent, options, |_, _| {}))
 }
 
 /// Why a file replaces nothing of a recording.
 pub fn irreplaceable(recording: &Recording, file: &Path) -> String {
-    match is_code(file) || Begun::read(&recording.head.subject).is_none() {
+    let subject = &recording.head.subject;
+    if PlayedTask::read(subject).is_some() {
+        return "is a task of a server, which has neither a file nor a prelude".to_owned();
+    }
+    match is_code(file) || Begun::read(subject).is_none() {
         true => "has no prelude".to_owned(),
         false => format!("is a program, and {} is none", file.display()),
     }
@@ -40,6 +50,9 @@ pub fn hold_against(recording: &Recording, file: &Path) -> anyhow::Result<Option
             true => program(recording, begun?, file),
             false => Ok(None),
         };
+    }
+    if PlayedTask::read(subject).is_some() {
+        return Ok(None);
     }
     let changed = match code {
         true => restore_with(subject, file)?,
