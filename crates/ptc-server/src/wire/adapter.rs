@@ -40,6 +40,10 @@ pub struct Arrival {
     pub streams: bool,
     /// Whether an answer has to come in a bounded time.
     pub bounded: bool,
+    /// Whether what the client answers to a question finds its way back.
+    pub asks: bool,
+    /// Set when the server ends: calls may go on for a moment, people are not waited for.
+    pub closing: CancellationToken,
     /// Kept until the request is done.
     pub _held: Option<Arc<dyn Send + Sync + std::fmt::Debug>>,
 }
@@ -87,16 +91,21 @@ impl Adapter {
         mut reply: Reply,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let way = Way::of(&context, self.arrival(&context).caller.transport);
+        let arrival = self.arrival(&context);
+        let way = Way::of(&context, arrival.asks);
         while let Some(approval) = &reply.approval {
             let choices = match way {
                 Way::Tools => break,
                 Way::InputRequired => {
                     return Ok(CallToolResponse::InputRequired(approval::input_required(approval)));
                 }
+                // Whatever ends the question, the ticket stays as it is.
                 Way::Elicitation => tokio::select! {
                     choices = approval::elicit(&context.peer, approval) => choices,
                     () = context.ct.cancelled() => None,
+                    () = arrival.cancel.cancelled() => None,
+                    () = arrival.closing.cancelled() => None,
+                    () = tokio::time::sleep(approval::left(approval)) => None,
                 },
             };
             let Some(choices) = choices else { break };

@@ -1,6 +1,8 @@
 //! Asking for approval in the protocol's own ways: by `InputRequired` where every request stands for itself, by
 //! elicitation where the server may ask. Clients without either get the answer with the ticket.
 
+use std::time::Duration;
+
 use ptc_host::Decision;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitRequestParams, InputRequest, InputRequests, InputRequiredResult,
@@ -11,7 +13,7 @@ use rmcp::{Peer, model};
 use serde_json::{Value as Json, json};
 
 use super::incoming::STATELESS;
-use crate::engine::{Approval, Choice, Transport};
+use crate::engine::{Approval, Choice};
 
 /// How a client is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +27,15 @@ pub enum Way {
 }
 
 impl Way {
-    /// The way for the client behind a request.
-    pub fn of(context: &RequestContext<RoleServer>, transport: Transport) -> Way {
+    /// The way for the client behind a request; `asks` if its answers find their way back.
+    pub fn of(context: &RequestContext<RoleServer>, asks: bool) -> Way {
         let forms = context.client_capabilities().and_then(|client| client.elicitation);
         // A client that names no kind of elicitation means forms.
         let forms = forms.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none());
         let stateless = context.protocol_version().is_some_and(|version| version.as_str() >= STATELESS);
-        match (forms, stateless, transport) {
-            (true, true, _) => Way::InputRequired,
-            // Over HTTP an answer would come with another request, perhaps to another server.
-            (true, false, Transport::Stdio) => Way::Elicitation,
+        match (forms, stateless) {
+            (true, true) => Way::InputRequired,
+            (true, false) if asks => Way::Elicitation,
             _ => Way::Tools,
         }
     }
@@ -119,6 +120,12 @@ fn choice(call: u64, action: &Json, content: &Json) -> Result<Option<Choice>, St
         _ => return Err("a decision is approve, reject or edit".to_owned()),
     };
     Ok(Some(Choice { calls: Some(vec![call]), decision }))
+}
+
+/// How long a decision counts.
+pub fn left(approval: &Approval) -> Duration {
+    let left = approval.expires_ms.saturating_sub(ptc_host::now_ms());
+    Duration::from_millis(u64::try_from(left).unwrap_or_default())
 }
 
 /// Asks the user about every call that waits. Nothing if it came to no decision.

@@ -119,6 +119,13 @@ impl Message {
         WITH_INITIALIZE.into_iter().find(|version| Some(*version) == wanted).unwrap_or(PRIMARY)
     }
 
+    /// Whether the client of an `initialize` request can show forms. One that names no kind of elicitation means forms.
+    pub fn has_forms(&self) -> bool {
+        let capabilities = self.params().and_then(|params| params.get("capabilities"));
+        let kinds = capabilities.and_then(|capabilities| capabilities.get("elicitation")?.as_object());
+        kinds.is_some_and(|kinds| kinds.contains_key("form") || !kinds.contains_key("url"))
+    }
+
     /// Fills in what clients may leave out, so that a call without a name is an unknown tool and not a broken
     /// request.
     fn complete(&mut self) {
@@ -181,6 +188,20 @@ mod tests {
         assert_eq!(agreed("2025-11-25"), "2025-11-25");
         assert_eq!(agreed("2024-11-05"), PRIMARY);
         assert_eq!(agreed("2026-07-28"), PRIMARY);
+    }
+
+    #[test]
+    fn clients_say_whether_they_can_show_forms() {
+        let forms = |capabilities: Json| {
+            let json = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": capabilities}});
+            read(json.to_string().as_bytes()).unwrap().has_forms()
+        };
+        for yes in [json!({"elicitation": {}}), json!({"elicitation": {"form": {}, "url": {}}})] {
+            assert!(forms(yes.clone()), "{yes}");
+        }
+        for no in [json!({}), json!({"elicitation": null}), json!({"elicitation": {"url": {}}}), json!([])] {
+            assert!(!forms(no.clone()), "{no}");
+        }
     }
 
     #[test]

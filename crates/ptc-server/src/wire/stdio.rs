@@ -64,7 +64,7 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     // Ends with the process: a read of stdin cannot be interrupted.
     std::thread::spawn(move || reader.run(most));
 
-    let stop = CancellationToken::new();
+    let (stop, closing) = (CancellationToken::new(), CancellationToken::new());
     let arrival = Arrival {
         caller: Caller {
             // Whoever starts the server with a store may use what is in it.
@@ -74,6 +74,8 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
         cancel: CancellationToken::new(),
         streams: true,
         bounded: false,
+        asks: true,
+        closing: closing.clone(),
         _held: None,
     };
     let adapter = Adapter::new(engine.clone(), log.clone(), options, arrival);
@@ -86,6 +88,7 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     };
     if why == End::Asked {
         engine.drain();
+        closing.cancel();
         let done = async {
             while !waiting.ids().is_empty() {
                 tokio::time::sleep(Duration::from_millis(5)).await;

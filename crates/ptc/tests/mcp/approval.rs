@@ -9,12 +9,12 @@ use serde_json::{Value as Json, json};
 use crate::support::{Folder, HttpServer, StdioServer, initialize, text};
 
 /// A world that counts what is written to it.
-struct World {
+pub struct World {
     folder: Folder,
 }
 
 impl World {
-    fn new() -> World {
+    pub fn new() -> World {
         World { folder: Folder::new() }
     }
 
@@ -33,7 +33,7 @@ impl World {
     }
 
     /// What was written, sorted; and forgets it.
-    fn writes(&self) -> Vec<String> {
+    pub fn writes(&self) -> Vec<String> {
         let path = self.folder.path().join("writes");
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let _ = std::fs::remove_file(path);
@@ -42,7 +42,7 @@ impl World {
         lines
     }
 
-    fn flags(&self, approval: &str) -> Vec<String> {
+    pub fn flags(&self, approval: &str) -> Vec<String> {
         let (config, store) = (self.config(approval), self.path("store.db"));
         ["--upstreams-config", &config, "--store", &store, "--program-timeout-ms", "60000"]
             .map(str::to_owned)
@@ -85,11 +85,12 @@ const PROGRAMS: [&str; 7] = [
     "(println \"begin\") (let [a (:n (:value (put 4)))] (println a) (reduce + (pmap (fn [n] (+ a (:n (:value (put n))))) [1 1 2])))",
 ];
 
-fn program(body: &str) -> String {
+pub fn program(body: &str) -> String {
     format!("(defn put [n] (tool/call {{:server \"crm\" :tool \"put\" :args {{:n n}}}})) {body}")
 }
 
-fn ticket(result: &Json) -> Option<String> {
+/// The ticket of a result, if it waits for approval.
+pub fn ticket(result: &Json) -> Option<String> {
     let waits = result["structuredContent"]["status"] == "approval_required";
     waits.then(|| result["structuredContent"]["ticket"].as_str().unwrap().to_owned())
 }

@@ -12,12 +12,12 @@ use crate::support::{HttpServer, ptc};
 /// Programs may take this long, so that those without end report progress and then stop.
 const TIME: &[&str] = &["--program-timeout-ms", "2500"];
 
-fn tools() -> PathBuf {
+pub fn tools() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools")
 }
 
 /// The path of a package, if there is the program that runs it.
-fn installed(runner: &str, path: &str) -> Option<PathBuf> {
+pub fn installed(runner: &str, path: &str) -> Option<PathBuf> {
     let runs = Command::new(runner).arg("--version").output().is_ok_and(|output| output.status.success());
     if !runs {
         eprintln!("skipped: there is no `{runner}` to run {path}");
@@ -28,12 +28,12 @@ fn installed(runner: &str, path: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-fn script(name: &str) -> String {
+pub fn script(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/clients").join(name).display().to_string()
 }
 
 /// Runs a client to its end and gives its output.
-fn output(command: &mut Command) -> String {
+pub fn output(command: &mut Command) -> String {
     let output = command.env("HOME", "/nonexistent").output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}\n{out}\n{err}");
@@ -41,8 +41,8 @@ fn output(command: &mut Command) -> String {
 }
 
 /// How the server is started by clients.
-fn stdio() -> Vec<String> {
-    let command = ptc(TIME);
+pub fn command(flags: &[&str]) -> Vec<String> {
+    let command = ptc(flags);
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_str().unwrap().to_owned()).collect()
 }
@@ -50,7 +50,7 @@ fn stdio() -> Vec<String> {
 /// Drives the server over both transports in both lifecycles.
 fn drive(client: impl Fn(&str, &[String]) -> String) {
     let server = HttpServer::start(TIME);
-    for target in [stdio(), vec![server.url()]] {
+    for target in [command(TIME), vec![server.url()]] {
         for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
             let text = client(mode, &target);
             let mut seen: Json = serde_json::from_str(text.trim()).unwrap_or_else(|_| panic!("{text}"));
@@ -96,7 +96,7 @@ fn inspector() {
         let text = output(&mut command);
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"))
     };
-    for target in [stdio(), vec![server.url()]] {
+    for target in [command(TIME), vec![server.url()]] {
         let listed = inspect(&target, &["--method", "tools/list"]);
         assert_eq!(listed["tools"][0]["name"], "lisp_eval", "{listed}");
         let call = ["--method", "tools/call", "--tool-name", "lisp_eval", "--tool-arg", "program=(+ 1 2)"];

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod approval;
+mod asking;
 mod clients;
 mod command;
 mod durable;

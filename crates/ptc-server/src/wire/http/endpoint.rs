@@ -15,8 +15,9 @@ use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Http;
+use super::dialogue;
 use super::refusal::Refusal;
-use super::sessions::{Full, NotBegun, Session};
+use super::sessions::{Agreed, Full, NotBegun, Session};
 use super::tokens::Identity;
 use crate::engine::{Caller, Transport};
 use crate::options::LogLevel;
@@ -107,7 +108,8 @@ impl Http {
         if parts.headers.contains_key(SESSION) {
             return Err(Refusal::UNWANTED_SESSION);
         }
-        let session = self.sessions.open(&identity.owner, message.agreed()).map_err(|full| match full {
+        let agreed = Agreed { protocol: message.agreed(), forms: message.has_forms() };
+        let session = self.sessions.open(&identity.owner, agreed).map_err(|full| match full {
             Full::Owner => rpc(StatusCode::TOO_MANY_REQUESTS, &message, "session owner limit exceeded"),
             Full::Server => rpc(StatusCode::SERVICE_UNAVAILABLE, &message, "server saturated"),
         })?;
@@ -143,10 +145,10 @@ impl Http {
         let session = self.session(identity, &parts.headers)?;
         match parts.headers.get(VERSION) {
             // Clients that do not know the header mean this version, so naming it says as much as no header.
-            Some(version) if version != session.protocol && version != "2025-03-26" => {
+            Some(version) if version != session.agreed.protocol && version != "2025-03-26" => {
                 return Err(Refusal::BAD_VERSION);
             }
-            _ => parts.headers.insert(VERSION, HeaderValue::from_static(session.protocol)),
+            _ => parts.headers.insert(VERSION, HeaderValue::from_static(session.agreed.protocol)),
         };
         let Kind::Request(id) = &message.kind else {
             if let Some(id) = message.cancels() {
@@ -154,6 +156,9 @@ impl Http {
             }
             if message.method == "exit" {
                 self.close(&session);
+            }
+            if message.kind == Kind::Reply {
+                session.reply(message.json);
             }
             return Ok(StatusCode::ACCEPTED.into_response());
         };
@@ -171,9 +176,26 @@ impl Http {
                 return Ok(axum::Json(reply).into_response());
             }
         };
-        let body = Bytes::from(message.json.to_string());
         let caller = caller(session.id.clone(), identity);
+        let asks = self.asks && session.agreed.forms && message.method == "tools/call";
+        if asks && streams(&parts.headers) {
+            let arrival = Arrival { asks, ..self.arrival(&parts, caller, cancel, Some(Arc::new(under_way))) };
+            parts.extensions.insert(arrival);
+            return Ok(dialogue::serve(self.adapter.clone(), &session, parts, message).await);
+        }
+        let body = Bytes::from(message.json.to_string());
         Ok(self.hand_on(parts, body, caller, cancel, Some(Arc::new(under_way))).await)
+    }
+
+    fn arrival(
+        &self,
+        parts: &Parts,
+        caller: Caller,
+        cancel: CancellationToken,
+        held: Option<Arc<dyn Send + Sync + std::fmt::Debug>>,
+    ) -> Arrival {
+        let (streams, closing) = (streams(&parts.headers), self.closing.clone());
+        Arrival { caller, cancel, streams, bounded: true, asks: false, closing, _held: held }
     }
 
     /// Lets `rmcp` serve a request.
@@ -185,15 +207,19 @@ impl Http {
         cancel: CancellationToken,
         held: Option<Arc<dyn Send + Sync + std::fmt::Debug>>,
     ) -> Response {
-        let accepts = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-        // Who accepts no stream gets a plain answer, and no progress before it.
-        let streams = accepts.is_some_and(|accepts| accepts.contains("text/event-stream"));
+        let arrival = self.arrival(&parts, caller, cancel, held);
+        parts.extensions.insert(arrival);
         parts.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        parts.extensions.insert(Arrival { caller, cancel, streams, bounded: true, _held: held });
         let request = Request::from_parts(parts, Body::from(body));
         self.mcp.handle(request).await.map(Body::new)
     }
+}
+
+/// Who accepts no stream gets a plain answer, and nothing before it.
+fn streams(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    accepts.is_some_and(|accepts| accepts.contains("text/event-stream"))
 }
 
 /// The caller behind a connection.

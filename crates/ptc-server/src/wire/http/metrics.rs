@@ -5,10 +5,12 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 
 use super::limiter::Door;
 use super::refusal::Refusal;
@@ -33,6 +35,15 @@ impl Drop for Counted {
     }
 }
 
+impl Counted {
+    /// Goes on until the end of that body.
+    pub fn with(self, body: Body) -> Body {
+        Body::from_stream(body.into_data_stream().inspect(move |_| {
+            let _ = &self;
+        }))
+    }
+}
+
 impl Counters {
     /// A request begins. It ends when what is given is dropped, also with a client that breaks off.
     pub fn begin(&self) -> Counted {
@@ -40,9 +51,8 @@ impl Counters {
         Counted(self.in_flight.clone())
     }
 
-    /// It was answered.
-    pub fn end(&self, counted: Counted, status: StatusCode) {
-        drop(counted);
+    /// One was answered, or its answer began.
+    pub fn answered(&self, status: StatusCode) {
         *self.by_status.lock().unwrap_or_else(PoisonError::into_inner).entry(status.as_u16()).or_default() +=
             1;
     }

@@ -5,6 +5,7 @@
 
 mod admin;
 mod approvals;
+mod dialogue;
 mod endpoint;
 mod guard;
 mod limiter;
@@ -16,7 +17,6 @@ mod tokens;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -73,8 +73,12 @@ pub struct Http {
     limiter: Limiter,
     sessions: Sessions,
     counters: Counters,
+    adapter: Adapter,
     mcp: StreamableHttpService<Adapter, NeverSessionManager>,
-    draining: AtomicBool,
+    /// Whether clients of sessions are asked about calls.
+    asks: bool,
+    /// Set when the server ends.
+    closing: CancellationToken,
 }
 
 /// Where a request came from.
@@ -95,6 +99,8 @@ impl Http {
             cancel: CancellationToken::new(),
             streams: false,
             bounded: true,
+            asks: false,
+            closing: CancellationToken::new(),
             _held: None,
         };
         let adapter = Adapter::new(engine.clone(), log.clone(), options, nobody);
@@ -103,13 +109,17 @@ impl Http {
             .with_json_response(true)
             .disable_allowed_hosts()
             .with_max_request_body_bytes(usize::MAX);
+        let served = adapter.clone();
         Arc::new(Http {
-            mcp: StreamableHttpService::new(move || Ok(adapter.clone()), Arc::default(), config),
+            mcp: StreamableHttpService::new(move || Ok(served.clone()), Arc::default(), config),
+            adapter,
+            // Of several servers behind one address, a reply may reach one that asked nothing.
+            asks: engine.approves() && !options.store.is_database(),
             guard: Guard::new(options),
             limiter: Limiter::new(options),
             sessions: Sessions::new(options),
             counters: Counters::default(),
-            draining: AtomicBool::new(false),
+            closing: CancellationToken::new(),
             options: options.clone(),
             engine,
             log,
@@ -132,7 +142,7 @@ impl Http {
         let accepting = tokio::spawn(self.clone().accept(listener, stop.clone()));
         let sweeping = tokio::spawn(self.clone().sweep());
         signalled().await;
-        self.draining.store(true, Ordering::Release);
+        self.closing.cancel();
         self.engine.drain();
         self.log.lifecycle("http_draining", json!({"in_flight": self.counters.in_flight()}));
         let idle = async {
@@ -289,7 +299,7 @@ impl Http {
     }
 
     fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Acquire)
+        self.closing.is_cancelled()
     }
 }
 
@@ -339,7 +349,12 @@ async fn mcp(
     if let Some(id) = &id {
         response.headers_mut().insert(REQUEST_ID, id.clone());
     }
-    http.counters.end(counted, response.status());
+    http.counters.answered(response.status());
+    let response = match dialogue::is_stream(&response) {
+        // It goes on after its head.
+        true => response.map(|body| counted.with(body)),
+        false => response,
+    };
     http.log.write(
         LogLevel::Debug,
         "http_request_stop",

@@ -5,6 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::Value as Json;
+use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::session_id;
@@ -18,17 +20,30 @@ pub struct Session {
     pub id: Arc<str>,
     /// The owner of the token that opened it.
     pub owner: Arc<str>,
-    /// The version that was agreed on.
-    pub protocol: &'static str,
+    /// What was agreed on.
+    pub agreed: Agreed,
     born: Instant,
     state: Mutex<State>,
+}
+
+/// What a client and the server agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// The version of the protocol.
+    pub protocol: &'static str,
+    /// Whether the client can show forms.
+    pub forms: bool,
 }
 
 #[derive(Debug)]
 struct State {
     used: Instant,
     under_way: HashMap<String, CancellationToken>,
+    dialogues: HashMap<Arc<str>, Replies>,
 }
+
+/// Where the replies of a client to the questions of one request go: the number of the question, and the reply.
+pub type Replies = Sender<(u64, Json)>;
 
 /// A request under way; dropped when it is done.
 #[derive(Debug)]
@@ -85,6 +100,25 @@ impl Session {
         }
     }
 
+    /// Lets replies to questions of this name through.
+    pub fn listen(&self, name: Arc<str>, replies: Replies) {
+        self.state().dialogues.insert(name, replies);
+    }
+
+    /// Nobody waits for them any more.
+    pub fn leave(&self, name: &str) {
+        self.state().dialogues.remove(name);
+    }
+
+    /// Hands on what the client replies to the question with the id `NAME-NUMBER`. What fits no question is dropped.
+    pub fn reply(&self, reply: Json) {
+        let Some((name, number)) = reply["id"].as_str().and_then(|id| id.rsplit_once('-')) else { return };
+        let replies = self.state().dialogues.get(name).cloned();
+        if let (Some(replies), Ok(number)) = (replies, number.parse()) {
+            let _ = replies.try_send((number, reply));
+        }
+    }
+
     fn cancel_all(&self) {
         let tokens: Vec<CancellationToken> = self.state().under_way.values().cloned().collect();
         tokens.iter().for_each(CancellationToken::cancel);
@@ -137,19 +171,19 @@ impl Sessions {
     }
 
     /// Opens a session.
-    pub fn open(&self, owner: &Arc<str>, protocol: &'static str) -> Result<Arc<Session>, Full> {
+    pub fn open(&self, owner: &Arc<str>, agreed: Agreed) -> Result<Arc<Session>, Full> {
         let id = match self.shared {
-            true => session_id::sealed(owner, protocol, seconds()),
+            true => session_id::sealed(owner, agreed, seconds()),
             false => format!("mcp_{}", random::<24>()),
         };
-        self.insert(id.into(), owner, protocol, Instant::now())
+        self.insert(id.into(), owner, agreed, Instant::now())
     }
 
     fn insert(
         &self,
         id: Arc<str>,
         owner: &Arc<str>,
-        protocol: &'static str,
+        agreed: Agreed,
         born: Instant,
     ) -> Result<Arc<Session>, Full> {
         let mut all = self.all();
@@ -159,8 +193,8 @@ impl Sessions {
         if all.len() >= self.most {
             return Err(Full::Server);
         }
-        let state = Mutex::new(State { used: Instant::now(), under_way: HashMap::new() });
-        let session = Arc::new(Session { id, owner: owner.clone(), protocol, born, state });
+        let state = State { used: Instant::now(), under_way: HashMap::new(), dialogues: HashMap::new() };
+        let session = Arc::new(Session { id, owner: owner.clone(), agreed, born, state: Mutex::new(state) });
         all.insert(session.id.clone(), session.clone());
         Ok(session)
     }
@@ -177,10 +211,10 @@ impl Sessions {
         if !self.shared || self.ended().iter().any(|ended| &**ended == id) {
             return None;
         }
-        let (protocol, born) = session_id::opened(id, owner)?;
+        let (agreed, born) = session_id::opened(id, owner)?;
         let age = Duration::from_secs(u64::from(seconds().saturating_sub(born)));
         let born = now.checked_sub(age).filter(|_| age <= self.ttl)?;
-        self.insert(id.into(), owner, protocol, born).ok()
+        self.insert(id.into(), owner, agreed, born).ok()
     }
 
     fn ended(&self) -> MutexGuard<'_, VecDeque<Arc<str>>> {
@@ -233,6 +267,9 @@ mod tests {
     use super::*;
     use crate::options::StorePlace;
 
+    const NEW: Agreed = Agreed { protocol: "2025-11-25", forms: false };
+    const OLD: Agreed = Agreed { protocol: "2025-06-18", forms: true };
+
     fn sessions() -> Sessions {
         Sessions::new(&Options { http_max_sessions: 3, http_max_sessions_per_owner: 2, ..Options::default() })
     }
@@ -240,11 +277,11 @@ mod tests {
     #[test]
     fn r1_6_11_caps_of_owners_and_of_the_server() {
         let (sessions, a, b): (_, Arc<str>, Arc<str>) = (sessions(), "a".into(), "b".into());
-        let first = sessions.open(&a, "2025-11-25").unwrap();
-        sessions.open(&a, "2025-11-25").unwrap();
-        assert_eq!(sessions.open(&a, "2025-11-25").unwrap_err(), Full::Owner);
-        sessions.open(&b, "2025-11-25").unwrap();
-        assert_eq!(sessions.open(&b, "2025-11-25").unwrap_err(), Full::Server);
+        let first = sessions.open(&a, NEW).unwrap();
+        sessions.open(&a, NEW).unwrap();
+        assert_eq!(sessions.open(&a, NEW).unwrap_err(), Full::Owner);
+        sessions.open(&b, NEW).unwrap();
+        assert_eq!(sessions.open(&b, NEW).unwrap_err(), Full::Server);
         assert!(sessions.find(&first.id, &b, Instant::now()).is_none(), "of somebody else");
         assert!(sessions.close(&first.id));
         assert!(!sessions.close(&first.id));
@@ -253,8 +290,8 @@ mod tests {
     #[test]
     fn r1_6_18_sessions_end_by_age_and_when_idle_but_not_while_they_work() {
         let (sessions, a): (_, Arc<str>) = (sessions(), "a".into());
-        let idle = sessions.open(&a, "2025-11-25").unwrap();
-        let busy = sessions.open(&a, "2025-11-25").unwrap();
+        let idle = sessions.open(&a, NEW).unwrap();
+        let busy = sessions.open(&a, NEW).unwrap();
         let (cancel, under_way) = busy.begin("1", None).unwrap();
         let later = Instant::now() + Duration::from_secs(16 * 60);
         assert_eq!(sessions.sweep(later), std::slice::from_ref(&idle.id));
@@ -271,7 +308,7 @@ mod tests {
     #[test]
     fn r1_6_16_requests_under_way_are_bounded_and_leave() {
         let (sessions, a): (_, Arc<str>) = (sessions(), "a".into());
-        let session = sessions.open(&a, "2025-11-25").unwrap();
+        let session = sessions.open(&a, NEW).unwrap();
         let (_, first) = session.begin("1", Some(1)).unwrap();
         assert_eq!(session.begin("1", Some(9)).unwrap_err(), NotBegun::SameId);
         assert_eq!(session.begin("2", Some(1)).unwrap_err(), NotBegun::Busy);
@@ -284,16 +321,36 @@ mod tests {
         let store = StorePlace(Some("postgres://x".into()));
         let server = || Sessions::new(&Options { store: store.clone(), ..Options::default() });
         let (first, second, a, b): (_, _, Arc<str>, Arc<str>) = (server(), server(), "a".into(), "b".into());
-        let id = first.open(&a, "2025-06-18").unwrap().id.clone();
+        let id = first.open(&a, OLD).unwrap().id.clone();
         assert!(second.find(&id, &b, Instant::now()).is_none(), "of somebody else");
         let found = second.find(&id, &a, Instant::now()).expect("the id says it all");
-        assert_eq!((found.protocol, second.count()), ("2025-06-18", 1));
+        assert_eq!((found.agreed, second.count()), (OLD, 1));
         assert!(second.end(&id));
         assert!(second.find(&id, &a, Instant::now()).is_none(), "its client ended it");
         let late = server();
-        let old = session_id::sealed("a", "2025-06-18", seconds() - 3_700);
+        let old = session_id::sealed("a", OLD, seconds() - 3_700);
         assert!(late.find(&old, &a, Instant::now()).is_none(), "its time is over");
         let alone = sessions();
         assert!(alone.find(&id, &a, Instant::now()).is_none(), "without a store nobody shares anything");
+    }
+
+    #[test]
+    fn replies_find_the_request_that_asked() {
+        let (sessions, a): (_, Arc<str>) = (sessions(), "a".into());
+        let session = sessions.open(&a, OLD).unwrap();
+        let (sender, mut replies) = tokio::sync::mpsc::channel(1);
+        session.listen("q-1".into(), sender);
+        let reply = |id: Json| session.reply(serde_json::json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+        for strange in ["", "q-1", "q-1-", "q-1-x", "q-2-0", "-"] {
+            reply(strange.into());
+        }
+        reply(0.into());
+        assert!(replies.try_recv().is_err());
+        reply("q-1-7".into());
+        reply("q-1-8".into());
+        assert_eq!(replies.try_recv().unwrap().0, 7, "one more than there is room for is dropped");
+        session.leave("q-1");
+        reply("q-1-9".into());
+        assert!(replies.try_recv().is_err());
     }
 }

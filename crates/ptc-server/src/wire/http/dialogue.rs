@@ -1,0 +1,179 @@
+//! Requests during which the server may ask its client. As soon as something is said before the result, the answer is a
+//! stream. What the client replies to a question comes with a request of its own and finds the dialogue by the id of the
+//! question, which `rmcp` numbers for each request anew.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::http::{HeaderName, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions, InitializeRequestParams};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_directly_with_ct};
+use serde_json::{Value as Json, json};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio_util::sync::CancellationToken;
+
+use super::sessions::{Agreed, Session};
+use crate::wire::adapter::Adapter;
+use crate::wire::identity::random;
+use crate::wire::incoming::{self, Message};
+
+/// Tells proxies to hand on events as they come.
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Messages that wait for their reader, in either direction.
+const WAITING: usize = 16;
+
+/// Whether an answer is a stream of events.
+pub fn is_stream(response: &Response) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Serves a request. Whoever drops the answer cancels it.
+pub async fn serve(adapter: Adapter, session: &Arc<Session>, parts: Parts, message: Message) -> Response {
+    let id = message.id();
+    let Ok(mut request) = serde_json::from_value::<ClientJsonRpcMessage>(message.json) else {
+        return axum::Json(incoming::error(id, -32602, "Invalid params")).into_response();
+    };
+    if let ClientJsonRpcMessage::Request(request) = &mut request {
+        request.request.extensions_mut().insert(parts);
+    }
+    let gone = CancellationToken::new();
+    let (line, mut said) = Line::new(session.clone(), request);
+    let running = serve_directly_with_ct(adapter, line, client(session.agreed), gone.clone());
+    tokio::spawn(running.waiting());
+    let gone = gone.drop_guard();
+    match said.recv().await {
+        None => {
+            let error = incoming::error(id, -32603, "Internal error");
+            (StatusCode::INTERNAL_SERVER_ERROR, axum::Json(error)).into_response()
+        }
+        Some(Said { last: true, message }) => axum::Json(message).into_response(),
+        Some(first) => {
+            let events = stream::unfold((Some(first), said, gone), |(first, mut said, gone)| async {
+                let next = match first {
+                    Some(first) => Some(first),
+                    None => said.recv().await,
+                };
+                let event = Event::default().data(next?.message.to_string());
+                Some((Ok::<_, Infallible>(event), (None, said, gone)))
+            });
+            ([(BUFFERING, "no")], Sse::new(events).keep_alive(KeepAlive::default())).into_response()
+        }
+    }
+}
+
+/// The client of a session, as `rmcp` wants to know it.
+fn client(agreed: Agreed) -> Option<InitializeRequestParams> {
+    let capabilities = match agreed.forms {
+        true => json!({"elicitation": {}}),
+        false => json!({}),
+    };
+    let info = json!({"name": "unknown", "version": "0"});
+    let client =
+        json!({"protocolVersion": agreed.protocol, "capabilities": capabilities, "clientInfo": info});
+    serde_json::from_value(client).ok()
+}
+
+/// What the server says.
+struct Said {
+    message: Json,
+    /// Whether it is the answer.
+    last: bool,
+}
+
+/// What `rmcp` sees of a dialogue.
+struct Line {
+    session: Arc<Session>,
+    /// What ids of questions begin with.
+    name: Arc<str>,
+    request: Option<Box<ClientJsonRpcMessage>>,
+    replies: Receiver<(u64, Json)>,
+    said: Sender<Said>,
+    over: CancellationToken,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.session.leave(&self.name);
+    }
+}
+
+impl Line {
+    fn new(session: Arc<Session>, request: ClientJsonRpcMessage) -> (Line, Receiver<Said>) {
+        let (said, heard) = channel(WAITING);
+        let (sender, replies) = channel(WAITING);
+        let name: Arc<str> = format!("ask-{}", random::<12>()).into();
+        session.listen(name.clone(), sender);
+        let request = Some(Box::new(request));
+        (Line { session, name, request, replies, said, over: CancellationToken::new() }, heard)
+    }
+
+    /// A message as the client gets it: numbers of questions become ids that its session has once.
+    fn said(&self, item: &TxJsonRpcMessage<RoleServer>) -> Said {
+        let last = matches!(
+            item,
+            TxJsonRpcMessage::<RoleServer>::Response(_) | TxJsonRpcMessage::<RoleServer>::Error(_)
+        );
+        let mut message = serde_json::to_value(item).unwrap_or_default();
+        let id = match item {
+            TxJsonRpcMessage::<RoleServer>::Request(_) => message.get_mut("id"),
+            TxJsonRpcMessage::<RoleServer>::Notification(_) => message.pointer_mut("/params/requestId"),
+            _ => None,
+        };
+        if let Some(id) = id {
+            *id = json!(format!("{}-{id}", self.name));
+        }
+        Said { message, last }
+    }
+}
+
+/// Nobody reads the answer any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the client is gone")]
+struct Gone;
+
+impl rmcp::transport::Transport<RoleServer> for Line {
+    type Error = Gone;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Gone>> + Send + 'static {
+        let (message, said, over) = (self.said(&item), self.said.clone(), self.over.clone());
+        async move {
+            let last = message.last;
+            let sent = said.send(message).await.map_err(|_| Gone);
+            if last || sent.is_err() {
+                over.cancel();
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        if let Some(request) = self.request.take() {
+            return Some(*request);
+        }
+        loop {
+            let (number, mut reply) = tokio::select! {
+                reply = self.replies.recv() => reply?,
+                () = self.over.cancelled() => return None,
+            };
+            reply["id"] = json!(number);
+            // What is no reply decides nothing, and the question stays open.
+            if let Ok(reply) = serde_json::from_value(reply) {
+                return Some(reply);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Gone> {
+        Ok(())
+    }
+}

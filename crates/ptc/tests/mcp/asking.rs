@@ -1,0 +1,278 @@
+//! Clients over HTTP that can show forms are asked about calls in the middle of their request: the answer becomes a
+//! stream with the questions, replies come with requests of their own, and the stream ends with the result.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+
+use crate::approval::{World, program, ticket};
+use crate::clients::{command, installed, output, script, tools};
+use crate::support::{Answer, HttpServer, PATIENCE, call, eventually, initialize, text};
+
+/// A client that can show forms, in an MCP session of its own.
+struct Asked<'a> {
+    server: &'a HttpServer,
+    session: String,
+}
+
+impl<'a> Asked<'a> {
+    fn new(server: &'a HttpServer, version: &str) -> Asked<'a> {
+        let mut hello = initialize(version);
+        hello["capabilities"] = json!({"elicitation": {}});
+        let answer =
+            server.post(&[], &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}));
+        assert_eq!(answer.json()["result"]["protocolVersion"], version, "{answer:?}");
+        Asked { server, session: answer.headers["mcp-session-id"].clone() }
+    }
+
+    fn post(&self, message: &Json) -> Answer {
+        self.server.post(&[("mcp-session-id", &self.session)], message)
+    }
+
+    /// Starts a program and leaves its answer to be read.
+    fn eval(&self, id: i64, body: &str) -> Events {
+        let message = call(id, "lisp_eval", json!({"program": program(body)}));
+        Events::of(self.server, &self.session, &message)
+    }
+
+    fn reply(&self, question: &Json, result: Json) {
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let reply = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+        assert_eq!(self.post(&reply).status, 202);
+    }
+
+    /// What waits for whoever decides later.
+    fn open(&self) -> Vec<Json> {
+        let answer = self.server.raw("GET", "/approvals/list", &[], b"").json();
+        answer["tickets"].as_array().unwrap().clone()
+    }
+}
+
+/// The events of an answer, as they come.
+struct Events(BufReader<TcpStream>);
+
+impl Events {
+    fn of(server: &HttpServer, session: &str, message: &Json) -> Events {
+        let (mut stream, body) = (TcpStream::connect(server.address).unwrap(), message.to_string());
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\nmcp-session-id: {session}\r\ncontent-length: {}\r\n\r\n",
+            server.address,
+            body.len()
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        Events(BufReader::new(stream))
+    }
+
+    /// The next message, if there is one more.
+    fn next(&mut self) -> Option<Json> {
+        let mut line = String::new();
+        while self.0.read_line(&mut line).unwrap() > 0 {
+            if let Some(data) = line.strip_prefix("data: ") {
+                return Some(serde_json::from_str(data).unwrap());
+            }
+            line.clear();
+        }
+        None
+    }
+
+    fn message(&mut self) -> Json {
+        self.next().expect("a message")
+    }
+
+    /// The result, which is the last that comes.
+    fn result(mut self) -> Json {
+        let last = self.message();
+        assert!(last.get("result").is_some(), "{last}");
+        assert_eq!(self.next(), None);
+        last["result"].clone()
+    }
+}
+
+fn approve() -> Json {
+    json!({"action": "accept", "content": {"decision": "approve"}})
+}
+
+fn start(world: &World, more: &[&str]) -> HttpServer {
+    let flags = world.flags("writes");
+    HttpServer::start(&[&flags.iter().map(String::as_str).collect::<Vec<_>>(), more].concat())
+}
+
+#[test]
+fn both_versions_with_sessions_are_asked_and_take_all_three_decisions() {
+    let world = World::new();
+    let server = start(&world, &[]);
+    for version in ["2025-06-18", "2025-11-25"] {
+        let client = Asked::new(&server, version);
+        let mut events = client.eval(1, "[(:n (:value (put 1))) (:reason (put 2)) (:n (:value (put 3)))]");
+        let edit = json!({"action": "accept", "content": {"decision": "edit", "args": "{\"n\": 33}"}});
+        for (n, answer) in [approve(), json!({"action": "decline"}), edit].into_iter().enumerate() {
+            let question = events.message();
+            let message = question["params"]["message"].as_str().unwrap();
+            assert!(message.contains("crm/put (write)"), "{message}");
+            assert!(message.contains(&format!("\"n\": {}", n + 1)), "{message}");
+            client.reply(&question, answer);
+        }
+        assert_eq!(text(&events.result()), "user=> [1 :approval_rejected 33]");
+        assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 33}"]);
+        assert_eq!(client.open(), Vec::<Json>::new());
+    }
+}
+
+#[test]
+fn requests_of_one_session_are_asked_at_once_and_each_hears_its_own_replies() {
+    let world = World::new();
+    let server = start(&world, &[]);
+    let (client, other) = (Asked::new(&server, "2025-11-25"), Asked::new(&server, "2025-11-25"));
+    let (mut first, mut second) =
+        (client.eval(1, "(:n (:value (put 1)))"), client.eval(2, "(:reason (put 2))"));
+    let (one, two) = (first.message(), second.message());
+    assert_ne!(one["id"], two["id"]);
+    // Another session may not answer, and what is no reply decides nothing.
+    other.reply(&one, approve());
+    client.reply(&json!({"method": "elicitation/create", "id": "ask-nobody-0"}), approve());
+    client.reply(&two, json!({"action": "decline"}));
+    assert_eq!(text(&second.result()), "user=> :approval_rejected");
+    assert!(world.writes().is_empty());
+    client.reply(&one, approve());
+    assert_eq!(text(&first.result()), "user=> 1");
+    assert_eq!(world.writes(), ["{\"n\": 1}"]);
+}
+
+#[test]
+fn without_a_decision_the_ticket_stays() {
+    let world = World::new();
+    let server = start(&world, &[]);
+    let client = Asked::new(&server, "2025-11-25");
+    let strange = json!({"action": "accept", "content": {"decision": "perhaps"}});
+    for (id, answer) in [(1, json!({"action": "cancel"})), (2, strange)] {
+        let mut events = client.eval(id, "(put 5)");
+        client.reply(&events.message(), answer);
+        assert!(ticket(&events.result()).is_some());
+    }
+    // A client that fails, one that takes its request back, and one that ends its session.
+    let mut events = client.eval(3, "(put 5)");
+    let question = events.message();
+    let error =
+        json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no screen"}});
+    assert_eq!(client.post(&error).status, 202);
+    assert!(ticket(&events.result()).is_some());
+    let mut events = client.eval(4, "(put 5)");
+    events.message();
+    client.post(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}}));
+    assert!(ticket(&events.result()).is_some());
+    let mut events = client.eval(5, "(put 5)");
+    events.message();
+    let ended = server.raw("DELETE", "/mcp", &[("mcp-session-id", &client.session)], b"");
+    assert_eq!(ended.status, 202);
+    assert!(ticket(&events.result()).is_some());
+    assert_eq!(client.open().len(), 5);
+    assert!(world.writes().is_empty());
+}
+
+#[test]
+fn a_client_that_goes_away_loses_nothing() {
+    let world = World::new();
+    let flags = ["--http-max-in-flight-per-session", "1"];
+    let server = start(&world, &flags);
+    let client = Asked::new(&server, "2025-11-25");
+    let mut events = client.eval(1, "(:n (:value (put 7)))");
+    events.message();
+    let busy = client.post(&call(2, "lisp_eval", json!({"program": "1"}))).json();
+    assert_eq!(text(&busy["result"]).split(':').next(), Some("busy"), "{busy}");
+    drop(events);
+    eventually("the request is over", || {
+        let answer = client.post(&call(2, "lisp_eval", json!({"program": "1"}))).json();
+        text(&answer["result"]) == "user=> 1"
+    });
+    let open = client.open();
+    assert_eq!(open.len(), 1, "{open:?}");
+    let decision = json!({"id": open[0]["id"], "calls": [1], "decision": "approve"});
+    let json = [("content-type", "application/json")];
+    let decided = server.raw("POST", "/approvals/decide", &json, decision.to_string().as_bytes());
+    assert_eq!(decided.json()["text"], "user=> 7", "{decided:?}");
+    assert_eq!(world.writes(), ["{\"n\": 7}"]);
+}
+
+#[test]
+fn a_server_that_ends_and_a_ticket_that_expires_end_the_question() {
+    let world = World::new();
+    let mut server = start(&world, &["--http-shutdown-grace-ms", "60000"]);
+    let client = Asked::new(&server, "2025-11-25");
+    let mut events = client.eval(1, "(:n (:value (put 7)))");
+    events.message();
+    server.terminate();
+    let result = events.result();
+    let kept = ticket(&result).expect("a ticket");
+    assert!(server.end().success());
+
+    let server = start(&world, &["--ticket-ttl-ms", "300"]);
+    let client = Asked::new(&server, "2025-06-18");
+    let approved = client.post(&call(1, "lisp_approve", json!({"ticket": kept}))).json();
+    assert_eq!(text(&approved["result"]), "user=> 7", "{approved}");
+    let mut events = client.eval(2, "(put 8)");
+    events.message();
+    let late = ticket(&events.result()).expect("a ticket");
+    let refused = client.post(&call(3, "lisp_approve", json!({"ticket": late}))).json();
+    assert_eq!(refused["result"]["structuredContent"]["reason"], "ticket_expired", "{refused}");
+    assert_eq!(world.writes(), ["{\"n\": 7}"]);
+}
+
+#[test]
+fn clients_without_forms_or_streams_get_the_ticket() {
+    let world = World::new();
+    let server = start(&world, &[]);
+    let held = call(1, "lisp_eval", json!({"program": program("(put 1)")}));
+    let without = server.post(&[("mcp-session-id", &server.open(&[]))], &held).json();
+    assert!(ticket(&without["result"]).is_some(), "{without}");
+    let client = Asked::new(&server, "2025-11-25");
+    let headers = [("mcp-session-id", client.session.as_str()), ("content-type", "application/json")];
+    let plain = server.raw("POST", "/mcp", &headers, held.to_string().as_bytes()).json();
+    assert!(ticket(&plain["result"]).is_some(), "{plain}");
+    // A call that nobody is asked about has a plain answer.
+    let quick = client.post(&call(2, "lisp_eval", json!({"program": "(+ 1 2)"})));
+    assert_eq!(quick.headers["content-type"], "application/json");
+    assert_eq!(text(&quick.json()["result"]), "user=> 3");
+}
+
+/// Runs a client over both transports in both lifecycles, and wants each to be asked three times.
+fn drive(client: impl Fn(&str, &str, &[String]) -> String) {
+    let world = World::new();
+    let server = start(&world, &[]);
+    let flags = world.flags("writes");
+    let stdio = command(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let source = program("[(:n (:value (put 1))) (:reason (put 2)) (:n (:value (put 3)))]");
+    for target in [stdio, vec![server.url()]] {
+        for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
+            let seen = client(mode, &source, &target);
+            let seen: Json = serde_json::from_str(seen.trim()).unwrap_or_else(|_| panic!("{seen}"));
+            let asked = "A program wants to call crm/put (write).";
+            let expected = json!({
+                "version": version, "text": "user=> [1 :approval_rejected 33]", "asked": [asked, asked, asked],
+            });
+            assert_eq!(seen, expected, "{mode} {target:?}");
+            assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 33}"], "{mode} {target:?}");
+        }
+    }
+}
+
+#[test]
+fn the_python_sdk_is_asked() {
+    let Some(python) = installed("python3", "python/bin/python") else { return };
+    drive(|mode, program, target| {
+        output(Command::new(&python).arg(script("python_asked.py")).args([mode, program]).args(target))
+    });
+}
+
+#[test]
+fn the_typescript_sdk_is_asked() {
+    let Some(_) = installed("node", "npm/node_modules/@modelcontextprotocol/client") else { return };
+    let folder = tools().join("npm").canonicalize().unwrap();
+    drive(|mode, program, target| {
+        let mut node = Command::new("node");
+        output(node.arg(script("typescript_asked.mjs")).arg(&folder).args([mode, program]).args(target))
+    });
+}
