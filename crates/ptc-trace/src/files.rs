@@ -1,4 +1,4 @@
-//! Traces as files: one per run, JSON lines, named by time, trace and how it ended. A file is `pending` while
+//! Traces as files: one per run, JSON lines, named by time, label and how it ended. A file is `pending` while
 //! its trace goes on, and the oldest are deleted when there are too many.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::bound::Bounds;
 use crate::payload::sha256;
@@ -153,7 +153,10 @@ impl Sink for Files {
 
 impl Open {
     fn new(dir: &Path, record: &Record, keep: &Keep) -> io::Result<Self> {
-        let stem = dir.join(format!("{}-{}", file_time(record.timestamp), &sha256(&record.trace_id)[..8]));
+        // A trace that somebody gave a label, such as the id of a request, is found by it.
+        let label = record.data.get("trace_label").and_then(Json::as_str).filter(|label| !label.is_empty());
+        let mark = file_mark(label.unwrap_or(&record.trace_id));
+        let stem = dir.join(format!("{}-{mark}", file_time(record.timestamp)));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -265,6 +268,11 @@ fn make_dir(dir: &Path) -> io::Result<()> {
 fn file_time(ms: u64) -> String {
     let at = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     at.unwrap_or_default().strftime("%Y-%m-%dT%H-%M-%S%.3fZ").to_string()
+}
+
+/// What the name of a file tells of the label of its trace.
+pub fn file_mark(label: &str) -> String {
+    sha256(label)[..8].to_owned()
 }
 
 /// The trace files of a directory with the time of their last change. Only plain files count.

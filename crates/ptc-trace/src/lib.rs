@@ -45,7 +45,7 @@ mod tree;
 mod watch;
 
 pub use bound::Bounds;
-pub use files::{Files, Keep};
+pub use files::{Files, Keep, file_mark};
 pub use names::{draft_name, for_each_name, full_name};
 #[cfg(feature = "otlp")]
 pub use otlp::{Complain, Otlp, OtlpError};

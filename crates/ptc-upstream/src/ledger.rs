@@ -45,6 +45,9 @@ pub struct LedgerEntry {
     /// What it does to the world: `read`, `write` or `unknown`.
     #[serde(skip)]
     pub effect: &'static str,
+    /// What tells its arguments from others without telling them.
+    #[serde(skip)]
+    pub args_hash: String,
     /// What the result looked like.
     #[serde(skip)]
     pub overview: Option<Overview>,
@@ -214,6 +217,7 @@ mod tests {
             error: None,
             recalled: false,
             effect: "read",
+            args_hash: String::new(),
             overview: None,
         };
         assert_eq!(

@@ -124,6 +124,7 @@ mod tests {
             error: failed.then(|| "no".to_owned()),
             recalled: false,
             effect: "read",
+            args_hash: String::new(),
             overview: None,
         }
     }

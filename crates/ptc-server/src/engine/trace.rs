@@ -90,11 +90,14 @@ impl Traces {
     pub fn finder(&self, request_id: &str) -> Option<impl FnOnce() -> Option<(String, Json)> + Send + use<>> {
         let (tracer, dir) = self.calls.clone()?;
         let label = self.redactor.redact_str(request_id).into_owned();
-        let most = self.most;
+        let (most, mark) = (self.most, format!("-{}", ptc_trace::file_mark(&label)));
         Some(move || {
             tracer.flush();
             let head = ReadBounds { events: 1, ..ReadBounds::default() };
             let is_it = |entry: &Entry| {
+                if !entry.name.contains(&mark) {
+                    return false;
+                }
                 let first = ptc_trace::read(&entry.path, head)
                     .ok()
                     .and_then(|trace| trace.records.into_iter().next());

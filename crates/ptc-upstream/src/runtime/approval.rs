@@ -51,8 +51,9 @@ impl Judge for Approvals {
         let fault = Fault::new(Reason::ApprovalRejected, why);
         let answer = call::fault(&fault);
         if let Ok(request) = CallRequest::parse(args.clone(), &String::new) {
+            let args_hash = self.0.args_hash(&request);
             let mut book = self.0.book();
-            let line = book.open(&request.server, &request.tool);
+            let line = book.open(&request.server, &request.tool, args_hash);
             book.close(line, End::Failed(fault));
         }
         answer

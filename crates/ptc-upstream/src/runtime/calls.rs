@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ptc_lisp::machine::{Answer, ValueKind};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::context::Run;
 use super::journal::{self, Begun as Known, Kept};
@@ -17,6 +17,7 @@ use crate::config::EffectClass;
 use crate::discovery::{self, Needs, Question, Reply};
 use crate::ledger::{Overview, json_bytes};
 use crate::model::{Allowance, Fault, Reason};
+use crate::pins::digest;
 
 /// Why a call gave no result.
 pub(super) enum Stop {
@@ -65,7 +66,8 @@ impl Run {
             return Err(call::fault(&closed()));
         }
         let request = CallRequest::parse(args, &|| self.view().names()).map_err(raise)?;
-        let line = self.book().open(&request.server, &request.tool);
+        let args_hash = self.args_hash(&request);
+        let line = self.book().open(&request.server, &request.tool, args_hash);
         if self.take_call() {
             let identity = self.journal.as_ref().map(|journal| journal.identity(&request));
             return Ok(Opened { line, request, identity });
@@ -74,6 +76,13 @@ impl Run {
         let answer = call::fault(&fault);
         self.book().close(line, End::Failed(fault));
         Err(answer)
+    }
+
+    /// The hash of the arguments. Secrets are covered first: whoever has the hash of one could try guesses on it.
+    pub(super) fn args_hash(&self, request: &CallRequest) -> String {
+        let mut args = json!(request.args);
+        self.runtime.redactor().redact_json(&mut args);
+        digest(&args)
     }
 
     async fn carry_out(&self, opened: Opened) -> Answer {

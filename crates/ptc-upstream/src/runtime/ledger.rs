@@ -80,6 +80,7 @@ struct Open {
     server: String,
     tool: String,
     effect: &'static str,
+    args_hash: String,
     recalled: bool,
     began: Instant,
 }
@@ -96,12 +97,13 @@ pub(super) enum End {
 
 impl Book {
     /// Opens a line; its number.
-    pub fn open(&mut self, server: &str, tool: &str) -> usize {
+    pub fn open(&mut self, server: &str, tool: &str, args_hash: String) -> usize {
         let (server, tool) = (shortened(server, DETAIL), shortened(tool, DETAIL));
         self.calls.push(Line::Open(Open {
             server,
             tool,
             effect: "unknown",
+            args_hash,
             recalled: false,
             began: Instant::now(),
         }));
@@ -161,6 +163,7 @@ impl Open {
             error: None,
             recalled: self.recalled,
             effect: self.effect,
+            args_hash: self.args_hash,
             overview: None,
         };
         match end {

@@ -370,3 +370,27 @@ fn a_store_that_is_gone_is_told_to_clients_and_operators() {
         "{log:?}"
     );
 }
+
+#[test]
+fn r9_1_3_sessions_unavailable_over_stdio_and_http_when_the_store_is_broken() {
+    let folder = Folder::new();
+    let place = folder.path().join("store.db").display().to_string();
+    let http = server(&place, 10);
+    let mut stdio = StdioServer::ready(&["--sessions", "--store", &place]);
+    let started = stdio.call(1, "lisp_session_start", json!({}));
+    let id = started["structuredContent"]["session_id"].as_str().unwrap().to_owned();
+    let breaking = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('DROP TABLE ptc_sessions')";
+    let broke = std::process::Command::new("python3").args(["-c", breaking, &place]).status().unwrap();
+    assert!(broke.success());
+    let program = json!({"session_id": id, "program": "1"});
+    for (number, (tool, arguments)) in
+        [("lisp_session_start", json!({})), ("lisp_session_eval", program)].into_iter().enumerate()
+    {
+        let told = stdio.call(2 + number as i64, tool, arguments.clone());
+        assert_eq!(told["isError"], true, "{told}");
+        assert_eq!(told["structuredContent"]["reason"], "sessions_unavailable", "{tool}: {told}");
+        let told = insist(http.address, tool, &arguments);
+        assert_eq!(told["reason"], "sessions_unavailable", "{tool}: {told}");
+        assert!(!told.to_string().contains("store.db"), "where it is, is nothing for clients: {told}");
+    }
+}

@@ -9,6 +9,7 @@ mod clients;
 mod command;
 mod durable;
 mod effects;
+mod grants;
 mod http;
 mod nginx;
 #[path = "../../../ptc-store/tests/it/postgres.rs"]

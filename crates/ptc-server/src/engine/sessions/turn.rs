@@ -46,6 +46,7 @@ impl Engine {
             json!({
                 "server": call.server,
                 "tool": call.tool,
+                "args_hash": call.args_hash,
                 "duration_ms": call.duration_ms,
                 "outcome": match call.status { Status::Ok => "ok", Status::Error => "error" },
             })

@@ -28,6 +28,8 @@ async fn r12_1_every_call_has_a_file_without_secrets() {
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(found.iter().all(|(name, _)| name.ends_with(".jsonl")), "{found:?}");
     assert_eq!(found.iter().filter(|(name, _)| name.contains("error")).count(), 1, "{found:?}");
+    let mark = format!("-{}", ptc_trace::file_mark("id of [REDACTED]"));
+    assert!(found.iter().all(|(name, _)| name.contains(&mark)), "named by the request: {found:?}");
     let all: String = found.iter().map(|(_, text)| text.as_str()).collect();
     assert!(all.contains("mcp_call") && all.contains("(+ 1 2)") && !all.contains("tok-4711"), "{all}");
 }
@@ -57,6 +59,9 @@ async fn r12_2_turns_are_logged_whether_they_were_kept_or_not() {
     assert_eq!(kept["tags"], json!({"env": "test"}));
     assert_eq!(kept["data"]["memory_diff"]["changed_keys"], json!(["x"]));
     assert_eq!(kept["data"]["tool_calls"][0]["tool"], "get");
+    // Of `{}`.
+    let hash = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    assert_eq!(kept["data"]["tool_calls"][0]["args_hash"], hash);
     assert_eq!(
         (&failed["turn"], &failed["attempt"], &failed["committed"]),
         (&json!(1), &json!(2), &json!(false))
