@@ -6,6 +6,7 @@ use ptc_host::{Error, ErrorKind, Program};
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::span::Position;
 use ptc_upstream::Grants;
+use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::effects::{PlannedUse, Policy, enforce, plan};
 use serde_json::{Value as Json, json};
@@ -50,13 +51,15 @@ impl Engine {
 
     /// The effects of a program without mistakes.
     fn report(&self, manifest: &Manifest) -> Json {
-        let (uses, refusal) = match &self.upstreams {
+        let (uses, refusal, nowhere) = match &self.upstreams {
             Some(upstreams) => {
                 let (catalog, policy) = (upstreams.runtime.catalog(), upstreams.policy(Grants::all()));
                 let refusal = enforce(manifest, &catalog, &policy).err();
-                (plan(manifest, &catalog, &policy), refusal)
+                let uses = plan(manifest, &catalog, &policy);
+                let nowhere = uses.iter().filter_map(|planned| nowhere(planned, &catalog)).collect();
+                (uses, refusal, nowhere)
             }
-            None => (plan(manifest, &Default::default(), &Policy::open()), None),
+            None => (plan(manifest, &Default::default(), &Policy::open()), None, Vec::new()),
         };
         let mut report = json!({
             "status": "ok",
@@ -71,6 +74,9 @@ impl Engine {
         if let Some(refusal) = refusal {
             report["refusal"] = refusal.to_string().into();
         }
+        if !nowhere.is_empty() {
+            report["warnings"] = nowhere.into();
+        }
         report
     }
 }
@@ -84,6 +90,26 @@ fn worst(uses: &[PlannedUse]) -> &'static str {
         _ if any(EffectClass::Unknown) => EffectClass::Unknown.name(),
         _ => EffectClass::Read.name(),
     }
+}
+
+/// What is wrong with a call of something that does not exist: the program fails where it makes it.
+fn nowhere(planned: &PlannedUse, catalog: &Catalog) -> Option<Json> {
+    if !planned.fixed || !planned.reaches.is_empty() || !planned.unlisted.is_empty() {
+        return None;
+    }
+    let (server, tool) = planned.target.split_once('/')?;
+    Some(match catalog.server(server) {
+        None => json!({
+            "reason": "unknown_server",
+            "message": format!("there is no upstream {server}"),
+            "fix": format!("the upstreams are {}", catalog.names()),
+        }),
+        Some(known) => json!({
+            "reason": "unknown_tool",
+            "message": format!("{server} has no tool {tool}"),
+            "fix": format!("its tools are {}", known.tool_names()),
+        }),
+    })
 }
 
 /// A mistake with its place and how to mend it.

@@ -155,6 +155,7 @@ pub fn check_output() -> Json {
         "effect": {"enum": ["none", "read", "write", "unknown"]},
         "max_calls": {"type": ["integer", "null"]},
         "errors": {"type": "array", "items": {"type": "object"}},
+        "warnings": {"type": "array", "items": {"type": "object"}},
     });
     let required = json!(["status", "reason", "message", "feedback"]);
     one_of(&success, &json!(["status", "valid", "errors"]), &error_properties(), &required)

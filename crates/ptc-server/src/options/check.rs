@@ -70,17 +70,16 @@ fn listening(options: &mut Options, also_apart: bool, problems: &mut Vec<String>
 }
 
 fn http(options: &Options, problems: &mut Vec<String>) -> Vec<String> {
-    let loopback = is_loopback(&options.http_host);
+    let named = options.http_host != "localhost" && options.http_host.parse::<IpAddr>().is_err();
+    // How far a name reaches is not known, and it is refused in any case.
+    let loopback = named || is_loopback(&options.http_host);
     let tokens = options.http_auth_token.is_some() || options.http_role_tokens.is_some();
     let mut refuse = |wrong: bool, problem: &str| {
         if wrong {
             problems.push(problem.to_owned());
         }
     };
-    refuse(
-        options.http_host != "localhost" && options.http_host.parse::<IpAddr>().is_err(),
-        "--http-host must be an IP address or localhost",
-    );
+    refuse(named, "--http-host must be an IP address or localhost");
     refuse(
         options.http_auth_token.is_some() && options.http_role_tokens.is_some(),
         "--http-role-tokens and --http-auth-token exclude each other",
@@ -114,9 +113,8 @@ fn http(options: &Options, problems: &mut Vec<String>) -> Vec<String> {
     warnings(options)
 }
 
-/// Paths that the server has in any case.
-pub const FIXED_PATHS: [&str; 4] =
-    ["/health", "/ready", "/admin/prelude-store/snapshot", "/admin/prelude-store/export"];
+/// Paths that the server has in any case, and all below them.
+pub const FIXED_PATHS: [&str; 4] = ["/health", "/ready", "/admin", "/approvals"];
 
 fn paths(options: &Options, problems: &mut Vec<String>) {
     let own = [("--http-path", &options.http_path), ("--http-metrics-path", &options.http_metrics_path)];
@@ -125,7 +123,8 @@ fn paths(options: &Options, problems: &mut Vec<String>) {
         if !path.starts_with('/') || path.len() < 2 || path.ends_with('/') || !path.bytes().all(plain) {
             problems.push(format!("{flag} must be a path such as /mcp, got: {path}"));
         }
-        if FIXED_PATHS.contains(&path.as_str()) || path.starts_with("/admin/") {
+        let rest = FIXED_PATHS.iter().find_map(|fixed| path.strip_prefix(fixed));
+        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
             problems.push(format!("{flag} must differ from the paths of the server: {path}"));
         }
     }

@@ -97,9 +97,11 @@ impl Reading {
                 _ if value.trim().is_empty() || BUILD_VARIABLES.contains(&name.as_str()) => {}
                 Some(setting) => self.set(setting, value, Origin::Variable),
                 None => {
-                    let near = ptc_upstream::config::closest(name, known.keys().map(String::as_str));
-                    self.problems
-                        .push(format!("unknown variable {name}{}", did_you_mean(near.map(str::to_owned))));
+                    // What all of them begin with says nothing about how near two are.
+                    let known = known.keys().filter_map(|name| name.strip_prefix(PREFIX));
+                    let near = ptc_upstream::config::closest(&name[PREFIX.len()..], known);
+                    let near = near.map(|near| format!("{PREFIX}{near}"));
+                    self.problems.push(format!("unknown variable {name}{}", did_you_mean(near)));
                 }
             }
         }

@@ -137,6 +137,10 @@ fn r3_1_what_is_unknown_or_wrong_is_refused() {
         let error = read(flags, environment).unwrap_err();
         assert!(error.contains(message), "{error}\nexpected: {message}");
     }
+    let far = read(&[], &[("PTC_RUNNER_MCP_NOPE", "1")]).unwrap_err();
+    assert_eq!(far, "unknown variable PTC_RUNNER_MCP_NOPE", "nothing is near");
+    let named = read(&[("http", "true"), ("http-host", "example.org")], &[]).unwrap_err();
+    assert_eq!(named, "--http-host must be an IP address or localhost", "and nothing that follows from it");
 }
 
 #[test]
@@ -169,6 +173,12 @@ fn r1_7_modes_of_authentication() {
         (&[("http-host", "example.org")], &[("http", "true")], "must be an IP address or localhost"),
         (&[("http-port", "1")], &[("http", "127.0.0.1:2")], "cannot stand beside"),
         (&[("http-path", "/health")], &[("http", "true")], "must differ from the paths of the server"),
+        (&[("http-path", "/approvals")], &[("http", "true")], "must differ from the paths of the server"),
+        (
+            &[("http-metrics-path", "/admin/x")],
+            &[("http", "true")],
+            "must differ from the paths of the server",
+        ),
         (&[("http-metrics-path", "/mcp")], &[("http", "true")], "must differ"),
         (&[("http-path", "mcp")], &[("http", "true")], "must be a path"),
     ];

@@ -40,6 +40,15 @@ async fn calls_have_effects_and_a_bound_where_there_is_one() {
     assert_eq!((&many["effect"], &many["max_calls"]), (&json!("write"), &json!(null)));
     let dynamic = check(r#"(tool/call {:server data/s :tool "get"})"#).await;
     assert_eq!((&dynamic["uses"][0]["dynamic"], &dynamic["allowed"]), (&json!(true), &json!(true)));
+    for (program, reason, fix) in [
+        (r#"(tool/call {:server "crm" :tool "gett"})"#, "unknown_tool", "get"),
+        (r#"(tool/call {:server "crn" :tool "get"})"#, "unknown_server", "crm"),
+    ] {
+        let nowhere = check(program).await;
+        assert_eq!((&nowhere["valid"], &nowhere["warnings"][0]["reason"]), (&json!(true), &json!(reason)));
+        assert!(nowhere["warnings"][0]["fix"].as_str().expect("a fix").contains(fix), "{nowhere}");
+    }
+    assert_eq!(once.get("warnings"), None);
     assert_eq!(engine.metrics().upstream_calls, 0, "nothing was run");
     let read_only = aggregator(Settings { read_only: true, ..patient(Profile::Slim) }).await;
     let refused =
