@@ -53,6 +53,9 @@ impl Surroundings {
     }
 }
 
+/// Why a run that was saved does not go on: nothing of it was done.
+pub(crate) const RESUME_ERROR: &str = "resume_error";
+
 /// The threads that runs live on.
 fn pool() -> &'static LocalPoolHandle {
     static POOL: OnceLock<LocalPoolHandle> = OnceLock::new();
@@ -93,7 +96,7 @@ pub(crate) async fn drive(
         };
         match began {
             Ok(run) => Driver::new(run, &agent, home, around, guard).run(begin).await,
-            Err(error) => Ended::lost(failed("resume_error", error.to_string())),
+            Err(error) => Ended::lost(failed(RESUME_ERROR, error.to_string())),
         }
     });
     let ended = pinned.await;
@@ -108,7 +111,7 @@ pub(crate) struct Ended {
     pub step: Step,
     pub carried: Option<Carried>,
     /// The run, if it waits for people.
-    paused: Option<(Vec<u8>, Vec<PendingCall>)>,
+    pub paused: Option<(Vec<u8>, Vec<PendingCall>)>,
 }
 
 impl Ended {
@@ -124,7 +127,7 @@ impl Ended {
     }
 }
 
-fn failed(reason: &'static str, message: String) -> Step {
+pub(crate) fn failed(reason: &'static str, message: String) -> Step {
     Step::failed(Fail::new(Reason::custom(reason), message))
 }
 
@@ -181,7 +184,7 @@ impl Driver {
 
     /// Brings a run that was saved what came after that, and asks again for what did not.
     async fn go_on(&mut self, saved: &Saved) -> Result<(), Box<Step>> {
-        let refused = |message: String| Box::new(failed("resume_error", message));
+        let refused = |message: String| Box::new(failed(RESUME_ERROR, message));
         for (id, supply) in saved.supplies().map_err(|error| refused(error.to_string()))? {
             self.supply(id, supply);
         }

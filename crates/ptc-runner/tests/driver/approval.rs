@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use ptc_runner::tape::{Entry, play};
 use ptc_runner::{
-    Agent, Answer, Approval, Decision, Effect, Journal, Outcome, Paused, PendingCall, RunOptions, Saved,
-    Surroundings, Tool, begin, go_on, pending, run_in, tool,
+    Agent, Answer, Approval, Chat, Decision, Effect, Journal, Outcome, Paused, PendingCall, RunOptions,
+    Saved, Surroundings, Tool, begin, go_on, pending, run_in, tool,
 };
 use serde_json::{Value as Json, json};
 
@@ -229,4 +229,65 @@ async fn typed_functions_say_that_they_wait() {
     let options = RunOptions::new(script(&[&code("(return (tool/give {:sum 3}))")]));
     let Outcome::Paused(paused) = begin(agent, options, Surroundings::default()).await else { panic!() };
     assert_eq!(paused.pending[0].json()["args"], json!({"sum": 3}));
+}
+
+/// The state that a program of a chat left behind, as the next one sees it.
+async fn says(chat: &mut Chat, program: &str) -> Json {
+    chat.say("And now?", RunOptions::new(script(&[&code(program)]))).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_message_of_a_chat_waits_and_goes_on_and_the_chat_with_it() {
+    let (agent, paid) = payer();
+    let mut chat = Chat::new(agent);
+    assert_eq!(says(&mut chat, "(def before 1) (return before)").await, json!(1));
+    let program = "(def sums [(tool/pay {:sum 1}) (tool/pay {:sum before})])
+                   (return (conj sums (try (tool/pay {:sum 3}) (catch Exception e \"no\"))))";
+    let fail = chat.say("Pay", RunOptions::new(script(&[&code(program)]))).await.unwrap_err();
+    assert_eq!(fail.reason.as_str(), "approval_required");
+    let branch = chat.clone();
+    // Decisions that make no sense change nothing.
+    let step = chat.go_on([(999, Decision::Approve)], RunOptions::default(), Surroundings::default()).await;
+    assert_eq!((reason(&step), chat.pending().len()), ("resume_error", 1));
+    let mut sums = Vec::new();
+    while let [call] = chat.pending() {
+        sums.push(call.args["sum"].clone());
+        let decision = match call.args["sum"].as_u64() {
+            Some(3) => Decision::Reject("no".into()),
+            _ => Decision::Approve,
+        };
+        let decided = [(call.id, decision)];
+        let step = chat.go_on(decided, RunOptions::default(), Surroundings::default()).await;
+        if chat.pending().is_empty() {
+            assert_eq!(step.value, json!([1, 1, "no"]), "{step:#?}");
+        }
+    }
+    assert_eq!(sums, [1, 1, 3]);
+    assert_eq!(*paid.lock().unwrap(), [json!(1), json!(1)]);
+    // What the message defined is there for the next one.
+    assert_eq!(says(&mut chat, "(return [before sums])").await, json!([1, [1, 1]]));
+    let step = chat.go_on([], RunOptions::default(), Surroundings::default()).await;
+    assert_eq!(reason(&step), "resume_error");
+    // A branch waits on its own. Saying something else gives up what waits, and the chat is as it was before.
+    let mut branch = branch;
+    assert_eq!(branch.pending().len(), 1);
+    assert_eq!(says(&mut branch, "(return before)").await, json!(1));
+    assert!(branch.say("Sums?", RunOptions::new(script(&[&code("(return sums)")]))).await.is_err());
+    assert!(branch.pending().is_empty());
+    assert_eq!(paid.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_message_that_goes_on_may_ask_an_approver() {
+    let (agent, paid) = payer();
+    let mut chat = Chat::new(agent);
+    let fail = chat.say("Pay", options()).await.unwrap_err();
+    assert_eq!((fail.reason.as_str(), chat.pending().len()), ("approval_required", 2));
+    let approver = |call: PendingCall| async move {
+        Some(Decision::Edit(json!({"sum": call.args["sum"].as_u64().unwrap() + 10})))
+    };
+    let around = Surroundings { approver: Some(Arc::new(approver)), ..Surroundings::default() };
+    let step = chat.go_on([], RunOptions::default(), around).await;
+    assert_eq!(step.value, json!([11, 100, 12]), "{step:#?}");
+    assert_eq!(paid.lock().unwrap().len(), 2);
 }
