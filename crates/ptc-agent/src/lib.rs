@@ -52,7 +52,7 @@ pub use render::{FormatOptions, MissionLogIn, preview_text};
 pub use reply::{Fix, FixKind, Multiple};
 pub use run::{
     Admit, AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, OnBudget, Price, Resolver,
-    RunOptions, SaveError, Spent, Supply, TraceMode,
+    RunOptions, SaveError, Spent, Supply, TraceMode, Waiting, WaitsOn, waiting,
 };
 pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, UpstreamCall, Usage};
 pub use tool::{

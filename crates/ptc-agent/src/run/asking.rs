@@ -187,7 +187,7 @@ fn llm_event(node: &Node, shared: &mut Shared, name: &str, measured: Json, facts
 /// Puts a request on the list of what is needed.
 fn send(node: &mut Node, shared: &mut Shared, request: Arc<Request>, after_ms: u64) {
     node.book.usage.llm_requests = node.book.usage.llm_requests.saturating_add(1);
-    shared.ask(Asked { node: node.id, what: What::Model { request, after_ms } });
+    shared.ask(Asked::by(node, What::Model { request, after_ms }));
 }
 
 /// Takes the reply to a request.

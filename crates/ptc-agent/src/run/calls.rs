@@ -243,8 +243,9 @@ fn dispatch(
             // A branch of a `pmap` has its own time.
             let branch = (several && layer == Layer::Program).then(|| node.agent.options().pmap_timeout_ms);
             let timeout_ms = tool.timeout_ms.or(branch);
-            let what = What::Tool { slot: at, tool: tool.name.clone(), args, timeout_ms };
-            shared.ask(Asked { node: node.id, what });
+            let once = tool.answers != Answers::Upstream && !tool.may_repeat(&args);
+            let what = What::Tool { slot: at, tool: tool.name.clone(), args, timeout_ms, once };
+            shared.ask(Asked::by(node, what));
         }
         Body::Builtin(Builtin::Pure(call)) => finish(node, shared, slot, layer, call(&args)),
         Body::Builtin(Builtin::LlmQuery)

@@ -24,7 +24,7 @@ pub(super) fn ask(node: &Node, shared: &mut Shared, batch: &mut Batch, at: usize
     });
     calls::slot_event(node, shared, slot, "approval.asked", json!({}), facts);
     let what = What::Approval { slot: at, tool: tool.name.clone(), args, about };
-    shared.ask(Asked { node: node.id, what });
+    shared.ask(Asked::by(node, what));
     true
 }
 

@@ -27,6 +27,7 @@ mod save;
 mod setup;
 mod text;
 mod tool_call;
+mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub use options::{
     Admit, BudgetCheck, Context, Guard, OnBudget, Price, Resolver, RunOptions, Spent, TraceMode,
 };
 pub use save::SaveError;
+pub use waiting::{Waiting, WaitsOn, waiting};
 
 use crate::agent::{Agent, Mode};
 use crate::budget::Budget;
@@ -146,14 +148,39 @@ impl Supply {
 pub(crate) struct Asked {
     pub node: usize,
     pub what: What,
+    /// The name of the agent, for whoever lists saved runs.
+    #[serde(default)]
+    pub agent: Option<String>,
+}
+
+impl Asked {
+    fn by(node: &Node, what: What) -> Self {
+        Asked { node: node.id, what, agent: node.agent.options().name.clone() }
+    }
 }
 
 /// What was asked, as it is written down.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) enum What {
-    Model { request: Arc<Request>, after_ms: u64 },
-    Tool { slot: usize, tool: String, args: Json, timeout_ms: Option<u64> },
-    Approval { slot: usize, tool: String, args: Json, about: Json },
+    Model {
+        request: Arc<Request>,
+        after_ms: u64,
+    },
+    Tool {
+        slot: usize,
+        tool: String,
+        args: Json,
+        timeout_ms: Option<u64>,
+        /// Whether it may change something and only the run knows of it.
+        #[serde(default)]
+        once: bool,
+    },
+    Approval {
+        slot: usize,
+        tool: String,
+        args: Json,
+        about: Json,
+    },
 }
 
 /// What all agents of a run share.

@@ -26,7 +26,7 @@ use crate::render::Veil;
 use crate::step::Step;
 
 /// A run.
-const RUN: &[u8; 4] = b"PTCR";
+pub(super) const RUN: &[u8; 4] = b"PTCR";
 /// An answer.
 const ANSWER: &[u8; 4] = b"PTCA";
 /// The newest version. It is written where somebody waits for a person, which readers of version 1 know nothing of.
@@ -379,7 +379,7 @@ fn encode(magic: &[u8; 4], version: u16, value: &impl Serialize) -> Result<Vec<u
     Ok(bytes)
 }
 
-fn decode<T: serde::de::DeserializeOwned>(magic: &[u8; 4], bytes: &[u8]) -> Result<T, SaveError> {
+pub(super) fn decode<T: serde::de::DeserializeOwned>(magic: &[u8; 4], bytes: &[u8]) -> Result<T, SaveError> {
     let wrong = |what: &str| SaveError::NotARun(what.to_owned());
     let (head, body) = bytes.split_at_checked(HEAD).ok_or_else(|| wrong("too short"))?;
     let (begin, rest) = head.split_at(4);

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_runner::{Answer, Journal, Reason, Step};
+use ptc_runner::{Answer, Journal, Reason, Step, Waiting, WaitsOn, waiting};
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
+use ptc_store::effects::{Finding, NewEffect};
 use ptc_store::runs::{Ending, Kept, Listed, NewAnswer, Run, Runs, Status};
 use serde_json::Value as Json;
 
@@ -19,6 +20,9 @@ use super::lent;
 use super::mission::Mission;
 use super::show;
 use crate::terminal;
+
+/// What stands for the server of calls that tools of agents make.
+pub const OWN: &str = "tool";
 
 /// The store in the folder.
 pub const STORE: &str = "runs.db";
@@ -89,8 +93,7 @@ impl Checkpoints {
     fn state(&self, run: &Listed) -> (&'static str, Vec<Json>) {
         match run.status {
             _ if run.status != Status::Finished && self.is_held(&run.id) => ("running", Vec::new()),
-            Status::Open => (Status::Interrupted.name(), Vec::new()),
-            Status::Interrupted => match self.pending(&run.id) {
+            Status::Open | Status::Interrupted => match self.pending(&run.id) {
                 Some(pending) if !pending.is_empty() => ("waiting", pending),
                 _ => (Status::Interrupted.name(), Vec::new()),
             },
@@ -98,10 +101,38 @@ impl Checkpoints {
         }
     }
 
-    /// The calls that a run waited for when it was left.
+    /// The calls that a run waits for people to decide about, if it waits for nothing else. It may have said so when it
+    /// was left, or its process was killed while it asked.
     fn pending(&self, id: &str) -> Option<Vec<Json>> {
-        let step: Step = serde_json::from_value(self.runs.read(id).ok()?.step?).ok()?;
-        Some(show::pending(&step).to_vec())
+        let kept = self.runs.read(id).ok()?;
+        unanswered(&kept).iter().map(Waiting::pending).collect()
+    }
+
+    /// Writes down calls of tools of a run that may have changed something and have no answer, so that `ptc effects`
+    /// lists them. The run itself never makes them again: this only tells of them. Gives their identities.
+    fn tell_gaps(&self, id: &str, kept: &Kept) -> anyhow::Result<Vec<String>> {
+        let mut told = Vec::new();
+        if kept.status == Status::Finished {
+            return Ok(told);
+        }
+        for call in unanswered(kept) {
+            let WaitsOn::Tool { tool, args, once: true } = &call.on else { continue };
+            let identity = format!("{id}-{:04}", call.id);
+            let effect = NewEffect { identity: &identity, server: OWN, tool, args };
+            self.journal.effects().begin(&lent::scope(id), &effect)?;
+            told.push(identity);
+        }
+        Ok(told)
+    }
+
+    /// The same for all runs that nobody goes on with.
+    pub fn tell_all_gaps(&self) -> anyhow::Result<()> {
+        for run in self.runs.list()? {
+            if !self.is_held(&run.id) {
+                self.tell_gaps(&run.id, &self.runs.read(&run.id)?)?;
+            }
+        }
+        Ok(())
     }
 
     fn is_held(&self, id: &str) -> bool {
@@ -123,16 +154,26 @@ impl Checkpoints {
         Ok((id, kept))
     }
 
-    /// Goes on with a run that nobody else goes on with.
-    pub fn go_on(&self, id: &str) -> anyhow::Result<(Keeper, Kept)> {
+    /// Goes on with a run that nobody else goes on with. Calls whose outcome is unknown are made again if told so, and
+    /// then nobody needs to hear of them.
+    pub fn go_on(&self, id: &str, repeat: bool) -> anyhow::Result<(Keeper, Kept)> {
         let lock = self.lock(id)?;
         let (run, kept) = self.runs.go_on(id)?;
+        for identity in self.tell_gaps(id, &kept)? {
+            if repeat {
+                let (effects, note) = (self.journal.effects(), "made again by `ptc resume --repeat`");
+                effects.settle(&lent::scope(id), &identity, &Finding::Dismissed, note)?;
+            }
+        }
         let resume = self.command(id);
         Ok((Keeper { run, resume, journal: self.journal.clone(), _lock: lock }, kept))
     }
 
     /// How many calls of a run may have changed something and have no answer.
     pub fn unknown(&self, id: &str) -> anyhow::Result<usize> {
+        if !self.is_held(id) {
+            self.tell_gaps(id, &self.runs.read(id)?)?;
+        }
         Ok(self.journal.effects().gaps(Some(&lent::scope(id)))?.len())
     }
 
@@ -175,8 +216,15 @@ impl Checkpoints {
     }
 }
 
+/// What a run waited for when it was left or its process ended.
+fn unanswered(kept: &Kept) -> Vec<Waiting> {
+    let waits = kept.state.as_deref().and_then(|state| waiting(state).ok()).unwrap_or_default();
+    let answered = |id: u64| kept.answers_after_state().any(|answer| answer.ask == id);
+    waits.into_iter().filter(|waits| !answered(waits.id)).collect()
+}
+
 /// The folder that is meant if none is named.
-fn usual() -> anyhow::Result<PathBuf> {
+pub fn usual() -> anyhow::Result<PathBuf> {
     let folder = terminal::state_folder().map(|folder| folder.join("runs"));
     folder.ok_or_else(|| anyhow!("there is no HOME to keep runs in; name a folder with --checkpoint"))
 }

@@ -12,7 +12,7 @@ mod recording;
 mod remembered;
 mod show;
 
-pub use checkpoint::{Checkpoints, Place, STORE};
+pub use checkpoint::{Checkpoints, OWN, Place, STORE, usual};
 pub use conduct::{Conduct, From, Output, asked_to_stop, conduct, finish, runtime};
 pub use consent::{Decisions, shown as shown_call};
 pub use lent::config as upstreams_config;

@@ -11,6 +11,7 @@ use ptc_store::effects::{Finding, Gap};
 use serde_json::{Value as Json, json};
 
 use super::eval::ignore_closed_pipe;
+use crate::agents::{Checkpoints, OWN, STORE, usual};
 use crate::exit::Outcome;
 use crate::terminal;
 
@@ -18,7 +19,7 @@ use crate::terminal;
 ///
 /// A call that may change something is written down before it is made and after it was answered. One without an answer
 /// was made by a process that ended too early, or is under way, or ended with no word from the server. It may or may not
-/// have happened, and it is not made again.
+/// have happened, and it is not made again. Calls of an agent's own tools are listed as tool/NAME.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -36,7 +37,7 @@ pub struct Args {
 /// Where calls were written down.
 #[derive(Clone, Debug, clap::Args)]
 struct Place {
-    /// The store of a server or of `ptc apply`; the file of this user, unless told
+    /// The store of a server or of `ptc apply`; the files of this user, unless told
     #[arg(long, value_name = "PLACE", conflicts_with = "checkpoint")]
     store: Option<String>,
 
@@ -96,7 +97,7 @@ pub fn journal(store: Option<&str>, checkpoint: Option<&Path>) -> anyhow::Result
     let place = match (store, checkpoint) {
         (Some(place), _) => place.to_owned(),
         (None, Some(folder)) => {
-            let file = folder.join(crate::agents::STORE);
+            let file = folder.join(STORE);
             if !file.is_file() {
                 bail!("there are no checkpoints in {}", folder.display());
             }
@@ -110,15 +111,32 @@ pub fn journal(store: Option<&str>, checkpoint: Option<&Path>) -> anyhow::Result
     Ok(StoreJournal::new(Arc::new(Store::open(&place)?)))
 }
 
-fn gaps(place: &Place) -> anyhow::Result<(StoreJournal, Vec<Gap>)> {
-    let journal = journal(place.store.as_deref(), place.checkpoint.as_deref())?;
-    let gaps = journal.gaps().map_err(anyhow::Error::msg)?;
-    Ok((journal, gaps))
+/// The gaps of all places that are meant, each with its journal.
+fn gaps(place: &Place) -> anyhow::Result<Vec<(StoreJournal, Gap)>> {
+    let mut journals = Vec::new();
+    if place.checkpoint.is_none() {
+        journals.push(journal(place.store.as_deref(), None)?);
+    }
+    let folder = match (&place.checkpoint, &place.store) {
+        (Some(folder), _) => Some(folder.clone()),
+        (None, None) => usual().ok().filter(|folder| folder.join(STORE).is_file()),
+        (None, Some(_)) => None,
+    };
+    if let Some(folder) = folder {
+        journals.push(journal(None, Some(&folder))?);
+        Checkpoints::open(Some(&folder))?.tell_all_gaps()?;
+    }
+    let mut all = Vec::new();
+    for journal in journals {
+        let gaps = journal.gaps().map_err(anyhow::Error::msg)?;
+        all.extend(gaps.into_iter().map(|gap| (journal.clone(), gap)));
+    }
+    Ok(all)
 }
 
 fn list(place: &Place, as_json: bool) -> anyhow::Result<Outcome> {
-    let (_, gaps) = gaps(place)?;
-    let mut lines: Vec<String> = gaps.iter().map(|gap| line(gap, as_json)).collect();
+    let gaps = gaps(place)?;
+    let mut lines: Vec<String> = gaps.iter().map(|(_, gap)| line(gap, as_json)).collect();
     if lines.is_empty() && !as_json {
         lines.push("every call that was begun has its answer".to_owned());
     }
@@ -140,10 +158,10 @@ fn line(gap: &Gap, as_json: bool) -> String {
 
 impl Settle {
     fn run(self) -> anyhow::Result<Outcome> {
-        let (journal, gaps) = gaps(&self.place)?;
-        let mut alike = gaps.iter().filter(|gap| gap.identity.starts_with(&self.identity));
-        let gap = match (alike.next(), alike.next()) {
-            (Some(gap), None) if !self.identity.is_empty() => gap,
+        let gaps = gaps(&self.place)?;
+        let mut alike = gaps.iter().filter(|(_, gap)| gap.identity.starts_with(&self.identity));
+        let (journal, gap) = match (alike.next(), alike.next()) {
+            (Some(found), None) if !self.identity.is_empty() => found,
             (Some(_), _) => bail!("more than one call begins with `{}`; write more of it", self.identity),
             (None, _) => {
                 bail!("no call without an answer begins with `{}`; `ptc effects` lists them", self.identity)
@@ -152,6 +170,8 @@ impl Settle {
         let finding = match (self.happened, self.did_not_happen) {
             // As the journal keeps answers.
             (Some(value), _) => Finding::Happened(json!({"ok": true, "value": value, "kind": "json"})),
+            // Runs do not make calls of their own tools again; what they still know of must not be listed again.
+            (None, true) if gap.server == OWN => Finding::Dismissed,
             (None, true) => Finding::DidNotHappen,
             (None, false) => Finding::Dismissed,
         };

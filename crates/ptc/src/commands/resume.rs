@@ -72,7 +72,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let watching =
         args.record.watch(|| subject(&mission, &ready, args.output.streams()), &missing(&ready))?;
     let decisions = decide(&args.decisions, &kept, &ready, &mission)?;
-    let (keeper, kept) = checkpoints.go_on(&id)?;
+    let (keeper, kept) = checkpoints.go_on(&id, args.repeat)?;
     let from = match saved(&kept) {
         None => From::Beginning,
         Some(saved) => From::Saved(Saved { decisions, repeat: args.repeat, ..saved }),

@@ -181,7 +181,9 @@ fn killed_while_it_asks_a_run_asks_again_and_has_called_nothing() {
     let (code, _) = typed(&folder, &["later (l)?=>KILL"], "", &["run", "agent.toml", "--checkpoint", "kept"]);
     assert_eq!((code, paid(&folder).len()), (137, 0));
     let (id, state, _) = only_run(&folder);
-    assert_eq!(state, "interrupted");
+    assert_eq!((state.as_str(), waiting(&folder).len()), ("waiting", 3));
+    let listed = ptc_in(&folder, &["runs", "--checkpoint", "kept"]);
+    assert!(listed.out.contains("tool/pay, asked by clerk, effect: unknown"), "{}", listed.out);
     // One is decided, then it is killed at the next question: the first is not asked about again.
     let resume = ["resume", &id, "--checkpoint", "kept"];
     let (code, _) = typed(&folder, &["later (l)?=>a", "later (l)?=>KILL"], "", &resume);
@@ -219,12 +221,60 @@ fn killed_during_an_approved_call_it_is_not_made_again() {
     server.wait_for("tool 1", 1);
     kill(process);
     server.hold(&[]);
+    // It is told of at once, and is no more after somebody has looked.
+    let gaps = gaps(&folder);
+    let [gap] = gaps.as_slice() else { panic!("one gap: {gaps:?}") };
+    assert_eq!(
+        (&gap["server"], &gap["tool"], &gap["args"]),
+        (&json!("tool"), &json!("step"), &json!({"n": 1}))
+    );
+    assert_eq!(runs(&folder)[0]["outcome_unknown"], 1);
     // Approving again is refused: nothing waits for it any more.
     let again = ptc_in(&folder, &approve);
     assert_eq!(again.code, 2, "{}", again.err);
     let ran = ptc_in(&folder, &approve[..5]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "outcome unknown\n"), "{}", ran.err);
     assert_eq!(server.count("tool 1"), 1);
+    assert_eq!(self::gaps(&folder), gaps, "the run is over, and still nobody knows");
+    let identity = gap["identity"].as_str().expect("an identity");
+    let settle = ["effects", "settle", identity, "it did not", "--did-not-happen", "--checkpoint", "kept"];
+    let settled = ptc_in(&folder, &settle);
+    assert_eq!(
+        (settled.code, settled.out),
+        (0, format!("settled {identity} tool/step\n")),
+        "{}",
+        settled.err
+    );
+    assert!(self::gaps(&folder).is_empty());
+}
+
+/// The calls without an answer.
+fn gaps(folder: &Path) -> Vec<Value> {
+    let ran = ptc_in(folder, &["effects", "--json", "--checkpoint", "kept"]);
+    assert_eq!(ran.err, "");
+    ran.out.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
+}
+
+#[test]
+fn calls_that_are_made_again_are_no_gap_and_neither_are_those_that_only_read() {
+    let (folder, server, id) = counted("approval-repeated");
+    server.hold(&["tool 1"]);
+    let process = start(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet", "--approve", "all"]);
+    server.wait_for("tool 1", 1);
+    assert!(gaps(&folder).is_empty(), "it is under way");
+    kill(process);
+    server.hold(&[]);
+    assert_eq!(gaps(&folder).len(), 1);
+    let again = ptc_in(&folder, &["resume", &id, "--checkpoint", "kept", "--quiet", "--repeat"]);
+    assert_eq!((again.code, again.out.as_str()), (0, "1\n"), "{}", again.err);
+    assert_eq!((server.count("tool 1"), gaps(&folder).len()), (2, 0));
+    let (folder, server) = super::resume::ten_steps("reads-are-no-gap", "effect = \"read\"");
+    server.hold(&["tool 2"]);
+    let process = start(&folder, &["run", "agent.toml", "--checkpoint", "kept", "--quiet"]);
+    server.wait_for("tool 2", 1);
+    kill(process);
+    assert!(gaps(&folder).is_empty());
+    assert_eq!(only_run(&folder).1, "interrupted");
 }
 
 #[test]
