@@ -1,7 +1,8 @@
 //! The journal of calls that may change the world, so that none is ever sent twice.
 //!
-//! A call is begun before it is sent and done when its answer is there; both are on disk before they return. Beginning
-//! a call adds a row that can be added only once, so of all processes that begin the same call of the same scope one is
+//! A call is begun before it is sent, which is on the disk before it returns, and done when its answer is there. That is
+//! a note (see the crate): a machine that ends suddenly may forget it, and then nobody knows any more what became of the
+//! call, which is said, and not that it was never begun. Beginning a call adds a row that can be added only once, so of all processes that begin the same call of the same scope one is
 //! told [`Begun::Fresh`] and sends it. Who comes later is told the answer, or that nobody knows what became of the
 //! call: whoever began it has died, or is still waiting. Then it is for a person to look and to settle it.
 //!
@@ -28,6 +29,17 @@ pub struct NewEffect<'a> {
     pub tool: &'a str,
     /// Its arguments, for people who look into what became of it.
     pub args: &'a Json,
+}
+
+/// An answer to keep.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<'a> {
+    /// The scope of the call.
+    pub scope: &'a str,
+    /// Which call of it.
+    pub identity: &'a str,
+    /// Its answer.
+    pub answer: &'a Json,
 }
 
 /// What is known of a call that is about to be sent.
@@ -125,19 +137,13 @@ impl Effects {
 
     /// Keeps the answer of a call that was begun. The first answer stays.
     pub fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), EffectError> {
-        self.store.write(&subject(scope), |tx| {
-            let now = tx.now_ms()?;
-            let answer = answer.to_string().into_bytes();
-            let kept = tx.run(
-                "UPDATE ptc_effects SET state = ?3, answer = ?4, ended_at = ?5
-                 WHERE scope = ?1 AND identity = ?2 AND state <> ?3",
-                cells![scope, identity, DONE, answer, now],
-            )?;
-            if kept == 0 && state(tx, scope, identity)?.is_none() {
-                return Err(missing(scope, identity));
-            }
-            Ok(())
-        })
+        let kept = Kept { scope, identity, answer };
+        self.store.note(&subject(scope), |tx| done(tx, &kept))
+    }
+
+    /// Keeps the answer of a call that was begun, for good: it is on the disk when this returns.
+    pub fn keep(&self, kept: &Kept<'_>) -> Result<(), EffectError> {
+        self.store.write(&subject(kept.scope), |tx| done(tx, kept))
     }
 
     /// Calls that were begun and have no answer, the oldest first; of all scopes, or of one. A call that is under way
@@ -212,7 +218,7 @@ impl Effects {
     pub fn sweep(&self, older_than_ms: i64, lasting: &str) -> Result<u64, EffectError> {
         let mut forgotten = 0;
         loop {
-            let gone = self.store.write("effects", |tx| {
+            let gone = self.store.note("effects", |tx| {
                 let before = tx.now_ms()?.saturating_sub(older_than_ms);
                 tx.run(
                     "DELETE FROM ptc_effects WHERE state <> ?1 AND (scope, identity) IN
@@ -228,6 +234,20 @@ impl Effects {
             }
         }
     }
+}
+
+/// Keeps an answer. The first one stays.
+pub(crate) fn done(tx: &mut Tx<'_>, kept: &Kept<'_>) -> Result<(), EffectError> {
+    let (now, answer) = (tx.now_ms()?, kept.answer.to_string().into_bytes());
+    let added = tx.run(
+        "UPDATE ptc_effects SET state = ?3, answer = ?4, ended_at = ?5
+         WHERE scope = ?1 AND identity = ?2 AND state <> ?3",
+        cells![kept.scope, kept.identity, DONE, answer, now],
+    )?;
+    if added == 0 && state(tx, kept.scope, kept.identity)?.is_none() {
+        return Err(missing(kept.scope, kept.identity));
+    }
+    Ok(())
 }
 
 fn begin(tx: &mut Tx<'_>, scope: &str, call: &NewEffect<'_>) -> Result<Begun, StoreError> {

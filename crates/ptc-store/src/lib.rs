@@ -2,7 +2,11 @@
 //!
 //! One [`Store`] keeps everything, in an SQLite file, in memory or in PostgreSQL. All three behave the same:
 //! every statement is written once (`tx.rs`), tables come from one list of migrations (`migrate.rs`), and a
-//! change is one transaction that is on disk before the call returns.
+//! change is one transaction.
+//!
+//! A change survives whatever ends the process as soon as the call returns. It is also on the disk then, with a few
+//! exceptions that say so: *notes*, whose loss with the whole machine does no harm. Nothing that was written later
+//! than a note can be there without it.
 //!
 //! The calls are synchronous and may be made from many threads at once. Async callers put them on a thread
 //! that may block (`tokio::task::spawn_blocking`).
@@ -22,6 +26,7 @@ mod sqlite;
 mod store;
 pub mod tickets;
 mod tx;
+mod wal;
 
 pub use error::StoreError;
 pub use lease::Lease;

@@ -20,6 +20,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { name: "sessions", sql: crate::sessions::TABLES },
     Migration { name: "tickets", sql: crate::tickets::TABLES },
     Migration { name: "effects", sql: crate::effects::TABLES },
+    Migration { name: "tickets: what was decided", sql: crate::tickets::DECIDED },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (

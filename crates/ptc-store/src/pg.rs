@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use postgres::types::{ToSql, Type};
-use postgres::{Client, Config, NoTls, Statement};
+use postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 use sha2::{Digest, Sha256};
 
 use crate::StoreError;
@@ -31,8 +31,13 @@ pub(crate) struct PgConnection {
     /// Always there; `Drop` takes it out.
     client: Option<Client>,
     statements: BTreeMap<&'static str, Statement>,
+    /// The server's time when the transaction began, in milliseconds since 1970.
+    now_ms: i64,
     broken: bool,
 }
+
+/// The server's time.
+const NOW: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 /// Connects to the server.
 pub(crate) fn connect(config: &Config, place: &str) -> Result<PgConnection, StoreError> {
@@ -50,7 +55,7 @@ pub(crate) fn connect(config: &Config, place: &str) -> Result<PgConnection, Stor
     };
     let mut client = config.connect(NoTls).map_err(unreachable)?;
     client.batch_execute(SETTINGS).map_err(unreachable)?;
-    Ok(PgConnection { client: Some(client), statements: BTreeMap::new(), broken: false })
+    Ok(PgConnection { client: Some(client), statements: BTreeMap::new(), now_ms: 0, broken: false })
 }
 
 /// The statement with PostgreSQL's parameters: `?1` becomes `$1`. No statement has a `?` elsewhere.
@@ -106,17 +111,28 @@ impl PgConnection {
 }
 
 impl Connection for PgConnection {
+    /// Begins, waits for its turn and asks what time it is, all in one message.
     fn begin(&mut self, mode: Mode<'_>) -> Result<(), Fault> {
-        match mode {
-            Mode::Read => self.simply("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-            Mode::Write(subject) => {
-                // The lock comes first: each statement after it sees what earlier holders have committed.
-                let lock = lock_of(subject);
-                let sql =
-                    format!("BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({lock})");
-                self.simply(&sql).inspect_err(|_| self.rollback())
-            }
-        }
+        let sql = match mode {
+            Mode::Read => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NOW}"),
+            // The lock comes first: each statement after it sees what earlier holders have committed.
+            Mode::Write(subject) => format!(
+                "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({}); {NOW}",
+                lock_of(subject)
+            ),
+        };
+        let begun = self.client().simple_query(&sql).map_err(|error| fault(&error));
+        let answers = begun.inspect_err(|_| self.rollback())?;
+        let row = answers.iter().rev().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        let now = row.and_then(|text| text.parse().ok());
+        self.now_ms = now.ok_or_else(|| {
+            self.rollback();
+            Fault { kind: FaultKind::Other, cause: "the server does not say what time it is".to_owned() }
+        })?;
+        Ok(())
     }
 
     fn commit(&mut self) -> Result<(), Fault> {
@@ -143,9 +159,7 @@ impl Connection for PgConnection {
     }
 
     fn now_ms(&mut self) -> Result<i64, Fault> {
-        let rows = self.rows("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)", &[])?;
-        let now = rows.first().ok_or_else(|| "no answer".to_owned()).and_then(|row| row.int(0));
-        now.map_err(|cause| Fault { kind: FaultKind::Other, cause })
+        Ok(self.now_ms)
     }
 
     /// The server looks after its own files; what is asked here is only whether it answers.

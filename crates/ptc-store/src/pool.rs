@@ -23,9 +23,9 @@ pub(crate) struct Lent<'a> {
 }
 
 impl Pool {
-    /// A pool that begins with one connection and opens `most` at most.
-    pub fn new(first: Box<dyn Connection>, most: usize) -> Self {
-        Pool { state: Mutex::new(State { idle: vec![first], open: 1 }), returned: Condvar::new(), most }
+    /// A pool that opens so many connections at most, when they are needed.
+    pub fn new(most: usize) -> Self {
+        Pool { state: Mutex::new(State { idle: Vec::new(), open: 0 }), returned: Condvar::new(), most }
     }
 
     /// An idle connection, a new one, or the next that comes back.

@@ -1,7 +1,7 @@
-//! SQLite, in a file or in memory. A file is in WAL mode and every commit is synced, so that whatever was
-//! acknowledged survives the death of the process and of the machine.
+//! SQLite, in a file or in memory. A file is in WAL mode; `wal.rs` says when a commit is on the disk.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::types::ValueRef;
@@ -10,6 +10,7 @@ use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags};
 use crate::StoreError;
 use crate::cell::{Cell, Row};
 use crate::tx::{Connection, Fault, FaultKind, Mode};
+use crate::wal::Wal;
 
 /// How long a call waits for other processes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,15 +32,14 @@ pub(crate) fn memory() -> Result<SqliteConnection, StoreError> {
 }
 
 /// Opens a file and creates it, and the folder it is in, where they are missing.
-pub(crate) fn file(path: &Path, place: &str) -> Result<SqliteConnection, StoreError> {
+pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteConnection, StoreError> {
     let unreachable = |cause: String| StoreError::Unreachable {
         place: place.to_owned(),
         cause,
         fix: "name a file in a folder that this user may write".to_owned(),
     };
     create(path).map_err(|error| unreachable(error.to_string()))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut sqlite = Sqlite::open_with_flags(path, flags).map_err(|error| unreachable(error.to_string()))?;
+    let mut sqlite = plain(path).map_err(|error| unreachable(error.to_string()))?;
     sqlite.busy_handler(Some(wait_for_turn)).map_err(|error| fault(&error).at(place, "open"))?;
     let owner = owner(&sqlite).map_err(|fault| fault.at(place, "open"))?;
     if owner == Owner::Another {
@@ -51,7 +51,18 @@ pub(crate) fn file(path: &Path, place: &str) -> Result<SqliteConnection, StoreEr
             .pragma_update(None, "application_id", APPLICATION)
             .map_err(|error| fault(&error).at(place, "open"))?;
     }
+    wal.watch(&mut sqlite).map_err(|error| fault(&error).at(place, "open"))?;
+    wal.opened().map_err(|error| unreachable(error.to_string()))?;
     Ok(SqliteConnection { sqlite, broken: false })
+}
+
+/// A connection to a file that is there, without any of the settings; it hardly waits for others.
+pub(crate) fn plain(path: &Path) -> rusqlite::Result<Sqlite> {
+    const SHORTLY: Duration = Duration::from_millis(100);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let sqlite = Sqlite::open_with_flags(path, flags)?;
+    sqlite.busy_timeout(SHORTLY)?;
+    Ok(sqlite)
 }
 
 /// Waits a little before SQLite asks for a lock again. Its own handler waits longer every time, so that a writer
@@ -107,8 +118,9 @@ fn prepare(sqlite: &Sqlite) -> Result<(), Fault> {
     patiently(|| sqlite.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())))?;
     patiently(|| {
         sqlite.execute_batch(
-            "PRAGMA synchronous = FULL;
+            "PRAGMA synchronous = NORMAL;
              PRAGMA fullfsync = ON;
+             PRAGMA journal_size_limit = 67108864;
              PRAGMA foreign_keys = ON;
              PRAGMA cell_size_check = ON;
              PRAGMA trusted_schema = OFF;",

@@ -1,11 +1,13 @@
 //! The store: one place, opened once, used by many threads.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::StoreError;
 use crate::place::{self, Place};
 use crate::pool::Pool;
 use crate::tx::{Connection, Fault, FaultKind, Mode, Tx};
+use crate::wal::Wal;
 use crate::{migrate, pg, sqlite};
 
 /// Connections that one process keeps to a file or a server.
@@ -25,6 +27,19 @@ pub struct Store {
     /// The place as messages show it.
     shown: String,
     pool: Pool,
+    /// The one connection that writes into a file. Writers of this process queue for it, which is fairer and quicker
+    /// than SQLite's own way of waiting.
+    writer: Option<Pool>,
+    /// The log of a file.
+    wal: Option<Arc<Wal>>,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Some(wal) = &self.wal {
+            wal.stop();
+        }
+    }
 }
 
 impl std::fmt::Debug for Store {
@@ -44,12 +59,13 @@ impl Store {
     ///   only with `?sslmode=disable`.
     pub fn open(place: &str) -> Result<Store, StoreError> {
         let (parsed, shown) = (place::parse(place)?, place::shown(place));
-        let first = connect(&parsed, &shown)?;
-        let most = match parsed {
-            Place::Memory => 1,
-            _ => CONNECTIONS,
+        let (most, wal) = match &parsed {
+            Place::Memory => (1, None),
+            Place::File(path) => (CONNECTIONS, Some(Wal::new(path))),
+            Place::Postgres(_) => (CONNECTIONS, None),
         };
-        let store = Store { place: parsed, pool: Pool::new(first, most), shown };
+        let writer = wal.as_ref().map(|_| Pool::new(1));
+        let store = Store { place: parsed, shown, pool: Pool::new(most), writer, wal };
         store.write(migrate::SUBJECT, |tx| migrate::migrate(tx, &store.shown))?;
         Ok(store)
     }
@@ -61,7 +77,7 @@ impl Store {
 
     /// Looks at everything and names what is wrong: for a file, its pages and indexes.
     pub fn check(&self) -> Result<Vec<String>, StoreError> {
-        let mut lent = self.pool.take(|| connect(&self.place, &self.shown))?;
+        let mut lent = self.pool.take(|| self.connect())?;
         lent.get().check().map_err(|fault| fault.at(&self.shown, "check"))
     }
 
@@ -70,7 +86,7 @@ impl Store {
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.transaction(Mode::Read, work)
+        self.transaction(Mode::Read, false, work)
     }
 
     /// Changes what belongs to `subject`, all of it or nothing; it is on disk when this returns `Ok`. Writers of
@@ -81,21 +97,37 @@ impl Store {
         subject: &str,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.transaction(Mode::Write(subject), work)
+        self.transaction(Mode::Write(subject), true, work)
+    }
+
+    /// Changes something like [`Store::write`], but it may be lost if the machine, and this process with it, ends
+    /// suddenly. It survives the end of this process alone, and it is there if anything is there that was written
+    /// later.
+    pub(crate) fn note<T, E: From<StoreError>>(
+        &self,
+        subject: &str,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.transaction(Mode::Write(subject), false, work)
     }
 
     fn transaction<T, E: From<StoreError>>(
         &self,
         mode: Mode<'_>,
+        synced: bool,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let pool = match (mode, &self.writer) {
+            (Mode::Write(_), Some(writer)) => writer,
+            _ => &self.pool,
+        };
         let mut attempt = 0;
         loop {
             attempt += 1;
             let again = |fault: &Fault| {
                 attempt < ATTEMPTS && matches!(fault.kind, FaultKind::Conflict | FaultKind::Lost)
             };
-            let mut lent = self.pool.take(|| connect(&self.place, &self.shown))?;
+            let mut lent = pool.take(|| self.connect())?;
             let mut tx = match Tx::begin(lent.get(), &self.shown, mode) {
                 Ok(tx) => tx,
                 // A connection that died while it was idle; nothing was done yet.
@@ -113,14 +145,33 @@ impl Store {
                 Err(error) => return Err(error),
             };
             match tx.commit() {
-                Ok(()) => return Ok(done),
+                Ok(()) => {
+                    // The next writer goes on meanwhile.
+                    drop(lent);
+                    return match self.wal.as_ref().filter(|_| synced).map(|wal| wal.sync()) {
+                        Some(Err(cause)) => Err(self.unacknowledged(cause).into()),
+                        _ => Ok(done),
+                    };
+                }
                 Err(fault) if fault.kind == FaultKind::Conflict && attempt < ATTEMPTS => {}
                 Err(Fault { kind: FaultKind::Lost, cause }) if matches!(mode, Mode::Write(_)) => {
-                    return Err(StoreError::Unacknowledged { place: self.shown.clone(), cause }.into());
+                    return Err(self.unacknowledged(cause).into());
                 }
                 Err(fault) => return Err(fault.at(&self.shown, "commit").into()),
             }
         }
+    }
+
+    fn unacknowledged(&self, cause: String) -> StoreError {
+        StoreError::Unacknowledged { place: self.shown.clone(), cause }
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection>, StoreError> {
+        Ok(match (&self.place, &self.wal) {
+            (Place::File(path), Some(wal)) => Box::new(sqlite::file(path, &self.shown, wal)?),
+            (Place::Postgres(config), _) => Box::new(pg::connect(config, &self.shown)?),
+            _ => Box::new(sqlite::memory()?),
+        })
     }
 }
 
@@ -131,14 +182,6 @@ fn pause(attempt: u32) -> Duration {
     let _ = getrandom::fill(&mut random);
     let longest = 4_u64 << attempt.min(7);
     Duration::from_millis(1 + u64::from(u16::from_le_bytes(random)) % longest)
-}
-
-fn connect(place: &Place, shown: &str) -> Result<Box<dyn Connection>, StoreError> {
-    Ok(match place {
-        Place::Memory => Box::new(sqlite::memory()?),
-        Place::File(path) => Box::new(sqlite::file(path, shown)?),
-        Place::Postgres(config) => Box::new(pg::connect(config, shown)?),
-    })
 }
 
 #[cfg(test)]

@@ -122,6 +122,49 @@ fn threads_that_open_and_write_at_once_lose_nothing() {
 }
 
 #[test]
+fn the_log_of_a_file_is_copied_while_it_is_written() {
+    let folder = Folder::new("log");
+    let place = folder.file("store.db");
+    let store = Store::open(&place).expect("opens");
+    let text = "x".repeat(100_000);
+    let begun = std::time::Instant::now();
+    let mut number = 0;
+    // The thread that copies needs a moment to begin; the file is empty until then.
+    while std::fs::metadata(&place).expect("a file").len() < 10_000_000 {
+        assert!(begun.elapsed() < Duration::from_secs(120), "nothing was copied");
+        store.note("preludes", |tx| insert(tx, &format!("{number}{text}"))).expect("writes");
+        number += 1;
+    }
+    let log = std::fs::metadata(folder.file("store.db-wal")).expect("a log").len();
+    assert!(log > 0);
+    drop(store);
+    assert!(!std::fs::exists(folder.file("store.db-wal")).expect("looked"), "closed and copied to its end");
+    let store = Store::open(&place).expect("opens again");
+    assert_eq!((count(&store), store.check()), (number, Ok(vec![])));
+}
+
+#[test]
+fn writers_that_come_together_are_all_on_the_disk() {
+    let folder = Folder::new("together");
+    let store = Store::open(&folder.file("store.db")).expect("opens");
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let id = format!("t{thread}n{number}");
+                    match number % 2 {
+                        0 => store.write("preludes", |tx| insert(tx, &id)).expect("writes"),
+                        _ => store.note("preludes", |tx| insert(tx, &id)).expect("notes"),
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(count(&store), 160);
+}
+
+#[test]
 fn a_store_of_a_later_version_is_refused() {
     let folder = Folder::new("newer");
     let place = folder.file("store.db");

@@ -28,7 +28,7 @@ pub(crate) trait Connection: Send {
     fn rows(&mut self, sql: &'static str, cells: &[Cell]) -> Result<Vec<Row>, Fault>;
     /// Runs the statements of a migration.
     fn batch(&mut self, sql: &str) -> Result<(), Fault>;
-    /// Milliseconds since 1970 by the one clock that all users of the place share.
+    /// Milliseconds since 1970 by the one clock that all users of the place share, in a transaction.
     fn now_ms(&mut self) -> Result<i64, Fault>;
     /// What a thorough look at the database finds wrong.
     fn check(&mut self) -> Result<Vec<String>, Fault>;

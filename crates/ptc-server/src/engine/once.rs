@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ptc_store::effects::{Begun, Finding, NewEffect};
+use ptc_store::effects::{Begun, Finding, Kept, NewEffect};
 use ptc_upstream::EffectJournal;
 use ptc_upstream::pins::digest;
 use serde_json::{Value as Json, json};
@@ -28,8 +28,6 @@ const LASTING: &str = "plan:";
 const KEY_BYTES: usize = 256;
 /// The entry of a request in its scope.
 const REQUEST: &str = "request";
-/// The entry of what was decided about a ticket, in its scope.
-const DECISIONS: &str = "decisions";
 
 /// What is known of requests that may come again.
 #[derive(Debug)]
@@ -83,35 +81,6 @@ impl Once {
         });
         if let Err(why) = swept.await {
             tracing::warn!("the journal cannot be swept: {why}");
-        }
-    }
-
-    /// Writes down what was decided about a ticket. If it was decided before, and whoever went on with it ended, the
-    /// same must be decided again: that is what comes back.
-    pub async fn decisions(&self, scope: &str, decided: Json) -> Result<Json, String> {
-        let scope = scope.to_owned();
-        self.apart(move |journal| {
-            let entry = NewEffect { identity: DECISIONS, server: "", tool: "", args: &decided };
-            let effects = journal.effects();
-            if effects.begin(&scope, &entry).map_err(|error| error.to_string())? == Begun::Fresh {
-                return Ok(decided);
-            }
-            let gaps = effects.gaps(Some(&scope)).map_err(|error| error.to_string())?;
-            let before = gaps.into_iter().find(|gap| gap.identity == DECISIONS);
-            Ok(before.map_or(decided, |gap| gap.args))
-        })
-        .await
-    }
-
-    /// Notes that a ticket is used up.
-    pub async fn decisions_done(&self, scope: &str) {
-        let scope = scope.to_owned();
-        let noted = self.apart(move |journal| {
-            let effects = journal.effects();
-            effects.done(&scope, DECISIONS, &Json::Null).map_err(|error| error.to_string())
-        });
-        if let Err(why) = noted.await {
-            tracing::warn!("the end of a ticket cannot be written down: {why}");
         }
     }
 
@@ -221,7 +190,7 @@ impl Engine {
         let written = once.apart(move |journal| {
             let effects = journal.effects();
             match (ran, fresh) {
-                (true, _) => effects.done(&scope, REQUEST, &reply),
+                (true, _) => effects.keep(&Kept { scope: &scope, identity: REQUEST, answer: &reply }),
                 // Nothing was ever run, so the key is free again.
                 (false, true) => effects.forget_scope(&scope),
                 // What an earlier attempt did must not be forgotten.

@@ -8,6 +8,9 @@
 //! long and was replaced cannot write any more ([`SessionError::Lost`]). So a session has one history, whatever
 //! number of processes serve it.
 //!
+//! Taking a session, holding it for longer, using it and giving it back are notes (see the crate): a machine that ends
+//! suddenly may forget them, and then the session is free. A commit is on the disk when it returns.
+//!
 //! A session ends at its time, or when it was not used for its idle time, or when it is closed. Nothing of it is kept
 //! then but that it was there, for [`REMEMBERED_MS`].
 
@@ -88,7 +91,7 @@ impl Sessions {
         if !is_key(id) {
             return Err(SessionError::Missing);
         }
-        self.store.write(&subject(id), |tx| {
+        self.store.note(&subject(id), |tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             if head.lease_until > now {
@@ -126,13 +129,13 @@ impl Sessions {
         })?;
         match fresh {
             true => Ok(()),
-            false => self.store.write(&subject(id), |tx| Ok(rows::touch(tx, id)?)),
+            false => self.store.note(&subject(id), |tx| Ok(rows::touch(tx, id)?)),
         }
     }
 
     /// Holds a session for so long from now.
     pub fn renew(&self, lease: &Lease, lease_ms: i64) -> Result<(), SessionError> {
-        self.store.write(&subject(&lease.id), |tx| {
+        self.store.note(&subject(&lease.id), |tx| {
             rows::held(tx, lease)?;
             Ok(rows::renew(tx, lease, lease_ms)?)
         })
@@ -157,7 +160,7 @@ impl Sessions {
 
     /// Gives a session back as it was. One that was lost meanwhile is left alone.
     pub fn release(&self, lease: &Lease) -> Result<(), SessionError> {
-        self.store.write(&subject(&lease.id), |tx| Ok(rows::release(tx, lease)?))
+        self.store.note(&subject(&lease.id), |tx| Ok(rows::release(tx, lease)?))
     }
 
     /// Ends a session, whoever holds it.
@@ -201,7 +204,7 @@ impl Sessions {
             if self.store.read(rows::nothing_to_sweep)? {
                 return Ok(ended);
             }
-            let (over, forgotten) = self.store.write("sessions", |tx| rows::sweep(tx, SWEPT))?;
+            let (over, forgotten) = self.store.note("sessions", |tx| rows::sweep(tx, SWEPT))?;
             ended += over;
             if over == 0 && forgotten == 0 {
                 return Ok(ended);

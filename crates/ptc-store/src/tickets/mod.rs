@@ -1,12 +1,17 @@
 //! Tickets: programs that wait for a decision, sealed, each to be used once.
 //!
-//! A ticket is put with what is sealed in it and what may be shown about it. Who goes on with it takes it, which nobody
-//! else can at the same time, and says in the end what came of it: from then on the ticket is used, and what was
-//! sealed is gone. If the program waits again, its next ticket is put in the same transaction.
+//! A ticket is put with what is sealed in it and what may be shown about it. Who goes on with it reads it, decides, and
+//! takes it with the decision, which nobody else can at the same time; and says in the end what came of it: from then on
+//! the ticket is used, and what was sealed is gone. If the program waits again, its next ticket is put in the same
+//! transaction.
 //!
-//! A holder that died is replaced when its lease is over: the ticket can be taken again and the program goes on from
-//! where it waited. That nothing is sent twice then is the business of [`crate::effects`]. Such a ticket does not
-//! expire any more, because its decision was made in time.
+//! A holder that died is replaced when its lease is over: the ticket can be taken again, with the same decision, and the
+//! program goes on from where it waited. That nothing is sent twice then is the business of [`crate::effects`]. Such a
+//! ticket does not expire any more, because its decision was made in time.
+//!
+//! Taking a ticket, holding it for longer and giving it back are notes (see the crate): a machine that ends suddenly
+//! may forget them. What was taken is then free at once. Whatever the holder did to the world began with a change in the
+//! journal of effects, which is on the disk, and so was the decision before it.
 
 mod model;
 mod rows;
@@ -15,9 +20,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::lease::is_key;
+use crate::lease::{is_key, json};
 use crate::{Lease, Store};
-pub use model::{Listed, NewTicket, Taken, TicketError};
+pub use model::{Listed, NewTicket, Taken, TicketError, Waiting};
 
 /// How long a ticket is known after its time, to tell those who come late.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -37,11 +42,11 @@ const SWEPT: i64 = 500;
 /// let new =
 ///     NewTicket { id: "t1", owner: "ann", kind: "eval", expires_ms: i64::MAX, sealed: b"sealed", about: &about };
 /// tickets.put(&new)?;
-/// let taken = tickets.take("t1", "ann", 10_000)?;
-/// assert_eq!(taken.sealed, b"sealed");
+/// assert_eq!(tickets.read("t1", "ann")?.sealed, b"sealed");
+/// let taken = tickets.take("t1", "ann", &json!("approve"), 10_000)?;
 /// tickets.done(&taken.lease, &json!({"status": "ok"}), None)?;
 /// let ended = json!({"status": "ok"});
-/// assert_eq!(tickets.take("t1", "ann", 10_000), Err(TicketError::Used { ended }));
+/// assert_eq!(tickets.read("t1", "ann"), Err(TicketError::Used { ended }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -60,55 +65,49 @@ impl Tickets {
         self.store.write(&subject(new.id), |tx| rows::insert(tx, new))
     }
 
-    /// Takes a ticket to go on with it, for so long at first.
-    pub fn take(&self, id: &str, owner: &str, lease_ms: i64) -> Result<Taken, TicketError> {
-        if !is_key(id) {
-            return Err(TicketError::Missing);
-        }
-        self.store.write(&subject(id), |tx| {
-            let now = tx.now_ms()?;
-            let head = rows::open(tx, id, owner, now)?;
-            if head.lease_until > now {
-                return Err(TicketError::Busy);
-            }
-            if !rows::take(tx, id, head.lease, now, lease_ms)? {
-                return Err(TicketError::Busy);
-            }
-            let lease = Lease { id: id.to_owned(), number: head.lease + 1 };
-            let sealed = rows::sealed(tx, id)?;
-            Ok(Taken {
-                lease,
-                kind: head.kind,
-                about: head.about,
-                sealed,
-                expires_ms: head.expires_at,
-                again: head.began,
-            })
-        })
-    }
-
     /// Looks at a ticket that is open, and takes it from nobody.
-    pub fn read(&self, id: &str, owner: &str) -> Result<Listed, TicketError> {
+    pub fn read(&self, id: &str, owner: &str) -> Result<Waiting, TicketError> {
         if !is_key(id) {
             return Err(TicketError::Missing);
         }
         self.store.read(|tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
-            Ok(Listed {
-                id: id.to_owned(),
-                kind: head.kind,
-                busy: head.lease_until > now,
-                created_ms: head.created_at,
-                expires_ms: head.expires_at,
-                about: head.about,
-            })
+            let sealed = head.sealed.ok_or_else(|| {
+                tx.damaged(format!("ticket {id} is open, but what is sealed in it is missing"))
+            })?;
+            let busy = head.lease_until > now;
+            Ok(Waiting { kind: head.kind, about: head.about, sealed, expires_ms: head.expires_at, busy })
+        })
+    }
+
+    /// Takes a ticket to go on with it as decided, for so long at first. If somebody took it before and did not come to
+    /// an end, the same must be decided again.
+    pub fn take(&self, id: &str, owner: &str, decided: &Json, lease_ms: i64) -> Result<Taken, TicketError> {
+        if !is_key(id) {
+            return Err(TicketError::Missing);
+        }
+        let decided = decided.to_string();
+        self.store.note(&subject(id), |tx| {
+            let now = tx.now_ms()?;
+            let head = rows::open(tx, id, owner, now)?;
+            if head.lease_until > now {
+                return Err(TicketError::Busy);
+            }
+            if let Some(before) = head.decided.filter(|before| *before != decided.as_bytes()) {
+                let before = json(&before).map_err(|detail| tx.damaged(detail))?;
+                return Err(TicketError::Decided { before });
+            }
+            if !rows::take(tx, id, head.lease, decided.as_bytes(), now, lease_ms)? {
+                return Err(TicketError::Busy);
+            }
+            Ok(Taken { lease: Lease { id: id.to_owned(), number: head.lease + 1 }, again: head.began })
         })
     }
 
     /// Holds a ticket for so long from now.
     pub fn renew(&self, lease: &Lease, lease_ms: i64) -> Result<(), TicketError> {
-        self.store.write(&subject(&lease.id), |tx| match rows::renew(tx, lease, lease_ms)? {
+        self.store.note(&subject(&lease.id), |tx| match rows::renew(tx, lease, lease_ms)? {
             true => Ok(()),
             false => Err(TicketError::Lost),
         })
@@ -124,9 +123,9 @@ impl Tickets {
         })
     }
 
-    /// Gives a ticket back as if it had not been taken: nothing of it was done. One that was lost is left alone.
-    pub fn release(&self, lease: &Lease) -> Result<(), TicketError> {
-        self.store.write(&subject(&lease.id), |tx| Ok(rows::release(tx, lease)?))
+    /// Gives a ticket back as it was when it was taken: nothing was done since. One that was lost is left alone.
+    pub fn release(&self, taken: &Taken) -> Result<(), TicketError> {
+        self.store.note(&subject(&taken.lease.id), |tx| Ok(rows::release(tx, taken)?))
     }
 
     /// The open tickets of an owner, the oldest first.
@@ -139,7 +138,11 @@ impl Tickets {
     pub fn sweep(&self) -> Result<u64, TicketError> {
         let mut forgotten = 0;
         loop {
-            let (expired, gone) = self.store.write("tickets", |tx| rows::sweep(tx, SWEPT))?;
+            // Looking costs no write, and mostly there is nothing.
+            if self.store.read(rows::nothing_to_sweep)? {
+                return Ok(forgotten);
+            }
+            let (expired, gone) = self.store.note("tickets", |tx| rows::sweep(tx, SWEPT))?;
             forgotten += gone;
             if expired == 0 && gone == 0 {
                 return Ok(forgotten);
@@ -174,3 +177,6 @@ CREATE TABLE ptc_ticket_seals (
     sealed BLOB NOT NULL
 );
 ";
+
+/// What was decided when a ticket was taken.
+pub(crate) const DECIDED: &str = "ALTER TABLE ptc_tickets ADD COLUMN decided BLOB;";

@@ -21,24 +21,31 @@ pub struct NewTicket<'a> {
     pub about: &'a Json,
 }
 
+/// What waits for a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    /// What waits.
+    pub kind: String,
+    /// What may be shown to its owner.
+    pub about: Json,
+    /// What goes on.
+    pub sealed: Vec<u8>,
+    /// Until when it can be taken.
+    pub expires_ms: i64,
+    /// Whether somebody holds it.
+    pub busy: bool,
+}
+
 /// A ticket in the hands of the caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
     /// The right to go on with it.
     pub lease: Lease,
-    /// What waits.
-    pub kind: String,
-    /// What was shown to its owner.
-    pub about: Json,
-    /// What goes on.
-    pub sealed: Vec<u8>,
-    /// Until when it could be taken.
-    pub expires_ms: i64,
     /// Whether somebody took it before and did not come to an end.
     pub again: bool,
 }
 
-/// A ticket that is open.
+/// A ticket in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
     /// Its id.
@@ -76,6 +83,12 @@ pub enum TicketError {
     /// Somebody holds it.
     #[error("the ticket is being used right now")]
     Busy,
+    /// Somebody took it before, decided otherwise and did not come to an end.
+    #[error("the ticket was decided before, and whoever went on with it ended")]
+    Decided {
+        /// What was decided.
+        before: Json,
+    },
     /// Another took it over, because it was held too long without a sign of life.
     #[error("the ticket was taken over by another server")]
     Lost,

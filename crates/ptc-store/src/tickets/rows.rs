@@ -2,22 +2,24 @@
 
 use serde_json::Value as Json;
 
-use super::model::{Listed, NewTicket, TicketError};
+use super::model::{Listed, NewTicket, Taken, TicketError};
 use super::{Lease, REMEMBERED_MS};
 use crate::StoreError;
 use crate::cell::cells;
 use crate::lease::json;
 use crate::tx::Tx;
 
-/// An open ticket without what is sealed in it.
+/// An open ticket.
 pub(super) struct Head {
     pub kind: String,
     pub lease: i64,
     pub lease_until: i64,
-    pub created_at: i64,
     pub expires_at: i64,
     pub began: bool,
     pub about: Json,
+    /// What was decided when it was taken before.
+    pub decided: Option<Vec<u8>>,
+    pub sealed: Option<Vec<u8>>,
 }
 
 /// Adds a ticket.
@@ -38,8 +40,9 @@ pub(super) fn insert(tx: &mut Tx<'_>, new: &NewTicket<'_>) -> Result<(), TicketE
 /// The ticket, if it is open and belongs to this owner.
 pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<Head, TicketError> {
     let found = tx.first(
-        "SELECT owner, used, ended, kind, lease, lease_until, created_at, expires_at, began_at, about
-         FROM ptc_tickets WHERE id = ?1",
+        "SELECT t.owner, t.used, t.ended, t.kind, t.lease, t.lease_until, t.expires_at, t.began_at, t.about, t.decided,
+             s.sealed
+         FROM ptc_tickets t LEFT JOIN ptc_ticket_seals s ON s.ticket = t.id WHERE t.id = ?1",
         cells![id],
         |row| {
             let ended = row.maybe_bytes(2)?.map(|ended| json(&ended)).transpose()?;
@@ -47,10 +50,11 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<H
                 kind: row.text(3)?,
                 lease: row.int(4)?,
                 lease_until: row.int(5)?,
-                created_at: row.int(6)?,
-                expires_at: row.int(7)?,
-                began: row.maybe_int(8)?.is_some(),
-                about: json(&row.bytes(9)?)?,
+                expires_at: row.int(6)?,
+                began: row.maybe_int(7)?.is_some(),
+                about: json(&row.bytes(8)?)?,
+                decided: row.maybe_bytes(9)?,
+                sealed: row.maybe_bytes(10)?,
             };
             Ok((row.text(0)?, row.int(1)? != 0, ended, head))
         },
@@ -69,22 +73,16 @@ pub(super) fn take(
     tx: &mut Tx<'_>,
     id: &str,
     lease: i64,
+    decided: &[u8],
     now: i64,
     lease_ms: i64,
 ) -> Result<bool, StoreError> {
     let taken = tx.run(
-        "UPDATE ptc_tickets SET lease = lease + 1, lease_until = ?4, began_at = ?3
+        "UPDATE ptc_tickets SET lease = lease + 1, lease_until = ?4, began_at = ?3, decided = ?5
          WHERE id = ?1 AND lease = ?2 AND used = 0",
-        cells![id, lease, now, now.saturating_add(lease_ms)],
+        cells![id, lease, now, now.saturating_add(lease_ms), decided],
     )?;
     Ok(taken > 0)
-}
-
-/// What is sealed in a ticket.
-pub(super) fn sealed(tx: &mut Tx<'_>, id: &str) -> Result<Vec<u8>, StoreError> {
-    let sealed =
-        tx.first("SELECT sealed FROM ptc_ticket_seals WHERE ticket = ?1", cells![id], |row| row.bytes(0))?;
-    sealed.ok_or_else(|| tx.damaged("a ticket is open, but what is sealed in it is missing"))
 }
 
 /// Holds a ticket for longer; false if it is not held by this lease.
@@ -110,11 +108,14 @@ pub(super) fn done(tx: &mut Tx<'_>, lease: &Lease, ended: &Json) -> Result<bool,
     Ok(used > 0)
 }
 
-/// Gives a ticket back, untouched.
-pub(super) fn release(tx: &mut Tx<'_>, lease: &Lease) -> Result<(), StoreError> {
+/// Gives a ticket back. What an earlier holder decided stays decided.
+pub(super) fn release(tx: &mut Tx<'_>, taken: &Taken) -> Result<(), StoreError> {
+    let (lease, again) = (&taken.lease, i64::from(taken.again));
     tx.run(
-        "UPDATE ptc_tickets SET lease_until = 0, began_at = NULL WHERE id = ?1 AND lease = ?2 AND used = 0",
-        cells![&lease.id, lease.number],
+        "UPDATE ptc_tickets SET lease_until = 0, began_at = CASE WHEN ?3 = 1 THEN began_at END,
+             decided = CASE WHEN ?3 = 1 THEN decided END
+         WHERE id = ?1 AND lease = ?2 AND used = 0",
+        cells![&lease.id, lease.number, again],
     )?;
     Ok(())
 }
@@ -138,6 +139,19 @@ pub(super) fn list_open(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, Sto
             })
         },
     )
+}
+
+/// Whether a sweep would find nothing.
+pub(super) fn nothing_to_sweep(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
+    let now = tx.now_ms()?;
+    let due = tx.number(
+        "SELECT COUNT(*) FROM (SELECT 1 AS one FROM ptc_tickets t
+             WHERE t.expires_at <= ?1 AND ((t.expires_at <= ?2 AND t.lease_until <= ?1) OR (t.used = 0
+                 AND t.began_at IS NULL AND EXISTS (SELECT 1 FROM ptc_ticket_seals s WHERE s.ticket = t.id)))
+             LIMIT 1) AS due",
+        cells![now, now.saturating_sub(REMEMBERED_MS)],
+    )?;
+    Ok(due == 0)
 }
 
 /// Drops what is sealed in tickets that expired before they were taken, and forgets tickets whose time is over for long.

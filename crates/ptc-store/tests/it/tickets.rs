@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptc_store::Store;
-use ptc_store::tickets::{NewTicket, REMEMBERED_MS, TicketError, Tickets};
+use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Taken, TicketError, Tickets};
 use serde_json::json;
 
 use crate::support::{Rule, everywhere};
@@ -12,6 +12,7 @@ use crate::support::{Rule, everywhere};
 const RULES: &[Rule] = &[
     ("a ticket is used once, and says what came of it", used),
     ("a ticket is held by one at a time, and who was replaced cannot end it", fenced),
+    ("what was decided stays decided", decided),
     ("a program that waits again has its next ticket at the same moment", chained),
     ("a ticket belongs to its owner", owned),
     ("a ticket expires, unless it was taken in time", expired),
@@ -40,17 +41,23 @@ fn put(tickets: &Tickets, id: &str) {
     put_until(tickets, id, now() + LONG);
 }
 
+fn take(tickets: &Tickets, id: &str, owner: &str, lease_ms: i64) -> Result<Taken, TicketError> {
+    tickets.take(id, owner, &json!({"approve": [1, 0.1]}), lease_ms)
+}
+
 fn used(store: &Arc<Store>) {
     let tickets = Tickets::new(store.clone());
     put(&tickets, "t");
     let listed = tickets.list_open("ann").expect("a list");
     assert_eq!((listed.len(), listed[0].busy, &listed[0].about), (1, false, &json!({"calls": ["t"]})));
-    let taken = tickets.take("t", "ann", LONG).expect("taken");
-    assert_eq!((taken.sealed.as_slice(), taken.kind.as_str(), taken.again), (&b"t"[..], "eval", false));
+    let waiting = tickets.read("t", "ann").expect("open");
+    assert_eq!((waiting.sealed.as_slice(), waiting.kind.as_str(), waiting.busy), (&b"t"[..], "eval", false));
+    let taken = take(&tickets, "t", "ann", LONG).expect("taken");
+    assert!(!taken.again);
     tickets.renew(&taken.lease, LONG).expect("still held");
     tickets.done(&taken.lease, &json!({"value": 42}), None).expect("done");
     let ended = TicketError::Used { ended: json!({"value": 42}) };
-    assert_eq!(tickets.take("t", "ann", LONG), Err(ended.clone()));
+    assert_eq!(take(&tickets, "t", "ann", LONG), Err(ended.clone()));
     assert_eq!(tickets.read("t", "ann"), Err(ended));
     assert_eq!(tickets.done(&taken.lease, &json!("other"), None), Err(TicketError::Lost));
     assert_eq!(tickets.list_open("ann"), Ok(vec![]));
@@ -59,21 +66,39 @@ fn used(store: &Arc<Store>) {
 fn fenced(store: &Arc<Store>) {
     let tickets = Tickets::new(store.clone());
     put(&tickets, "t");
-    let dead = tickets.take("t", "ann", 0).expect("taken");
-    let taken = tickets.take("t", "ann", LONG).expect("its lease was over");
+    let dead = take(&tickets, "t", "ann", 0).expect("taken");
+    let taken = take(&tickets, "t", "ann", LONG).expect("its lease was over");
     assert!(taken.again, "somebody may have begun");
-    assert_eq!(tickets.take("t", "ann", LONG), Err(TicketError::Busy));
+    assert_eq!(take(&tickets, "t", "ann", LONG), Err(TicketError::Busy));
     assert!(tickets.read("t", "ann").expect("open").busy);
     assert_eq!(tickets.renew(&dead.lease, LONG), Err(TicketError::Lost));
     assert_eq!(tickets.done(&dead.lease, &json!("late"), None), Err(TicketError::Lost));
-    tickets.release(&taken.lease).expect("given back");
-    assert!(!tickets.take("t", "ann", LONG).expect("taken").again, "given back as if nothing was done");
+    tickets.release(&taken).expect("given back");
+    let taken = take(&tickets, "t", "ann", LONG).expect("taken");
+    assert!(taken.again, "whoever died had begun");
+    put(&tickets, "u");
+    let fresh = take(&tickets, "u", "ann", LONG).expect("taken");
+    tickets.release(&fresh).expect("given back");
+    let again = tickets.take("u", "ann", &json!("reject"), LONG).expect("nothing was decided");
+    assert!(!again.again, "given back as if nothing was done");
+}
+
+fn decided(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    put(&tickets, "t");
+    take(&tickets, "t", "ann", 0).expect("taken by one who died");
+    let before = json!({"approve": [1, 0.1]});
+    let otherwise = tickets.take("t", "ann", &json!("reject"), LONG);
+    assert_eq!(otherwise, Err(TicketError::Decided { before: before.clone() }));
+    let taken = tickets.take("t", "ann", &before, LONG).expect("the same");
+    tickets.release(&taken).expect("given back");
+    assert_eq!(tickets.take("t", "ann", &json!("reject"), LONG), Err(TicketError::Decided { before }));
 }
 
 fn chained(store: &Arc<Store>) {
     let tickets = Tickets::new(store.clone());
     put(&tickets, "first");
-    let taken = tickets.take("first", "ann", LONG).expect("taken");
+    let taken = take(&tickets, "first", "ann", LONG).expect("taken");
     let about = json!({});
     let mut next = NewTicket {
         id: "first",
@@ -87,34 +112,35 @@ fn chained(store: &Arc<Store>) {
     assert!(tickets.read("first", "ann").is_ok(), "both or none");
     next.id = "second";
     tickets.done(&taken.lease, &json!(1), Some(&next)).expect("done");
-    assert_eq!(tickets.take("second", "ann", LONG).expect("taken").sealed, b"next");
+    assert_eq!(tickets.read("second", "ann").expect("open").sealed, b"next");
 }
 
 fn owned(store: &Arc<Store>) {
     let tickets = Tickets::new(store.clone());
     put(&tickets, "t");
-    assert_eq!(tickets.take("t", "bob", LONG), Err(TicketError::Owner));
+    assert_eq!(take(&tickets, "t", "bob", LONG), Err(TicketError::Owner));
     assert_eq!(tickets.read("t", "bob"), Err(TicketError::Owner));
     assert_eq!(tickets.list_open("bob"), Ok(vec![]));
-    assert_eq!(tickets.take("u", "ann", LONG), Err(TicketError::Missing));
-    assert_eq!(tickets.take("t\0", "ann", LONG), Err(TicketError::Missing));
+    assert_eq!(take(&tickets, "u", "ann", LONG), Err(TicketError::Missing));
+    assert_eq!(take(&tickets, "t\0", "ann", LONG), Err(TicketError::Missing));
 }
 
 fn expired(store: &Arc<Store>) {
     let tickets = Tickets::new(store.clone());
     put_until(&tickets, "late", now() - 1_000);
-    assert_eq!(tickets.take("late", "ann", LONG), Err(TicketError::Expired));
+    assert_eq!(take(&tickets, "late", "ann", LONG), Err(TicketError::Expired));
     assert_eq!(tickets.list_open("ann"), Ok(vec![]));
     put_until(&tickets, "long over", now() - REMEMBERED_MS - 1_000);
     assert_eq!(tickets.sweep(), Ok(1));
-    assert_eq!(tickets.take("long over", "ann", LONG), Err(TicketError::Missing));
-    assert_eq!(tickets.take("late", "ann", LONG), Err(TicketError::Expired), "it is remembered");
+    assert_eq!(take(&tickets, "long over", "ann", LONG), Err(TicketError::Missing));
+    assert_eq!(take(&tickets, "late", "ann", LONG), Err(TicketError::Expired), "it is remembered");
     // Taken in time, its holder died, and then its time was over.
     put_until(&tickets, "begun", now() + 400);
-    tickets.take("begun", "ann", 0).expect("in time");
+    take(&tickets, "begun", "ann", 0).expect("in time");
     std::thread::sleep(std::time::Duration::from_millis(600));
     assert_eq!(tickets.sweep(), Ok(0));
-    assert_eq!(tickets.take("begun", "ann", LONG).expect("goes on").sealed, b"begun");
+    assert_eq!(tickets.read("begun", "ann").expect("open").sealed, b"begun");
+    assert!(take(&tickets, "begun", "ann", LONG).expect("goes on").again);
 }
 
 fn raced(store: &Arc<Store>) {
@@ -125,7 +151,7 @@ fn raced(store: &Arc<Store>) {
         put(&tickets, &id);
         std::thread::scope(|scope| {
             for _ in 0..6 {
-                scope.spawn(|| match tickets.take(&id, "ann", LONG) {
+                scope.spawn(|| match take(&tickets, &id, "ann", LONG) {
                     Ok(_) => had.fetch_add(1, Ordering::SeqCst),
                     Err(TicketError::Busy) => 0,
                     Err(error) => panic!("{error}"),

@@ -107,7 +107,7 @@ impl Engine {
         let session = reservation.session().clone();
         let unchanged = session.state().changes == changes;
         let refused = match (unchanged, self.session_digest(&session) == head.grants) {
-            (true, true) => self.same_as_before(&resumption, signals).await.err(),
+            (true, true) => None,
             (false, _) => gone("the session has changed since the program began").err(),
             (true, false) => gone("what the session may use has changed since the program began").err(),
         };

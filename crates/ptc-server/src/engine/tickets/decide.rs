@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ptc_host::{Decision, Resumption};
 use ptc_store::Lease;
-use ptc_store::tickets::Tickets;
+use ptc_store::tickets::{Taken, TicketError, Tickets};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
@@ -21,7 +21,7 @@ use super::super::text::cut;
 use super::super::tools::Tool;
 use super::super::{Answered, Engine, Handled, envelope};
 use super::parked::{Parked, edited};
-use super::{Claims, New, account, blocking, digest, refused};
+use super::{Claims, Desk, Head, New, account, blocking, digest, refused};
 use crate::engine::Reason;
 
 /// A decision about some of the calls that wait.
@@ -172,7 +172,7 @@ impl Engine {
             Which::Id(id) => (id.clone(), None),
             Which::Text(text) => match desk.claims(text) {
                 Ok(claims) if *claims.owner != *account(caller) => {
-                    return Ok(refused(&ptc_store::tickets::TicketError::Owner));
+                    return Ok(refused(&TicketError::Owner));
                 }
                 Ok(claims) => (claims.id.clone(), Some(claims)),
                 Err(error) => return Ok(invalid(&format!("the ticket cannot be used: {error}"))),
@@ -182,42 +182,27 @@ impl Engine {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
-        let (tickets, owner) = (desk.tickets.clone(), account(caller));
         let lease = i64::try_from((self.settings.program_timeout + SLACK).as_millis()).unwrap_or(i64::MAX);
-        let taken = match blocking(move || tickets.take(&id, &owner, lease)).await {
+        let (at, owner, about) = (desk.clone(), account(caller), decided.clone());
+        let taken = apart(move || at.take(&id, &owner, claims.as_ref(), &about, lease)).await;
+        let (taken, head, resumption) = match taken {
             Ok(taken) => taken,
-            Err(error) => return Ok(refused(&error)),
+            Err(NotTaken::Refused(TicketError::Decided { before })) => return Ok(self.decided_before(before)),
+            Err(NotTaken::Refused(error)) => return Ok(refused(&error)),
+            Err(NotTaken::Answer(answer)) => return Ok(*answer),
         };
-        let ready = desk
-            .parked(&taken, &account(caller))
-            .map_err(|error| Box::new(invalid(&error)))
-            .and_then(|parked| {
-                fits(&parked, claims.as_ref(), decided)?;
-                let decisions = decided.decisions(&parked).map_err(|error| Box::new(wrong(&error)))?;
-                Ok((parked, decisions))
-            });
         // A ticket that is taken again finds what was sent before.
         let scope: Arc<str> = format!("ticket:{}", taken.lease.id()).into();
-        let signals = &Signals { scope: Some(scope.clone()), ..signals.clone() };
-        let ended = match ready {
-            Ok((parked, decisions)) => self.go_on(caller, parked, decisions, permit, signals).await,
-            Err(answer) => Err(Gone::Unused(answer)),
-        };
+        let signals = &Signals { scope: Some(scope), ..signals.clone() };
         let tickets = desk.tickets.clone();
-        match ended {
+        match self.go_on(caller, head, resumption, permit, signals).await {
             Err(Gone::Unused(answer)) => {
                 // Nothing was done: the ticket can be used as before.
-                let _ = blocking(move || tickets.release(&taken.lease)).await;
+                let _ = blocking(move || tickets.release(&taken)).await;
                 Ok(*answer)
             }
             Err(Gone::Call(error)) => Err(error),
-            Ok(ended) => {
-                let answered = settle(tickets, taken.lease, ended).await;
-                if let Some(once) = &self.once {
-                    once.decisions_done(&scope).await;
-                }
-                Ok(answered)
-            }
+            Ok(ended) => Ok(settle(tickets, taken.lease, ended).await),
         }
     }
 
@@ -225,14 +210,11 @@ impl Engine {
     async fn go_on(
         &self,
         caller: &Caller,
-        parked: Parked,
-        decisions: Vec<(u64, Decision)>,
+        head: Head,
+        resumption: Resumption,
         permit: Permit,
         signals: &Signals,
     ) -> Result<Ended, Gone> {
-        let Parked { head, held } = parked;
-        let resumption = Resumption::new(held, decisions)
-            .map_err(|error| Gone::Unused(Box::new(wrong(&error.to_string()))))?;
         if head.session.is_some() {
             return self.session_goes_on(caller, head, resumption, permit, signals).await;
         }
@@ -241,7 +223,6 @@ impl Engine {
                 "what programs may use has changed since the program began",
             ))));
         }
-        self.same_as_before(&resumption, signals).await?;
         let schema = head.schema.as_ref().map(OutputSchema::parse).transpose().unwrap_or_default();
         let calls = self.calls(Grants::all(), signals).resumed(resumption.calls_made("call"));
         let (program, not_json) = evaluate::resumed(resumption, self.prelude.clone(), &self.settings);
@@ -262,36 +243,58 @@ impl Engine {
 }
 
 impl Engine {
-    /// Refuses to decide otherwise than before, if somebody decided and did not come to an end: what was approved may
-    /// have been made.
-    pub(in super::super) async fn same_as_before(
-        &self,
-        resumption: &Resumption,
-        signals: &Signals,
-    ) -> Result<(), Gone> {
-        let (Some(once), Some(scope)) = (&self.once, &signals.scope) else { return Ok(()) };
-        let decided = json!(resumption.decisions().collect::<Vec<_>>());
-        match once.decisions(scope, decided.clone()).await {
-            Ok(before) if before == decided => Ok(()),
-            Ok(before) => {
-                let mut answered = answer(
-                    Reason::TICKET_BUSY,
-                    "the ticket was decided before, and the server that went on with it ended",
-                    "Decide the same again: what was approved may have been made.",
-                );
-                if let Some(object) = &mut answered.reply.structured {
-                    object["decided"] = self.redacted(before);
-                }
-                Err(Gone::Unused(Box::new(answered)))
-            }
-            Err(why) => Err(Gone::Unused(Box::new(answer(Reason::STORE, &why, "Call again in a moment.")))),
+    /// The answer to a decision that differs from an earlier one, whose program may have come to any point.
+    fn decided_before(&self, mut before: Json) -> Answered {
+        let mut answered = answer(
+            Reason::TICKET_BUSY,
+            "the ticket was decided before, and the server that went on with it ended",
+            "Decide the same again: what was approved may have been made.",
+        );
+        if let Some(object) = &mut answered.reply.structured {
+            self.redactor.redact_json(&mut before);
+            object["decided"] = before;
         }
+        answered
     }
+}
 
-    fn redacted(&self, mut json: Json) -> Json {
-        self.redactor.redact_json(&mut json);
-        json
+/// Why a ticket was not taken.
+enum NotTaken {
+    /// The store says so.
+    Refused(TicketError),
+    /// The ticket and the decision do not fit.
+    Answer(Box<Answered>),
+}
+
+impl Desk {
+    /// Takes a ticket for what was decided, if that makes sense. Blocks.
+    fn take(
+        &self,
+        id: &str,
+        owner: &str,
+        claims: Option<&Claims>,
+        decided: &Decided,
+        lease_ms: i64,
+    ) -> Result<(Taken, Head, Resumption), NotTaken> {
+        let answer = |answer: Answered| NotTaken::Answer(Box::new(answer));
+        let waiting = self.tickets.read(id, owner).map_err(NotTaken::Refused)?;
+        let parked = self.parked(id, owner, &waiting.sealed).map_err(|error| answer(invalid(&error)))?;
+        fits(&parked, claims, decided).map_err(NotTaken::Answer)?;
+        let decisions = decided.decisions(&parked).map_err(|error| answer(wrong(&error)))?;
+        let Parked { head, held } = parked;
+        let resumption =
+            Resumption::new(held, decisions).map_err(|error| answer(wrong(&error.to_string())))?;
+        let decided = json!(resumption.decisions().collect::<Vec<_>>());
+        let taken = self.tickets.take(id, owner, &decided, lease_ms).map_err(NotTaken::Refused)?;
+        Ok((taken, head, resumption))
     }
+}
+
+/// Does something with the store apart from the threads that answer.
+async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, NotTaken> + Send + 'static,
+) -> Result<T, NotTaken> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(NotTaken::Refused(TicketError::Missing)))
 }
 
 /// Why a program did not go on.

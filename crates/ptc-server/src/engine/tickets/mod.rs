@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ptc_host::{Held, now_ms};
 use ptc_store::Store;
-use ptc_store::tickets::{Listed, NewTicket, Taken, TicketError, Tickets};
+use ptc_store::tickets::{Listed, NewTicket, TicketError, Tickets};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -28,7 +28,7 @@ use super::text::{cut_chars, hex, moment};
 use super::{Answered, Engine, envelope, fixed};
 
 /// How tickets are kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Desk {
     tickets: Tickets,
     keys: Arc<Keys>,
@@ -98,9 +98,9 @@ impl Desk {
         serde_json::from_slice(&plain).map_err(|_| SealError::Tampered)
     }
 
-    fn parked(&self, taken: &Taken, owner: &str) -> Result<Parked, String> {
-        let opened = Sealed::from_bytes(&taken.sealed)
-            .and_then(|sealed| self.keys.open(&machine_of(taken.lease.id(), owner), &sealed));
+    fn parked(&self, id: &str, owner: &str, sealed: &[u8]) -> Result<Parked, String> {
+        let opened =
+            Sealed::from_bytes(sealed).and_then(|sealed| self.keys.open(&machine_of(id, owner), &sealed));
         Parked::from_bytes(&opened.map_err(|error| error.to_string())?)
     }
 
@@ -225,7 +225,9 @@ fn refused(error: &TicketError) -> Answered {
         TicketError::Owner => (Reason::TICKET_OWNER, "Use a ticket of your own."),
         TicketError::Expired => (Reason::TICKET_EXPIRED, again),
         TicketError::Used { .. } => (Reason::TICKET_USED, "See ended for what came of it."),
-        TicketError::Busy => (Reason::TICKET_BUSY, "Somebody decided already; wait for what comes of it."),
+        TicketError::Busy | TicketError::Decided { .. } => {
+            (Reason::TICKET_BUSY, "Somebody decided already; wait for what comes of it.")
+        }
         TicketError::Lost => (Reason::TICKET_BUSY, "Another server went on with the ticket."),
         TicketError::Exists | TicketError::Store(_) => (Reason::STORE, "Call again in a moment."),
     };

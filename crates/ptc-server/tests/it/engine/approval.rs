@@ -441,10 +441,9 @@ async fn a_stored_session_goes_on_in_another_server() {
 async fn who_decided_and_died_is_followed_not_contradicted() {
     let world = World::default();
     let store = Arc::new(Store::open(":memory:").expect("a store"));
-    let effects = ptc_server::effects::StoreJournal::new(store.clone());
     let parts = Parts {
         store: Some(store.clone()),
-        effects: Some(effects.clone()),
+        effects: Some(ptc_server::effects::StoreJournal::new(store.clone())),
         ticket_keys: keys(&["k1"]),
         ..Parts::default()
     };
@@ -453,8 +452,7 @@ async fn who_decided_and_died_is_followed_not_contradicted() {
     let id = engine.open_tickets(&anna()).await.expect("a list")[0]["id"].as_str().expect("an id").to_owned();
     // What a server leaves behind that approved the call and died.
     let decided = json!([[1, "approve"]]);
-    let entry = ptc_store::effects::NewEffect { identity: "decisions", server: "", tool: "", args: &decided };
-    effects.effects().begin(&format!("ticket:{id}"), &entry).expect("it is written");
+    ptc_store::tickets::Tickets::new(store).take(&id, "anna", &decided, 0).expect("taken");
     let other = call(&engine, "lisp_reject", json!({"ticket": waiting})).await;
     assert_eq!((reason(&other), &object(&other)["decided"]), ("ticket_busy", &decided), "{other:?}");
     let same = call(&engine, "lisp_approve", json!({"ticket": waiting})).await;

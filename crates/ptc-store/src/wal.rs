@@ -1,0 +1,180 @@
+//! The log of an SQLite file: when it is synced, and when it is copied into the file.
+//!
+//! SQLite itself commits without waiting for the disk (`synchronous = NORMAL`), which a process that is killed survives:
+//! what is committed is with the system. What must survive the machine waits in [`Wal::sync`]. Whoever syncs, syncs all
+//! that was committed until then, so writers that come at the same time wait for one sync together. The log is one
+//! file that is written in order: a change that was synced can only be there together with all changes before it.
+//!
+//! Copying the log into the file takes long compared with a commit. So writers do not do it; a thread of its own does,
+//! as soon as it is worthwhile.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection as Sqlite;
+
+/// Pages that the log grows by until they are copied.
+const WORTHWHILE: u64 = 1_000;
+/// Pages of a log that is not allowed to grow any more: writers wait until it can begin anew.
+const LONGEST: u64 = 8_000;
+
+/// The log of one file, for all connections of a store.
+pub(crate) struct Wal {
+    path: PathBuf,
+    committed: AtomicU64,
+    synced: Mutex<Synced>,
+    copying: Mutex<Copying>,
+    wake: Condvar,
+}
+
+/// How far the log was synced.
+struct Synced {
+    file: Option<File>,
+    /// The number of commits that are on the disk.
+    upto: u64,
+    /// Why syncing failed. What the system has of the log is not to be trusted any more.
+    failed: Option<String>,
+}
+
+/// How far the log was copied.
+#[derive(Default)]
+struct Copying {
+    /// Pages of the log that were copied when somebody last looked.
+    copied: u64,
+    due: bool,
+    stopped: bool,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Wal {
+    /// The log of the file at this path.
+    pub fn new(path: &Path) -> Arc<Wal> {
+        Arc::new(Wal {
+            path: path.to_owned(),
+            committed: AtomicU64::new(0),
+            synced: Mutex::new(Synced { file: None, upto: 0, failed: None }),
+            copying: Mutex::default(),
+            wake: Condvar::new(),
+        })
+    }
+
+    /// Has a connection that writes tell of its commits. It copies nothing itself any more.
+    pub fn watch(self: &Arc<Self>, sqlite: &mut Sqlite) -> rusqlite::Result<()> {
+        let wal = self.clone();
+        sqlite.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: std::ffi::c_int| {
+            wal.committed.fetch_add(1, Ordering::AcqRel);
+            wal.grown(u64::try_from(pages).unwrap_or_default());
+            Ok(())
+        }))
+    }
+
+    /// Finds the log again. It is another file if the last connection was closed since.
+    pub fn opened(&self) -> std::io::Result<()> {
+        let mut name = self.path.clone().into_os_string();
+        name.push("-wal");
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(name)?;
+        locked(&self.synced).file = Some(file);
+        Ok(())
+    }
+
+    /// Returns when everything that was committed before is on the disk.
+    pub fn sync(&self) -> Result<(), String> {
+        let mine = self.committed.load(Ordering::Acquire);
+        let mut synced = locked(&self.synced);
+        if synced.upto >= mine {
+            return Ok(());
+        }
+        if let Some(why) = &synced.failed {
+            return Err(format!("an earlier sync failed, open the store again: {why}"));
+        }
+        let upto = self.committed.load(Ordering::Acquire);
+        match synced.file.as_ref().map(File::sync_data) {
+            Some(Ok(())) => {
+                synced.upto = upto;
+                Ok(())
+            }
+            Some(Err(error)) => Err(synced.failed.insert(error.to_string()).clone()),
+            None => Err("the log of the file is not open".to_owned()),
+        }
+    }
+
+    /// Notes how long the log is, and wakes whoever copies it.
+    fn grown(self: &Arc<Self>, pages: u64) {
+        let mut copying = locked(&self.copying);
+        if pages < copying.copied {
+            // It has begun anew.
+            copying.copied = 0;
+        }
+        if copying.due || copying.stopped || pages - copying.copied < WORTHWHILE {
+            return;
+        }
+        copying.due = true;
+        if copying.thread.is_none() {
+            let wal = self.clone();
+            let thread =
+                std::thread::Builder::new().name("ptc-store-log".to_owned()).spawn(move || wal.copy());
+            // Without a thread this is tried again with the next commit.
+            copying.due = thread.is_ok();
+            copying.thread = thread.ok();
+        }
+        self.wake.notify_all();
+    }
+
+    /// Copies the log into the file whenever it is due.
+    fn copy(&self) {
+        let mut connection = None;
+        loop {
+            let mut copying = locked(&self.copying);
+            while !copying.due && !copying.stopped {
+                copying = self.wake.wait(copying).unwrap_or_else(PoisonError::into_inner);
+            }
+            if copying.stopped {
+                return;
+            }
+            drop(copying);
+            if connection.is_none() {
+                connection = crate::sqlite::plain(&self.path).ok();
+            }
+            // What fails now is tried again when the log has grown more.
+            let copied = connection.as_ref().and_then(|sqlite| copied(sqlite).ok());
+            let mut copying = locked(&self.copying);
+            copying.copied = copied.unwrap_or(copying.copied);
+            copying.due = false;
+        }
+    }
+
+    /// Ends the thread that copies.
+    pub fn stop(&self) {
+        let mut copying = locked(&self.copying);
+        copying.stopped = true;
+        let thread = copying.thread.take();
+        drop(copying);
+        self.wake.notify_all();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Copies what can be copied beside writers, and says how many pages were. A log that has become too long is copied to
+/// its end while writers wait, so that the next one begins it anew; but not while somebody still reads an older part,
+/// because then they would wait for nothing.
+fn copied(sqlite: &Sqlite) -> rusqlite::Result<u64> {
+    let (pages, copied) = checkpoint(sqlite, "PRAGMA wal_checkpoint(PASSIVE)")?;
+    if pages < LONGEST || copied < pages {
+        return Ok(copied);
+    }
+    Ok(checkpoint(sqlite, "PRAGMA wal_checkpoint(RESTART)")?.1)
+}
+
+fn checkpoint(sqlite: &Sqlite, sql: &str) -> rusqlite::Result<(u64, u64)> {
+    let number = |value: i64| u64::try_from(value).unwrap_or_default();
+    sqlite.query_row(sql, [], |row| Ok((number(row.get(1)?), number(row.get(2)?))))
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
