@@ -19,22 +19,25 @@ use clap::Parser;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Run agents that write programs; run, check and explore PTC-Lisp.
+/// Let a language model write one small program in place of twenty tool calls, and run it in a metered sandbox.
 #[derive(Debug, Parser)]
-#[command(name = "ptc", version, about, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(name = "ptc", version, after_help = AFTER_HELP, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: commands::Command,
 }
 
 const AFTER_HELP: &str = "\
+Begin here, no key is needed:
+  ptc init mission && ptc run mission --input mission/input.json
+
 Examples:
-  ptc init mission && ptc run mission/agent.toml --input mission/input.json
   ptc eval -e '(reduce + (range 10))'
   ptc eval report.clj --data orders=@orders.json
   ptc repl
+  ptc mcp --client claude-code      # what your MCP client wants to be told
 
-`ptc help COMMAND` describes a command in full.";
+`ptc help COMMAND` describes a command in full, `ptc docs` is the book.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

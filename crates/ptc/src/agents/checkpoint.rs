@@ -35,6 +35,13 @@ pub struct Place {
     checkpoint: Option<PathBuf>,
 }
 
+impl Place {
+    /// Whether the usual folder is meant and has no runs.
+    pub fn is_empty(&self) -> anyhow::Result<bool> {
+        Ok(self.checkpoint.is_none() && !usual()?.join(STORE).is_file())
+    }
+}
+
 /// A folder of runs.
 #[derive(Debug)]
 pub struct Checkpoints {

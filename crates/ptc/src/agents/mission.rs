@@ -16,6 +16,13 @@ use super::lent::{self, Upstreams};
 use super::models::Models;
 use crate::values;
 
+/// The file of an agent in its folder.
+const AGENT: &str = "agent.toml";
+
+/// What there is besides the usual model.
+const ELSE: &str =
+    "= `ptc models` lists others and their keys; `ptc init DIR` makes an agent that runs without one";
+
 /// Characters of a title.
 const TITLE: usize = 60;
 
@@ -73,9 +80,13 @@ pub enum Source {
 }
 
 impl Source {
-    /// A file if it looks like one, else a mission in words.
+    /// A file if it looks like one, or that of a folder with an agent; else a mission in words.
     fn of(text: &str) -> Self {
         let path = Path::new(text);
+        let inside = path.join(AGENT);
+        if inside.is_file() {
+            return Source::File(inside);
+        }
         let named = path.extension().is_some_and(|extension| extension == "toml" || extension == "json");
         let wordy = text.contains(char::is_whitespace) && !path.exists();
         match (named && !wordy) || path.is_file() {
@@ -256,6 +267,9 @@ impl Mission {
         for name in std::iter::once(model.clone()).chain(others) {
             let llm = registry.open(&name, before).map_err(|error| match (&file, &self.model) {
                 (Some(file), None) => anyhow!(file.wrong("model", error)),
+                (None, None) => {
+                    anyhow!("no model is named, and the usual one cannot be asked: {error}\n  {ELSE}")
+                }
                 _ => anyhow!("--model: {error}"),
             })?;
             if agent.options().max_cost_usd.is_some() {

@@ -19,7 +19,7 @@ use crate::traces::RecordArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// The file of an agent (agent.toml, agent.json), or the mission in words
+    /// The file of an agent (agent.toml, agent.json), a folder with an agent.toml, or the mission in words
     #[arg(value_name = "AGENT")]
     agent: String,
 

@@ -28,8 +28,12 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
-    let checkpoints = Checkpoints::existing(&args.place)?;
     let mut out = io::stdout().lock();
+    if args.place.is_empty()? {
+        let nothing = "no runs are kept; `ptc run --checkpoint DIR` keeps one, and Ctrl-C does";
+        return ignore_closed_pipe(writeln!(io::stderr(), "{nothing}")).map(|()| Outcome::Done);
+    }
+    let checkpoints = Checkpoints::existing(&args.place)?;
     if let Some(run) = &args.forget {
         let (id, _) = checkpoints.find(run)?;
         checkpoints.forget(&id)?;

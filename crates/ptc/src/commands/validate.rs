@@ -53,7 +53,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         models.resolve(name).map_err(|error| anyhow!(file.wrong("tools", error)))?;
     }
     let upstreams = upstreams(&file)?;
-    let notes = notes(&file, &source, Path::new(&args.file));
+    let notes = notes(&file, &source, &mission.path().unwrap_or_default());
     let agent = Arc::new(agent);
     let mut out = io::stdout().lock();
     let mut written = match args.json {

@@ -55,6 +55,13 @@ fn an_agent_of_a_file_answers_and_says_what_it_cost() {
     );
     assert!(ran.err.contains("1 turn, 0 tool calls, "), "{}", ran.err);
     assert!(!ran.err.contains('\x1b') && !ran.out.contains('\x1b'), "no colours without a terminal");
+    let inside = ptc_in(&folder, &["run", ".", "--input", "in.json", "-q"]);
+    assert_eq!(
+        (inside.code, inside.out),
+        (0, ran.out),
+        "a folder stands for the agent in it: {}",
+        inside.err
+    );
     let quiet = ptc_in(&folder, &["run", "agent.toml", "--input", "in.json", "-q", "--data", "numbers=[7]"]);
     assert_eq!((quiet.code, quiet.out.as_str(), quiet.err.as_str()), (0, "{\n  \"sum\": 7\n}\n", ""));
 }
@@ -212,6 +219,7 @@ fn bad_input_is_told_with_its_place_and_its_fix() {
         (vec!["run", "x", "--set", "max_turns=many"], vec!["--set max_turns: must be a positive integer"]),
         (vec!["run", "nobody.toml"], vec!["nobody.toml:2:1: `model`", "no model `nobody`", "haiku"]),
         (vec!["run", "key.toml"], vec!["key.toml:2:1: `model`", "ANTHROPIC_API_KEY"]),
+        (vec!["run", "Add"], vec!["no model is named", "ANTHROPIC_API_KEY", "`ptc models` lists others"]),
         (
             vec!["run", "Add", "--model", unreachable, once[0], once[1]],
             vec!["gave no reply", "127.0.0.1:1", "= fix: check that it can be reached"],

@@ -347,6 +347,9 @@ fn bad_input_is_told_and_changes_nothing() {
         assert!(ran.err.contains(part), "{args:?}\n{}", ran.err);
         assert!(!folder.join("nowhere").exists());
     }
+    let none = ptc_in(&folder, &["runs"]);
+    assert_eq!((none.code, none.out.as_str()), (0, ""), "{}", none.err);
+    assert!(none.err.starts_with("no runs are kept; `ptc run --checkpoint DIR` keeps one"), "{}", none.err);
     let said = "{\"text\": \"Hello\"}";
     write(&folder, &[("replies.jsonl", said), ("chat.toml", "prompt = \"Say hello\"\noutput = \"text\"\n")]);
     let script = ["--model", "script:replies.jsonl", "--checkpoint", "kept", "-q"];

@@ -199,13 +199,23 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     engine.warnings().iter().for_each(|warning| log.warn("configuration", warning));
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
-        None => serve_stdio(engine, options, log).await,
+        None => {
+            if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+                eprintln!("{ON_A_TERMINAL}");
+            }
+            serve_stdio(engine, options, log).await;
+        }
     }
     if let Some(runtime) = upstreams {
         runtime.close().await;
     }
     Ok(())
 }
+
+/// For people who start the server by hand.
+const ON_A_TERMINAL: &str = "\
+ptc: this is an MCP server on standard input and output, which a client starts; Ctrl-D ends it.
+ptc: `ptc mcp --client NAME` prints what your client wants to be told, `ptc mcp --http` serves HTTP.";
 
 /// Says which calls were begun before the server ended last and have no answer.
 async fn tell_gaps(journal: StoreJournal, log: &Log) {
