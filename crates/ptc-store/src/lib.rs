@@ -22,6 +22,7 @@ mod pool;
 pub mod preludes;
 pub mod runs;
 pub mod sessions;
+pub mod shelf;
 mod sqlite;
 mod store;
 pub mod tickets;

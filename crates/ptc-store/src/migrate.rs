@@ -21,6 +21,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { name: "tickets", sql: crate::tickets::TABLES },
     Migration { name: "effects", sql: crate::effects::TABLES },
     Migration { name: "tickets: what was decided", sql: crate::tickets::DECIDED },
+    Migration { name: "shelf", sql: crate::shelf::TABLES },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (

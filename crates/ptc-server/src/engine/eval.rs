@@ -71,14 +71,14 @@ impl Engine {
         drop(permit);
         let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
         let ran = Ran { outcome, not_json, ledger: calls.finish() };
-        Ok(match self.eval_ended(caller, head, args.schema.as_ref(), ran, facts) {
+        Ok(match self.eval_ended(caller, head, args.schema.as_ref(), ran, facts).await {
             Ended::Over(answered) => *answered,
             Ended::Waits(new, facts) => Answered { facts: *facts, ..self.keep_ticket(*new).await },
         })
     }
 
     /// What came of a program, or of the part of it until it waits.
-    pub(super) fn eval_ended(
+    pub(super) async fn eval_ended(
         &self,
         caller: &Caller,
         mut head: Head,
@@ -105,13 +105,13 @@ impl Engine {
         }
         payload.upstream = ledger.as_ref().map(|calls| Upstream::of(calls, payload.returned()));
         head.before.complete(payload.upstream.as_mut());
-        self.keep_whole(caller, &evaluated, &mut payload);
+        self.keep_whole(caller, &evaluated, &mut payload).await;
         facts.seen(&payload, ledger.as_deref());
         Ended::Over(Box::new(Answered { facts, ..self.shaped(&payload) }))
     }
 
     /// Keeps a result that is not shown whole.
-    fn keep_whole(&self, caller: &Caller, evaluated: &Evaluated, payload: &mut Payload) {
+    async fn keep_whole(&self, caller: &Caller, evaluated: &Evaluated, payload: &mut Payload) {
         let End::Value(given) = &evaluated.end else { return };
         if payload.error.is_some() {
             return;
@@ -125,7 +125,8 @@ impl Engine {
             }
         };
         if cut {
-            payload.resource = self.resources.keep(&caller.owner, "lisp_eval result", given.json.to_string());
+            let text = given.json.to_string();
+            payload.resource = self.resources.keep(caller, "lisp_eval result", text).await;
         }
     }
 }

@@ -43,6 +43,7 @@ use ptc_host::{Pool, PoolConfig};
 use ptc_lisp::prelude::Prelude;
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
+use ptc_store::shelf::Shelf;
 use ptc_upstream::{Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -207,13 +208,14 @@ impl Engine {
             ),
             false => None,
         };
+        let shelf = parts.store.clone().map(|store| Shelf::new(store, settings.resource_bytes));
         let traces = Traces::open(&settings, &redactor).map_err(StartError::Settings)?;
         let recordings = Recordings::open(&settings, &redactor).map_err(StartError::Settings)?;
         let engine = Arc::new_cyclic(|own| Engine {
             own: own.clone(),
             desk,
             gate: Gate::new(settings.max_concurrent_calls),
-            resources: Resources::new(settings.resource_bytes, settings.resources_per_owner),
+            resources: Resources::new(settings.resource_bytes, settings.resources_per_owner, shelf),
             pool: Pool::new(PoolConfig::default()),
             counts: Counts::default(),
             traces,
@@ -273,13 +275,14 @@ impl Engine {
         caller: &Caller,
         tool: &str,
         args: Args,
-        signals: Signals,
+        mut signals: Signals,
     ) -> Result<Reply, CallError> {
         let Some(known) = Tool::named(tool).filter(|known| self.listed(caller, *known)) else {
             self.counts.add("unknown", Some(Reason::UNKNOWN_TOOL.name));
             return Ok(self.unknown_tool(caller, tool));
         };
         let span = self.traces.begin(known.name(), &args, &signals);
+        signals.trace_id = span.as_ref().map(|span| span.trace_id().to_owned());
         let handling = self.handle_once(caller, known, args, &signals);
         self.watched(caller, known, span, &signals, handling).await
     }
@@ -416,12 +419,17 @@ impl Engine {
 
     /// Reads a result that was too large for an answer.
     pub async fn read_resource(&self, caller: &Caller, uri: &str) -> Result<Resource, ResourceError> {
-        self.resources.read(&caller.owner, uri)
+        self.resources.read(&caller.owner, uri).await
     }
 
     /// The results that are kept for this caller, newest first.
-    pub fn resources(&self, caller: &Caller) -> Vec<ResourceLink> {
-        self.resources.list(&caller.owner)
+    pub async fn resources(&self, caller: &Caller) -> Vec<ResourceLink> {
+        self.resources.list(&caller.owner).await
+    }
+
+    /// Where servers of one store leave things for each other.
+    pub fn shelf(&self) -> Option<&Shelf> {
+        self.resources.shelf()
     }
 
     /// Ends the sessions and forgets the results of an owner who is gone. Stored sessions of a principal stay.

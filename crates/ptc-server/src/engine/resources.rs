@@ -1,4 +1,5 @@
-//! Results that did not fit an answer, kept for a while so that their owner can read them whole.
+//! Results that did not fit an answer, kept for a while so that their owner can read them whole: here, and in the store
+//! if there is one, where every server of it finds those of clients over HTTP.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::api::{Resource, ResourceError, ResourceLink};
+use ptc_store::StoreError;
+use ptc_store::shelf::{NewItem, Shelf};
+use serde_json::json;
+
+use super::api::{Caller, Resource, ResourceError, ResourceLink, Transport};
 
 /// The type of results that are kept.
 pub const MIME: &str = "application/json";
@@ -14,12 +19,16 @@ pub const MIME: &str = "application/json";
 /// What addresses begin with.
 pub const PREFIX: &str = "ptc://results/";
 
+/// How long results are kept in a store.
+const STORED_MS: i64 = 60 * 60 * 1_000;
+
 /// Kept results, the oldest first. Bounded in bytes and per owner: newer ones push out older ones.
 #[derive(Debug)]
 pub struct Resources {
     bytes: usize,
     per_owner: usize,
     kept: Mutex<VecDeque<Kept>>,
+    shelf: Option<Shelf>,
 }
 
 #[derive(Debug)]
@@ -31,24 +40,35 @@ struct Kept {
 
 impl Resources {
     /// Room for so many bytes, and so many results of each owner.
-    pub fn new(bytes: usize, per_owner: usize) -> Self {
-        Resources { bytes, per_owner: per_owner.max(1), kept: Mutex::default() }
+    pub fn new(bytes: usize, per_owner: usize, shelf: Option<Shelf>) -> Self {
+        Resources { bytes, per_owner: per_owner.max(1), kept: Mutex::default(), shelf }
     }
 
     /// Keeps a text for its owner; `None` if it is larger than all the room there is.
-    pub fn keep(&self, owner: &Arc<str>, name: &str, text: String) -> Option<ResourceLink> {
+    pub async fn keep(&self, caller: &Caller, name: &str, text: String) -> Option<ResourceLink> {
         if text.len() > self.bytes {
             return None;
         }
-        let link = ResourceLink {
-            uri: format!("{PREFIX}{}", random_id::<16>()),
-            name: name.to_owned(),
-            description: format!("The whole result as JSON, {} bytes.", text.len()),
-            mime_type: MIME,
-            size: text.len() as u64,
-        };
+        let link = link(format!("{PREFIX}{}", random_id::<16>()), name, text.len() as u64);
+        let text: Arc<str> = text.into();
+        self.keep_here(&caller.owner, link.clone(), text.clone());
+        // A client over stdio has no other server.
+        if caller.transport == Transport::Http {
+            let (owner, uri, per_owner) = (caller.owner.clone(), link.uri.clone(), self.per_owner);
+            let about = json!({"name": name, "bytes": link.size});
+            let put = move |shelf: &Shelf| {
+                let body = text.as_bytes();
+                let item = NewItem { id: &uri, owner: &owner, about: &about, body, ttl_ms: STORED_MS };
+                shelf.put(&item, per_owner)
+            };
+            self.shelved(put).await;
+        }
+        Some(link)
+    }
+
+    fn keep_here(&self, owner: &Arc<str>, link: ResourceLink, text: Arc<str>) {
         let mut kept = self.kept();
-        kept.push_back(Kept { owner: owner.clone(), link: link.clone(), text: text.into() });
+        kept.push_back(Kept { owner: owner.clone(), link, text });
         let own = kept.iter().filter(|one| one.owner == *owner).count();
         if own > self.per_owner
             && let Some(oldest) = kept.iter().position(|one| one.owner == *owner)
@@ -58,25 +78,63 @@ impl Resources {
         while total(&kept) > self.bytes {
             kept.pop_front();
         }
-        Some(link)
+    }
+
+    /// Does something with the shelf, if there is one. What it cannot do is no reason to fail a call.
+    async fn shelved<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shelf) -> Result<T, StoreError> + Send + 'static,
+    ) -> Option<T> {
+        let shelf = self.shelf.clone()?;
+        let done = tokio::task::spawn_blocking(move || work(&shelf)).await.ok()?;
+        done.inspect_err(|error| tracing::warn!("results cannot be shared with other servers: {error}")).ok()
+    }
+
+    /// Where the store keeps them.
+    pub fn shelf(&self) -> Option<&Shelf> {
+        self.shelf.as_ref()
     }
 
     /// Reads what was kept for this owner.
-    pub fn read(&self, owner: &str, uri: &str) -> Result<Resource, ResourceError> {
-        let kept = self.kept();
-        let found = kept.iter().find(|one| one.link.uri == uri && &*one.owner == owner);
-        let found = found.ok_or(ResourceError::NotFound)?;
-        Ok(Resource { uri: uri.to_owned(), mime_type: found.link.mime_type, text: found.text.clone() })
+    pub async fn read(&self, owner: &str, uri: &str) -> Result<Resource, ResourceError> {
+        let resource = |text| Resource { uri: uri.to_owned(), mime_type: MIME, text };
+        let here = self
+            .kept()
+            .iter()
+            .find(|one| one.link.uri == uri && &*one.owner == owner)
+            .map(|one| one.text.clone());
+        if let Some(text) = here {
+            return Ok(resource(text));
+        }
+        let (id, owner) = (uri.to_owned(), owner.to_owned());
+        let stored = match uri.starts_with(PREFIX) {
+            true => self.shelved(move |shelf| shelf.read(&id, &owner)).await.flatten(),
+            false => None,
+        };
+        let text = stored.and_then(|(_, body)| String::from_utf8(body).ok());
+        text.map(|text| resource(text.into())).ok_or(ResourceError::NotFound)
     }
 
-    /// What is kept for this owner, newest first.
-    pub fn list(&self, owner: &str) -> Vec<ResourceLink> {
+    /// What is kept for this owner, newest first; what only the store has comes last.
+    pub async fn list(&self, owner: &str) -> Vec<ResourceLink> {
+        let mut links = self.list_here(owner);
+        let owner = owner.to_owned();
+        for item in self.shelved(move |shelf| shelf.list(&owner)).await.unwrap_or_default() {
+            if item.id.starts_with(PREFIX) && !links.iter().any(|link| link.uri == item.id) {
+                let name = item.about["name"].as_str().unwrap_or_default();
+                links.push(link(item.id, name, item.about["bytes"].as_u64().unwrap_or_default()));
+            }
+        }
+        links
+    }
+
+    fn list_here(&self, owner: &str) -> Vec<ResourceLink> {
         let kept = self.kept();
         let own = kept.iter().rev().filter(|one| &*one.owner == owner);
         own.map(|one| one.link.clone()).collect()
     }
 
-    /// Forgets what belongs to an owner who is gone.
+    /// Forgets what belongs to an owner who is gone. What is in a store goes by time: other servers may still see it.
     pub fn forget(&self, owner: &str) {
         self.kept().retain(|one| &*one.owner != owner);
     }
@@ -89,6 +147,16 @@ impl Resources {
 
     fn kept(&self) -> MutexGuard<'_, VecDeque<Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn link(uri: String, name: &str, bytes: u64) -> ResourceLink {
+    ResourceLink {
+        uri,
+        name: name.to_owned(),
+        description: format!("The whole result as JSON, {bytes} bytes."),
+        mime_type: MIME,
+        size: bytes,
     }
 }
 
@@ -109,23 +177,43 @@ pub fn random_id<const BYTES: usize>() -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn newer_results_push_out_older_ones_and_owners_see_their_own() {
-        let resources = Resources::new(100, 2);
-        let (anna, ben): (Arc<str>, Arc<str>) = ("anna".into(), "ben".into());
-        let keep = |owner: &Arc<str>, bytes: usize| {
-            resources.keep(owner, "result", "x".repeat(bytes)).map(|link| link.uri)
+    fn of(owner: &str) -> Caller {
+        Caller::new(owner, Transport::Http)
+    }
+
+    #[tokio::test]
+    async fn newer_results_push_out_older_ones_and_owners_see_their_own() {
+        let resources = Resources::new(100, 2, None);
+        let keep = async |owner: &str, bytes: usize| {
+            resources.keep(&of(owner), "result", "x".repeat(bytes)).await.map(|link| link.uri)
         };
-        let first = keep(&anna, 10).expect("it fits");
-        let second = keep(&anna, 10).expect("it fits");
-        assert!(resources.read("anna", &first).is_ok() && resources.read("ben", &first).is_err());
-        let third = keep(&anna, 10).expect("it fits");
-        assert!(resources.read("anna", &first).is_err(), "only two of each owner");
-        let large = keep(&ben, 85).expect("it fits");
-        assert!(resources.read("anna", &second).is_err() && resources.read("anna", &third).is_ok());
+        let found = async |owner: &str, uri: &str| resources.read(owner, uri).await.is_ok();
+        let first = keep("anna", 10).await.expect("it fits");
+        let second = keep("anna", 10).await.expect("it fits");
+        assert!(found("anna", &first).await && !found("ben", &first).await);
+        let third = keep("anna", 10).await.expect("it fits");
+        assert!(!found("anna", &first).await, "only two of each owner");
+        let large = keep("ben", 85).await.expect("it fits");
+        assert!(!found("anna", &second).await && found("anna", &third).await);
         assert_eq!(resources.size(), (2, 95));
-        assert_eq!(keep(&ben, 101), None);
+        assert_eq!(keep("ben", 101).await, None);
         resources.forget("anna");
-        assert_eq!((resources.list("anna").len(), resources.list("ben")[0].uri.clone()), (0, large));
+        assert!(resources.list("anna").await.is_empty());
+        assert_eq!(resources.list("ben").await[0].uri, large);
+    }
+
+    #[tokio::test]
+    async fn servers_of_one_store_read_each_others_results() {
+        let store = Arc::new(ptc_store::Store::open(":memory:").expect("it opens"));
+        let server = || Resources::new(100, 2, Some(Shelf::new(store.clone(), 100)));
+        let (first, second) = (server(), server());
+        let link = first.keep(&of("anna"), "result", "[1]".to_owned()).await.expect("it fits");
+        assert_eq!(&*second.read("anna", &link.uri).await.expect("it is there").text, "[1]");
+        assert!(second.read("ben", &link.uri).await.is_err());
+        assert!(second.read("anna", "ptc://other").await.is_err());
+        assert_eq!(second.list("anna").await, first.list("anna").await);
+        let own = Caller::new("anna", Transport::Stdio);
+        let link = first.keep(&own, "result", "[2]".to_owned()).await.expect("it fits");
+        assert!(second.read("anna", &link.uri).await.is_err(), "nobody else can ask for it");
     }
 }

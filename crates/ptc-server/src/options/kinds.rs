@@ -169,13 +169,6 @@ pub const MIN_TOKEN_BYTES: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct StorePlace(pub Option<SecretString>);
 
-impl StorePlace {
-    /// Whether it is a database that several servers can share, not a file of one computer.
-    pub fn is_database(&self) -> bool {
-        self.0.as_ref().is_some_and(|place| place.expose_secret().contains("://"))
-    }
-}
-
 impl Kind for StorePlace {
     const TAKES: &'static str = "a file, `:memory:` or postgres://…";
     fn read(text: &str) -> Result<StorePlace, String> {

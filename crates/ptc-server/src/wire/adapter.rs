@@ -133,7 +133,7 @@ impl Adapter {
             progress,
             request_id: request_id.clone(),
             request_key: context.meta.get(REQUEST_KEY).map(key),
-            scope: None,
+            ..Signals::default()
         };
         let name = work.name().to_owned();
         let called = async {
@@ -306,7 +306,7 @@ impl ServerHandler for Adapter {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let links = self.engine.resources(&self.arrival(&context).caller);
+        let links = self.engine.resources(&self.arrival(&context).caller).await;
         Ok(ListResourcesResult { resources: links.into_iter().map(resource).collect(), ..Default::default() })
     }
 

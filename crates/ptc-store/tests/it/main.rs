@@ -6,5 +6,6 @@ mod processes;
 mod rules;
 mod runs;
 mod sessions;
+mod shelf;
 mod support;
 mod tickets;

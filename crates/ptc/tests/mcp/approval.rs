@@ -18,7 +18,7 @@ impl World {
         World { folder: Folder::new() }
     }
 
-    fn path(&self, name: &str) -> String {
+    pub fn path(&self, name: &str) -> String {
         self.folder.path().join(name).display().to_string()
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::approval::{World, program, ticket};
 use crate::clients::{command, installed, output, script, tools};
+use crate::postgres::Server as Postgres;
 use crate::support::{Answer, HttpServer, PATIENCE, call, eventually, initialize, text};
 
 /// A client that can show forms, in an MCP session of its own.
@@ -219,6 +220,50 @@ fn a_server_that_ends_and_a_ticket_that_expires_end_the_question() {
     let refused = client.post(&call(3, "lisp_approve", json!({"ticket": late}))).json();
     assert_eq!(refused["result"]["structuredContent"]["reason"], "ticket_expired", "{refused}");
     assert_eq!(world.writes(), ["{\"n\": 7}"]);
+}
+
+#[test]
+fn servers_of_a_file_find_replies_and_large_results_of_each_other() {
+    let world = World::new();
+    found_by_both(&world, &[start(&world, &[]), start(&world, &[])]);
+}
+
+#[test]
+fn servers_of_a_database_find_replies_and_large_results_of_each_other() {
+    let Some(postgres) = Postgres::start("asking") else { return };
+    let (world, place) = (World::new(), postgres.place("shared"));
+    let keys = world.path("keys");
+    std::fs::write(&keys, format!("k1 {}=\n", "A".repeat(43))).unwrap();
+    let mut flags = world.flags("writes");
+    let at = flags.iter().position(|flag| flag == "--store").unwrap();
+    flags[at + 1] = place;
+    flags.extend(["--ticket-keys".to_owned(), keys]);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    found_by_both(&world, &[HttpServer::start(&flags), HttpServer::start(&flags)]);
+}
+
+/// A client whose questions and large results come from one server, while all else that it sends reaches the other.
+fn found_by_both(world: &World, servers: &[HttpServer; 2]) {
+    let client = Asked::new(&servers[0], "2025-11-25");
+    let elsewhere = Asked { server: &servers[1], session: client.session.clone() };
+    let mut events = client.eval(1, "[(:n (:value (put 1))) (:n (:value (put 2)))]");
+    for _ in 0..2 {
+        elsewhere.reply(&events.message(), approve());
+    }
+    assert_eq!(text(&events.result()), "user=> [1 2]");
+    assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 2}"]);
+
+    let large = client.post(&call(2, "lisp_eval", json!({"program": "(vec (range 3000))"}))).json();
+    let content = large["result"]["content"].as_array().unwrap();
+    let link = content.iter().find(|part| part["type"] == "resource_link").expect("a link");
+    let ask = |method: &str| {
+        let message = json!({"jsonrpc": "2.0", "id": 3, "method": method, "params": {"uri": link["uri"]}});
+        elsewhere.post(&message).json()["result"].clone()
+    };
+    assert_eq!(ask("resources/list")["resources"][0]["uri"], link["uri"]);
+    let read = ask("resources/read");
+    let numbers: Vec<u64> = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(numbers.len(), 3_000);
 }
 
 #[test]

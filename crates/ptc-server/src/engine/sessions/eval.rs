@@ -195,7 +195,7 @@ impl Engine {
             session.discard();
         }
         payload.session.insert("session".to_owned(), position(&session));
-        self.keep_session_result(caller, &evaluated, &mut payload);
+        self.keep_session_result(caller, &evaluated, &mut payload).await;
         let did = Did {
             ledger: ledger.as_deref().unwrap_or_default(),
             asked: asked.as_deref().unwrap_or_default(),
@@ -323,10 +323,10 @@ impl Engine {
         payload
     }
 
-    fn keep_session_result(&self, caller: &Caller, evaluated: &Evaluated, payload: &mut Payload) {
+    async fn keep_session_result(&self, caller: &Caller, evaluated: &Evaluated, payload: &mut Payload) {
         if let (End::Value(given), None, true) = (&evaluated.end, &payload.error, payload.truncated) {
-            let name = "lisp_session_eval result";
-            payload.resource = self.resources.keep(&caller.owner, name, given.json.to_string());
+            let text = given.json.to_string();
+            payload.resource = self.resources.keep(caller, "lisp_session_eval result", text).await;
         }
     }
 

@@ -30,6 +30,7 @@ use super::api::{Args, CallError, Signals};
 use super::debug::Facts;
 use super::reason::Reason;
 use super::recordings::end_run;
+use super::resources::random_id;
 use super::settings::Task;
 use super::upstreams::Upstreams;
 use super::{Answered, Engine, Handled, cards, envelope};
@@ -125,6 +126,7 @@ impl Engine {
             spent: meter.take(),
             elapsed: started.elapsed(),
             warnings: args.warnings,
+            trace_id: signals.trace_id.clone().unwrap_or_else(random_id::<12>),
         };
         let (object, reason) = report.object(step.as_ref());
         let facts = facts(&args.task, &object, &report);

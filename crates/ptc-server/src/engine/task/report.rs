@@ -11,7 +11,6 @@ use serde_json::{Value as Json, json};
 
 use super::super::payload::upstream_summary;
 use super::super::reason::Reason;
-use super::super::resources::random_id;
 use super::super::settings::Task;
 use super::super::text::{cut, json_bytes};
 use super::planner::Spent;
@@ -26,6 +25,7 @@ pub struct Report<'r> {
     pub spent: Spent,
     pub elapsed: Duration,
     pub warnings: Vec<Json>,
+    pub trace_id: String,
 }
 
 impl Report<'_> {
@@ -65,7 +65,7 @@ impl Report<'_> {
         if !results.is_empty() {
             object["upstream_results"] = results.into();
         }
-        object["trace_id"] = random_id::<12>().into();
+        object["trace_id"] = self.trace_id.as_str().into();
         if self.settings.include_program
             && let Some(program) = step.and_then(last_program)
         {

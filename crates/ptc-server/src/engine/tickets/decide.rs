@@ -238,7 +238,7 @@ impl Engine {
         let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
         let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };
         let ran = Ran { outcome, not_json, ledger: calls.finish() };
-        Ok(self.eval_ended(caller, head, schema.as_ref(), ran, facts))
+        Ok(self.eval_ended(caller, head, schema.as_ref(), ran, facts).await)
     }
 }
 

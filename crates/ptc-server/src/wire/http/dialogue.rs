@@ -1,9 +1,11 @@
 //! Requests during which the server may ask its client. As soon as something is said before the result, the answer is a
 //! stream. What the client replies to a question comes with a request of its own and finds the dialogue by the id of the
-//! question, which `rmcp` numbers for each request anew.
+//! question, which `rmcp` numbers for each request anew. Behind a load balancer that request may reach another server,
+//! which leaves the reply on the shelf of the store.
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
@@ -11,14 +13,16 @@ use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use ptc_store::shelf::{NewItem, Shelf};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions, InitializeRequestParams};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_directly_with_ct};
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::sessions::{Agreed, Session};
+use super::sessions::{Agreed, Replies, Session};
 use crate::wire::adapter::Adapter;
 use crate::wire::identity::random;
 use crate::wire::incoming::{self, Message};
@@ -29,13 +33,33 @@ const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// Messages that wait for their reader, in either direction.
 const WAITING: usize = 16;
 
+/// What names of dialogues begin with.
+const NAME: &str = "ask-";
+
+/// Bytes of the id of a question.
+const ID_BYTES: usize = 64;
+
+/// Bytes of a reply that is left for another server, how many of one session, and for how long.
+const LEFT_BYTES: usize = 64 << 10;
+const LEFT: usize = 16;
+const LEFT_MS: i64 = 60_000;
+
+/// How often the shelf is looked at while a question is open.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Whether an answer is a stream of events.
 pub fn is_stream(response: &Response) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// Serves a request. Whoever drops the answer cancels it.
-pub async fn serve(adapter: Adapter, session: &Arc<Session>, parts: Parts, message: Message) -> Response {
+pub async fn serve(
+    adapter: Adapter,
+    shelf: Option<&Shelf>,
+    session: &Arc<Session>,
+    parts: Parts,
+    message: Message,
+) -> Response {
     let id = message.id();
     let Ok(mut request) = serde_json::from_value::<ClientJsonRpcMessage>(message.json) else {
         return axum::Json(incoming::error(id, -32602, "Invalid params")).into_response();
@@ -44,7 +68,7 @@ pub async fn serve(adapter: Adapter, session: &Arc<Session>, parts: Parts, messa
         request.request.extensions_mut().insert(parts);
     }
     let gone = CancellationToken::new();
-    let (line, mut said) = Line::new(session.clone(), request);
+    let (line, mut said) = Line::new(session.clone(), request, shelf);
     let running = serve_directly_with_ct(adapter, line, client(session.agreed), gone.clone());
     tokio::spawn(running.waiting());
     let gone = gone.drop_guard();
@@ -64,6 +88,48 @@ pub async fn serve(adapter: Adapter, session: &Arc<Session>, parts: Parts, messa
                 Some((Ok::<_, Infallible>(event), (None, said, gone)))
             });
             ([(BUFFERING, "no")], Sse::new(events).keep_alive(KeepAlive::default())).into_response()
+        }
+    }
+}
+
+/// Leaves a reply to a question of another server.
+pub async fn pass_on(shelf: &Shelf, session: &Session, reply: &Json) {
+    let (shelf, owner, body) = (shelf.clone(), owner(session), reply.to_string());
+    let id = reply["id"].as_str().filter(|id| id.starts_with(NAME) && id.len() <= ID_BYTES);
+    let Some(id) = id.filter(|_| body.len() <= LEFT_BYTES).map(str::to_owned) else { return };
+    let put = move || {
+        let about = Json::Null;
+        let body = body.as_bytes();
+        shelf.put(&NewItem { id: &id, owner: &owner, about: &about, body, ttl_ms: LEFT_MS }, LEFT)
+    };
+    if let Ok(Err(error)) = tokio::task::spawn_blocking(put).await {
+        tracing::warn!("a reply cannot be left for the server that asked: {error}");
+    }
+}
+
+/// Whose replies they are.
+fn owner(session: &Session) -> String {
+    format!("replies to {}", session.id)
+}
+
+/// Looks for replies that reached other servers, while a question is open and until the dialogue is over.
+async fn collect(
+    shelf: Shelf,
+    owner: String,
+    name: Arc<str>,
+    mut asked: watch::Receiver<Option<u64>>,
+    replies: Replies,
+) {
+    loop {
+        let open = asked.wait_for(Option::is_some).await.map(|open| *open);
+        let Ok(Some(number)) = open else { return };
+        tokio::time::sleep(LOOK).await;
+        let (shelf, id, owner) = (shelf.clone(), format!("{name}-{number}"), owner.clone());
+        let found = tokio::task::spawn_blocking(move || shelf.take(&id, &owner)).await;
+        if let Ok(Ok(Some((_, body)))) = found
+            && let Ok(reply) = serde_json::from_slice(&body)
+        {
+            let _ = replies.send((number, reply)).await;
         }
     }
 }
@@ -95,6 +161,8 @@ struct Line {
     request: Option<Box<ClientJsonRpcMessage>>,
     replies: Receiver<(u64, Json)>,
     said: Sender<Said>,
+    /// The question that waits for a reply.
+    asked: watch::Sender<Option<u64>>,
     over: CancellationToken,
 }
 
@@ -105,13 +173,21 @@ impl Drop for Line {
 }
 
 impl Line {
-    fn new(session: Arc<Session>, request: ClientJsonRpcMessage) -> (Line, Receiver<Said>) {
+    fn new(
+        session: Arc<Session>,
+        request: ClientJsonRpcMessage,
+        shelf: Option<&Shelf>,
+    ) -> (Line, Receiver<Said>) {
         let (said, heard) = channel(WAITING);
         let (sender, replies) = channel(WAITING);
-        let name: Arc<str> = format!("ask-{}", random::<12>()).into();
+        let (asked, open) = watch::channel(None);
+        let name: Arc<str> = format!("{NAME}{}", random::<12>()).into();
+        if let Some(shelf) = shelf {
+            tokio::spawn(collect(shelf.clone(), owner(&session), name.clone(), open, sender.clone()));
+        }
         session.listen(name.clone(), sender);
-        let request = Some(Box::new(request));
-        (Line { session, name, request, replies, said, over: CancellationToken::new() }, heard)
+        let (request, over) = (Some(Box::new(request)), CancellationToken::new());
+        (Line { session, name, request, replies, said, asked, over }, heard)
     }
 
     /// A message as the client gets it: numbers of questions become ids that its session has once.
@@ -126,6 +202,9 @@ impl Line {
             TxJsonRpcMessage::<RoleServer>::Notification(_) => message.pointer_mut("/params/requestId"),
             _ => None,
         };
+        if matches!(item, TxJsonRpcMessage::<RoleServer>::Request(_)) {
+            self.asked.send_replace(id.as_ref().and_then(|id| id.as_u64()));
+        }
         if let Some(id) = id {
             *id = json!(format!("{}-{id}", self.name));
         }
@@ -165,6 +244,7 @@ impl rmcp::transport::Transport<RoleServer> for Line {
                 reply = self.replies.recv() => reply?,
                 () = self.over.cancelled() => return None,
             };
+            self.asked.send_replace(None);
             reply["id"] = json!(number);
             // What is no reply decides nothing, and the question stays open.
             if let Ok(reply) = serde_json::from_value(reply) {

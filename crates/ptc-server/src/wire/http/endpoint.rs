@@ -157,8 +157,11 @@ impl Http {
             if message.method == "exit" {
                 self.close(&session);
             }
-            if message.kind == Kind::Reply {
-                session.reply(message.json);
+            if message.kind == Kind::Reply
+                && let Some(reply) = session.reply(message.json)
+                && let Some(shelf) = self.engine.shelf()
+            {
+                dialogue::pass_on(shelf, &session, &reply).await;
             }
             return Ok(StatusCode::ACCEPTED.into_response());
         };
@@ -181,7 +184,8 @@ impl Http {
         if asks && streams(&parts.headers) {
             let arrival = Arrival { asks, ..self.arrival(&parts, caller, cancel, Some(Arc::new(under_way))) };
             parts.extensions.insert(arrival);
-            return Ok(dialogue::serve(self.adapter.clone(), &session, parts, message).await);
+            let (adapter, shelf) = (self.adapter.clone(), self.engine.shelf());
+            return Ok(dialogue::serve(adapter, shelf, &session, parts, message).await);
         }
         let body = Bytes::from(message.json.to_string());
         Ok(self.hand_on(parts, body, caller, cancel, Some(Arc::new(under_way))).await)

@@ -113,8 +113,7 @@ impl Http {
         Arc::new(Http {
             mcp: StreamableHttpService::new(move || Ok(served.clone()), Arc::default(), config),
             adapter,
-            // Of several servers behind one address, a reply may reach one that asked nothing.
-            asks: engine.approves() && !options.store.is_database(),
+            asks: engine.approves(),
             guard: Guard::new(options),
             limiter: Limiter::new(options),
             sessions: Sessions::new(options),

@@ -110,13 +110,17 @@ impl Session {
         self.state().dialogues.remove(name);
     }
 
-    /// Hands on what the client replies to the question with the id `NAME-NUMBER`. What fits no question is dropped.
-    pub fn reply(&self, reply: Json) {
-        let Some((name, number)) = reply["id"].as_str().and_then(|id| id.rsplit_once('-')) else { return };
-        let replies = self.state().dialogues.get(name).cloned();
-        if let (Some(replies), Ok(number)) = (replies, number.parse()) {
-            let _ = replies.try_send((number, reply));
-        }
+    /// Hands on what the client replies to the question with the id `NAME-NUMBER`, and gives back what is for no
+    /// question of this server.
+    pub fn reply(&self, reply: Json) -> Option<Json> {
+        let to = reply["id"].as_str().and_then(|id| {
+            let (name, number) = id.rsplit_once('-')?;
+            Some((self.state().dialogues.get(name)?.clone(), number.parse().ok()?))
+        });
+        let Some((replies, number)) = to else { return Some(reply) };
+        // More than it waits for are of no use.
+        let _ = replies.try_send((number, reply));
+        None
     }
 
     fn cancel_all(&self) {
@@ -342,15 +346,14 @@ mod tests {
         session.listen("q-1".into(), sender);
         let reply = |id: Json| session.reply(serde_json::json!({"jsonrpc": "2.0", "id": id, "result": {}}));
         for strange in ["", "q-1", "q-1-", "q-1-x", "q-2-0", "-"] {
-            reply(strange.into());
+            assert!(reply(strange.into()).is_some());
         }
-        reply(0.into());
-        assert!(replies.try_recv().is_err());
-        reply("q-1-7".into());
-        reply("q-1-8".into());
+        assert!(reply(0.into()).is_some() && replies.try_recv().is_err());
+        assert!(reply("q-1-7".into()).is_none());
+        assert!(reply("q-1-8".into()).is_none());
         assert_eq!(replies.try_recv().unwrap().0, 7, "one more than there is room for is dropped");
         session.leave("q-1");
-        reply("q-1-9".into());
+        assert!(reply("q-1-9".into()).is_some());
         assert!(replies.try_recv().is_err());
     }
 }

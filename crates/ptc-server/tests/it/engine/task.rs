@@ -7,7 +7,7 @@ use ptc_server::engine::settings::{Debug, Task};
 use ptc_server::engine::{Annotations, Engine, Parts, Payloads, Profile, Settings};
 use serde_json::{Value as Json, json};
 
-use super::support::{SECRET, anna, call, crm, object, patient};
+use super::support::{Folder, SECRET, anna, call, crm, files, object, patient};
 
 /// A planner that answers with these programs, one after the other, and keeps what it was sent.
 fn planner(programs: &[&str]) -> (Llm, Arc<Mutex<Vec<String>>>) {
@@ -229,4 +229,18 @@ async fn r11_3_4_prompts_are_in_traces_only_if_told_and_without_secrets() {
         assert_eq!(text.contains("Upstream tools, as their servers describe them"), kept, "{text}");
         assert!(!text.contains(SECRET), "{text}");
     }
+}
+
+#[tokio::test]
+async fn r11_2_2_a_task_names_the_trace_that_its_file_has() {
+    let folder = Folder::new("task");
+    let (llm, _) = planner(&["1"]);
+    let settings = Settings { trace_dir: Some(folder.0.clone()), ..patient(Profile::Slim) };
+    let engine = start(Some(llm), open(), settings).await;
+    let reply = call(&engine, "lisp_task", json!({"task": "One"})).await;
+    let id = object(&reply)["trace_id"].as_str().expect("an id").to_owned();
+    engine.shutdown().await;
+    drop(engine);
+    let found = files(&folder.0);
+    assert!(found.len() == 1 && found[0].1.contains(&id), "{id}: {found:?}");
 }

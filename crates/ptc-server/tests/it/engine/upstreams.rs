@@ -124,7 +124,7 @@ async fn r4_7_and_p14_secrets_are_covered_wherever_they_leave() {
             texts.push(reply.text());
             texts.push(reply.structured.unwrap_or_default().to_string());
         }
-        for link in engine.resources(&anna()) {
+        for link in engine.resources(&anna()).await {
             texts.push(engine.read_resource(&anna(), &link.uri).await.expect("it is kept").text.to_string());
         }
         texts.extend(engine.tools(&anna()).into_iter().map(|tool| tool.description));
