@@ -85,6 +85,7 @@
 //! ```
 
 mod blocking;
+mod brisk;
 mod cancel;
 mod drive;
 mod flight;
@@ -98,6 +99,7 @@ mod tape;
 mod tools;
 
 pub use blocking::{Bounds, drive, drive_on, run_blocking};
+pub use brisk::run_at_once;
 pub use cancel::Cancel;
 pub use flight::{CallEnd, Called};
 pub use hold::{Decision, Held, HeldError, Judge, Judgement, PendingCall, Resumption};

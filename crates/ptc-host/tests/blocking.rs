@@ -5,7 +5,8 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 use ptc_host::{
-    Answer, CallEnd, Cancel, ErrorKind, Limits, Program, STACK, Signal, Tool, Tools, run_blocking,
+    Answer, CallEnd, Cancel, ErrorKind, Limits, Program, STACK, Signal, Tool, Tools, run_at_once,
+    run_blocking,
 };
 use serde_json::{Value, json};
 
@@ -231,4 +232,45 @@ fn preludes_are_attached_or_nothing_runs() {
     let offline =
         run("(println 1)", &tools.upstreams(Arc::new(Nothing))).result.expect_err("there is no upstream");
     assert!(offline.message.contains("there is no upstream `crm`"), "{offline}");
+}
+
+#[test]
+fn short_programs_end_at_once_like_anywhere_else() {
+    for source in [
+        "(+ 1 2)",
+        "(do (println \"x\") {:a [1 2.5 nil]})",
+        "(reduce + (range 50))",
+        "(return {:n (count \"abc\")})",
+        "(fail :no)",
+        "(str (rand-int 1000))",
+    ] {
+        let program = Program::new(source).seed(7).clock_ms(0);
+        let (here, there) = (run_at_once(&program).expect(source), run_blocking(&program));
+        assert_eq!(here.result, there.result, "{source}");
+        assert_eq!(
+            (&here.value, &here.json, &here.prints, here.fuel),
+            (&there.value, &there.json, &there.prints, there.fuel),
+            "{source}"
+        );
+    }
+}
+
+#[test]
+fn whatever_is_not_over_at_once_is_left_to_a_pool() {
+    let tools = Tools::new().with("ask", Tool::quick(|_| -> Value { panic!("nobody calls it") }));
+    let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+    let long = format!("(count \"{}\")", "x".repeat(2000));
+    for source in [
+        "(loop [] (recur))",
+        "(vec (range 1e12))",
+        "(apply str (repeat 1000000000 \"x\"))",
+        "(tool/ask {})",
+        "(/ 1 0)",
+        "(",
+        &deep,
+        &long,
+    ] {
+        let program = Program::new(source).tools(tools.clone());
+        assert!(run_at_once(&program).is_none(), "{source}");
+    }
 }

@@ -203,7 +203,7 @@ fn good(reply: &str) -> Result<()> {
 
 /// Calls per second of many clients at once.
 fn throughput(contender: &Contender) -> Result<f64> {
-    const CALLS: u64 = 60;
+    const CALLS: u64 = 400;
     let (_server, address) = listen(contender.command(&contender.http))?;
     let clients = (0..CLIENTS).map(|_| Http::connect(address)?.open()).collect::<Result<Vec<_>>>()?;
     let began = Instant::now();

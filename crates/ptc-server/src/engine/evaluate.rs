@@ -146,15 +146,20 @@ const REPORTS: Duration = Duration::from_millis(500);
 /// Waits for a program, reports progress, and stops it when nobody wants it any more.
 pub async fn wait(mut running: Running, timeout: Duration, signals: &Signals) -> Result<Outcome, CallError> {
     let started = Instant::now();
+    if signals.progress.is_none() {
+        return tokio::select! {
+            biased;
+            () = signals.cancel.cancelled() => Err(CallError::Cancelled),
+            outcome = running => Ok(outcome),
+        };
+    }
     let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + REPORTS, REPORTS);
     loop {
         tokio::select! {
             biased;
             () = signals.cancel.cancelled() => return Err(CallError::Cancelled),
             outcome = &mut running => return Ok(outcome),
-            _ = ticks.tick(), if signals.progress.is_some() => {
-                report(signals, started, timeout);
-            }
+            _ = ticks.tick() => report(signals, started, timeout),
         }
     }
 }

@@ -345,21 +345,23 @@ impl Engine {
                 "Start a session with one of your roles instead.",
             ));
         }
+        // A future is as large as the largest of these, and is moved through many layers: all but the one that is
+        // wanted most are kept apart.
         match (tool, &self.sessions) {
             (Tool::Eval, _) => self.eval(caller, args, signals).await,
-            (Tool::Check, _) => Ok(self.check(args).await),
+            (Tool::Check, _) => Ok(Box::pin(self.check(args)).await),
             (Tool::Approve | Tool::Reject | Tool::Edit, _) => {
-                self.decide_by_tool(caller, tool, args, signals).await
+                Box::pin(self.decide_by_tool(caller, tool, args, signals)).await
             }
             (Tool::Task, _) => match (&self.upstreams, &self.settings.task) {
-                (Some(upstreams), Some(task)) => self.task(upstreams, task, args, signals).await,
+                (Some(upstreams), Some(task)) => Box::pin(self.task(upstreams, task, args, signals)).await,
                 _ => Ok(fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_task", "")),
             },
             (Tool::Debug, _) => Ok(match (&self.ring, &self.settings.debug) {
-                (Some(ring), Some(debug)) => self.debug(ring, debug, &args).await,
+                (Some(ring), Some(debug)) => Box::pin(self.debug(ring, debug, &args)).await,
                 _ => fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_debug", ""),
             }),
-            (_, Some(sessions)) => self.session(sessions, caller, tool, args, signals).await,
+            (_, Some(sessions)) => Box::pin(self.session(sessions, caller, tool, args, signals)).await,
             (_, None) => Ok(fixed(
                 Reason::SESSIONS_DISABLED,
                 "sessions are off; start the server with --sessions or PTC_RUNNER_MCP_SESSIONS=true",

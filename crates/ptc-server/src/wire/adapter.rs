@@ -65,6 +65,8 @@ pub struct Adapter {
     log: Log,
     patience: Patience,
     arrival: Arrival,
+    /// Made once: over HTTP it is asked for in every request.
+    info: Arc<ServerConfig>,
 }
 
 impl Adapter {
@@ -74,7 +76,7 @@ impl Adapter {
             program: Duration::from_millis(options.program_timeout_ms) + SLACK,
             task: Duration::from_millis(options.agentic_task_timeout_ms) + SLACK,
         };
-        Adapter { engine, log, patience, arrival }
+        Adapter { engine, log, patience, arrival, info: Arc::new(info()) }
     }
 
     fn arrival(&self, context: &RequestContext<RoleServer>) -> Arrival {
@@ -110,15 +112,15 @@ impl Adapter {
             };
             let Some(choices) = choices else { break };
             let which = Which::Text(approval.ticket.clone());
-            reply =
-                self.call(Work::Decide(Decided { which, choices, program: None }), context.clone()).await?;
+            let decided = Work::Decide(Decided { which, choices, program: None });
+            reply = Box::pin(self.call(decided, &context)).await?;
         }
         Ok(CallToolResponse::Complete(result(reply)))
     }
 
     /// Does something for a client and reports its progress until it is done.
-    async fn call(&self, work: Work, context: RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
-        let (arrival, began) = (self.arrival(&context), Instant::now());
+    async fn call(&self, work: Work, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
+        let (arrival, began) = (self.arrival(context), Instant::now());
         let cancel = context.ct.child_token();
         let (progress, reports) = match context.meta.get_progress_token().filter(|_| arrival.streams) {
             Some(token) => {
@@ -139,7 +141,9 @@ impl Adapter {
         let called = async {
             match work {
                 Work::Tool(name, args) => self.engine.call(&arrival.caller, &name, args, signals).await,
-                Work::Decide(decided) => self.engine.decide(&arrival.caller, decided, signals).await,
+                Work::Decide(decided) => {
+                    Box::pin(self.engine.decide(&arrival.caller, decided, signals)).await
+                }
             }
         };
         let called = AssertUnwindSafe(called).catch_unwind();
@@ -241,22 +245,26 @@ async fn report(
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
+/// What the server says of itself.
+fn info() -> ServerConfig {
+    let mut capabilities = ServerCapabilities::default();
+    let mut tools = ToolsCapability::default();
+    tools.list_changed = Some(false);
+    capabilities.tools = Some(tools);
+    capabilities.resources = Some(ResourcesCapability::default());
+    let mut info = InitializeResult::new(capabilities)
+        .with_protocol_version(ProtocolVersion::V_2025_11_25)
+        .with_server_info(Implementation::new(NAME, BUILD.version.as_str()).with_title("PTC-Lisp"));
+    let build =
+        json!({"package_version": BUILD.package, "git_commit": BUILD.commit, "git_dirty": BUILD.dirty});
+    info.meta = serde_json::from_value(json!({"build": build})).ok();
+    info
+}
+
 impl ServerHandler for Adapter {
     fn get_info(&self) -> ServerConfig {
-        let mut capabilities = ServerCapabilities::default();
-        let mut tools = ToolsCapability::default();
-        tools.list_changed = Some(false);
-        capabilities.tools = Some(tools);
-        capabilities.resources = Some(ResourcesCapability::default());
-        let mut info = InitializeResult::new(capabilities)
-            .with_protocol_version(ProtocolVersion::V_2025_11_25)
-            .with_server_info(Implementation::new(NAME, BUILD.version.as_str()).with_title("PTC-Lisp"));
-        let build =
-            json!({"package_version": BUILD.package, "git_commit": BUILD.commit, "git_dirty": BUILD.dirty});
-        info.meta = serde_json::from_value(json!({"build": build})).ok();
-        info
+        self.info.as_ref().clone()
     }
-
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(VERSIONS)
     }
@@ -297,8 +305,12 @@ impl ServerHandler for Adapter {
                 Work::Decide(Decided { which: Which::Text(ticket), choices, program })
             }
         };
-        let reply = self.call(work, context.clone()).await?;
-        self.asked(reply, context).await
+        // Kept apart, because layers around this one move what they wait for.
+        let reply = Box::pin(self.call(work, &context)).await?;
+        match reply.approval {
+            None => Ok(CallToolResponse::Complete(result(reply))),
+            Some(_) => Box::pin(self.asked(reply, context)).await,
+        }
     }
 
     async fn list_resources(

@@ -24,6 +24,8 @@ pub struct Message {
     pub method: String,
     /// What it is.
     pub kind: Kind,
+    /// Whether something was filled in, so that it is not what was sent.
+    pub completed: bool,
 }
 
 /// Kinds of messages.
@@ -72,7 +74,9 @@ pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
     }
     let reply = fields.contains_key("result") || fields.contains_key("error");
     let method = match fields.get("method") {
-        None if reply => return Ok(Message { json, method: String::new(), kind: Kind::Reply }),
+        None if reply => {
+            return Ok(Message { json, method: String::new(), kind: Kind::Reply, completed: false });
+        }
         Some(Json::String(method)) => method.clone(),
         _ => return Err(Refused::INVALID),
     };
@@ -84,7 +88,7 @@ pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
         }
         Some(_) => return Err(Refused::INVALID),
     };
-    let mut message = Message { json, method, kind };
+    let mut message = Message { json, method, kind, completed: false };
     message.complete();
     Ok(message)
 }
@@ -141,10 +145,12 @@ impl Message {
             _ => return,
         };
         let Json::Object(fields) = &mut self.json else { return };
+        self.completed = !fields.contains_key("params");
         if let Json::Object(params) = fields.entry("params").or_insert_with(|| json!({})) {
             for (name, fits, default) in defaults {
                 if !params.get(*name).is_some_and(fits) {
                     params.insert((*name).to_owned(), default.clone());
+                    self.completed = true;
                 }
             }
         }

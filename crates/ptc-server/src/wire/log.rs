@@ -68,20 +68,30 @@ impl Log {
         if level < self.level {
             return;
         }
-        let mut line = Map::new();
-        line.insert("ts".to_owned(), jiff::Timestamp::now().to_string().into());
-        line.insert("level".to_owned(), level.name().into());
-        line.insert("event".to_owned(), event.into());
-        if let Some(id) = request_id {
-            line.insert("request_id".to_owned(), id.into());
-        }
-        if fields.as_object().is_some_and(|fields| !fields.is_empty()) {
-            line.insert("fields".to_owned(), fields);
-        }
-        let text = (self.redact)(&Json::Object(line).to_string());
-        // Nobody is left to tell if stderr is gone.
-        let _ = writeln!(std::io::stderr().lock(), "{text}");
+        let ts = jiff::Timestamp::now().to_string();
+        let line = Line { ts, level: level.name(), event, request_id, fields };
+        // A line is made of names and texts only, so there is nothing that could go wrong.
+        let mut text = (self.redact)(&serde_json::to_string(&line).unwrap_or_default());
+        text.push('\n');
+        // In one piece, since stderr has no buffer. Nobody is left to tell if it is gone.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
+}
+
+/// A line as it is written.
+#[derive(serde::Serialize)]
+struct Line<'l> {
+    ts: String,
+    level: &'static str,
+    event: &'l str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'l str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    fields: Json,
+}
+
+fn is_empty(fields: &Json) -> bool {
+    fields.as_object().is_none_or(Map::is_empty)
 }
 
 /// Events of this crate as log lines; of spans and of other crates nothing.

@@ -1,10 +1,11 @@
-//! Stdio: one JSON message per line. A thread reads stdin, another writes stdout; between them `rmcp` answers.
+//! Stdio: one JSON message per line. A thread reads stdin, another writes stdout; between them `rmcp` answers. Answers
+//! that fit at once are written without waking that thread.
 //!
 //! How it ends: `exit` and signals wait a moment for what is under way, the end of stdin does not.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -50,14 +51,15 @@ impl Waiting {
 
 /// Serves the process that started this one, until it goes or says so.
 pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
-    let (lines, to_write) = channel::<Vec<u8>>(256);
+    let (queue, to_write) = channel::<Vec<u8>>(256);
+    let lines = Lines { queue, out: Arc::default() };
     let (messages, received) = channel::<Box<ClientJsonRpcMessage>>(256);
     let (ends, mut end) = unbounded_channel::<End>();
     let waiting = Waiting::default();
     let silent = Arc::new(AtomicBool::new(false));
     let writer = {
-        let (ends, silent) = (ends.clone(), silent.clone());
-        std::thread::spawn(move || write_lines(to_write, &ends, &silent))
+        let (out, ends, silent) = (lines.out.clone(), ends.clone(), silent.clone());
+        std::thread::spawn(move || write_lines(to_write, &out, &ends, &silent))
     };
     let reader = Reader { lines: lines.clone(), messages, ends: ends.clone(), waiting: waiting.clone() };
     let most = usize::try_from(options.max_frame_bytes).unwrap_or(usize::MAX);
@@ -79,7 +81,7 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
         _held: None,
     };
     let adapter = Adapter::new(engine.clone(), log.clone(), options, arrival);
-    let pipe = Pipe { received, lines: lines.clone(), waiting: waiting.clone() };
+    let pipe = Pipe { received, lines: lines.clone(), waiting: waiting.clone(), silent: silent.clone() };
     let running = serve_directly_with_ct(adapter, pipe, None, stop.clone());
 
     let why = tokio::select! {
@@ -109,13 +111,74 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     }
 }
 
-fn write_lines(mut lines: Receiver<Vec<u8>>, ends: &UnboundedSender<End>, silent: &AtomicBool) {
+/// The way to stdout.
+#[derive(Clone)]
+struct Lines {
+    queue: Sender<Vec<u8>>,
+    out: Arc<Out>,
+}
+
+/// Stdout, and how many lines wait for it.
+#[derive(Default)]
+struct Out {
+    waiting: AtomicUsize,
+    writing: Mutex<()>,
+}
+
+/// A line of so many bytes fits a pipe that takes anything at all.
+const ATOMIC: usize = 4096;
+
+impl Lines {
+    /// Writes a line here and now, if it need not wait for others or for whoever reads.
+    fn write_now(&self, line: &[u8]) -> bool {
+        if line.len() > ATOMIC || self.out.waiting.load(Ordering::Acquire) > 0 {
+            return false;
+        }
+        let Ok(_writing) = self.out.writing.try_lock() else { return false };
+        takes_more() && write(line).is_ok()
+    }
+
+    async fn send(self, line: Vec<u8>) -> Result<(), Closed> {
+        self.out.waiting.fetch_add(1, Ordering::AcqRel);
+        self.queue.send(line).await.map_err(|_| Closed)
+    }
+
+    fn blocking_send(&self, line: Vec<u8>) -> Result<(), Closed> {
+        self.out.waiting.fetch_add(1, Ordering::AcqRel);
+        self.queue.blocking_send(line).map_err(|_| Closed)
+    }
+}
+
+fn write(line: &[u8]) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
+    stdout.write_all(line).and_then(|()| stdout.flush())
+}
+
+/// Whether stdout takes some bytes without anybody having to read first.
+fn takes_more() -> bool {
+    #[cfg(unix)]
+    {
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        use std::os::fd::AsFd;
+        let stdout = std::io::stdout();
+        let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
+        let polled = poll(&mut fds, PollTimeout::ZERO);
+        polled.is_ok() && fds[0].revents() == Some(PollFlags::POLLOUT)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
+fn write_lines(mut lines: Receiver<Vec<u8>>, out: &Out, ends: &UnboundedSender<End>, silent: &AtomicBool) {
     while let Some(line) = lines.blocking_recv() {
         if silent.load(Ordering::Acquire) {
             return;
         }
-        if stdout.write_all(&line).and_then(|()| stdout.flush()).is_err() {
+        let writing = out.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = write(&line);
+        drop(writing);
+        out.waiting.fetch_sub(1, Ordering::AcqRel);
+        if written.is_err() {
             let _ = ends.send(End::Gone);
             return;
         }
@@ -123,7 +186,7 @@ fn write_lines(mut lines: Receiver<Vec<u8>>, ends: &UnboundedSender<End>, silent
 }
 
 struct Reader {
-    lines: Sender<Vec<u8>>,
+    lines: Lines,
     messages: Sender<Box<ClientJsonRpcMessage>>,
     ends: UnboundedSender<End>,
     waiting: Waiting,
@@ -222,8 +285,9 @@ fn line(message: &impl serde::Serialize) -> Vec<u8> {
 /// What `rmcp` sees of stdin and stdout.
 struct Pipe {
     received: Receiver<Box<ClientJsonRpcMessage>>,
-    lines: Sender<Vec<u8>>,
+    lines: Lines,
     waiting: Waiting,
+    silent: Arc<AtomicBool>,
 }
 
 /// Nobody reads stdout any more.
@@ -248,7 +312,13 @@ impl rmcp::transport::Transport<RoleServer> for Pipe {
             self.waiting.ids().remove(&id);
         }
         let (line, lines) = (line(&item), self.lines.clone());
-        async move { lines.send(line).await.map_err(|_| Closed) }
+        let written = !self.silent.load(Ordering::Acquire) && lines.write_now(&line);
+        async move {
+            match written {
+                true => Ok(()),
+                false => lines.send(line).await,
+            }
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

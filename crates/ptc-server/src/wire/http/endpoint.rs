@@ -83,7 +83,7 @@ impl Http {
                 let caller = caller(identity.owner.clone(), &identity);
                 Ok(self.hand_on(parts, bytes, caller, CancellationToken::new(), None).await)
             }
-            false => self.in_session(&identity, parts, message).await,
+            false => self.in_session(&identity, parts, message, bytes).await,
         }
     }
 
@@ -141,6 +141,7 @@ impl Http {
         identity: &Identity,
         mut parts: Parts,
         message: Message,
+        sent: Bytes,
     ) -> Result<Response, Refusal> {
         let session = self.session(identity, &parts.headers)?;
         match parts.headers.get(VERSION) {
@@ -187,7 +188,7 @@ impl Http {
             let (adapter, shelf) = (self.adapter.clone(), self.engine.shelf());
             return Ok(dialogue::serve(adapter, shelf, &session, parts, message).await);
         }
-        let body = Bytes::from(message.json.to_string());
+        let body = if message.completed { Bytes::from(message.json.to_string()) } else { sent };
         Ok(self.hand_on(parts, body, caller, cancel, Some(Arc::new(under_way))).await)
     }
 

@@ -1,0 +1,57 @@
+//! Programs that are over before anybody could wait for them, run where they are wanted.
+//!
+//! Handing a program to another thread and back costs more than `(+ 1 2)` does. What is tried here has so little fuel
+//! and memory that it cannot hold up the thread of an async runtime; whatever does not end with a value in it goes to a
+//! pool, from its beginning, as if it had never been tried.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::time::Instant;
+
+use ptc_lisp::Limits;
+use ptc_lisp::machine::Step;
+
+use crate::program::{Outcome, Program, Ran};
+
+/// Fuel of a try: some microseconds of work.
+const FUEL: u64 = 1_000;
+/// Live bytes of a try.
+const MEMORY: usize = 256 << 10;
+/// Bytes of source that are worth a try.
+const SOURCE_BYTES: usize = 1 << 10;
+/// Levels of nesting in source: little stack in any build.
+const SOURCE_DEPTH: usize = 32;
+
+/// The outcome of a program that ends with a value at once, without a call of a tool; the same outcome as anywhere
+/// else. `None` says nothing of the program: run it in a [`Pool`](crate::Pool). Its hooks may then be called again.
+pub fn run_at_once(program: &Program) -> Option<Outcome> {
+    if program.source.len() > SOURCE_BYTES || program.resumption.is_some() || program.tools.tape().is_some() {
+        return None;
+    }
+    // What panics here panics again in the pool, where it is told.
+    panic::catch_unwind(AssertUnwindSafe(|| tried(program))).ok().flatten()
+}
+
+fn tried(program: &Program) -> Option<Outcome> {
+    let started = Instant::now();
+    let limits = Limits {
+        fuel: FUEL.min(program.limits.fuel),
+        memory: MEMORY.min(program.limits.memory),
+        source_depth: SOURCE_DEPTH.min(program.limits.source_depth),
+        tool_calls: 0,
+        ..program.limits.clone()
+    };
+    let program = Program { limits, ..program.clone() };
+    let mut machine = program.machine();
+    program.furnish(&mut machine).ok()?;
+    machine.load(&program.source).ok()?;
+    let Step::Done(signal) = machine.run(FUEL) else { return None };
+    let ran = Ran {
+        result: Ok(signal),
+        calls: Vec::new(),
+        manifest: machine.manifest().clone(),
+        elapsed: started.elapsed(),
+        turns: 1,
+        held: None,
+    };
+    Some(Outcome::of(&mut machine, ran, &program.hooks))
+}
