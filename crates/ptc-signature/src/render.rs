@@ -217,21 +217,38 @@ fn is_bare_word(text: &str) -> bool {
     is_bare_name(text) && !matches!(text, "true" | "false" | "nil" | "null")
 }
 
-/// Writes `text` in double quotes with escapes, so that it reads back unchanged.
+/// Writes `text` as JSON writes strings, which signatures and EDN read back unchanged. What terminals would obey is
+/// escaped, too.
 pub(crate) fn quote(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
+    for c in serde_json::Value::from(text).to_string().chars() {
+        let _ = match c.is_control() {
+            true => write!(out, "\\u{:04x}", u32::from(c)),
+            false => out.write_char(c),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quote;
+    use crate::parse::lexer::Cursor;
+
+    #[test]
+    fn quoted_texts_are_json_and_read_back() {
+        for (text, quoted) in [
+            ("plain ü", r#""plain ü""#),
+            ("a \"b\" \\ c\n\r\t", r#""a \"b\" \\ c\n\r\t""#),
+            ("\u{1}\u{8}\u{1b}\u{7f}\u{9b}", r#""\u0001\b\u001b\u007f\u009b""#),
+        ] {
+            let mut out = String::new();
+            quote(&mut out, text);
+            assert_eq!(out, quoted);
+            assert_eq!(serde_json::from_str::<String>(&out).ok().as_deref(), Some(text));
+            assert_eq!(Cursor::new(&out).quoted(), Ok(Some(text.to_owned())));
+        }
+        assert_eq!(Cursor::new(r#""\u{1f980}\/\u0041""#).quoted(), Ok(Some("🦀/A".to_owned())));
+        for wrong in [r#""\u12""#, r#""\ud800""#, r#""\x""#] {
+            assert!(Cursor::new(wrong).quoted().is_err(), "{wrong}");
         }
     }
-    out.push('"');
 }

@@ -10,24 +10,10 @@ use ptc_agent::model::{Reply, Request, Tokens};
 use ptc_agent::{Agent, AgentRun, Ask, AskKind, Need, Price, RunOptions, Step, Supply, Tool, Transport};
 use serde_json::json;
 
-use crate::support::{code, eval, scripted};
+use crate::support::{Dice, code, eval, scripted};
 
 /// Dollars per million tokens.
 const PRICE: Price = Price { input: 3.0, output: 15.0 };
-
-/// A small generator of numbers, the same in every run.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    fn maybe(&mut self, low: u64, high: u64) -> Option<u64> {
-        (self.roll(2) == 0).then(|| low + self.roll(high - low))
-    }
-}
 
 /// What an agent may spend, with all below it.
 #[derive(Clone, Debug, Default)]

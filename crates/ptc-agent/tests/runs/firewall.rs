@@ -9,8 +9,7 @@ use ptc_agent::model::{Output, Reply};
 use ptc_agent::{Agent, Expose, RunOptions, Tool, Transport};
 use serde_json::{Value as Json, json};
 
-use crate::budget::Dice;
-use crate::support::{Script, call, code, eval, run_with, scripted};
+use crate::support::{Dice, Script, call, code, eval, run_with, scripted};
 
 /// Texts that try to end the block they are shown in, or to speak for somebody else.
 const HOSTILE: [&str; 7] = [

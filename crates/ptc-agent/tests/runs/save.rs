@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ptc_agent::{Agent, AgentRun, RunOptions, SaveError, Step};
 
 use crate::missions::{Log, MISSIONS, Mission};
-use crate::support::scripted;
+use crate::support::{Dice, scripted};
 
 /// Names the directory of a run that this process is to continue by one need.
 const RELAY: &str = "PTC_RUN_TO_CONTINUE";
@@ -160,16 +160,6 @@ fn a_run_that_is_over_is_not_begun_again() {
     assert!(run.save().unwrap_err().to_string().contains("over"));
 }
 
-/// A small generator of numbers, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % sides as u64) as usize
-    }
-}
-
 #[test]
 fn changed_bytes_with_a_right_checksum_never_crash() {
     let mut dice = Dice(7);
@@ -178,13 +168,13 @@ fn changed_bytes_with_a_right_checksum_never_crash() {
         let stops = midway(mission);
         for round in 0..700 {
             let mut bytes = stops[round % stops.len()].clone();
-            for _ in 0..=dice.roll(3) {
-                let at = 14 + dice.roll(bytes.len() - 14);
-                match dice.roll(4) {
-                    0 => bytes[at] ^= 1 << dice.roll(8),
-                    1 => bytes[at] = [0x00, 0xff, 0x1b, 0x7f, 0xf6, 0x18][dice.roll(6)],
+            for _ in 0..=dice.pick(3) {
+                let at = 14 + dice.pick(bytes.len() - 14);
+                match dice.pick(4) {
+                    0 => bytes[at] ^= 1 << dice.pick(8),
+                    1 => bytes[at] = [0x00, 0xff, 0x1b, 0x7f, 0xf6, 0x18][dice.pick(6)],
                     2 => drop(bytes.remove(at)),
-                    _ => bytes.insert(at, dice.roll(256) as u8),
+                    _ => bytes.insert(at, dice.pick(256) as u8),
                 }
             }
             // Numbers deep inside may still make a run; that run then ends or stops, but does not crash.

@@ -11,6 +11,26 @@ use ptc_agent::{
 };
 use serde_json::{Value as Json, json};
 
+/// A small generator of numbers, the same in every run.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    /// A place among so many.
+    pub fn pick(&mut self, count: usize) -> usize {
+        self.roll(count as u64) as usize
+    }
+
+    /// A number between these, or none.
+    pub fn maybe(&mut self, low: u64, high: u64) -> Option<u64> {
+        (self.roll(2) == 0).then(|| low + self.roll(high - low))
+    }
+}
+
 /// A program in a fence, as models write it.
 pub fn code(program: &str) -> Reply {
     Reply::text(format!("```clojure\n{program}\n```"))

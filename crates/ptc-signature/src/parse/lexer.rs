@@ -124,7 +124,7 @@ impl<'s> Cursor<'s> {
         found
     }
 
-    /// A string in double quotes, with `\" \\ \n \r \t \u{…}` escapes.
+    /// A string in double quotes, with the escapes of JSON and `\u{…}`.
     pub(crate) fn quoted(&mut self) -> Result<Option<String>, ParseError> {
         let start = self.at;
         if !self.eat("\"") {
@@ -145,7 +145,16 @@ impl<'s> Cursor<'s> {
 
     fn escape(&mut self) -> Result<char, ParseError> {
         let start = self.at - 1;
-        let simple = [("\"", '"'), ("\\", '\\'), ("n", '\n'), ("r", '\r'), ("t", '\t')];
+        let simple = [
+            ("\"", '"'),
+            ("\\", '\\'),
+            ("/", '/'),
+            ("n", '\n'),
+            ("r", '\r'),
+            ("t", '\t'),
+            ("b", '\u{8}'),
+            ("f", '\u{c}'),
+        ];
         if let Some((_, c)) = simple.iter().find(|(token, _)| self.eat(token)) {
             return Ok(*c);
         }
@@ -155,9 +164,18 @@ impl<'s> Cursor<'s> {
             if let Some(c) = code.filter(|_| self.eat("}")) {
                 return Ok(c);
             }
+        } else if self.eat("u") {
+            let four = self.rest().get(..4).filter(|digits| digits.chars().all(|c| c.is_ascii_hexdigit()));
+            let code = four.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+            if let Some(c) = code.and_then(char::from_u32) {
+                self.at += 4;
+                return Ok(c);
+            }
         }
         self.take_while(|c| c != '"' && !c.is_whitespace());
-        Err(self.error(start, "unknown escape in string").hint("use \\\" \\\\ \\n \\r \\t or \\u{41}"))
+        Err(self
+            .error(start, "unknown escape in string")
+            .hint("use \\\" \\\\ \\n \\r \\t, \\u0041 or \\u{41}"))
     }
 
     /// An error about the text from `start` to here.
