@@ -224,25 +224,26 @@ impl Machine {
                 ($body:expr, $f:expr, $dst:expr, $otherwise:expr) => {{
                     let simple = $body.simple;
                     let frames = &mut self.fiber.frames;
-                    let new_base = base + u32::from($f) + 1;
-                    if frames.len() == frames.capacity()
+                    let (depth, new_base) = (frames.len(), base + u32::from($f) + 1);
+                    if depth == frames.capacity()
                         || self.fiber.regs.len() < new_base as usize + usize::from(simple.registers)
                         || (METERED && pc.far(0) >= until)
                     {
                         ask!($otherwise, Some($dst));
                     }
-                    if let Some(frame) = frames.last_mut() {
-                        frame.pc = code.number(pc);
-                    }
                     base = new_base;
                     let (unit, give) = ($body.unit.id, Give::Into($dst));
-                    frames.push(Frame { unit, pc: simple.entry, base, registers: simple.registers, give });
-                    // SAFETY: as above; the closure's code and registers belong together.
+                    // SAFETY: there is a running frame, room for another and for its registers, as was just
+                    // checked; the closure's code and registers belong together; the rest as above.
                     unsafe {
+                        let top = frames.as_mut_ptr().add(depth);
+                        (*top.sub(1)).pc = code.number(pc);
+                        top.write(Frame { unit, pc: simple.entry, base, registers: simple.registers, give });
+                        frames.set_len(depth + 1);
                         if unit != code.linked().id {
                             code = Code::new(&$body.unit);
                         }
-                        regs = Window::new(&mut self.fiber.regs, base as usize, simple.registers);
+                        regs = Window::inside(&mut self.fiber.regs, base as usize, simple.registers);
                     }
                     jump!(simple.entry);
                 }};
@@ -342,25 +343,23 @@ impl Machine {
                         Value::Unbound => ask!(self.by_hand(*op), None),
                         value => regs.load(dst, value),
                     },
-                    Op::CallGlobal { dst, f, n, at } => {
-                        match self.heap.globals.get(code.linked().globals[usize::from(at)]) {
-                            value @ Value::Fn(body) if body.simple.params == u16::from(n) => {
-                                match body.simple.needs_self {
-                                    true => regs.load(f, value),
-                                    false => regs.release(f),
-                                }
-                                enter!(body, f, dst, {
-                                    regs.put(f, value.clone());
-                                    self.call_definition(f, u16::from(n), dst)
-                                });
+                    Op::CallGlobal { dst, f, n, at } => match self.heap.globals.get(code.slot(at)) {
+                        value @ Value::Fn(body) if body.simple.params == u16::from(n) => {
+                            match body.simple.needs_self {
+                                true => regs.load(f, value),
+                                false => regs.release(f),
                             }
-                            Value::Unbound => ask!(self.by_hand(*op), None),
-                            value => {
+                            enter!(body, f, dst, {
                                 regs.put(f, value.clone());
-                                ask!(self.call(f, u16::from(n), Some(dst)), Some(dst));
-                            }
+                                self.call_definition(f, u16::from(n), dst)
+                            });
                         }
-                    }
+                        Value::Unbound => ask!(self.by_hand(*op), None),
+                        value => {
+                            regs.put(f, value.clone());
+                            ask!(self.call(f, u16::from(n), Some(dst)), Some(dst));
+                        }
+                    },
                     Op::Call { dst, f, n } => match regs.get(f) {
                         Value::Fn(body) if body.simple.params == n => {
                             enter!(body, f, dst, self.call(f, n, Some(dst)));
@@ -402,10 +401,12 @@ impl Machine {
                         let (registers, back) = (frame.registers, caller.pc);
                         let unit = caller.unit;
                         base = caller.base;
-                        // SAFETY: as above; of the callee's window only what is moved and cleared is touched.
+                        // SAFETY: as above; the caller's window was on the stack when it ran; of the callee's window
+                        // only what is moved and cleared is touched; there are two frames.
                         unsafe {
-                            let mut below =
-                                Window::new(&mut self.fiber.regs, base as usize, caller.registers);
+                            let below = caller.registers;
+                            self.fiber.frames.set_len(self.fiber.frames.len() - 1);
+                            let mut below = Window::inside(&mut self.fiber.regs, base as usize, below);
                             regs.give(src, &mut below, dst);
                             regs.clear(registers);
                             regs = below;
@@ -413,7 +414,6 @@ impl Machine {
                                 code = Code::new(self.unit(unit));
                             }
                         }
-                        self.fiber.frames.pop();
                         jump!(back);
                     }
                     Op::Next { dst, walk } => {

@@ -11,6 +11,8 @@
 //! - Debug builds, which all tests use, check every access.
 #![expect(unsafe_code, reason = "bounds checks cost the loop a third of its speed")]
 
+use std::mem::MaybeUninit;
+
 use crate::code::{Linked, Op, Reg};
 use crate::value::Value;
 
@@ -30,10 +32,23 @@ impl Window {
     /// with registers of code that was compiled for `count` registers.
     #[inline(always)]
     pub unsafe fn new(stack: &mut [Value], base: usize, count: u16) -> Window {
+        assert!(base > 0 && base + usize::from(count) <= stack.len(), "the window is on the stack");
+        // SAFETY: as was just checked, and as the caller answers for.
+        unsafe { Window::inside(stack, base, count) }
+    }
+
+    /// The same where it is known that the stack holds the window: for a frame that was just made room for,
+    /// and for one that ran before, since the stack never gets shorter.
+    ///
+    /// # Safety
+    /// As for [`Window::new`], and the window is on the stack.
+    #[inline(always)]
+    pub unsafe fn inside(stack: &mut [Value], base: usize, count: u16) -> Window {
         let count = usize::from(count);
-        assert!(base > 0 && base + count <= stack.len(), "the window is on the stack");
+        debug_assert!(base > 0 && base + count <= stack.len(), "the window is on the stack");
+        let _ = count;
         Window {
-            // SAFETY: `base` is inside of the stack, as was just checked.
+            // SAFETY: `base` is inside of the stack.
             first: unsafe { stack.as_mut_ptr().add(base) },
             #[cfg(debug_assertions)]
             count,
@@ -106,7 +121,7 @@ impl Window {
         if value.is_plain() {
             let register = self.emptied(at);
             // SAFETY: both point to values; copying a plain value counts nothing.
-            unsafe { std::ptr::copy(value, register, 1) }
+            unsafe { copy_words(value, register) }
         } else {
             // SAFETY: it points into the stack, to a value.
             replace(unsafe { &mut *register }, value.clone());
@@ -128,7 +143,7 @@ impl Window {
         // SAFETY: both point into the stack, to values; copying a plain value over another counts nothing.
         unsafe {
             if (*to).is_plain() && (*from).is_plain() {
-                std::ptr::copy(from, to, 1);
+                copy_words(from, to);
             } else {
                 shift_counted(to, from);
             }
@@ -165,8 +180,9 @@ impl Window {
         let (from, to) = (self.at(src), caller.emptied(dst));
         // SAFETY: both point into the stack; the value moves, and its place is overwritten without drop.
         unsafe {
-            std::ptr::copy(from, to, 1);
-            if !(*to).is_plain() {
+            let plain = (*from).is_plain();
+            copy_words(from, to);
+            if !plain {
                 std::ptr::write(from, Value::Nil);
             }
         }
@@ -194,13 +210,46 @@ impl Window {
         self.check(usize::from(count));
         // SAFETY: from the function's register to the last of the window.
         let window = unsafe { std::slice::from_raw_parts_mut(self.first.sub(1), usize::from(count) + 1) };
-        for register in window {
-            if !register.is_plain() {
-                replace(register, Value::Nil);
+        // Two at a time: most windows hold nothing to clear, so the count of steps is what it costs.
+        let mut pairs = window.chunks_exact_mut(2);
+        for pair in &mut pairs {
+            if !pair[0].is_plain() || !pair[1].is_plain() {
+                empty(pair);
             }
+        }
+        if let [register] = pairs.into_remainder()
+            && !register.is_plain()
+        {
+            replace(register, Value::Nil);
         }
     }
 }
+
+/// Empties registers, of which some hold something that is counted.
+#[cold]
+#[inline(never)]
+fn empty(registers: &mut [Value]) {
+    registers.iter_mut().filter(|register| !register.is_plain()).for_each(|register| *register = Value::Nil);
+}
+
+/// Copies a value word by word. Arithmetic has often just written one word of it, and a processor that then
+/// reads both at once waits until that write has reached its cache; so the words must not become one.
+///
+/// # Safety
+/// Both point to values; one of the two must be forgotten unless it is plain.
+#[inline(always)]
+unsafe fn copy_words(from: *const Value, to: *mut Value) {
+    type Word = MaybeUninit<u64>;
+    let (from, to) = (from.cast::<Word>(), to.cast::<Word>());
+    // SAFETY: a value is two words, which are read before either is written.
+    unsafe {
+        let (kind, content) = (from.read_volatile(), from.add(1).read_volatile());
+        to.write_volatile(kind);
+        to.add(1).write_volatile(content);
+    }
+}
+
+const _: () = assert!(size_of::<Value>() == 16 && align_of::<Value>() == 8);
 
 /// Moves a value that may be counted to where one may be.
 ///
@@ -244,6 +293,15 @@ impl Code {
     pub fn linked(&self) -> &Linked {
         // SAFETY: the maker of the code answers for the unit's life.
         unsafe { &*self.linked }
+    }
+
+    /// The slot of a definition that the code names.
+    #[inline(always)]
+    pub fn slot(&self, at: u16) -> u32 {
+        let slots = &self.linked().globals;
+        debug_assert!(usize::from(at) < slots.len(), "definition {at} of {}", slots.len());
+        // SAFETY: code names only definitions that its unit lists, and linking makes a slot for each.
+        unsafe { *slots.get_unchecked(usize::from(at)) }
     }
 
     /// The place with a number.

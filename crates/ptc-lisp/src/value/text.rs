@@ -10,12 +10,16 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::ledger;
 
 /// A string value.
+///
+/// Its kinds have numbers above those of all other kinds of [`super::Value`], which therefore begin with zero:
+/// asking whether a value is plain, which the machine does for every register it writes, is one comparison.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub enum Text {
     /// Up to [`Short::CAPACITY`] bytes, held in place.
-    Short(Short),
+    Short(Short) = 28,
     /// Any length.
-    Long(Rc<String>),
+    Long(Rc<String>) = 29,
 }
 
 /// A short string; the bytes after its end are zero.
