@@ -204,10 +204,19 @@ impl<E: Engine> Peer for InProcess<E> {
         };
         // What is made once for all sandboxes is there before the count begins.
         let first = make()?;
-        let (bytes, made) = live_after(|| (0..IDLE).map(|_| make()).collect::<Result<Vec<_>>>());
-        drop(made?);
+        let mut made = Vec::with_capacity(IDLE);
+        let (bytes, done) = live_after(|| {
+            (0..IDLE).try_for_each(|_| {
+                made.push(make()?);
+                Ok::<(), anyhow::Error>(())
+            })
+        });
+        done?;
+        // The sandboxes themselves stand in room that was there before.
+        let bytes = bytes as f64 / IDLE as f64 + size_of::<E::Sandbox>() as f64;
+        drop(made);
         let own = first.own_bytes().unwrap_or(0);
-        Ok(Some(bytes as f64 / IDLE as f64 + own as f64))
+        Ok(Some(bytes + own as f64))
     }
 
     fn data_bytes(&mut self, name: &str, text: &str) -> Result<Option<f64>> {

@@ -34,6 +34,9 @@ impl Origin {
     /// The text on its own, so that it does not keep the whole program.
     fn trimmed(&self) -> Self {
         let text = self.text();
+        if text.len() == self.source.len() {
+            return self.clone();
+        }
         Origin { source: Arc::from(text), span: Span::new(0, text.len()) }
     }
 }
@@ -87,6 +90,9 @@ impl Globals {
     /// The slot of a definition, made if it is new.
     pub fn slot(&mut self, name: Name) -> u32 {
         *self.index.entry(name).or_insert_with(|| {
+            // Many sessions have one definition: the first takes no room for others.
+            self.values.reserve_exact(usize::from(self.values.capacity() == 0));
+            self.facts.reserve_exact(usize::from(self.facts.capacity() == 0));
             self.facts.push(Facts { name, origin: None, meta: None, watches: Value::Nil, changed: false });
             self.values.push(Value::Unbound);
             (self.values.len() - 1) as u32

@@ -96,6 +96,8 @@ impl Names {
         }
         let id = self.len();
         self.bytes += text.len() + 32;
+        // Many machines have one name of their own: the first takes no room for others.
+        self.texts.reserve_exact(usize::from(self.texts.capacity() == 0));
         self.texts.push(text.into());
         let (texts, base_len) = (&self.texts, self.base_len);
         self.index.insert_unique(hash_of(text), id, |&id| hash_of(&texts[(id - base_len) as usize]));

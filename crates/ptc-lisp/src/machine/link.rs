@@ -23,7 +23,10 @@ impl Machine {
         let linked = Rc::new(Linked { unit, id: id as u32, consts, globals });
         match free {
             Some(at) => self.units[at] = Some(linked.clone()),
-            None => self.units.push(Some(linked.clone())),
+            None => {
+                self.units.reserve_exact(usize::from(self.units.capacity() == 0));
+                self.units.push(Some(linked.clone()));
+            }
         }
         Ok(linked)
     }

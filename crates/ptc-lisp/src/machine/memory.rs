@@ -358,6 +358,7 @@ impl Machine {
             None => (value, false),
         };
         self.lasting.history_cut = cut;
+        self.history.reserve_exact(usize::from(self.history.capacity() == 0));
         self.history.insert(0, value);
         self.history.truncate(3);
     }
