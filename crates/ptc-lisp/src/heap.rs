@@ -119,6 +119,12 @@ impl Heap {
         Ok(())
     }
 
+    /// Charges fuel for `count` pieces of work of the same size at once.
+    #[inline]
+    pub fn work_each(&mut self, amount: usize, count: usize) -> Res<()> {
+        self.work(amount.saturating_mul(count))
+    }
+
     /// The error for a program that needs too much memory.
     #[cold]
     pub fn out_of_memory(&self) -> Error {
@@ -265,7 +271,7 @@ impl Heap {
     /// Makes sure no lazy sequence hides inside `value`: call it before a deep walk.
     #[inline]
     pub fn realised(&mut self, value: &Value) -> Res<()> {
-        if value.shape().lazy { self.look_for_lazy(value) } else { Ok(()) }
+        if !value.is_scalar() && value.shape().lazy { self.look_for_lazy(value) } else { Ok(()) }
     }
 
     fn look_for_lazy(&mut self, value: &Value) -> Res<()> {

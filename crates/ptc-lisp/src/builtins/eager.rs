@@ -290,7 +290,10 @@ fn group(heap: &mut Heap, args: &mut [Value]) -> Res {
 /// The shape of the containers that hold items of `coll`; unknown ones must be looked at.
 pub(super) fn item_shape(coll: &Value) -> Shape {
     match coll {
-        Value::Vec(_) | Value::Seq(_) => coll.shape(),
-        _ => Shape { depth: u16::MAX, lazy: true },
+        Value::Vec(_) | Value::Seq(_) | Value::Range(_) => coll.shape(),
+        _ => UNKNOWN,
     }
 }
+
+/// The shape of containers whose items must be looked at.
+pub(super) const UNKNOWN: Shape = Shape { depth: u16::MAX, lazy: true };

@@ -7,6 +7,7 @@
 //! and the error gets its usual place.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use super::pure::{self, Pure};
 use super::unary::Unary;
@@ -15,7 +16,7 @@ use super::{NativeFn, lookup};
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
-use crate::value::{RangeObj, Value};
+use crate::value::{Layout, MapObj, RangeObj, Shared, Value};
 
 /// A function of one argument that natives can apply.
 pub(super) enum Known {
@@ -41,20 +42,31 @@ pub(super) struct Field {
     key: Value,
     /// Where the last map had it.
     hint: usize,
+    /// The keys of the last map, if it shares them: maps with the same ones have it in the same place.
+    layout: Option<Shared<Layout>>,
 }
 
 impl Field {
     pub(super) fn new(key: &Value) -> Field {
-        Field { key: key.clone(), hint: 0 }
+        Field { key: key.clone(), hint: 0, layout: None }
     }
 
     /// The value of the key in a map that has it.
     #[inline(always)]
     pub(super) fn near<'i>(&mut self, item: &'i Value) -> Option<&'i Value> {
-        match item {
-            Value::Map(body) => body.table.get_near(&self.key, &mut self.hint),
-            _ => None,
+        let Value::Map(body) = item else { return None };
+        match (&self.layout, body.table.layout()) {
+            (Some(known), Some(layout)) if Rc::ptr_eq(known, layout) => body.table.slots().get(self.hint),
+            _ => self.found(body),
         }
+    }
+
+    /// The same for a map with other keys than the last one.
+    #[inline(never)]
+    fn found<'i>(&mut self, body: &'i MapObj) -> Option<&'i Value> {
+        let value = body.table.get_near(&self.key, &mut self.hint)?;
+        self.layout = body.table.layout().filter(|layout| Rc::strong_count(layout) > 1).cloned();
+        Some(value)
     }
 
     /// The value of the key in `item`.
@@ -116,6 +128,15 @@ impl Known {
         }
     }
 
+    /// Fuel for one item, which callers charge: for all of them at once where they go over all.
+    pub(super) fn cost(&self) -> usize {
+        match self {
+            Known::Pure(function) => function.cost,
+            Known::Each(functions) => functions.iter().map(Known::cost).sum(),
+            _ => 0,
+        }
+    }
+
     /// Whether the result for one item counts as true.
     #[inline(always)]
     pub(super) fn test(&mut self, heap: &mut Heap, item: &Value) -> Res<bool> {
@@ -136,19 +157,21 @@ impl Known {
         Ok(match self {
             Known::Field(field) => return field.of(heap, item),
             Known::Fields(fields) => {
-                let row: Res<Vec<Value>> =
-                    fields.iter_mut().map(|field| Ok(field.of(heap, item)?.into_owned())).collect();
+                let mut row = Vec::with_capacity(fields.len());
+                for field in fields {
+                    row.push(field.of(heap, item)?.into_owned());
+                }
                 heap.allocated(BODY + 2 * size_of::<Value>());
-                Cow::Owned(Value::vector(row?))
+                Cow::Owned(Value::vector(row))
             }
             Known::Lookup(coll) => Cow::Owned(lookup::get_or(heap, coll, item, &Value::Nil)?),
             Known::Each(functions) => {
-                let row: Res<Vec<Value>> = functions
-                    .iter_mut()
-                    .map(|function| Ok(function.apply(heap, item)?.into_owned()))
-                    .collect();
                 heap.allocated(BODY + functions.len() * size_of::<Value>());
-                Cow::Owned(Value::vector(row?))
+                let mut row = Vec::with_capacity(functions.len());
+                for function in functions {
+                    row.push(function.apply(heap, item)?.into_owned());
+                }
+                Cow::Owned(Value::vector(row))
             }
             Known::Unary(unary, run) => match unary.apply(item) {
                 Some(value) => Cow::Owned(value),

@@ -96,7 +96,10 @@ pub(super) fn sum(heap: &mut Heap, init: Value, walk: &Walk, from: usize) -> Res
         (so_far, at) = (Value::Int(int), next);
     }
     walk.each(at, |item| {
-        so_far = Arith::Add.apply(heap, &so_far, item)?;
+        match (&mut so_far, item) {
+            (Value::Float(sum), Value::Float(float)) => *sum += *float,
+            _ => so_far = Arith::Add.apply(heap, &so_far, item)?,
+        }
         Ok(true)
     })?;
     Ok(so_far)

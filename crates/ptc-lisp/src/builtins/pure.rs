@@ -131,8 +131,10 @@ pub(super) fn native_of(id: BuiltinId, count: usize) -> Option<NativeFn> {
 /// A function of one or two arguments as an expression.
 pub(super) struct Pure {
     body: Expr,
-    /// Fuel for one item.
-    cost: usize,
+    /// Fuel for one item, which callers charge.
+    pub(super) cost: usize,
+    /// Whether it makes something that takes memory.
+    makes: bool,
 }
 
 impl Pure {
@@ -141,20 +143,25 @@ impl Pure {
         let args = (0..params).map(Expr::Item).collect();
         let mut follower = Follower { heap, function, copies: params == 1, left: LONGEST, risky: 0 };
         let body = follower.call(args)?;
-        Some(Pure { cost: body.size().max(LONGEST - follower.left), body })
+        let cost = body.size().max(LONGEST - follower.left);
+        Some(Pure { cost, makes: body.makes(), body })
     }
 
     /// The result for an item, or for what a fold has so far and an item.
     #[inline]
     pub(super) fn apply<'i>(&'i mut self, heap: &mut Heap, items: [&'i Value; 2]) -> Res<Cow<'i, Value>> {
-        heap.work(self.cost)?;
+        if self.makes {
+            heap.work(0)?;
+        }
         self.body.eval(heap, items)
     }
 
     /// Whether the result for an item counts as true.
     #[inline]
     pub(super) fn test(&mut self, heap: &mut Heap, item: &Value) -> Res<bool> {
-        heap.work(self.cost)?;
+        if self.makes {
+            heap.work(0)?;
+        }
         self.body.test(heap, [item, item])
     }
 }
@@ -192,10 +199,12 @@ impl Fold {
                 so_far = run(heap, &mut [std::mem::take(&mut so_far), item.clone()])?;
                 Ok(true)
             }),
-            Fold::Pure(function) => walk.each(from, |item| {
-                let next = function.apply(heap, [&so_far, item])?.into_owned();
-                so_far = next;
-                Ok(true)
+            Fold::Pure(function) => heap.work_each(function.cost, walk.len() - from).and_then(|()| {
+                walk.each(from, |item| {
+                    let next = function.apply(heap, [&so_far, item])?.into_owned();
+                    so_far = next;
+                    Ok(true)
+                })
             }),
         };
         done.is_ok().then_some(so_far)
@@ -223,6 +232,8 @@ enum Expr {
     If(Box<[Expr; 3]>),
     IfNil(Box<[Expr; 3]>),
     Unary(u32, Unary, NativeFn, Box<Expr>),
+    /// What a map pattern takes apart: a map is what it is.
+    Bindable(u32, NativeFn, Box<Expr>),
     Call(u32, NativeFn, Vec<Expr>),
     Vector(Vec<Expr>),
     Row(Rc<Layout>, Vec<Expr>),
@@ -235,8 +246,18 @@ impl Expr {
         match self {
             Expr::Item(at) => Some(items[usize::from(*at)]),
             Expr::Constant(value) => Some(value),
-            Expr::Field(field, of) => match **of {
-                Expr::Item(at) => field.near(items[usize::from(at)]),
+            Expr::Field(field, of) => field.near(of.base(items)?),
+            _ => None,
+        }
+    }
+
+    /// The item that an expression is.
+    #[inline(always)]
+    fn base<'i>(&self, items: [&'i Value; 2]) -> Option<&'i Value> {
+        match self {
+            Expr::Item(at) => Some(items[usize::from(*at)]),
+            Expr::Bindable(_, _, of) => match **of {
+                Expr::Item(at) => Some(items[usize::from(at)]).filter(|item| matches!(item, Value::Map(_))),
                 _ => None,
             },
             _ => None,
@@ -276,12 +297,22 @@ impl Expr {
         Ok(Cow::Owned(match self {
             Expr::Item(at) => return Ok(Cow::Borrowed(items[usize::from(*at)])),
             Expr::Constant(value) => return Ok(Cow::Borrowed(value)),
-            Expr::Field(field, of) => match of.eval(heap, items)? {
-                Cow::Borrowed(value) => return field.of(heap, value),
-                Cow::Owned(value) => field.of(heap, &value)?.into_owned(),
+            Expr::Field(field, of) => match of.base(items) {
+                Some(item) => return field.of(heap, item),
+                None => match of.eval(heap, items)? {
+                    Cow::Borrowed(value) => return field.of(heap, value),
+                    Cow::Owned(value) => field.of(heap, &value)?.into_owned(),
+                },
             },
             Expr::Lookup(_, coll, key) => {
                 let key = key.eval(heap, items)?;
+                let coll = &*coll;
+                if let Value::Map(body) = coll
+                    && key.is_scalar()
+                    && let Some(value) = body.table.get(&key)
+                {
+                    return Ok(Cow::Borrowed(value));
+                }
                 lookup::get_or(heap, coll, &key, &Value::Nil)?
             }
             Expr::Arith(_, kind, pair) => {
@@ -310,6 +341,10 @@ impl Expr {
                     None => run(heap, &mut [of.into_owned()])?,
                 }
             }
+            Expr::Bindable(_, run, of) => match of.eval(heap, items)? {
+                map if matches!(*map, Value::Map(_)) => return Ok(map),
+                other => run(heap, &mut [other.into_owned()])?,
+            },
             Expr::Call(_, run, args) => match args.as_mut_slice() {
                 [a] => {
                     let a = a.eval(heap, items)?.into_owned();
@@ -343,6 +378,7 @@ impl Expr {
             | Expr::Arith(id, ..)
             | Expr::Compare(id, ..)
             | Expr::Unary(id, ..)
+            | Expr::Bindable(id, ..)
             | Expr::Call(id, ..) => Some(*id),
             _ => None,
         }
@@ -352,13 +388,21 @@ impl Expr {
     fn parts(&self) -> &[Expr] {
         match self {
             Expr::Item(_) | Expr::Constant(_) => &[],
-            Expr::Field(_, of) | Expr::Not(of) | Expr::Lookup(_, _, of) | Expr::Unary(_, _, _, of) => {
-                std::slice::from_ref(of)
-            }
+            Expr::Field(_, of)
+            | Expr::Not(of)
+            | Expr::Lookup(_, _, of)
+            | Expr::Bindable(_, _, of)
+            | Expr::Unary(_, _, _, of) => std::slice::from_ref(of),
             Expr::Arith(_, _, parts) | Expr::Compare(_, _, parts) | Expr::Equal(parts) => &**parts,
             Expr::If(parts) | Expr::IfNil(parts) => &**parts,
             Expr::Call(_, _, parts) | Expr::Vector(parts) | Expr::Row(_, parts) => parts,
         }
+    }
+
+    /// Whether it makes something that takes memory.
+    fn makes(&self) -> bool {
+        matches!(self, Expr::Call(..) | Expr::Vector(_) | Expr::Row(..))
+            || self.parts().iter().any(Expr::makes)
     }
 
     /// How many parts it has, those of its parts included.
@@ -381,7 +425,11 @@ impl Expr {
 }
 
 fn evaluated(parts: &mut [Expr], heap: &mut Heap, items: [&Value; 2]) -> Res<Vec<Value>> {
-    parts.iter_mut().map(|part| part.eval(heap, items).map(Cow::into_owned)).collect()
+    let mut values = Vec::with_capacity(parts.len());
+    for part in parts {
+        values.push(part.eval(heap, items)?.into_owned());
+    }
+    Ok(values)
 }
 
 /// Follows the code of a function.
@@ -511,8 +559,10 @@ impl Follower<'_> {
     fn builtin(&mut self, id: BuiltinId, mut args: Vec<Expr>, open: &mut Vec<u32>) -> Option<Expr> {
         let run = if self.copies { copying_native_of(id, args.len()) } else { native_of(id, args.len()) }?;
         let number = self.number(open);
+        let is_pattern = || registry().get(id).name == "prim/bindable-map";
         Some(match Unary::of(id) {
             Some(unary) if args.len() == 1 => Expr::Unary(number, unary, run, Box::new(args.pop()?)),
+            None if args.len() == 1 && is_pattern() => Expr::Bindable(number, run, Box::new(args.pop()?)),
             _ => Expr::Call(number, run, args),
         })
     }

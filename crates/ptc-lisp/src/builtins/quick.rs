@@ -4,14 +4,17 @@
 //! they are given is one that natives know (`known`), the whole call is one native. A shortcut that is not
 //! for its arguments answers [`NOT_FOR_ME`] and leaves them as they were; then the function itself runs.
 
+use std::rc::Rc;
+
 use super::known::{Known, Walk};
 use super::pure::Fold;
+use super::unary::Unary;
 use super::vectors::BODY;
 use super::{Builtin, NativeFn, eager, native, prims, update};
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
-use crate::value::{Table, Value};
+use crate::value::{RangeObj, Shape, Table, Value};
 
 /// The answer of a shortcut that leaves the call to the function itself; the machine looks for it. No program ever sees it.
 pub(super) const NOT_FOR_ME: Value = Value::Unbound;
@@ -71,19 +74,26 @@ fn known<'v>(heap: &mut Heap, args: &'v [Value]) -> Res<Option<(Known, Walk<'v>)
     Ok(Some((known, Walk::over(heap, coll)?)))
 }
 
-/// The results for all items, or nothing if one must be left to the machine.
-fn mapped(heap: &mut Heap, args: &[Value]) -> Res<Option<Vec<Value>>> {
+/// The results for all items and the shape of a container of them, or nothing if one must be left to the machine.
+fn mapped(heap: &mut Heap, args: &[Value]) -> Res<Option<(Vec<Value>, Shape)>> {
     let Some((mut known, walk)) = known(heap, args)? else { return Ok(None) };
+    heap.work_each(known.cost(), walk.len())?;
     heap.reserve_values(walk.len())?;
     let mut out = Vec::with_capacity(walk.len());
+    let mut shape = eager::UNKNOWN;
     let done = match &mut known {
-        Known::Unary(unary, run) => walk.each(0, |item| {
-            out.push(match unary.apply(item) {
-                Some(value) => value,
-                None => run(heap, &mut [item.clone()])?,
-            });
-            Ok(true)
-        }),
+        Known::Unary(unary, run) => {
+            if *unary != Unary::Identity {
+                shape = Shape::EMPTY;
+            }
+            walk.each(0, |item| {
+                out.push(match unary.apply(item) {
+                    Some(value) => value,
+                    None => run(heap, &mut [item.clone()])?,
+                });
+                Ok(true)
+            })
+        }
         Known::Field(field) => walk.each(0, |item| {
             out.push(match field.near(item) {
                 Some(value) => value.clone(),
@@ -97,28 +107,32 @@ fn mapped(heap: &mut Heap, args: &[Value]) -> Res<Option<Vec<Value>>> {
         }),
     };
     heap.allocated(BODY);
-    Ok(done.is_ok().then_some(out))
+    Ok(done.is_ok().then_some((out, shape)))
 }
 
 fn map(heap: &mut Heap, args: &mut [Value]) -> Res {
     let out = mapped(heap, args)?;
     heap.allocated(BODY);
-    Ok(out.map_or(NOT_FOR_ME, Value::seq))
+    Ok(out.map_or(NOT_FOR_ME, |(out, shape)| Value::seq_from(out, shape)))
 }
 
 fn mapv(heap: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(mapped(heap, args)?.map_or(NOT_FOR_ME, Value::vector))
+    Ok(mapped(heap, args)?.map_or(NOT_FOR_ME, |(out, shape)| Value::vector_from(out, shape)))
 }
 
 /// The items for which the function's truth is `wanted`.
 fn kept(heap: &mut Heap, args: &[Value], wanted: bool) -> Res<Option<Vec<Value>>> {
     let Some((mut known, walk)) = known(heap, args)? else { return Ok(None) };
+    heap.work_each(known.cost(), walk.len())?;
+    if let (Known::Unary(unary, run), Walk::Range(range)) = (&known, &walk) {
+        return kept_ints(heap, (*unary, *run), range, wanted);
+    }
     let mut out = Vec::new();
     let mut full = Ok(());
     let done = walk.each(0, |item| {
         if known.test(heap, item)? == wanted {
-            full = heap.grow(&mut out);
-            if full.is_err() {
+            if let Err(signal) = heap.grow(&mut out) {
+                full = Err(signal);
                 return Ok(false);
             }
             out.push(item.clone());
@@ -128,6 +142,31 @@ fn kept(heap: &mut Heap, args: &[Value], wanted: bool) -> Res<Option<Vec<Value>>
     full?;
     heap.allocated(BODY);
     Ok(done.is_ok().then_some(out))
+}
+
+/// The same for a builtin and the integers of a range.
+fn kept_ints(
+    heap: &mut Heap,
+    (unary, run): (Unary, NativeFn),
+    range: &RangeObj,
+    wanted: bool,
+) -> Res<Option<Vec<Value>>> {
+    let mut out = Vec::new();
+    for int in (0..range.count).map(|at| range.at(at)) {
+        let holds = match unary.test_int(int) {
+            Some(holds) => holds,
+            None => match run(heap, &mut [Value::Int(int)]) {
+                Ok(value) => value.truthy(),
+                Err(_) => return Ok(None),
+            },
+        };
+        if holds == wanted {
+            heap.grow(&mut out)?;
+            out.push(Value::Int(int));
+        }
+    }
+    heap.allocated(BODY);
+    Ok(Some(out))
 }
 
 fn filter(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -148,7 +187,7 @@ fn remove(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn keep(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let Some(mut out) = mapped(heap, args)? else { return Ok(NOT_FOR_ME) };
+    let Some((mut out, _)) = mapped(heap, args)? else { return Ok(NOT_FOR_ME) };
     out.retain(|item| !item.is_nil());
     heap.allocated(BODY);
     Ok(Value::seq(out))
@@ -156,8 +195,9 @@ fn keep(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn some(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Some((mut known, walk)) = known(heap, args)? else { return Ok(NOT_FOR_ME) };
-    let mut found = Value::Nil;
+    let (mut found, cost) = (Value::Nil, known.cost());
     let done = walk.each(0, |item| {
+        heap.work(cost)?;
         let value = known.apply(heap, item)?;
         if value.truthy() {
             found = value.into_owned();
@@ -170,8 +210,9 @@ fn some(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn every(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Some((mut known, walk)) = known(heap, args)? else { return Ok(NOT_FOR_ME) };
-    let mut all = true;
+    let (mut all, cost) = (true, known.cost());
     let done = walk.each(0, |item| {
+        heap.work(cost)?;
         all = known.test(heap, item)?;
         Ok(all)
     });
@@ -180,26 +221,75 @@ fn every(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn group_by(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Some((mut known, walk)) = known(heap, args)? else { return Ok(NOT_FOR_ME) };
+    heap.work_each(known.cost(), walk.len())?;
     heap.reserve_values(walk.len() * 2)?;
-    let mut groups: Table<Vec<Value>> = Table::default();
+    // First the group of each item by number, and how many there are of each: items that nobody else has may
+    // move to their groups, but only when nothing can fail any more.
+    let mut keys: Table<()> = Table::default();
+    let mut sizes: Vec<usize> = Vec::new();
+    let mut numbers: Vec<u32> = Vec::with_capacity(walk.len());
     let done = walk.each(0, |item| {
         let key = known.apply(heap, item)?;
         heap.realised(&key)?;
-        match groups.get_mut(&key) {
-            Some(group) => group.push(item.clone()),
+        let number = match keys.position(&key) {
+            Some(number) => number,
             None => {
-                let key = key.into_owned();
                 heap.allocated(2 * BODY);
-                groups.insert(key, vec![item.clone()]);
+                keys.insert(key.into_owned(), ());
+                sizes.push(0);
+                sizes.len() - 1
             }
-        }
+        };
+        sizes[number] += 1;
+        numbers.push(number as u32);
         Ok(true)
     });
     if done.is_err() {
         return Ok(NOT_FOR_ME);
     }
     let shape = eager::item_shape(&args[1]);
-    Ok(Value::map(groups.map_values(|group| Value::vector_from(group, shape))))
+    let mut groups: Vec<Vec<Value>> = sizes.into_iter().map(Vec::with_capacity).collect();
+    let mut numbers = numbers.into_iter();
+    let mut put = |item| {
+        if let Some(number) = numbers.next() {
+            groups[number as usize].push(item);
+        }
+    };
+    if is_own(&args[1]) {
+        drop(walk);
+        take_items(&mut args[1]).into_iter().for_each(put);
+    } else {
+        walk.each(0, |item| {
+            put(item.clone());
+            Ok(true)
+        })?;
+    }
+    let mut groups = groups.into_iter();
+    Ok(Value::map(keys.map_values(|()| Value::vector_from(groups.next().unwrap_or_default(), shape))))
+}
+
+/// Whether nobody else has a collection and what is in it.
+fn is_own(coll: &Value) -> bool {
+    match coll {
+        Value::Vec(body) => Rc::strong_count(body) == 1,
+        Value::Seq(body) => Rc::strong_count(body) == 1 && Rc::strong_count(&body.items) == 1,
+        _ => false,
+    }
+}
+
+/// Takes the items out of a collection that [`is_own`].
+fn take_items(coll: &mut Value) -> Vec<Value> {
+    match coll {
+        Value::Vec(body) => Rc::get_mut(body).map(|body| std::mem::take(&mut body.items)),
+        Value::Seq(body) => Rc::get_mut(body).and_then(|seq| {
+            let offset = seq.offset;
+            let mut items = std::mem::take(&mut Rc::get_mut(&mut seq.items)?.items);
+            items.drain(..offset.min(items.len()));
+            Some(items)
+        }),
+        _ => None,
+    }
+    .unwrap_or_default()
 }
 
 /// `(into to (map f) from)` is `(into to (map f from))`.
@@ -212,7 +302,7 @@ fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Ok(NOT_FOR_ME);
     }
     let Some(function) = xform.captures.first().cloned() else { return Ok(NOT_FOR_ME) };
-    let Some(items) = mapped(heap, &[function, from.clone()])? else { return Ok(NOT_FOR_ME) };
+    let Some((items, _)) = mapped(heap, &[function, from.clone()])? else { return Ok(NOT_FOR_ME) };
     let mut call = [std::mem::take(&mut args[0]), Value::vector(items)];
     let done = eager::into(heap, &mut call);
     if let Err(signal) = &done {

@@ -42,16 +42,27 @@ impl Unary {
     #[inline(always)]
     pub(super) fn test(self, item: &Value) -> Option<bool> {
         Some(match (self, item) {
-            (Unary::Even, Value::Int(int)) => int & 1 == 0,
-            (Unary::Odd, Value::Int(int)) => int & 1 != 0,
-            (Unary::Zero, Value::Int(int)) => *int == 0,
-            (Unary::Pos, Value::Int(int)) => *int > 0,
-            (Unary::Neg, Value::Int(int)) => *int < 0,
+            (unary, Value::Int(int)) => return unary.test_int(*int),
             (Unary::Nil, item) => item.is_nil(),
             (Unary::Some, item) => !item.is_nil(),
             (Unary::Not, item) => !item.truthy(),
             (Unary::Identity, item) => item.truthy(),
             _ => return None,
+        })
+    }
+
+    /// The same for an integer.
+    #[inline(always)]
+    pub(super) fn test_int(self, int: i64) -> Option<bool> {
+        Some(match self {
+            Unary::Even => int & 1 == 0,
+            Unary::Odd => int & 1 != 0,
+            Unary::Zero => int == 0,
+            Unary::Pos => int > 0,
+            Unary::Neg => int < 0,
+            Unary::Nil | Unary::Not => false,
+            Unary::Some | Unary::Identity => true,
+            Unary::Inc | Unary::Dec => return None,
         })
     }
 

@@ -78,7 +78,10 @@ impl Change {
                     }
                 }
             }
-            Change::Known(known) => Ok(known.apply(heap, old)?.into_owned()),
+            Change::Known(known) => {
+                heap.work(known.cost())?;
+                Ok(known.apply(heap, old)?.into_owned())
+            }
         }
     }
 }
@@ -89,6 +92,15 @@ fn changed(heap: &mut Heap, coll: &mut Value, path: &[Value], function: &Value, 
     }
     let Some(mut change) = Change::of(heap, function, more.len()) else { return Ok(NOT_FOR_ME) };
     heap.work(path.len())?;
+    if let Some(slot) = own_slot(coll, path).filter(|slot| slot.is_scalar()) {
+        let Ok(new) = change.apply(heap, slot, more) else { return Ok(NOT_FOR_ME) };
+        if new.is_scalar() {
+            *slot = new;
+        } else {
+            place(coll, path, new);
+        }
+        return Ok(std::mem::take(coll));
+    }
     let Some(old) = look(heap, coll, path)? else { return Ok(NOT_FOR_ME) };
     // A collection would be copied here, since it stays where it is; the function takes it out.
     if !old.is_scalar() {
@@ -98,6 +110,14 @@ fn changed(heap: &mut Heap, coll: &mut Value, path: &[Value], function: &Value, 
     let mut coll = std::mem::take(coll);
     place(&mut coll, path, new);
     Ok(coll)
+}
+
+/// The place at the end of a path through maps that are all there and that nobody else has.
+fn own_slot<'c>(coll: &'c mut Value, path: &[Value]) -> Option<&'c mut Value> {
+    path.iter().try_fold(coll, |here, key| match here {
+        Value::Map(body) => Rc::get_mut(body)?.table.get_mut(key),
+        _ => None,
+    })
 }
 
 /// The value at the end of a path through maps, and room for the copies that a change takes; nothing if
