@@ -6,7 +6,8 @@
 
 use std::rc::Rc;
 
-use super::known::{Known, Walk};
+use super::known::{Field, Known, Walk};
+use super::maps::ENTRY;
 use super::pure::Fold;
 use super::unary::Unary;
 use super::vectors::BODY;
@@ -302,6 +303,11 @@ fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Ok(NOT_FOR_ME);
     }
     let Some(function) = xform.captures.first().cloned() else { return Ok(NOT_FOR_ME) };
+    if is_bare(to)
+        && let Some(index) = index(heap, &[function.clone(), from.clone()])?
+    {
+        return Ok(index);
+    }
     let Some((items, _)) = mapped(heap, &[function, from.clone()])? else { return Ok(NOT_FOR_ME) };
     let mut call = [std::mem::take(&mut args[0]), Value::vector(items)];
     let done = eager::into(heap, &mut call);
@@ -314,6 +320,39 @@ fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Ok(NOT_FOR_ME);
     }
     done
+}
+
+/// Whether it is `{}` and nothing more.
+fn is_bare(coll: &Value) -> bool {
+    matches!(coll, Value::Map(body) if body.table.is_empty() && body.record.is_none() && body.meta.is_none())
+}
+
+/// The map that `juxt` of two functions makes of the items, keys and values without pairs of them.
+fn index(heap: &mut Heap, args: &[Value]) -> Res<Option<Value>> {
+    let Some((function, walk)) = known(heap, args)? else { return Ok(None) };
+    let [mut key, mut value] = match function {
+        Known::Each(parts) => match <[Known; 2]>::try_from(parts) {
+            Ok(parts) => parts,
+            Err(_) => return Ok(None),
+        },
+        Known::Fields(parts) => match <[Field; 2]>::try_from(parts) {
+            Ok(parts) => parts.map(Known::Field),
+            Err(_) => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    heap.work_each(1 + key.cost() + value.cost(), walk.len())?;
+    heap.reserve(walk.len().saturating_mul(ENTRY))?;
+    let mut table: Table<Value> = Table::default();
+    let done = walk.each(0, |item| {
+        let key = key.apply(heap, item)?.into_owned();
+        heap.realised(&key)?;
+        let value = value.apply(heap, item)?.into_owned();
+        table.insert(key, value);
+        Ok(true)
+    });
+    heap.allocated(BODY);
+    Ok(done.is_ok().then(|| Value::map(table)))
 }
 
 fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -386,6 +425,11 @@ mod tests {
             ("(group-by count [\"a\" [1 2] \"b\"])", "{1 [\"a\" \"b\"], 2 [[1 2]]}"),
             ("(map inc [1 nil])", "error: type_error"),
             ("(into {} (map (juxt :id identity)) [{:id 1}])", "{1 {:id 1}}"),
+            ("(into {} (map (juxt :id :n)) [{:id 1 :n 2} {:id 2} {:id 1 :n 3}])", "{1 3, 2 nil}"),
+            ("(into {} (map (juxt :id count)) [{:id 1} {:id 2 :n 3}])", "{1 1, 2 2}"),
+            ("(into {} (map (juxt :id inc)) [{:id 1}])", "error: type_error"),
+            ("(into {:a 1} (map (juxt :id :n)) [{:id 1 :n 2}])", "{:a 1, 1 2}"),
+            ("(meta (into ^{:m 1} {} (map (juxt :id :n)) [{:id 1 :n 2}]))", "{:m 1}"),
             ("(into [0] (map inc) [1 2])", "[0 2 3]"),
             ("(into {} (map inc) [1])", "error: type_error"),
             ("(let [m {:a 1}] [(into m (map (juxt :k :v)) [{:k 2 :v 3}]) m])", "[{:a 1, 2 3} {:a 1}]"),
