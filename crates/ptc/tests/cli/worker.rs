@@ -302,7 +302,8 @@ fn writes_are_made_at_most_once_wherever_the_worker_is_killed() {
     }
     let document = restate.outcome("ten/anytime");
     let unknown = unknown(&document);
-    let total = document["answer"]["total"].as_u64().expect("an answer");
+    let total = document["answer"]["total"].as_u64();
+    let total = total.unwrap_or_else(|| panic!("an answer: {document}"));
     assert_eq!(total + unknown.iter().sum::<u64>(), 55, "every gap is told: {document}");
     for n in 1..=10 {
         let times = server.count(&format!("tool {n}")) - 1;

@@ -90,6 +90,15 @@ fn every_call_of_a_program_is_recorded_and_played_back_to_the_byte() {
         let told = equal(file, calls);
         assert!(!told.contains("the state before"), "{told}");
     }
+    let (code, all) = replay(&[dir.to_str().unwrap(), "--last", "7"]);
+    assert_eq!(
+        (code, all.lines().filter(|line| line.contains(".recording: equal: ")).count()),
+        (0, 7),
+        "{all}"
+    );
+    let (code, told) = replay(&[dir.to_str().unwrap(), "--step"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("is a directory; name one of its recordings"), "{told}");
     let (_, stepped) = replay(&[files[0].to_str().unwrap(), "--step"]);
     assert!(
         stepped.starts_with("call 1, tool call {\"server\":\"fix\",\"tool\":\"json\",\"args\":{\"n\":3}}\n"),
@@ -103,6 +112,10 @@ fn every_call_of_a_program_is_recorded_and_played_back_to_the_byte() {
         let (code, told) = replay(&[&changed]);
         assert_eq!(code, 1, "{told}");
         assert!(told.starts_with(&format!("changed at call {}, tool call ", at + 1)), "{told}");
+        std::fs::copy(&changed, dir.join("changed.recording")).unwrap();
+        let (code, all) = replay(&[dir.to_str().unwrap()]);
+        assert_eq!(code, 1, "{all}");
+        assert!(all.starts_with(&format!("changed.recording: changed at call {}, ", at + 1)), "{all}");
         let (_, diff) = replay(&[files[0].to_str().unwrap(), "--diff", &changed]);
         assert!(
             diff.starts_with(&format!("first difference: call {}, what was answered\n", at + 1)),

@@ -25,7 +25,7 @@ use crate::exit::Outcome;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// The recording; with --against, also a directory of recordings
+    /// The recording, or a directory of recordings: then the newest are played, or held against a file
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
@@ -46,7 +46,7 @@ pub struct Args {
     against: Option<PathBuf>,
 
     /// So many recordings of a directory, the newest
-    #[arg(long, value_name = "N", default_value_t = 20, requires = "against")]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     last: usize,
 
     /// Play it so often
@@ -67,6 +67,7 @@ Examples:
   ptc replay run.recording --step
   ptc replay run.recording --at call 3
   ptc replay run.recording --diff other.recording
+  ptc replay recordings --last 100
   ptc replay traces --against agent.toml --last 10
   ptc replay traces --against crm.clj";
 
@@ -77,6 +78,9 @@ const SHOWN: usize = 100;
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if let Some(file) = &args.against {
         return would_change(&args.run, file, args.last);
+    }
+    if args.run.is_dir() {
+        return play_all(&args);
     }
     let recording = open(&args.run)?;
     let mut out = io::stdout().lock();
@@ -93,22 +97,58 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if args.step {
         ignore_closed_pipe(step(&mut out, &recording))?;
     }
-    let mut proof = None;
-    for _ in 0..args.times.max(1) {
-        let played =
-            subject::prove(&recording).map_err(|error| anyhow!("{}: {error:#}", args.run.display()))?;
-        let equal = matches!(played.verdict, Verdict::Equal) && played.changed.is_none();
-        proof = Some(played);
-        if !equal {
+    let proof = play(&recording, args.times).map_err(|error| anyhow!("{}: {error:#}", args.run.display()))?;
+    let mut show = || {
+        told(&mut out, &recording, &proof, args.times)?;
+        writeln!(out, "not on record:")?;
+        recording.not_captured().iter().try_for_each(|missing| writeln!(out, "  {missing}"))?;
+        out.flush()
+    };
+    ignore_closed_pipe(show())?;
+    Ok(outcome(&proof))
+}
+
+/// Plays a recording so often, or until it differs.
+fn play(recording: &Recording, times: u32) -> anyhow::Result<Proof> {
+    let mut proof = subject::prove(recording)?;
+    for _ in 1..times {
+        if !matches!(proof.verdict, Verdict::Equal) || proof.changed.is_some() {
             break;
         }
+        proof = subject::prove(recording)?;
     }
-    let Some(proof) = proof else { bail!("nothing was played") };
-    ignore_closed_pipe(report(&mut out, &recording, &proof, args.times.max(1)))?;
-    Ok(match (&proof.verdict, proof.changed) {
+    Ok(proof)
+}
+
+fn outcome(proof: &Proof) -> Outcome {
+    match (&proof.verdict, proof.changed) {
         (Verdict::Equal | Verdict::Unfinished, None) => Outcome::Done,
         _ => Outcome::Failed,
-    })
+    }
+}
+
+/// Plays the newest recordings of a directory.
+fn play_all(args: &Args) -> anyhow::Result<Outcome> {
+    if args.step || !args.at.is_empty() || args.diff.is_some() {
+        bail!("{} is a directory; name one of its recordings", args.run.display());
+    }
+    let mut out = io::stdout().lock();
+    let mut all = Outcome::Done;
+    for path in recordings(&args.run, args.last)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let played = open(&path).and_then(|recording| Ok((play(&recording, args.times)?, recording)));
+        let written = match &played {
+            Ok((proof, recording)) => {
+                write!(out, "{name}: ").and_then(|()| told(&mut out, recording, proof, args.times))
+            }
+            Err(error) => writeln!(out, "{name}: cannot be played: {error:#}"),
+        };
+        ignore_closed_pipe(written)?;
+        if !played.is_ok_and(|(proof, _)| matches!(outcome(&proof), Outcome::Done)) {
+            all = Outcome::Failed;
+        }
+    }
+    Ok(all)
 }
 
 fn open(path: &Path) -> anyhow::Result<Recording> {
@@ -163,7 +203,7 @@ fn recordings(run: &Path, last: usize) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// What playing back gave.
-fn report(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) -> io::Result<()> {
+fn told(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) -> io::Result<()> {
     let calls = recording.calls();
     let name = |number: usize| calls.get(number.wrapping_sub(1)).map_or_else(String::new, title);
     if let Some(number) = proof.changed {
@@ -199,11 +239,7 @@ fn report(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32
             values(out, path, recorded, now)?;
         }
     }
-    writeln!(out, "not on record:")?;
-    for missing in recording.not_captured() {
-        writeln!(out, "  {missing}")?;
-    }
-    out.flush()
+    Ok(())
 }
 
 fn differences(out: &mut impl Write, found: Option<&Difference>, calls: usize) -> io::Result<()> {
