@@ -83,6 +83,7 @@ async fn measure(folder: &Path, programs: usize, decisions: usize) {
     let settings = Settings {
         profile: Profile::Structured,
         program_timeout: Duration::from_secs(10),
+        tickets_per_owner: programs as u64,
         ..Settings::default()
     };
     let engine = Engine::with(settings, parts).await.expect("it starts");

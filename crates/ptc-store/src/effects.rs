@@ -207,8 +207,20 @@ impl Effects {
 
     /// Forgets a scope that nobody will retry, with its gaps.
     pub fn forget_scope(&self, scope: &str) -> Result<(), EffectError> {
-        self.store.write(&subject(scope), |tx| {
+        self.store.note(&subject(scope), |tx| {
             tx.run("DELETE FROM ptc_effects WHERE scope = ?1", cells![scope])?;
+            Ok(())
+        })
+    }
+
+    /// Forgets a call that was begun and did not come to anything, if it is all that there is of its scope.
+    pub fn abandon(&self, scope: &str, identity: &str) -> Result<(), EffectError> {
+        self.store.note(&subject(scope), |tx| {
+            tx.run(
+                "DELETE FROM ptc_effects WHERE scope = ?1 AND identity = ?2 AND state = ?3
+                     AND NOT EXISTS (SELECT 1 FROM ptc_effects o WHERE o.scope = ?1 AND o.identity <> ?2)",
+                cells![scope, identity, BEGUN],
+            )?;
             Ok(())
         })
     }
@@ -218,22 +230,38 @@ impl Effects {
     pub fn sweep(&self, older_than_ms: i64, lasting: &str) -> Result<u64, EffectError> {
         let mut forgotten = 0;
         loop {
-            let gone = self.store.note("effects", |tx| {
-                let before = tx.now_ms()?.saturating_sub(older_than_ms);
-                tx.run(
-                    "DELETE FROM ptc_effects WHERE state <> ?1 AND (scope, identity) IN
-                         (SELECT scope, identity FROM ptc_effects WHERE ended_at <= ?2 AND state <> ?1
-                              AND substr(scope, 1, ?5) <> ?4 LIMIT ?3)",
-                    cells![BEGUN, before, SWEPT, lasting, lasting.chars().count() as i64],
-                )
-                .map_err(EffectError::from)
-            })?;
-            forgotten += gone;
-            if gone == 0 {
+            // Looking costs no write, and mostly there is nothing.
+            if self.store.read(|tx| over(tx, older_than_ms, lasting, 1))?.is_empty() {
                 return Ok(forgotten);
             }
+            forgotten += self.store.note("effects", |tx| {
+                let mut gone = 0;
+                for (scope, identity) in over(tx, older_than_ms, lasting, SWEPT)? {
+                    gone += tx.run(
+                        "DELETE FROM ptc_effects WHERE scope = ?1 AND identity = ?2 AND state <> ?3",
+                        cells![scope, identity, BEGUN],
+                    )?;
+                }
+                Ok::<_, EffectError>(gone)
+            })?;
         }
     }
+}
+
+/// Calls that ended so long ago and are not of a lasting scope.
+fn over(
+    tx: &mut Tx<'_>,
+    older_than_ms: i64,
+    lasting: &str,
+    most: i64,
+) -> Result<Vec<(String, String)>, StoreError> {
+    let before = tx.now_ms()?.saturating_sub(older_than_ms);
+    tx.list(
+        "SELECT scope, identity FROM ptc_effects WHERE state IN (?1, ?2, ?3) AND ended_at <= ?4
+             AND substr(scope, 1, ?6) <> ?5 LIMIT ?7",
+        cells![DONE, VOID, DISMISSED, before, lasting, lasting.chars().count() as i64, most],
+        |row| Ok((row.text(0)?, row.text(1)?)),
+    )
 }
 
 /// Keeps an answer. The first one stays.

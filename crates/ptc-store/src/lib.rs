@@ -14,6 +14,7 @@
 mod cell;
 pub mod effects;
 mod error;
+mod halt;
 mod lease;
 mod migrate;
 mod pg;

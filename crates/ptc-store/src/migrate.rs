@@ -22,6 +22,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { name: "effects", sql: crate::effects::TABLES },
     Migration { name: "tickets: what was decided", sql: crate::tickets::DECIDED },
     Migration { name: "shelf", sql: crate::shelf::TABLES },
+    Migration { name: "tickets: counted and swept by index", sql: crate::tickets::INDEXES },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (

@@ -8,7 +8,7 @@ use crate::place::{self, Place};
 use crate::pool::Pool;
 use crate::tx::{Connection, Fault, FaultKind, Mode, Tx};
 use crate::wal::Wal;
-use crate::{migrate, pg, sqlite};
+use crate::{halt, migrate, pg, sqlite};
 
 /// Connections that one process keeps to a file or a server.
 const CONNECTIONS: usize = 8;
@@ -144,17 +144,25 @@ impl Store {
                 }
                 Err(error) => return Err(error),
             };
+            let writes = matches!(mode, Mode::Write(_));
+            if writes {
+                halt::point();
+            }
             match tx.commit() {
                 Ok(()) => {
                     // The next writer goes on meanwhile.
                     drop(lent);
-                    return match self.wal.as_ref().filter(|_| synced).map(|wal| wal.sync()) {
+                    let done = match self.wal.as_ref().filter(|_| synced).map(|wal| wal.sync()) {
                         Some(Err(cause)) => Err(self.unacknowledged(cause).into()),
                         _ => Ok(done),
                     };
+                    if writes {
+                        halt::point();
+                    }
+                    return done;
                 }
                 Err(fault) if fault.kind == FaultKind::Conflict && attempt < ATTEMPTS => {}
-                Err(Fault { kind: FaultKind::Lost, cause }) if matches!(mode, Mode::Write(_)) => {
+                Err(Fault { kind: FaultKind::Lost, cause }) if writes => {
                     return Err(self.unacknowledged(cause).into());
                 }
                 Err(fault) => return Err(fault.at(&self.shown, "commit").into()),

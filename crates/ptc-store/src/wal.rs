@@ -17,9 +17,9 @@ use std::thread::JoinHandle;
 use rusqlite::Connection as Sqlite;
 
 /// Pages that the log grows by until they are copied.
-const WORTHWHILE: u64 = 1_000;
+const WORTHWHILE: u64 = 4_000;
 /// Pages of a log that is not allowed to grow any more: writers wait until it can begin anew.
-const LONGEST: u64 = 8_000;
+const LONGEST: u64 = 16_000;
 
 /// The log of one file, for all connections of a store.
 pub(crate) struct Wal {

@@ -68,6 +68,8 @@ pub struct Signals {
     pub request_key: Option<String>,
     /// What calls that may change something belong to; the engine sets it.
     pub scope: Option<Arc<str>>,
+    /// The digest of the request if it may come again, and its answer is kept; the engine sets it.
+    pub digest: Option<Arc<str>>,
     /// The trace of the call, if it is traced; the engine sets it.
     pub trace_id: Option<String>,
 }

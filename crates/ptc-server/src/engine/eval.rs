@@ -81,7 +81,7 @@ impl Engine {
         let ran = Ran { outcome, not_json, ledger: calls.finish() };
         Ok(match self.eval_ended(caller, head, args.schema.as_ref(), ran, facts).await {
             Ended::Over(answered) => *answered,
-            Ended::Waits(new, facts) => Answered { facts: *facts, ..Box::pin(self.keep_ticket(*new)).await },
+            Ended::Waits(new, facts) => Box::pin(self.keep_ticket(*new, *facts, signals)).await,
         })
     }
 

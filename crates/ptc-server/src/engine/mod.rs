@@ -19,6 +19,7 @@ pub mod host;
 mod once;
 mod payload;
 mod reason;
+mod receipt;
 mod recordings;
 mod resources;
 pub mod roles;
@@ -141,11 +142,13 @@ struct Answered {
     reply: Reply,
     reason: Option<String>,
     facts: Facts,
+    /// Whether it is kept already, together with what the program left behind.
+    kept: bool,
 }
 
 impl Answered {
     fn new(reply: Reply, reason: Option<&str>) -> Self {
-        Answered { reply, reason: reason.map(str::to_owned), facts: Facts::default() }
+        Answered { reply, reason: reason.map(str::to_owned), facts: Facts::default(), kept: false }
     }
 }
 

@@ -12,7 +12,7 @@ use ptc_upstream::EffectJournal;
 use ptc_upstream::pins::digest;
 use serde_json::{Value as Json, json};
 
-use super::api::{Args, CallError, Caller, Content, Reply, ResourceLink, Signals};
+use super::api::{Args, Caller, Content, Reply, ResourceLink, Signals};
 use super::reason::Reason;
 use super::tools::Tool;
 use super::{Answered, Engine, Handled, fixed, resources};
@@ -27,7 +27,7 @@ const LASTING: &str = "plan:";
 /// Bytes of a key.
 const KEY_BYTES: usize = 256;
 /// The entry of a request in its scope.
-const REQUEST: &str = "request";
+pub const REQUEST: &str = "request";
 
 /// What is known of requests that may come again.
 #[derive(Debug)]
@@ -148,7 +148,10 @@ impl Engine {
     ) -> Handled {
         let wrong = |message: &str| Ok(fixed(Reason::ARGS, message, "Mend the request and send it again."));
         let runs = matches!(tool, Tool::Eval | Tool::SessionEval | Tool::Task);
-        let scoped = |scope: String| Signals { scope: Some(scope.into()), ..signals.clone() };
+        let scoped = |scope: &str, digest: Option<&str>| {
+            let (scope, digest) = (Some(scope.into()), digest.map(Arc::from));
+            Signals { scope, digest, ..signals.clone() }
+        };
         let (once, key) = match (&self.once, &signals.request_key) {
             (_, _) if !runs => return self.handle(caller, tool, args, signals).await,
             (None, None) => return self.handle(caller, tool, args, signals).await,
@@ -159,7 +162,7 @@ impl Engine {
             }
             (Some(_), None) => {
                 let scope = format!("call:{}", resources::random_id::<16>());
-                return self.handle(caller, tool, args, &scoped(scope)).await;
+                return self.handle(caller, tool, args, &scoped(&scope, None)).await;
             }
             (Some(once), Some(key)) => (once, key),
         };
@@ -175,26 +178,33 @@ impl Engine {
             ));
         };
         let hash = digest(&json!([tool.name(), args]));
-        let fresh = match once.begin(&scope, tool, &hash).await {
-            Ok(Known::Fresh) => true,
-            Ok(Known::Begun) => false,
+        match once.begin(&scope, tool, &hash).await {
+            Ok(Known::Fresh | Known::Begun) => {}
             Ok(Known::Ended(kept)) => return recalled(kept),
             Err(Refused::Another) => {
                 return wrong("this request key belongs to another request; take a new key for each request");
             }
-            Err(Refused::Store(why)) => return Err(CallError::Internal(why)),
-        };
-        let answered = self.handle(caller, tool, args, &scoped(scope.clone())).await?;
+            Err(Refused::Store(why)) => {
+                tracing::error!("a request cannot be written down: {why}");
+                return Ok(fixed(
+                    Reason::STORE,
+                    "the request cannot be written down at the moment; nothing was done",
+                    "Send it again in a moment.",
+                ));
+            }
+        }
+        let answered = self.handle(caller, tool, args, &scoped(&scope, Some(&hash))).await?;
+        if answered.kept {
+            return Ok(answered);
+        }
         let ran = answered.facts.program.is_some();
-        let reply = json!({"sha256": hash, "reason": answered.reason, "reply": kept(&answered.reply)});
+        let reply = written(&hash, &answered);
         let written = once.apart(move |journal| {
             let effects = journal.effects();
-            match (ran, fresh) {
-                (true, _) => effects.keep(&Kept { scope: &scope, identity: REQUEST, answer: &reply }),
-                // Nothing was ever run, so the key is free again.
-                (false, true) => effects.forget_scope(&scope),
-                // What an earlier attempt did must not be forgotten.
-                (false, false) => Ok(()),
+            match ran {
+                true => effects.keep(&Kept { scope: &scope, identity: REQUEST, answer: &reply }),
+                // If nothing was ever made, the key is free again.
+                false => effects.abandon(&scope, REQUEST),
             }
             .map_err(|error| error.to_string())
         });
@@ -203,6 +213,11 @@ impl Engine {
         }
         Ok(answered)
     }
+}
+
+/// What is kept of an answer for a request that comes again.
+pub fn written(digest: &str, answered: &Answered) -> Json {
+    json!({"sha256": digest, "reason": answered.reason, "reply": kept(&answered.reply)})
 }
 
 /// A reply as it is kept.

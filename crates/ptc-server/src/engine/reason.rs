@@ -49,6 +49,7 @@ reasons! {
     TICKET_USED, "ticket_used", "The ticket was used; the answer says what came of it.";
     TICKET_OWNER, "ticket_owner_mismatch", "The ticket belongs to another caller.";
     TICKET_BUSY, "ticket_busy", "The program of the ticket is going on right now.";
+    TICKET_LIMIT, "ticket_limit_exceeded", "As many programs of the caller wait for approval as may.";
     TICKET_STALE, "ticket_stale", "What the program began with has changed since.";
     STORE, "store_unavailable", "The store cannot be reached at the moment.";
     PARTIAL, "partial_side_effects", "The task stopped after calls that may have changed something.";

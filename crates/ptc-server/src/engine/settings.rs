@@ -68,6 +68,8 @@ pub struct Settings {
     pub resources_per_owner: usize,
     /// How long programs wait for approval.
     pub ticket_ttl: Duration,
+    /// Programs of one owner that wait for approval at a time.
+    pub tickets_per_owner: u64,
     /// Sessions, if they are offered.
     pub sessions: Option<Sessions>,
     /// `lisp_debug`, if it is offered.
@@ -211,6 +213,7 @@ impl Default for Settings {
             resource_bytes: 32 << 20,
             resources_per_owner: 16,
             ticket_ttl: Duration::from_secs(3_600),
+            tickets_per_owner: 1_000,
             sessions: None,
             debug: None,
             task: None,

@@ -111,6 +111,8 @@ settings! {
     "ticket-keys" ticket_keys: Option<PathBuf> = None, "a file beside the store; in memory without",
         "File of keys that seal programs which wait for approval, one per line: an id and 32 bytes in Base64.";
     "ticket-ttl-ms" ticket_ttl_ms: u64 = 3_600_000, "3600000", "How long programs wait for approval.";
+    "max-tickets-per-owner" max_tickets_per_owner: u64 = 1_000, "1000",
+        "Programs of one owner that wait for approval at a time.";
     "response-profile" response_profile: ResponseProfile = ResponseProfile::Slim, "slim; debug with --debug-tool",
         "How much of an evaluation a client gets.";
     "debug-tool" debug_tool: bool = false, "false", "Offer `lisp_debug`.";

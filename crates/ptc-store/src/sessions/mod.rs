@@ -21,9 +21,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use crate::effects::{self, EffectError};
 use crate::lease::is_key;
-use crate::{Lease, Store};
-pub use model::{Kept, Listed, NewSession, Room, Seen, SessionError, Taken, Times};
+use crate::{Lease, Store, tickets};
+pub use model::{Along, Kept, Listed, NewSession, Room, Seen, SessionError, Taken, Times};
 
 /// How long a session that is over is known to have been there.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -150,11 +151,36 @@ impl Sessions {
         meta: &Json,
         state: Option<&[u8]>,
     ) -> Result<i64, SessionError> {
+        self.commit_along(lease, version, meta, state, None)
+    }
+
+    /// Keeps a change like [`Sessions::commit`], and the answer to whoever asked for it: both or none. Without the right
+    /// to give that answer nothing is kept.
+    pub fn commit_along(
+        &self,
+        lease: &Lease,
+        version: i64,
+        meta: &Json,
+        state: Option<&[u8]>,
+        along: Option<&Along<'_>>,
+    ) -> Result<i64, SessionError> {
         self.store.write(&subject(&lease.id), |tx| {
             if rows::held(tx, lease)? != version {
                 return Err(SessionError::Lost);
             }
-            rows::commit(tx, lease, meta, state)
+            let version = rows::commit(tx, lease, meta, state)?;
+            let answered = match along {
+                Some(Along::Reply(kept)) => match effects::done(tx, kept) {
+                    Err(EffectError::Store(error)) => return Err(error.into()),
+                    done => done.is_ok(),
+                },
+                Some(Along::Ticket(ticket, ended)) => tickets::ended(tx, ticket, ended)?,
+                None => true,
+            };
+            if !answered {
+                return Err(SessionError::Lost);
+            }
+            Ok(version)
         })
     }
 

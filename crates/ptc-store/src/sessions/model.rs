@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::effects::Kept as Reply;
 use crate::{Lease, StoreError};
 
 /// A session that is about to begin.
@@ -91,6 +92,15 @@ pub struct Listed {
     pub times: Times,
     /// What is said of it.
     pub meta: Json,
+}
+
+/// What is kept in the same transaction as a change of a session: the answer to whoever asked for it.
+#[derive(Clone, Copy, Debug)]
+pub enum Along<'a> {
+    /// The answer of a request that was begun in the journal.
+    Reply(Reply<'a>),
+    /// The end of a ticket whose program made the change.
+    Ticket(&'a Lease, &'a Json),
 }
 
 /// Why something cannot be done with a session.

@@ -20,8 +20,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use crate::effects::{self, EffectError, Kept};
 use crate::lease::{is_key, json};
-use crate::{Lease, Store};
+use crate::tx::Tx;
+use crate::{Lease, Store, StoreError};
 pub use model::{Listed, NewTicket, Taken, TicketError, Waiting};
 
 /// How long a ticket is known after its time, to tell those who come late.
@@ -41,7 +43,7 @@ const SWEPT: i64 = 500;
 /// let about = json!({"tool": "mail/send"});
 /// let new =
 ///     NewTicket { id: "t1", owner: "ann", kind: "eval", expires_ms: i64::MAX, sealed: b"sealed", about: &about };
-/// tickets.put(&new)?;
+/// tickets.put(&new, 100, None)?;
 /// assert_eq!(tickets.read("t1", "ann")?.sealed, b"sealed");
 /// let taken = tickets.take("t1", "ann", &json!("approve"), 10_000)?;
 /// tickets.done(&taken.lease, &json!({"status": "ok"}), None)?;
@@ -60,9 +62,21 @@ impl Tickets {
         Tickets { store }
     }
 
-    /// Keeps a ticket.
-    pub fn put(&self, new: &NewTicket<'_>) -> Result<(), TicketError> {
-        self.store.write(&subject(new.id), |tx| rows::insert(tx, new))
+    /// Keeps a ticket, if its owner has fewer than so many that are open, and the answer to the request that it came
+    /// from: both or none.
+    pub fn put(&self, new: &NewTicket<'_>, most: u64, reply: Option<&Kept<'_>>) -> Result<(), TicketError> {
+        // Tickets of one owner come one after the other, so that they are counted right.
+        self.store.write(&format!("tickets of {}", new.owner), |tx| {
+            if rows::count_of(tx, new.owner, most)? >= most {
+                return Err(TicketError::Full);
+            }
+            rows::insert(tx, new)?;
+            match reply.map(|reply| effects::done(tx, reply)) {
+                Some(Err(EffectError::Missing { .. })) => Err(TicketError::Lost),
+                Some(Err(EffectError::Store(error))) => Err(error.into()),
+                Some(Ok(())) | None => Ok(()),
+            }
+        })
     }
 
     /// Looks at a ticket that is open, and takes it from nobody.
@@ -151,6 +165,11 @@ impl Tickets {
     }
 }
 
+/// Ends a ticket as part of another change; false if it is not held by this lease.
+pub(crate) fn ended(tx: &mut Tx<'_>, lease: &Lease, ended: &Json) -> Result<bool, StoreError> {
+    rows::done(tx, lease, ended)
+}
+
 fn subject(id: &str) -> String {
     format!("ticket {id}")
 }
@@ -180,3 +199,10 @@ CREATE TABLE ptc_ticket_seals (
 
 /// What was decided when a ticket was taken.
 pub(crate) const DECIDED: &str = "ALTER TABLE ptc_tickets ADD COLUMN decided BLOB;";
+
+/// Tickets that are swept have 2 in `used`: they expired, and nothing is sealed in them any more.
+pub(crate) const INDEXES: &str = "
+DROP INDEX ptc_tickets_by_owner;
+CREATE INDEX ptc_tickets_by_owner ON ptc_tickets (owner, used, expires_at);
+CREATE INDEX ptc_tickets_by_use ON ptc_tickets (used, expires_at);
+";

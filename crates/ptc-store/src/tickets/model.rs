@@ -95,6 +95,9 @@ pub enum TicketError {
     /// A ticket of this id is there already.
     #[error("there is a ticket of this id already")]
     Exists,
+    /// The owner has as many open tickets as allowed.
+    #[error("maximum number of programs that wait for approval reached")]
+    Full,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

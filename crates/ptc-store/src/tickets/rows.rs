@@ -9,6 +9,11 @@ use crate::cell::cells;
 use crate::lease::json;
 use crate::tx::Tx;
 
+/// In `used`: it was gone on with to the end.
+const USED: i64 = 1;
+/// In `used`: it expired, and nothing is sealed in it any more.
+const SWEPT: i64 = 2;
+
 /// An open ticket.
 pub(super) struct Head {
     pub kind: String,
@@ -56,13 +61,14 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<H
                 decided: row.maybe_bytes(9)?,
                 sealed: row.maybe_bytes(10)?,
             };
-            Ok((row.text(0)?, row.int(1)? != 0, ended, head))
+            Ok((row.text(0)?, row.int(1)?, ended, head))
         },
     )?;
     match found {
         None => Err(TicketError::Missing),
         Some((of, ..)) if of != owner => Err(TicketError::Owner),
-        Some((_, true, ended, _)) => Err(TicketError::Used { ended: ended.unwrap_or_default() }),
+        Some((_, SWEPT, ..)) => Err(TicketError::Expired),
+        Some((_, USED, ended, _)) => Err(TicketError::Used { ended: ended.unwrap_or_default() }),
         Some((_, _, _, head)) if head.expires_at <= now && !head.began => Err(TicketError::Expired),
         Some((_, _, _, head)) => Ok(head),
     }
@@ -141,36 +147,61 @@ pub(super) fn list_open(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, Sto
     )
 }
 
+/// How many tickets of an owner wait; counts no further than to `most`.
+pub(super) fn count_of(tx: &mut Tx<'_>, owner: &str, most: u64) -> Result<u64, StoreError> {
+    let (now, most) = (tx.now_ms()?, i64::try_from(most).unwrap_or(i64::MAX));
+    let count = tx.number(
+        "SELECT COUNT(*) FROM (SELECT 1 AS one FROM ptc_tickets
+             WHERE owner = ?1 AND used = 0 AND expires_at > ?2 LIMIT ?3) AS waiting",
+        cells![owner, now, most],
+    )?;
+    Ok(u64::try_from(count).unwrap_or_default())
+}
+
 /// Whether a sweep would find nothing.
 pub(super) fn nothing_to_sweep(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
     let now = tx.now_ms()?;
-    let due = tx.number(
-        "SELECT COUNT(*) FROM (SELECT 1 AS one FROM ptc_tickets t
-             WHERE t.expires_at <= ?1 AND ((t.expires_at <= ?2 AND t.lease_until <= ?1) OR (t.used = 0
-                 AND t.began_at IS NULL AND EXISTS (SELECT 1 FROM ptc_ticket_seals s WHERE s.ticket = t.id)))
-             LIMIT 1) AS due",
-        cells![now, now.saturating_sub(REMEMBERED_MS)],
-    )?;
-    Ok(due == 0)
+    let (expired, over) = (expired(tx, now, 1)?, over(tx, now, 1)?);
+    Ok(expired.is_empty() && over.is_empty())
 }
 
 /// Drops what is sealed in tickets that expired before they were taken, and forgets tickets whose time is over for long.
 pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError> {
     let now = tx.now_ms()?;
-    let expired = tx.run(
-        "DELETE FROM ptc_ticket_seals WHERE ticket IN
-             (SELECT t.id FROM ptc_tickets t JOIN ptc_ticket_seals s ON s.ticket = t.id
-              WHERE t.expires_at <= ?1 AND t.used = 0 AND t.began_at IS NULL LIMIT ?2)",
-        cells![now, most],
-    )?;
-    let over = tx.list(
-        "SELECT id FROM ptc_tickets WHERE expires_at <= ?1 AND lease_until <= ?2 LIMIT ?3",
-        cells![now.saturating_sub(REMEMBERED_MS), now, most],
-        |row| row.text(0),
-    )?;
+    let mut emptied = 0;
+    for id in expired(tx, now, most)? {
+        // Somebody may have taken it since.
+        let swept = tx.run(
+            "UPDATE ptc_tickets SET used = ?2 WHERE id = ?1 AND used = 0 AND began_at IS NULL",
+            cells![&id, SWEPT],
+        )?;
+        if swept > 0 {
+            tx.run("DELETE FROM ptc_ticket_seals WHERE ticket = ?1", cells![&id])?;
+            emptied += 1;
+        }
+    }
+    let over = over(tx, now, most)?;
     for id in &over {
         tx.run("DELETE FROM ptc_ticket_seals WHERE ticket = ?1", cells![id])?;
         tx.run("DELETE FROM ptc_tickets WHERE id = ?1", cells![id])?;
     }
-    Ok((expired, over.len() as u64))
+    Ok((emptied, over.len() as u64))
+}
+
+/// Tickets that expired before they were taken.
+fn expired(tx: &mut Tx<'_>, now: i64, most: i64) -> Result<Vec<String>, StoreError> {
+    tx.list(
+        "SELECT id FROM ptc_tickets WHERE used = 0 AND expires_at <= ?1 AND began_at IS NULL LIMIT ?2",
+        cells![now, most],
+        |row| row.text(0),
+    )
+}
+
+/// Tickets whose time is over for long.
+fn over(tx: &mut Tx<'_>, now: i64, most: i64) -> Result<Vec<String>, StoreError> {
+    tx.list(
+        "SELECT id FROM ptc_tickets WHERE expires_at <= ?1 AND lease_until <= ?2 LIMIT ?3",
+        cells![now.saturating_sub(REMEMBERED_MS), now, most],
+        |row| row.text(0),
+    )
 }

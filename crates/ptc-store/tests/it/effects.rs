@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ptc_store::Store;
-use ptc_store::effects::{Begun, EffectError, Effects, Finding, NewEffect};
+use ptc_store::effects::{Begun, EffectError, Effects, Finding, Kept, NewEffect};
 use serde_json::{Value as Json, json};
 
 use crate::postgres::Server;
@@ -18,6 +18,7 @@ const RULES: &[Rule] = &[
     ("calls without an answer are gaps", gaps),
     ("a gap is settled by what a person found", settled),
     ("what is over is forgotten, gaps are not", forgotten),
+    ("a call that came to nothing is forgotten only if it is alone", abandoned),
     ("of many threads that begin a call one sends it", raced),
 ];
 
@@ -44,6 +45,23 @@ fn once(store: &Arc<Store>) {
     assert_eq!(begin(&effects, "run 2", "a"), Begun::Fresh, "another scope");
     let missing = EffectError::Missing { scope: "run 3".to_owned(), identity: "a".to_owned() };
     assert_eq!(effects.done("run 3", "a", &Json::Null), Err(missing));
+}
+
+fn abandoned(store: &Arc<Store>) {
+    let effects = Effects::new(store.clone());
+    for scope in ["alone", "answered", "accompanied"] {
+        assert_eq!(begin(&effects, scope, "request"), Begun::Fresh);
+    }
+    let answer = json!(1);
+    effects.keep(&Kept { scope: "answered", identity: "request", answer: &answer }).expect("kept");
+    assert_eq!(begin(&effects, "accompanied", "write"), Begun::Fresh);
+    for (scope, then) in
+        [("alone", Begun::Fresh), ("answered", Begun::Done(answer.clone())), ("accompanied", Begun::Unknown)]
+    {
+        effects.abandon(scope, "request").expect("forgotten or not");
+        assert_eq!(begin(&effects, scope, "request"), then, "{scope}");
+    }
+    assert_eq!(begin(&effects, "accompanied", "write"), Begun::Unknown, "a write is never forgotten so");
 }
 
 fn gaps(store: &Arc<Store>) {

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use ptc_store::Store;
-use ptc_store::sessions::{NewSession, Room, SessionError, Sessions};
+use ptc_store::effects::{Begun, Effects, Kept as Reply, NewEffect};
+use ptc_store::sessions::{Along, NewSession, Room, SessionError, Sessions};
+use ptc_store::tickets::{NewTicket, TicketError, Tickets};
 use serde_json::{Value as Json, json};
 
 use crate::support::{Rule, everywhere};
 
 const RULES: &[Rule] = &[
     ("a commit changes meta and state at once", committed),
+    ("a change and the answer of its request are kept together", replied),
+    ("a change and the end of its ticket are kept together", ticketed),
     ("a session is held by one at a time", held),
     ("who was replaced cannot write", fenced),
     ("a session belongs to its owner", owned),
@@ -74,6 +78,51 @@ fn committed(store: &Arc<Store>) {
     sessions.release(&taken.lease).expect("given back");
     assert_eq!(sessions.read("a", "ann", Some(2)).expect("reads").kept, None);
     assert_eq!(sessions.read("a\0", "ann", None), Err(SessionError::Missing));
+}
+
+fn replied(store: &Arc<Store>) {
+    let (sessions, effects) = (of(store), Effects::new(store.clone()));
+    begin(&sessions, "a", "ann");
+    let (args, answer) = (json!({}), json!({"result": 1}));
+    let request = NewEffect { identity: "request", server: "", tool: "", args: &args };
+    let reply = Along::Reply(Reply { scope: "k", identity: "request", answer: &answer });
+    let commit = |lease, version| {
+        sessions.commit_along(lease, version, &json!({"turn": 1}), Some(b"one"), Some(&reply))
+    };
+    let taken = sessions.take("a", "ann", LONG, None).expect("taken");
+    assert_eq!(commit(&taken.lease, 0), Err(SessionError::Lost), "nobody began it");
+    assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 0}), None), "both or none");
+    assert_eq!(effects.begin("k", &request), Ok(Begun::Fresh));
+    assert_eq!(commit(&taken.lease, 7), Err(SessionError::Lost), "another version");
+    assert_eq!(effects.begin("k", &request), Ok(Begun::Unknown), "both or none");
+    assert_eq!(commit(&taken.lease, 0), Ok(1));
+    assert_eq!(effects.begin("k", &request), Ok(Begun::Done(answer.clone())));
+    assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 1}), Some(b"one".to_vec())));
+}
+
+fn ticketed(store: &Arc<Store>) {
+    let (sessions, tickets) = (of(store), Tickets::new(store.clone()));
+    begin(&sessions, "a", "ann");
+    let about = json!({});
+    let new = NewTicket {
+        id: "t",
+        owner: "ann",
+        kind: "session",
+        expires_ms: i64::MAX,
+        sealed: b"x",
+        about: &about,
+    };
+    tickets.put(&new, 9, None).expect("kept");
+    let dead = tickets.take("t", "ann", &json!("approve"), 0).expect("taken");
+    let alive = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken again");
+    let taken = sessions.take("a", "ann", LONG, None).expect("taken");
+    let (meta, ended) = (json!({"turn": 1}), json!({"status": "ok"}));
+    let commit =
+        |ticket| sessions.commit_along(&taken.lease, 0, &meta, None, Some(&Along::Ticket(ticket, &ended)));
+    assert_eq!(commit(&dead.lease), Err(SessionError::Lost), "who was replaced changes nothing");
+    assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 0}), None));
+    assert_eq!(commit(&alive.lease), Ok(1));
+    assert_eq!(tickets.read("t", "ann"), Err(TicketError::Used { ended: ended.clone() }));
 }
 
 fn held(store: &Arc<Store>) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptc_store::Store;
+use ptc_store::effects::{Begun, Effects, Kept, NewEffect};
 use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Taken, TicketError, Tickets};
 use serde_json::json;
 
@@ -15,6 +16,8 @@ const RULES: &[Rule] = &[
     ("what was decided stays decided", decided),
     ("a program that waits again has its next ticket at the same moment", chained),
     ("a ticket belongs to its owner", owned),
+    ("an owner has so many tickets and no more", limited),
+    ("a ticket and the answer of its request are kept together", replied),
     ("a ticket expires, unless it was taken in time", expired),
     ("of many threads that take a ticket one has it", raced),
 ];
@@ -34,7 +37,7 @@ fn now() -> i64 {
 fn put_until(tickets: &Tickets, id: &str, expires_ms: i64) {
     let about = json!({"calls": [id]});
     let new = NewTicket { id, owner: "ann", kind: "eval", expires_ms, sealed: id.as_bytes(), about: &about };
-    tickets.put(&new).expect("kept");
+    tickets.put(&new, 100, None).expect("kept");
 }
 
 fn put(tickets: &Tickets, id: &str) {
@@ -123,6 +126,53 @@ fn owned(store: &Arc<Store>) {
     assert_eq!(tickets.list_open("bob"), Ok(vec![]));
     assert_eq!(take(&tickets, "u", "ann", LONG), Err(TicketError::Missing));
     assert_eq!(take(&tickets, "t\0", "ann", LONG), Err(TicketError::Missing));
+}
+
+fn limited(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    let about = json!({});
+    let put = |id: &str, owner: &str, expires_ms: i64| {
+        let new = NewTicket { id, owner, kind: "eval", expires_ms, sealed: b"x", about: &about };
+        tickets.put(&new, 2, None)
+    };
+    put("late", "ann", now() - 1_000).expect("it counts for nothing");
+    put("a", "ann", now() + LONG).expect("kept");
+    put("b", "ann", now() + LONG).expect("kept");
+    assert_eq!(put("c", "ann", now() + LONG), Err(TicketError::Full));
+    put("c", "bob", now() + LONG).expect("another owner");
+    let taken = take(&tickets, "a", "ann", LONG).expect("taken");
+    tickets.done(&taken.lease, &json!(1), None).expect("done");
+    put("d", "ann", now() + LONG).expect("there is room again");
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6)
+            .map(|thread| {
+                let put = &put;
+                scope.spawn(move || put(&format!("t{thread}"), "eve", now() + LONG).is_ok())
+            })
+            .collect();
+        let kept = threads.into_iter().filter_map(|thread| thread.join().ok()).filter(|kept| *kept).count();
+        assert_eq!(kept, 2, "also if they come at once");
+    });
+}
+
+fn replied(store: &Arc<Store>) {
+    let (tickets, effects) = (Tickets::new(store.clone()), Effects::new(store.clone()));
+    let (about, args, answer) = (json!({}), json!({}), json!({"ticket": "t"}));
+    let new = NewTicket {
+        id: "t",
+        owner: "ann",
+        kind: "eval",
+        expires_ms: now() + LONG,
+        sealed: b"x",
+        about: &about,
+    };
+    let reply = Kept { scope: "request", identity: "request", answer: &answer };
+    assert_eq!(tickets.put(&new, 9, Some(&reply)), Err(TicketError::Lost), "nobody began it");
+    assert_eq!(tickets.list_open("ann"), Ok(vec![]), "both or none");
+    let request = NewEffect { identity: "request", server: "", tool: "", args: &args };
+    assert_eq!(effects.begin("request", &request), Ok(Begun::Fresh));
+    tickets.put(&new, 9, Some(&reply)).expect("kept");
+    assert_eq!(effects.begin("request", &request), Ok(Begun::Done(answer.clone())));
 }
 
 fn expired(store: &Arc<Store>) {

@@ -21,6 +21,7 @@ use super::super::gate::Permit;
 use super::super::host::Witness;
 use super::super::payload::{Payload, Upstream, print_lines, result_line, upstream_summary};
 use super::super::reason::Reason;
+use super::super::receipt::Receipt;
 use super::super::recordings::Recorded;
 use super::super::schema::OutputSchema;
 use super::super::settings;
@@ -82,10 +83,11 @@ impl Engine {
             history_bytes,
             ..begun
         });
-        let turn = Turn { reservation, calls, judge, witness, head, facts, permit, recorded };
+        let receipt = Receipt::of(signals);
+        let turn = Turn { reservation, calls, judge, witness, head, facts, permit, recorded, receipt };
         Ok(match self.session_turn(sessions, caller, turn, program, signals).await? {
             Ended::Over(answered) => *answered,
-            Ended::Waits(new, facts) => Answered { facts: *facts, ..self.keep_ticket(*new).await },
+            Ended::Waits(new, facts) => self.keep_ticket(*new, *facts, signals).await,
         })
     }
 
@@ -95,7 +97,7 @@ impl Engine {
         caller: &Caller,
         head: Head,
         resumption: Resumption,
-        permit: Permit,
+        (permit, receipt): (Permit, Receipt),
         signals: &Signals,
     ) -> Result<Ended, Gone> {
         let gone = |message: &str| Err(Gone::Unused(Box::new(stale(message))));
@@ -131,7 +133,8 @@ impl Engine {
         let goes_on = |begun| Begun { source, ..begun };
         let (program, recorded) = self.session_recorded(&session, calls.attach(program), goes_on);
         let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };
-        let turn = Turn { reservation, calls, judge, witness, head, facts, permit, recorded };
+        let receipt = Some(receipt);
+        let turn = Turn { reservation, calls, judge, witness, head, facts, permit, recorded, receipt };
         self.session_turn(sessions, caller, turn, program, signals).await.map_err(Gone::Call)
     }
 
@@ -144,7 +147,8 @@ impl Engine {
         program: Program,
         signals: &Signals,
     ) -> Result<Ended, CallError> {
-        let Turn { mut reservation, calls, judge, witness, mut head, mut facts, permit, recorded } = turn;
+        let Turn { mut reservation, calls, judge, witness, mut head, mut facts, permit, recorded, receipt } =
+            turn;
         let over = |answered: Answered| Ok(Ended::Over(Box::new(answered)));
         let (session, started) = (reservation.session().clone(), Instant::now());
         session.state().attempts += 1;
@@ -188,14 +192,18 @@ impl Engine {
         let mut payload = self.session_payload(sessions.settings(), &session, &evaluated, &verdict, &ledger);
         head.before.complete(payload.upstream.as_mut());
         let next = next_state(&session, &payload, &verdict, own_calls);
-        if let Err(error) = reservation.commit(next, verdict.dump.take()).await {
+        payload.session.insert("session".to_owned(), position(&session.id, &next));
+        self.keep_session_result(caller, &evaluated, &mut payload).await;
+        facts.seen(&payload, ledger.as_deref());
+        let answered = Answered { facts, ..self.session_shaped(&payload) };
+        let receipt = receipt.filter(|_| reservation.is_stored()).map(|one| one.filled(&answered));
+        let kept = receipt.is_some();
+        if let Err(error) = reservation.commit(next, verdict.dump.take(), receipt).await {
             return over(error.answered());
         }
         if is_broken {
             session.discard();
         }
-        payload.session.insert("session".to_owned(), position(&session));
-        self.keep_session_result(caller, &evaluated, &mut payload).await;
         let did = Did {
             ledger: ledger.as_deref().unwrap_or_default(),
             asked: asked.as_deref().unwrap_or_default(),
@@ -203,8 +211,7 @@ impl Engine {
         };
         self.log_turn(&session, &head.source, &payload, &did, started);
         drop(reservation);
-        facts.seen(&payload, ledger.as_deref());
-        over(Answered { facts, ..self.session_shaped(&payload) })
+        over(Answered { kept, ..answered })
     }
 
     /// What judges a program of a session.
@@ -362,6 +369,7 @@ struct Turn {
     facts: Facts,
     permit: Permit,
     recorded: Recorded,
+    receipt: Option<Receipt>,
 }
 
 /// Decides on the machine's thread whether a program that ended well is kept.
@@ -527,11 +535,10 @@ fn dumped(machine: &mut Machine) -> Result<Vec<u8>, Refused> {
     dump.map_err(Refused::NotStored)
 }
 
-/// Where the session stands.
-fn position(session: &Session) -> Json {
-    let state = session.state();
+/// Where a session stands.
+fn position(id: &str, state: &State) -> Json {
     json!({
-        "session_id": session.id,
+        "session_id": id,
         "turn": state.turn,
         "memory_bytes": state.memory_bytes,
         "binding_count": state.stored.len(),

@@ -21,6 +21,7 @@ use super::super::Engine;
 use super::super::api::Caller;
 use super::super::evaluate;
 use super::super::reason::Reason;
+use super::super::receipt::Filled;
 use super::error::SessionError;
 use super::machine::{Held, NotLoaded};
 use super::record::{FORMAT, Meta, Origin};
@@ -30,6 +31,8 @@ use super::{Facts, Mode, Reservation, Session, Sessions, State};
 const LEASE: Duration = Duration::from_secs(10);
 /// How often a server that lives says so.
 const RENEWED: Duration = Duration::from_secs(3);
+/// Sweeps from one count of all sessions to the next.
+const COUNTED: usize = 12;
 /// How long the end of the server waits for what is being written.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -41,13 +44,20 @@ pub struct Keeper {
     runtime: Handle,
     /// How many sessions there were when somebody last looked.
     count: AtomicUsize,
+    sweeps: AtomicUsize,
 }
 
 impl Keeper {
     /// For the sessions of a store. Must be called on the runtime that serves.
     pub fn new(store: Arc<Store>) -> Arc<Keeper> {
         let rows = Rows::new(store);
-        Arc::new(Keeper { rows, tasks: TaskTracker::new(), runtime: Handle::current(), count: 0.into() })
+        Arc::new(Keeper {
+            rows,
+            tasks: TaskTracker::new(),
+            runtime: Handle::current(),
+            count: 0.into(),
+            sweeps: 0.into(),
+        })
     }
 
     /// Asks the store. It is asked to the end even if nobody waits any more.
@@ -124,13 +134,14 @@ impl Keeper {
         });
     }
 
-    /// Ends sessions whose time is over, and counts the others.
+    /// Ends sessions whose time is over, and now and then counts the others: that takes longer the more there are.
     pub async fn sweep(&self) {
-        let swept = self.ask(|rows| {
-            rows.sweep()?;
-            rows.count()
+        let due = self.sweeps.fetch_add(1, Ordering::Relaxed).is_multiple_of(COUNTED);
+        let swept = self.ask(move |rows| {
+            let ended = rows.sweep()?;
+            (due || ended > 0).then(|| rows.count()).transpose()
         });
-        if let Ok(count) = swept.await {
+        if let Ok(Some(count)) = swept.await {
             self.count.store(usize::try_from(count).unwrap_or(usize::MAX), Ordering::Relaxed);
         }
     }
@@ -177,12 +188,19 @@ impl Hold {
         self.renewing = Some(renewing.abort_handle());
     }
 
-    /// Keeps a change and gives the session back; says its new version.
-    pub async fn commit(&mut self, meta: Meta, state: Option<Vec<u8>>) -> Result<i64, SessionError> {
+    /// Keeps a change, with the receipt of whoever asked for it, and gives the session back; says its new version.
+    pub async fn commit(
+        &mut self,
+        meta: Meta,
+        state: Option<Vec<u8>>,
+        receipt: Option<Filled>,
+    ) -> Result<i64, SessionError> {
         let Some(lease) = self.lease.take() else { return Err(Refusal::Lost.into()) };
         let version = self.version;
-        let kept =
-            self.keeper.ask(move |rows| rows.commit(&lease, version, &meta.to_json(), state.as_deref()));
+        let kept = self.keeper.ask(move |rows| {
+            let along = receipt.as_ref().map(Filled::along);
+            rows.commit_along(&lease, version, &meta.to_json(), state.as_deref(), along.as_ref())
+        });
         Ok(kept.await?)
     }
 }

@@ -198,7 +198,7 @@ impl Engine {
         if clears("upstream_calls") {
             state.upstream_calls.clear();
         }
-        reservation.commit(state, dump).await?;
+        reservation.commit(state, dump, None).await?;
         Ok(json!({
             "status": "ok",
             "session_id": session.id,

@@ -39,6 +39,7 @@ use self::preludes::Frozen;
 pub use self::preludes::apart;
 use self::record::Meta;
 use super::reason::Reason;
+use super::receipt::Filled;
 use super::settings;
 
 /// What a session may do with the prelude store.
@@ -260,10 +261,15 @@ impl Reservation {
 
     /// Keeps what a program or a change left behind, in the store first if there is one. Without a dump the machine is
     /// as it was.
-    async fn commit(&mut self, mut next: State, dump: Option<Vec<u8>>) -> Result<(), SessionError> {
+    async fn commit(
+        &mut self,
+        mut next: State,
+        dump: Option<Vec<u8>>,
+        receipt: Option<Filled>,
+    ) -> Result<(), SessionError> {
         if let Some(hold) = &mut self.hold {
             let meta = Meta::of(&self.session, &next);
-            next.version = hold.commit(meta, dump).await?;
+            next.version = hold.commit(meta, dump, receipt).await?;
         }
         *self.session.state() = next;
         self.unsettled = false;

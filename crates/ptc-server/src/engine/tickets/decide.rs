@@ -10,12 +10,14 @@ use ptc_store::tickets::{Taken, TicketError, Tickets};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
+use tokio::task::AbortHandle;
 
 use super::super::api::{Args, CallError, Caller, Signals};
 use super::super::debug::Facts;
 use super::super::eval::Ran;
 use super::super::evaluate;
 use super::super::gate::Permit;
+use super::super::receipt::Receipt;
 use super::super::schema::OutputSchema;
 use super::super::text::cut;
 use super::super::tools::Tool;
@@ -53,8 +55,10 @@ pub struct Decided {
     pub program: Option<String>,
 }
 
-/// Time for everything around a program, beside its own.
-const SLACK: Duration = Duration::from_secs(30);
+/// How long a server that died keeps its tickets from others.
+const LEASE_MS: i64 = 10_000;
+/// How often a server that lives says so.
+const RENEWED: Duration = Duration::from_secs(3);
 /// Bytes of an answer that stay with a ticket that was used.
 const ENDED_BYTES: usize = 8 << 10;
 /// Characters of a reason for rejecting.
@@ -182,9 +186,8 @@ impl Engine {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
-        let lease = i64::try_from((self.settings.program_timeout + SLACK).as_millis()).unwrap_or(i64::MAX);
         let (at, owner, about) = (desk.clone(), account(caller), decided.clone());
-        let taken = apart(move || at.take(&id, &owner, claims.as_ref(), &about, lease)).await;
+        let taken = apart(move || at.take(&id, &owner, claims.as_ref(), &about)).await;
         let (taken, head, resumption) = match taken {
             Ok(taken) => taken,
             Err(NotTaken::Refused(TicketError::Decided { before })) => return Ok(self.decided_before(before)),
@@ -195,7 +198,10 @@ impl Engine {
         let scope: Arc<str> = format!("ticket:{}", taken.lease.id()).into();
         let signals = &Signals { scope: Some(scope), ..signals.clone() };
         let tickets = desk.tickets.clone();
-        match self.go_on(caller, head, resumption, permit, signals).await {
+        let holding = Holding::of(&tickets, &taken.lease);
+        let ended = self.go_on(caller, head, resumption, (permit, &taken), signals).await;
+        drop(holding);
+        match ended {
             Err(Gone::Unused(answer)) => {
                 // Nothing was done: the ticket can be used as before.
                 let _ = blocking(move || tickets.release(&taken)).await;
@@ -212,11 +218,12 @@ impl Engine {
         caller: &Caller,
         head: Head,
         resumption: Resumption,
-        permit: Permit,
+        (permit, taken): (Permit, &Taken),
         signals: &Signals,
     ) -> Result<Ended, Gone> {
         if head.session.is_some() {
-            return self.session_goes_on(caller, head, resumption, permit, signals).await;
+            let receipt = Receipt::Ticket(taken.lease.clone());
+            return self.session_goes_on(caller, head, resumption, (permit, receipt), signals).await;
         }
         if head.grants != self.grants_digest(&Grants::all(), None) {
             return Err(Gone::Unused(Box::new(stale(
@@ -274,7 +281,6 @@ impl Desk {
         owner: &str,
         claims: Option<&Claims>,
         decided: &Decided,
-        lease_ms: i64,
     ) -> Result<(Taken, Head, Resumption), NotTaken> {
         let answer = |answer: Answered| NotTaken::Answer(Box::new(answer));
         let waiting = self.tickets.read(id, owner).map_err(NotTaken::Refused)?;
@@ -285,8 +291,34 @@ impl Desk {
         let resumption =
             Resumption::new(held, decisions).map_err(|error| answer(wrong(&error.to_string())))?;
         let decided = json!(resumption.decisions().collect::<Vec<_>>());
-        let taken = self.tickets.take(id, owner, &decided, lease_ms).map_err(NotTaken::Refused)?;
+        let taken = self.tickets.take(id, owner, &decided, LEASE_MS).map_err(NotTaken::Refused)?;
         Ok((taken, head, resumption))
+    }
+}
+
+/// Says again and again that this server goes on with a ticket, until it is dropped.
+struct Holding(AbortHandle);
+
+impl Holding {
+    fn of(tickets: &Tickets, lease: &Lease) -> Holding {
+        let (tickets, lease) = (tickets.clone(), lease.clone());
+        let saying = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(RENEWED).await;
+                let (tickets, lease) = (tickets.clone(), lease.clone());
+                // A store that does not answer may do so next time; a ticket that was lost stays lost.
+                if let Err(TicketError::Lost) = blocking(move || tickets.renew(&lease, LEASE_MS)).await {
+                    return;
+                }
+            }
+        });
+        Holding(saying.abort_handle())
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -307,26 +339,37 @@ pub enum Gone {
 
 /// Notes what came of a ticket, and keeps the next one.
 async fn settle(tickets: Tickets, lease: Lease, ended: Ended) -> Answered {
-    let (mut answered, next) = match ended {
+    let (answered, next) = match ended {
         Ended::Over(answered) => (*answered, None),
         Ended::Waits(new, facts) => {
             let answered = Answered::new(new.reply.clone(), Some(Reason::APPROVAL.name));
             (Answered { facts: *facts, ..answered }, Some(new))
         }
     };
+    if answered.kept {
+        return answered;
+    }
     let kept = kept(&answered);
     let noted = blocking(move || {
         let next = next.as_deref().map(New::row);
         tickets.done(&lease, &kept, next.as_ref())
     });
-    if let Err(error) = noted.await {
-        answered = refused(&error);
+    match noted.await {
+        Ok(()) => answered,
+        Err(TicketError::Store(error)) => {
+            tracing::error!(%error, "the end of a ticket cannot be stored");
+            answer(
+                Reason::STORE,
+                "the program went on, but what came of it cannot be written down at the moment",
+                "Decide the same again in a moment: what was made is not made again.",
+            )
+        }
+        Err(error) => refused(&error),
     }
-    answered
 }
 
 /// What stays with a ticket that was used.
-fn kept(answered: &Answered) -> Json {
+pub fn kept(answered: &Answered) -> Json {
     let text = answered.reply.text();
     let status = match (&answered.reply.approval, answered.reply.is_error) {
         (Some(_), _) => "approval_required",

@@ -10,19 +10,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_host::{Held, now_ms};
-use ptc_store::Store;
 use ptc_store::tickets::{Listed, NewTicket, TicketError, Tickets};
+use ptc_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-pub use self::decide::{Choice, Decided, Ended, Gone, Which, stale};
+pub use self::decide::{Choice, Decided, Ended, Gone, Which, kept, stale};
 pub use self::parked::Head;
 use self::parked::{Parked, shown};
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
-use super::api::{Approval, Caller, Reply};
+use super::api::{Approval, Caller, Reply, Signals};
+use super::debug::Facts;
 use super::reason::Reason;
+use super::receipt::{Filled, Receipt};
 use super::resources::random_id;
 use super::text::{cut_chars, hex, moment};
 use super::{Answered, Engine, envelope, fixed};
@@ -155,13 +157,16 @@ impl Engine {
         Ok(New { id, owner: account(caller), kind, expires_ms, sealed, about, reply })
     }
 
-    /// Keeps a new ticket and shows it.
-    pub(super) async fn keep_ticket(&self, new: New) -> Answered {
+    /// Keeps a new ticket, with the answer that shows it if its request may come again.
+    pub(super) async fn keep_ticket(&self, new: New, facts: Facts, signals: &Signals) -> Answered {
         let Some(desk) = &self.desk else { return fixed(Reason::RUNTIME, "there are no tickets", "") };
-        let tickets = desk.tickets.clone();
-        let kept = blocking(move || tickets.put(&new.row()).map(|()| new.reply)).await;
-        match kept {
-            Ok(reply) => Answered::new(reply, Some(Reason::APPROVAL.name)),
+        let answered = Answered::new(new.reply.clone(), Some(Reason::APPROVAL.name));
+        let (tickets, filled) = (desk.tickets.clone(), Receipt::of(signals).map(|one| one.filled(&answered)));
+        let kept = filled.is_some();
+        let most = self.settings.tickets_per_owner;
+        let put = move || tickets.put(&new.row(), most, filled.as_ref().and_then(Filled::reply).as_ref());
+        match blocking(put).await {
+            Ok(()) => Answered { facts, kept, ..answered },
             Err(error) => refused(&error),
         }
     }
@@ -229,9 +234,24 @@ fn refused(error: &TicketError) -> Answered {
             (Reason::TICKET_BUSY, "Somebody decided already; wait for what comes of it.")
         }
         TicketError::Lost => (Reason::TICKET_BUSY, "Another server went on with the ticket."),
+        TicketError::Full => (
+            Reason::TICKET_LIMIT,
+            "The calls that must be approved were not made. Decide about programs that wait, then run it again.",
+        ),
         TicketError::Exists | TicketError::Store(_) => (Reason::STORE, "Call again in a moment."),
     };
-    let mut object = json!({"status": "error", "reason": reason.name, "message": error.to_string(),
+    let message = match error {
+        // Where the store is, and what it said, is nothing for clients.
+        TicketError::Store(StoreError::Unacknowledged { .. }) => {
+            "the store did not answer; the change may or may not have been kept".to_owned()
+        }
+        TicketError::Store(_) => "the store cannot be used at the moment; nothing was changed".to_owned(),
+        error => error.to_string(),
+    };
+    if let TicketError::Store(error) = error {
+        tracing::error!(%error, "tickets cannot be stored");
+    }
+    let mut object = json!({"status": "error", "reason": reason.name, "message": message,
                             "feedback": feedback});
     if let TicketError::Used { ended } = error {
         object["ended"] = ended.clone();

@@ -459,3 +459,25 @@ async fn who_decided_and_died_is_followed_not_contradicted() {
     assert_eq!(object(&same)["result"], "user=> {:n 1}", "{same:?}");
     assert_eq!(world.seen().len(), 1);
 }
+
+#[tokio::test]
+async fn an_owner_has_so_many_programs_waiting_and_no_more() {
+    let world = World::default();
+    let settings = Settings { tickets_per_owner: 2, ..patient(Profile::Structured) };
+    let engine = world.server(settings, Parts::default()).await;
+    let first = waits(&engine, &put("1")).await;
+    waits(&engine, &put("2")).await;
+    let reply = eval(&engine, &put("3")).await;
+    assert_eq!((reason(&reply), reply.is_error), ("ticket_limit_exceeded", true), "{reply:?}");
+    assert!(reply.text().contains("were not made"), "{}", reply.text());
+    assert_eq!(engine.open_tickets(&anna()).await.expect("a list").len(), 2);
+    // Another caller has room, and so has this one when something was decided; a program that waits again needs none.
+    let ben = Caller::new("ben", Transport::Http);
+    let reply = call_as(&ben, &engine, "lisp_eval", json!({"program": put("4")})).await;
+    ticket(&reply);
+    call(&engine, "lisp_reject", json!({"ticket": first})).await;
+    let again = waits(&engine, &format!("[{} {}]", put("5"), put("6"))).await;
+    let reply = call(&engine, "lisp_approve", json!({"ticket": again})).await;
+    ticket(&reply);
+    assert_eq!(world.seen(), ["put {\"n\":5}"]);
+}
