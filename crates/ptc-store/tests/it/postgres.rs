@@ -35,20 +35,24 @@ impl Server {
             .output()
             .expect("initdb runs");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        let log = std::fs::File::create(folder.join("log")).expect("a log");
-        let process = as_user(programs.join("postgres"), user)
-            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=100", "-D"])
-            .arg(&data)
-            .arg("-k")
-            .arg(&folder)
-            .current_dir(&folder)
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("the server starts");
+        let process = serve(&programs, &folder);
         let server = Server { folder, process };
         server.wait();
         Some(server)
+    }
+
+    /// Ends the server, with all connections.
+    #[allow(dead_code, reason = "not all tests that share this file need it")]
+    pub fn stop(&mut self) {
+        let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        let _ = self.process.wait();
+    }
+
+    /// Starts it again after [`Server::stop`].
+    #[allow(dead_code, reason = "not all tests that share this file need it")]
+    pub fn again(&mut self) {
+        self.process = serve(&programs().expect("it was there before"), &self.folder);
+        self.wait();
     }
 
     fn wait(&self) {
@@ -70,6 +74,20 @@ impl Server {
         client.batch_execute(&format!("CREATE SCHEMA {name}")).expect("a new schema");
         format!("{}&options=-csearch_path%3D{name}", self.database())
     }
+}
+
+fn serve(programs: &Path, folder: &Path) -> Child {
+    let log = std::fs::File::create(folder.join("log")).expect("a log");
+    as_user(programs.join("postgres"), user_beside_root())
+        .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=100", "-D"])
+        .arg(folder.join("data"))
+        .arg("-k")
+        .arg(folder)
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("the server starts")
 }
 
 impl Drop for Server {

@@ -11,10 +11,12 @@ mod durable;
 mod effects;
 mod grants;
 mod http;
+mod killed;
 mod nginx;
 #[path = "../../../ptc-store/tests/it/postgres.rs"]
 mod postgres;
 mod recordings;
+mod replicas;
 mod security;
 mod stdio;
 mod support;

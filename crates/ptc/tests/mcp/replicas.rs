@@ -1,0 +1,229 @@
+//! Programs that wait for approval on two servers that share one PostgreSQL, and stores that fail under a server.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::postgres::Server as Postgres;
+use crate::support::{HttpServer, PATIENCE, StdioServer, text};
+use crate::world::World;
+
+/// A world whose writes are asked about, and keys for tickets that servers share.
+fn world(name: &str) -> World {
+    let world = World::start(name);
+    let mut config: Json = serde_json::from_str(&world.read("upstreams.json")).unwrap();
+    config["upstreams"]["world"]["approval"] = "writes".into();
+    world.write("upstreams.json", &config.to_string());
+    world.write("keys", "k1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+    world
+}
+
+/// One of the servers on a store, and a client of it.
+struct Replica {
+    server: HttpServer,
+    session: String,
+}
+
+impl Replica {
+    fn start(world: &World, place: &str) -> Replica {
+        let flags = ["mcp", "--http", "127.0.0.1:0", "--sessions", "--upstreams-config", "upstreams.json"];
+        let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
+        let kept = ["--store", place, "--ticket-keys", "keys"];
+        let mut command = world.command(&[&flags[..], &patient, &kept].concat());
+        command.env("PTC_STORE_HALT", world.folder.join("halt"));
+        let server = HttpServer::spawn(command);
+        let session = server.open(&[]);
+        Replica { server, session }
+    }
+
+    fn call(&self, tool: &str, arguments: Json) -> Json {
+        self.server.call(&self.session, 7, tool, arguments)
+    }
+
+    /// Runs a program that waits; its ticket.
+    fn park(&self, key: &str) -> String {
+        let result = self.call("lisp_eval", json!({"program": put(key)}));
+        let ticket = result["structuredContent"]["ticket"].as_str();
+        ticket.unwrap_or_else(|| panic!("it waits: {result}")).to_owned()
+    }
+
+    /// Approves without waiting for the answer, which never comes if the server dies.
+    fn approve_and_leave(&self, ticket: &str) {
+        let message = crate::support::call(8, "lisp_approve", json!({"ticket": ticket}));
+        let (address, session) = (self.server.address, self.session.clone());
+        std::thread::spawn(move || {
+            let headers = [
+                ("content-type", "application/json"),
+                ("accept", "application/json, text/event-stream"),
+                ("mcp-session-id", &session),
+            ];
+            let body = message.to_string();
+            let _ = std::panic::catch_unwind(|| {
+                crate::support::exchange(address, "POST", "/mcp", &headers, body.as_bytes())
+            });
+        });
+    }
+}
+
+/// A write whose outcome is the value.
+fn put(key: &str) -> String {
+    format!(
+        "(let [r (tool/call {{:server \"world\" :tool \"put\" :args {{:key \"{key}\" :value 1}}}})] \
+         (if (:ok r) :ok (:reason r)))"
+    )
+}
+
+/// The value of a program, without what it stored.
+fn value(result: &Json) -> String {
+    text(result).lines().next().unwrap_or_default().to_owned()
+}
+
+fn reason(result: &Json) -> &str {
+    result["structuredContent"]["reason"].as_str().unwrap_or("none")
+}
+
+/// Waits for a file.
+fn until_there(world: &World, name: &str) {
+    let began = Instant::now();
+    while !world.folder.join(name).exists() {
+        assert!(began.elapsed() < PATIENCE, "{name} is never there");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn two_replicas_on_postgresql_decide_once_and_go_on_for_each_other() {
+    let Some(postgres) = Postgres::start("tickets") else { return };
+    let world = world("replicas");
+    let place = postgres.place("shared");
+    let (first, second) = (Replica::start(&world, &place), Replica::start(&world, &place));
+
+    let ticket = first.park("there");
+    assert_eq!(text(&second.call("lisp_approve", json!({"ticket": ticket}))), "user=> :ok");
+    assert_eq!(reason(&first.call("lisp_approve", json!({"ticket": ticket}))), "ticket_used");
+
+    for round in 0..6 {
+        let key = format!("both{round}");
+        let ticket = [&first, &second][round % 2].park(&key);
+        let decide = |replica: &Replica| replica.call("lisp_approve", json!({"ticket": ticket}));
+        let results: Vec<Json> = std::thread::scope(|scope| {
+            let one = scope.spawn(|| decide(&first));
+            let other = decide(&second);
+            vec![one.join().unwrap(), other]
+        });
+        let won = results.iter().filter(|result| text(result) == "user=> :ok").count();
+        let lost = results.iter().filter(|result| ["ticket_busy", "ticket_used"].contains(&reason(result)));
+        assert_eq!((won, lost.count()), (1, 1), "{results:?}");
+        assert_eq!(world.count(&format!("came {key}")), 1);
+    }
+
+    // Killed when it has the ticket and has done nothing, and killed while the world works.
+    let (taken, sent) = (first.park("taken"), first.park("sent"));
+    world.hold(&["did sent"]);
+    first.approve_and_leave(&sent);
+    world.wait_for("did sent");
+    world.write("halt", "1");
+    first.approve_and_leave(&taken);
+    until_there(&world, "halt.reached");
+    // Dropping it is kill -9.
+    drop(first);
+    let _ = std::fs::remove_file(world.folder.join("halt"));
+    world.hold(&[]);
+    for (ticket, key, ending) in [(&taken, "taken", ":ok"), (&sent, "sent", ":outcome_unknown")] {
+        let began = Instant::now();
+        let result = loop {
+            let result = second.call("lisp_approve", json!({"ticket": ticket}));
+            if reason(&result) != "ticket_busy" {
+                break result;
+            }
+            assert!(began.elapsed() < PATIENCE, "{result}");
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        assert_eq!(text(&result), format!("user=> {ending}"), "{key}");
+        assert_eq!(world.count(&format!("came {key}")), 1, "{key}");
+    }
+    let gaps = world.gaps(&["--store", &place]);
+    assert_eq!(gaps.iter().map(|gap| gap["args"]["key"].as_str().unwrap()).collect::<Vec<_>>(), ["sent"]);
+}
+
+#[test]
+fn a_postgresql_that_goes_away_and_comes_back_loses_nothing_and_nothing_is_sent_meanwhile() {
+    let Some(mut postgres) = Postgres::start("away") else { return };
+    let world = world("away");
+    let replica = Replica::start(&world, &postgres.place("shared"));
+    let started = replica.call("lisp_session_start", json!({}));
+    let id = started["structuredContent"]["session_id"].as_str().unwrap();
+    let in_session =
+        |program: &str| replica.call("lisp_session_eval", json!({"session_id": id, "program": program}));
+    assert_eq!(value(&in_session("(def x 1) x")), "user=> 1");
+    let ticket = replica.park("k");
+    postgres.stop();
+    for (result, expected) in [
+        (replica.call("lisp_approve", json!({"ticket": ticket})), "store_unavailable"),
+        (replica.call("lisp_eval", json!({"program": put("lost")})), "store_unavailable"),
+        (in_session("(def x 2) x"), "sessions_unavailable"),
+    ] {
+        assert_eq!(reason(&result), expected, "{result}");
+        assert!(!result.to_string().contains("postgres"), "where it is, is nothing for clients: {result}");
+    }
+    let message = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {
+        "name": "lisp_eval", "arguments": {"program": "1"}, "_meta": {"ptc/requestKey": "k"}}});
+    let keyed = || replica.server.post(&[("mcp-session-id", &replica.session)], &message).json();
+    assert_eq!(reason(&keyed()["result"]), "store_unavailable");
+    assert_eq!(value(&replica.call("lisp_eval", json!({"program": "(+ 1 2)"}))), "user=> 3", "it lives on");
+    assert_eq!(world.read("log"), "", "nothing was sent");
+    postgres.again();
+    assert_eq!(value(&replica.call("lisp_approve", json!({"ticket": ticket}))), "user=> :ok");
+    assert_eq!(value(&in_session("(inc x)")), "user=> 2");
+    assert_eq!(value(&keyed()["result"]), "user=> 1");
+    assert_eq!((world.count("came k"), world.count("came lost")), (1, 0));
+}
+
+#[test]
+fn a_disk_without_room_is_told_and_nothing_that_was_answered_is_lost() {
+    let world = world("full");
+    let flags = ["mcp", "--sessions", "--upstreams-config", "upstreams.json", "--store", "server.db"];
+    // Who writes more than files may have is told instead of killed.
+    let script = "trap '' XFSZ; exec \"$0\" \"$@\"";
+    let plain = world.command(&flags);
+    let mut command = Command::new("bash");
+    command.args(["-c", script]).arg(plain.get_program()).args(plain.get_args()).current_dir(&world.folder);
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let mut server = StdioServer::spawn(command);
+    let started = server.call(1, "lisp_session_start", json!({}));
+    let id = started["structuredContent"]["session_id"].as_str().unwrap().to_owned();
+    let waits = server.call(2, "lisp_eval", json!({"program": put("k")}));
+    let ticket = waits["structuredContent"]["ticket"].as_str().unwrap().to_owned();
+    let counts =
+        json!({"session_id": id, "program": "(def n (inc (count trail))) (def trail (conj trail n)) n"});
+    server.call(3, "lisp_session_eval", json!({"session_id": id, "program": "(def trail [])"}));
+    assert_eq!(value(&server.call(4, "lisp_session_eval", counts.clone())), "user=> 1");
+    let pid = server.pid().to_string();
+    let room = |bytes: &str| {
+        let limit = format!("--fsize={bytes}:");
+        assert!(Command::new("prlimit").args(["--pid", &pid, &limit]).status().unwrap().success());
+    };
+    room("4096");
+    for id in 5..8 {
+        let refused = server.call(id, "lisp_session_eval", counts.clone());
+        assert_eq!(reason(&refused), "sessions_unavailable", "{refused}");
+    }
+    let approve = json!({"ticket": ticket});
+    assert_eq!(reason(&server.call(8, "lisp_approve", approve.clone())), "store_unavailable");
+    assert_eq!(reason(&server.call(9, "lisp_eval", json!({"program": put("lost")}))), "store_unavailable");
+    assert_eq!(server.eval(10, "(+ 1 2)"), "user=> 3", "it lives on");
+    assert_eq!(world.read("log"), "", "nothing was sent");
+    room("unlimited");
+    assert_eq!(value(&server.call(11, "lisp_approve", approve)), "user=> :ok");
+    assert_eq!(value(&server.call(12, "lisp_session_eval", counts.clone())), "user=> 2");
+    drop(server);
+    let mut next = StdioServer::spawn(world.command(&flags));
+    assert_eq!(value(&next.call(1, "lisp_session_eval", counts)), "user=> 3");
+    assert_eq!((world.count("came k"), world.count("came lost")), (1, 0));
+}
