@@ -42,7 +42,7 @@ impl Unary {
     #[inline(always)]
     pub(super) fn test(self, item: &Value) -> Option<bool> {
         Some(match (self, item) {
-            (unary, Value::Int(int)) => return unary.test_int(*int),
+            (unary, Value::Int(int)) => unary.test_int(*int),
             (Unary::Nil, item) => item.is_nil(),
             (Unary::Some, item) => !item.is_nil(),
             (Unary::Not, item) => !item.truthy(),
@@ -51,19 +51,19 @@ impl Unary {
         })
     }
 
-    /// The same for an integer.
+    /// The same for an integer, for which that is always so.
     #[inline(always)]
-    pub(super) fn test_int(self, int: i64) -> Option<bool> {
-        Some(match self {
+    pub(super) fn test_int(self, int: i64) -> bool {
+        match self {
             Unary::Even => int & 1 == 0,
             Unary::Odd => int & 1 != 0,
             Unary::Zero => int == 0,
             Unary::Pos => int > 0,
             Unary::Neg => int < 0,
             Unary::Nil | Unary::Not => false,
-            Unary::Some | Unary::Identity => true,
-            Unary::Inc | Unary::Dec => return None,
-        })
+            // All numbers count as true.
+            Unary::Some | Unary::Identity | Unary::Inc | Unary::Dec => true,
+        }
     }
 
     /// The result, where it takes no more than a look; the builtin knows the rest.
