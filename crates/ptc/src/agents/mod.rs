@@ -19,4 +19,4 @@ pub use lent::config as upstreams_config;
 pub use mission::{Inputs, Mission, Ready};
 pub use models::{Models, available};
 pub use recording::{missing, restore, restore_as, restore_with, subject};
-pub use show::{Shown, document, grouped, may_go_on};
+pub use show::{Shown, document, grouped, may_go_on, several};

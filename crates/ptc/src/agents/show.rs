@@ -29,12 +29,16 @@ pub fn answer(value: &Json) -> String {
     }
 }
 
-/// What a run cost, in one line.
-pub fn cost(usage: &Usage) -> String {
-    let several = |count: u64, one: &str| match count {
+/// So many of something.
+pub fn several(count: u64, one: &str) -> String {
+    match count {
         1 => format!("1 {one}"),
         count => format!("{} {one}s", grouped(count)),
-    };
+    }
+}
+
+/// What a run cost, in one line.
+pub fn cost(usage: &Usage) -> String {
     let mut parts = vec![
         several(usage.turns.into(), "turn"),
         several(usage.tool_calls, "tool call"),

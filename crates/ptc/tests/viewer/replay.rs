@@ -66,7 +66,7 @@ fn played_back(root: &Path, folder: &Path, name: &str, command: &[String]) {
     // Elsewhere, where none of its files are.
     let played = ptc(folder, &["replay", &file, "--times", "100"]);
     assert_eq!(played.status.code(), Some(0), "{name}: {}{}", out(&played), err(&played));
-    let told = format!("equal, 100 times: {expected} calls, ");
+    let told = format!("equal, 100 times: {expected} call{}, ", if expected == 1 { "" } else { "s" });
     assert!(out(&played).starts_with(&told), "{name}: {}", out(&played));
     assert!(out(&played).contains("not on record:\n  what tools and models did outside the run"), "{name}");
 }

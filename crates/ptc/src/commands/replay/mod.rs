@@ -14,7 +14,7 @@ use ptc_trace::recording::{
 use serde_json::Value as Json;
 
 use super::ignore_closed_pipe;
-use crate::agents::grouped;
+use crate::agents::{grouped, several};
 use crate::exit::Outcome;
 
 /// Play a recorded run back, offline, and prove that it does the same.
@@ -217,18 +217,19 @@ fn told(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) 
         Verdict::Equal => {
             let often = if times > 1 { format!(", {times} times") } else { String::new() };
             let (turns, same) = match proof.turns {
-                Some(turns) => (format!(" {turns} turns,"), "outcome and events"),
+                Some(turns) => (format!(" {},", several(turns.into(), "turn")), "outcome and events"),
                 None => (String::new(), "value, prints and definitions"),
             };
             writeln!(
                 out,
-                "equal{often}: {} calls,{turns} {} fuel, {same} to the byte",
-                proof.calls,
+                "equal{often}: {},{turns} {} fuel, {same} to the byte",
+                several(proof.calls as u64, "call"),
                 grouped(proof.fuel),
             )?;
         }
         Verdict::Unfinished => {
-            writeln!(out, "equal so far: {} calls; the recording was cut off before the end", proof.calls)?;
+            let calls = several(proof.calls as u64, "call");
+            writeln!(out, "equal so far: {calls}; the recording was cut off before the end")?;
         }
         Verdict::Differs(parting) => {
             let Parting { call, what, path, recorded, now } = &**parting;
@@ -243,7 +244,9 @@ fn told(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) 
 }
 
 fn differences(out: &mut impl Write, found: Option<&Difference>, calls: usize) -> io::Result<()> {
-    let Some(difference) = found else { return writeln!(out, "no difference in {calls} calls") };
+    let Some(difference) = found else {
+        return writeln!(out, "no difference in {}", several(calls as u64, "call"));
+    };
     let place = match difference.place {
         Place::Beginning => "what the runs were begun from".to_owned(),
         Place::Asked(call) => format!("call {call}, what was asked"),
