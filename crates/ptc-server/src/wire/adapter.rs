@@ -120,8 +120,7 @@ impl Adapter {
 
     /// Does something for a client and reports its progress until it is done.
     async fn call(&self, work: Work, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
-        let (arrival, began) = (self.arrival(context), Instant::now());
-        let cancel = context.ct.child_token();
+        let arrival = self.arrival(context);
         let (progress, reports) = match context.meta.get_progress_token().filter(|_| arrival.streams) {
             Some(token) => {
                 let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
@@ -129,14 +128,41 @@ impl Adapter {
             }
             None => (None, None),
         };
-        let request_id = context.id.to_string();
         let signals = Signals {
-            cancel: cancel.clone(),
+            cancel: context.ct.child_token(),
             progress,
-            request_id: request_id.clone(),
+            request_id: context.id.to_string(),
             request_key: context.meta.get(REQUEST_KEY).map(key),
             ..Signals::default()
         };
+        let answer = self.answer(work, &arrival, signals).await;
+        if let Some(reports) = reports {
+            // Reports must not come after the answer.
+            let _ = reports.await;
+        }
+        answer
+    }
+
+    /// Calls a tool for a client that wants its result and nothing else, of a version of the protocol in which results
+    /// have no type. `gone` is set when nobody waits for it.
+    pub async fn plain(
+        &self,
+        arrival: Arrival,
+        request_id: String,
+        (tool, args): (String, Args),
+        gone: CancellationToken,
+    ) -> Result<CallToolResult, ErrorData> {
+        let signals = Signals { cancel: gone, request_id, ..Signals::default() };
+        let reply = self.answer(Work::Tool(tool, args), &arrival, signals).await?;
+        let mut result = result(reply);
+        result.result_type = None;
+        Ok(result)
+    }
+
+    /// Does something for a client.
+    async fn answer(&self, work: Work, arrival: &Arrival, signals: Signals) -> Result<Reply, ErrorData> {
+        let began = Instant::now();
+        let (cancel, request_id) = (signals.cancel.clone(), signals.request_id.clone());
         let name = work.name().to_owned();
         let called = async {
             match work {
@@ -152,12 +178,7 @@ impl Adapter {
             (true, "lisp_task") => Some(self.patience.task),
             (true, _) => Some(self.patience.program),
         };
-        let outcome = until(called, &arrival.cancel, &cancel, patience).await;
-        if let Some(reports) = reports {
-            // Reports must not come after the answer.
-            let _ = reports.await;
-        }
-        let answer = match outcome {
+        let answer = match until(called, &arrival.cancel, &cancel, patience).await {
             None => Err(ErrorData::new(ErrorCode(-32000), "request timed out", None)),
             Some(Ok(Ok(reply))) => Ok(reply),
             Some(Ok(Err(CallError::Cancelled))) => Ok(self.engine.cancelled()),

@@ -117,6 +117,22 @@ impl Message {
         }
     }
 
+    /// The tool and the arguments of a call that says nothing else, taken out of the message.
+    pub fn take_plain_call(&mut self) -> Option<(String, Map<String, Json>)> {
+        let params = match self.method.as_str() {
+            "tools/call" => self.json.get_mut("params")?.as_object_mut()?,
+            _ => return None,
+        };
+        // What is missing was filled in.
+        let plain = params.len() == 2
+            && params.get("name").is_some_and(Json::is_string)
+            && params.get("arguments").is_some_and(Json::is_object);
+        match (plain.then(|| params.remove("name"))?, params.remove("arguments")) {
+            (Some(Json::String(name)), Some(Json::Object(arguments))) => Some((name, arguments)),
+            _ => None,
+        }
+    }
+
     /// The version of an `initialize` request that both sides speak.
     pub fn agreed(&self) -> &'static str {
         let wanted = self.params().and_then(|params| params.get("protocolVersion")).and_then(Json::as_str);

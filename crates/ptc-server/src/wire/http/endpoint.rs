@@ -11,6 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use rmcp::model::ErrorData;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +20,7 @@ use super::dialogue;
 use super::refusal::Refusal;
 use super::sessions::{Agreed, Full, NotBegun, Session};
 use super::tokens::Identity;
-use crate::engine::{Caller, Transport};
+use crate::engine::{Args, Caller, Transport};
 use crate::options::LogLevel;
 use crate::wire::adapter::{self, Arrival};
 use crate::wire::incoming::{self, Kind, Message, STATELESS};
@@ -140,7 +141,7 @@ impl Http {
         &self,
         identity: &Identity,
         mut parts: Parts,
-        message: Message,
+        mut message: Message,
         sent: Bytes,
     ) -> Result<Response, Refusal> {
         let session = self.session(identity, &parts.headers)?;
@@ -180,13 +181,18 @@ impl Http {
                 return Ok(axum::Json(reply).into_response());
             }
         };
-        let caller = caller(session.id.clone(), identity);
+        let mut caller = caller(session.id.clone(), identity);
         let asks = self.asks && session.agreed.forms && message.method == "tools/call";
         if asks && streams(&parts.headers) {
             let arrival = Arrival { asks, ..self.arrival(&parts, caller, cancel, Some(Arc::new(under_way))) };
             parts.extensions.insert(arrival);
             let (adapter, shelf) = (self.adapter.clone(), self.engine.shelf());
             return Ok(dialogue::serve(adapter, shelf, &session, parts, message).await);
+        }
+        if let Some(call) = message.take_plain_call() {
+            caller.protocol = Some(session.agreed.protocol.into());
+            let arrival = self.arrival(&parts, caller, cancel, Some(Arc::new(under_way)));
+            return Ok(self.plain(arrival, message.id(), call).await);
         }
         let body = if message.completed { Bytes::from(message.json.to_string()) } else { sent };
         Ok(self.hand_on(parts, body, caller, cancel, Some(Arc::new(under_way))).await)
@@ -201,6 +207,22 @@ impl Http {
     ) -> Arrival {
         let (streams, closing) = (streams(&parts.headers), self.closing.clone());
         Arrival { caller, cancel, streams, bounded: true, asks: false, closing, _held: held }
+    }
+
+    /// Answers a call that wants no progress and asks nothing. `rmcp` would read the request and write the answer once
+    /// more, and start a service in between: more work than the call itself.
+    async fn plain(&self, arrival: Arrival, id: Json, call: (String, Args)) -> Response {
+        let request_id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        let (adapter, gone) = (self.adapter.clone(), CancellationToken::new());
+        let cancel = gone.clone();
+        // Whoever goes drops this future; the call ends by itself, as it does when it is cancelled.
+        let _gone = gone.drop_guard();
+        let called = tokio::spawn(async move { adapter.plain(arrival, request_id, call, cancel).await });
+        let answer = called.await.unwrap_or_else(|_| Err(ErrorData::internal_error("Internal error", None)));
+        match answer {
+            Ok(result) => axum::Json(json!({"jsonrpc": "2.0", "id": id, "result": result})).into_response(),
+            Err(error) => axum::Json(json!({"jsonrpc": "2.0", "id": id, "error": error})).into_response(),
+        }
     }
 
     /// Lets `rmcp` serve a request.
