@@ -25,7 +25,8 @@ async function ask(path, body) {
     $("door").hidden = false;
     throw new Error(token ? "The token is wrong." : "The server wants its token.");
   }
-  $("door").hidden = true;
+  // Who is kept out for a while because of wrong tokens is still at the door.
+  if (response.status !== 429) $("door").hidden = true;
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error ?? `The server answered ${response.status}.`);
   return answer;
@@ -124,4 +125,5 @@ $("door").addEventListener("submit", (event) => {
   refresh();
 });
 await refresh();
-setInterval(refresh, 3000);
+// At the door nothing is asked again by itself: every wrong token counts, and too many lock the door.
+setInterval(() => $("door").hidden && refresh(), 3000);

@@ -304,7 +304,7 @@ fn people_approve_reject_and_edit_on_the_page_and_others_see_nothing() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said.lines().filter(|line| line.starts_with("ok: ")).count(), 6, "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("ok: ")).count(), 7, "{said}");
     let writes = world.writes();
     assert_eq!(writes.len(), 2, "{writes:?}");
     assert!(writes.contains(&"{\"n\": 33}".to_owned()), "{writes:?}");

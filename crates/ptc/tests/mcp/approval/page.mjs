@@ -40,6 +40,13 @@ await check("without the token nothing is shown", async () => {
   await page.waitForFunction(() => document.getElementById("state").textContent.includes("wrong"));
 });
 
+await check("a page that is left at the door does not lock it", async () => {
+  const asked = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.waitForTimeout(4_000);
+  assert.deepEqual(asked, []);
+});
+
 await check("the call is shown whole, as text", async () => {
   await page.fill("#token", token);
   await page.click("#door button");
