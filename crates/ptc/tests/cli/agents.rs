@@ -350,7 +350,7 @@ fn the_first_command_of_the_readme_prints_what_the_readme_says() {
     let block =
         readme.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
     let (command, printed) = block.split_once('\n').expect("a command");
-    let args = command.strip_prefix("$ cargo run --release --quiet -- ").expect("it builds and runs");
+    let args = command.strip_prefix("$ cargo run --quiet -- ").expect("it builds and runs");
     let args: Vec<&str> = args.split(' ').collect();
     let ran = ptc_in(&root, &args);
     assert_eq!(ran.code, 0, "{}", ran.err);
