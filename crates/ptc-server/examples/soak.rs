@@ -108,6 +108,15 @@ fn soak(program: &Path, time: Duration) -> Result<()> {
         "100000",
         "--program-timeout-ms",
         "2000",
+        // Clients that leave without a word leave their sessions behind.
+        "--http-max-sessions",
+        "8192",
+        "--http-max-sessions-per-owner",
+        "8192",
+        "--http-session-idle-timeout-ms",
+        "5000",
+        "--max-sessions",
+        "8192",
         "--log-level",
         "info",
     ]))?;
@@ -230,7 +239,7 @@ fn counting(seen: &Seen, address: SocketAddr, worker: u64) -> Result<()> {
         }
     }
     http.ask(&call(900, "lisp_session_close", json!({"session_id": session})))?;
-    Ok(())
+    http.end()
 }
 
 /// Calls of an upstream that dies now and then: an answer or a tagged fault, never a broken program.
@@ -254,7 +263,7 @@ fn upstreams(seen: &Seen, address: SocketAddr) -> Result<()> {
         });
     }
     http.ask(&call(900, "lisp_session_close", json!({"session_id": session})))?;
-    Ok(())
+    http.end()
 }
 
 /// Clients that behave badly.
@@ -286,6 +295,7 @@ fn faults(seen: &Seen, address: SocketAddr) -> Result<()> {
             .to_string(),
     )?;
     drop(first);
+    second.end()?;
     seen.note("cancelled");
     // Bodies that are too large, broken, or for somebody else.
     let mut large = Http::connect(address)?.with("mcp-session-id", &session);

@@ -164,6 +164,13 @@ impl Http {
         Ok(Answer { status, session, body: String::from_utf8(body)? })
     }
 
+    /// Ends the session.
+    pub fn end(mut self) -> Result<()> {
+        let head = self.head.replace("POST /mcp", "DELETE /mcp");
+        self.stream.get_mut().write_all(format!("{head}content-length: 0\r\n\r\n").as_bytes())?;
+        self.read().map(drop)
+    }
+
     /// Opens an MCP session; all requests are sent in it.
     pub fn open(mut self) -> Result<Http> {
         let answer = self.ask(&initialize())?;
