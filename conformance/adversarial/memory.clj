@@ -260,6 +260,15 @@
 (def small 5)
 small
 
+;; == big integers in a vector => memory_exceeded
+(loop [a 0 b 1 v []] (recur b (+ a b) (conj v b)))
+
+;; == big integers in a map => memory_exceeded
+(loop [a 0 b 1 m {} n 0] (recur b (+ a b) (assoc m n b) (inc n)))
+
+;; == big integers in closures => memory_exceeded
+(loop [a 0 b 1 fs []] (recur b (+ a b) (conj fs (fn [] b))))
+
 ;; == maps that were large => fuel_exceeded
 (loop [ms []] (recur (conj ms (reduce dissoc (zipmap (range 100) (range 100)) (range 1 100)))))
 

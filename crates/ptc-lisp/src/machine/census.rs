@@ -194,6 +194,11 @@ impl Census {
                     self.bytes += BODY + room(text.len());
                 }
             }
+            Value::Big(int) => {
+                if Rc::strong_count(int) == 1 || self.seen.insert(Rc::as_ptr(int) as usize) {
+                    self.bytes += BODY + 32 + usize::try_from(int.bits() / 8).unwrap_or(usize::MAX);
+                }
+            }
             _ if value.is_scalar() => {}
             _ => self.pending.push(value.clone()),
         }
@@ -320,7 +325,6 @@ impl Census {
                 self.bytes += BODY;
                 self.visit(body);
             }
-            Value::Big(body) => self.bytes += BODY + 32 + body.bits() as usize / 8,
             Value::Iter(body) if self.first(body) => {
                 self.bytes += BODY;
                 let items = body.borrow().clone();

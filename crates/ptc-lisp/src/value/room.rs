@@ -13,10 +13,13 @@ pub fn fitted<T>(mut items: Vec<T>) -> Vec<T> {
     items
 }
 
+/// Items that a collection may have room for whatever its length: many small ones add up.
+const SPARE: usize = 8;
+
 /// Gives back room after items were taken out in place, which may go on, one by one.
 #[inline]
 pub fn release<T>(items: &mut Vec<T>) {
-    if items.capacity() > 4 * items.len() + 32 {
+    if items.capacity() > 4 * items.len() + SPARE {
         items.shrink_to(2 * items.len());
     }
 }
@@ -42,7 +45,7 @@ mod tests {
         long.extend(0..900);
         while long.pop().is_some() {
             release(&mut long);
-            assert!(long.capacity() <= 4 * long.len() + 32);
+            assert!(long.capacity() <= 4 * long.len() + SPARE);
         }
         assert!(fitted_text(String::with_capacity(1000)).capacity() <= 64);
     }
