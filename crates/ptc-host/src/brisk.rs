@@ -1,8 +1,9 @@
 //! Programs that are over before anybody could wait for them, run where they are wanted.
 //!
 //! Handing a program to another thread and back costs more than `(+ 1 2)` does. What is tried here has so little fuel
-//! and memory that it cannot hold up the thread of an async runtime; whatever does not end with a value in it goes to a
-//! pool, from its beginning, as if it had never been tried.
+//! that it cannot hold up the thread of an async runtime; whatever does not end with a value in it goes to a pool, from
+//! its beginning, as if it had never been tried. Its limit of memory is its own: when live data is counted, which takes
+//! fuel, depends on it, and the fuel must be what it is anywhere else.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Instant;
@@ -14,8 +15,6 @@ use crate::program::{Outcome, Program, Ran};
 
 /// Fuel of a try: some microseconds of work.
 const FUEL: u64 = 1_000;
-/// Live bytes of a try.
-const MEMORY: usize = 256 << 10;
 /// Bytes of source that are worth a try.
 const SOURCE_BYTES: usize = 1 << 10;
 /// Levels of nesting in source: little stack in any build.
@@ -35,7 +34,6 @@ fn tried(program: &Program) -> Option<Outcome> {
     let started = Instant::now();
     let limits = Limits {
         fuel: FUEL.min(program.limits.fuel),
-        memory: MEMORY.min(program.limits.memory),
         source_depth: SOURCE_DEPTH.min(program.limits.source_depth),
         tool_calls: 0,
         ..program.limits.clone()

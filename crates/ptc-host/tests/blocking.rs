@@ -243,6 +243,7 @@ fn short_programs_end_at_once_like_anywhere_else() {
         "(return {:n (count \"abc\")})",
         "(fail :no)",
         "(str (rand-int 1000))",
+        "(count (mapv (fn [i] {:a i :b [i i] :c {:d i}}) (range 60)))",
     ] {
         let program = Program::new(source).seed(7).clock_ms(0);
         let (here, there) = (run_at_once(&program).expect(source), run_blocking(&program));
