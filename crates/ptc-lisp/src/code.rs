@@ -78,6 +78,15 @@ pub enum Op {
     IfMoreEqInt { a: Reg, value: i32 },
     /// skip the next instruction if `a = value`
     IfEqualInt { a: Reg, value: i32 },
+    /// `a += step` and take the jump that follows if `a` is a small integer that stays below `value`;
+    /// otherwise change nothing and skip the jump
+    CountBelowInt { a: Reg, step: i8, value: i32 },
+    /// the same if `a` stays above `value`
+    CountAboveInt { a: Reg, step: i8, value: i32 },
+    /// the same if `b` is a small integer and `a` stays below it, or at it if `equal`
+    CountBelow { a: Reg, b: Reg, step: i8, equal: bool },
+    /// the same if `a` stays above `b`, or at it if `equal`
+    CountAbove { a: Reg, b: Reg, step: i8, equal: bool },
     /// call the function in `f` with `n` arguments that follow it
     Call { dst: Reg, f: Reg, n: u16 },
     /// call the definition with `n` arguments that follow register `f`

@@ -11,8 +11,8 @@
 //! - The result of a call goes to a register below the ones of the called function.
 //! - Constants, definitions, functions and captures that are named exist; a keyword lookup names a
 //!   keyword; a function and its siblings have equally many captures.
-//! - Every cycle goes through a `Jump` back, where the meters are looked at: conditional jumps and
-//!   handlers only go forward, and so does the jump after a comparison.
+//! - Every cycle goes through a `Jump` back, where the meters are looked at, the jump after a count
+//!   included: conditional jumps and handlers only go forward, and so does the jump after a comparison.
 //! - `Try` and `EndTry` match on every path, and none is open at `Return` and `TailCall`, so a handler
 //!   never outlives its frame.
 //!
@@ -174,6 +174,14 @@ impl Check<'_> {
         }
     }
 
+    /// The jump of a loop that counts may go back: there the loop looks at the meters.
+    fn jump_after(&self, at: u32) -> Checked {
+        match self.unit.ops.get(at as usize + 1) {
+            Some(Op::Jump { to }) => self.target(*to),
+            _ => Err("a count has no jump after it"),
+        }
+    }
+
     fn operands(&self, at: u32) -> Result<(), Fault> {
         let op = self.unit.ops[at as usize];
         self.operand(at, op).map_err(|what| Fault { at: at as usize, what })
@@ -264,6 +272,14 @@ impl Check<'_> {
                 self.forward_jump_after(at)?;
                 self.reg(a)
             }
+            Op::CountBelowInt { a, .. } | Op::CountAboveInt { a, .. } => {
+                self.jump_after(at)?;
+                self.reg(a)
+            }
+            Op::CountBelow { a, b, .. } | Op::CountAbove { a, b, .. } => {
+                self.jump_after(at)?;
+                self.regs([a, b])
+            }
             Op::CallGlobal { dst, f, n, at } => {
                 (dst <= f).then_some(()).ok_or(INSIDE)?;
                 self.global(u32::from(at))?;
@@ -332,7 +348,11 @@ impl Check<'_> {
             | Op::IfLessEqInt { .. }
             | Op::IfMoreInt { .. }
             | Op::IfMoreEqInt { .. }
-            | Op::IfEqualInt { .. } => [next, Some((at + 2, open))],
+            | Op::IfEqualInt { .. }
+            | Op::CountBelowInt { .. }
+            | Op::CountAboveInt { .. }
+            | Op::CountBelow { .. }
+            | Op::CountAbove { .. } => [next, Some((at + 2, open))],
             Op::Try { to, .. } => {
                 let more = open.checked_add(1).filter(|more| *more != UNREACHED);
                 [Some((at + 1, more.ok_or("too many tries are open")?)), Some((to, open))]
@@ -428,6 +448,7 @@ mod tests {
             (&[Op::Nil { dst: 0 }], "the code runs off its end"),
             (&[Op::Next { dst: 0, walk: 1 }, done], "the code runs off its end"),
             (&[Op::Try { dst: 0, to: 1 }, done], "a try is open on one path and not on another"),
+            (&[Op::CountBelowInt { a: 0, step: 1, value: 9 }, done, done], "a count has no jump after it"),
             (&[Op::EndTry, done], "no try is open"),
             (&[Op::Try { dst: 0, to: 2 }, done, done], "a try is left open"),
             (&[], "an arity has no code"),

@@ -57,7 +57,7 @@ mod strings;
 pub(crate) mod testing;
 mod transients;
 #[cfg(test)]
-mod trial;
+pub(crate) mod trial;
 mod unary;
 mod update;
 pub(crate) mod vars;

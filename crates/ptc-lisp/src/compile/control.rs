@@ -1,6 +1,6 @@
 //! Control flow: branches, loops, walks, `try`, and tail positions.
 
-use super::{Builder, Result, Target, too_large};
+use super::{Builder, Result, too_large};
 use crate::analyze::node::{LetfnNode, Local, Node, NodeKind, ReduceNode, TryNode};
 use crate::builtins::{Run, registry};
 use crate::code::{Const, Op, Reg};
@@ -10,11 +10,14 @@ impl Builder<'_> {
         match &node.kind {
             NodeKind::If(test, then, other) => {
                 let skip = self.branch(test, false)?;
+                let outer = self.enter_way(skip, true);
                 self.expr(then, dst)?;
                 let end = self.emit(Op::Jump { to: 0 });
                 self.land(skip);
+                self.enter_way(skip, false);
                 self.expr(other, dst)?;
                 self.land(end);
+                self.target.way = outer;
                 Ok(())
             }
             NodeKind::IfNil(test, then, other) => {
@@ -122,7 +125,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn bindings(&mut self, bindings: &[(Local, Node)]) -> Result<Vec<Reg>> {
+    pub(super) fn bindings(&mut self, bindings: &[(Local, Node)]) -> Result<Vec<Reg>> {
         let mut registers = Vec::with_capacity(bindings.len());
         for (local, value) in bindings {
             let register = self.alloc(1)?;
@@ -131,38 +134,6 @@ impl Builder<'_> {
             registers.push(register);
         }
         Ok(registers)
-    }
-
-    fn enter_loop(&mut self, bindings: &[(Local, Node)]) -> Result<Target> {
-        let registers = self.bindings(bindings)?;
-        let start = self.here();
-        Ok(std::mem::replace(&mut self.target, Target { start, registers }))
-    }
-
-    fn recur(&mut self, args: &[Node]) -> Result {
-        let mark = self.next;
-        let Target { start, registers } = self.target.clone();
-        let mut moves = Vec::new();
-        for (at, (arg, &register)) in args.iter().zip(&registers).enumerate() {
-            // A local that stays what it is needs nothing, unless a later argument moves it away.
-            if matches!(arg.kind, NodeKind::Local(local, true) if self.register(local) == register) {
-                continue;
-            }
-            // The last call can write to its register at once: it has read all it needs by then.
-            if at + 1 == args.len() && matches!(arg.kind, NodeKind::Call(..)) {
-                self.expr(arg, register)?;
-                continue;
-            }
-            let temp = self.alloc(1)?;
-            self.expr(arg, temp)?;
-            moves.push((register, temp));
-        }
-        for (dst, src) in moves {
-            self.emit(Op::Move { dst, src });
-        }
-        self.emit(Op::Jump { to: start });
-        self.next = mark;
-        Ok(())
     }
 
     fn letfn(&mut self, letfn: &LetfnNode) -> Result {
@@ -303,9 +274,12 @@ impl Builder<'_> {
             }
             NodeKind::If(test, then, other) => {
                 let skip = self.branch(test, false)?;
+                let outer = self.enter_way(skip, true);
                 self.tail(then)?;
                 self.land(skip);
+                self.enter_way(skip, false);
                 self.tail(other)?;
+                self.target.way = outer;
             }
             NodeKind::IfNil(test, then, other) => {
                 let skip = self.branch(test, true)?;

@@ -4,6 +4,7 @@
 //! The tree is walked against the order of evaluation with the set of locals that are still needed.
 //! The first time a local is met, nothing after that place reads it.
 
+use super::loops::step;
 use crate::analyze::node::{Local, Node, NodeKind};
 
 /// A set of locals.
@@ -56,8 +57,11 @@ fn mark(node: &mut Node, live: &mut Live) {
             live.merge(&after);
             mark(test, live);
         }
-        NodeKind::Do(nodes) | NodeKind::Vector(nodes) | NodeKind::Set(nodes) | NodeKind::Recur(nodes) => {
-            mark_all(nodes, live);
+        NodeKind::Do(nodes) | NodeKind::Vector(nodes) | NodeKind::Set(nodes) => mark_all(nodes, live),
+        NodeKind::Recur(nodes) => {
+            // What counts may be computed last, and then reads its local last.
+            nodes.iter_mut().filter(|node| step(node).is_some()).for_each(|node| mark(node, live));
+            nodes.iter_mut().rev().filter(|node| step(node).is_none()).for_each(|node| mark(node, live));
         }
         NodeKind::And(nodes) | NodeKind::Or(nodes) => mark_all(nodes, live),
         NodeKind::Map(pairs) => {

@@ -7,6 +7,7 @@
 mod control;
 mod emit;
 mod liveness;
+mod loops;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use crate::code::{Arity, Const, Func, Op, Reg, Unit};
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
 use emit::Pool;
+use loops::Target;
 
 type Result<T = ()> = std::result::Result<T, Error>;
 
@@ -110,13 +112,6 @@ fn too_large() -> Error {
         .hint("pass data as data/… instead of writing it into the program")
 }
 
-/// What `recur` jumps to.
-#[derive(Clone)]
-struct Target {
-    start: u32,
-    registers: Vec<Reg>,
-}
-
 /// The code of one arity being made.
 struct Builder<'c> {
     compiler: &'c mut Compiler,
@@ -145,7 +140,7 @@ impl<'c> Builder<'c> {
             locals: registers.clone(),
             next: params,
             registers: params.max(1),
-            target: Target { start: 0, registers },
+            target: Target::new(0, registers),
             top_level: false,
             span: Span::default(),
         }

@@ -34,6 +34,7 @@ operands! {
     u8, int as u64, small;
     u16, int as u64, small;
     u32, int as u64, small;
+    i8, signed as i64, small_signed;
     i16, signed as i64, small_signed;
     i32, signed as i64, small_signed;
     bool, bool as bool, bool;
@@ -128,4 +129,8 @@ ops! {
     52 IfEqualInt { a, value }
     53 CallGlobal { dst, f, n, at }
     54 Export { dst, at }
+    55 CountBelowInt { a, step, value }
+    56 CountAboveInt { a, step, value }
+    57 CountBelow { a, b, step, equal }
+    58 CountAbove { a, b, step, equal }
 }

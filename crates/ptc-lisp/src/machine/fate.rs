@@ -123,6 +123,14 @@ fn follow(unit: &Unit, from: impl Iterator<Item = u32>, reg: Reg) -> Fate {
                 fate.read |= a == reg;
                 open.extend([(pc + 1, reg), (pc + 2, reg)]);
             }
+            Op::CountBelowInt { a, .. } | Op::CountAboveInt { a, .. } => {
+                fate.read |= a == reg;
+                open.extend([(pc + 1, reg), (pc + 2, reg)]);
+            }
+            Op::CountBelow { a, b, .. } | Op::CountAbove { a, b, .. } => {
+                fate.read |= a == reg || b == reg;
+                open.extend([(pc + 1, reg), (pc + 2, reg)]);
+            }
             Op::Next { dst, walk } => {
                 fate.read |= walk == reg;
                 open.push((pc + 1, reg));
@@ -230,6 +238,10 @@ fn touch(unit: &Unit, op: Op, reg: Reg) -> Touch {
         | Op::IfMoreInt { .. }
         | Op::IfMoreEqInt { .. }
         | Op::IfEqualInt { .. }
+        | Op::CountBelowInt { .. }
+        | Op::CountAboveInt { .. }
+        | Op::CountBelow { .. }
+        | Op::CountAbove { .. }
         | Op::TailCall { .. }
         | Op::Return { .. }
         | Op::Next { .. }

@@ -177,7 +177,11 @@ impl Machine {
             | Op::Return { .. }
             | Op::Not { .. }
             | Op::Next { .. }
-            | Op::Unreduce { .. } => Ok(Go::On),
+            | Op::Unreduce { .. }
+            | Op::CountBelowInt { .. }
+            | Op::CountAboveInt { .. }
+            | Op::CountBelow { .. }
+            | Op::CountAbove { .. } => Ok(Go::On),
         }
     }
 

@@ -110,13 +110,16 @@ impl Machine {
 
             let mut pc = code.place(next);
             // Fuel is one per instruction: instead of counting, the loop knows the place at which the slice
-            // would end if the code went straight on until there. Slices longer than this look in between.
-            let stop_at = self.stop_at.min(self.heap.fuel_used.saturating_add(1 << 40));
-            let mut until = pc.far(left(stop_at, self.heap.fuel_used));
-            // Fuel used so far.
+            // would end if the code went straight on until there.
+            let mut until = pc.far(left(self.stop_at, self.heap.fuel_used));
+            // Fuel used so far. `pc` stays at an instruction while it runs; what it costs is used by then.
             macro_rules! used {
                 () => {
-                    if METERED { stop_at.wrapping_sub(pc.distance(until).cast_unsigned()) } else { 0 }
+                    if METERED {
+                        self.stop_at.wrapping_sub(pc.next().distance(until).cast_unsigned())
+                    } else {
+                        0
+                    }
                 };
             }
             // Leaves the frame to the machine; it remembers where it stands.
@@ -124,7 +127,7 @@ impl Machine {
                 ($answer:expr, $dst:expr) => {{
                     self.heap.fuel_used = used!();
                     if let Some(frame) = self.fiber.frames.last_mut() {
-                        frame.pc = code.number(pc);
+                        frame.pc = code.number(pc.next());
                     }
                     match $answer {
                         Ok(Go::On | Go::Frame) => continue 'frame,
@@ -136,19 +139,38 @@ impl Machine {
                 ($to:expr) => {{
                     let to = code.place($to);
                     if METERED {
-                        until = until.wrapping_add(to.far(0)).wrapping_sub(pc.far(0));
+                        until = until.wrapping_add(to.far(0)).wrapping_sub(pc.next().far(0));
                     }
                     pc = to;
+                    continue;
+                }};
+            }
+            // The same, back or perhaps back: only there a loop can be, so there the meters are looked at.
+            macro_rules! jump_metered {
+                ($to:expr) => {{
+                    let to = code.place($to);
+                    if METERED {
+                        until = until.wrapping_add(to.far(0)).wrapping_sub(pc.next().far(0));
+                        if to.far(0) >= until {
+                            pc = to.previous();
+                            ask!(self.look(), None);
+                        }
+                    }
+                    pc = to;
+                    continue;
                 }};
             }
             // What follows a comparison: the next instruction is skipped if it holds. It is a jump.
             macro_rules! branch {
                 ($holds:expr) => {{
                     if $holds {
-                        pc = pc.next();
-                    } else if let Op::Jump { to } = *code.get(pc) {
+                        pc = pc.next().next();
+                        continue;
+                    }
+                    if let Op::Jump { to } = *code.get(pc.next()) {
                         jump!(to);
                     }
+                    pc = pc.next();
                     continue;
                 }};
             }
@@ -162,29 +184,41 @@ impl Machine {
         }
             macro_rules! compare {
             ($op:expr, $a:expr, $b:expr, $compare:tt) => {{
-                let (a, b) = (regs.get($a), regs.get($b));
-                if let Value::Int(a) = a && let Value::Int(b) = b {
+                if let Value::Int(a) = regs.get($a) && let Value::Int(b) = regs.get($b) {
                     branch!(a $compare b);
                 }
-                if let Some((a, b)) = floats(a, b) {
-                    branch!(a $compare b);
+                if let Some(holds) = regs.compare_floats($a, $b, |a, b| a $compare b) {
+                    branch!(holds);
                 }
                 ask!(self.by_hand(*$op), None);
             }};
         }
+            // One more turn of a loop that counts, if what it counts to is not reached; otherwise the code behind
+            // the jump does it the ordinary way.
+            macro_rules! count {
+                ($a:expr, $step:expr, $goes_on:expr) => {{
+                    if let Value::Int(int) = *regs.get($a)
+                        && let Some(sum) = int.checked_add(i64::from($step))
+                        && $goes_on(sum)
+                        && let Op::Jump { to } = *code.get(pc.next())
+                    {
+                        regs.put_int($a, sum);
+                        jump_metered!(to);
+                    }
+                    pc = pc.next();
+                }};
+            }
             // An operation on two small numbers of the same kind.
             macro_rules! arithmetic {
             ($op:expr, $dst:expr, $a:expr, $b:expr, $ints:expr, $floats:tt) => {{
-                let (a, b) = (regs.get($a), regs.get($b));
-                if let Value::Int(a) = a && let Value::Int(b) = b && let Some(int) = $ints(*a, *b) {
+                if let Value::Int(a) = regs.get($a)
+                    && let Value::Int(b) = regs.get($b)
+                    && let Some(int) = $ints(*a, *b)
+                {
                     regs.put_int($dst, int);
-                    continue;
+                } else if !regs.floats($dst, $a, $b, |a, b| a $floats b) {
+                    ask!(self.by_hand(*$op), None);
                 }
-                if let Some((a, b)) = floats(a, b) {
-                    regs.put_float($dst, a $floats b);
-                    continue;
-                }
-                ask!(self.by_hand(*$op), None);
             }};
         }
             macro_rules! call_native {
@@ -193,7 +227,7 @@ impl Machine {
                     let args = regs.row(usize::from($f) + 1, usize::from($n));
                     let result = $native(&mut self.heap, args);
                     let keys = ledger::take();
-                    until = pc.far(left(stop_at, self.heap.fuel_used.saturating_add(keys)));
+                    until = pc.next().far(left(self.stop_at, self.heap.fuel_used.saturating_add(keys)));
                     if keys > 0 && used!() > self.heap.limits.fuel {
                         ask!(self.look(), None);
                     }
@@ -227,7 +261,7 @@ impl Machine {
                     let (depth, new_base) = (frames.len(), base + u32::from($f) + 1);
                     if depth == frames.capacity()
                         || self.fiber.regs.len() < new_base as usize + usize::from(simple.registers)
-                        || (METERED && pc.far(0) >= until)
+                        || (METERED && pc.next().far(0) >= until)
                     {
                         ask!($otherwise, Some($dst));
                     }
@@ -237,7 +271,7 @@ impl Machine {
                     // checked; the closure's code and registers belong together; the rest as above.
                     unsafe {
                         let top = frames.as_mut_ptr().add(depth);
-                        (*top.sub(1)).pc = code.number(pc);
+                        (*top.sub(1)).pc = code.number(pc.next());
                         top.write(Frame { unit, pc: simple.entry, base, registers: simple.registers, give });
                         frames.set_len(depth + 1);
                         if unit != code.linked().id {
@@ -251,7 +285,6 @@ impl Machine {
 
             loop {
                 let op = code.get(pc);
-                pc = pc.next();
                 match *op {
                     Op::Nil { dst } => regs.put(dst, Value::Nil),
                     Op::Bool { dst, value } => regs.put_bool(dst, value),
@@ -259,14 +292,7 @@ impl Machine {
                     Op::Const { dst, at } => regs.load(dst, &code.linked().consts[at as usize]),
                     Op::Copy { dst, src } => regs.copy(dst, src),
                     Op::Move { dst, src } => regs.shift(dst, src),
-                    Op::Jump { to } => {
-                        // Only jumps back can make a loop, so only they look at the meters.
-                        let back = code.place(to) < pc;
-                        jump!(to);
-                        if METERED && back && pc.far(0) >= until {
-                            ask!(self.look(), None);
-                        }
-                    }
+                    Op::Jump { to } => jump_metered!(to),
                     Op::JumpIfNot { src, to } => {
                         if !regs.get(src).truthy() {
                             jump!(to);
@@ -293,15 +319,29 @@ impl Machine {
                     Op::IfMoreInt { a, value } => compare_int!(op, a, value, >),
                     Op::IfMoreEqInt { a, value } => compare_int!(op, a, value, >=),
                     Op::IfEqualInt { a, value } => compare_int!(op, a, value, ==),
+                    Op::CountBelowInt { a, step, value } => count!(a, step, |sum| sum < i64::from(value)),
+                    Op::CountAboveInt { a, step, value } => count!(a, step, |sum| sum > i64::from(value)),
+                    Op::CountBelow { a, b, step, equal } => match *regs.get(b) {
+                        Value::Int(limit) => {
+                            count!(a, step, |sum| sum < limit || (equal && sum == limit));
+                        }
+                        _ => pc = pc.next(),
+                    },
+                    Op::CountAbove { a, b, step, equal } => match *regs.get(b) {
+                        Value::Int(limit) => {
+                            count!(a, step, |sum| sum > limit || (equal && sum == limit));
+                        }
+                        _ => pc = pc.next(),
+                    },
                     Op::Add { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_add, +),
                     Op::AddInt { dst, a, value } => {
                         if let Value::Int(int) = regs.get(a)
                             && let Some(sum) = int.checked_add(i64::from(value))
                         {
                             regs.put_int(dst, sum);
-                            continue;
+                        } else {
+                            ask!(self.by_hand(*op), None);
                         }
-                        ask!(self.by_hand(*op), None);
                     }
                     Op::Sub { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_sub, -),
                     Op::Mul { dst, a, b } => arithmetic!(op, dst, a, b, i64::checked_mul, *),
@@ -327,17 +367,11 @@ impl Machine {
                                 body.table.get(&code.linked().consts[usize::from(key)]).cloned()
                         {
                             regs.put(dst, value);
-                            continue;
+                        } else {
+                            ask!(self.by_hand(*op), Some(dst));
                         }
-                        ask!(self.by_hand(*op), Some(dst));
                     }
-                    Op::Capture { dst, at } => {
-                        let value = match regs.callee() {
-                            Value::Fn(body) => body.captures[usize::from(at)].clone(),
-                            _ => Value::Nil,
-                        };
-                        regs.put(dst, value);
-                    }
+                    Op::Capture { dst, at } => regs.capture(dst, at),
                     Op::Global { dst, at } => match self.heap.globals.get(code.linked().globals[at as usize])
                     {
                         Value::Unbound => ask!(self.by_hand(*op), None),
@@ -457,6 +491,7 @@ impl Machine {
                     | Op::Catches { .. }
                     | Op::Throw { .. } => ask!(self.by_hand(*op), None),
                 }
+                pc = pc.next();
             }
         }
     }
@@ -500,15 +535,6 @@ impl Machine {
 fn left(stop_at: u64, used: u64) -> i64 {
     // What is used may be far too much, but not so much that it could not be told any more.
     stop_at.cast_signed().wrapping_sub(used.min(1 << 58).cast_signed())
-}
-
-/// Two floats. Not inlined: so the loop looks at the tags of integers, its most common case, one by one.
-#[inline(never)]
-fn floats(a: &Value, b: &Value) -> Option<(f64, f64)> {
-    match (a, b) {
-        (Value::Float(a), Value::Float(b)) => Some((*a, *b)),
-        _ => None,
-    }
 }
 
 /// Whether one small number is below another; other kinds are left to `arith`.

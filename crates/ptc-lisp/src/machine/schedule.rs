@@ -12,6 +12,9 @@ use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
 use crate::value::{Value, ledger};
 
+/// The most fuel of a slice: the loop keeps what is left as a place in its code.
+const LONGEST_SLICE: u64 = 1 << 40;
+
 impl Machine {
     /// Runs the loaded program for about `slice` units of fuel.
     pub fn run(&mut self, slice: u64) -> Step {
@@ -33,7 +36,7 @@ impl Machine {
             return Pause::Failed(Error::new(ErrorKind::Runtime, "no program is running"));
         }
         let limit = self.heap.limits.fuel;
-        self.stop_at = self.heap.fuel_used.saturating_add(slice).min(limit);
+        self.stop_at = self.heap.fuel_used.saturating_add(slice.min(LONGEST_SLICE)).min(limit);
         ledger::open(self.heap.fuel_left());
         let step = self.advance();
         self.heap.fuel_used = self.heap.fuel_used.saturating_add(ledger::take());

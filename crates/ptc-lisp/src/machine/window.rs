@@ -196,11 +196,35 @@ impl Window {
         unsafe { std::slice::from_raw_parts_mut(self.first.add(first), count) }
     }
 
-    /// The function that runs.
-    #[inline(always)]
-    pub fn callee(&self) -> &Value {
+    /// Puts a captured value of the function that runs into a register. Not inlined: the loop would keep the place of
+    /// the function at hand all the time.
+    #[inline(never)]
+    pub fn capture(mut self, dst: Reg, at: u16) {
         // SAFETY: a window never begins at the bottom of the stack.
-        unsafe { &*self.first.sub(1) }
+        let value = match unsafe { &*self.first.sub(1) } {
+            Value::Fn(body) => body.captures[usize::from(at)].clone(),
+            _ => Value::Nil,
+        };
+        self.put(dst, value);
+    }
+
+    /// Computes with two floats; false if they are not. Not inlined: so the loop has the least to do for integers,
+    /// its most common case.
+    #[inline(never)]
+    pub fn floats(mut self, dst: Reg, a: Reg, b: Reg, compute: impl FnOnce(f64, f64) -> f64) -> bool {
+        let (Value::Float(a), Value::Float(b)) = (self.get(a), self.get(b)) else { return false };
+        let result = compute(*a, *b);
+        self.put_float(dst, result);
+        true
+    }
+
+    /// Compares two floats, if they are.
+    #[inline(never)]
+    pub fn compare_floats(self, a: Reg, b: Reg, compare: impl FnOnce(f64, f64) -> bool) -> Option<bool> {
+        match (self.get(a), self.get(b)) {
+            (Value::Float(a), Value::Float(b)) => Some(compare(*a, *b)),
+            _ => None,
+        }
     }
 
     /// Empties the window's `count` registers and the register of the function: nothing above the
@@ -336,6 +360,12 @@ impl Place {
     #[inline(always)]
     pub fn next(self) -> Place {
         Place(self.0.wrapping_add(1))
+    }
+
+    /// The place before it.
+    #[inline(always)]
+    pub fn previous(self) -> Place {
+        Place(self.0.wrapping_sub(1))
     }
 
     /// Where the code would be after so many more instructions straight on. Only to compare with: it may be
