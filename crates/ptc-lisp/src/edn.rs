@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::syntax::{Form, FormKind};
-use crate::value::{Table, Time, Value};
+use crate::value::{Map, Table, Time, Value};
 
 /// The value that a form spells. Only the tags `#inst` and `#uuid` are known.
 pub fn value_of(form: &Form, heap: &mut Heap) -> Result<Value, Error> {
@@ -84,26 +84,26 @@ impl Conversion<'_> {
     }
 
     fn map(&mut self, forms: &[Form]) -> Result<Value, Error> {
-        let mut table = Table::with_capacity(forms.len() / 2);
+        let mut table = Map::with_capacity(forms.len() / 2);
         for pair in forms.chunks_exact(2) {
             if table.insert(self.value(&pair[0])?, self.value(&pair[1])?).is_some() {
                 return Err(duplicate(&pair[0], "a map has the same key twice"));
             }
         }
-        Ok(Value::map(table))
+        Ok(Value::Map(table))
     }
 
     /// `^:key`, `^Tag` and `^{…}` before a form; what cannot carry metadata is refused as Clojure does.
     fn with_meta(&mut self, value: Value, meta: &Form) -> Result<Value, Error> {
         let mut table = match value.meta().as_deref() {
-            Some(Value::Map(body)) => body.table.clone(),
-            _ => Table::default(),
+            Some(Value::Map(body)) => body.entries_only(),
+            _ => Map::default(),
         };
         match (&meta.kind, self.value(meta)?) {
             (FormKind::Keyword(_), key) => {
                 table.insert(key, Value::Bool(true));
             }
-            (FormKind::Map(_), Value::Map(body)) => body.table.iter().for_each(|(key, value)| {
+            (FormKind::Map(_), Value::Map(body)) => body.iter().for_each(|(key, value)| {
                 table.insert(key.clone(), value.clone());
             }),
             (_, tag) => {
@@ -115,7 +115,7 @@ impl Conversion<'_> {
             return Ok(value);
         }
         let name = value.type_name();
-        value.with_meta(Some(Value::map(table).into())).ok_or_else(|| {
+        value.with_meta(Some(Value::Map(table).into())).ok_or_else(|| {
             Error::new(ErrorKind::IllegalArgument, format!("a {name} cannot carry metadata")).at(meta.span)
         })
     }

@@ -12,7 +12,7 @@ use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
 use crate::value::laziness::{Found, look};
 use crate::value::print::{Printer, Style, TooLong, pr_str};
-use crate::value::{CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Shared, Table, Value};
+use crate::value::{CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Map, Shared, Value};
 
 /// Whether programs have limits. Only a build that measures what limits cost has none.
 pub(crate) const METERED: bool = !cfg!(feature = "unmetered");
@@ -48,7 +48,7 @@ pub struct Heap {
     pub(crate) random: u64,
     pub(crate) gensym: u64,
     /// Results of `task`, by id.
-    pub journal: Table<Value>,
+    pub journal: Map,
     /// Steps of the plan that are done: id and summary.
     pub steps: Vec<(String, String)>,
     /// What `(budget/remaining)` gives.
@@ -84,7 +84,7 @@ impl Heap {
             captures: Vec::new(),
             random: 0x5eed,
             gensym: 0,
-            journal: Table::default(),
+            journal: Map::default(),
             steps: Vec::new(),
             budget: Value::map_of([]),
             hierarchy: Value::Nil,

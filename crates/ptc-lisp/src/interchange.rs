@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -14,7 +14,7 @@ use crate::json::{self, Duplicates, ReadOptions};
 use crate::names::Names;
 use crate::value::equal::same_key;
 use crate::value::print::pr_str;
-use crate::value::{Items, Layout, MAX_DEPTH, Shared, Table, Value};
+use crate::value::{Items, Layout, MAX_DEPTH, Map, Shared, Value};
 
 /// How keys of objects are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,12 +69,11 @@ impl Converter<'_> {
                 Value::vector(items?)
             }
             Json::Object(fields) => {
-                self.heap.take_room(64 + fields.len() * size_of::<Value>())?;
+                self.heap.take_room(Map::bytes_for(fields.len()))?;
                 let keys: Vec<Value> = fields.keys().map(|key| self.key(key)).collect();
                 let layout = self.layout(keys);
-                let values: Result<Vec<Value>, Error> =
-                    fields.values().map(|value| self.value(value, depth + 1)).collect();
-                Value::map(Table::with_layout(layout, values?).unwrap_or_default())
+                let values = fields.values().map(|value| self.value(value, depth + 1));
+                Value::Map(Map::try_row(layout, values)?.unwrap_or_default())
             }
         })
     }
@@ -128,7 +127,7 @@ pub fn to_json(value: &Value, names: &Names) -> Json {
             Json::String(names.text(*name).to_owned())
         }
         Value::Time(time) => Json::String(time.to_string()),
-        Value::Map(body) => object(body.table.iter(), names),
+        Value::Map(body) => object(body.iter(), names),
         Value::Sorted(body) if !body.is_set => object(body.entries.iter().map(|(k, v)| (k, v)), names),
         _ => match Items::over(value) {
             Some(items) => array(items, names),
@@ -143,7 +142,7 @@ pub fn without_json(value: &Value, names: &Names) -> Option<String> {
     match value {
         Value::Float(float) if !float.is_finite() => Some(String::new()),
         Value::Big(big) => (value.as_i64().is_none() && u64::try_from(&**big).is_err()).then(String::new),
-        Value::Map(body) => in_entries(body.table.iter(), names),
+        Value::Map(body) => in_entries(body.iter(), names),
         Value::Sorted(body) if !body.is_set => in_entries(body.entries.iter().map(|(k, v)| (k, v)), names),
         Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
         Value::Kw(_) | Value::Sym(_) | Value::Time(_) => None,
@@ -188,7 +187,7 @@ fn array(mut items: Items, names: &Names) -> Json {
 }
 
 fn object<'v>(entries: impl Iterator<Item = (&'v Value, &'v Value)>, names: &Names) -> Json {
-    let mut out = Map::new();
+    let mut out = serde_json::Map::new();
     for (key, value) in entries {
         let key = match key {
             Value::Str(text) => text.as_str().to_owned(),

@@ -14,39 +14,6 @@ use std::hash::BuildHasher;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(pub(crate) u32);
 
-/// A name or none, in the room of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OptionalName(u32);
-
-impl OptionalName {
-    /// No name.
-    pub const NONE: OptionalName = OptionalName(u32::MAX);
-
-    /// The name.
-    #[inline]
-    pub fn get(self) -> Option<Name> {
-        (self != Self::NONE).then_some(Name(self.0))
-    }
-
-    /// Whether there is one.
-    #[inline]
-    pub fn is_some(self) -> bool {
-        self != Self::NONE
-    }
-
-    /// Whether there is none.
-    #[inline]
-    pub fn is_none(self) -> bool {
-        self == Self::NONE
-    }
-}
-
-impl From<Option<Name>> for OptionalName {
-    fn from(name: Option<Name>) -> Self {
-        name.map_or(Self::NONE, |name| OptionalName(name.0))
-    }
-}
-
 /// Names known to one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Names {

@@ -279,7 +279,7 @@ impl Painter<'_> {
             Value::Kw(name) => View::Keyword(self.names.text(*name).to_owned()),
             Value::Sym(name) => View::Symbol(self.names.text(*name).to_owned()),
             Value::Time(time) => View::Time { text: time.to_string(), class: time.type_name() },
-            Value::Map(body) => self.map(body.table.iter(), body.table.len(), depth),
+            Value::Map(body) => self.map(body.iter(), body.len(), depth),
             Value::Sorted(body) if !body.is_set => {
                 let entries = body.entries.iter().map(|(key, value)| (key, value));
                 self.map(entries, body.entries.len(), depth)

@@ -224,7 +224,7 @@ fn last(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Range(range) => Value::Int(range.at(range.count - 1)),
         Value::Str(text) => graphemes(text.as_str()).next_back().map_or(Value::Nil, Value::str),
         Value::Set(body) => body.table.keys().next_back().cloned().unwrap_or_default(),
-        Value::Map(body) => match body.table.iter().next_back() {
+        Value::Map(body) => match body.iter().next_back() {
             Some((key, value)) => Value::entry(key.clone(), value.clone()),
             None => Value::Nil,
         },

@@ -4,7 +4,7 @@ use super::{Builtin, args, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
-use crate::value::{Items, Table, Value};
+use crate::value::{Items, Map, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -69,7 +69,7 @@ fn bindable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let [map @ (Value::Map(_) | Value::Nil)] = items.as_slice() {
         return Ok(map.clone());
     }
-    let mut table = Table::with_capacity(items.len() / 2);
+    let mut table = Map::with_capacity(items.len() / 2);
     let mut items = items.into_iter();
     while let Some(key) = items.next() {
         match (items.next(), &key) {
@@ -78,7 +78,7 @@ fn bindable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
             }
             // Trailing keyword arguments may end in a map of further ones.
             (None, Value::Map(more)) => {
-                for (key, value) in more.table.iter() {
+                for (key, value) in more.iter() {
                     table.insert(key.clone(), value.clone());
                 }
             }
@@ -88,5 +88,5 @@ fn bindable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
             }
         }
     }
-    Ok(Value::map(table))
+    Ok(Value::Map(table))
 }

@@ -223,7 +223,7 @@ fn identical(a: &Value, b: &Value) -> bool {
         (Value::Cons(a), Value::Cons(b)) => Rc::ptr_eq(a, b),
         (Value::Range(a), Value::Range(b)) => Rc::ptr_eq(a, b),
         (Value::Lazy(a), Value::Lazy(b)) => Rc::ptr_eq(a, b),
-        (Value::Map(a), Value::Map(b)) => Rc::ptr_eq(a, b),
+        (Value::Map(a), Value::Map(b)) => a.is(b),
         (Value::Set(a), Value::Set(b)) => Rc::ptr_eq(a, b),
         (Value::Sorted(a), Value::Sorted(b)) => Rc::ptr_eq(a, b),
         (Value::Regex(a), Value::Regex(b)) => Rc::ptr_eq(a, b),

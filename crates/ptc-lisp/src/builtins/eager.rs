@@ -284,7 +284,7 @@ fn group(heap: &mut Heap, args: &mut [Value]) -> Res {
             }
         }
     }
-    Ok(Value::map(table.map_values(|group| Value::vector_from(group, shape))))
+    Ok(Value::Map(table.map_values(|group| Value::vector_from(group, shape)).into()))
 }
 
 /// The shape of the containers that hold items of `coll`; unknown ones must be looked at.

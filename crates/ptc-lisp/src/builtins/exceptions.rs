@@ -9,7 +9,7 @@ use super::{Builtin, args, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
-use crate::value::{ExObj, Shape, Table, Value};
+use crate::value::{ExObj, Map, Shape, Value};
 
 /// Declares a constructor for each class that programs may throw.
 macro_rules! constructors {
@@ -186,26 +186,26 @@ fn throwable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
     loop {
         heap.work(1)?;
         heap.allocated(BODY);
-        let mut link = Table::default();
+        let mut link = Map::default();
         link.insert(heap.keyword("type"), Value::Sym(heap.intern(ex.class)));
         link.insert(heap.keyword("message"), message_of(&ex));
         if !ex.data.is_nil() {
             link.insert(heap.keyword("data"), ex.data.clone());
         }
-        via.push(Value::map(link));
+        via.push(Value::Map(link));
         match ex.cause.clone() {
             Value::Ex(inner) => ex = inner,
             _ => break,
         }
     }
-    let mut table = Table::default();
+    let mut table = Map::default();
     table.insert(heap.keyword("via"), Value::vector(via));
     table.insert(heap.keyword("trace"), Value::vector(Vec::new()));
     table.insert(heap.keyword("cause"), message_of(&ex));
     if !ex.data.is_nil() {
         table.insert(heap.keyword("data"), ex.data.clone());
     }
-    Ok(Value::map(table))
+    Ok(Value::Map(table))
 }
 
 /// Throws. Values that are no exceptions are wrapped, so that what the program said is not lost.

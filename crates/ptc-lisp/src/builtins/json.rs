@@ -137,7 +137,7 @@ fn options(heap: &mut Heap, args: &[Value]) -> Res<Options> {
     match &args[1..] {
         [] | [Value::Nil] => {}
         [Value::Map(map)] => {
-            for (name, value) in map.table.iter() {
+            for (name, value) in map.iter() {
                 options.set(heap, name, value)?;
             }
         }

@@ -16,7 +16,7 @@ use super::{NativeFn, lookup};
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
-use crate::value::{Layout, MapObj, RangeObj, Shared, Value};
+use crate::value::{Layout, Map, RangeObj, Shared, Value};
 
 /// A function of one argument that natives can apply.
 pub(super) enum Known {
@@ -55,17 +55,17 @@ impl Field {
     #[inline(always)]
     pub(super) fn near<'i>(&mut self, item: &'i Value) -> Option<&'i Value> {
         let Value::Map(body) = item else { return None };
-        match (&self.layout, body.table.layout()) {
-            (Some(known), Some(layout)) if Rc::ptr_eq(known, layout) => body.table.slots().get(self.hint),
+        match (&self.layout, body.layout()) {
+            (Some(known), Some(layout)) if Rc::ptr_eq(known, layout) => body.slots().get(self.hint),
             _ => self.found(body),
         }
     }
 
     /// The same for a map with other keys than the last one.
     #[inline(never)]
-    fn found<'i>(&mut self, body: &'i MapObj) -> Option<&'i Value> {
-        let value = body.table.get_near(&self.key, &mut self.hint)?;
-        self.layout = body.table.layout().filter(|layout| Rc::strong_count(layout) > 1).cloned();
+    fn found<'i>(&mut self, body: &'i Map) -> Option<&'i Value> {
+        let value = body.get_near(&self.key, &mut self.hint)?;
+        self.layout = body.layout().filter(|layout| Rc::strong_count(layout) > 1).cloned();
         Some(value)
     }
 
@@ -88,7 +88,7 @@ impl Known {
             Value::Vec(body) => body.items.len(),
             Value::Seq(body) => body.as_slice().len(),
             Value::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
-            Value::Map(body) => body.table.len(),
+            Value::Map(body) => body.len(),
             Value::Set(body) => body.table.len(),
             _ => 0,
         };

@@ -12,13 +12,13 @@ use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::Res;
 use crate::value::text::graphemes;
-use crate::value::{CellKind, CellObj, MapObj, Table, Value};
+use crate::value::{CellKind, CellObj, Map, Value};
 
 /// The value of `key` in `coll`, or `default`. What cannot be looked into holds nothing.
 #[inline]
 pub(crate) fn get_or(heap: &mut Heap, coll: &Value, key: &Value, default: &Value) -> Res {
     if let (Value::Map(body), Value::Kw(_)) = (coll, key) {
-        return Ok(in_table(&body.table, key, &heap.names).unwrap_or(default).clone());
+        return Ok(in_map(body, key, &heap.names).unwrap_or(default).clone());
     }
     if let Value::Sorted(body) = coll
         && sorted::has_function(body)
@@ -34,7 +34,7 @@ pub(crate) fn find(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Val
     Ok(match coll {
         Value::Map(body) => {
             heap.realised(key)?;
-            in_table(&body.table, key, &heap.names).cloned()
+            in_map(body, key, &heap.names).cloned()
         }
         Value::Vec(body) => index(key).and_then(|at| body.items.get(at).cloned()),
         Value::Set(body) => {
@@ -96,16 +96,16 @@ pub(super) fn in_sorted(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Optio
     Ok(None)
 }
 
-/// The value of `key` in a table, read flexibly.
+/// The value of `key` in a map, read flexibly.
 #[inline]
-pub(crate) fn in_table<'t, V>(table: &'t Table<V>, key: &Value, names: &Names) -> Option<&'t V> {
-    if let Some(value) = table.get(key) {
+pub(crate) fn in_map<'m>(map: &'m Map, key: &Value, names: &Names) -> Option<&'m Value> {
+    if let Some(value) = map.get(key) {
         return Some(value);
     }
-    if table.is_empty() || !matches!(key, Value::Kw(_) | Value::Str(_)) {
+    if map.is_empty() || !matches!(key, Value::Kw(_) | Value::Str(_)) {
         return None;
     }
-    counterparts(key, names).iter().flatten().find_map(|other| table.get(other))
+    counterparts(key, names).iter().flatten().find_map(|other| map.get(other))
 }
 
 /// Other spellings of a key: keyword for string and string for keyword, then each with underscores.
@@ -134,7 +134,7 @@ fn underscored(text: &str) -> Option<String> {
 pub(crate) fn find_exact(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Value>> {
     heap.realised(key)?;
     Ok(match coll {
-        Value::Map(body) => body.table.get(key).cloned(),
+        Value::Map(body) => body.get(key).cloned(),
         Value::Sorted(body) if !sorted::has_function(body) => {
             sorted::entry(body, key, &heap.names).map(|(_, value)| value.clone())
         }
@@ -147,7 +147,7 @@ pub(crate) fn find_exact(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Opti
 pub(crate) fn take_slot(heap: &mut Heap, coll: &mut Value, key: &Value) -> Res<Option<Value>> {
     heap.realised(key)?;
     let slot = match coll {
-        Value::Map(body) => Rc::get_mut(body).and_then(|body| body.table.get_mut(key)),
+        Value::Map(body) => body.own_slot(key),
         Value::Vec(body) => {
             Rc::get_mut(body).and_then(|body| index(key).and_then(|at| body.items.get_mut(at)))
         }
@@ -197,6 +197,6 @@ pub(super) fn swapped(name: &str, args: &[Value]) -> Option<Error> {
 }
 
 /// Whether a map holds `key`, read flexibly.
-pub(super) fn map_has(body: &MapObj, key: &Value, names: &Names) -> bool {
-    in_table(&body.table, key, names).is_some()
+pub(super) fn map_has(body: &Map, key: &Value, names: &Names) -> bool {
+    in_map(body, key, names).is_some()
 }

@@ -9,12 +9,11 @@ use super::vectors::{BODY, charge_copy, conj, take_from};
 use super::{Builtin, args, lookup, native, sorted, transients};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
-use crate::names::OptionalName;
 use crate::signal::{Res, raise};
 use crate::value::equal::same_key;
 use crate::value::order::compare;
 use crate::value::text::char_count;
-use crate::value::{CellKind, MapObj, Shared, Table, Value, VecObj};
+use crate::value::{CellKind, Map, Shared, Value, VecObj};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -137,7 +136,7 @@ fn get(heap: &mut Heap, args: &mut [Value]) -> Res {
     let default = args.get(2).cloned().unwrap_or_default();
     if let (Value::Map(body), Value::Vec(path)) = (&args[0], &args[1]) {
         heap.realised(&args[1])?;
-        return match body.table.get(&args[1]) {
+        return match body.get(&args[1]) {
             Some(value) => Ok(value.clone()),
             None => lookup::get_in(heap, &args[0], &path.items, &default),
         };
@@ -211,7 +210,7 @@ fn find(heap: &mut Heap, args: &mut [Value]) -> Res {
     let found = match &args[0] {
         Value::Nil => return Ok(Value::Nil),
         Value::Map(body) => {
-            if let Some((key, value)) = body.table.get_entry(&args[1]) {
+            if let Some((key, value)) = body.get_entry(&args[1]) {
                 return Ok(Value::entry(key.clone(), value.clone()));
             }
             lookup::find(heap, &args[0], &args[1])?
@@ -258,15 +257,15 @@ fn vals(heap: &mut Heap, args: &mut [Value]) -> Res {
 /// The keys or values of a map, or of a sequence of map entries.
 fn parts(heap: &mut Heap, value: &Value, at: usize) -> Res {
     let count = match value {
-        Value::Map(body) => body.table.len(),
+        Value::Map(body) => body.len(),
         Value::Sorted(body) => body.entries.len(),
         _ => 0,
     };
     heap.work(count)?;
     heap.reserve_values(count)?;
     let items: Vec<Value> = match value {
-        Value::Map(body) if at == 0 => body.table.keys().cloned().collect(),
-        Value::Map(body) => body.table.values().cloned().collect(),
+        Value::Map(body) if at == 0 => body.keys().cloned().collect(),
+        Value::Map(body) => body.values().cloned().collect(),
         Value::Sorted(body) if !body.is_set => {
             body.entries.iter().map(|(key, value)| if at == 0 { key } else { value }).cloned().collect()
         }
@@ -336,7 +335,7 @@ pub(super) fn assoc(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Nil => {
             heap.allocated(BODY + args.len() * ENTRY);
-            Ok(Value::map(pairs(take_from(args, 1)).collect()))
+            Ok(Value::map_of(pairs(take_from(args, 1))))
         }
         Value::Map(_) => assoc_map(heap, args),
         Value::Vec(_) => assoc_vector(heap, args),
@@ -355,10 +354,9 @@ fn assoc_map(heap: &mut Heap, args: &mut [Value]) -> Res {
     charge_copy(heap, &args[0])?;
     heap.allocated(args.len() / 2 * ENTRY);
     let Value::Map(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
-    let map = Rc::make_mut(&mut body);
     for at in (1..args.len()).step_by(2) {
         let key = args::take(args, at);
-        insert(map, key, args::take(args, at + 1));
+        body.insert(key, args::take(args, at + 1));
     }
     Ok(Value::Map(body))
 }
@@ -367,18 +365,10 @@ fn insert_all(heap: &mut Heap, args: &mut [Value], new: Vec<(Value, Value)>) -> 
     charge_copy(heap, &args[0])?;
     heap.allocated(new.len() * ENTRY);
     let Value::Map(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
-    let map = Rc::make_mut(&mut body);
     for (key, value) in new {
-        insert(map, key, value);
+        body.insert(key, value);
     }
     Ok(Value::Map(body))
-}
-
-/// Sets a key, keeping the shape right.
-pub(super) fn insert(map: &mut MapObj, key: Value, value: Value) {
-    map.shape.include(&key);
-    map.shape.include(&value);
-    map.table.insert(key, value);
 }
 
 fn assoc_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -432,17 +422,18 @@ pub(super) fn dissoc(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Nil => Ok(Value::Nil),
         Value::Map(body) => {
-            if !args[1..].iter().any(|key| body.table.contains(key)) {
+            if !args[1..].iter().any(|key| body.contains(key)) {
                 return Ok(args::take(args, 0));
             }
             charge_copy(heap, &args[0])?;
             let Value::Map(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
-            let map = Rc::make_mut(&mut body);
             for key in &args[1..] {
-                map.table.remove(key);
+                body.remove(key);
             }
             // A record without one of its fields is a plain map.
-            map.record = OptionalName::NONE;
+            if body.record().is_some() {
+                body.set_record(None);
+            }
             Ok(Value::Map(body))
         }
         Value::Sorted(body) if !body.is_set => sorted::remove(heap, args),
@@ -476,9 +467,9 @@ pub(super) fn entries_of(heap: &mut Heap, item: &Value, out: &mut Vec<(Value, Va
         Value::Nil => {}
         Value::Vec(body) if body.items.len() == 2 => out.push((body.items[0].clone(), body.items[1].clone())),
         Value::Map(body) => {
-            heap.work(body.table.len())?;
-            heap.reserve(body.table.len() * 2 * size_of::<Value>())?;
-            out.extend(body.table.iter().map(cloned));
+            heap.work(body.len())?;
+            heap.reserve(body.len() * 2 * size_of::<Value>())?;
+            out.extend(body.iter().map(cloned));
         }
         Value::Sorted(body) if !body.is_set => {
             heap.work(body.entries.len())?;
@@ -509,14 +500,14 @@ fn merge(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Ok(Value::Nil);
     }
     if !args[0].truthy() {
-        args[0] = Value::map(Table::default());
+        args[0] = Value::Map(Map::default());
     }
     conj(heap, args)
 }
 
 fn select_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
     let keys = heap.collect(&args[1])?;
-    let mut table = Table::default();
+    let mut table = Map::default();
     for key in keys {
         heap.realised(&key)?;
         heap.allocated(ENTRY);
@@ -525,7 +516,7 @@ fn select_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
     }
     let meta = args[0].meta();
-    Ok(Value::map(table).with_meta(meta).unwrap_or_default())
+    Ok(Value::Map(table).with_meta(meta).unwrap_or_default())
 }
 
 /// Like [`lookup::find`], but compares keys directly where the collection has its own comparator.
@@ -543,7 +534,7 @@ pub(super) fn find_anywhere(heap: &mut Heap, coll: &Value, key: &Value) -> Res<O
 
 fn zipmap(heap: &mut Heap, args: &mut [Value]) -> Res {
     let (mut keys, mut vals) = (items(&args[0])?, items(&args[1])?);
-    let mut table = Table::default();
+    let mut table = Map::default();
     // The shorter one says how much it can be, if both are counted.
     let count = keys.len_hint().zip(vals.len_hint()).map(|(keys, vals)| keys.min(vals));
     heap.reserve(count.unwrap_or(0).saturating_mul(ENTRY))?;
@@ -556,7 +547,7 @@ fn zipmap(heap: &mut Heap, args: &mut [Value]) -> Res {
         heap.allocated(if count.is_none() { ENTRY } else { 0 });
         table.insert(key, value);
     }
-    Ok(Value::map(table))
+    Ok(Value::Map(table))
 }
 
 fn hash_map(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -568,7 +559,7 @@ fn hash_map(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     heap.work(args.len())?;
     heap.allocated(BODY + args.len() * ENTRY / 2);
-    Ok(Value::map(pairs(take_from(args, 0)).collect()))
+    Ok(Value::map_of(pairs(take_from(args, 0))))
 }
 
 fn map_entry(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -629,14 +620,14 @@ mod tests {
         let heap = &mut heap();
         let map = Value::map_of((0..100).map(|n| (Value::Int(n), Value::Nil)));
         let Value::Map(body) = &map else { panic!("a map") };
-        let before = Rc::as_ptr(body);
+        let before = body.address();
         let changed = call(heap, "clojure.core/assoc", [map, Value::Int(5), Value::Int(1)]).map_err(|_| ());
         let Ok(Value::Map(body)) = changed else { panic!("a map") };
-        assert_eq!(Rc::as_ptr(&body), before);
+        assert_eq!(body.address(), before);
         let kept = Value::Map(body.clone());
         let copy = call(heap, "clojure.core/dissoc", [kept, Value::Int(5)]).map_err(|_| ());
         let Ok(Value::Map(copy)) = copy else { panic!("a map") };
-        assert_eq!((body.table.len(), copy.table.len()), (100, 99));
+        assert_eq!((body.len(), copy.len()), (100, 99));
     }
 
     #[test]

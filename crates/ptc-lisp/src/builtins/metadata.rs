@@ -99,13 +99,13 @@ fn with_meta(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn type_keyword(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let Some(meta) = args[0].meta()
         && let Value::Map(body) = &*meta
-        && let Some(tag) = body.table.get(&heap.keyword("type"))
+        && let Some(tag) = body.get(&heap.keyword("type"))
     {
         return Ok(tag.clone());
     }
     let name = match &args[0] {
         Value::Nil => return Ok(Value::Nil),
-        Value::Map(body) => match body.record.get() {
+        Value::Map(body) => match body.record() {
             Some(record) => return Ok(Value::Type(record)),
             None => "map",
         },
@@ -131,7 +131,7 @@ fn type_keyword(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn class(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let Value::Map(body) = &args[0]
-        && let Some(record) = body.record.get()
+        && let Some(record) = body.record()
     {
         return Ok(Value::Type(record));
     }
@@ -144,7 +144,7 @@ fn class(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn type_chain(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut chain = Vec::new();
     if let Value::Map(body) = &args[0]
-        && let Some(record) = body.record.get()
+        && let Some(record) = body.record()
     {
         chain.push(Value::Type(record));
     }
@@ -161,7 +161,7 @@ fn is_instance(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Err(error.hint("the class comes first: (instance? String x)").into());
     };
     if let Value::Map(body) = &args[1]
-        && body.record.get() == Some(*class)
+        && body.record() == Some(*class)
     {
         return Ok(Value::Bool(true));
     }
@@ -174,7 +174,7 @@ fn is_class(_: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn is_record(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(Value::Bool(matches!(&args[0], Value::Map(body) if body.record.is_some())))
+    Ok(Value::Bool(matches!(&args[0], Value::Map(body) if body.record().is_some())))
 }
 
 fn supertypes(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -199,6 +199,6 @@ fn record(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
     super::vectors::charge_copy(heap, &args[1])?;
     let Value::Map(mut body) = args::take(args, 1) else { return Ok(Value::Nil) };
-    Rc::make_mut(&mut body).record = Some(name).into();
+    body.set_record(Some(name));
     Ok(Value::Map(body))
 }

@@ -177,7 +177,7 @@ fn edn_read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Value::Map(options) = options else {
         return args::fail(args, 0, "a map of options");
     };
-    let mut option = |name: &str| options.table.get(&heap.keyword(name)).cloned();
+    let mut option = |name: &str| options.get(&heap.keyword(name)).cloned();
     let (eof, readers, default) = (option("eof"), option("readers"), option("default"));
     let Some(known) = known_tags(heap, readers.as_ref()) else {
         return illegal("the option :readers must be a map from tags, as symbols, to functions");
@@ -208,7 +208,7 @@ fn known_tags(heap: &Heap, readers: Option<&Value>) -> Option<Vec<String>> {
     };
     match readers {
         None | Some(Value::Nil) => Some(Vec::new()),
-        Some(Value::Map(readers)) => readers.table.keys().map(symbol).collect(),
+        Some(Value::Map(readers)) => readers.keys().map(symbol).collect(),
         Some(_) => None,
     }
 }

@@ -1,8 +1,6 @@
 //! Paths: reading and writing deep inside nested collections.
 
-use std::rc::Rc;
-
-use super::maps::{ENTRY, assoc, insert, set_item};
+use super::maps::{ENTRY, assoc, set_item};
 use super::vectors::{BODY, charge_copy, take_from};
 use super::{Builtin, args, lookup, native, sorted};
 use crate::heap::Heap;
@@ -82,9 +80,9 @@ fn charge_path(heap: &mut Heap, coll: &Value, path: &[Value]) -> Res<()> {
         here = lookup::find(heap, &here, key)?.unwrap_or_default();
         // The handle in `here` is one owner, its slot the other.
         if let Value::Map(body) = &here
-            && Rc::strong_count(body) > 2
+            && body.owners() > 2
         {
-            heap.reserve(body.table.bytes())?;
+            heap.reserve(body.bytes())?;
         }
     }
     Ok(())
@@ -101,7 +99,7 @@ fn put(heap: &mut Heap, container: Value, key: Value, value: Value) -> Res {
     match container {
         Value::Nil => Ok(Value::map_of([(key, value)])),
         Value::Map(mut body) => {
-            insert(Rc::make_mut(&mut body), key, value);
+            body.insert(key, value);
             Ok(Value::Map(body))
         }
         Value::Vec(mut body) => {

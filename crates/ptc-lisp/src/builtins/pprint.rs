@@ -51,8 +51,8 @@ impl Page {
         let fits = self.column + char_count(&flat) + after <= WIDTH;
         match value {
             _ if fits => self.push(&flat),
-            Value::Map(body) if body.record.is_none() => {
-                let entries = body.table.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            Value::Map(body) if body.record().is_none() => {
+                let entries = body.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
                 self.map(heap, entries, after)?;
             }
             Value::Sorted(body) if !body.is_set => self.map(heap, body.entries.clone(), after)?,

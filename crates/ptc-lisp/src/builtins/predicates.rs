@@ -517,7 +517,7 @@ fn is_fn(x: &Value) -> bool {
 
 fn is_callable(x: &Value) -> bool {
     match x {
-        Value::Map(body) => body.record.is_none(),
+        Value::Map(body) => body.record().is_none(),
         Value::Kw(_) | Value::Sym(_) | Value::Vec(_) | Value::Set(_) | Value::Sorted(_) | Value::Var(_) => {
             true
         }

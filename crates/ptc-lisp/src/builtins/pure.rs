@@ -20,7 +20,7 @@ use crate::code::Op;
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
-use crate::value::{Closure, Layout, Table, Value};
+use crate::value::{Closure, Layout, Map, Table, Value};
 
 /// Builtins without effects.
 const PURE: &[&str] = &[
@@ -309,7 +309,7 @@ impl Expr {
                 let coll = &*coll;
                 if let Value::Map(body) = coll
                     && key.is_scalar()
-                    && let Some(value) = body.table.get(&key)
+                    && let Some(value) = body.get(&key)
                 {
                     return Ok(Cow::Borrowed(value));
                 }
@@ -364,9 +364,9 @@ impl Expr {
                 Value::vector(evaluated(parts, heap, items)?)
             }
             Expr::Row(layout, values) => {
-                heap.allocated(BODY + values.len() * size_of::<Value>());
-                let values = evaluated(values, heap, items)?;
-                Value::row(layout.clone(), values)
+                heap.allocated(Map::bytes_for(values.len()));
+                let values = values.iter_mut().map(|value| value.eval(heap, items).map(Cow::into_owned));
+                Value::Map(Map::try_row(layout.clone(), values)?.unwrap_or_default())
             }
         }))
     }

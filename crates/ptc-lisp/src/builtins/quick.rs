@@ -15,7 +15,7 @@ use super::{Builtin, NativeFn, eager, native, prims, update};
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
-use crate::value::{RangeObj, Shape, Table, Value};
+use crate::value::{Map, RangeObj, Shape, Table, Value};
 
 /// The answer of a shortcut that leaves the call to the function itself; the machine looks for it. No program ever sees it.
 pub(super) const NOT_FOR_ME: Value = Value::Unbound;
@@ -252,7 +252,7 @@ fn group_by(heap: &mut Heap, args: &mut [Value]) -> Res {
         })?;
     }
     let mut groups = groups.into_iter();
-    Ok(Value::map(keys.map_values(|()| Value::vector_from(groups.next().unwrap_or_default(), shape))))
+    Ok(Value::Map(keys.map_values(|()| Value::vector_from(groups.next().unwrap_or_default(), shape)).into()))
 }
 
 /// Whether nobody else has a collection and what is in it.
@@ -310,7 +310,7 @@ fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 /// Whether it is `{}` and nothing more.
 fn is_bare(coll: &Value) -> bool {
-    matches!(coll, Value::Map(body) if body.table.is_empty() && body.record.is_none() && body.meta.is_none())
+    matches!(coll, Value::Map(body) if body.is_empty() && body.record().is_none() && body.meta().is_none())
 }
 
 /// The map that `juxt` of two functions makes of the items, keys and values without pairs of them.
@@ -329,7 +329,7 @@ fn index(heap: &mut Heap, args: &[Value]) -> Res<Option<Value>> {
     };
     heap.work_each(1 + key.cost() + value.cost(), walk.len())?;
     heap.reserve(walk.len().saturating_mul(ENTRY))?;
-    let mut table: Table<Value> = Table::default();
+    let mut table = Map::default();
     let done = walk.each(0, |item| {
         let key = key.apply(heap, item)?.into_owned();
         heap.realised(&key)?;
@@ -338,7 +338,7 @@ fn index(heap: &mut Heap, args: &[Value]) -> Res<Option<Value>> {
         Ok(true)
     });
     heap.allocated(BODY);
-    Ok(done.is_ok().then(|| Value::map(table)))
+    Ok(done.is_ok().then(|| Value::Map(table)))
 }
 
 fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -1,13 +1,11 @@
 //! Relations: sets of maps, joined, projected and indexed, and maps with their keys renamed.
 
-use std::rc::Rc;
-
-use super::maps::{ENTRY, entries_of, find_anywhere, insert};
+use super::maps::{ENTRY, entries_of, find_anywhere};
 use super::vectors::{BODY, charge_copy};
 use super::{Builtin, args, lookup, native};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::{Table, Value};
+use crate::value::{Map, Table, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -84,12 +82,11 @@ fn rename_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn renamed(heap: &mut Heap, map: Value, renames: &[(Value, Value)]) -> Res {
     let Value::Map(mut body) = map else { return Ok(map) };
     heap.work(renames.len())?;
-    let inner = Rc::make_mut(&mut body);
     let moved: Vec<(Value, Value)> =
-        renames.iter().filter_map(|(old, new)| Some((new.clone(), inner.table.remove(old)?.1))).collect();
+        renames.iter().filter_map(|(old, new)| Some((new.clone(), body.remove(old)?.1))).collect();
     for (key, value) in moved {
         heap.allocated(ENTRY);
-        insert(inner, key, value);
+        body.insert(key, value);
     }
     Ok(Value::Map(body))
 }
@@ -111,13 +108,13 @@ fn rows(heap: &mut Heap, args: &[Value], at: usize) -> Res<Vec<Value>> {
 fn selected(heap: &mut Heap, row: &Value, keys: &[Value]) -> Res {
     heap.work(keys.len())?;
     heap.allocated(BODY + keys.len() * ENTRY);
-    let mut table = Table::default();
+    let mut table = Map::default();
     for key in keys {
         if let Some(value) = find_anywhere(heap, row, key)? {
             table.insert(key.clone(), value);
         }
     }
-    Ok(Value::map(table))
+    Ok(Value::Map(table))
 }
 
 fn project(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -160,7 +157,7 @@ fn index(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn keys_of(row: &Value) -> Vec<Value> {
     match row {
-        Value::Map(body) => body.table.keys().cloned().collect(),
+        Value::Map(body) => body.keys().cloned().collect(),
         Value::Sorted(body) => body.entries.iter().map(|(key, _)| key.clone()).collect(),
         _ => Vec::new(),
     }
@@ -185,13 +182,13 @@ fn join(heap: &mut Heap, args: &mut [Value]) -> Res {
     let mut out = Table::default();
     for row in &right {
         // The same combination of values, under the names of the left side.
-        let mut key = Table::default();
+        let mut key = Map::default();
         for (name, other) in left_keys.iter().zip(&right_keys) {
             if let Some(value) = find_anywhere(heap, row, other)? {
                 key.insert(name.clone(), value);
             }
         }
-        for partner in by_left.get(&Value::map(key)).into_iter().flatten() {
+        for partner in by_left.get(&Value::Map(key)).into_iter().flatten() {
             heap.work(1)?;
             let merged = super::vectors::conj(heap, &mut [partner.clone(), row.clone()])?;
             heap.allocated(ENTRY);

@@ -243,7 +243,7 @@ fn frequencies(heap: &mut Heap, args: &mut [Value]) -> Res {
             }
         }
     }
-    Ok(Value::map(table.map_values(Value::Int)))
+    Ok(Value::Map(table.map_values(Value::Int).into()))
 }
 
 /// A random number below `bound`, which is not zero.

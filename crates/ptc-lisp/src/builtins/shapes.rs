@@ -9,7 +9,7 @@ use crate::heap::Heap;
 use crate::signal::{Res, illegal, pending};
 use crate::value::order::compare_numbers;
 use crate::value::print::{Printer, Style};
-use crate::value::{Items, Table, Value};
+use crate::value::{Items, Map, Table, Value};
 
 pub(super) static TABLE: &[Builtin] = &[native(
     "ptc/describe",
@@ -41,7 +41,7 @@ fn options(heap: &mut Heap, args: &[Value]) -> Res<Options> {
     let mut options = Options { paths: false, depth: 3, sample: 3 };
     let Some(given) = args.get(1) else { return Ok(options) };
     let Value::Map(body) = given else { return args::fail(args, 1, "a map of options") };
-    for (key, value) in body.table.iter() {
+    for (key, value) in body.iter() {
         let Value::Kw(name) = key else { return illegal("options are keywords: :paths, :depth, :sample") };
         let number = |low: i64, high: i64| match value {
             Value::Int(n) if (low..=high).contains(n) => Ok(*n as usize),
@@ -77,7 +77,7 @@ fn describe(heap: &mut Heap, args: &mut [Value]) -> Res {
         report.put(&mut summary, "caps_hit", Value::vector(caps));
         report.put(&mut summary, "truncated", Value::Bool(true));
     }
-    Ok(Value::map(summary))
+    Ok(Value::Map(summary))
 }
 
 /// The type of a value in the words of the summary.
@@ -172,7 +172,7 @@ struct Report<'a> {
     caps: Vec<&'static str>,
 }
 
-type Summary = Table<Value>;
+type Summary = Map;
 
 impl Report<'_> {
     fn put(&mut self, summary: &mut Summary, key: &str, value: Value) {
@@ -252,7 +252,7 @@ impl Report<'_> {
             let mut range = Summary::default();
             self.put(&mut range, "min", least);
             self.put(&mut range, "max", most);
-            self.put(summary, "range", Value::map(range));
+            self.put(summary, "range", Value::Map(range));
         }
         if field.sized {
             self.put(summary, "non_empty", Value::Int(field.non_empty));
@@ -271,10 +271,10 @@ impl Report<'_> {
             self.field(&mut inner, field, total);
             let name = self.key_name(&key);
             self.heap.allocated(64 + name.len());
-            described.insert(Value::string(name), Value::map(inner));
+            described.insert(Value::string(name), Value::Map(inner));
         }
         self.put(summary, "key_types", keys.types.value());
-        self.put(summary, "keys", Value::map(described));
+        self.put(summary, "keys", Value::Map(described));
     }
 
     fn key_name(&self, key: &Value) -> String {
@@ -336,9 +336,9 @@ impl Report<'_> {
         for (path, field) in found {
             let mut inner = Summary::default();
             self.field(&mut inner, field, None);
-            out.insert(path, Value::map(inner));
+            out.insert(path, Value::Map(inner));
         }
-        Ok(Value::map(out))
+        Ok(Value::Map(out))
     }
 
     /// What lies below a value, last child first, so that a stack gives them in order.

@@ -27,11 +27,11 @@ pub(super) static TABLE: &[Builtin] = &[
 /// The `toString` that the type of a value was given.
 pub(super) fn method(heap: &mut Heap, value: &Value) -> Option<Value> {
     let Value::Map(body) = value else { return None };
-    let record = body.record.get()?;
+    let record = body.record()?;
     let Value::Cell(cell) = heap.known_object_methods()? else { return None };
     let Value::Map(types) = &cell.state.borrow().value else { return None };
-    let Some(Value::Map(methods)) = types.table.get(&Value::Type(record)) else { return None };
-    methods.table.get(&Value::str("toString")).cloned()
+    let Some(Value::Map(methods)) = types.get(&Value::Type(record)) else { return None };
+    methods.get(&Value::str("toString")).cloned()
 }
 
 /// Leaves a call to the core library if the type of some argument says what its text is; it comes back

@@ -92,7 +92,7 @@ fn need(args: &[Value]) -> Res<Shared<CellObj>> {
 
 fn transient(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
-        Value::Map(body) if body.record.is_some() => args::fail(args, 0, "a vector, map or set"),
+        Value::Map(body) if body.record().is_some() => args::fail(args, 0, "a vector, map or set"),
         Value::Vec(_) | Value::Map(_) | Value::Set(_) => {
             Ok(heap.cell(CellKind::Transient, args::take(args, 0), true))
         }

@@ -1,8 +1,6 @@
 //! The shortcuts through `update` and `update-in`, for functions that natives know and values that are no
 //! collections: counters and sums by key.
 
-use std::rc::Rc;
-
 use super::known::Known;
 use super::maps::ENTRY;
 use super::pure::native_of;
@@ -12,7 +10,7 @@ use super::{NativeFn, lookup};
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
-use crate::value::{MapObj, Value};
+use crate::value::Value;
 
 /// What stands where nothing is.
 const NIL: &Value = &Value::Nil;
@@ -115,7 +113,7 @@ fn changed(heap: &mut Heap, coll: &mut Value, path: &[Value], function: &Value, 
 /// The place at the end of a path through maps that are all there and that nobody else has.
 fn own_slot<'c>(coll: &'c mut Value, path: &[Value]) -> Option<&'c mut Value> {
     path.iter().try_fold(coll, |here, key| match here {
-        Value::Map(body) => Rc::get_mut(body)?.table.get_mut(key),
+        Value::Map(body) => body.own_slot(key),
         _ => None,
     })
 }
@@ -133,14 +131,14 @@ fn look(heap: &mut Heap, coll: &Value, path: &[Value]) -> Res<Option<Value>> {
                 continue;
             }
             Value::Map(body) => {
-                shared |= Rc::strong_count(body) > 1;
+                shared |= !body.is_own();
                 if shared {
-                    heap.work(body.table.len())?;
-                    bytes += BODY + body.table.len() * ENTRY;
+                    heap.work(body.len())?;
+                    bytes += BODY + body.len() * ENTRY;
                 }
-                here = match body.table.get(key) {
+                here = match body.get(key) {
                     Some(value) => value,
-                    None if lookup::in_table(&body.table, key, &heap.names).is_some() => return Ok(None),
+                    None if lookup::in_map(body, key, &heap.names).is_some() => return Ok(None),
                     None => {
                         bytes += ENTRY;
                         NIL
@@ -163,11 +161,7 @@ fn place(here: &mut Value, path: &[Value], new: Value) {
     };
     match here {
         Value::Map(body) => {
-            let MapObj { table, shape, .. } = Rc::make_mut(body);
-            let slot = table.entry_or(key.clone(), Value::default);
-            place(slot, rest, new);
-            shape.include(slot);
-            shape.include(key);
+            body.change(key, |slot| place(slot, rest, new));
         }
         _ => {
             let mut inner = Value::Nil;

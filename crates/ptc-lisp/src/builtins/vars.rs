@@ -12,7 +12,7 @@ use crate::names::Name;
 use crate::reader::{ReadLimits, read_all};
 use crate::signal::Res;
 use crate::syntax::{Form, FormKind};
-use crate::value::{CellObj, Table, Value};
+use crate::value::{CellObj, Map, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
     constant(
@@ -166,7 +166,7 @@ fn pairs(args: &[Value]) -> Res<Vec<(Name, Value)>> {
         Value::Var(name) => Ok((*name, value.clone())),
         _ => args::fail(args, 0, "a map from vars to values"),
     };
-    body.table.iter().map(pair).collect()
+    body.iter().map(pair).collect()
 }
 
 fn push_bindings(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -240,15 +240,15 @@ fn describe_var(heap: &mut Heap, args: &mut [Value]) -> Res {
     let name = var(args)?;
     let Value::Map(given) = &args[1] else { return args::fail(args, 1, "a map") };
     let mut table = match meta(heap, name)? {
-        Value::Map(body) => body.table.clone(),
-        _ => Table::default(),
+        Value::Map(body) => body.entries_only(),
+        _ => Map::default(),
     };
-    for (key, value) in given.table.iter() {
+    for (key, value) in given.iter() {
         table.insert(key.clone(), value.clone());
     }
     heap.allocated(table.bytes());
     let slot = slot(heap, name)?;
-    heap.globals.set_meta(slot, Some(Value::map(table).into()));
+    heap.globals.set_meta(slot, Some(Value::Map(table).into()));
     Ok(Value::Nil)
 }
 

@@ -111,7 +111,7 @@ pub(super) fn take_from(args: &mut [Value], from: usize) -> Vec<Value> {
 pub(super) fn charge_copy(heap: &mut Heap, value: &Value) -> Res<()> {
     let (shared, count, bytes) = match value {
         Value::Vec(body) => (Rc::strong_count(body) > 1, body.items.len(), size_of::<Value>()),
-        Value::Map(body) => (Rc::strong_count(body) > 1, body.table.len(), 2 * size_of::<Value>() + 8),
+        Value::Map(body) => (!body.is_own(), body.len(), 2 * size_of::<Value>() + 8),
         Value::Set(body) => (Rc::strong_count(body) > 1, body.table.len(), size_of::<Value>() + 8),
         Value::Sorted(body) => (Rc::strong_count(body) > 1, body.entries.len(), 2 * size_of::<Value>()),
         _ => return Ok(()),
@@ -334,10 +334,10 @@ fn empty(_: &mut Heap, args: &mut [Value]) -> Res {
         Value::Vec(_) => Value::vector(Vec::new()),
         Value::Seq(body) if body.queue => queues::queue(Vec::new()),
         Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => empty_seq(),
-        Value::Map(body) if body.record.is_some() => {
+        Value::Map(body) if body.record().is_some() => {
             return raise(ErrorKind::Unsupported, "a record cannot be empty: its fields belong to its type");
         }
-        Value::Map(_) => Value::map(Table::default()),
+        Value::Map(_) => Value::map_of([]),
         Value::Set(_) => Value::set(Table::default()),
         Value::Sorted(body) => Value::sorted(Vec::new(), body.ordering.clone(), body.is_set),
         _ => return Ok(Value::Nil),

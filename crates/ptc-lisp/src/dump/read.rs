@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::names::Name;
 use crate::prelude::Prelude;
-use crate::value::{CellObj, LazyObj, Text, Value, ledger};
+use crate::value::{CellObj, Counted, LazyObj, Text, Value, ledger};
 use crate::verify::{Layout, verify};
 
 /// A body that is referred to by number.
@@ -291,35 +291,32 @@ fn same_code(own: &Unit, unit: &Unit) -> bool {
 
 /// Every body of a constant that something else may share, in a fixed order, with its address.
 pub(super) fn each_body(constant: &Value, each: &mut impl FnMut(usize, Slot)) {
-    fn at<T: ?Sized>(body: &Rc<T>) -> usize {
-        Rc::as_ptr(body).cast::<()>() as usize
-    }
     fn all<'v>(values: impl IntoIterator<Item = &'v Value>, each: &mut impl FnMut(usize, Slot)) {
         values.into_iter().for_each(|value| each_body(value, each));
     }
     let itself = || Slot::Value(constant.clone());
     match constant {
-        Value::Str(Text::Long(body)) => each(at(body), itself()),
-        Value::Big(body) => each(at(body), itself()),
-        Value::Regex(body) => each(at(body), itself()),
-        Value::Time(body) => each(at(body), itself()),
+        Value::Str(Text::Long(body)) => each(body.address(), itself()),
+        Value::Big(body) => each(body.address(), itself()),
+        Value::Regex(body) => each(body.address(), itself()),
+        Value::Time(body) => each(body.address(), itself()),
         Value::Vec(body) => {
-            each(at(body), itself());
+            each(body.address(), itself());
             all(&body.items, each);
         }
         Value::Seq(body) => {
-            each(at(body), itself());
-            each(at(&body.items), Slot::Value(Value::Vec(body.items.clone())));
+            each(body.address(), itself());
+            each(body.items.address(), Slot::Value(Value::Vec(body.items.clone())));
             all(&body.items.items, each);
         }
         Value::Map(body) => {
-            each(at(body), itself());
-            body.table.layout().into_iter().for_each(|keys| each(at(keys), Slot::Layout(keys.clone())));
-            all(body.table.iter().flat_map(|(key, value)| [key, value]), each);
+            each(body.address(), itself());
+            body.layout().into_iter().for_each(|keys| each(keys.address(), Slot::Layout(keys.clone())));
+            all(body.iter().flat_map(|(key, value)| [key, value]), each);
         }
         Value::Set(body) => {
-            each(at(body), itself());
-            body.table.layout().into_iter().for_each(|keys| each(at(keys), Slot::Layout(keys.clone())));
+            each(body.address(), itself());
+            body.table.layout().into_iter().for_each(|keys| each(keys.address(), Slot::Layout(keys.clone())));
             all(body.table.keys(), each);
         }
         _ => {}

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::regex::Matcher;
 use crate::span::Span;
 use crate::value::{
-    CellObj, CellState, Closure, ConsObj, ExObj, Items, Layout, LazyObj, LazyState, MapObj, Meta, Ordering,
+    CellObj, CellState, Closure, ConsObj, ExObj, Items, Layout, LazyObj, LazyState, Map, Meta, Ordering,
     RangeObj, RegexObj, SeqObj, SetObj, Shape, SortedObj, Table, Time, Value, VecObj,
 };
 
@@ -321,11 +321,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads a table. Its keys must be whole: what hangs behind a lazy sequence is read later.
-    pub(super) fn table<V>(&mut self, mut value: impl FnMut(&mut Self) -> Read<V>) -> Read<Table<V>> {
+    /// Reads keys, if there are any. They must be whole: what hangs behind a lazy sequence is read later.
+    fn keys(&mut self) -> Read<Option<Rc<Layout>>> {
         let count = self.input.count()?;
         if count == 0 {
-            return Ok(Table::default());
+            return Ok(None);
         }
         let layout = match self.input.small::<usize>()? {
             0 => self.layout(count)?,
@@ -341,11 +341,20 @@ impl Reader<'_> {
                 _ => return Err(DumpError::damaged("the keys of a map are missing")),
             },
         };
-        let mut values = self.make_room(count);
-        for _ in 0..count {
-            values.push(value(self)?);
+        if layout.slots() != count || layout.len() != count {
+            return Err(DumpError::damaged("a map has no value for a key"));
         }
-        Table::with_layout(layout, values).ok_or(DumpError::damaged("a map has no value for a key"))
+        Ok(Some(layout))
+    }
+
+    /// Reads keys and the value of each.
+    pub(super) fn entries(&mut self) -> Read<Map> {
+        let Some(layout) = self.keys()? else { return Ok(Map::default()) };
+        let mut values = self.make_room(layout.len());
+        for _ in 0..layout.len() {
+            values.push(self.value()?);
+        }
+        Map::row(layout, values).ok_or(DumpError::damaged("a map has no value for a key"))
     }
 
     fn layout(&mut self, count: usize) -> Read<Rc<Layout>> {
@@ -361,19 +370,24 @@ impl Reader<'_> {
         keys.layout().cloned().ok_or(DumpError::damaged("a map has no keys"))
     }
 
-    fn map(&mut self) -> Read<Rc<MapObj>> {
+    fn map(&mut self) -> Read<Map> {
         let flags = self.flags(flag::SPECIAL)?;
         let record = if flags.has(flag::SPECIAL) { Some(self.name()?) } else { None };
-        let table = self.table(Reader::value)?;
+        let mut map = self.entries()?;
         let meta = self.meta(&flags)?;
-        let pairs = table.iter().flat_map(|(key, value)| [key, value]);
+        let pairs = map.iter().flat_map(|(key, value)| [key, value]);
         let shape = flags.shape(pairs.chain(meta.as_deref()))?;
-        Ok(Rc::new(MapObj { table, record: record.into(), shape, meta }))
+        if record.is_some() || meta.is_some() {
+            map.set_record(record);
+            map.set_meta(meta);
+        }
+        map.shape_as(shape);
+        Ok(map)
     }
 
     fn set(&mut self) -> Read<Rc<SetObj>> {
         let flags = self.flags(0)?;
-        let table = self.table(|_| Ok(()))?;
+        let table = self.keys()?.map(Table::of_keys).unwrap_or_default();
         let meta = self.meta(&flags)?;
         let shape = flags.shape(table.keys().chain(meta.as_deref()))?;
         Ok(Rc::new(SetObj { table, shape, meta }))
@@ -491,7 +505,7 @@ impl Reader<'_> {
             }
             tag::MAP => {
                 let Value::Map(body) = self.value()? else { return Err(wrong()) };
-                let at = position(self, body.table.len())?;
+                let at = position(self, body.len())?;
                 Items::Map(body, at)
             }
             tag::SET => {

@@ -108,7 +108,7 @@ impl<'m> Writer<'m> {
         for value in [&machine.data, &machine.result, &heap.budget, &heap.hierarchy, &heap.object_methods] {
             self.value(value);
         }
-        self.table(&heap.journal, |writer, value| writer.value(value));
+        self.entries(&heap.journal);
         self.out.bool(machine.running);
         if machine.running {
             self.program();
@@ -420,7 +420,7 @@ impl Reader<'_> {
         self.machine.heap.budget = self.value()?;
         self.machine.heap.hierarchy = self.value()?;
         self.machine.heap.object_methods = self.value()?;
-        self.machine.heap.journal = self.table(Reader::value)?;
+        self.machine.heap.journal = self.entries()?;
         self.machine.running = self.input.bool()?;
         if self.machine.running {
             self.program()?;

@@ -14,8 +14,8 @@ use crate::builtins::registry;
 use crate::error::Error;
 use crate::names::Name;
 use crate::value::{
-    CellObj, Closure, ConsObj, ExObj, Items, LazyObj, LazyState, MAX_DEPTH, MapObj, Meta, Ordering, SeqObj,
-    SetObj, Shape, SortedObj, Table, Text, Value, VecObj,
+    CellObj, Closure, ConsObj, Counted, ExObj, Items, Layout, LazyObj, LazyState, MAX_DEPTH, Map, Meta,
+    Ordering, SeqObj, SetObj, Shape, SortedObj, Text, Value, VecObj,
 };
 
 /// Values nest at most [`MAX_DEPTH`] levels as their shapes count, and a little more while they are
@@ -101,8 +101,8 @@ impl Writer<'_> {
     }
 
     /// Writes the tag of a shared body, or the number it was written under before; then it is done.
-    fn begin<T: ?Sized>(&mut self, tag: Tag, body: &Rc<T>) -> bool {
-        if Rc::strong_count(body) == 1 {
+    fn begin(&mut self, tag: Tag, body: &impl Counted) -> bool {
+        if body.owners() == 1 {
             self.tag(tag);
             return true;
         }
@@ -120,9 +120,9 @@ impl Writer<'_> {
     }
 
     /// The number a body was written under; if there is none yet, it gets the next one.
-    pub(super) fn known<T: ?Sized>(&mut self, body: &Rc<T>) -> Option<u32> {
+    pub(super) fn known(&mut self, body: &impl Counted) -> Option<u32> {
         let next = self.slots;
-        match self.shared.entry(Rc::as_ptr(body).cast::<()>() as usize) {
+        match self.shared.entry(body.address()) {
             hashbrown::hash_map::Entry::Occupied(known) => Some(*known.get()),
             hashbrown::hash_map::Entry::Vacant(place) => {
                 place.insert(next);
@@ -269,17 +269,17 @@ impl Writer<'_> {
         self.value(value);
     }
 
-    fn map(&mut self, body: &Rc<MapObj>) {
+    fn map(&mut self, body: &Map) {
         if self.begin(Tag::Map, body) {
-            let pairs = body.table.iter().flat_map(|(key, value)| [key, value]);
-            let shown = shown(pairs.chain(body.meta.as_deref()));
-            let record = if body.record.is_some() { flag::SPECIAL } else { 0 };
-            self.flags(record, &body.meta, body.shape, shown);
-            if let Some(record) = body.record.get() {
+            let pairs = body.iter().flat_map(|(key, value)| [key, value]);
+            let shown = shown(pairs.chain(body.meta().as_deref()));
+            let record = if body.record().is_some() { flag::SPECIAL } else { 0 };
+            self.flags(record, body.meta(), body.shape(), shown);
+            if let Some(record) = body.record() {
                 self.name(record);
             }
-            self.table(&body.table, |writer, value| writer.value(value));
-            self.meta(&body.meta);
+            self.entries(body);
+            self.meta(body.meta());
         }
     }
 
@@ -287,15 +287,21 @@ impl Writer<'_> {
         if self.begin(Tag::Set, body) {
             let shown = shown(body.table.keys().chain(body.meta.as_deref()));
             self.flags(0, &body.meta, body.shape, shown);
-            self.table(&body.table, |_, ()| {});
+            self.keys(body.table.layout());
             self.meta(&body.meta);
         }
     }
 
-    /// A table: how many entries, the keys, the values. Keys that several tables share are written once.
-    pub(super) fn table<V>(&mut self, table: &Table<V>, mut value: impl FnMut(&mut Self, &V)) {
-        self.out.size(table.len());
-        let Some(layout) = table.layout().filter(|_| !table.is_empty()) else { return };
+    /// The keys of a map and its values.
+    pub(super) fn entries(&mut self, body: &Map) {
+        self.keys(body.layout());
+        body.values().for_each(|value| self.value(value));
+    }
+
+    /// How many keys there are, and the keys; those that several maps or sets share are written once.
+    fn keys(&mut self, layout: Option<&Rc<Layout>>) {
+        self.out.size(layout.map_or(0, |layout| layout.len()));
+        let Some(layout) = layout.filter(|layout| !layout.is_empty()) else { return };
         let known = if Rc::strong_count(layout) > 1 {
             let known = self.known(layout);
             self.out.int(known.map_or(1, |number| u64::from(number) + 2));
@@ -305,9 +311,9 @@ impl Writer<'_> {
             None
         };
         if known.is_none() {
-            table.keys().for_each(|key| self.key(key));
+            let keys = layout.keys().iter().filter(|key| !matches!(key, Value::Unbound));
+            keys.for_each(|key| self.key(key));
         }
-        table.values().for_each(|of_key| value(self, of_key));
     }
 
     /// A key must be whole when its table is made again, so lazy sequences in it, which have been
@@ -415,12 +421,12 @@ impl Writer<'_> {
             Items::Map(body, at) => {
                 self.out.byte(tag::MAP);
                 self.map(body);
-                self.out.size(entries_before(&body.table, *at));
+                self.out.size(keys_before(body.layout(), *at));
             }
             Items::Set(body, at) => {
                 self.out.byte(tag::SET);
                 self.set(body);
-                self.out.size(entries_before(&body.table, *at));
+                self.out.size(keys_before(body.table.layout(), *at));
             }
             Items::Sorted(body, at) => {
                 self.out.byte(tag::SORTED);
@@ -440,16 +446,10 @@ impl Writer<'_> {
     }
 }
 
-/// How many entries stand before a slot: a table that is loaded has no gaps.
-fn entries_before<V>(table: &Table<V>, slot: usize) -> usize {
-    let (mut at, mut count) = (0, 0);
-    while let Some((_, next)) = table.slot_from(at)
-        && next <= slot
-    {
-        at = next;
-        count += 1;
-    }
-    count
+/// How many keys stand before a slot: keys that are loaded have no gaps.
+fn keys_before(layout: Option<&Rc<Layout>>, slot: usize) -> usize {
+    let keys = layout.map_or(&[][..], |layout| layout.keys()).iter().take(slot);
+    keys.filter(|key| !matches!(key, Value::Unbound)).count()
 }
 
 /// The shape of a part as loading finds it: what hangs behind a lazy sequence mostly comes later.
@@ -510,7 +510,7 @@ fn holds_lazy(key: &Value) -> bool {
                 }
             }
         }
-        Value::Map(body) => body.table.iter().any(|(key, value)| holds_lazy(key) || holds_lazy(value)),
+        Value::Map(body) => body.iter().any(|(key, value)| holds_lazy(key) || holds_lazy(value)),
         Value::Set(body) => body.table.keys().any(holds_lazy),
         Value::Sorted(body) => body.entries.iter().any(|(key, value)| holds_lazy(key) || holds_lazy(value)),
         Value::Reduced(body) => holds_lazy(body),
@@ -529,9 +529,9 @@ fn plain_copy(key: &Value) -> Value {
     };
     match key {
         Value::Vec(body) => Value::vector(body.items.iter().map(plain_copy).collect()),
-        Value::Map(body) => match Value::map_of(pairs(&mut body.table.iter())) {
-            Value::Map(mut copy) if body.record.is_some() => {
-                Rc::make_mut(&mut copy).record = body.record;
+        Value::Map(body) => match Value::map_of(pairs(&mut body.iter())) {
+            Value::Map(mut copy) if body.record().is_some() => {
+                copy.set_record(body.record());
                 Value::Map(copy)
             }
             copy => copy,

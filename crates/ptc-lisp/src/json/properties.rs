@@ -8,9 +8,9 @@ use crate::edn;
 use crate::interchange::Keys;
 use crate::names::Names;
 use crate::reader::{ReadLimits, read_one};
+use crate::value::Value;
 use crate::value::equal::same_key;
 use crate::value::print::pr_str;
-use crate::value::{Table, Value};
 
 /// Values that JSON can hold, with string keys.
 fn values() -> impl Strategy<Value = Plain> {
@@ -55,7 +55,7 @@ impl Plain {
             Plain::Items(items) => Value::vector(items.iter().map(Plain::value).collect()),
             Plain::Members(members) => {
                 let pairs = members.iter().map(|(key, value)| (Value::str(key), value.value()));
-                Value::map(pairs.collect::<Table<Value>>())
+                Value::map_of(pairs)
             }
         }
     }

@@ -10,7 +10,7 @@ use super::shapes::{Shapes, UNKNOWN};
 use crate::error::{Error, ErrorKind};
 use crate::interchange::Keys;
 use crate::names::Names;
-use crate::value::{MAX_DEPTH, Table, Value};
+use crate::value::{MAX_DEPTH, Map, Value};
 
 /// How to read.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +117,7 @@ enum Open {
     /// An object with the keys of a shape so far; its values are those from `start`.
     Row { start: usize, place: u32, shape: u32 },
     /// An object with keys of its own, and the key whose value comes next.
-    Object { table: Table<Value>, key: Value, place: u32 },
+    Object { map: Map, key: Value, place: u32 },
 }
 
 impl<'a> Reader<'a> {
@@ -195,15 +195,15 @@ impl<'a> Reader<'a> {
     /// An empty object, or the open one and the place of its first value.
     fn open_object(&mut self, place: u32) -> Result<Result<Value, (Open, u32)>, Fault> {
         if self.scan.eat(b'}') {
-            return Ok(Ok(Value::map(Table::default())));
+            return Ok(Ok(Value::map_of([])));
         }
         let shape = self.shapes.expected(place);
         if self.expect_key(shape, 0) {
             let start = self.values.len();
             return Ok(Err((Open::Row { start, place, shape }, self.shapes.place(shape, 0))));
         }
-        let (table, key) = (Table::with_capacity(4), self.key()?);
-        Ok(Err((Open::Object { table, key, place }, UNKNOWN)))
+        let (map, key) = (Map::with_capacity(4), self.key()?);
+        Ok(Err((Open::Object { map, key, place }, UNKNOWN)))
     }
 
     /// Goes past the key of a shape and its colon, if that is what comes.
@@ -246,17 +246,17 @@ impl<'a> Reader<'a> {
                         return Ok(Some(self.shapes.place(*shape, at)));
                     }
                     let keys = self.shapes.keys(*shape).iter().cloned();
-                    let table: Table<Value> = keys.zip(self.values.drain(*start..)).collect();
-                    *innermost = Open::Object { table, key: self.key()?, place: *place };
+                    let map = keys.zip(self.values.drain(*start..)).collect();
+                    *innermost = Open::Object { map, key: self.key()?, place: *place };
                     return Ok(Some(UNKNOWN));
                 }
                 if self.scan.eat(b'}') { Ok(None) } else { self.scan.syntax("`,` or `}`") }
             }
-            Open::Object { table, key, .. } => {
+            Open::Object { map, key, .. } => {
                 let added = std::mem::take(key);
-                match table.insert(added.clone(), value) {
+                match map.insert(added.clone(), value) {
                     Some(first) if self.options.duplicates == Duplicates::First => {
-                        table.insert(added, first);
+                        map.insert(added, first);
                     }
                     _ => {}
                 }
@@ -283,27 +283,27 @@ impl<'a> Reader<'a> {
                 if count < self.shapes.keys(shape).len() {
                     // The object ended before the shape did: it has a shape of its own.
                     let keys = self.shapes.keys(shape)[..count].iter().cloned();
-                    let table = keys.zip(self.values.drain(start..)).collect();
-                    return self.object(table, place);
+                    let map = keys.zip(self.values.drain(start..)).collect();
+                    return self.object(map, place);
                 }
-                self.takes(96 + count * size_of::<Value>())?;
+                self.takes(Map::bytes_for(count))?;
                 self.shapes.expect(place, shape);
-                let values = self.values.drain(start..).collect();
-                Ok(Value::map(self.shapes.row(shape, values)))
+                Ok(Value::row(self.shapes.layout(shape).clone(), self.values.drain(start..)))
             }
-            Some(Open::Object { table, place, .. }) => self.object(table, place),
+            Some(Open::Object { map, place, .. }) => self.object(map, place),
             None => Ok(Value::Nil),
         }
     }
 
-    fn object(&mut self, mut table: Table<Value>, place: u32) -> Result<Value, Fault> {
-        self.takes(96 + table.bytes())?;
-        if let Some(shape) = self.shapes.of(&mut table, self.names) {
+    fn object(&mut self, mut map: Map, place: u32) -> Result<Value, Fault> {
+        self.takes(map.bytes())?;
+        if let Some(shape) = self.shapes.of(&map, self.names) {
+            map.share_keys(self.shapes.layout(shape));
             self.shapes.expect(place, shape);
         } else {
-            self.takes(table.layout().map_or(0, |layout| layout.bytes()))?;
+            self.takes(map.layout().map_or(0, |layout| layout.bytes()))?;
         }
-        Ok(Value::map(table))
+        Ok(Value::Map(map))
     }
 
     fn text(&mut self) -> Result<Value, Fault> {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::names::Names;
 use crate::value::equal::same_key;
-use crate::value::{Layout, Shared, Table, Value};
+use crate::value::{Layout, Map, Shared, Value};
 
 /// The place of values whose object has no known shape yet.
 pub(super) const UNKNOWN: u32 = 1;
@@ -75,17 +75,18 @@ impl Shapes {
     }
 
     pub(super) fn keys(&self, shape: u32) -> &[Value] {
-        self.known[shape as usize].layout.keys()
+        self.layout(shape).keys()
     }
 
-    /// The map of a shape's keys to values.
-    pub(super) fn row(&self, shape: u32, values: Vec<Value>) -> Table<Value> {
-        Table::with_layout(self.known[shape as usize].layout.clone(), values).unwrap_or_default()
+    /// The keys of a shape.
+    #[inline]
+    pub(super) fn layout(&self, shape: u32) -> &Shared<Layout> {
+        &self.known[shape as usize].layout
     }
 
-    /// The shape of an object, which takes over its keys; new if there is room for it.
-    pub(super) fn of(&mut self, table: &mut Table<Value>, names: &Names) -> Option<u32> {
-        let layout = table.layout()?;
+    /// The shape of an object; new if there is room for it.
+    pub(super) fn of(&mut self, map: &Map, names: &Names) -> Option<u32> {
+        let layout = map.layout()?;
         if layout.len() > MOST_KEYS {
             return None;
         }
@@ -95,10 +96,7 @@ impl Shapes {
         };
         let searched = self.known.len().saturating_sub(SEARCHED);
         if let Some(found) = self.known[searched..].iter().rposition(same) {
-            let shape = searched + found;
-            let values = std::mem::take(table).into_iter().map(|(_, value)| value).collect();
-            *table = self.row(shape as u32, values);
-            return Some(shape as u32);
+            return Some((searched + found) as u32);
         }
         if self.known.len() == MOST_SHAPES {
             return None;

@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
                 let text = self.names.text(*name).to_owned();
                 self.string(&text);
             }
-            Value::Map(body) => return self.object(body.table.iter()),
+            Value::Map(body) => return self.object(body.iter()),
             Value::Sorted(body) if !body.is_set => {
                 return self.object(body.entries.iter().map(|(key, value)| (key, value)));
             }

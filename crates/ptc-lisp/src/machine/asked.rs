@@ -52,7 +52,7 @@ impl<'m> Asked<'m> {
             Value::Kw(key) => self.names.text(*key) == name,
             key => key.as_str() == Some(name),
         };
-        body.table.iter().find(|(key, _)| named(key)).map(|(_, value)| value)
+        body.iter().find(|(key, _)| named(key)).map(|(_, value)| value)
     }
 
     /// The call with its arguments as JSON.

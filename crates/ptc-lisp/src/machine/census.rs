@@ -12,7 +12,7 @@ use super::Machine;
 use super::fiber::{Cont, Fiber, Frame, Handler, State};
 use crate::limits::Limits;
 use crate::signal::Signal;
-use crate::value::{ExObj, Items, Layout, LazyState, Meta, Shared, Value};
+use crate::value::{Counted, ExObj, Items, Layout, LazyState, Meta, Shared, Value};
 
 /// Bytes of a shared body beyond its contents: counts, header, and what allocators lose by rounding.
 const BODY: usize = 80;
@@ -206,11 +206,10 @@ impl Census {
 
     /// Whether a body is met for the first time. One that only its owner and the list of pending values
     /// hold cannot be met again, so it need not be remembered.
-    fn first<T: ?Sized>(&mut self, body: &Rc<T>) -> bool {
+    fn first(&mut self, body: &impl Counted) -> bool {
         const OWNER_AND_PENDING: usize = 2;
         self.bodies += 1;
-        Rc::strong_count(body) <= OWNER_AND_PENDING
-            || self.seen.insert(Rc::as_ptr(body) as *const u8 as usize)
+        body.owners() <= OWNER_AND_PENDING || self.seen.insert(body.address())
     }
 
     /// Whether something inside of a body, which is never pending itself, is met for the first time.
@@ -282,10 +281,10 @@ impl Census {
                 }
             }
             Value::Map(body) if self.first(body) => {
-                self.bytes += BODY + body.table.bytes();
-                self.layout(body.table.layout());
-                self.all(body.table.slots());
-                self.meta(&body.meta);
+                self.bytes += body.bytes();
+                self.layout(body.layout());
+                self.all(body.slots());
+                self.meta(body.meta());
             }
             Value::Set(body) if self.first(body) => {
                 self.bytes += BODY;

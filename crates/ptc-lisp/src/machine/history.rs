@@ -21,7 +21,7 @@ fn cut(value: &Value, names: &Names, limit: usize) -> Value {
     let room = limit.saturating_sub(2);
     match value {
         Value::Str(text) => Value::string(beginning(text.as_str(), room)),
-        Value::Map(body) => Value::map_of(entries(body.table.iter(), names, room)),
+        Value::Map(body) => Value::map_of(entries(body.iter(), names, room)),
         Value::Sorted(body) if !body.is_set => {
             Value::map_of(entries(body.entries.iter().map(|(key, value)| (key, value)), names, room))
         }

@@ -1,7 +1,7 @@
 //! What a host may do with a machine between programs: look at results, definitions and inputs without
 //! copying them, give and take away inputs, lend a journal and a budget, take back the last program.
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::Machine;
 use crate::error::{Error, ErrorKind};
@@ -10,7 +10,7 @@ use crate::interchange::{Keys, from_json, to_json};
 use crate::names::Name;
 use crate::value::equal::is_same;
 use crate::value::written::written;
-use crate::value::{Table, Value};
+use crate::value::{Map, Value};
 use crate::view::{Bounds, Glimpse, View, is_hidden_name};
 
 /// Settings and leftovers of the host that outlive a program.
@@ -117,7 +117,7 @@ impl Machine {
     /// The names of all inputs, sorted.
     pub fn data_names(&self) -> Vec<String> {
         let Value::Map(body) = &self.data else { return Vec::new() };
-        let keys = body.table.keys().filter_map(|key| match key {
+        let keys = body.keys().filter_map(|key| match key {
             Value::Kw(name) => Some(self.heap.names.text(*name).to_owned()),
             _ => None,
         });
@@ -178,7 +178,7 @@ impl Machine {
 
     fn given(&self, name: &str) -> Option<&Value> {
         let Value::Map(body) = &self.data else { return None };
-        body.table.get(&Value::Kw(self.heap.names.find(name)?))
+        body.get(&Value::Kw(self.heap.names.find(name)?))
     }
 }
 
@@ -204,25 +204,25 @@ impl Machine {
     /// Takes an input away; whether it was there.
     pub fn remove_input(&mut self, name: &str) -> bool {
         let (Value::Map(body), Some(name)) = (&self.data, self.heap.names.find(name)) else { return false };
-        let mut all: Table<Value> = body.table.clone();
+        let mut all = body.entries_only();
         let removed = all.remove(&Value::Kw(name)).is_some();
-        self.data = Value::map(all);
+        self.data = Value::Map(all);
         removed
     }
 
     pub(super) fn put_input(&mut self, name: &str, value: Value) {
         let name = self.heap.keyword(name);
-        let mut all: Table<Value> = match &self.data {
-            Value::Map(body) => body.table.clone(),
-            _ => Table::default(),
+        let mut all = match &self.data {
+            Value::Map(body) => body.entries_only(),
+            _ => Map::default(),
         };
         all.insert(name, value);
-        self.data = Value::map(all);
+        self.data = Value::Map(all);
     }
 
     /// Lends a journal: results of `task` by id, a JSON object.
     pub fn set_journal(&mut self, journal: &Json) -> Result<(), Error> {
-        let mut table = Table::default();
+        let mut table = Map::default();
         for (id, json) in journal.as_object().into_iter().flatten() {
             let value = self.kept(|heap| from_json(heap, json, Keys::Keywords))?;
             table.insert(Value::str(id), value);
@@ -237,7 +237,7 @@ impl Machine {
         let entries = self.heap.journal.iter();
         let entries =
             entries.map(|(id, value)| (id.as_str().unwrap_or_default().to_owned(), to_json(value, names)));
-        Json::Object(entries.collect::<Map<String, Json>>())
+        Json::Object(entries.collect())
     }
 
     /// The steps that the program noted as done, as ids and summaries; none if it failed.
@@ -339,11 +339,11 @@ impl Machine {
         if self.lasting.overlays
             && let Value::Map(body) = &value
         {
-            let mut all: Table<Value> = match &self.lasting.overlay {
-                Value::Map(overlay) => overlay.table.clone(),
-                _ => Table::default(),
+            let mut all = match &self.lasting.overlay {
+                Value::Map(overlay) => overlay.entries_only(),
+                _ => Map::default(),
             };
-            for (key, value) in body.table.iter() {
+            for (key, value) in body.iter() {
                 let key = match key {
                     Value::Str(text) => self.heap.keyword(text.as_str()),
                     Value::Kw(_) => key.clone(),
@@ -351,7 +351,7 @@ impl Machine {
                 };
                 all.insert(key, value.clone());
             }
-            self.lasting.overlay = Value::map(all);
+            self.lasting.overlay = Value::Map(all);
         }
         let (value, cut) = match self.lasting.history_bytes {
             Some(limit) => super::history::fitted(value, &self.heap.names, limit),

@@ -12,7 +12,7 @@ use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::globals::Origin;
 use crate::signal::{Res, Signal};
-use crate::value::{Closure, Items, MapObj, Shape, Table, Value, ledger};
+use crate::value::{Closure, Items, Map, Shape, Value, ledger};
 
 impl Machine {
     /// The first register of the running frame.
@@ -285,23 +285,21 @@ impl Machine {
         let at = base + usize::from(first);
         let keys = self.fiber.regs[at..at + pairs * 2].iter().step_by(2);
         if let Some(layout) = self.heap.layouts.of(keys) {
-            let mut values = Vec::with_capacity(pairs);
-            for pair in self.fiber.regs[at..at + pairs * 2].chunks_exact_mut(2) {
-                values.push(std::mem::take(&mut pair[1]));
-            }
-            self.heap.allocated(64 + 16 * pairs);
-            return self.put_deep(base, dst, Value::row(layout, values));
+            let pairs = self.fiber.regs[at..at + pairs * 2].chunks_exact_mut(2);
+            self.heap.allocated(Map::bytes_for(pairs.len()));
+            let row = Value::row(layout, pairs.map(|pair| std::mem::take(&mut pair[1])));
+            return self.put_deep(base, dst, row);
         }
         for key in self.window(base, first, pairs * 2).iter().step_by(2).cloned().collect::<Vec<_>>() {
             self.heap.realised(&key)?;
         }
-        let mut table = Table::with_capacity(pairs);
+        let mut map = Map::with_capacity(pairs);
         for pair in self.window(base, first, pairs * 2).chunks_exact_mut(2) {
-            table.insert(std::mem::take(&mut pair[0]), std::mem::take(&mut pair[1]));
+            map.insert(std::mem::take(&mut pair[0]), std::mem::take(&mut pair[1]));
         }
-        self.heap.allocated(64 + 32 * pairs);
+        self.heap.allocated(Map::bytes_for(pairs) + 16 * pairs);
         self.heap.fuel_used += ledger::take();
-        self.put_deep(base, dst, Value::map(table))
+        self.put_deep(base, dst, Value::Map(map))
     }
 
     fn make_set(&mut self, base: usize, dst: Reg, first: Reg, count: usize) -> Done {
@@ -319,10 +317,8 @@ impl Machine {
     fn take_slot(&mut self, base: usize, map: Reg, key: Reg) -> Value {
         let key = self.at(base, key).clone();
         match self.at_mut(base, map) {
-            Value::Map(body) => match Rc::get_mut(body) {
-                Some(MapObj { table, .. }) => table.get_mut(&key).map(std::mem::take).unwrap_or_default(),
-                None => body.table.get(&key).cloned().unwrap_or_default(),
-            },
+            Value::Map(body) if body.is_own() => body.own_slot(&key).map(std::mem::take).unwrap_or_default(),
+            Value::Map(body) => body.get(&key).cloned().unwrap_or_default(),
             Value::Vec(body) => {
                 let Value::Int(index) = key else { return Value::Nil };
                 let Ok(index) = usize::try_from(index) else { return Value::Nil };

@@ -363,8 +363,7 @@ impl Machine {
                     }
                     Op::Lookup { dst, map, key } => {
                         if let Value::Map(body) = regs.get(map)
-                            && let Some(value) =
-                                body.table.get(&code.linked().consts[usize::from(key)]).cloned()
+                            && let Some(value) = body.get(&code.linked().consts[usize::from(key)]).cloned()
                         {
                             regs.put(dst, value);
                         } else {

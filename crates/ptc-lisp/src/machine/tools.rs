@@ -5,7 +5,7 @@ use crate::heap::Heap;
 use crate::names::Name;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::extent::ELEMENT;
-use crate::value::{Items, Table, Value};
+use crate::value::{Items, Map, Value};
 
 /// The tool that calls upstreams.
 const CALL: &str = "call";
@@ -14,9 +14,9 @@ const CALL: &str = "call";
 /// with underscores, keywords become strings. A map that says the same without all that is taken as it is.
 pub fn request(heap: &mut Heap, tool: Name, args: &mut [Value]) -> Res<ToolRequest> {
     if let [Value::Map(body)] = &args
-        && let Some(bytes) = extent_of_object(&body.table, heap)
+        && let Some(bytes) = extent_of_object(body, heap)
     {
-        heap.work(body.table.len())?;
+        heap.work(body.len())?;
         return Ok(ToolRequest {
             tool,
             args: std::mem::take(&mut args[0]),
@@ -86,7 +86,7 @@ fn shown(heap: &mut Heap, value: &Value) -> Res<String> {
 /// knows what there is to call.
 fn checked(call: Value) -> Res {
     let Value::Map(body) = &call else { return Ok(call) };
-    let part = |name: &str| body.table.iter().find(|(key, _)| key.as_str() == Some(name));
+    let part = |name: &str| body.iter().find(|(key, _)| key.as_str() == Some(name));
     let text = |name: &str| part(name).and_then(|(_, value)| value.as_str()).filter(|text| !text.is_empty());
     let (Some(server), Some(tool), Some((_, args))) = (text("server"), text("tool"), part("args")) else {
         return Ok(call);
@@ -101,7 +101,7 @@ fn checked(call: Value) -> Res {
 /// [`crate::value::MAX_DEPTH`] levels.
 fn unencodable(value: &Value) -> Option<Value> {
     match value {
-        Value::Map(body) => body.table.iter().find_map(|(_, value)| unencodable(value)),
+        Value::Map(body) => body.iter().find_map(|(_, value)| unencodable(value)),
         Value::Vec(_) => {
             let mut items = Items::over(value)?;
             while let Ok(Some(item)) = items.next() {
@@ -118,11 +118,11 @@ fn unencodable(value: &Value) -> Option<Value> {
 }
 
 /// The extent of a map, if it gives the same object of JSON as [`object`] makes of it, of the same extent.
-fn extent_of_object(table: &Table<Value>, heap: &Heap) -> Option<usize> {
+fn extent_of_object(map: &Map, heap: &Heap) -> Option<usize> {
     /// Keys up to this length count the least an element can count, as keywords and as strings.
     const SHORT: usize = 14;
     let mut bytes = 2;
-    for (key, value) in table.iter() {
+    for (key, value) in map.iter() {
         let Value::Kw(name) = key else { return None };
         let name = heap.names.text(*name);
         if name.len() > SHORT || name.bytes().any(|byte| byte == b'-') {
@@ -153,20 +153,20 @@ fn shorthand(heap: &mut Heap, name: Name, rest: &[Value]) -> Res {
 
 fn entries(map: &Value) -> Vec<(Value, Value)> {
     match map {
-        Value::Map(body) => body.table.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        Value::Map(body) => body.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         Value::Sorted(body) => body.entries.clone(),
         _ => Vec::new(),
     }
 }
 
 fn object(heap: &mut Heap, pairs: Vec<(Value, Value)>) -> Res {
-    let mut table = Table::with_capacity(pairs.len());
+    let mut map = Map::with_capacity(pairs.len());
     for (key, value) in pairs {
         let key = key_text(heap, &key)?;
         let value = plain(heap, value)?;
-        table.insert(Value::string(key), value);
+        map.insert(Value::string(key), value);
     }
-    Ok(Value::map(table))
+    Ok(Value::Map(map))
 }
 
 fn key_text(heap: &mut Heap, key: &Value) -> Res<String> {

@@ -105,9 +105,9 @@ fn frozen(value: &Value, heap: &Heap) -> Result<Const, &'static str> {
         Value::Regex(regex) => Const::Regex(regex.source.to_string()),
         Value::Vec(_) => Const::Vector(each(value, heap)?),
         Value::Set(_) => Const::Set(each(value, heap)?),
-        Value::Map(body) if body.record.is_none() => {
-            let mut pairs = Vec::with_capacity(body.table.len());
-            for (key, value) in body.table.iter() {
+        Value::Map(body) if body.record().is_none() => {
+            let mut pairs = Vec::with_capacity(body.len());
+            for (key, value) in body.iter() {
                 pairs.push((frozen(key, heap)?, frozen(value, heap)?));
             }
             Const::Map(pairs)

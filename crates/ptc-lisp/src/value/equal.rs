@@ -10,7 +10,7 @@ use num_traits::ToPrimitive;
 
 use super::meter::address;
 use super::order::big_with_float;
-use super::{Items, MapObj, Meter, SortedObj, Table, Text, Value, ledger};
+use super::{Items, Map, Meter, SortedObj, Table, Text, Value, ledger};
 
 /// `=`: structural, numbers by value.
 pub fn equals(a: &Value, b: &Value) -> bool {
@@ -97,10 +97,10 @@ fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => meter.step(a.byte_len() / 8) && a.is(b),
         (Value::Map(a), Value::Map(b)) => {
-            Rc::ptr_eq(a, b) || (a.record == b.record && same_maps(a, b, strict, meter))
+            a.is(b) || (a.record() == b.record() && same_maps(a, b, strict, meter))
         }
         (Value::Map(map), Value::Sorted(sorted)) | (Value::Sorted(sorted), Value::Map(map)) => {
-            !sorted.is_set && map.record.is_none() && same_sorted_map(sorted, map, strict, meter)
+            !sorted.is_set && map.record().is_none() && same_sorted_map(sorted, map, strict, meter)
         }
         (Value::Set(a), Value::Set(b)) => {
             Rc::ptr_eq(a, b)
@@ -130,27 +130,25 @@ fn int_equals_float(int: i64, float: f64) -> bool {
     float == int as f64 && float.to_i128() == Some(i128::from(int))
 }
 
-fn same_maps(a: &MapObj, b: &MapObj, strict: bool, meter: &mut Meter) -> bool {
-    a.table.len() == b.table.len()
-        && a.table
-            .iter()
-            .all(|(key, x)| find(&b.table, key, meter).is_some_and(|y| same(x, y, strict, meter)))
+fn same_maps(a: &Map, b: &Map, strict: bool, meter: &mut Meter) -> bool {
+    a.len() == b.len()
+        && a.iter().all(|(key, x)| find(b, key, meter).is_some_and(|y| same(x, y, strict, meter)))
 }
 
-fn same_sorted_map(sorted: &SortedObj, map: &MapObj, strict: bool, meter: &mut Meter) -> bool {
-    sorted.entries.len() == map.table.len()
+fn same_sorted_map(sorted: &SortedObj, map: &Map, strict: bool, meter: &mut Meter) -> bool {
+    sorted.entries.len() == map.len()
         && sorted
             .entries
             .iter()
-            .all(|(key, x)| find(&map.table, key, meter).is_some_and(|y| same(x, y, strict, meter)))
+            .all(|(key, x)| find(map, key, meter).is_some_and(|y| same(x, y, strict, meter)))
 }
 
-fn find<'a, V>(table: &'a Table<V>, key: &Value, meter: &mut Meter) -> Option<&'a V> {
-    table.get_by(key, |a, b| same(a, b, true, meter))
+fn find<'m>(map: &'m Map, key: &Value, meter: &mut Meter) -> Option<&'m Value> {
+    map.get_by(key, |a, b| same(a, b, true, meter))
 }
 
 fn has(table: &Table<()>, key: &Value, meter: &mut Meter) -> bool {
-    find(table, key, meter).is_some()
+    table.get_by(key, |a, b| same(a, b, true, meter)).is_some()
 }
 
 /// Two sorted collections mostly have the same order, so the same position is tried before a search.

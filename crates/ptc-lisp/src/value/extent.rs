@@ -48,7 +48,7 @@ impl Count<'_> {
             Value::Big(int) => self.add(1 + usize::try_from(int.bits() / 3).unwrap_or(usize::MAX)),
             Value::Vec(body) => self.add(2) && body.items.iter().all(|item| self.element(item)),
             Value::Map(body) => {
-                self.add(2) && body.table.iter().all(|(key, value)| self.element(key) && self.element(value))
+                self.add(2) && body.iter().all(|(key, value)| self.element(key) && self.element(value))
             }
             Value::Sorted(body) => {
                 self.add(2)

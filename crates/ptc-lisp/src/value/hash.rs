@@ -148,7 +148,7 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
 
     fn parts(&mut self, value: &Value) -> u64 {
         match value {
-            Value::Map(body) => self.entries(body.table.len(), body.table.iter()),
+            Value::Map(body) => self.entries(body.len(), body.iter()),
             Value::Sorted(body) if !body.is_set => {
                 self.entries(body.entries.len(), body.entries.iter().map(|(key, value)| (key, value)))
             }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::seq::{ConsObj, RangeObj, SeqObj};
 use super::text::{Text, first_grapheme};
-use super::{CellKind, LazyObj, MapObj, SetObj, Shared, SortedObj, Value, VecObj};
+use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Value, VecObj};
 
 /// A position in a sequence. It owns what it walks over, so it can live in a register.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub enum Items {
     /// The rest of a range.
     Range(RangeObj),
     /// The rest of a map, by slot.
-    Map(Shared<MapObj>, usize),
+    Map(Map, usize),
     /// The rest of a set, by slot.
     Set(Shared<SetObj>, usize),
     /// The rest of a sorted collection.
@@ -82,7 +82,7 @@ impl Items {
                 Some(item)
             }
             Items::Map(body, at) => {
-                let ((key, value), next) = body.table.slot_from(*at)?;
+                let ((key, value), next) = body.slot_from(*at)?;
                 *at = next;
                 Some(Value::entry(key.clone(), value.clone()))
             }
@@ -130,7 +130,7 @@ impl Items {
             Items::Empty => 0,
             Items::Slice(body, at) => body.items.len().saturating_sub(*at),
             Items::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
-            Items::Map(body, 0) => body.table.len(),
+            Items::Map(body, 0) => body.len(),
             Items::Set(body, 0) => body.table.len(),
             Items::Sorted(body, at) => body.entries.len().saturating_sub(*at),
             _ => return None,

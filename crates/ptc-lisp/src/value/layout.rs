@@ -55,7 +55,7 @@ struct Slot {
 
 /// How one layout becomes another.
 #[derive(Clone, Debug)]
-pub(super) enum Change {
+enum Change {
     /// A key that is not there yet goes to the end.
     Add(Value),
     /// The key at a slot goes.
@@ -96,11 +96,57 @@ impl Layout {
         layout
     }
 
-    /// One key, with room for `capacity`.
-    pub(super) fn first(key: Value, capacity: usize) -> Layout {
-        let mut keys = Vec::with_capacity(capacity.max(1));
-        keys.push(key);
-        Layout { keys, ..Layout::default() }
+    /// Adds a key that is not there yet to the keys of a table with room for so many entries.
+    pub(super) fn add(keys: &mut Option<Shared<Layout>>, key: Value, room: usize) {
+        match keys {
+            None => {
+                let mut first = Vec::with_capacity(room.max(1));
+                first.push(key);
+                *keys = Some(Rc::new(Layout { keys: first, ..Layout::default() }));
+            }
+            Some(keys) => match Rc::get_mut(keys) {
+                Some(own) => own.push(key),
+                None => *keys = keys.changed(Change::Add(key)),
+            },
+        }
+    }
+
+    /// Removes the key at a slot from the keys of a table and returns it. If slots move, `close` is told
+    /// first which of them stay, and moves the values.
+    pub(super) fn remove(
+        keys: &mut Shared<Layout>,
+        at: usize,
+        close: impl FnOnce(&dyn Fn(usize) -> bool),
+    ) -> Value {
+        let key = keys.keys[at].clone();
+        match Rc::get_mut(keys) {
+            // What follows a layout that others share has no holes.
+            None => {
+                close(&|slot| slot != at && !keys.is_hole(slot));
+                *keys = keys.changed(Change::Remove(at));
+            }
+            Some(own) if own.is_indexed() => {
+                if own.punch(at) {
+                    close(&|slot| !own.is_hole(slot));
+                    own.compact();
+                }
+            }
+            Some(own) => {
+                close(&|slot| slot != at);
+                own.take_out(at);
+            }
+        }
+        key
+    }
+
+    fn is_hole(&self, slot: usize) -> bool {
+        matches!(self.keys[slot], Value::Unbound)
+    }
+
+    /// The first slot at or after `at` that has a key.
+    pub(super) fn used_from(&self, at: usize) -> Option<usize> {
+        let keys = self.keys.get(at..)?;
+        Some(at + keys.iter().position(|key| !matches!(key, Value::Unbound))?)
     }
 
     /// The keys by slot, [`Value::Unbound`] where one was removed.
@@ -141,7 +187,7 @@ impl Layout {
         self.origin.as_ref()
     }
 
-    pub(super) fn is_indexed(&self) -> bool {
+    fn is_indexed(&self) -> bool {
         !self.index.is_empty()
     }
 
@@ -187,7 +233,7 @@ impl Layout {
     }
 
     /// Adds a key that is not there yet.
-    pub(super) fn push(&mut self, key: Value) {
+    fn push(&mut self, key: Value) {
         if self.is_indexed() {
             let slot = Slot { hash: hash(&key), at: position_id(self.keys.len()) };
             self.index.insert_unique(spread(slot.hash), slot, |slot| spread(slot.hash));
@@ -212,14 +258,14 @@ impl Layout {
     }
 
     /// Removes the key at a slot of a layout that is not indexed.
-    pub(super) fn take_out(&mut self, at: usize) {
+    fn take_out(&mut self, at: usize) {
         self.keys.remove(at);
         super::room::release(&mut self.keys);
     }
 
     /// Leaves a hole at a slot of an indexed layout; true says there are so many that
     /// [`Layout::compact`] is due.
-    pub(super) fn punch(&mut self, at: usize) -> bool {
+    fn punch(&mut self, at: usize) -> bool {
         let hash = hash(&self.keys[at]);
         if let Ok(found) = self.index.find_entry(spread(hash), |slot| slot.at as usize == at) {
             found.remove();
@@ -230,7 +276,7 @@ impl Layout {
     }
 
     /// Closes all holes.
-    pub(super) fn compact(&mut self) {
+    fn compact(&mut self) {
         self.keys.retain(|key| !matches!(key, Value::Unbound));
         super::room::release(&mut self.keys);
         self.removed = 0;
@@ -239,7 +285,7 @@ impl Layout {
 
     /// What a change makes of a layout that others share: for small ones the layout that the same change
     /// led to before, if it is still around.
-    pub(super) fn changed(self: &Shared<Self>, change: Change) -> Shared<Layout> {
+    fn changed(self: &Shared<Self>, change: Change) -> Shared<Layout> {
         if let Some((known, to)) = &*self.next.borrow()
             && known.is(&change)
             && let Some(to) = to.upgrade()

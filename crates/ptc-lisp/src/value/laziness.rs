@@ -68,7 +68,7 @@ impl Look {
 
     fn parts(&mut self, value: &Value, depth: u16) -> Found {
         match value {
-            Value::Map(body) => self.all(body.table.iter().flat_map(|(key, value)| [key, value]), depth),
+            Value::Map(body) => self.all(body.iter().flat_map(|(key, value)| [key, value]), depth),
             Value::Set(body) => self.all(body.table.keys(), depth),
             Value::Sorted(body) => self.all(body.entries.iter().flat_map(|(key, value)| [key, value]), depth),
             Value::Reduced(value) => self.inside(value, depth),

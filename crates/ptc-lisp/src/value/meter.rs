@@ -8,7 +8,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
-use super::{Shared, Value};
+use super::{Counted, Value};
 
 /// The steps of one walk over a pair of values.
 #[derive(Debug)]
@@ -69,18 +69,15 @@ impl Meter {
 
 /// Where a container is in memory.
 pub(super) fn address(value: &Value) -> Option<usize> {
-    fn of<T>(body: &Shared<T>) -> Option<usize> {
-        Some(Shared::as_ptr(body).addr())
-    }
-    match value {
-        Value::Vec(body) => of(body),
-        Value::Seq(body) => of(body),
-        Value::Cons(body) => of(body),
-        Value::Lazy(body) => of(body),
-        Value::Map(body) => of(body),
-        Value::Set(body) => of(body),
-        Value::Sorted(body) => of(body),
-        Value::Reduced(body) => of(body),
-        _ => None,
-    }
+    Some(match value {
+        Value::Vec(body) => body.address(),
+        Value::Seq(body) => body.address(),
+        Value::Cons(body) => body.address(),
+        Value::Lazy(body) => body.address(),
+        Value::Map(body) => body.address(),
+        Value::Set(body) => body.address(),
+        Value::Sorted(body) => body.address(),
+        Value::Reduced(body) => body.address(),
+        _ => return None,
+    })
 }

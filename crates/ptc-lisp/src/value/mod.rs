@@ -6,6 +6,7 @@
 //! unrealised lazy sequence may hide inside. The machine refuses values deeper than [`MAX_DEPTH`], so
 //! code that walks values may recurse on the native stack.
 
+pub mod counted;
 pub mod equal;
 pub mod extent;
 pub mod hash;
@@ -13,6 +14,7 @@ pub mod items;
 pub mod layout;
 pub mod laziness;
 pub mod ledger;
+pub mod map;
 pub mod meter;
 pub mod order;
 pub mod print;
@@ -31,9 +33,11 @@ use num_bigint::BigInt;
 use crate::builtins::BuiltinId;
 use crate::code::{Linked, Simple};
 use crate::error::Error;
-use crate::names::{Name, OptionalName};
+use crate::names::Name;
+pub use counted::Counted;
 pub use items::Items;
 pub use layout::{Layout, Layouts};
+pub use map::Map;
 pub use meter::Meter;
 pub use seq::{ConsObj, LazyObj, LazyState, RangeObj, SeqObj};
 pub use table::Table;
@@ -88,7 +92,7 @@ pub enum Value {
     /// A lazy sequence.
     Lazy(Shared<LazyObj>),
     /// A map in insertion order, or a record.
-    Map(Shared<MapObj>),
+    Map(Map),
     /// A set in insertion order.
     Set(Shared<SetObj>),
     /// A sorted map or sorted set.
@@ -195,22 +199,6 @@ impl Drop for VecObj {
         }
     }
 }
-
-/// The body of a map or record.
-#[derive(Clone, Debug)]
-pub struct MapObj {
-    /// Keys and values in insertion order.
-    pub table: Table<Value>,
-    /// The record type, if it is a record.
-    pub record: OptionalName,
-    /// See [`Shape`].
-    pub shape: Shape,
-    /// Metadata.
-    pub meta: Meta,
-}
-
-// With its counts a map's body fills one cache line.
-const _: () = assert!(size_of::<MapObj>() == 48);
 
 /// The body of a set.
 #[derive(Clone, Debug)]
@@ -369,7 +357,7 @@ impl Value {
             Value::Cons(body) => Value::Cons(Rc::clone(body)),
             Value::Range(body) => Value::Range(Rc::clone(body)),
             Value::Lazy(body) => Value::Lazy(Rc::clone(body)),
-            Value::Map(body) => Value::Map(Rc::clone(body)),
+            Value::Map(body) => Value::Map(body.clone()),
             Value::Set(body) => Value::Set(Rc::clone(body)),
             Value::Sorted(body) => Value::Sorted(Rc::clone(body)),
             Value::Fn(body) => Value::Fn(Rc::clone(body)),
@@ -432,26 +420,15 @@ impl Value {
         seq::SeqObj::over(items, false)
     }
 
-    /// A map in the order of the table.
-    pub fn map(table: Table<Value>) -> Value {
-        let mut shape = Shape::EMPTY;
-        for (key, value) in table.iter() {
-            shape.include(key);
-            shape.include(value);
-        }
-        Value::Map(Rc::new(MapObj { table, record: OptionalName::NONE, shape, meta: None }))
-    }
-
     /// A map with the keys of a layout, all of them scalars; empty unless there is a value for each.
-    pub fn row(layout: Shared<Layout>, values: Vec<Value>) -> Value {
-        let shape = Shape::of(&values);
-        let table = Table::with_layout(layout, values).unwrap_or_default();
-        Value::Map(Rc::new(MapObj { table, record: OptionalName::NONE, shape, meta: None }))
+    #[inline]
+    pub fn row(layout: Shared<Layout>, values: impl IntoIterator<Item = Value>) -> Value {
+        Value::Map(Map::row(layout, values).unwrap_or_default())
     }
 
     /// A map of pairs; a later pair wins.
     pub fn map_of(pairs: impl IntoIterator<Item = (Value, Value)>) -> Value {
-        Value::map(pairs.into_iter().collect())
+        Value::Map(pairs.into_iter().collect())
     }
 
     /// A set in the order of the table.
@@ -580,7 +557,7 @@ impl Value {
             Value::Seq(body) => body.items.shape,
             Value::Cons(body) => body.shape,
             Value::Lazy(body) => body.shape(),
-            Value::Map(body) => body.shape,
+            Value::Map(body) => body.shape(),
             Value::Set(body) => body.shape,
             Value::Sorted(body) => body.shape,
             Value::Fn(body) => body.shape,
@@ -608,7 +585,7 @@ impl Value {
             Value::Str(_) => "string",
             Value::Vec(_) => "vector",
             Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => "list",
-            Value::Map(body) if body.record.is_some() => "record",
+            Value::Map(body) if body.record().is_some() => "record",
             Value::Map(_) => "map",
             Value::Set(_) => "set",
             Value::Sorted(body) if body.is_set => "sorted set",
@@ -641,7 +618,7 @@ impl Value {
             Value::Vec(body) => body.meta.clone(),
             Value::Seq(body) => body.meta.clone(),
             Value::Cons(body) => body.meta.clone(),
-            Value::Map(body) => body.meta.clone(),
+            Value::Map(body) => body.meta().clone(),
             Value::Set(body) => body.meta.clone(),
             Value::Sorted(body) => body.meta.clone(),
             Value::Fn(body) => body.meta.clone(),
@@ -675,9 +652,7 @@ impl Value {
                 Value::Cons(Rc::new(copy))
             }
             Value::Map(mut body) => {
-                let inner = Rc::make_mut(&mut body);
-                deepen(&mut inner.shape);
-                inner.meta = meta;
+                body.set_meta(meta);
                 Value::Map(body)
             }
             Value::Set(mut body) => {

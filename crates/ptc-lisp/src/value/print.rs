@@ -133,11 +133,11 @@ impl<'a> Printer<'a> {
             Value::Seq(body) => self.sequence("(", body.as_slice().iter(), ")"),
             Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => self.walked(value),
             Value::Map(body) => {
-                if let Some(record) = body.record.get() {
+                if let Some(record) = body.record() {
                     self.out.push_str("#user.");
                     self.text(self.names.text(record))?;
                 }
-                self.entries(body.table.iter())
+                self.entries(body.iter())
             }
             Value::Set(body) => self.sequence("#{", body.table.keys(), "}"),
             Value::Sorted(body) if body.is_set => {
@@ -339,9 +339,7 @@ fn is_simple(value: &Value, room: &mut usize) -> bool {
     *room = left;
     match value {
         Value::Vec(body) => body.items.iter().all(|item| is_simple(item, room)),
-        Value::Map(body) => {
-            body.table.iter().all(|(key, value)| is_simple(key, room) && is_simple(value, room))
-        }
+        Value::Map(body) => body.iter().all(|(key, value)| is_simple(key, room) && is_simple(value, room)),
         Value::Set(body) => body.table.keys().all(|key| is_simple(key, room)),
         _ => value.is_scalar() || matches!(value, Value::Time(_) | Value::Range(_)),
     }

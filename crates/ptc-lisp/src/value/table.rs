@@ -1,13 +1,11 @@
-//! The table behind maps and sets: keys in insertion order, and a value beside each.
+//! Keys in insertion order, and something beside each: what is behind sets, and what natives collect in.
 //!
-//! The keys are a [`Layout`] of their own. Copies of a map, rows of one JSON array and what `assoc` and
-//! `dissoc` make of such rows share it, so a row costs little more than its values.
+//! Maps ([`super::Map`]) are the same thing in another form. What changes make of the keys is said once, in
+//! [`Layout`].
 
 use std::rc::Rc;
 
-use super::layout::{Change, Layout};
-use super::{Shared, Value};
-use crate::machine::room;
+use super::{Layout, Shared, Value};
 
 /// Keys with values in insertion order.
 #[derive(Clone, Debug)]
@@ -30,23 +28,10 @@ impl<V> Table<V> {
         Table { layout: None, values: Vec::with_capacity(capacity) }
     }
 
-    /// A table with the keys of `layout`, which has no removed ones; `None` unless there is a value for
-    /// each.
-    pub fn with_layout(layout: Shared<Layout>, values: Vec<V>) -> Option<Self> {
-        (layout.len() == values.len() && layout.slots() == values.len())
-            .then_some(Table { layout: Some(layout), values })
-    }
-
     /// The keys, unless it is empty.
     #[inline]
     pub fn layout(&self) -> Option<&Shared<Layout>> {
         self.layout.as_ref()
-    }
-
-    /// The values by slot, those of removed keys too.
-    #[inline]
-    pub fn slots(&self) -> &[V] {
-        &self.values
     }
 
     /// How many entries it has.
@@ -76,17 +61,6 @@ impl<V> Table<V> {
         self.values.get(self.position(key)?)
     }
 
-    /// The value of `key`, tried first at the slot where a table like this had it last. The hint is
-    /// checked against the key that stands there, so any hint is safe.
-    #[inline]
-    pub fn get_near(&self, key: &Value, hint: &mut usize) -> Option<&V> {
-        let layout = self.layout.as_deref()?;
-        if !layout.is_at(*hint, key) {
-            *hint = layout.position(key)?;
-        }
-        self.values.get(*hint)
-    }
-
     /// The entry of `key`, with the key as it is stored.
     pub fn get_entry(&self, key: &Value) -> Option<(&Value, &V)> {
         let layout = self.layout.as_deref()?;
@@ -112,24 +86,9 @@ impl<V> Table<V> {
         }
         // Values of no size have room for any number.
         let room = if size_of::<V>() == 0 { 1 } else { self.values.capacity() };
-        match &mut self.layout {
-            None => self.layout = Some(Rc::new(Layout::first(key, room))),
-            Some(layout) => match Rc::get_mut(layout) {
-                Some(own) => own.push(key),
-                None => *layout = layout.changed(Change::Add(key)),
-            },
-        }
+        Layout::add(&mut self.layout, key, room);
         self.values.push(value);
         None
-    }
-
-    /// The value of `key` to change, made by `new` if the key is not there yet.
-    pub fn entry_or(&mut self, key: Value, new: impl FnOnce() -> V) -> &mut V {
-        let at = self.position(&key).unwrap_or_else(|| {
-            self.insert(key, new());
-            self.values.len() - 1
-        });
-        &mut self.values[at]
     }
 
     /// Removes `key` and returns its entry; the order of the rest stays.
@@ -138,35 +97,12 @@ impl<V> Table<V> {
         V: Default,
     {
         let at = self.position(key)?;
-        let layout = self.layout.as_mut()?;
-        let key = layout.keys()[at].clone();
-        let Some(own) = Rc::get_mut(layout) else {
-            // The layout that follows has no holes, so the values must have none either.
-            let keys = layout.keys();
-            let mut slot = 0..;
-            let gone = std::mem::take(&mut self.values[at]);
-            self.values.retain(|_| {
-                slot.next().is_some_and(|slot: usize| slot != at && !matches!(keys[slot], Value::Unbound))
-            });
-            super::room::release(&mut self.values);
-            *layout = layout.changed(Change::Remove(at));
-            return Some((key, gone));
-        };
-        if !own.is_indexed() {
-            own.take_out(at);
-            let gone = self.values.remove(at);
-            super::room::release(&mut self.values);
-            return Some((key, gone));
-        }
         let gone = std::mem::take(&mut self.values[at]);
-        if own.punch(at) {
-            let keys = own.keys();
+        let key = Layout::remove(self.layout.as_mut()?, at, |stays| {
             let mut slot = 0..;
-            self.values
-                .retain(|_| slot.next().is_some_and(|slot: usize| !matches!(keys[slot], Value::Unbound)));
-            own.compact();
+            self.values.retain(|_| slot.next().is_some_and(stays));
             super::room::release(&mut self.values);
-        }
+        });
         Some((key, gone))
     }
 
@@ -189,19 +125,27 @@ impl<V> Table<V> {
     /// The first entry at or after slot `at`, and the slot after it: a cursor for walks that cannot
     /// hold a borrow.
     pub fn slot_from(&self, at: usize) -> Option<((&Value, &V), usize)> {
-        let keys = self.layout.as_deref()?.keys().get(at..)?;
-        let skip = keys.iter().position(|key| !matches!(key, Value::Unbound))?;
-        Some(((&keys[skip], &self.values[at + skip]), at + skip + 1))
+        let layout = self.layout.as_deref()?;
+        let at = layout.used_from(at)?;
+        Some(((&layout.keys()[at], &self.values[at]), at + 1))
     }
 
-    /// How many bytes its values take; the keys are the layout's to count.
-    pub fn bytes(&self) -> usize {
-        room(self.values.len()) * size_of::<V>()
+    /// The keys, and the values by slot.
+    pub(super) fn into_parts(self) -> (Option<Shared<Layout>>, Vec<V>) {
+        (self.layout, self.values)
     }
 
     /// The table with other values for the same keys.
     pub fn map_values<W>(self, change: impl FnMut(V) -> W) -> Table<W> {
         Table { layout: self.layout, values: self.values.into_iter().map(change).collect() }
+    }
+}
+
+impl Table<()> {
+    /// The keys of a layout.
+    pub fn of_keys(layout: Shared<Layout>) -> Self {
+        let values = vec![(); layout.slots()];
+        Table { layout: Some(layout), values }
     }
 }
 
@@ -294,15 +238,5 @@ mod tests {
         }
         let layout = rows[0].layout().expect("keys").clone();
         assert!(rows.iter().all(|row| row.layout().is_some_and(|other| Rc::ptr_eq(&layout, other))));
-    }
-
-    #[test]
-    fn a_hint_is_only_a_hint() {
-        let table = numbers(20);
-        let mut hint = 99;
-        assert_eq!(table.get_near(&Value::Int(7), &mut hint), Some(&7));
-        assert_eq!(hint, 7);
-        assert_eq!(table.get_near(&Value::Int(9), &mut hint), Some(&9));
-        assert_eq!(table.get_near(&Value::Int(20), &mut hint), None);
     }
 }

@@ -56,7 +56,7 @@ impl Count<'_> {
             Value::Var(name) => self.add(2 + self.names.text(*name).len()),
             Value::Builtin(_) => self.add("#<builtin>".len()),
             Value::Time(time) => self.add(time.readable().len()),
-            Value::Map(body) => self.entries(body.table.iter()),
+            Value::Map(body) => self.entries(body.iter()),
             Value::Sorted(body) if !body.is_set => self.entries(body.entries.iter().map(|(k, v)| (k, v))),
             Value::Set(_) | Value::Sorted(_) => self.add(1) && self.items(value),
             Value::Vec(_) | Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => {

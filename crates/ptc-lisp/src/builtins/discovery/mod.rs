@@ -178,7 +178,7 @@ fn describe_own(heap: &mut Heap, name: Name) -> Res<String> {
     let mut text = heap.names.text(name).to_owned();
     let Value::Map(meta) = vars::meta(heap, name)? else { return Ok(text) };
     for key in ["arglists", "doc"] {
-        match meta.table.get(&heap.keyword(key)) {
+        match meta.get(&heap.keyword(key)) {
             None | Some(Value::Nil) => {}
             Some(Value::Seq(lists)) => {
                 let lists: Vec<String> =

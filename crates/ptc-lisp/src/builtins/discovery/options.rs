@@ -76,7 +76,7 @@ fn option(heap: &mut Heap, args: &[Value], form: &str, name: &str) -> Res<Option
     match args.get(1) {
         None | Some(Value::Nil) => Ok(None),
         Some(Value::Map(body)) => {
-            let found = body.table.get(&key).or_else(|| body.table.get(&Value::str(name)));
+            let found = body.get(&key).or_else(|| body.get(&Value::str(name)));
             Ok(found.filter(|value| !value.is_nil()).cloned())
         }
         Some(other) => bad(format!("{form} takes its options as a map, got {}", heap.readable(other)?)),

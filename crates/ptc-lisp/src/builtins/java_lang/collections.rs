@@ -208,7 +208,7 @@ fn is_collection(value: &Value) -> bool {
 
 fn values_of(map: &Value) -> Vec<Value> {
     match map {
-        Value::Map(body) => body.table.values().cloned().collect(),
+        Value::Map(body) => body.values().cloned().collect(),
         Value::Sorted(body) => body.entries.iter().map(|(_, value)| value.clone()).collect(),
         _ => Vec::new(),
     }
@@ -216,7 +216,7 @@ fn values_of(map: &Value) -> Vec<Value> {
 
 fn pairs(heap: &mut Heap, args: &[Value]) -> Res<Vec<(Value, Value)>> {
     let pairs: Vec<(Value, Value)> = match &args[0] {
-        Value::Map(body) => body.table.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        Value::Map(body) => body.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         Value::Sorted(body) if !body.is_set => body.entries.clone(),
         _ => return Err(no_method(args, "a map")),
     };

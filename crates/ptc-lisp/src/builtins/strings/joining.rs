@@ -115,7 +115,7 @@ pub(super) fn escape(heap: &mut Heap, args: &mut [Value]) -> Res {
     write(heap, whole.len())?;
     let mut out = String::with_capacity(whole.len());
     for character in graphemes(whole) {
-        match table.table.get(&Value::str(character)) {
+        match table.get(&Value::str(character)) {
             None | Some(Value::Nil) => out.push_str(character),
             Some(replacement) => {
                 if !push_scalar(&mut out, replacement) {

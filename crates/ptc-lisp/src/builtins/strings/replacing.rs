@@ -34,7 +34,7 @@ fn replace_some(heap: &mut Heap, args: &mut [Value], first: bool) -> Res {
         }
         (Value::Regex(regex), Value::Str(by)) => by_template(heap, regex, whole, by.as_str(), first),
         (Value::Regex(regex), Value::Map(table)) => by_match(heap, regex, whole, first, |heap, found| {
-            let by = table.table.get(&found).cloned().unwrap_or_default();
+            let by = table.get(&found).cloned().unwrap_or_default();
             match by {
                 Value::Str(by) => Ok(by.as_str().to_owned()),
                 _ => Err(bad_replacement(heap, &found, &by).into()),
