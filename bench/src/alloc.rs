@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
 
-use mimalloc::MiMalloc;
+use ptc_alloc::Allocator;
 
 /// The allocator of the process.
 pub struct Counting;
@@ -19,26 +19,26 @@ fn count(bytes: isize) {
     }
 }
 
-// SAFETY: every call is handed on to mimalloc unchanged.
+// SAFETY: every call is handed on to the allocator of the command unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size().cast_signed());
-        unsafe { MiMalloc.alloc(layout) }
+        unsafe { Allocator.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size().cast_signed());
-        unsafe { MiMalloc.alloc_zeroed(layout) }
+        unsafe { Allocator.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         count(-layout.size().cast_signed());
-        unsafe { MiMalloc.dealloc(at, layout) }
+        unsafe { Allocator.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size.cast_signed() - layout.size().cast_signed());
-        unsafe { MiMalloc.realloc(at, layout, size) }
+        unsafe { Allocator.realloc(at, layout, size) }
     }
 }
 

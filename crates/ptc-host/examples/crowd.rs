@@ -13,7 +13,7 @@ use ptc_lisp::machine::{Machine, Step};
 use serde_json::{Map, Value, json};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: ptc_alloc::Allocator = ptc_alloc::Allocator;
 
 const WORKERS: usize = 2;
 

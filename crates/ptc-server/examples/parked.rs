@@ -20,7 +20,7 @@ use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMod
 use serde_json::{Map, Value as Json, json};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: ptc_alloc::Allocator = ptc_alloc::Allocator;
 
 /// A world that takes what it is given.
 struct World;

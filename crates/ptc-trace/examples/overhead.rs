@@ -21,7 +21,7 @@ const SAMPLES: usize = 45;
 
 /// What the command allocates with.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: ptc_alloc::Allocator = ptc_alloc::Allocator;
 
 fn reply(request: &Request) -> Result<Reply, ptc_agent::model::ModelError> {
     let program = match request.turn {

@@ -17,7 +17,7 @@ use clap::Parser;
 
 /// Programs allocate many small values, which is what this allocator is good at.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: ptc_alloc::Allocator = ptc_alloc::Allocator;
 
 /// Let a language model write one small program in place of twenty tool calls, and run it in a metered sandbox.
 #[derive(Debug, Parser)]
