@@ -1,7 +1,8 @@
 //! JSON text to values.
 //!
 //! Objects mostly repeat the keys of an object that stood in the same place before, so the reader expects
-//! those keys: as long as they come, no key is looked up, and the map shares its keys with the others.
+//! those keys: as long as they come, no key is looked up, and the map shares its keys with the others. Even
+//! blanks are mostly the same, so what stands between two values is first compared as a whole.
 
 use std::borrow::Cow;
 
@@ -99,7 +100,7 @@ struct Reader<'a> {
     options: &'a ReadOptions,
     names: &'a mut Names,
     size: usize,
-    /// Values of arrays and objects that are not closed yet.
+    /// Values of arrays and objects that are not closed yet, the latest value last.
     values: Vec<Value>,
     shapes: Shapes,
     /// Keys seen before, each at the place its text gives it.
@@ -145,76 +146,88 @@ impl<'a> Reader<'a> {
         let mut place = 0;
         loop {
             self.scan.skip_space();
-            let mut value = match self.scan.peek() {
+            if self.values.len() == self.values.capacity() {
+                self.make_room()?;
+            }
+            match self.scan.peek() {
                 b'"' => self.text()?,
-                b'-' | b'0'..=b'9' => self.scan.number()?,
+                b'-' | b'0'..=b'9' => self.scan.number(&mut self.values)?,
                 byte @ (b'[' | b'{') => {
                     self.scan.at += 1;
-                    self.scan.skip_space();
-                    let empty = if byte == b'[' { self.open_array(place) } else { self.open_object(place)? };
-                    match empty {
-                        Ok(empty) => empty,
-                        Err(_) if open.len() + 1 >= usize::from(MAX_DEPTH) => {
+                    let inner = if byte == b'[' { self.open_array(place) } else { self.open_object(place)? };
+                    if let Some((inner, next)) = inner {
+                        if open.len() + 1 >= usize::from(MAX_DEPTH) {
                             return self.scan.fault(FaultKind::TooDeep);
                         }
-                        Err((inner, next)) => {
-                            open.push(inner);
-                            place = next;
-                            continue;
-                        }
+                        open.push(inner);
+                        place = next;
+                        continue;
                     }
                 }
-                _ => self.scan.word()?,
-            };
-            // The value goes into what is open; what that closes goes on as the value.
+                _ => self.scan.word(&mut self.values)?,
+            }
+            // What the value completes is the value then.
             loop {
-                self.scan.skip_space();
-                let Some(innermost) = open.last_mut() else {
-                    let done = self.scan.at == self.scan.bytes.len();
-                    return if done { Ok(value) } else { self.scan.syntax("the end of the text") };
-                };
-                match self.put(innermost, value)? {
+                let Some(innermost) = open.last_mut() else { return self.end() };
+                match self.after_value(innermost)? {
                     Some(next) => {
                         place = next;
                         break;
                     }
-                    None => value = self.close(open.pop())?,
+                    None => self.close(open.pop())?,
                 }
             }
         }
     }
 
-    /// An empty array, or the open one and the place of its items.
-    fn open_array(&mut self, place: u32) -> Result<Value, (Open, u32)> {
-        if self.scan.eat(b']') {
-            return Ok(Value::vector(Vec::new()));
+    /// The only value that is left, if nothing comes after it.
+    fn end(&mut self) -> Result<Value, Fault> {
+        self.scan.skip_space();
+        if self.scan.at < self.scan.bytes.len() {
+            return self.scan.syntax("the end of the text");
         }
-        Err((Open::Array { start: self.values.len(), place }, place))
+        Ok(self.values.pop().unwrap_or_default())
     }
 
-    /// An empty object, or the open one and the place of its first value.
-    fn open_object(&mut self, place: u32) -> Result<Result<Value, (Open, u32)>, Fault> {
-        if self.scan.eat(b'}') {
-            return Ok(Ok(Value::map_of([])));
+    /// An array after its bracket, and the place of its items; nothing if it is empty, which is a value.
+    fn open_array(&mut self, place: u32) -> Option<(Open, u32)> {
+        self.scan.skip_space();
+        if self.scan.eat(b']') {
+            self.values.push(Value::vector(Vec::new()));
+            return None;
         }
-        let shape = self.shapes.expected(place);
-        if self.expect_key(shape, 0) {
-            let start = self.values.len();
-            return Ok(Err((Open::Row { start, place, shape }, self.shapes.place(shape, 0))));
+        Some((Open::Array { start: self.values.len(), place }, place))
+    }
+
+    /// An object after its brace, and the place of its first value; nothing if it is empty, which is a value.
+    fn open_object(&mut self, place: u32) -> Result<Option<(Open, u32)>, Fault> {
+        let (shape, start, from) = (self.shapes.expected(place), self.values.len(), self.scan.at);
+        if self.scan.eat_joint(self.shapes.joint(shape, 0)) {
+            return Ok(Some((Open::Row { start, place, shape }, self.shapes.place(shape, 0))));
+        }
+        self.scan.skip_space();
+        if self.scan.eat(b'}') {
+            self.values.push(Value::map_of([]));
+            return Ok(None);
+        }
+        if self.expect_key(shape, 0, from) {
+            return Ok(Some((Open::Row { start, place, shape }, self.shapes.place(shape, 0))));
         }
         let (map, key) = (Map::with_capacity(4), self.key()?);
-        Ok(Err((Open::Object { map, key, place }, UNKNOWN)))
+        Ok(Some((Open::Object { map, key, place }, UNKNOWN)))
     }
 
-    /// Goes past the key of a shape and its colon, if that is what comes.
-    #[inline]
-    fn expect_key(&mut self, shape: u32, at: usize) -> bool {
+    /// Goes past the key of a shape and its colon, if that is what comes, and takes note of how all this is
+    /// written from `from` on.
+    fn expect_key(&mut self, shape: u32, at: usize, from: usize) -> bool {
         let back = self.scan.at;
         if let Some(key) = self.shapes.key_text(shape, at)
             && self.scan.eat_all(key)
         {
             self.scan.skip_space();
             if self.scan.eat(b':') {
+                self.scan.skip_space();
+                self.shapes.learn(shape, at, &self.scan.bytes[from..self.scan.at]);
                 return true;
             }
         }
@@ -222,27 +235,27 @@ impl<'a> Reader<'a> {
         false
     }
 
-    /// Puts a value where it belongs and reads the comma and key after it: the place of the next value,
-    /// or nothing if there is a closing bracket.
+    /// Reads what comes after a value, comma and key: the place of the next value, or nothing if there is a
+    /// closing bracket.
     #[inline]
-    fn put(&mut self, innermost: &mut Open, value: Value) -> Result<Option<u32>, Fault> {
-        if self.values.len() == self.values.capacity() {
-            self.make_room()?;
-        }
+    fn after_value(&mut self, innermost: &mut Open) -> Result<Option<u32>, Fault> {
         match innermost {
             Open::Array { place, .. } => {
-                self.values.push(value);
+                self.scan.skip_space();
                 if self.scan.eat(b',') {
                     return Ok(Some(*place));
                 }
                 if self.scan.eat(b']') { Ok(None) } else { self.scan.syntax("`,` or `]`") }
             }
             Open::Row { start, place, shape } => {
-                self.values.push(value);
-                let at = self.values.len() - *start;
+                let (at, from) = (self.values.len() - *start, self.scan.at);
+                if self.scan.eat_joint(self.shapes.joint(*shape, at)) {
+                    return Ok(Some(self.shapes.place(*shape, at)));
+                }
+                self.scan.skip_space();
                 if self.scan.eat(b',') {
                     self.scan.skip_space();
-                    if self.expect_key(*shape, at) {
+                    if self.expect_key(*shape, at, from) {
                         return Ok(Some(self.shapes.place(*shape, at)));
                     }
                     let keys = self.shapes.keys(*shape).iter().cloned();
@@ -253,13 +266,14 @@ impl<'a> Reader<'a> {
                 if self.scan.eat(b'}') { Ok(None) } else { self.scan.syntax("`,` or `}`") }
             }
             Open::Object { map, key, .. } => {
-                let added = std::mem::take(key);
+                let (added, value) = (std::mem::take(key), self.values.pop().unwrap_or_default());
                 match map.insert(added.clone(), value) {
                     Some(first) if self.options.duplicates == Duplicates::First => {
                         map.insert(added, first);
                     }
                     _ => {}
                 }
+                self.scan.skip_space();
                 if self.scan.eat(b',') {
                     self.scan.skip_space();
                     *key = self.key()?;
@@ -270,13 +284,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of an array or object that is complete.
-    fn close(&mut self, closed: Option<Open>) -> Result<Value, Fault> {
+    /// Puts the value of an array or object that is complete where its parts were.
+    fn close(&mut self, closed: Option<Open>) -> Result<(), Fault> {
         match closed {
             Some(Open::Array { start, .. }) => {
                 let items: Vec<Value> = self.values.drain(start..).collect();
                 self.takes(80 + items.len() * size_of::<Value>())?;
-                Ok(Value::vector(items))
+                self.values.push(Value::vector(items));
             }
             Some(Open::Row { start, place, shape }) => {
                 let count = self.values.len() - start;
@@ -288,14 +302,16 @@ impl<'a> Reader<'a> {
                 }
                 self.takes(Map::bytes_for(count))?;
                 self.shapes.expect(place, shape);
-                Ok(Value::row(self.shapes.layout(shape).clone(), self.values.drain(start..)))
+                let row = Map::row_of_last(self.shapes.layout(shape).clone(), &mut self.values);
+                self.values.push(Value::Map(row.unwrap_or_default()));
             }
-            Some(Open::Object { map, place, .. }) => self.object(map, place),
-            None => Ok(Value::Nil),
+            Some(Open::Object { map, place, .. }) => self.object(map, place)?,
+            None => {}
         }
+        Ok(())
     }
 
-    fn object(&mut self, mut map: Map, place: u32) -> Result<Value, Fault> {
+    fn object(&mut self, mut map: Map, place: u32) -> Result<(), Fault> {
         self.takes(map.bytes())?;
         if let Some(shape) = self.shapes.of(&map, self.names) {
             map.share_keys(self.shapes.layout(shape));
@@ -303,19 +319,21 @@ impl<'a> Reader<'a> {
         } else {
             self.takes(map.layout().map_or(0, |layout| layout.bytes()))?;
         }
-        Ok(Value::Map(map))
+        self.values.push(Value::Map(map));
+        Ok(())
     }
 
-    fn text(&mut self) -> Result<Value, Fault> {
+    fn text(&mut self) -> Result<(), Fault> {
         self.scan.at += 1;
         let text = self.scan.string()?;
         if text.len() > 14 {
             self.takes(text.len() + 40)?;
         }
-        Ok(match text {
+        self.values.push(match text {
             Cow::Borrowed(text) => Value::str(text),
             Cow::Owned(text) => Value::string(text),
-        })
+        });
+        Ok(())
     }
 
     /// A member's key and its colon.

@@ -26,8 +26,46 @@ struct Shape {
     layout: Shared<Layout>,
     /// Each key as it stands in the text, in quotes; nothing if it must be written with an escape.
     texts: Vec<Box<[u8]>>,
+    /// What was last seen before the value of each key: the end of the value before, the key, the colon.
+    joints: Box<[Joint]>,
     /// The place of the first member; the others follow.
     first_place: u32,
+}
+
+/// What stands between two values, up to a length that is compared at once.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Joint {
+    bytes: [u8; Joint::LONGEST],
+    /// Nothing was seen yet if it is zero.
+    len: u8,
+}
+
+impl Joint {
+    pub(super) const LONGEST: usize = 31;
+    const NONE: &Joint = &Joint { bytes: [0; Joint::LONGEST], len: 0 };
+
+    fn of(text: &[u8]) -> Joint {
+        let mut joint = Joint::default();
+        if let Some(bytes) = joint.bytes.get_mut(..text.len()) {
+            bytes.copy_from_slice(text);
+            joint.len = text.len() as u8;
+        }
+        joint
+    }
+
+    /// Its length, if a text begins with it and goes on for a while.
+    #[inline]
+    pub(super) fn begins(&self, text: &[u8]) -> Option<usize> {
+        let len = usize::from(self.len);
+        let (there, own) = (text.first_chunk::<16>()?, self.bytes.first_chunk::<16>()?);
+        let differ = u128::from_le_bytes(*there) ^ u128::from_le_bytes(*own);
+        // Bytes that differ first stand lowest.
+        let same = differ.trailing_zeros() as usize / 8;
+        if same >= len {
+            return (len > 0).then_some(len);
+        }
+        (len > 16 && same == 16 && text[16..].starts_with(&self.bytes[16..len])).then_some(len)
+    }
 }
 
 /// All shapes so far.
@@ -68,6 +106,19 @@ impl Shapes {
         self.known[shape as usize].texts.get(at).map(|text| &**text).filter(|text| !text.is_empty())
     }
 
+    /// What is expected before the value of a member.
+    #[inline]
+    pub(super) fn joint(&self, shape: u32, at: usize) -> &Joint {
+        self.known.get(shape as usize).and_then(|shape| shape.joints.get(at)).unwrap_or(Joint::NONE)
+    }
+
+    /// Takes note of what stands before the value of a member.
+    pub(super) fn learn(&mut self, shape: u32, at: usize, text: &[u8]) {
+        if let Some(joint) = self.known[shape as usize].joints.get_mut(at) {
+            *joint = Joint::of(text);
+        }
+    }
+
     /// The place of a member.
     #[inline]
     pub(super) fn place(&self, shape: u32, at: usize) -> u32 {
@@ -102,9 +153,10 @@ impl Shapes {
             return None;
         }
         let texts = layout.keys().iter().map(|key| key_text(key, names)).collect();
+        let joints = vec![Joint::default(); layout.slots()].into();
         let first_place = self.last.len() as u32;
         self.last.resize(self.last.len() + layout.len(), 0);
-        self.known.push(Shape { layout: Rc::clone(layout), texts, first_place });
+        self.known.push(Shape { layout: Rc::clone(layout), texts, joints, first_place });
         Some(self.known.len() as u32 - 1)
     }
 }
@@ -119,4 +171,31 @@ fn key_text(key: &Value, names: &Names) -> Box<[u8]> {
         return Box::default();
     }
     format!("\"{text}\"").into_bytes().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_joint_is_found_where_it_begins_a_text() {
+        let rest = "1234567890123456789";
+        for text in [
+            ",",
+            ", \"id\": ",
+            ", \"sixteen__\":  ",
+            ", \"just_seventeen\" :",
+            ",\"as_long_as_it_can_be_long__\":",
+        ] {
+            let joint = Joint::of(text.as_bytes());
+            assert_eq!(joint.begins(format!("{text}{rest}").as_bytes()), Some(text.len()), "{text}");
+            for at in 0..text.len() {
+                let mut other = format!("{text}{rest}").into_bytes();
+                other[at] ^= 1;
+                assert_eq!(joint.begins(&other), None, "{text} at {at}");
+            }
+        }
+        assert_eq!(Joint::of(&[b' '; 40]).begins(&[b' '; 80]), None);
+        assert_eq!(Joint::default().begins(&[0; 40]), None);
+    }
 }

@@ -114,6 +114,13 @@ impl Map {
         Ok(whole.then(|| filling.with_keys(layout)))
     }
 
+    /// The same of the last values of a stack, which leave it if they make a row.
+    #[inline]
+    pub fn row_of_last(layout: Shared<Layout>, stack: &mut Vec<Value>) -> Option<Map> {
+        let whole = layout.len() == layout.slots() && layout.slots() <= stack.len();
+        whole.then(|| Filling::of_last(layout.slots(), stack).with_keys(layout))
+    }
+
     #[inline]
     fn header(&self) -> &Header {
         // SAFETY: the block lives as long as one of its owners, and nobody changes what others see.

@@ -49,8 +49,13 @@ impl Short {
 
 impl Text {
     /// A copy of `text`.
+    #[inline]
     pub fn new(text: &str) -> Self {
-        Self::short(text).unwrap_or_else(|| Text::Long(Rc::new(text.to_owned())))
+        Self::short(text).unwrap_or_else(|| Self::long(text))
+    }
+
+    fn long(text: &str) -> Self {
+        Text::Long(Rc::new(text.to_owned()))
     }
 
     /// Takes over a buffer.
@@ -66,20 +71,23 @@ impl Text {
     #[inline]
     fn short(text: &str) -> Option<Self> {
         let (text, len) = (text.as_bytes(), text.len());
-        let mut bytes = [0; Short::CAPACITY];
-        // Two copies of a fixed size that may overlap cost less than one of any size.
-        match len {
-            8..=Short::CAPACITY => {
-                bytes[..8].copy_from_slice(&text[..8]);
-                bytes[len - 8..len].copy_from_slice(&text[len - 8..]);
+        // Two numbers from bytes that may overlap: less work than a copy of any size, and none of it in memory.
+        let (low, high) = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+            _ if len > Short::CAPACITY => return None,
+            (Some(front), Some(back)) => {
+                let behind = u64::from_le_bytes(*back).checked_shr(8 * (16 - len as u32));
+                (u64::from_le_bytes(*front), behind.unwrap_or(0))
             }
-            4..8 => {
-                bytes[..4].copy_from_slice(&text[..4]);
-                bytes[len - 4..len].copy_from_slice(&text[len - 4..]);
-            }
-            0..4 => bytes[..len].copy_from_slice(text),
-            _ => return None,
-        }
+            _ => match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+                (Some(front), Some(back)) => {
+                    let back = u64::from(u32::from_le_bytes(*back)) << (8 * (len - 4));
+                    (u64::from(u32::from_le_bytes(*front)) | back, 0)
+                }
+                _ => (text.iter().rev().fold(0, |low, byte| low << 8 | u64::from(*byte)), 0),
+            },
+        };
+        let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, ..]) = (low.to_le_bytes(), high.to_le_bytes());
+        let bytes = [a, b, c, d, e, f, g, h, i, j, k, l, m, n];
         Some(Text::Short(Short { len: len as u8, bytes }))
     }
 
