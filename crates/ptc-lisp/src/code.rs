@@ -93,6 +93,9 @@ pub enum Op {
     CallGlobal { dst: Reg, f: Reg, n: u8, at: u16 },
     /// call a builtin with `n` arguments that follow register `f`
     CallBuiltin { dst: Reg, f: Reg, n: u8, id: BuiltinId },
+    /// do the next `n` instructions in one pass and skip them, if natives can: they are calls of builtins, each
+    /// the last argument of the next
+    Pipe { n: u8 },
     /// call the function in `f` in place of the running one
     TailCall { f: Reg, n: u16 },
     /// give `src` back to the caller

@@ -192,12 +192,18 @@ impl Heap {
     /// before each push. It doubles, and asks for that beforehand.
     #[inline]
     pub fn grow<T>(&mut self, out: &mut Vec<T>) -> Res<()> {
-        if out.len() < out.capacity() { Ok(()) } else { self.grow_now(out) }
+        if out.len() < out.capacity() { Ok(()) } else { self.grow_now(out, 16) }
+    }
+
+    /// The same for `more` items at once.
+    #[inline]
+    pub fn grow_by<T>(&mut self, out: &mut Vec<T>, more: usize) -> Res<()> {
+        if more <= out.capacity() - out.len() { Ok(()) } else { self.grow_now(out, more) }
     }
 
     #[cold]
-    fn grow_now<T>(&mut self, out: &mut Vec<T>) -> Res<()> {
-        let more = out.len().max(16);
+    fn grow_now<T>(&mut self, out: &mut Vec<T>, least: usize) -> Res<()> {
+        let more = out.len().max(least);
         if self.reserve(more * size_of::<T>()).is_err() {
             return Err(Signal::Reclaim(2 * more * size_of::<T>()).into());
         }

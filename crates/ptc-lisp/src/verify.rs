@@ -5,7 +5,7 @@
 //!
 //! - Every instruction belongs to one arity of one function, and execution cannot leave it except by
 //!   `Return`, `TailCall` or `Throw`: jumps stay inside, nothing runs off the end, the instruction that
-//!   `Next` and `Unreduce` skip is there.
+//!   `Next` and `Unreduce` skip is there, and so are the calls that `Pipe` does.
 //! - Every register an instruction names, also as part of a row, is below the arity's `registers`;
 //!   parameters fit into them.
 //! - The result of a call goes to a register below the ones of the called function.
@@ -182,6 +182,22 @@ impl Check<'_> {
         }
     }
 
+    /// Calls from `at` on, each of which is the last argument of the next one.
+    fn chain(&self, at: u32, count: u8) -> Checked {
+        let calls = at.checked_add(count.into()).filter(|end| *end <= self.region.end);
+        let calls = calls.and_then(|end| self.unit.ops.get(at as usize..end as usize));
+        let is_last = |inner: &Op, outer: &Op| match (*inner, *outer) {
+            (Op::CallBuiltin { dst, f: inner, .. }, Op::CallBuiltin { f, n, .. }) => {
+                n > 0 && usize::from(dst) == usize::from(f) + usize::from(n) && dst < inner
+            }
+            _ => false,
+        };
+        let are_calls = |calls: &[Op]| {
+            matches!(calls.last(), Some(Op::CallBuiltin { .. })) && calls.is_sorted_by(is_last)
+        };
+        calls.is_some_and(are_calls).then_some(()).ok_or("the calls of a pipe are missing")
+    }
+
     fn operands(&self, at: u32) -> Result<(), Fault> {
         let op = self.unit.ops[at as usize];
         self.operand(at, op).map_err(|what| Fault { at: at as usize, what })
@@ -251,6 +267,7 @@ impl Check<'_> {
                 self.row(f, usize::from(n) + 1)?;
                 self.reg(dst)
             }
+            Op::Pipe { n } => self.chain(at + 1, n),
             Op::TailCall { f, n } => self.row(f, usize::from(n) + 1),
             Op::Return { src } | Op::Throw { src } | Op::Unreduce { src } => self.reg(src),
             Op::Add { dst, a, b }
@@ -341,6 +358,7 @@ impl Check<'_> {
                 [next, Some((to, open))]
             }
             Op::Next { .. } | Op::Unreduce { .. } => [next, Some((at + 2, open))],
+            Op::Pipe { n } => [next, Some((at + 1 + u32::from(n), open))],
             Op::IfLess { .. }
             | Op::IfLessEq { .. }
             | Op::IfEqual { .. }
@@ -403,6 +421,7 @@ impl Check<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtins::BuiltinId;
     use crate::code::{Arity, Func};
 
     /// A unit of one function without parameters, with three registers, two captures and one constant.
@@ -431,6 +450,7 @@ mod tests {
     #[test]
     fn bad_code_is_refused_with_a_reason() {
         let done = Op::Return { src: 0 };
+        let call = |dst, f, n| Op::CallBuiltin { dst, f, n, id: BuiltinId(0) };
         let cases: &[(&[Op], &str)] = &[
             (&[Op::Nil { dst: 3 }, done], "a register is outside of the frame"),
             (&[Op::Call { dst: 0, f: 1, n: 2 }, done], "a register is outside of the frame"),
@@ -445,6 +465,11 @@ mod tests {
             (&[Op::Jump { to: 2 }, done], "a jump leaves the function"),
             (&[Op::Nil { dst: 0 }, Op::JumpIf { src: 0, to: 0 }, done], "only plain jumps may go back"),
             (&[Op::Try { dst: 0, to: 0 }, Op::EndTry, done], "only plain jumps may go back"),
+            (&[Op::Pipe { n: 1 }, done], "the calls of a pipe are missing"),
+            (&[Op::Pipe { n: 1 }], "the calls of a pipe are missing"),
+            (&[Op::Pipe { n: 0 }, done], "the calls of a pipe are missing"),
+            (&[Op::Pipe { n: 2 }, call(2, 2, 0), call(0, 0, 1), done], "the calls of a pipe are missing"),
+            (&[Op::Pipe { n: 1 }, call(0, 1, 1)], "the code runs off its end"),
             (&[Op::Nil { dst: 0 }], "the code runs off its end"),
             (&[Op::Next { dst: 0, walk: 1 }, done], "the code runs off its end"),
             (&[Op::Try { dst: 0, to: 1 }, done], "a try is open on one path and not on another"),

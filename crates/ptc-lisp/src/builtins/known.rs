@@ -84,14 +84,7 @@ impl Known {
     /// not worth it for a few.
     pub(super) fn for_items(heap: &Heap, function: &Value, coll: &Value) -> Option<Known> {
         const FEW: usize = 8;
-        let count = match coll {
-            Value::Vec(body) => body.items.len(),
-            Value::Seq(body) => body.as_slice().len(),
-            Value::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
-            Value::Map(body) => body.len(),
-            Value::Set(body) => body.table.len(),
-            _ => 0,
-        };
+        let count = size(coll).unwrap_or(0);
         match function {
             Value::Fn(body) if count < FEW && !is_core(body.unit.id) => None,
             _ => Known::of(heap, function),
@@ -181,6 +174,18 @@ impl Known {
             Known::Pure(function) => return function.apply(heap, [item, item]),
         })
     }
+}
+
+/// How many items a collection has that is not lazy; a range may be as long as it likes.
+pub(super) fn size(coll: &Value) -> Option<usize> {
+    Some(match coll {
+        Value::Vec(body) => body.items.len(),
+        Value::Seq(body) => body.as_slice().len(),
+        Value::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
+        Value::Map(body) => body.len(),
+        Value::Set(body) => body.table.len(),
+        _ => return None,
+    })
 }
 
 /// The items of a collection, in place if they are in an array.

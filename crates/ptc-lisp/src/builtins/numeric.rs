@@ -1,6 +1,5 @@
 //! Arithmetic for natives that go over many numbers: the common kinds in place, the rest by `arith`.
 
-use super::known::Walk;
 use crate::arith;
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -88,40 +87,63 @@ impl Compare {
     }
 }
 
-/// The sum of the items from the one at `from` on, added to `init`.
-pub(super) fn sum(heap: &mut Heap, init: Value, walk: &Walk, from: usize) -> Res {
-    let (mut so_far, mut at) = (init, from);
-    if let Value::Int(int) = so_far {
-        let (int, next) = sum_of_ints(int, walk, at);
-        (so_far, at) = (Value::Int(int), next);
+/// What is there so far and all items added up. As long as they are of one kind, the sum is a machine word.
+pub(super) fn sum<'i>(heap: &mut Heap, mut so_far: Value, mut items: impl Iterator<Item = &'i Value>) -> Res {
+    loop {
+        let other = match &mut so_far {
+            Value::Int(sum) => {
+                let mut small = *sum;
+                let other = loop {
+                    match items.next() {
+                        Some(item @ Value::Int(int)) => match small.checked_add(*int) {
+                            Some(next) => small = next,
+                            None => break Some(item),
+                        },
+                        other => break other,
+                    }
+                };
+                *sum = small;
+                other
+            }
+            Value::Float(sum) => {
+                let mut float = *sum;
+                let other = loop {
+                    match items.next() {
+                        Some(Value::Float(item)) => float += item,
+                        other => break other,
+                    }
+                };
+                *sum = float;
+                other
+            }
+            _ => items.next(),
+        };
+        let Some(item) = other else { return Ok(so_far) };
+        so_far = Arith::Add.apply(heap, &so_far, item)?;
     }
-    walk.each(at, |item| {
-        match (&mut so_far, item) {
-            (Value::Float(sum), Value::Float(float)) => *sum += *float,
-            _ => so_far = Arith::Add.apply(heap, &so_far, item)?,
-        }
-        Ok(true)
-    })?;
-    Ok(so_far)
 }
 
-/// The sum as long as all of it is small, and the place of the first item that is not in it.
-fn sum_of_ints(mut sum: i64, walk: &Walk, mut at: usize) -> (i64, usize) {
-    match walk {
-        Walk::Range(range) => {
-            while (at as u64) < range.count
-                && let Some(next) = sum.checked_add(range.at(at as u64))
-            {
-                (sum, at) = (next, at + 1);
+/// The same for integers.
+pub(super) fn sum_of_ints(heap: &mut Heap, mut so_far: Value, mut ints: impl Iterator<Item = i64>) -> Res {
+    loop {
+        let other = match &mut so_far {
+            Value::Int(sum) => {
+                let mut small = *sum;
+                let other = loop {
+                    match ints.next() {
+                        Some(int) => match small.checked_add(int) {
+                            Some(next) => small = next,
+                            None => break Some(int),
+                        },
+                        None => break None,
+                    }
+                };
+                *sum = small;
+                other
             }
-        }
-        Walk::Items(items) => {
-            while let Some(Value::Int(int)) = items.get(at)
-                && let Some(next) = sum.checked_add(*int)
-            {
-                (sum, at) = (next, at + 1);
-            }
-        }
+            _ => ints.next(),
+        };
+        let Some(int) = other else { return Ok(so_far) };
+        so_far = Arith::Add.apply(heap, &so_far, &Value::Int(int))?;
     }
-    (sum, at)
 }

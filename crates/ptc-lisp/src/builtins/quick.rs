@@ -6,8 +6,9 @@
 
 use std::rc::Rc;
 
-use super::known::{Field, Known, Walk};
+use super::known::{Field, Known, Walk, size};
 use super::maps::ENTRY;
+use super::pipeline::is_worth;
 use super::pure::Fold;
 use super::unary::Unary;
 use super::vectors::BODY;
@@ -351,7 +352,10 @@ fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {
     if !matches!(coll, Value::Vec(_) | Value::Seq(_) | Value::Range(_)) {
         return Ok(NOT_FOR_ME);
     }
-    let Some(mut fold) = Fold::of(heap, function, coll) else { return Ok(NOT_FOR_ME) };
+    if !is_worth(function, size(coll).unwrap_or(0)) {
+        return Ok(NOT_FOR_ME);
+    }
+    let Some(mut fold) = Fold::of(heap, function) else { return Ok(NOT_FOR_ME) };
     let walk = Walk::over(heap, coll)?;
     let (from, init) = match (init, &walk) {
         (Some(init), _) => (0, init),
@@ -361,7 +365,12 @@ fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {
             None => return Ok(NOT_FOR_ME),
         },
     };
-    Ok(fold.over(heap, init, &walk, from).unwrap_or(NOT_FOR_ME))
+    heap.work_each(fold.cost(), walk.len() - from)?;
+    let done = match &walk {
+        Walk::Items(items) => fold.over(heap, init, items.iter().skip(from)),
+        Walk::Range(range) => fold.over_ints(heap, init, (from as u64..range.count).map(|at| range.at(at))),
+    };
+    Ok(done.unwrap_or(NOT_FOR_ME))
 }
 
 #[cfg(test)]

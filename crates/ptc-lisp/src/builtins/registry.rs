@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, NativeFn, Run, quick};
+use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, NativeFn, Run, pipeline, quick};
 use crate::names::split_name;
 
 /// The fewest and most arguments of a function; `None` as the most means any number.
@@ -83,6 +83,8 @@ pub struct Entry {
     pub run: Run,
     /// What is tried before a core function runs; see `quick`.
     pub quick: Option<NativeFn>,
+    /// What it is in a chain of calls; see `pipeline`.
+    pub(crate) part: Option<pipeline::Part>,
     /// The declaration; that of a core function is read when it is asked for.
     decl: Option<&'static Builtin>,
 }
@@ -91,7 +93,7 @@ impl Entry {
     fn new(name: &'static str, run: Run, decl: Option<&'static Builtin>) -> Entry {
         let (ns, local) = split_name(name);
         let quick = matches!(run, Run::Core(_)).then(|| quick::shortcut(name)).flatten();
-        Entry { name, ns: ns.unwrap_or_default(), local, run, quick, decl }
+        Entry { name, ns: ns.unwrap_or_default(), local, run, quick, part: pipeline::part(name), decl }
     }
 
     fn core(&self) -> Option<&'static crate::core::Declaration> {

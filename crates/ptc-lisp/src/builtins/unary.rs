@@ -66,6 +66,35 @@ impl Unary {
         }
     }
 
+    /// Keeps the integers for which the result's truth is `wanted`. One loop for each builtin: a choice for each
+    /// integer costs as much as the test.
+    pub(super) fn keep_ints(self, ints: &mut Vec<i64>, wanted: bool) {
+        match self {
+            Unary::Even => keep(ints, |int| (int & 1 == 0) == wanted),
+            Unary::Odd => keep(ints, |int| (int & 1 != 0) == wanted),
+            Unary::Zero => keep(ints, |int| (int == 0) == wanted),
+            Unary::Pos => keep(ints, |int| (int > 0) == wanted),
+            Unary::Neg => keep(ints, |int| (int < 0) == wanted),
+            _ if self.test_int(0) != wanted => ints.clear(),
+            _ => {}
+        }
+    }
+
+    /// Puts results in the place of integers, if all of them are small integers.
+    pub(super) fn change_ints(self, ints: &mut [i64]) -> bool {
+        let (limit, change) = match self {
+            Unary::Inc => (i64::MAX, 1),
+            Unary::Dec => (i64::MIN, -1),
+            _ => return false,
+        };
+        // Looked at first, so that both loops are without a way out and go over several at once.
+        let fit = ints.iter().fold(true, |fit, int| fit & (*int != limit));
+        if fit {
+            ints.iter_mut().for_each(|int| *int += change);
+        }
+        fit
+    }
+
     /// The result, where it takes no more than a look; the builtin knows the rest.
     #[inline(always)]
     pub(super) fn apply(self, item: &Value) -> Option<Value> {
@@ -77,6 +106,17 @@ impl Unary {
             _ => Value::Bool(self.test(item)?),
         })
     }
+}
+
+/// Keeps the integers for which `holds`, without a jump that depends on them.
+fn keep(ints: &mut Vec<i64>, holds: impl Fn(i64) -> bool) {
+    let mut kept = 0;
+    for at in 0..ints.len() {
+        let int = ints[at];
+        ints[kept] = int;
+        kept += usize::from(holds(int));
+    }
+    ints.truncate(kept);
 }
 
 #[cfg(test)]
@@ -103,5 +143,28 @@ mod tests {
             }
         }
         assert!(compared > 80, "{compared}");
+    }
+
+    #[test]
+    fn many_integers_give_what_each_gives() {
+        let all = [i64::MIN, -3, -2, -1, 0, 1, 2, i64::MAX];
+        for (id, _) in registry().iter() {
+            let Some(unary) = Unary::of(id) else { continue };
+            for wanted in [true, false] {
+                let mut kept = all.to_vec();
+                unary.keep_ints(&mut kept, wanted);
+                let each: Vec<i64> = all.into_iter().filter(|int| unary.test_int(*int) == wanted).collect();
+                assert_eq!(kept, each, "{unary:?} {wanted}");
+            }
+            for ints in [&all[..], &all[1..7], &all[..7], &all[1..]] {
+                let mut changed = ints.to_vec();
+                let each =
+                    ints.iter().map(|int| unary.apply(&Value::Int(*int)).and_then(|value| value.as_i64()));
+                match (unary.change_ints(&mut changed), each.collect::<Option<Vec<_>>>()) {
+                    (true, each) => assert_eq!(Some(changed), each, "{unary:?}"),
+                    (false, _) => assert_eq!(changed, ints, "{unary:?}"),
+                }
+            }
+        }
     }
 }

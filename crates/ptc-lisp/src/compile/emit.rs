@@ -190,6 +190,9 @@ impl Builder<'_> {
         if let Some(done) = self.inline(function, args, dst) {
             return done;
         }
+        if let Some(done) = self.pipeline(function, args, dst) {
+            return done;
+        }
         let mark = self.next;
         let f = self.alloc(args.len() + 1)?;
         let n = u16::try_from(args.len()).map_err(|_| too_large())?;

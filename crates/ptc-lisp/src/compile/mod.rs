@@ -8,6 +8,7 @@ mod control;
 mod emit;
 mod liveness;
 mod loops;
+mod pipeline;
 
 use std::sync::Arc;
 

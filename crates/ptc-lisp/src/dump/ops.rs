@@ -133,4 +133,5 @@ ops! {
     56 CountAboveInt { a, step, value }
     57 CountBelow { a, b, step, equal }
     58 CountAbove { a, b, step, equal }
+    59 Pipe { n }
 }

@@ -166,7 +166,7 @@ impl Machine {
 
     /// A native that did answer with a value.
     #[inline]
-    fn native_answer(&mut self, value: Value, f: usize, n: usize, dst: Option<Reg>) -> Done {
+    pub(super) fn native_answer(&mut self, value: Value, f: usize, n: usize, dst: Option<Reg>) -> Done {
         self.reclaimed = false;
         // Dates are made in many places; here and in the loop all of them pass.
         if matches!(value, Value::Time(_)) {

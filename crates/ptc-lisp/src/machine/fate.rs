@@ -224,7 +224,8 @@ fn touch(unit: &Unit, op: Op, reg: Reg) -> Touch {
         }
         Op::Map { dst, first, n } => plain(in_row(reg, first, 2 * usize::from(n)), Some(dst)),
         Op::TakeSlot { dst, map, key } => plain(map == reg || key == reg, Some(dst)),
-        Op::EndTry => Touch::Leaves,
+        // What a pipe touches, the calls after it touch in the same way.
+        Op::EndTry | Op::Pipe { .. } => Touch::Leaves,
         // These do not simply go on; they are looked at where paths are followed.
         Op::Jump { .. }
         | Op::JumpIfNot { .. }

@@ -8,6 +8,7 @@ use super::run::{Done, Go};
 use crate::arith;
 use crate::builtins::comparing::equals;
 use crate::builtins::lookup::{find_exact, get_or};
+use crate::builtins::pipeline;
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::globals::Origin;
@@ -155,6 +156,10 @@ impl Machine {
                 };
                 self.put(base, dst, Value::Bool(catches))
             }
+            Op::Pipe { n } => {
+                let calls = unit.unit.ops.get(pc..pc + usize::from(n)).unwrap_or_default();
+                self.pipe(base, calls)
+            }
             Op::Throw { src } => {
                 let value = std::mem::take(self.at_mut(base, src));
                 Err(Box::new(Signal::Throw(value)))
@@ -265,6 +270,23 @@ impl Machine {
     fn put_deep(&mut self, base: usize, dst: Reg, value: Value) -> Done {
         super::call::check_depth(&value)?;
         self.put(base, dst, value)
+    }
+
+    /// Does calls in one pass, if natives can; else they come next.
+    fn pipe(&mut self, base: usize, calls: &[Op]) -> Done {
+        let (Some(&Op::CallBuiltin { f, n, .. }), Some(&Op::CallBuiltin { dst, f: first, .. })) =
+            (calls.first(), calls.last())
+        else {
+            return Ok(Go::On);
+        };
+        let (first, last) = (base + usize::from(first), base + usize::from(f) + usize::from(n));
+        let answer = pipeline::run(&mut self.heap, &mut self.fiber.regs[first..=last], calls);
+        self.heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
+        let Some(value) = answer? else { return Ok(Go::On) };
+        if let Some(frame) = self.fiber.frames.last_mut() {
+            frame.pc += calls.len() as u32;
+        }
+        self.native_answer(value, first, last - first, Some(dst))
     }
 
     /// The function that is running.

@@ -488,6 +488,7 @@ impl Machine {
                     | Op::Try { .. }
                     | Op::EndTry
                     | Op::Catches { .. }
+                    | Op::Pipe { .. }
                     | Op::Throw { .. } => ask!(self.by_hand(*op), None),
                 }
                 pc = pc.next();

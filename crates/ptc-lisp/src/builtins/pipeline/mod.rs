@@ -1,0 +1,247 @@
+//! Chains of calls like `(reduce + (map :amount (filter paid? orders)))` in one pass.
+//!
+//! The compiler finds them (`compile/pipeline.rs`) and puts `Op::Pipe` before the calls. If natives know all
+//! the functions (`known`) and the source is not lazy, the items go through all stages in batches, and no
+//! collection in between is made. Whatever does not fit or goes wrong is left to the calls themselves: known
+//! functions have no effects, so nobody sees that they ran before.
+
+mod batch;
+mod sink;
+#[cfg(test)]
+mod tests;
+
+use super::eager::{self, item_shape};
+use super::known::{Known, items_of, size};
+use super::prims::LAZY_RANGE;
+use super::registry;
+use crate::code::Op;
+use crate::heap::Heap;
+use crate::machine::is_core;
+use crate::signal::{Res, Signal};
+use crate::value::Value;
+use batch::{Batch, Stage};
+use sink::Sink;
+
+/// What a function is in a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Apply,
+    Count,
+    Distinct,
+    Every,
+    Filter,
+    Filterv,
+    First,
+    Frequencies,
+    GroupBy,
+    Into,
+    Keep,
+    Map,
+    Mapv,
+    Reduce,
+    Remove,
+    Set,
+    Some,
+    Vec,
+}
+
+/// The functions of chains.
+static PARTS: &[(&str, Part)] = &[
+    ("clojure.core/apply", Part::Apply),
+    ("clojure.core/count", Part::Count),
+    ("clojure.core/distinct", Part::Distinct),
+    ("clojure.core/every?", Part::Every),
+    ("clojure.core/filter", Part::Filter),
+    ("clojure.core/filterv", Part::Filterv),
+    ("clojure.core/first", Part::First),
+    ("clojure.core/frequencies", Part::Frequencies),
+    ("clojure.core/group-by", Part::GroupBy),
+    ("clojure.core/into", Part::Into),
+    ("clojure.core/keep", Part::Keep),
+    ("clojure.core/map", Part::Map),
+    ("clojure.core/mapv", Part::Mapv),
+    ("clojure.core/reduce", Part::Reduce),
+    ("clojure.core/remove", Part::Remove),
+    ("clojure.core/set", Part::Set),
+    ("clojure.core/some", Part::Some),
+    ("clojure.core/vec", Part::Vec),
+];
+
+/// What a function is in a chain, by its name.
+pub(super) fn part(name: &str) -> Option<Part> {
+    PARTS.iter().find(|(of, _)| *of == name).map(|(_, part)| *part)
+}
+
+impl Part {
+    /// Whether a call with `count` arguments can be inside of a chain.
+    pub(crate) fn is_stage(self, count: usize) -> bool {
+        let stages = [Part::Filter, Part::Filterv, Part::Keep, Part::Map, Part::Mapv, Part::Remove];
+        count == 2 && stages.contains(&self)
+    }
+
+    /// Whether a call with `count` arguments can be the end of a chain.
+    pub(crate) fn is_end(self, count: usize) -> bool {
+        match self {
+            Part::Reduce => count == 2 || count == 3,
+            Part::Count | Part::Distinct | Part::First | Part::Frequencies | Part::Set | Part::Vec => {
+                count == 1
+            }
+            _ => count == 2,
+        }
+    }
+}
+
+/// Items that go through the stages together.
+const BATCH: usize = 256;
+
+/// Does `calls`, the innermost first, each the last argument of the next, in one pass. `row` are the
+/// registers from the one of the outermost function on. `None` leaves it to the calls; the registers are as they were.
+pub(crate) fn run(heap: &mut Heap, row: &mut [Value], calls: &[Op]) -> Res<Option<Value>> {
+    match attempt(heap, row, calls) {
+        // Limits are limits in either way.
+        Err(signal) => match *signal {
+            Signal::Reclaim(_) => Err(signal),
+            Signal::Raise(ref error) if !error.kind.is_catchable() => Err(signal),
+            _ => Ok(None),
+        },
+        done => done,
+    }
+}
+
+/// One call of a chain.
+struct Call<'r> {
+    part: Part,
+    /// Its arguments; the last is the collection.
+    args: &'r [Value],
+}
+
+impl<'r> Call<'r> {
+    fn read(op: Op, first: u16, row: &'r [Value]) -> Option<Call<'r>> {
+        let Op::CallBuiltin { f, n, id, .. } = op else { return None };
+        let at = usize::from(f.checked_sub(first)?) + 1;
+        Some(Call { part: registry().get(id).part?, args: row.get(at..at + usize::from(n))? })
+    }
+}
+
+fn attempt(heap: &mut Heap, row: &mut [Value], calls: &[Op]) -> Res<Option<Value>> {
+    let Some((Op::CallBuiltin { f: first, .. }, inner)) = calls.split_last() else { return Ok(None) };
+    let read = |op: &Op| Call::read(*op, *first, row);
+    let Some(end) = calls.last().and_then(read) else { return Ok(None) };
+    let Some(source) = calls.first().and_then(read).and_then(|call| call.args.last()) else {
+        return Ok(None);
+    };
+    let Some(plan) = Plan::of(heap, inner.iter().map(read), &end, source) else { return Ok(None) };
+    let part = end.part;
+    let done = plan.run(heap, source)?;
+    match (part, done) {
+        (Part::Into, Some(items)) => into(heap, &mut row[1], items),
+        (_, done) => Ok(done),
+    }
+}
+
+/// What a chain does.
+struct Plan {
+    stages: Vec<Stage>,
+    sink: Sink,
+    /// Whether what comes after the last item that is needed may stay untouched.
+    stops: bool,
+}
+
+impl Plan {
+    fn of<'r>(
+        heap: &Heap,
+        inner: impl ExactSizeIterator<Item = Option<Call<'r>>>,
+        end: &Call,
+        source: &Value,
+    ) -> Option<Plan> {
+        let count = size(source)?;
+        let lazy = matches!(source, Value::Range(range) if range.count > LAZY_RANGE);
+        let mut stages = Vec::with_capacity(inner.len() + 1);
+        for call in inner {
+            let Call { part, args } = call?;
+            stages.push(Stage::of(heap, part, args.first()?, count)?);
+        }
+        if end.part.is_stage(end.args.len()) {
+            stages.push(Stage::of(heap, end.part, end.args.first()?, count)?);
+        }
+        // A sequence of a lazy source would be lazy too.
+        if lazy && matches!(end.part, Part::Filter | Part::Keep | Part::Map | Part::Remove) {
+            return None;
+        }
+        let makes = stages.iter().any(Stage::makes);
+        let shape = if makes { eager::UNKNOWN } else { item_shape(source) };
+        let exact = stages.iter().all(Stage::is_exact).then_some(count);
+        let sink = Sink::of(heap, end, count, exact, shape)?;
+        Some(Plan { stops: stages.is_empty() || lazy, stages, sink })
+    }
+
+    fn run(mut self, heap: &mut Heap, source: &Value) -> Res<Option<Value>> {
+        self.sink.begin(heap)?;
+        let mut batch = Batch::default();
+        if let Value::Range(range) = source {
+            let mut at = 0;
+            while at < range.count {
+                let end = range.count.min(at + BATCH as u64);
+                batch.fill_ints((at..end).map(|at| range.at(at)));
+                at = end;
+                if self.flow(heap, &mut batch)? {
+                    break;
+                }
+            }
+        } else {
+            let items = match source {
+                Value::Vec(body) => Ok(&body.items[..]),
+                Value::Seq(body) => Ok(body.as_slice()),
+                _ => Err(items_of(heap, source)?),
+            };
+            let items = match &items {
+                Ok(items) => *items,
+                Err(items) => items,
+            };
+            for chunk in items.chunks(BATCH) {
+                batch.fill(chunk);
+                if self.flow(heap, &mut batch)? {
+                    break;
+                }
+            }
+        }
+        self.sink.finish(heap)
+    }
+
+    /// One batch through all stages into the sink; whether that was enough.
+    fn flow(&mut self, heap: &mut Heap, batch: &mut Batch) -> Res<bool> {
+        for stage in &mut self.stages {
+            stage.apply(heap, batch)?;
+        }
+        Ok(self.sink.take(heap, batch)? && self.stops)
+    }
+}
+
+/// A function of a chain; reading the code of one is not worth it for a few items.
+fn known(heap: &Heap, function: &Value, count: usize) -> Option<Known> {
+    if is_worth(function, count) { Known::of(heap, function) } else { None }
+}
+
+pub(super) fn is_worth(function: &Value, count: usize) -> bool {
+    const FEW: usize = 8;
+    count >= FEW || !matches!(function, Value::Fn(body) if !is_core(body.unit.id))
+}
+
+/// Adds items to a collection. It must not fail half way, because then the collection would be gone.
+fn into(heap: &mut Heap, to: &mut Value, items: Value) -> Res<Option<Value>> {
+    let Value::Vec(body) = &items else { return Ok(None) };
+    let is_pair = |item: &Value| matches!(item, Value::Vec(pair) if pair.items.len() == 2);
+    let fits = match to {
+        Value::Vec(to) if to.items.is_empty() && to.meta.is_none() && !to.entry => return Ok(Some(items)),
+        Value::Vec(_) => true,
+        Value::Map(_) => body.items.iter().all(is_pair),
+        Value::Set(_) => true,
+        _ => false,
+    };
+    if !fits {
+        return Ok(None);
+    }
+    heap.realised(&items)?;
+    let mut call = [std::mem::take(to), items];
+    eager::into(heap, &mut call).map(Some).inspect_err(|_| *to = std::mem::take(&mut call[0]))
+}
