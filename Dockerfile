@@ -11,8 +11,6 @@
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY . .
-# Tables for the loader in their short form; every libc since 2022 reads it.
-ENV RUSTFLAGS="-Clink-arg=-Wl,-z,pack-relative-relocs"
 RUN cargo build --locked --profile dist --package ptc && mkdir /data
 
 FROM gcr.io/distroless/cc-debian12:nonroot

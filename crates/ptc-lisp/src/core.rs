@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use memchr::memmem::Finder;
+
 use crate::analyze::node::NodeKind;
 use crate::analyze::{World, analyze_core};
 use crate::builtins::{Arity, Example};
@@ -70,7 +72,7 @@ struct Source {
     ns: &'static str,
     name: &'static str,
     text: &'static str,
-    declaration: OnceLock<Declaration>,
+    declaration: OnceLock<Box<Declaration>>,
     unit: OnceLock<Arc<Unit>>,
 }
 
@@ -109,7 +111,7 @@ pub(crate) fn function_name(place: u32) -> &'static str {
 /// What the function at `place` says about itself.
 pub(crate) fn declaration(place: u32) -> &'static Declaration {
     let source = &SOURCES[place as usize];
-    source.declaration.get_or_init(|| declare(source))
+    source.declaration.get_or_init(|| Box::new(declare(source)))
 }
 
 /// The source text of the function at `place`, without the comments that belong to the next one.
@@ -141,11 +143,11 @@ pub(crate) fn names() -> Arc<Names> {
 
 /// Finds the functions in the source files: a top-level form begins at the start of a line.
 fn scan_files() -> Vec<Source> {
-    let mut sources = Vec::with_capacity(1024);
+    let form = Finder::new("\n(");
+    let mut sources = Vec::with_capacity(512);
     for (file, text) in FILES {
         let mut ns = "clojure.core";
-        let lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-        let mut starts = lines.filter(|&at| text.as_bytes().get(at) == Some(&b'(')).peekable();
+        let mut starts = form.find_iter(text.as_bytes()).map(|at| at + 1).peekable();
         while let Some(start) = starts.next() {
             let text = text[start..starts.peek().copied().unwrap_or(text.len())].trim_end();
             let mut words = text[1..].split_whitespace().map(|word| word.trim_end_matches(')'));

@@ -11,6 +11,7 @@ mod terminal;
 mod traces;
 mod values;
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -41,16 +42,22 @@ Examples:
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let worker = std::thread::Builder::new().stack_size(ptc_host::STACK).spawn(move || cli.command.run());
-    let outcome = match worker.map(std::thread::JoinHandle::join) {
-        Ok(Ok(outcome)) => outcome.map_err(|error| format!("{error:#}")),
-        Ok(Err(_)) => Err("stopped by a bug of its own, see above".to_owned()),
-        Err(error) => Err(format!("cannot start: {error}")),
+    let worker = std::thread::Builder::new().stack_size(ptc_host::STACK).spawn(move || run(cli.command));
+    let message = match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(never)) => match never {},
+        Ok(Err(_)) => "stopped by a bug of its own, see above".to_owned(),
+        Err(error) => format!("cannot start: {error}"),
     };
-    outcome
-        .unwrap_or_else(|message| {
-            eprintln!("ptc: {message}");
-            exit::Outcome::Usage
-        })
-        .into()
+    complain(&message).into()
+}
+
+/// Runs the command and ends the process from here: nobody has to wait until the thread has put its stack away.
+fn run(command: commands::Command) -> Infallible {
+    let outcome = command.run().unwrap_or_else(|error| complain(&format!("{error:#}")));
+    std::process::exit(outcome as i32)
+}
+
+fn complain(message: &str) -> exit::Outcome {
+    eprintln!("ptc: {message}");
+    exit::Outcome::Usage
 }

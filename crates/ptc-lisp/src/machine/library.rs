@@ -43,16 +43,15 @@ pub(super) fn unit_number(place: u32) -> u32 {
     FIRST + place
 }
 
-/// The linked functions of the core library, by place.
-#[derive(Debug)]
+/// The linked functions of the core library, by place. There is room for them from the first call on: programs that
+/// use none do not look for them.
+#[derive(Debug, Default)]
 pub(crate) struct Library {
-    linked: Box<[OnceCell<Rc<Linked>>]>,
+    linked: OnceCell<Box<[OnceCell<Rc<Linked>>]>>,
 }
 
 thread_local! {
-    static LIBRARY: Rc<Library> = Rc::new(Library {
-        linked: (0..core::function_count()).map(|_| OnceCell::new()).collect(),
-    });
+    static LIBRARY: Rc<Library> = Rc::default();
 }
 
 impl Library {
@@ -64,8 +63,13 @@ impl Library {
     /// The function at `place`.
     #[inline]
     pub fn function(&self, place: u32) -> &Rc<Linked> {
-        self.linked[place as usize].get_or_init(|| link(place))
+        self.linked.get_or_init(room)[place as usize].get_or_init(|| link(place))
     }
+}
+
+#[cold]
+fn room() -> Box<[OnceCell<Rc<Linked>>]> {
+    (0..core::function_count()).map(|_| OnceCell::new()).collect()
 }
 
 #[cold]

@@ -7,6 +7,7 @@ mod docs;
 mod effects;
 mod eval;
 mod init;
+mod late;
 mod mcp;
 mod models;
 mod plan;
@@ -26,42 +27,43 @@ mod worker;
 
 use crate::exit::Outcome;
 pub use eval::ignore_closed_pipe;
+use late::Late;
 
 /// What `ptc` can do.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Run an agent: a file, or a mission in words.
-    Run(run::Args),
+    Run(Late<run::Args>),
     /// Go on with a run that was interrupted.
-    Resume(resume::Args),
+    Resume(Late<resume::Args>),
     /// List the runs that were kept, and what became of them.
-    Runs(runs::Args),
+    Runs(Late<runs::Args>),
     /// Make a project with an agent that runs at once, without a key.
-    Init(init::Args),
+    Init(Late<init::Args>),
     /// Look at the file of an agent without asking a model.
-    Validate(validate::Args),
+    Validate(Late<validate::Args>),
     /// Show which models there are and where their names lead.
-    Models(models::Args),
+    Models(Late<models::Args>),
     /// Run a program, or many with --batch.
-    Eval(eval::Args),
+    Eval(Late<eval::Args>),
     /// Say what a program may call, before it runs.
-    Check(check::Args),
+    Check(Late<check::Args>),
     /// Say what a program would change, and change nothing.
-    Plan(plan::Args),
+    Plan(Late<plan::Args>),
     /// Make the calls of a plan, each at most once.
-    Apply(apply::Args),
+    Apply(Late<apply::Args>),
     /// List calls whose outcome is not known, and note what became of them.
     Effects(effects::Args),
     /// Type programs and see their values.
-    Repl(repl::Args),
+    Repl(Late<repl::Args>),
     /// Play a recorded run back, offline, and prove that it does the same.
-    Replay(replay::Args),
+    Replay(Late<replay::Args>),
     /// Show traces as a page in a browser.
-    Viewer(viewer::Args),
+    Viewer(Late<viewer::Args>),
     /// Serve PTC-Lisp to MCP clients, over stdio or HTTP.
-    Mcp(mcp::Args),
+    Mcp(Late<mcp::Args>),
     /// Serve agents as durable workflows to a Restate server.
-    Worker(worker::Args),
+    Worker(Late<worker::Args>),
     /// Check preludes, run their examples, and keep versions of them in a store.
     Prelude(prelude::Args),
     /// Check signatures and translate them to and from JSON Schema.
@@ -69,42 +71,42 @@ pub enum Command {
     /// Look at the servers whose tools programs may call, and pin their tools.
     Upstreams(upstreams::Args),
     /// Print a page of the documentation; `ptc docs agent` is for coding agents.
-    Docs(docs::Args),
+    Docs(Late<docs::Args>),
     /// Print completions for a shell.
-    Completions(shell::Completions),
+    Completions(Late<shell::Completions>),
     /// Print or write pages of the manual.
-    Man(shell::Manual),
+    Man(Late<shell::Manual>),
 }
 
 impl Command {
     /// Runs the command. An error is one of usage: arguments or files that make no sense.
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
-            Command::Run(args) => run::run(args),
-            Command::Resume(args) => resume::run(args),
-            Command::Runs(args) => runs::run(args),
-            Command::Init(args) => init::run(args),
-            Command::Validate(args) => validate::run(args),
-            Command::Models(args) => models::run(args),
-            Command::Eval(args) => eval::run(args),
-            Command::Check(args) => check::run(args),
-            Command::Plan(args) => plan::run(args),
-            Command::Apply(args) => apply::run(args),
+            Command::Run(Late(args)) => run::run(args),
+            Command::Resume(Late(args)) => resume::run(args),
+            Command::Runs(Late(args)) => runs::run(args),
+            Command::Init(Late(args)) => init::run(args),
+            Command::Validate(Late(args)) => validate::run(args),
+            Command::Models(Late(args)) => models::run(args),
+            Command::Eval(Late(args)) => eval::run(args),
+            Command::Check(Late(args)) => check::run(args),
+            Command::Plan(Late(args)) => plan::run(args),
+            Command::Apply(Late(args)) => apply::run(args),
             Command::Effects(args) => effects::run(args),
-            Command::Repl(args) => repl::run(args),
-            Command::Replay(args) => replay::run(args),
-            Command::Viewer(args) => viewer::run(args),
-            Command::Mcp(args) => mcp::run(args),
-            Command::Worker(args) => worker::run(args),
+            Command::Repl(Late(args)) => repl::run(args),
+            Command::Replay(Late(args)) => replay::run(args),
+            Command::Viewer(Late(args)) => viewer::run(args),
+            Command::Mcp(Late(args)) => mcp::run(args),
+            Command::Worker(Late(args)) => worker::run(args),
             Command::Prelude(args) => prelude::run(args),
             Command::Signature(args) => match signature::run(args) {
                 true => Ok(Outcome::Done),
                 false => Ok(Outcome::Failed),
             },
             Command::Upstreams(args) => upstreams::run(args),
-            Command::Docs(args) => docs::run(args),
-            Command::Completions(args) => shell::completions(&args),
-            Command::Man(args) => shell::manual(&args),
+            Command::Docs(Late(args)) => docs::run(args),
+            Command::Completions(Late(args)) => shell::completions(&args),
+            Command::Man(Late(args)) => shell::manual(&args),
         }
     }
 }
