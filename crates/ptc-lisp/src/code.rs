@@ -98,8 +98,8 @@ pub enum Op {
     Pipe { n: u8 },
     /// call the function in `f` in place of the running one
     TailCall { f: Reg, n: u16 },
-    /// give `src` back to the caller
-    Return { src: Reg },
+    /// give `src` back to the caller; `residue` are the registers to empty (see `residue.rs`)
+    Return { src: Reg, residue: u32 },
     /// `dst = a + b`
     Add { dst: Reg, a: Reg, b: Reg },
     /// `dst = a + value`
@@ -159,6 +159,27 @@ impl Op {
                 | Op::IfLessEqInt { .. }
                 | Op::IfMoreInt { .. }
                 | Op::IfMoreEqInt { .. }
+        )
+    }
+
+    /// Whether it goes on with the next instruction or with the one after that.
+    pub fn may_skip(self) -> bool {
+        matches!(
+            self,
+            Op::Next { .. }
+                | Op::Unreduce { .. }
+                | Op::IfLess { .. }
+                | Op::IfLessEq { .. }
+                | Op::IfEqual { .. }
+                | Op::IfLessInt { .. }
+                | Op::IfLessEqInt { .. }
+                | Op::IfMoreInt { .. }
+                | Op::IfMoreEqInt { .. }
+                | Op::IfEqualInt { .. }
+                | Op::CountBelowInt { .. }
+                | Op::CountAboveInt { .. }
+                | Op::CountBelow { .. }
+                | Op::CountAbove { .. }
         )
     }
 
@@ -259,6 +280,8 @@ pub struct Simple {
     pub entry: u32,
     /// How many parameters it has; `u16::MAX` if it is not that simple.
     pub params: u16,
+    /// How many parameters it has if it also does not look at itself; `u16::MAX` otherwise.
+    pub params_alone: u16,
     /// How many registers it needs.
     pub registers: u16,
     /// See [`Func::needs_self`].
@@ -272,10 +295,13 @@ impl Func {
             [only] if !only.variadic => Simple {
                 entry: only.entry,
                 params: only.params,
+                params_alone: if self.needs_self { u16::MAX } else { only.params },
                 registers: only.registers,
                 needs_self: self.needs_self,
             },
-            _ => Simple { entry: 0, params: u16::MAX, registers: 0, needs_self: true },
+            _ => {
+                Simple { entry: 0, params: u16::MAX, params_alone: u16::MAX, registers: 0, needs_self: true }
+            }
         }
     }
 

@@ -22,6 +22,7 @@ pub mod prelude;
 pub mod reader;
 pub mod regex;
 pub mod render;
+mod residue;
 pub mod signal;
 pub mod span;
 pub mod syntax;

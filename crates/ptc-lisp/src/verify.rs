@@ -20,6 +20,7 @@
 //! walk, captures of a sibling) it looks at.
 
 use crate::code::{Const, Op, Reg, Unit};
+use crate::residue::Body;
 
 /// What is wrong with code: the instruction and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +40,19 @@ pub struct Region {
     pub end: u32,
     /// How many registers a frame has there.
     pub registers: u16,
+    /// How many of them are parameters, the one for the rest included.
+    pub params: u16,
     /// The function.
     pub func: u32,
     /// How many values the function captures.
     pub captures: u16,
+}
+
+impl Region {
+    /// What following its registers needs to know.
+    pub fn body(&self) -> Body {
+        Body { start: self.start, params: self.params, registers: self.registers }
+    }
 }
 
 /// What is known of verified code.
@@ -104,8 +114,9 @@ fn regions(unit: &Unit) -> Result<Vec<Region>, Fault> {
                 return fault(arity.entry, "the parameters do not fit into the registers");
             }
             let (start, registers) = (arity.entry, arity.registers);
+            let params = arity.params + u16::from(arity.variadic);
             let captures = function.captures;
-            regions.push(Region { start, end: start, registers, func: func as u32, captures });
+            regions.push(Region { start, end: start, registers, params, func: func as u32, captures });
         }
     }
     regions.sort_by_key(|region| region.start);
@@ -269,7 +280,7 @@ impl Check<'_> {
             }
             Op::Pipe { n } => self.chain(at + 1, n),
             Op::TailCall { f, n } => self.row(f, usize::from(n) + 1),
-            Op::Return { src } | Op::Throw { src } | Op::Unreduce { src } => self.reg(src),
+            Op::Return { src, .. } | Op::Throw { src } | Op::Unreduce { src } => self.reg(src),
             Op::Add { dst, a, b }
             | Op::Sub { dst, a, b }
             | Op::Mul { dst, a, b }
@@ -439,7 +450,7 @@ mod tests {
             Op::Call { dst: 0, f: 1, n: 1 },
             Op::EndTry,
             Op::Jump { to: 4 },
-            Op::Return { src: 0 },
+            Op::Return { src: 0, residue: 0 },
         ];
         let layout = verify(&unit(&ops)).expect("it is fine");
         assert_eq!([0, 1, 2, 3, 4].map(|pc| layout.open_tries(pc)), [0, 1, 1, 0, 0].map(Some));
@@ -449,7 +460,7 @@ mod tests {
 
     #[test]
     fn bad_code_is_refused_with_a_reason() {
-        let done = Op::Return { src: 0 };
+        let done = Op::Return { src: 0, residue: 0 };
         let call = |dst, f, n| Op::CallBuiltin { dst, f, n, id: BuiltinId(0) };
         let cases: &[(&[Op], &str)] = &[
             (&[Op::Nil { dst: 3 }, done], "a register is outside of the frame"),

@@ -75,7 +75,7 @@ impl Follower<'_> {
                 Op::JumpIfNot { src, to } => (read(&regs, src)?, pc, to as usize, Expr::If as Fork),
                 Op::JumpIf { src, to } => (read(&regs, src)?, to as usize, pc, Expr::If as Fork),
                 Op::JumpIfNil { src, to } => (read(&regs, src)?, to as usize, pc, Expr::IfNil as Fork),
-                Op::Return { src } => {
+                Op::Return { src, .. } => {
                     let result = read(&regs, src)?;
                     result.cross_off(open);
                     return open.is_empty().then_some(result);

@@ -4,6 +4,7 @@ use super::{Builder, Result, too_large};
 use crate::analyze::node::{LetfnNode, Local, Node, NodeKind, ReduceNode, TryNode};
 use crate::builtins::{Run, registry};
 use crate::code::{Const, Op, Reg};
+use crate::residue;
 
 impl Builder<'_> {
     pub(super) fn control(&mut self, node: &Node, dst: Reg) -> Result {
@@ -270,7 +271,7 @@ impl Builder<'_> {
         match &node.kind {
             NodeKind::Local(local, _) => {
                 let src = self.register(*local);
-                self.emit(Op::Return { src });
+                self.emit(Op::Return { src, residue: residue::ALL });
             }
             NodeKind::If(test, then, other) => {
                 let skip = self.branch(test, false)?;
@@ -318,7 +319,7 @@ impl Builder<'_> {
             _ => {
                 let src = self.alloc(1)?;
                 self.expr(node, src)?;
-                self.emit(Op::Return { src });
+                self.emit(Op::Return { src, residue: residue::ALL });
             }
         }
         self.next = mark;

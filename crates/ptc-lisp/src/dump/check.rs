@@ -5,7 +5,8 @@ use super::DumpError;
 use super::bytes::Read;
 use super::read::Reader;
 use crate::code::{Op, Reg};
-use crate::machine::fiber::{Fiber, Frame, Give, State};
+use crate::machine::fiber::{Fiber, Frame, State};
+use crate::residue::{Before, follow};
 use crate::value::Value;
 use crate::verify::Region;
 
@@ -48,6 +49,53 @@ impl Reader<'_> {
         }
         demand(self.turns_fit(), "a fiber that can run has no turn, or one that cannot has one")?;
         self.calls_fit()
+    }
+
+    /// Empties the registers in which the code of the frames has nothing that is counted: dumps of earlier versions
+    /// have arguments of calls there, damaged ones anything, and returns would not look.
+    pub(super) fn sweep(&mut self) {
+        for at in 0..self.machine.fibers.len() {
+            let kept = self.at(at).map(|fiber| self.kept(fiber)).unwrap_or_default();
+            let fiber = if at == self.machine.current {
+                Some(&mut self.machine.fiber)
+            } else {
+                self.machine.fibers[at].as_deref_mut()
+            };
+            for (register, kept) in fiber.into_iter().flat_map(|fiber| &mut fiber.regs).zip(kept) {
+                // Large integers stand where numbers are expected.
+                if !kept && !register.is_plain() && !matches!(register, Value::Big(_)) {
+                    *register = Value::Nil;
+                }
+            }
+        }
+    }
+
+    /// Which registers of a fiber may hold what is counted.
+    fn kept(&self, fiber: &Fiber) -> Vec<bool> {
+        // The machine itself puts something into the first frame, and that frame is emptied as a whole.
+        let first = fiber.first_end();
+        let mut kept: Vec<bool> = (0..fiber.regs.len()).map(|at| at < first).collect();
+        // Frames of one function often stand on each other.
+        let mut latest: Option<(u32, u32, Option<Before>)> = None;
+        for frame in &fiber.frames {
+            let base = frame.base as usize;
+            kept[base - 1] = true;
+            let window = &mut kept[base..base + usize::from(frame.registers)];
+            let code = self.number_of(frame.unit).and_then(|number| self.region(number, frame.pc).ok());
+            let Some(region) = code else { continue };
+            if latest.as_ref().is_none_or(|(unit, start, _)| (*unit, *start) != (frame.unit, region.start)) {
+                let unit = &self.machine.unit(frame.unit).unit;
+                let ops = &unit.ops[region.start as usize..region.end as usize];
+                latest = Some((frame.unit, region.start, follow(ops, region.body(), &unit.consts)));
+            }
+            let followed = latest.as_ref().and_then(|(.., followed)| followed.as_ref());
+            let here =
+                followed.and_then(|before| before.get((frame.pc - region.start) as usize).copied().flatten());
+            for (at, kept) in window.iter_mut().enumerate() {
+                *kept |= here.is_none_or(|here| here & (1 << at) != 0);
+            }
+        }
+        kept
     }
 
     /// The fiber with a number.
@@ -101,7 +149,7 @@ impl Reader<'_> {
         demand(base <= fiber.regs.len(), "a frame begins beyond the registers")?;
         let room = base + usize::from(frame.registers) <= fiber.regs.len();
         demand(room, "a frame has too few registers")?;
-        if let (Give::Into(register), Some(caller)) = (frame.give, caller) {
+        if let (Some(register), Some(caller)) = (frame.give.register(), caller) {
             demand(register < caller.registers, "a result has no register")?;
         }
         if region.captures > 0 {

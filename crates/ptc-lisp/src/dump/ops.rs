@@ -9,6 +9,7 @@ use super::bytes::Read;
 use super::{DumpError, read, write};
 use crate::builtins::{BuiltinId, registry};
 use crate::code::Op;
+use crate::residue::ALL;
 
 /// Something an instruction holds.
 trait Operand: Sized {
@@ -51,11 +52,19 @@ impl Operand for BuiltinId {
     }
 }
 
+/// The number of `Return`.
+const RETURN: u8 = 24;
+
 macro_rules! ops {
     ($($number:literal $op:ident { $($field:ident),* })*) => {
         /// Writes an instruction.
         pub(super) fn write_op(op: Op, to: &mut write::Writer<'_>) {
             match op {
+                // What it has to empty is found out by whoever reads it.
+                Op::Return { src, .. } => {
+                    to.out.byte(RETURN);
+                    Operand::write(src, to);
+                }
                 $(Op::$op { $($field),* } => {
                     to.out.byte($number);
                     $(Operand::write($field, to);)*
@@ -66,6 +75,7 @@ macro_rules! ops {
         /// Reads an instruction.
         pub(super) fn read_op(from: &mut read::Reader<'_>) -> Read<Op> {
             Ok(match from.input.byte()? {
+                RETURN => Op::Return { src: Operand::read(from)?, residue: ALL },
                 $($number => Op::$op { $($field: Operand::read(from)?),* },)*
                 other => return Err(DumpError::unknown("instruction", other)),
             })
@@ -98,7 +108,6 @@ ops! {
     21 Call { dst, f, n }
     22 CallBuiltin { dst, f, n, id }
     23 TailCall { f, n }
-    24 Return { src }
     25 Add { dst, a, b }
     26 AddInt { dst, a, value }
     27 Sub { dst, a, b }

@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::names::Name;
 use crate::prelude::Prelude;
+use crate::residue::settle;
 use crate::value::{CellObj, Counted, LazyObj, Text, Value, ledger};
 use crate::verify::{Layout, verify};
 
@@ -105,6 +106,12 @@ fn read_machine(bytes: &[u8], limits: &Limits, preludes: &[Arc<Prelude>]) -> Rea
         return Err(DumpError::damaged("there is something after the end"));
     }
     reader.check()?;
+    reader.sweep();
+    reader.machine.large = true;
+    #[cfg(debug_assertions)]
+    {
+        reader.machine.loaded = true;
+    }
     reader.set_meters();
     // The lists by which cycles are found and freed.
     reader.machine.heap.lazies.append(&mut reader.lazies);
@@ -232,8 +239,9 @@ impl<'b> Reader<'b> {
         };
         let layout = verify(&unit).map_err(fault)?;
         for region in layout.regions() {
-            let code = &unit.ops[region.start as usize..region.end as usize];
-            unit.funcs[region.func as usize].needs_self |= code.iter().any(Op::looks_at_self);
+            let ops = &mut unit.ops[region.start as usize..region.end as usize];
+            unit.funcs[region.func as usize].needs_self |= ops.iter().any(Op::looks_at_self);
+            settle(ops, region.body(), &unit.consts);
         }
         self.layouts.push(layout);
         self.check_exports(&unit, library.is_some())?;

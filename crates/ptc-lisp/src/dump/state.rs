@@ -240,10 +240,7 @@ impl<'m> Writer<'m> {
             self.out.size(unit);
             self.out.int(u64::from(frame.pc));
             self.out.int(u64::from(frame.base));
-            self.register(match frame.give {
-                Give::Into(register) => Some(register),
-                Give::Continue => None,
-            });
+            self.register(frame.give.register());
         }
         self.out.size(fiber.handlers.len());
         for handler in &fiber.handlers {
@@ -559,7 +556,7 @@ impl Reader<'_> {
         let unit = self.units.get(number).ok_or(DumpError::damaged("a unit is missing"))?;
         let (unit, pc) = (unit.id, self.input.small::<u32>()?);
         let base = self.input.small()?;
-        let give = self.register()?.map_or(Give::Continue, Give::Into);
+        let give = self.register()?.map_or(Give::CONTINUE, Give::into);
         let registers = self.region(number, pc)?.registers;
         Ok(Frame { unit, pc, base, registers, give })
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Machine;
-use super::fiber::{Frame, Give};
+use super::fiber::Frame;
 use super::library::is_core;
 use super::run::{Done, Go};
 use super::tools::request;
@@ -33,6 +33,7 @@ impl Machine {
             Value::Tool(tool) => {
                 let tool = *tool;
                 let request = request(&mut self.heap, tool, &mut self.fiber.regs[f + 1..f + 1 + n])?;
+                self.fiber.clear(f, f + n + 1);
                 Err(Box::new(Signal::Tool(request)))
             }
             Value::Var(name) => {
@@ -213,7 +214,13 @@ impl Machine {
                 }
             }
             Signal::Raise(error) => Err(Box::new(Signal::Raise(self.named(error, id)))),
-            other => Err(Box::new(other)),
+            other => {
+                // Its result comes later, and nobody looks at the arguments again.
+                if !other.runs_again() {
+                    self.fiber.clear(f, f + n + 1);
+                }
+                Err(Box::new(other))
+            }
         }
     }
 
@@ -342,13 +349,13 @@ impl Machine {
         let end = self.fiber.top();
         let Some(frame) = self.fiber.frames.pop() else { return Go::stop(super::Stop::Ended(value)) };
         self.fiber.clear(frame.base as usize - 1, end);
-        match (frame.give, self.fiber.frames.last()) {
-            (Give::Into(dst), Some(caller)) => {
+        match (frame.give.register(), self.fiber.frames.last()) {
+            (Some(dst), Some(caller)) => {
                 let base = caller.base as usize;
                 self.fiber.regs[base + usize::from(dst)] = value;
                 Go::Frame
             }
-            (Give::Continue, _) if !self.fiber.conts.is_empty() => self.continue_with(value),
+            (None, _) if !self.fiber.conts.is_empty() => self.continue_with(value),
             _ => Go::stop(super::Stop::Ended(value)),
         }
     }

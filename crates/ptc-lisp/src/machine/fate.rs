@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::Machine;
-use super::fiber::{Fiber, Give, State};
+use super::fiber::{Fiber, State};
 use super::library::is_foreign;
 use crate::code::{Op, Reg, Unit};
 use crate::span::Span;
@@ -63,9 +63,9 @@ impl Machine {
                 }
             }
             // It is what this function gives back.
-            match frame.give {
-                Give::Into(reg) => give = Some(reg),
-                Give::Continue => return Some(AnswerUse::Used),
+            match frame.give.register() {
+                Some(reg) => give = Some(reg),
+                None => return Some(AnswerUse::Used),
             }
         }
         Some(if fiber.parent.is_none() { AnswerUse::Result } else { AnswerUse::Used })
@@ -103,7 +103,7 @@ fn follow(unit: &Unit, from: impl Iterator<Item = u32>, reg: Reg) -> Fate {
             continue;
         };
         match op {
-            Op::Return { src } => fate.returned |= src == reg,
+            Op::Return { src, .. } => fate.returned |= src == reg,
             Op::TailCall { f, n } => fate.read |= in_row(reg, f, usize::from(n) + 1),
             Op::Throw { src } => fate.read |= src == reg,
             Op::Jump { to } => open.push((to, reg)),

@@ -21,13 +21,29 @@ pub struct Frame {
     pub give: Give,
 }
 
-/// Where the result of a call goes.
+// The loop makes and reads one for every call.
+const _: () = assert!(size_of::<Frame>() == 16);
+
+/// Where the result of a call goes: into a register of the caller, or to the continuation on top of the fiber's
+/// stack of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Give {
+pub struct Give(Reg);
+
+impl Give {
+    /// To the continuation. The compiler makes no function with so many registers, and none comes from a dump.
+    pub const CONTINUE: Give = Give(Reg::MAX);
+
     /// Into a register of the caller.
-    Into(Reg),
-    /// To the continuation on top of the fiber's stack of them.
-    Continue,
+    #[inline]
+    pub fn into(register: Reg) -> Give {
+        Give(register)
+    }
+
+    /// The register of the caller, unless it goes to the continuation.
+    #[inline]
+    pub fn register(self) -> Option<Reg> {
+        (self != Give::CONTINUE).then_some(self.0)
+    }
 }
 
 /// An open `try`.
@@ -123,6 +139,13 @@ pub struct Fiber {
 }
 
 impl Fiber {
+    /// Whether nothing that is counted stands above all windows, up to a register. A question of debug builds, which
+    /// does not look through deep stacks.
+    #[cfg(debug_assertions)]
+    pub fn is_clear_above(&self, to: usize) -> bool {
+        self.frames.len() > 50 || self.regs.iter().take(to).skip(self.end()).all(Value::is_plain)
+    }
+
     /// A fiber with nothing to do.
     pub fn new() -> Self {
         Fiber {
@@ -139,6 +162,11 @@ impl Fiber {
     /// The first register above the running frame's window.
     pub fn top(&self) -> usize {
         self.frames.last().map_or(0, |frame| frame.base as usize + usize::from(frame.registers))
+    }
+
+    /// The end of the first frame's window.
+    pub fn first_end(&self) -> usize {
+        self.frames.first().map_or(0, |frame| frame.base as usize + usize::from(frame.registers))
     }
 
     /// The end of all windows: a caller's may go beyond the running frame's.

@@ -168,6 +168,11 @@ pub struct Machine {
     pub(crate) reclaimed: bool,
     /// What outlives a program besides definitions.
     pub(crate) lasting: memory::Lasting,
+    /// Whether arithmetic has met something that is counted, which code does not expect: see `residue.rs`.
+    pub(crate) large: bool,
+    /// Whether it comes from a dump, which may lie about what was where; debug builds then expect less.
+    #[cfg(debug_assertions)]
+    pub(crate) loaded: bool,
 }
 
 impl Machine {
@@ -204,6 +209,9 @@ impl Machine {
             census_at,
             reclaimed: false,
             lasting: memory::Lasting::default(),
+            large: false,
+            #[cfg(debug_assertions)]
+            loaded: false,
         }
     }
 
@@ -366,12 +374,13 @@ impl Machine {
             pc: arity.entry,
             base: 1,
             registers,
-            give: fiber::Give::Into(0),
+            give: fiber::Give::into(0),
         });
         self.fiber = fiber;
         self.fibers = vec![None];
         self.current = 0;
         self.heap.globals.save_cells(&self.heap.cells);
+        self.large = false;
         self.running = true;
     }
 

@@ -190,6 +190,26 @@ impl Machine {
         }
     }
 
+    /// Whether nothing that is counted, which large integers are, is in the registers of an arithmetic instruction.
+    pub(super) fn operands_are_plain(&self, op: Op) -> bool {
+        let base = self.base();
+        let plain = |reg| self.at(base, reg).is_plain();
+        match op {
+            Op::Add { dst, a, b }
+            | Op::Sub { dst, a, b }
+            | Op::Mul { dst, a, b }
+            | Op::Less { dst, a, b }
+            | Op::LessEq { dst, a, b } => plain(dst) && plain(a) && plain(b),
+            Op::AddInt { dst, a, .. } => plain(dst) && plain(a),
+            Op::IfLess { a, b } | Op::IfLessEq { a, b } => plain(a) && plain(b),
+            Op::IfLessInt { a, .. }
+            | Op::IfLessEqInt { a, .. }
+            | Op::IfMoreInt { a, .. }
+            | Op::IfMoreEqInt { a, .. } => plain(a),
+            _ => false,
+        }
+    }
+
     /// A comparison that skips the next instruction if it holds.
     fn compare(&mut self, op: Op, base: usize) -> Done {
         let holds = match op {

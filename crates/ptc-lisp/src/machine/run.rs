@@ -77,6 +77,9 @@ impl Machine {
     #[inline(never)]
     fn by_hand(&mut self, op: Op) -> Done {
         let done = self.slow(op)?;
+        if op.is_arithmetic() && !self.operands_are_plain(op) {
+            self.large = true;
+        }
         if self.heap.fresh_bytes >= self.census_at {
             return self.look();
         }
@@ -100,7 +103,7 @@ impl Machine {
             let Some(frame) = self.fiber.frames.last() else {
                 return (Ok(Go::stop(Stop::Ended(Value::Nil))), None);
             };
-            let Frame { unit, mut base, registers, .. } = *frame;
+            let Frame { unit, base, registers, .. } = *frame;
             let next = frame.pc;
             // SAFETY: the frame's code was compiled or verified for its number of registers; while `regs` is
             // in use the stack is reached by it alone; units are not dropped while a program runs.
@@ -247,7 +250,7 @@ impl Machine {
                             }
                         }
                         Err(signal) => {
-                            let (f, n) = (base as usize + usize::from($f), usize::from($n));
+                            let (f, n) = (self.base() + usize::from($f), usize::from($n));
                             ask!(self.native_signal(*signal, $id, f, n, Some($dst)), Some($dst))
                         }
                     }
@@ -258,26 +261,29 @@ impl Machine {
                 ($body:expr, $f:expr, $dst:expr, $otherwise:expr) => {{
                     let simple = $body.simple;
                     let frames = &mut self.fiber.frames;
-                    let (depth, new_base) = (frames.len(), base + u32::from($f) + 1);
+                    let depth = frames.len();
+                    // SAFETY: there is a running frame.
+                    let caller = unsafe { frames.as_mut_ptr().add(depth - 1) };
+                    // SAFETY: as above.
+                    let base = unsafe { (*caller).base } + u32::from($f) + 1;
                     if depth == frames.capacity()
-                        || self.fiber.regs.len() < new_base as usize + usize::from(simple.registers)
+                        || self.fiber.regs.len() < base as usize + usize::from(simple.registers)
                         || (METERED && pc.next().far(0) >= until)
                     {
                         ask!($otherwise, Some($dst));
                     }
-                    base = new_base;
-                    let (unit, give) = ($body.unit.id, Give::Into($dst));
-                    // SAFETY: there is a running frame, room for another and for its registers, as was just
-                    // checked; the closure's code and registers belong together; the rest as above.
+                    let (unit, give) = ($body.unit.id, Give::into($dst));
+                    // SAFETY: there is room for another frame and for its registers, as was just checked; the
+                    // closure's code and registers belong together; the rest as above.
                     unsafe {
-                        let top = frames.as_mut_ptr().add(depth);
-                        (*top.sub(1)).pc = code.number(pc.next());
-                        top.write(Frame { unit, pc: simple.entry, base, registers: simple.registers, give });
+                        (*caller).pc = code.number(pc.next());
+                        let frame = Frame { unit, pc: simple.entry, base, registers: simple.registers, give };
+                        caller.add(1).write(frame);
                         frames.set_len(depth + 1);
                         if unit != code.linked().id {
                             code = Code::new(&$body.unit);
                         }
-                        regs = Window::inside(&mut self.fiber.regs, base as usize, simple.registers);
+                        regs = regs.above($f, simple.registers);
                     }
                     jump!(simple.entry);
                 }};
@@ -377,11 +383,15 @@ impl Machine {
                         value => regs.load(dst, value),
                     },
                     Op::CallGlobal { dst, f, n, at } => match self.heap.globals.get(code.slot(at)) {
+                        value @ Value::Fn(body) if body.simple.params_alone == u16::from(n) => {
+                            regs.release(f);
+                            enter!(body, f, dst, {
+                                regs.put(f, value.clone());
+                                self.call_definition(f, u16::from(n), dst)
+                            });
+                        }
                         value @ Value::Fn(body) if body.simple.params == u16::from(n) => {
-                            match body.simple.needs_self {
-                                true => regs.load(f, value),
-                                false => regs.release(f),
-                            }
+                            regs.load(f, value);
                             enter!(body, f, dst, {
                                 regs.put(f, value.clone());
                                 self.call_definition(f, u16::from(n), dst)
@@ -422,26 +432,32 @@ impl Machine {
                         }
                     }
                     Op::TailCall { f, n } => ask!(self.call(f, n, None), None),
-                    Op::Return { src } => {
+                    Op::Return { src, residue } => {
                         let [.., caller, frame] = self.fiber.frames.as_slice() else {
                             let value = regs.take(src);
                             ask!(Done::Ok(self.give_back(value)), None);
                         };
-                        let Give::Into(dst) = frame.give else {
+                        let Some(dst) = frame.give.register() else {
                             let value = regs.take(src);
                             ask!(Done::Ok(self.give_back(value)), None);
                         };
                         let (registers, back) = (frame.registers, caller.pc);
                         let unit = caller.unit;
-                        base = caller.base;
                         // SAFETY: as above; the caller's window was on the stack when it ran; of the callee's window
                         // only what is moved and cleared is touched; there are two frames.
                         unsafe {
-                            let below = caller.registers;
+                            let (below, base) = (caller.registers, caller.base as usize);
+                            #[cfg(debug_assertions)]
+                            let end = frame.base as usize + usize::from(registers);
                             self.fiber.frames.set_len(self.fiber.frames.len() - 1);
-                            let mut below = Window::inside(&mut self.fiber.regs, base as usize, below);
+                            let mut below = Window::inside(&mut self.fiber.regs, base, below);
                             regs.give(src, &mut below, dst);
-                            regs.clear(registers);
+                            regs.clear(registers, residue);
+                            if self.large {
+                                regs.clear_large(registers);
+                            }
+                            #[cfg(debug_assertions)]
+                            assert!(self.loaded || self.fiber.is_clear_above(end), "what is left is emptied");
                             regs = below;
                             if unit != code.linked().id {
                                 code = Code::new(self.unit(unit));
@@ -573,5 +589,5 @@ fn same(a: &Value, b: &Value) -> Option<bool> {
 
 /// Where the result of a call goes, as the frame remembers it.
 pub(super) fn give(dst: Option<Reg>) -> Give {
-    dst.map_or(Give::Continue, Give::Into)
+    dst.map_or(Give::CONTINUE, Give::into)
 }

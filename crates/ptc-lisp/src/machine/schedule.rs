@@ -165,7 +165,7 @@ impl Machine {
         let unit = std::sync::Arc::new(crate::code::Unit {
             ops: vec![
                 crate::code::Op::CallBuiltin { dst: 0, f: 0, n: 1, id },
-                crate::code::Op::Return { src: 0 },
+                crate::code::Op::Return { src: 0, residue: crate::residue::ALL },
             ],
             spans: vec![crate::span::Span::default(); 2],
             funcs: vec![crate::code::Func {
@@ -184,7 +184,7 @@ impl Machine {
             pc: 0,
             base: 1,
             registers: 3,
-            give: super::fiber::Give::Into(0),
+            give: super::fiber::Give::into(0),
         });
         Pause::Yield
     }

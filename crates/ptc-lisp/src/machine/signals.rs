@@ -173,7 +173,7 @@ impl Machine {
             Ok(go) => {
                 // Also when the slice of fuel ended just now: the frame is there.
                 if let Some(frame) = self.fiber.frames.last_mut() {
-                    frame.give = Give::Continue;
+                    frame.give = Give::CONTINUE;
                 }
                 go
             }

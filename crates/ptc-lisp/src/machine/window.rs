@@ -14,6 +14,7 @@
 use std::mem::MaybeUninit;
 
 use crate::code::{Linked, Op, Reg};
+use crate::residue;
 use crate::value::Value;
 
 /// The registers of a frame, and the function it runs in the register before them.
@@ -52,6 +53,21 @@ impl Window {
             first: unsafe { stack.as_mut_ptr().add(base) },
             #[cfg(debug_assertions)]
             count,
+        }
+    }
+
+    /// The window of `count` registers that begins after register `f`.
+    ///
+    /// # Safety
+    /// As for [`Window::inside`].
+    #[inline(always)]
+    pub unsafe fn above(self, f: Reg, count: u16) -> Window {
+        let _ = count;
+        Window {
+            // SAFETY: it is on the stack, which the caller answers for.
+            first: unsafe { self.first.add(usize::from(f) + 1) },
+            #[cfg(debug_assertions)]
+            count: usize::from(count),
         }
     }
 
@@ -227,33 +243,39 @@ impl Window {
         }
     }
 
-    /// Empties the window's `count` registers and the register of the function: nothing above the
-    /// caller's window may hold what is counted.
+    /// Empties the registers of `residue` and that of the function: nothing above the caller's window may hold
+    /// what is counted.
     #[inline(always)]
-    pub fn clear(&mut self, count: u16) {
+    pub fn clear(&mut self, count: u16, mut residue: u32) {
+        if residue == residue::ALL {
+            return self.clear_all(count);
+        }
+        // SAFETY: it points into the stack, to a value.
+        let callee = unsafe { &mut *self.first.sub(1) };
+        if !callee.is_plain() {
+            replace(callee, Value::Nil);
+        }
+        while residue != 0 {
+            self.release(residue.trailing_zeros() as Reg);
+            residue &= residue - 1;
+        }
+    }
+
+    /// Empties those of the window's `count` registers that hold a large integer.
+    #[inline(never)]
+    pub fn clear_large(&mut self, count: u16) {
+        let large = |register: &&mut Value| matches!(register, Value::Big(_));
+        self.row(0, usize::from(count)).iter_mut().filter(large).for_each(|register| *register = Value::Nil);
+    }
+
+    /// Empties the window's `count` registers and that of the function.
+    #[inline(never)]
+    fn clear_all(&mut self, count: u16) {
         self.check(usize::from(count));
         // SAFETY: from the function's register to the last of the window.
         let window = unsafe { std::slice::from_raw_parts_mut(self.first.sub(1), usize::from(count) + 1) };
-        // Two at a time: most windows hold nothing to clear, so the count of steps is what it costs.
-        let mut pairs = window.chunks_exact_mut(2);
-        for pair in &mut pairs {
-            if !pair[0].is_plain() || !pair[1].is_plain() {
-                empty(pair);
-            }
-        }
-        if let [register] = pairs.into_remainder()
-            && !register.is_plain()
-        {
-            replace(register, Value::Nil);
-        }
+        window.iter_mut().filter(|register| !register.is_plain()).for_each(|register| *register = Value::Nil);
     }
-}
-
-/// Empties registers, of which some hold something that is counted.
-#[cold]
-#[inline(never)]
-fn empty(registers: &mut [Value]) {
-    registers.iter_mut().filter(|register| !register.is_plain()).for_each(|register| *register = Value::Nil);
 }
 
 /// Copies a value word by word. Arithmetic has often just written one word of it, and a processor that then

@@ -1,0 +1,228 @@
+//! What a function leaves in its registers: which ones a `Return` has to empty.
+//!
+//! Nothing above the caller's window may hold what is counted, or values would live longer than the program
+//! sees them. Looking at every register at each return is a good part of what a small call costs, so the code
+//! is followed once: a register needs a look only if something that may be counted has been put there and has
+//! not been taken away again on every path.
+//!
+//! Large integers are counted and can come out of any addition, but they are rare. So arithmetic is taken to leave nothing,
+//! and once it has met a large integer (`Machine::large`) returns look for those in all registers.
+//!
+//! This is computed wherever code comes from, the compiler or a dump, and is never part of a dump: code from outside
+//! must not say what need not be looked at.
+
+use crate::code::{Const, Op, Reg};
+
+/// All registers of the frame, for functions that are not followed.
+pub const ALL: u32 = u32::MAX;
+
+/// What is to be known of an arity besides its instructions.
+#[derive(Clone, Copy)]
+pub struct Body {
+    /// The number of its first instruction, which jumps count from.
+    pub start: u32,
+    /// How many registers are parameters, the one for the rest included.
+    pub params: u16,
+    /// How many registers there are.
+    pub registers: u16,
+}
+
+/// The registers that may hold what is counted before each instruction; nothing where execution never comes.
+pub type Before = Vec<Option<u32>>;
+
+/// Tells every `Return` of an arity which registers it has to empty.
+pub fn settle(ops: &mut [Op], body: Body, consts: &[Const]) {
+    let Some(before) = follow(ops, body, consts) else { return };
+    for (op, before) in ops.iter_mut().zip(before) {
+        if let Op::Return { src, residue } = op {
+            // What is given back is moved away.
+            *residue = before.unwrap_or(0) & !bit(*src);
+        }
+    }
+}
+
+fn bit(reg: Reg) -> u32 {
+    1 << reg
+}
+
+fn row(first: Reg, count: usize) -> u32 {
+    (0..count).fold(0, |bits, at| bits | bit(first + at as Reg))
+}
+
+/// Follows the registers of an arity. No answer for functions that are not followed: those with very many registers, and those that catch exceptions, which come from
+/// anywhere.
+pub fn follow(ops: &[Op], body: Body, consts: &[Const]) -> Option<Before> {
+    if u32::from(body.registers) >= u32::BITS || ops.iter().any(|op| matches!(op, Op::Try { .. })) {
+        return None;
+    }
+    let mut before: Before = vec![None; ops.len()];
+    *before.first_mut()? = Some(row(0, usize::from(body.params)));
+    let place = |to: u32| (to - body.start) as usize;
+    loop {
+        // Most jumps go forward, so one round is enough but for loops.
+        let mut changed_behind = false;
+        for at in 0..ops.len() {
+            let Some(here) = before[at] else { continue };
+            let op = ops[at];
+            let after = step(op, here, consts);
+            let mut meet = |to: usize, after: u32| {
+                let known = before.get_mut(to)?;
+                let all = known.unwrap_or(0) | after;
+                changed_behind |= to <= at && *known != Some(all);
+                *known = Some(all);
+                Some(())
+            };
+            match op {
+                Op::Return { .. } | Op::TailCall { .. } | Op::Throw { .. } => {}
+                Op::Jump { to } => meet(place(to), after)?,
+                Op::JumpIfNot { to, .. } | Op::JumpIf { to, .. } | Op::JumpIfNil { to, .. } => {
+                    meet(place(to), after)?;
+                    meet(at + 1, after)?;
+                }
+                // What it makes in one pass goes where the last of its calls would put it.
+                Op::Pipe { n } => {
+                    meet(at + 1, after)?;
+                    let skipped = at + 1 + usize::from(n);
+                    if let Op::CallBuiltin { dst, .. } = *ops.get(skipped - 1)? {
+                        meet(skipped, after | bit(dst))?;
+                    }
+                }
+                _ if op.may_skip() => {
+                    meet(at + 1, after)?;
+                    meet(at + 2, after)?;
+                }
+                _ => meet(at + 1, after)?,
+            }
+        }
+        if !changed_behind {
+            return Some(before);
+        }
+    }
+}
+
+/// Whether a constant is something that is counted.
+fn is_counted(constant: Option<&Const>) -> bool {
+    !matches!(
+        constant,
+        Some(Const::Keyword(_) | Const::Symbol(_) | Const::Builtin(_) | Const::Int(_) | Const::Float(_))
+    )
+}
+
+/// Which registers may hold what is counted after an instruction.
+fn step(op: Op, before: u32, consts: &[Const]) -> u32 {
+    let set = |dst: Reg, counted: bool| if counted { before | bit(dst) } else { before & !bit(dst) };
+    match op {
+        Op::Nil { dst }
+        | Op::Bool { dst, .. }
+        | Op::Int { dst, .. }
+        | Op::HasGlobal { dst, .. }
+        | Op::Equal { dst, .. }
+        | Op::Not { dst, .. }
+        | Op::Catches { dst, .. } => set(dst, false),
+        Op::Const { dst, at } => set(dst, is_counted(consts.get(at as usize))),
+        Op::Copy { dst, src } => set(dst, before & bit(src) != 0),
+        Op::Move { dst, src } if dst != src => set(dst, before & bit(src) != 0) & !bit(src),
+        // Whatever went through arithmetic is a number, and not counted unless it is a large one.
+        Op::Add { dst, a, b }
+        | Op::Sub { dst, a, b }
+        | Op::Mul { dst, a, b }
+        | Op::Less { dst, a, b }
+        | Op::LessEq { dst, a, b } => before & !(bit(dst) | bit(a) | bit(b)),
+        Op::AddInt { dst, a, .. } => before & !(bit(dst) | bit(a)),
+        Op::IfLess { a, b } | Op::IfLessEq { a, b } => before & !(bit(a) | bit(b)),
+        Op::IfLessInt { a, .. }
+        | Op::IfLessEqInt { a, .. }
+        | Op::IfMoreInt { a, .. }
+        | Op::IfMoreEqInt { a, .. } => before & !bit(a),
+        Op::Capture { dst, .. }
+        | Op::SelfFn { dst }
+        | Op::Sibling { dst, .. }
+        | Op::SiblingOf { dst, .. }
+        | Op::Function { dst, .. }
+        | Op::Global { dst, .. }
+        | Op::GlobalOrNil { dst, .. }
+        | Op::Export { dst, .. }
+        | Op::Data { dst, .. }
+        | Op::History { dst, .. }
+        | Op::Lookup { dst, .. }
+        | Op::Vector { dst, .. }
+        | Op::Map { dst, .. }
+        | Op::Set { dst, .. }
+        | Op::Walk { dst, .. }
+        | Op::Next { dst, .. }
+        | Op::TakeSlot { dst, .. }
+        | Op::Unreduce { src: dst } => set(dst, true),
+        // Arguments are gone after a call. A builtin that is named leaves the register before them alone.
+        Op::Call { dst, f, n } => before & !row(f, usize::from(n) + 1) | bit(dst),
+        Op::CallGlobal { dst, f, n, .. } => before & !row(f, usize::from(n) + 1) | bit(dst),
+        Op::CallBuiltin { dst, f, n, .. } => before & !row(f + 1, usize::from(n)) | bit(dst),
+        Op::Move { .. }
+        | Op::Pipe { .. }
+        | Op::Define { .. }
+        | Op::Jump { .. }
+        | Op::JumpIfNot { .. }
+        | Op::JumpIf { .. }
+        | Op::JumpIfNil { .. }
+        | Op::IfEqual { .. }
+        | Op::IfEqualInt { .. }
+        | Op::CountBelowInt { .. }
+        | Op::CountAboveInt { .. }
+        | Op::CountBelow { .. }
+        | Op::CountAbove { .. }
+        | Op::TailCall { .. }
+        | Op::Return { .. }
+        | Op::Try { .. }
+        | Op::EndTry
+        | Op::Throw { .. } => before,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the returns of an arity with one parameter have to empty.
+    fn residues(ops: &[Op]) -> Vec<u32> {
+        let mut ops = ops.to_vec();
+        settle(&mut ops, Body { start: 0, params: 1, registers: 8 }, &[]);
+        let residue = |op: &Op| match op {
+            Op::Return { residue, .. } => Some(*residue),
+            _ => None,
+        };
+        ops.iter().filter_map(residue).collect()
+    }
+
+    const fn done(src: Reg) -> Op {
+        Op::Return { src, residue: ALL }
+    }
+
+    #[test]
+    fn a_return_empties_what_may_be_left() {
+        let cases: &[(&[Op], &[u32])] = &[
+            (&[done(0)], &[0]),
+            (&[Op::Int { dst: 1, value: 1 }, done(1)], &[0b1]),
+            (&[Op::Move { dst: 1, src: 0 }, Op::Call { dst: 2, f: 3, n: 2 }, done(1)], &[0b100]),
+            (&[Op::Copy { dst: 4, src: 0 }, Op::Call { dst: 2, f: 3, n: 1 }, done(2)], &[0b1]),
+            (&[Op::JumpIf { src: 0, to: 2 }, Op::Vector { dst: 1, first: 2, n: 0 }, done(0)], &[0b10]),
+            (&[Op::JumpIf { src: 0, to: 3 }, Op::Global { dst: 1, at: 0 }, done(0), done(0)], &[0b10, 0]),
+            (
+                &[Op::JumpIf { src: 0, to: 3 }, Op::Global { dst: 1, at: 0 }, Op::Jump { to: 0 }, done(0)],
+                &[0b10],
+            ),
+            (
+                &[
+                    Op::IfLessInt { a: 0, value: 2 },
+                    Op::Jump { to: 2 },
+                    Op::Int { dst: 1, value: 1 },
+                    done(1),
+                ],
+                &[0],
+            ),
+            (&[Op::Call { dst: 1, f: 2, n: 0 }, Op::Add { dst: 2, a: 1, b: 0 }, done(2)], &[0]),
+            (&[Op::Try { dst: 1, to: 2 }, Op::EndTry, done(0)], &[ALL]),
+        ];
+        for (ops, expected) in cases {
+            assert_eq!(residues(ops), *expected, "{ops:?}");
+        }
+    }
+}
