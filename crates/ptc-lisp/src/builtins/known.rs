@@ -16,7 +16,7 @@ use super::{NativeFn, lookup};
 use crate::heap::Heap;
 use crate::machine::is_core;
 use crate::signal::Res;
-use crate::value::{Layout, Map, RangeObj, Shared, Value};
+use crate::value::{Layout, Map, RangeObj, Shared, Value, prefetch};
 
 /// A function of one argument that natives can apply.
 pub(super) enum Known {
@@ -230,7 +230,8 @@ impl<'v> Walk<'v> {
     pub(super) fn each(&self, from: usize, mut each: impl FnMut(&Value) -> Res<bool>) -> Res<()> {
         match self {
             Walk::Items(items) => {
-                for item in items.iter().skip(from) {
+                for (at, item) in items.iter().enumerate().skip(from) {
+                    items.get(at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
                     if !each(item)? {
                         break;
                     }

@@ -11,8 +11,8 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::{Res, illegal};
-use crate::value::Value;
 use crate::value::order::{compare, compare_numbers};
+use crate::value::{Value, prefetch};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/sort", "[coll]", sort, "The items in natural order.", &[]),
@@ -199,7 +199,8 @@ fn sort_by_known(heap: &mut Heap, args: &mut [Value]) -> Res {
     charge(heap, items.len())?;
     heap.reserve_values(items.len() * (2 * fields.len() + 2))?;
     let mut columns = vec![Vec::with_capacity(items.len()); fields.len()];
-    for item in &items {
+    for (at, item) in items.iter().enumerate() {
+        items.get(at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
         for (field, column) in fields.iter_mut().zip(&mut columns) {
             let Ok(value) = field.of(heap, item) else { return Ok(Value::Nil) };
             column.push(value.into_owned());

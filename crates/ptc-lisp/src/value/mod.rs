@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod map;
 pub mod meter;
 pub mod order;
+pub mod prefetch;
 pub mod print;
 pub mod room;
 pub mod seq;
@@ -196,6 +197,12 @@ impl Drop for VecObj {
         if self.items.len() >= LONG && self.items.iter().all(Value::is_plain) {
             // SAFETY: no item owns anything, and nobody sees the vector again.
             unsafe { self.items.set_len(0) };
+        } else if self.items.len() >= LONG && matches!(self.items[0], Value::Map(_)) {
+            // One owner less for each row, and rows lie anywhere.
+            for at in 0..self.items.len() {
+                self.items.get(at + prefetch::AHEAD).inspect(|item| prefetch::fetch(item));
+                self.items[at] = Value::Nil;
+            }
         }
     }
 }

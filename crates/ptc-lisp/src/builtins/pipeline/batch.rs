@@ -8,7 +8,7 @@ use super::super::unary::Unary;
 use super::{Part, known};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::Value;
+use crate::value::{Value, prefetch};
 
 /// Some items. Only the vector that `kind` names has any; the others keep their room.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl<'v> Batch<'v> {
     pub(super) fn fill(&mut self, items: &'v [Value]) {
         self.kind = Kind::Lent;
         self.lent.clear();
-        self.lent.extend(items);
+        self.lent.extend(items.iter().inspect(|item| prefetch::fetch(item)));
     }
 
     /// How many items there are.

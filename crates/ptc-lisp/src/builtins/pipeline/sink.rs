@@ -10,7 +10,7 @@ use super::batch::{Batch, Kind};
 use super::{Call, Part, is_worth, known};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::{Shape, Table, Value};
+use crate::value::{Shape, Table, Text, Value};
 
 /// The end of a chain, with what it has made so far.
 pub(super) struct Sink {
@@ -46,27 +46,63 @@ struct Items {
 
 /// Different values, numbered in the order in which they come.
 #[derive(Default)]
-struct Keys(Table<()>);
+struct Keys {
+    table: Table<()>,
+    /// Keys that came lately, as two words, with their numbers: mostly few keys come often.
+    recent: [Option<([u64; 2], usize)>; RECENT],
+}
+
+const RECENT: usize = 32;
 
 impl Keys {
+    #[inline]
     fn number(&mut self, heap: &mut Heap, key: Cow<Value>) -> Res<usize> {
+        let Some(words) = words(&key) else { return self.find(heap, key) };
+        let mixed = (words[0] ^ words[1].rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = (mixed >> 32) as usize % RECENT;
+        match self.recent[place] {
+            Some((known, number)) if known == words => Ok(number),
+            _ => {
+                let number = self.find(heap, key)?;
+                self.recent[place] = Some((words, number));
+                Ok(number)
+            }
+        }
+    }
+
+    fn find(&mut self, heap: &mut Heap, key: Cow<Value>) -> Res<usize> {
         heap.realised(&key)?;
-        if let Some(number) = self.0.position(&key) {
+        if let Some(number) = self.table.position(&key) {
             return Ok(number);
         }
         heap.allocated(BODY);
-        self.0.insert(key.into_owned(), ());
-        Ok(self.0.len() - 1)
+        self.table.insert(key.into_owned(), ());
+        Ok(self.table.len() - 1)
     }
 }
 
-/// Items and the group of each.
+/// What tells a small key apart from all others of these kinds.
+#[inline]
+fn words(key: &Value) -> Option<[u64; 2]> {
+    Some(match key {
+        Value::Int(int) => [int.cast_unsigned(), u64::MAX],
+        Value::Kw(name) => [name.0.into(), u64::MAX - 1],
+        Value::Str(Text::Short(text)) => {
+            let (bytes, len) = text.parts();
+            let mut all = [0; 16];
+            all[..bytes.len()].copy_from_slice(bytes);
+            all[15] = len;
+            let all = u128::from_le_bytes(all);
+            [all as u64, (all >> 64) as u64]
+        }
+        _ => return None,
+    })
+}
+
+/// Items by group.
 struct Groups {
     keys: Keys,
-    /// How many items each group has.
-    sizes: Vec<usize>,
-    numbers: Vec<u32>,
-    items: Vec<Value>,
+    groups: Vec<Vec<Value>>,
     shape: Shape,
 }
 
@@ -106,16 +142,9 @@ impl Sink {
             (Part::Set, _) => Goal::Set(Keys::default()),
             (Part::Distinct, _) => Goal::Distinct(Keys::default()),
             (Part::Frequencies, _) => Goal::Frequencies(Keys::default(), Vec::new()),
-            (Part::GroupBy, _) => Goal::GroupBy(
-                known()?,
-                Groups {
-                    keys: Keys::default(),
-                    sizes: Vec::new(),
-                    numbers: Vec::new(),
-                    items: Vec::new(),
-                    shape,
-                },
-            ),
+            (Part::GroupBy, _) => {
+                Goal::GroupBy(known()?, Groups { keys: Keys::default(), groups: Vec::new(), shape })
+            }
         };
         let cost = 1 + match &goal {
             Goal::Every(known, _) | Goal::Some(known, _) | Goal::GroupBy(known, _) => known.cost(),
@@ -188,18 +217,16 @@ impl Sink {
                 Ok(true)
             })?,
             Goal::GroupBy(by, groups) => {
-                heap.grow_by(&mut groups.items, batch.len())?;
-                heap.grow_by(&mut groups.numbers, batch.len())?;
                 batch.each(|item| {
                     let key = by.apply(heap, &item)?;
                     let number = groups.keys.number(heap, key)?;
-                    if number == groups.sizes.len() {
+                    if number == groups.groups.len() {
                         heap.allocated(BODY);
-                        groups.sizes.push(0);
+                        groups.groups.push(Vec::new());
                     }
-                    groups.sizes[number] += 1;
-                    groups.numbers.push(number as u32);
-                    groups.items.push(item.into_owned());
+                    let group = &mut groups.groups[number];
+                    heap.grow_by(group, 1)?;
+                    group.push(item.into_owned());
                     Ok(true)
                 })?;
             }
@@ -223,30 +250,21 @@ impl Sink {
             Goal::Some(..) => Value::Nil,
             Goal::Fold(_, so_far) => return Ok(so_far),
             Goal::Apply(_, so_far, count) => return Ok(so_far.filter(|_| count > 1)),
-            Goal::Set(keys) => Value::set(keys.0),
+            Goal::Set(keys) => Value::set(keys.table),
             Goal::Distinct(keys) => {
-                heap.reserve_values(keys.0.len())?;
-                Value::seq(keys.0.into_iter().map(|(key, ())| key).collect())
+                heap.reserve_values(keys.table.len())?;
+                Value::seq(keys.table.into_iter().map(|(key, ())| key).collect())
             }
             Goal::Frequencies(keys, counts) => {
                 let mut counts = counts.into_iter();
-                Value::Map(keys.0.map_values(|()| Value::Int(counts.next().unwrap_or_default())).into())
+                Value::Map(keys.table.map_values(|()| Value::Int(counts.next().unwrap_or_default())).into())
             }
-            Goal::GroupBy(_, groups) => groups.finish(heap)?,
+            Goal::GroupBy(_, Groups { keys, groups, shape }) => {
+                let mut groups = groups.into_iter();
+                let group = |()| Value::vector_from(groups.next().unwrap_or_default(), shape);
+                Value::Map(keys.table.map_values(group).into())
+            }
         }))
-    }
-}
-
-impl Groups {
-    fn finish(self, heap: &mut Heap) -> Res {
-        heap.reserve_values(self.items.len())?;
-        let mut groups: Vec<Vec<Value>> = self.sizes.into_iter().map(Vec::with_capacity).collect();
-        for (item, number) in self.items.into_iter().zip(self.numbers) {
-            groups[number as usize].push(item);
-        }
-        let mut groups = groups.into_iter();
-        let group = |()| Value::vector_from(groups.next().unwrap_or_default(), self.shape);
-        Ok(Value::Map(self.keys.0.map_values(group).into()))
     }
 }
 
