@@ -6,12 +6,12 @@
 
 use std::borrow::Cow;
 
-use super::scan::Scanner;
+use super::scan::{Scanner, put};
 use super::shapes::{Shapes, UNKNOWN};
 use crate::error::{Error, ErrorKind};
 use crate::interchange::Keys;
 use crate::names::Names;
-use crate::value::{MAX_DEPTH, Map, Value};
+use crate::value::{MAX_DEPTH, Map, Text, Value};
 
 /// How to read.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +121,14 @@ enum Open {
     Object { map: Map, key: Value, place: u32 },
 }
 
+/// A new place on top of a stack.
+#[inline(always)]
+fn top(stack: &mut Vec<Value>) -> &mut Value {
+    let at = stack.len();
+    stack.push(Value::Nil);
+    &mut stack[at]
+}
+
 impl<'a> Reader<'a> {
     /// Counts memory.
     fn takes(&mut self, bytes: usize) -> Result<(), Fault> {
@@ -151,20 +159,22 @@ impl<'a> Reader<'a> {
             }
             match self.scan.peek() {
                 b'"' => self.text()?,
-                b'-' | b'0'..=b'9' => self.scan.number(&mut self.values)?,
+                b'-' | b'0'..=b'9' => self.scan.number(top(&mut self.values))?,
                 byte @ (b'[' | b'{') => {
                     self.scan.at += 1;
-                    let inner = if byte == b'[' { self.open_array(place) } else { self.open_object(place)? };
-                    if let Some((inner, next)) = inner {
-                        if open.len() + 1 >= usize::from(MAX_DEPTH) {
-                            return self.scan.fault(FaultKind::TooDeep);
-                        }
-                        open.push(inner);
+                    let opened = match byte {
+                        b'[' => self.open_array(&mut open, place),
+                        _ => self.open_object(&mut open, place)?,
+                    };
+                    if open.len() >= usize::from(MAX_DEPTH) {
+                        return self.scan.fault(FaultKind::TooDeep);
+                    }
+                    if let Some(next) = opened {
                         place = next;
                         continue;
                     }
                 }
-                _ => self.scan.word(&mut self.values)?,
+                _ => self.scan.word(top(&mut self.values))?,
             }
             // What the value completes is the value then.
             loop {
@@ -189,21 +199,23 @@ impl<'a> Reader<'a> {
         Ok(self.values.pop().unwrap_or_default())
     }
 
-    /// An array after its bracket, and the place of its items; nothing if it is empty, which is a value.
-    fn open_array(&mut self, place: u32) -> Option<(Open, u32)> {
+    /// Opens an array after its bracket: the place of its items, or nothing if it is empty and so a value.
+    fn open_array(&mut self, open: &mut Vec<Open>, place: u32) -> Option<u32> {
         self.scan.skip_space();
         if self.scan.eat(b']') {
             self.values.push(Value::vector(Vec::new()));
             return None;
         }
-        Some((Open::Array { start: self.values.len(), place }, place))
+        open.push(Open::Array { start: self.values.len(), place });
+        Some(place)
     }
 
-    /// An object after its brace, and the place of its first value; nothing if it is empty, which is a value.
-    fn open_object(&mut self, place: u32) -> Result<Option<(Open, u32)>, Fault> {
+    /// Opens an object after its brace: the place of its first value, or nothing if it is empty and so a value.
+    fn open_object(&mut self, open: &mut Vec<Open>, place: u32) -> Result<Option<u32>, Fault> {
         let (shape, start, from) = (self.shapes.expected(place), self.values.len(), self.scan.at);
         if self.scan.eat_joint(self.shapes.joint(shape, 0)) {
-            return Ok(Some((Open::Row { start, place, shape }, self.shapes.place(shape, 0))));
+            open.push(Open::Row { start, place, shape });
+            return Ok(Some(self.shapes.place(shape, 0)));
         }
         self.scan.skip_space();
         if self.scan.eat(b'}') {
@@ -211,10 +223,12 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         if self.expect_key(shape, 0, from) {
-            return Ok(Some((Open::Row { start, place, shape }, self.shapes.place(shape, 0))));
+            open.push(Open::Row { start, place, shape });
+            return Ok(Some(self.shapes.place(shape, 0)));
         }
         let (map, key) = (Map::with_capacity(4), self.key()?);
-        Ok(Some((Open::Object { map, key, place }, UNKNOWN)))
+        open.push(Open::Object { map, key, place });
+        Ok(Some(UNKNOWN))
     }
 
     /// Goes past the key of a shape and its colon, if that is what comes, and takes note of how all this is
@@ -303,7 +317,7 @@ impl<'a> Reader<'a> {
                 self.takes(Map::bytes_for(count))?;
                 self.shapes.expect(place, shape);
                 let row = Map::row_of_last(self.shapes.layout(shape).clone(), &mut self.values);
-                self.values.push(Value::Map(row.unwrap_or_default()));
+                put(top(&mut self.values), Value::Map(row.unwrap_or_default()));
             }
             Some(Open::Object { map, place, .. }) => self.object(map, place)?,
             None => {}
@@ -329,10 +343,11 @@ impl<'a> Reader<'a> {
         if text.len() > 14 {
             self.takes(text.len() + 40)?;
         }
-        self.values.push(match text {
-            Cow::Borrowed(text) => Value::str(text),
-            Cow::Owned(text) => Value::string(text),
-        });
+        let place = top(&mut self.values);
+        match (Text::short(&text), text) {
+            (Some(short), _) => put(place, Value::Str(short)),
+            (None, text) => put(place, Value::string(text.into_owned())),
+        }
         Ok(())
     }
 

@@ -118,7 +118,21 @@ impl Map {
     #[inline]
     pub fn row_of_last(layout: Shared<Layout>, stack: &mut Vec<Value>) -> Option<Map> {
         let whole = layout.len() == layout.slots() && layout.slots() <= stack.len();
-        whole.then(|| Filling::of_last(layout.slots(), stack).with_keys(layout))
+        if !whole {
+            return None;
+        }
+        let count = layout.slots();
+        let left = stack.len() - count;
+        let shape = Shape::of(&stack[left..]);
+        let mut map = Map::with_capacity(count);
+        // SAFETY: the block has room for these values, and the stack forgets them.
+        unsafe {
+            stack.set_len(left);
+            map.first().copy_from_nonoverlapping(stack.as_ptr().add(left), count);
+        }
+        map.put_keys(Some(layout), count);
+        map.set_shape(shape);
+        Some(map)
     }
 
     #[inline]
@@ -259,12 +273,18 @@ impl Map {
     #[inline]
     fn make_own(&mut self, more: usize) {
         if !self.is_own() {
-            let mut copy = self.copy(more);
-            if let Some(extra) = self.extra() {
-                copy.resize(copy.header().room, Some(extra.clone()));
-            }
-            *self = copy;
+            self.leave(more);
         }
+    }
+
+    /// Goes on with a copy.
+    #[inline(never)]
+    fn leave(&mut self, more: usize) {
+        let mut copy = self.copy(more);
+        if let Some(extra) = self.extra() {
+            copy.resize(copy.header().room, Some(extra.clone()));
+        }
+        *self = copy;
     }
 
     /// The value of `key` to change, if nobody else has the map. Only scalars may come in its place: for all
@@ -299,9 +319,7 @@ impl Map {
         change(slot);
         if !slot.is_scalar() {
             let inner = slot.shape();
-            let mut shape = self.shape();
-            shape.merge(inner);
-            self.set_shape(shape);
+            self.merge(inner);
         }
     }
 
@@ -391,8 +409,15 @@ impl Map {
     #[inline]
     fn include(&mut self, child: &Value) {
         if !child.is_scalar() {
-            let mut shape = self.shape();
-            shape.include(child);
+            self.merge(child.shape());
+        }
+    }
+
+    fn merge(&mut self, inner: Shape) {
+        let before = self.shape();
+        let mut shape = before;
+        shape.merge(inner);
+        if shape != before {
             self.set_shape(shape);
         }
     }

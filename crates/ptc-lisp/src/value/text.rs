@@ -68,8 +68,9 @@ impl Text {
         Self::short(&text).unwrap_or_else(|| Text::Long(Rc::new(text)))
     }
 
+    /// A copy of `text` that is held in place, if it is short enough.
     #[inline]
-    fn short(text: &str) -> Option<Self> {
+    pub(crate) fn short(text: &str) -> Option<Self> {
         let (text, len) = (text.as_bytes(), text.len());
         // Two numbers from bytes that may overlap: less work than a copy of any size, and none of it in memory.
         let (low, high) = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {

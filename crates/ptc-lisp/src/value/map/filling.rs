@@ -20,21 +20,6 @@ impl Filling {
         Filling { map: Map::with_capacity(places), places, count: 0, shape: Shape::EMPTY }
     }
 
-    /// The last values of a stack, which has so many.
-    #[inline]
-    pub(super) fn of_last(count: usize, stack: &mut Vec<Value>) -> Filling {
-        let mut filling = Filling::new(count);
-        let left = stack.len() - count;
-        stack[left..].iter().for_each(|value| filling.shape.include(value));
-        // SAFETY: the block has room for these values, and the stack forgets them.
-        unsafe {
-            stack.set_len(left);
-            filling.map.first().copy_from_nonoverlapping(stack.as_ptr().add(left), count);
-        }
-        filling.count = count;
-        filling
-    }
-
     #[inline]
     pub(super) fn put(&mut self, value: Value) {
         assert!(self.count < self.places, "room for a value");
