@@ -1,9 +1,10 @@
 //! All builtins by number and by name.
 
+use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 
 use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, NativeFn, Run, pipeline, quick};
 use crate::names::split_name;
@@ -132,8 +133,47 @@ impl Entry {
 #[derive(Debug)]
 pub struct Registry {
     entries: Vec<Entry>,
-    by_name: HashMap<&'static str, BuiltinId, FixedState>,
-    by_local: HashMap<&'static str, BuiltinId, FixedState>,
+    by_name: Index,
+    by_local: Index,
+}
+
+/// Numbers of builtins by a name that they have. The names stay with the builtins: fewer pages are touched at the
+/// start of a process.
+#[derive(Debug)]
+struct Index {
+    numbers: HashTable<BuiltinId>,
+    name: fn(&Entry) -> &'static str,
+}
+
+impl Index {
+    fn new(name: fn(&Entry) -> &'static str) -> Index {
+        Index { numbers: HashTable::with_capacity(2048), name }
+    }
+
+    fn find(&self, entries: &[Entry], name: &str) -> Option<BuiltinId> {
+        self.numbers.find(hash(name), |&id| (self.name)(at(entries, id)) == name).copied()
+    }
+
+    /// Adds a builtin, in place of another one of that name.
+    fn put(&mut self, entries: &[Entry], id: BuiltinId) {
+        let name = (self.name)(at(entries, id));
+        match self.numbers.find_mut(hash(name), |&old| (self.name)(at(entries, old)) == name) {
+            Some(old) => *old = id,
+            None => {
+                let again = |&id: &BuiltinId| hash((self.name)(at(entries, id)));
+                self.numbers.insert_unique(hash(name), id, again);
+            }
+        }
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    FixedState::default().hash_one(name)
+}
+
+#[inline]
+fn at(entries: &[Entry], id: BuiltinId) -> &Entry {
+    &entries[usize::from(id.0)]
 }
 
 /// Where an unqualified name is looked up, in this order.
@@ -155,8 +195,8 @@ impl Registry {
         let declared = FAMILIES.iter().chain(java).flat_map(|family| family.iter());
         let mut registry = Registry {
             entries: Vec::with_capacity(2048),
-            by_name: HashMap::with_capacity_and_hasher(2048, FixedState::default()),
-            by_local: HashMap::with_capacity_and_hasher(2048, FixedState::default()),
+            by_name: Index::new(|entry| entry.name),
+            by_local: Index::new(|entry| entry.local),
         };
         for decl in declared {
             registry.add(Entry::new(decl.name, decl.run, Some(decl)));
@@ -170,13 +210,13 @@ impl Registry {
     fn add(&mut self, entry: Entry) {
         let Entry { name, ns, local, .. } = entry;
         let id = BuiltinId(u16::try_from(self.entries.len()).expect("fewer than 65,536 builtins"));
-        self.by_name.insert(entry.name, id);
         self.entries.push(entry);
+        self.by_name.put(&self.entries, id);
         let rank = |ns: &str| OPEN_NAMESPACES.iter().position(|open| *open == ns);
         if let Some(new) = rank(ns).filter(|_| !QUALIFIED.contains(&name)) {
-            let taken = self.by_local.get(local).and_then(|&old| rank(self.get(old).ns));
+            let taken = self.unqualified(local).and_then(|old| rank(self.get(old).ns));
             if taken.is_none_or(|old| new < old) {
-                self.by_local.insert(local, id);
+                self.by_local.put(&self.entries, id);
             }
         }
     }
@@ -184,17 +224,17 @@ impl Registry {
     /// A builtin by number.
     #[inline]
     pub fn get(&self, id: BuiltinId) -> &Entry {
-        &self.entries[usize::from(id.0)]
+        at(&self.entries, id)
     }
 
     /// A builtin by qualified name (or method name, with its dot).
     pub fn qualified(&self, name: &str) -> Option<BuiltinId> {
-        self.by_name.get(name).copied()
+        self.by_name.find(&self.entries, name)
     }
 
     /// A builtin by unqualified name.
     pub fn unqualified(&self, local: &str) -> Option<BuiltinId> {
-        self.by_local.get(local).copied()
+        self.by_local.find(&self.entries, local)
     }
 
     /// All builtins in order of declaration.
