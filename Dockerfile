@@ -11,10 +11,10 @@
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY . .
-RUN cargo build --locked --profile dist --package ptc && mkdir /data
+RUN cargo build --locked --release --package ptc && mkdir /data
 
 FROM gcr.io/distroless/cc-debian12:nonroot
-COPY --from=build /src/target/dist/ptc /usr/local/bin/ptc
+COPY --from=build /src/target/release/ptc /usr/local/bin/ptc
 COPY --from=build --chown=65532:65532 /data /data
 ENV XDG_STATE_HOME=/data/state
 WORKDIR /data
