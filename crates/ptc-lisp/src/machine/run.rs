@@ -170,11 +170,7 @@ impl Machine {
                         pc = pc.next().next();
                         continue;
                     }
-                    if let Op::Jump { to } = *code.get(pc.next()) {
-                        jump!(to);
-                    }
-                    pc = pc.next();
-                    continue;
+                    jump!(code.jump_at(pc.next()));
                 }};
             }
             macro_rules! compare_int {
@@ -203,10 +199,9 @@ impl Machine {
                     if let Value::Int(int) = *regs.get($a)
                         && let Some(sum) = int.checked_add(i64::from($step))
                         && $goes_on(sum)
-                        && let Op::Jump { to } = *code.get(pc.next())
                     {
                         regs.put_int($a, sum);
-                        jump_metered!(to);
+                        jump_metered!(code.jump_at(pc.next()));
                     }
                     pc = pc.next();
                 }};

@@ -371,6 +371,19 @@ impl Code {
         // SAFETY: code ends with a return or a jump, and jumps stay inside the unit, which lives on.
         unsafe { &*place.0 }
     }
+
+    /// Where the jump at a place goes that stands behind a comparison or a count.
+    #[inline(always)]
+    pub fn jump_at(self, place: Place) -> u32 {
+        match *self.get(place) {
+            Op::Jump { to } => to,
+            op => {
+                debug_assert!(false, "{op:?} is no jump");
+                // SAFETY: the compiler emits a jump there, and `verify` refuses code without one.
+                unsafe { std::hint::unreachable_unchecked() }
+            }
+        }
+    }
 }
 
 /// Where an instruction stands.
