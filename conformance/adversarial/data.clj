@@ -55,7 +55,7 @@
 ;; == sorting deep vectors => fuel_exceeded
 (let [deep (reduce (fn [v _] [v]) [] (range 900))] (loop [] (sort (map (fn [i] [deep i]) (range 100))) (recur)))
 
-;; == a million distinct keywords in a map => fuel_exceeded
+;; == a million distinct keywords in a map => memory_exceeded
 (into {} (map (fn [i] [(keyword (str "a-keyword-with-a-long-name-" i)) i]) (range 1000000)))
 
 ;; == vectors with a common beginning as keys => memory_exceeded
@@ -67,10 +67,10 @@
 ;; == nested vectors as keys => fuel_exceeded
 (count (set (map (fn [i] (reduce (fn [v _] [v v]) i (range 10))) (range 2000000))))
 
-;; == floats that hash alike as keys => fuel_exceeded
+;; == floats that hash alike as keys => memory_exceeded
 (count (set (map (fn [i] (* i 4294967296.0)) (range 2000000))))
 
-;; == integers that hash alike as keys => fuel_exceeded
+;; == integers that hash alike as keys => memory_exceeded
 (count (set (map (fn [i] (* i 4294967296)) (range 2000000))))
 
 ;; == strings that collide in Java => value 4096

@@ -79,7 +79,7 @@
 ;; == swap! whose function never ends => fuel_exceeded
 (swap! (atom 0) (fn [x] (loop [] (recur))))
 
-;; == a watch that swaps its atom => memory_exceeded
+;; == a watch that swaps its atom => fuel_exceeded
 (def a (atom 0))
 (add-watch a :again (fn [_ _ _ new] (swap! a inc)))
 (swap! a inc)
@@ -90,7 +90,7 @@
 (set-validator! a check)
 (reset! a 1)
 
-;; == a regex replacement function that replaces => memory_exceeded
+;; == a regex replacement function that replaces => fuel_exceeded
 (defn f [m] (clojure.string/replace m #"a" f))
 (f "a")
 

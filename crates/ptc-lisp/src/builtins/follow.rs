@@ -175,6 +175,8 @@ impl Follower<'_> {
         Some(match Unary::of(id) {
             Some(unary) if args.len() == 1 => Expr::Unary(number, unary, run, Box::new(args.pop()?)),
             None if args.len() == 1 && is_pattern() => Expr::Bindable(number, run, Box::new(args.pop()?)),
+            // These go over a whole text and make another.
+            _ if is_text_walk(entry.name) => Expr::Shortcut(number, run, args),
             _ => Expr::Call(number, run, args),
         })
     }
@@ -255,6 +257,17 @@ impl Follower<'_> {
             _ => return None,
         })
     }
+}
+
+/// Builtins that are too much to do twice, as walks over collections are.
+fn is_text_walk(name: &str) -> bool {
+    const WALKS: [&str; 4] = [
+        "clojure.string/join",
+        "clojure.string/replace",
+        "clojure.string/split",
+        "clojure.string/split-lines",
+    ];
+    WALKS.contains(&name)
 }
 
 /// Makes an expression of a test and its two ways.
