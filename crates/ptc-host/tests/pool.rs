@@ -327,12 +327,25 @@ async fn parked_programs_end_like_others() {
 async fn preludes_stay_with_sessions_and_with_parked_programs() {
     let source = "(ns crm) (def k 2) (defn f [x] (* k (tool/inc {:x x})))";
     let lent = Arc::new(ptc_lisp::prelude::Prelude::compile_text(source).expect("it compiles"));
-    let inc = |args: Value| async move { json!(args["x"].as_i64().unwrap_or(0) + 1) };
+    // Nothing is answered until the program is parked.
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let open = gate.clone();
+    let inc = move |args: Value| {
+        let gate = gate.clone();
+        async move {
+            let _permit = gate.acquire().await;
+            json!(args["x"].as_i64().unwrap_or(0) + 1)
+        }
+    };
     let tools = Tools::new().with("inc", Tool::future(inc));
     let program = |source: &str| Program::new(source).tools(tools.clone()).prelude(lent.clone());
     let parking = parking_pool(1);
-    assert_eq!(parking.run(program("[(crm/f 1) (crm/f 2)]")).await.value, "[4 6]");
-    assert!(parking.stats().parked >= 1, "{:?}", parking.stats());
+    let running = parking.run(program("[(crm/f 1) (crm/f 2)]"));
+    while parking.stats().parked < 1 {
+        tokio::task::yield_now().await;
+    }
+    open.add_permits(1);
+    assert_eq!(running.await.value, "[4 6]");
     let pool = pool(1);
     let session = pool.session();
     assert_eq!(session.run(program("(def g crm/f) (g 1)")).await.value, "4");
