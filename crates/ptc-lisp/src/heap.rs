@@ -355,6 +355,12 @@ impl Heap {
         (self.limits.memory.saturating_sub(self.live_bytes) / 2).max(1024)
     }
 
+    /// How large JSON of what leaves the machine may be. It was measured as text, in which an element counts
+    /// less than it does in JSON.
+    pub(crate) fn room_for_json(&self) -> usize {
+        self.limits.output_bytes.saturating_mul(4)
+    }
+
     /// The answer of a native whose text of `length` bytes was longer than [`Heap::room_for_text`].
     pub fn text_too_long(&self, length: usize) -> Box<Signal> {
         Signal::Reclaim(length.saturating_mul(2).saturating_add(1)).into()

@@ -13,8 +13,10 @@ use crate::heap::Heap;
 use crate::json::{self, Duplicates, ReadOptions};
 use crate::names::Names;
 use crate::value::equal::same_key;
-use crate::value::print::pr_str;
-use crate::value::{Items, Layout, MAX_DEPTH, Map, Shared, Value};
+use crate::value::extent::ELEMENT;
+use crate::value::print::{Printer, Style};
+use crate::value::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
+use crate::value::{Layout, MAX_DEPTH, Map, Shared, Value};
 
 /// How keys of objects are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,91 +112,213 @@ fn number_value(number: &Number) -> Value {
     Value::Float(number.as_f64().unwrap_or(f64::NAN))
 }
 
-/// A value as JSON. What JSON cannot say (functions, infinities) becomes text.
-pub fn to_json(value: &Value, names: &Names) -> Json {
-    match value {
-        Value::Nil | Value::Unbound => Json::Null,
-        Value::Bool(value) => Json::Bool(*value),
-        Value::Int(int) => Json::from(*int),
-        Value::Big(big) => match (value.as_i64(), u64::try_from(&**big)) {
-            (Some(int), _) => Json::from(int),
-            (None, Ok(int)) => Json::from(int),
-            _ => text(value, names),
-        },
-        Value::Float(float) => Number::from_f64(*float).map_or_else(|| text(value, names), Json::Number),
-        Value::Str(text) => Json::String(text.as_str().to_owned()),
-        Value::Kw(name) | Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {
-            Json::String(names.text(*name).to_owned())
+/// A value as JSON of at most about `room` bytes. What JSON cannot say (functions, infinities) becomes text.
+pub fn to_json(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit> {
+    let mut maker = Maker { names, room, done: Json::Null };
+    walk(value, &mut maker)?;
+    Ok(maker.done)
+}
+
+/// Why a value was not made into JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It would be larger than allowed.
+    TooLarge,
+    /// It nests too deeply, or holds itself.
+    TooDeep(TooDeep),
+}
+
+impl Unfit {
+    /// The error; `what` names the value.
+    pub fn error(&self, what: &str) -> Error {
+        match self {
+            Unfit::TooLarge => Error::new(ErrorKind::OutputExceeded, format!("{what} is too large for JSON")),
+            Unfit::TooDeep(found) => found.error(what),
         }
-        Value::Time(time) => Json::String(time.to_string()),
-        Value::Map(body) => object(body.iter(), names),
-        Value::Sorted(body) if !body.is_set => object(body.entries.iter().map(|(k, v)| (k, v)), names),
-        _ => match Items::over(value) {
-            Some(items) => array(items, names),
-            None => text(value, names),
-        },
+    }
+}
+
+struct Maker<'a> {
+    names: &'a Names,
+    room: usize,
+    /// What was made last.
+    done: Json,
+}
+
+/// A collection of which parts are still to come.
+enum Made {
+    Array(Vec<Json>),
+    Object(serde_json::Map<String, Json>, String),
+}
+
+impl Maker<'_> {
+    fn take(&mut self, bytes: usize) -> Result<(), Unfit> {
+        self.room = self.room.checked_sub(bytes).ok_or(Unfit::TooLarge)?;
+        Ok(())
+    }
+
+    fn copy(&mut self, text: &str) -> Result<String, Unfit> {
+        self.take(text.len())?;
+        Ok(text.to_owned())
+    }
+
+    /// The text of a value that JSON has no form for.
+    fn text(&mut self, value: &Value) -> Result<String, Unfit> {
+        let mut printer = Printer::new(self.names, Style::Readable, self.room);
+        printer.value(value).map_err(|_| Unfit::TooLarge)?;
+        let text = printer.finish();
+        self.take(text.len())?;
+        Ok(text)
+    }
+
+    fn scalar(&mut self, value: &Value) -> Result<Json, Unfit> {
+        Ok(match value {
+            Value::Nil | Value::Unbound => Json::Null,
+            Value::Bool(value) => Json::Bool(*value),
+            Value::Int(int) => Json::from(*int),
+            Value::Big(big) => match (value.as_i64(), u64::try_from(&**big)) {
+                (Some(int), _) => Json::from(int),
+                (None, Ok(int)) => Json::from(int),
+                _ => Json::String(self.text(value)?),
+            },
+            Value::Float(float) => match Number::from_f64(*float) {
+                Some(number) => Json::Number(number),
+                None => Json::String(self.text(value)?),
+            },
+            Value::Str(text) => Json::String(self.copy(text.as_str())?),
+            Value::Kw(name) | Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {
+                Json::String(self.copy(self.names.text(*name))?)
+            }
+            Value::Time(time) => Json::String(self.copy(&time.to_string())?),
+            _ => Json::String(self.text(value)?),
+        })
+    }
+}
+
+impl Visitor for Maker<'_> {
+    type Mark = Made;
+    type Stop = Unfit;
+
+    fn enter(&mut self, value: &Value) -> Result<Step<Made>, Unfit> {
+        let Some(parts) = Parts::of(value) else {
+            self.done = self.scalar(value)?;
+            return Ok(Step::Done);
+        };
+        self.take(2)?;
+        let made = match value.is_map() {
+            true => Made::Object(serde_json::Map::new(), String::new()),
+            false => {
+                // A range may say that it has more than anybody can hold.
+                let count = parts.count().unwrap_or(0).min(self.room / ELEMENT);
+                Made::Array(Vec::with_capacity(count))
+            }
+        };
+        Ok(Step::Into(parts, made))
+    }
+
+    fn item(&mut self, _: &mut Made, _: usize) -> Result<(), Unfit> {
+        self.take(ELEMENT)
+    }
+
+    fn entry(&mut self, made: &mut Made, _: usize, key: &Value) -> Result<Entry, Unfit> {
+        self.take(2 * ELEMENT)?;
+        let text = match key {
+            Value::Str(text) => self.copy(text.as_str())?,
+            Value::Kw(name) | Value::Sym(name) => self.copy(self.names.text(*name))?,
+            other => self.text(other)?,
+        };
+        if let Made::Object(_, next) = made {
+            *next = text;
+        }
+        Ok(Entry::Value)
+    }
+
+    fn after(&mut self, made: &mut Made) -> Result<(), Unfit> {
+        let done = std::mem::take(&mut self.done);
+        match made {
+            Made::Array(items) => items.push(done),
+            Made::Object(fields, next) => {
+                fields.insert(std::mem::take(next), done);
+            }
+        }
+        Ok(())
+    }
+
+    /// Only an array, of which nobody can say what is in it until it is looked at, still has such a part.
+    fn unrealised(&mut self, made: &mut Made, _: usize) -> Result<(), Unfit> {
+        self.done = Json::String("...".to_owned());
+        self.after(made)
+    }
+
+    fn leave(&mut self, made: Made) -> Result<(), Unfit> {
+        self.done = match made {
+            Made::Array(items) => Json::Array(items),
+            Made::Object(fields, _) => Json::Object(fields),
+        };
+        Ok(())
+    }
+
+    fn too_deep(&mut self, _: Made, place: Place<'_>) -> Result<(), Unfit> {
+        Err(Unfit::TooDeep(place.too_deep(self.names)))
     }
 }
 
 /// Where a value has no JSON form of its own and [`to_json`] would write text instead: functions, atoms, keys
 /// that are no names, numbers beyond JSON. The path from the outermost value, `[0].key`; empty for itself.
 pub fn without_json(value: &Value, names: &Names) -> Option<String> {
-    match value {
-        Value::Float(float) if !float.is_finite() => Some(String::new()),
-        Value::Big(big) => (value.as_i64().is_none() && u64::try_from(&**big).is_err()).then(String::new),
-        Value::Map(body) => in_entries(body.iter(), names),
-        Value::Sorted(body) if !body.is_set => in_entries(body.entries.iter().map(|(k, v)| (k, v)), names),
-        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
-        Value::Kw(_) | Value::Sym(_) | Value::Time(_) => None,
-        _ => {
-            let Some(mut items) = Items::over(value) else { return Some(String::new()) };
-            let mut index = 0;
-            while let Ok(Some(item)) = items.next() {
-                if let Some(path) = without_json(&item, names) {
-                    return Some(format!("[{index}]{path}"));
-                }
-                index += 1;
-            }
-            None
-        }
-    }
+    let mut search = Search { names, path: String::new(), left: MOST_SEARCHED, odd_key: false };
+    walk(value, &mut search).err().map(|Found| search.path)
 }
 
-fn in_entries<'v>(
-    mut entries: impl Iterator<Item = (&'v Value, &'v Value)>,
-    names: &Names,
-) -> Option<String> {
-    entries.find_map(|(key, value)| {
-        let name = match key {
-            Value::Str(text) => text.as_str(),
-            Value::Kw(name) | Value::Sym(name) => names.text(*name),
-            other => return Some(format!(".{}", pr_str(other, names))),
+/// Parts that [`without_json`] looks at. The largest result that leaves a machine has fewer.
+const MOST_SEARCHED: usize = 1 << 24;
+
+struct Search<'a> {
+    names: &'a Names,
+    path: String,
+    left: usize,
+    /// Whether a key has been met that is no name.
+    odd_key: bool,
+}
+
+/// A value without a JSON form.
+struct Found;
+
+impl Visitor for Search<'_> {
+    type Mark = ();
+    type Stop = Found;
+
+    fn enter(&mut self, value: &Value) -> Result<Step<()>, Found> {
+        self.left = self.left.checked_sub(1).ok_or(Found)?;
+        let has_form = match value {
+            _ if self.odd_key => false,
+            Value::Float(float) => float.is_finite(),
+            Value::Big(big) => value.as_i64().is_some() || u64::try_from(&**big).is_ok(),
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Str(_) => true,
+            Value::Kw(_) | Value::Sym(_) | Value::Time(_) => true,
+            _ => match Parts::of(value) {
+                Some(parts) => return Ok(Step::Into(parts, ())),
+                None => false,
+            },
         };
-        without_json(value, names).map(|path| format!(".{name}{path}"))
-    })
-}
-
-fn text(value: &Value, names: &Names) -> Json {
-    Json::String(pr_str(value, names))
-}
-
-fn array(mut items: Items, names: &Names) -> Json {
-    let mut out = Vec::with_capacity(items.len_hint().unwrap_or(0));
-    while let Ok(Some(item)) = items.next() {
-        out.push(to_json(&item, names));
+        if has_form { Ok(Step::Done) } else { Err(Found) }
     }
-    Json::Array(out)
-}
 
-fn object<'v>(entries: impl Iterator<Item = (&'v Value, &'v Value)>, names: &Names) -> Json {
-    let mut out = serde_json::Map::new();
-    for (key, value) in entries {
-        let key = match key {
-            Value::Str(text) => text.as_str().to_owned(),
-            Value::Kw(name) | Value::Sym(name) => names.text(*name).to_owned(),
-            other => pr_str(other, names),
-        };
-        out.insert(key, to_json(value, names));
+    fn entry(&mut self, (): &mut (), _: usize, key: &Value) -> Result<Entry, Found> {
+        self.odd_key = !matches!(key, Value::Str(_) | Value::Kw(_) | Value::Sym(_));
+        Ok(if self.odd_key { Entry::Both } else { Entry::Value })
     }
-    Json::Object(out)
+
+    fn leave(&mut self, (): ()) -> Result<(), Found> {
+        Ok(())
+    }
+
+    fn too_deep(&mut self, (): (), place: Place<'_>) -> Result<(), Found> {
+        self.stopped(place);
+        Err(Found)
+    }
+
+    fn stopped(&mut self, place: Place<'_>) {
+        self.path = place.path(self.names);
+    }
 }

@@ -243,21 +243,22 @@ fn write(heap: &mut Heap, args: &[Value], lenient: bool) -> Res {
     let pretty = options(heap, args)?.pretty;
     heap.realised(&args[0])?;
     let limit = heap.room_for_text();
-    let options = WriteOptions { sorted: !lenient, lenient, pretty, limit };
+    let options = WriteOptions { sorted: !lenient, lenient, pretty, limit, fuel: heap.fuel_left() };
     match json::write(&args[0], &heap.names, &options) {
-        Ok(text) => {
-            heap.work(1 + text.len() / 4)?;
+        Ok((text, work)) => {
+            heap.work(1 + text.len() / 4 + work)?;
             heap.reserve(text.len())?;
             Ok(Value::string(text))
         }
-        Err(Unwritable::TooLong) => {
-            heap.work(1 + limit / 4)?;
+        Err(Unwritable::TooLong(work)) => {
+            heap.work((1 + limit / 4).saturating_add(work))?;
             Err(heap.text_too_long(limit))
         }
+        Err(Unwritable::TooDeep(found)) => Err(found.error("what JSON is to hold").into()),
         Err(Unwritable::Value { path, what }) => {
             let place = match path.is_empty() {
                 true => String::new(),
-                false => format!(" (at x{})", path.iter().rev().map(String::as_str).collect::<String>()),
+                false => format!(" (at x{path})"),
             };
             let error = Error::new(ErrorKind::Type, format!("JSON cannot hold {what}{place}"));
             Err(error

@@ -22,7 +22,7 @@ fn pprint(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.realised(&args[0])?;
     let mut page = Page { text: String::new(), column: 0 };
     page.value(heap, &args[0].clone(), 0)?;
-    page.text.push('\n');
+    page.push(heap, "\n")?;
     heap.print(&page.text)?;
     Ok(Value::Nil)
 }
@@ -33,15 +33,21 @@ struct Page {
 }
 
 impl Page {
-    fn push(&mut self, text: &str) {
+    fn push(&mut self, heap: &mut Heap, text: &str) -> Res<()> {
+        heap.grow_text(&mut self.text, text.len())?;
         self.column += char_count(text);
         self.text.push_str(text);
+        Ok(())
     }
 
-    fn line(&mut self, indent: usize) {
+    /// Begins a line. Deep in a value, all its lines together may be much longer than the value.
+    fn line(&mut self, heap: &mut Heap, indent: usize) -> Res<()> {
+        heap.work(indent / 8)?;
+        heap.grow_text(&mut self.text, 1 + indent)?;
         self.text.push('\n');
-        self.text.push_str(&" ".repeat(indent));
+        self.text.extend(std::iter::repeat_n(' ', indent));
         self.column = indent;
+        Ok(())
     }
 
     /// Writes a value of which so many characters follow on the same line. Values nest no deeper than
@@ -50,7 +56,7 @@ impl Page {
         let flat = heap.printed_line(std::slice::from_ref(value), Style::Readable, "")?;
         let fits = self.column + char_count(&flat) + after <= WIDTH;
         match value {
-            _ if fits => self.push(&flat),
+            _ if fits => self.push(heap, &flat)?,
             Value::Map(body) if body.record().is_none() => {
                 let entries = body.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
                 self.map(heap, entries, after)?;
@@ -61,7 +67,7 @@ impl Page {
             Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) | Value::Range(_) => {
                 self.items(heap, value, ("(", ")"), after)?;
             }
-            _ => self.push(&flat),
+            _ => self.push(heap, &flat)?,
         }
         Ok(())
     }
@@ -74,22 +80,21 @@ impl Page {
         after: usize,
     ) -> Res<()> {
         let items = heap.collect(value)?;
-        self.push(open);
+        self.push(heap, open)?;
         let indent = self.column;
         for (at, item) in items.iter().enumerate() {
             let last = at + 1 == items.len();
             self.value(heap, item, if last { after + 1 } else { 0 })?;
             if !last {
-                self.line(indent);
+                self.line(heap, indent)?;
             }
         }
-        self.push(close);
-        Ok(())
+        self.push(heap, close)
     }
 
     fn map(&mut self, heap: &mut Heap, entries: Vec<(Value, Value)>, after: usize) -> Res<()> {
         heap.work(entries.len())?;
-        self.push("{");
+        self.push(heap, "{")?;
         let indent = self.column;
         for (at, (key, value)) in entries.iter().enumerate() {
             let last = at + 1 == entries.len();
@@ -102,20 +107,19 @@ impl Page {
                 heap.printed_line(std::slice::from_ref(value), Style::Readable, "")?
             };
             if self.column + 1 + char_count(&flat) + after <= WIDTH {
-                self.push(" ");
+                self.push(heap, " ")?;
             } else {
-                self.line(indent);
+                self.line(heap, indent)?;
             }
             match hidden {
-                true => self.push(HIDDEN),
+                true => self.push(heap, HIDDEN)?,
                 false => self.value(heap, value, after)?,
             }
             if !last {
-                self.push(",");
-                self.line(indent);
+                self.push(heap, ",")?;
+                self.line(heap, indent)?;
             }
         }
-        self.push("}");
-        Ok(())
+        self.push(heap, "}")
     }
 }

@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
+use crate::value::extent::extent;
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -52,8 +53,30 @@ fn task_get(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn task_put(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.realised(&args[1])?;
     let id = task_id(args)?;
+    admit(heap, &id, &args[1])?;
     heap.journal.insert(id, args[1].clone());
     Ok(args::take(args, 1))
+}
+
+/// The journal leaves the machine as JSON, all of it at once, so a result must fit beside those that are there.
+fn admit(heap: &mut Heap, id: &Value, value: &Value) -> Res<()> {
+    let limit = heap.limits.output_bytes;
+    let others = heap.journal.iter().filter(|(other, _)| other.as_str() != id.as_str());
+    let mut bytes = 0usize;
+    for value in others.flat_map(|(id, value)| [id, value]).chain([id, value]) {
+        let found = extent(value, &heap.names, limit.saturating_sub(bytes));
+        bytes = bytes.saturating_add(found.map_err(|found| found.error("the result of the task"))?);
+        if bytes > limit {
+            break;
+        }
+    }
+    heap.work(bytes / 64)?;
+    if bytes <= limit {
+        return Ok(());
+    }
+    let message = format!("the results of all tasks would be more than {limit} bytes of text");
+    let error = Error::new(ErrorKind::OutputExceeded, message);
+    Err(error.hint("let a task give less: a count, a summary, or the first few with take").into())
 }
 
 fn task_reset(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Number, Value as Json};
 
+use super::DumpError;
 use super::bytes::Read;
 use super::format::json as tag;
 use super::read::Reader;
 use super::write::Writer;
-use super::{DumpError, write_values::DEEPEST};
+use crate::value::walk::DEEPEST;
 
 impl<'m> Writer<'m> {
     /// Writes a JSON value. It nests no deeper than source text.

@@ -21,6 +21,7 @@ mod check;
 mod code;
 mod format;
 mod json;
+mod keys;
 mod ops;
 mod read;
 mod read_values;

@@ -6,11 +6,11 @@ use super::DumpError;
 use super::bytes::Read;
 use super::format::{self, Tag, cell_kind, error_kind, flag, tag_number, tag_of};
 use super::read::{Reader, Slot};
-use super::write_values::DEEPEST;
 use crate::builtins::exceptions::class_named;
 use crate::error::Error;
 use crate::regex::Matcher;
 use crate::span::Span;
+use crate::value::walk::DEEPEST;
 use crate::value::{
     CellObj, CellState, Closure, ConsObj, ExObj, Items, Layout, LazyObj, LazyState, Map, Meta, Ordering,
     RangeObj, RegexObj, SeqObj, SetObj, Shape, SortedObj, Table, Time, Value, VecObj,

@@ -15,7 +15,7 @@ use super::read::each_body;
 use crate::code::{Linked, Unit};
 use crate::machine::{Machine, library};
 use crate::names::Name;
-use crate::value::{CellObj, LazyObj};
+use crate::value::{CellObj, LazyObj, Value};
 
 /// A dump being written.
 pub(super) struct Writer<'m> {
@@ -38,6 +38,8 @@ pub(super) struct Writer<'m> {
     pub queued: HashMap<usize, usize, FixedState>,
     pub lazies: Vec<Rc<LazyObj>>,
     pub cells: Vec<Rc<CellObj>>,
+    /// Keys that were written as copies.
+    pub copies: Vec<Value>,
     pub depth: u16,
     pub too_deep: bool,
 }
@@ -58,6 +60,7 @@ pub(super) fn write(machine: &Machine) -> Result<Vec<u8>, DumpError> {
         queued: HashMap::default(),
         lazies: Vec::new(),
         cells: Vec::new(),
+        copies: Vec::new(),
         depth: 0,
         too_deep: false,
     };

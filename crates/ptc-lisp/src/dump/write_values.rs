@@ -13,14 +13,11 @@ use super::write::Writer;
 use crate::builtins::registry;
 use crate::error::Error;
 use crate::names::Name;
+use crate::value::walk::DEEPEST;
 use crate::value::{
-    CellObj, Closure, ConsObj, Counted, ExObj, Items, Layout, LazyObj, LazyState, MAX_DEPTH, Map, Meta,
-    Ordering, SeqObj, SetObj, Shape, SortedObj, Text, Value, VecObj,
+    CellObj, Closure, ConsObj, Counted, ExObj, Items, Layout, LazyObj, LazyState, Map, Meta, Ordering,
+    SeqObj, SetObj, Shape, SortedObj, Text, Value, VecObj,
 };
-
-/// Values nest at most [`MAX_DEPTH`] levels as their shapes count, and a little more while they are
-/// arguments of a call; metadata of lists is not counted.
-pub(super) const DEEPEST: u16 = MAX_DEPTH + 50;
 
 impl Writer<'_> {
     /// Writes a value.
@@ -319,9 +316,13 @@ impl Writer<'_> {
     /// A key must be whole when its table is made again, so lazy sequences in it, which have been
     /// realised, are written as what they hold.
     fn key(&mut self, key: &Value) {
-        match holds_lazy(key) {
-            true => self.value(&plain_copy(key)),
-            false => self.value(key),
+        match super::keys::without_lazy(key) {
+            Some(copy) => {
+                self.value(&copy);
+                // Parts are told apart by where they are, so it must stay there.
+                self.copies.push(copy);
+            }
+            None => self.value(key),
         }
     }
 
@@ -491,64 +492,5 @@ fn is_whole(lazy: &LazyObj) -> bool {
     match &*lazy.state.borrow() {
         LazyState::Done(value) => !value.shape().lazy && ends(value),
         _ => false,
-    }
-}
-
-/// Whether a lazy sequence is inside a key where equality looks.
-fn holds_lazy(key: &Value) -> bool {
-    match key {
-        Value::Lazy(_) => true,
-        Value::Vec(body) => body.items.iter().any(holds_lazy),
-        Value::Seq(body) => body.as_slice().iter().any(holds_lazy),
-        Value::Cons(cell) => {
-            let mut cell = cell;
-            loop {
-                match &cell.rest {
-                    _ if holds_lazy(&cell.first) => return true,
-                    Value::Cons(next) => cell = next,
-                    rest => return holds_lazy(rest),
-                }
-            }
-        }
-        Value::Map(body) => body.iter().any(|(key, value)| holds_lazy(key) || holds_lazy(value)),
-        Value::Set(body) => body.table.keys().any(holds_lazy),
-        Value::Sorted(body) => body.entries.iter().any(|(key, value)| holds_lazy(key) || holds_lazy(value)),
-        Value::Reduced(body) => holds_lazy(body),
-        _ => false,
-    }
-}
-
-/// A key that is the same to equality and hash, without lazy sequences. Metadata of the parts that held
-/// one is dropped.
-fn plain_copy(key: &Value) -> Value {
-    if !holds_lazy(key) {
-        return key.clone();
-    }
-    let pairs = |pairs: &mut dyn Iterator<Item = (&Value, &Value)>| -> Vec<(Value, Value)> {
-        pairs.map(|(key, value)| (plain_copy(key), plain_copy(value))).collect()
-    };
-    match key {
-        Value::Vec(body) => Value::vector(body.items.iter().map(plain_copy).collect()),
-        Value::Map(body) => match Value::map_of(pairs(&mut body.iter())) {
-            Value::Map(mut copy) if body.record().is_some() => {
-                copy.set_record(body.record());
-                Value::Map(copy)
-            }
-            copy => copy,
-        },
-        Value::Set(body) => Value::set_of(body.table.keys().map(plain_copy)),
-        Value::Sorted(body) => {
-            let entries = pairs(&mut body.entries.iter().map(|(key, value)| (key, value)));
-            Value::sorted(entries, body.ordering.clone(), body.is_set)
-        }
-        Value::Reduced(body) => Value::Reduced(Rc::new(plain_copy(body))),
-        _ => {
-            let mut items = Items::over(key).unwrap_or(Items::Empty);
-            let mut copy = Vec::new();
-            while let Ok(Some(item)) = items.next() {
-                copy.push(plain_copy(&item));
-            }
-            Value::seq(copy)
-        }
     }
 }

@@ -66,8 +66,9 @@ proptest! {
     fn what_is_written_reads_back(plain in values(), pretty in any::<bool>()) {
         let value = plain.value();
         let mut names = Names::default();
-        let options = WriteOptions { sorted: false, lenient: false, pretty, limit: usize::MAX };
-        let text = write(&value, &names, &options).expect("JSON can hold it");
+        let options =
+            WriteOptions { sorted: false, lenient: false, pretty, limit: usize::MAX, fuel: u64::MAX };
+        let (text, _) = write(&value, &names, &options).expect("JSON can hold it");
         prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
         let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX };
         let (back, _) = read(&text, &options, &mut names).expect("readable");

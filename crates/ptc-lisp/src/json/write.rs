@@ -1,11 +1,11 @@
 //! Values to JSON text.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::names::Names;
-use crate::value::print::pr_str;
-use crate::value::{Items, Value};
+use crate::value::Value;
+use crate::value::print::{self, Printer, Style};
+use crate::value::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
 
 /// How to write.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub struct WriteOptions {
     pub pretty: bool,
     /// Most bytes of text.
     pub limit: usize,
+    /// Most work for the digits of big integers.
+    pub fuel: u64,
 }
 
 /// Why a value could not be written.
@@ -26,20 +28,26 @@ pub struct WriteOptions {
 pub enum Unwritable {
     /// JSON has no such value: where it is, and what it is.
     Value {
-        /// The way to the value, innermost step first.
-        path: Vec<String>,
+        /// The way to the value, `.key[0]`.
+        path: String,
         /// What the value is.
         what: String,
     },
-    /// The text became longer than allowed.
-    TooLong,
+    /// It nests too deeply, or holds itself.
+    TooDeep(TooDeep),
+    /// The text became longer, or its digits more work, than allowed; the work.
+    TooLong(usize),
 }
 
-/// The JSON text of a value without unrealised lazy sequences in it.
-pub fn write(value: &Value, names: &Names, options: &WriteOptions) -> Result<String, Unwritable> {
-    let mut writer = Writer { out: String::new(), names, options, depth: 0 };
-    writer.value(value)?;
-    Ok(writer.out)
+/// The JSON text of a value without unrealised lazy sequences in it, and the work that its digits took.
+pub fn write(value: &Value, names: &Names, options: &WriteOptions) -> Result<(String, usize), Unwritable> {
+    let mut writer = Writer { out: String::new(), names, options, depth: 0, work: 0, path: String::new() };
+    match walk(value, &mut writer) {
+        Ok(()) => Ok((writer.out, writer.work)),
+        Err(Stop::TooLong) => Err(Unwritable::TooLong(writer.work)),
+        Err(Stop::TooDeep(found)) => Err(Unwritable::TooDeep(found)),
+        Err(Stop::Refused(what)) => Err(Unwritable::Value { path: writer.path, what }),
+    }
 }
 
 struct Writer<'a> {
@@ -47,46 +55,35 @@ struct Writer<'a> {
     names: &'a Names,
     options: &'a WriteOptions,
     depth: usize,
+    work: usize,
+    /// The way to the value that was refused.
+    path: String,
 }
 
-fn refused(value: &Value, what: &str) -> Unwritable {
-    let what = if what.is_empty() { format!("a {}", value.type_name()) } else { what.to_owned() };
-    Unwritable::Value { path: Vec::new(), what }
+/// Why the writing ended early.
+enum Stop {
+    Refused(String),
+    TooLong,
+    TooDeep(TooDeep),
 }
 
-impl<'a> Writer<'a> {
-    fn value(&mut self, value: &Value) -> Result<(), Unwritable> {
-        // Before it is written: one text may be as long as everything there is.
-        let more = value.as_str().map_or(0, str::len);
-        if self.out.len().saturating_add(more) > self.options.limit {
-            return Err(Unwritable::TooLong);
-        }
-        match value {
-            Value::Nil => self.out.push_str("null"),
-            Value::Bool(flag) => self.out.push_str(if *flag { "true" } else { "false" }),
-            Value::Int(int) => {
-                // Writing to a string cannot fail.
-                let _ = write!(self.out, "{int}");
-            }
-            Value::Big(int) => self.out.push_str(&int.to_string()),
-            Value::Float(float) if float.is_finite() => self.float(*float),
-            Value::Float(_) => return Err(refused(value, "an infinite number or NaN")),
-            Value::Str(text) => self.string(text.as_str()),
-            Value::Time(time) => self.string(&time.to_string()),
-            Value::Kw(name) | Value::Sym(name) if self.options.lenient => {
-                let text = self.names.text(*name).to_owned();
-                self.string(&text);
-            }
-            Value::Map(body) => return self.object(body.iter()),
-            Value::Sorted(body) if !body.is_set => {
-                return self.object(body.entries.iter().map(|(key, value)| (key, value)));
-            }
-            Value::Set(_) | Value::Sorted(_) if !self.options.lenient => return Err(refused(value, "")),
-            _ => return self.array(value),
-        }
-        Ok(())
+impl From<print::TooLong> for Stop {
+    fn from(_: print::TooLong) -> Stop {
+        Stop::TooLong
     }
+}
 
+/// What ends a collection, and whether it has had a part.
+struct Open {
+    end: char,
+    filled: bool,
+}
+
+fn refused(value: &Value) -> Stop {
+    Stop::Refused(format!("a {}", value.type_name()))
+}
+
+impl Writer<'_> {
     /// The shortest digits that read back, always with a fraction.
     fn float(&mut self, float: f64) {
         let text = format!("{float:?}");
@@ -98,7 +95,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn string(&mut self, text: &str) {
+    fn string(&mut self, text: &str) -> Result<(), Stop> {
+        // Before it is written: one text may be as long as everything there is.
+        self.room(text.len())?;
         self.out.push('"');
         let mut plain = 0;
         for (at, byte) in text.bytes().enumerate() {
@@ -118,101 +117,167 @@ impl<'a> Writer<'a> {
             if escape.is_empty() {
                 let _ = write!(self.out, "\\u{byte:04x}");
             }
+            self.room(text.len() - at)?;
             plain = at + 1;
         }
         self.out.push_str(&text[plain..]);
         self.out.push('"');
+        Ok(())
+    }
+
+    /// Whether there is room for so many more bytes.
+    fn room(&self, more: usize) -> Result<(), Stop> {
+        match self.out.len().saturating_add(more) > self.options.limit {
+            true => Err(Stop::TooLong),
+            false => Ok(()),
+        }
+    }
+
+    /// The text that `pr-str` makes of a value, as far as there is room and work left.
+    fn printed(&mut self, value: &Value) -> Result<String, Stop> {
+        let room = self.options.limit.saturating_sub(self.out.len());
+        let fuel = self.options.fuel.saturating_sub(self.work as u64);
+        let mut printer = Printer::new(self.names, Style::Readable, room).with_fuel(fuel);
+        let done = printer.value(value);
+        let (work, text) = (printer.work(), printer.finish());
+        self.work = self.work.saturating_add(work);
+        done?;
+        Ok(text)
     }
 
     /// Begins a new line if the text is to be indented.
-    fn line(&mut self) {
+    fn line(&mut self) -> Result<(), Stop> {
         if self.options.pretty {
+            self.room(2 * self.depth)?;
             self.out.push('\n');
             self.out.extend(std::iter::repeat_n("  ", self.depth));
         }
+        Ok(())
     }
 
-    fn array(&mut self, value: &Value) -> Result<(), Unwritable> {
-        let items = if value.is_sequential() || matches!(value, Value::Set(_) | Value::Sorted(_)) {
-            Items::over(value)
-        } else {
-            None
+    /// Begins a part.
+    fn part(&mut self, open: &mut Open) -> Result<(), Stop> {
+        if open.filled {
+            self.out.push(',');
+        }
+        open.filled = true;
+        self.line()
+    }
+
+    fn open(&mut self, begin: char, end: char) -> Open {
+        self.out.push(begin);
+        self.depth += 1;
+        Open { end, filled: false }
+    }
+
+    fn object(&mut self, value: &Value) -> Result<Step<Open>, Stop> {
+        let Some(parts) = Parts::of(value) else { return Err(refused(value)) };
+        let parts = if self.options.sorted { Parts::members(self.members(value)?) } else { parts };
+        Ok(Step::Into(parts, self.open('{', '}')))
+    }
+
+    /// Members in the order of their keys, which are texts.
+    fn members(&mut self, value: &Value) -> Result<Vec<(Value, Value)>, Stop> {
+        let entries: Vec<(&Value, &Value)> = match value {
+            Value::Map(body) => body.iter().collect(),
+            Value::Sorted(body) => body.entries.iter().map(|(key, value)| (key, value)).collect(),
+            _ => Vec::new(),
         };
-        let Some(mut items) = items else { return Err(refused(value, "")) };
-        self.out.push('[');
-        self.depth += 1;
-        let mut count = 0usize;
-        while let Ok(Some(item)) = items.next() {
-            if count > 0 {
-                self.out.push(',');
-            }
-            self.line();
-            self.value(&item).map_err(|fault| fault.inside(|| format!("[{count}]")))?;
-            count += 1;
-        }
-        self.depth -= 1;
-        if count > 0 {
-            self.line();
-        }
-        self.out.push(']');
-        Ok(())
-    }
-
-    fn object<'v>(&mut self, entries: impl Iterator<Item = (&'v Value, &'v Value)>) -> Result<(), Unwritable>
-    where
-        'a: 'v,
-    {
-        let mut members = Vec::with_capacity(entries.size_hint().0);
+        let mut members = Vec::with_capacity(entries.len());
         for (key, value) in entries {
-            members.push((key_text(key, self.names, self.options.lenient)?, value));
+            members.push((self.key(key)?, value.clone()));
         }
-        if self.options.sorted {
-            members.sort_by(|(a, _), (b, _)| a.cmp(b));
-            if let Some(pair) = members.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let what = format!("a map with two keys that are both \"{}\" in JSON", pair[0].0);
-                return Err(Unwritable::Value { path: Vec::new(), what });
-            }
+        members.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
+        if let Some(pair) = members.windows(2).find(|pair| pair[0].0.as_str() == pair[1].0.as_str()) {
+            let key: String = pair[0].0.as_str().unwrap_or_default().chars().take(80).collect();
+            return Err(Stop::Refused(format!("a map with two keys that are both \"{key}\" in JSON")));
         }
-        self.out.push('{');
-        self.depth += 1;
-        for (at, (key, value)) in members.iter().enumerate() {
-            if at > 0 {
-                self.out.push(',');
-            }
-            self.line();
-            self.string(key);
-            self.out.push_str(if self.options.pretty { ": " } else { ":" });
-            self.value(value).map_err(|fault| fault.inside(|| format!(".{key}")))?;
-        }
-        self.depth -= 1;
-        if !members.is_empty() {
-            self.line();
-        }
-        self.out.push('}');
-        Ok(())
+        Ok(members)
+    }
+
+    /// A key as a string.
+    fn key(&mut self, key: &Value) -> Result<Value, Stop> {
+        let lenient = self.options.lenient;
+        Ok(match key {
+            Value::Str(_) => key.clone(),
+            Value::Kw(name) => Value::str(self.names.text(*name)),
+            Value::Int(int) => Value::string(int.to_string()),
+            Value::Sym(name) if lenient => Value::str(self.names.text(*name)),
+            Value::Time(time) if lenient => Value::string(time.to_string()),
+            Value::Big(_) => Value::string(self.printed(key)?),
+            _ if lenient => Value::string(self.printed(key)?),
+            _ => return Err(Stop::Refused(format!("a {} as a key", key.type_name()))),
+        })
     }
 }
 
-/// The text of a key.
-fn key_text<'v>(key: &'v Value, names: &'v Names, lenient: bool) -> Result<Cow<'v, str>, Unwritable> {
-    Ok(match key {
-        Value::Str(text) => text.as_str().into(),
-        Value::Kw(name) => names.text(*name).into(),
-        Value::Int(int) => int.to_string().into(),
-        Value::Big(int) => int.to_string().into(),
-        Value::Sym(name) if lenient => names.text(*name).into(),
-        Value::Time(time) if lenient => time.to_string().into(),
-        _ if lenient => pr_str(key, names).into(),
-        _ => return Err(refused(key, &format!("a {} as a key", key.type_name()))),
-    })
-}
+impl Visitor for Writer<'_> {
+    type Mark = Open;
+    type Stop = Stop;
 
-impl Unwritable {
-    /// Adds a step of the way to the value.
-    fn inside(mut self, step: impl Fn() -> String) -> Unwritable {
-        if let Unwritable::Value { path, .. } = &mut self {
-            path.push(step());
+    fn enter(&mut self, value: &Value) -> Result<Step<Open>, Stop> {
+        self.room(0)?;
+        match value {
+            Value::Nil => self.out.push_str("null"),
+            Value::Bool(flag) => self.out.push_str(if *flag { "true" } else { "false" }),
+            Value::Int(int) => {
+                // Writing to a string cannot fail.
+                let _ = write!(self.out, "{int}");
+            }
+            Value::Big(_) => {
+                let digits = self.printed(value)?;
+                self.out.push_str(&digits);
+            }
+            Value::Float(float) if float.is_finite() => self.float(*float),
+            Value::Float(_) => return Err(Stop::Refused("an infinite number or NaN".to_owned())),
+            Value::Str(text) => self.string(text.as_str())?,
+            Value::Time(time) => self.string(&time.to_string())?,
+            Value::Kw(name) | Value::Sym(name) if self.options.lenient => {
+                self.string(self.names.text(*name))?;
+            }
+            _ if value.is_map() => return self.object(value),
+            Value::Set(_) | Value::Sorted(_) if !self.options.lenient => return Err(refused(value)),
+            Value::Cell(_) => return Err(refused(value)),
+            _ => match Parts::of(value) {
+                Some(parts) => return Ok(Step::Into(parts, self.open('[', ']'))),
+                None => return Err(refused(value)),
+            },
         }
-        self
+        Ok(Step::Done)
+    }
+
+    fn item(&mut self, open: &mut Open, _: usize) -> Result<(), Stop> {
+        self.part(open)
+    }
+
+    fn entry(&mut self, open: &mut Open, _: usize, key: &Value) -> Result<Entry, Stop> {
+        self.part(open)?;
+        match key {
+            Value::Str(text) => self.string(text.as_str())?,
+            Value::Kw(name) => self.string(self.names.text(*name))?,
+            other => {
+                let text = self.key(other)?;
+                self.string(text.as_str().unwrap_or_default())?;
+            }
+        }
+        self.out.push_str(if self.options.pretty { ": " } else { ":" });
+        Ok(Entry::Value)
+    }
+
+    fn leave(&mut self, open: Open) -> Result<(), Stop> {
+        self.depth -= 1;
+        if open.filled {
+            self.line()?;
+        }
+        self.out.push(open.end);
+        Ok(())
+    }
+
+    fn too_deep(&mut self, _: Open, place: Place<'_>) -> Result<(), Stop> {
+        Err(Stop::TooDeep(place.too_deep(self.names)))
+    }
+
+    fn stopped(&mut self, place: Place<'_>) {
+        self.path = place.path(self.names);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Call, Machine, Pending, Signal};
 use crate::error::Error;
+use crate::heap::Heap;
 use crate::interchange::to_json;
 use crate::names::Names;
 use crate::value::Value;
@@ -25,12 +26,14 @@ pub enum Pause {
 pub struct Asked<'m> {
     call: &'m Pending,
     names: &'m Names,
+    /// About how large JSON of the arguments may be.
+    room: usize,
 }
 
 impl Pending {
     /// The call as the host sees it.
-    pub(super) fn shown<'m>(&'m self, names: &'m Names) -> Asked<'m> {
-        Asked { call: self, names }
+    pub(super) fn shown<'m>(&'m self, heap: &'m Heap) -> Asked<'m> {
+        Asked { call: self, names: &heap.names, room: heap.room_for_json() }
     }
 }
 
@@ -57,7 +60,8 @@ impl<'m> Asked<'m> {
 
     /// The call with its arguments as JSON.
     pub fn call(&self) -> Call {
-        let args = to_json(&self.call.args, self.names);
+        // They were measured before the program came to wait for them.
+        let args = to_json(&self.call.args, self.names, self.room).unwrap_or_default();
         Call { id: self.id(), tool: self.tool().to_owned(), args, discovery: self.call.discovery }
     }
 }
@@ -67,7 +71,8 @@ impl Machine {
     /// this machine. Like other answers it must fit the memory that is left.
     pub fn answer_value(&mut self, id: u64, value: Value) -> Result<(), Error> {
         if !value.is_plain() {
-            let bytes = extent(&value, &self.heap.names, self.heap.limits.memory);
+            let bytes = extent(&value, &self.heap.names, self.heap.limits.memory)
+                .map_err(|found| found.error("the answer"))?;
             self.fitted(|heap| heap.take_room(bytes).map(|()| Value::Nil))?;
         }
         self.resume_with(id, Ok(value))

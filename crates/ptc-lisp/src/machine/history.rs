@@ -2,6 +2,7 @@
 
 use crate::names::Names;
 use crate::value::print::{Printer, Style};
+use crate::value::walk::DEEPEST;
 use crate::value::written::written;
 use crate::value::{Items, Value};
 
@@ -13,23 +14,24 @@ pub(super) fn fitted(value: Value, names: &Names, limit: usize) -> (Value, bool)
     if written(&value, names, limit) <= limit {
         return (value, false);
     }
-    (cut(&value, names, limit), true)
+    (cut(&value, names, limit, 0), true)
 }
 
-/// Recurses into the first part that does not fit; values nest no deeper than the machine allows.
-fn cut(value: &Value, names: &Names, limit: usize) -> Value {
+/// Recurses into the first part that does not fit, no deeper than [`DEEPEST`].
+fn cut(value: &Value, names: &Names, limit: usize, depth: u16) -> Value {
     let room = limit.saturating_sub(2);
+    let items = |value: &Value| items(value, names, room, depth + 1);
     match value {
+        _ if depth >= DEEPEST => Value::str(MORE),
         Value::Str(text) => Value::string(beginning(text.as_str(), room)),
-        Value::Map(body) => Value::map_of(entries(body.iter(), names, room)),
+        Value::Map(body) => Value::map_of(entries(body.iter(), names, room, depth + 1)),
         Value::Sorted(body) if !body.is_set => {
-            Value::map_of(entries(body.entries.iter().map(|(key, value)| (key, value)), names, room))
+            let pairs = body.entries.iter().map(|(key, value)| (key, value));
+            Value::map_of(entries(pairs, names, room, depth + 1))
         }
-        Value::Vec(_) => Value::vector(items(value, names, room)),
-        Value::Set(_) | Value::Sorted(_) => Value::set_of(items(value, names, room)),
-        Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => {
-            Value::list(items(value, names, room))
-        }
+        Value::Vec(_) => Value::vector(items(value)),
+        Value::Set(_) | Value::Sorted(_) => Value::set_of(items(value)),
+        Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => Value::list(items(value)),
         _ => {
             let mut printer = Printer::new(names, Style::Readable, room).with_fuel(limit as u64);
             // What came before the limit is wanted.
@@ -42,14 +44,14 @@ fn cut(value: &Value, names: &Names, limit: usize) -> Value {
 /// Less than this is not worth a part of its own.
 const LEAST: usize = 8;
 
-fn items(value: &Value, names: &Names, mut room: usize) -> Vec<Value> {
+fn items(value: &Value, names: &Names, mut room: usize, depth: u16) -> Vec<Value> {
     let mut out = Vec::new();
     let mut walk = Items::over(value).unwrap_or(Items::Empty);
     while let Ok(Some(item)) = walk.next() {
         let bytes = written(&item, names, room) + 1;
         if bytes > room {
             if room >= LEAST {
-                out.push(cut(&item, names, room));
+                out.push(cut(&item, names, room, depth));
             }
             break;
         }
@@ -63,6 +65,7 @@ fn entries<'v>(
     entries: impl Iterator<Item = (&'v Value, &'v Value)>,
     names: &Names,
     mut room: usize,
+    depth: u16,
 ) -> Vec<(Value, Value)> {
     let mut out = Vec::new();
     for (key, value) in entries {
@@ -70,7 +73,7 @@ fn entries<'v>(
         let bytes = key_bytes.saturating_add(written(value, names, room));
         if bytes > room {
             if room >= key_bytes.saturating_add(LEAST) {
-                out.push((key.clone(), cut(value, names, room - key_bytes)));
+                out.push((key.clone(), cut(value, names, room - key_bytes, depth)));
             }
             break;
         }

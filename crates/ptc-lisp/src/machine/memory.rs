@@ -9,6 +9,7 @@ use crate::globals::Undo;
 use crate::interchange::{Keys, from_json, to_json};
 use crate::names::Name;
 use crate::value::equal::is_same;
+use crate::value::extent::extent;
 use crate::value::written::written;
 use crate::value::{Map, Value};
 use crate::view::{Bounds, Glimpse, View, is_hidden_name};
@@ -130,7 +131,15 @@ impl Machine {
     pub fn definition_json(&self, name: &str) -> Option<Json> {
         let value = self.definition(name)?;
         let limit = self.heap.limits.output_bytes;
-        (written(value, &self.heap.names, limit) <= limit).then(|| to_json(value, &self.heap.names))
+        let bytes = extent(value, &self.heap.names, limit).ok()?;
+        (bytes <= limit).then(|| self.json_of(value, "the definition"))
+    }
+
+    /// A value as JSON that was measured when it came where it is; if it does not fit after all, the JSON says
+    /// why.
+    pub(super) fn json_of(&self, value: &Value, what: &str) -> Json {
+        let json = to_json(value, &self.heap.names, self.heap.room_for_json());
+        json.unwrap_or_else(|unfit| Json::String(unfit.error(what).message))
     }
 
     /// Parameters and docstring of a definition, if it is a function.
@@ -233,10 +242,11 @@ impl Machine {
 
     /// Results of `task` by id, a JSON object. Tasks that a failed program completed are in it.
     pub fn journal(&self) -> Json {
-        let names = &self.heap.names;
-        let entries = self.heap.journal.iter();
-        let entries =
-            entries.map(|(id, value)| (id.as_str().unwrap_or_default().to_owned(), to_json(value, names)));
+        let entries = self.heap.journal.iter().map(|(id, value)| {
+            let id = id.as_str().unwrap_or_default().to_owned();
+            let json = self.json_of(value, &id);
+            (id, json)
+        });
         Json::Object(entries.collect())
     }
 

@@ -461,7 +461,7 @@ impl Machine {
 
     /// The value of the program that ended, as JSON.
     pub fn value_json(&self) -> serde_json::Value {
-        crate::interchange::to_json(&self.result, &self.heap.names)
+        self.json_of(&self.result, "the result")
     }
 
     /// Lines that the program printed.

@@ -103,12 +103,12 @@ impl Machine {
     pub fn asked(&mut self) -> Option<Asked<'_>> {
         let call = self.pending.iter_mut().find(|call| !call.handed_out)?;
         call.handed_out = true;
-        Some(call.shown(&self.heap.names))
+        Some(call.shown(&self.heap))
     }
 
     /// All calls that wait for an answer, handed out or not: what a host that loads a dump must answer.
     pub fn outstanding(&self) -> Vec<Call> {
-        self.pending.iter().map(|call| call.shown(&self.heap.names).call()).collect()
+        self.pending.iter().map(|call| call.shown(&self.heap).call()).collect()
     }
 
     /// What follows when a fiber stops; a pause if the host must act.

@@ -314,8 +314,12 @@ impl Machine {
             }
         }
         let waiting: usize = self.pending.iter().filter(|call| !call.handed_out).map(|call| call.bytes).sum();
-        let bytes = request.bytes.unwrap_or_else(|| self.extent_beside(&request.args, waiting));
-        let bytes = match self.charge_output(bytes, waiting, "what the tools are given") {
+        let what = "what the tools are given";
+        let bytes = match request.bytes {
+            Some(bytes) => self.charge_output(bytes, waiting, what),
+            None => self.check_output(&request.args, waiting, what),
+        };
+        let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => return self.raise(error),
         };
@@ -356,12 +360,9 @@ impl Machine {
 
     /// Measures what is about to leave the machine beside what waits already.
     pub(super) fn check_output(&mut self, value: &Value, waiting: usize, what: &str) -> Result<usize, Error> {
-        let bytes = self.extent_beside(value, waiting);
+        let room = self.heap.limits.output_bytes.saturating_sub(waiting);
+        let bytes = extent(value, &self.heap.names, room).map_err(|found| found.error(what))?;
         self.charge_output(bytes, waiting, what)
-    }
-
-    fn extent_beside(&self, value: &Value, waiting: usize) -> usize {
-        extent(value, &self.heap.names, self.heap.limits.output_bytes.saturating_sub(waiting))
     }
 
     fn charge_output(&mut self, bytes: usize, waiting: usize, what: &str) -> Result<usize, Error> {

@@ -5,7 +5,9 @@ use crate::heap::Heap;
 use crate::names::Name;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::extent::ELEMENT;
-use crate::value::{Items, Map, Value};
+use crate::value::print::{Printer, Style};
+use crate::value::walk::{Entry, Parts, Place, Step, Visitor, walk};
+use crate::value::{Map, Value};
 
 /// The tool that calls upstreams.
 const CALL: &str = "call";
@@ -43,7 +45,7 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
             args.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
         }
         [other] if heap.names.text(tool) == CALL => {
-            let got = shown(heap, other)?;
+            let got = shown(heap, other);
             return Err(wrong_call(format!("tool/call requires a map, got {got}")));
         }
         _ => {
@@ -78,8 +80,12 @@ fn wrong_call(message: String) -> Box<Signal> {
 }
 
 /// A value in a message, in at most 80 characters.
-fn shown(heap: &mut Heap, value: &Value) -> Res<String> {
-    Ok(heap.readable(value)?.chars().take(80).collect())
+fn shown(heap: &Heap, value: &Value) -> String {
+    const CHARS: usize = 80;
+    let mut printer = Printer::new(&heap.names, Style::Readable, 4 * CHARS).with_fuel(1000);
+    // What fits is all that is wanted.
+    let _ = printer.value(value);
+    printer.finish().chars().take(CHARS).collect()
 }
 
 /// A call of an upstream whose arguments JSON can say. Other faults in it are the host's to find, which
@@ -97,23 +103,39 @@ fn checked(call: Value) -> Res {
     Err(wrong_call(message))
 }
 
-/// The first part of plain arguments that JSON cannot say. Values nest at most
-/// [`crate::value::MAX_DEPTH`] levels.
+/// The first part of plain arguments that JSON cannot say.
 fn unencodable(value: &Value) -> Option<Value> {
-    match value {
-        Value::Map(body) => body.iter().find_map(|(_, value)| unencodable(value)),
-        Value::Vec(_) => {
-            let mut items = Items::over(value)?;
-            while let Ok(Some(item)) = items.next() {
-                if let Some(odd) = unencodable(&item) {
-                    return Some(odd);
-                }
+    walk(value, &mut Encodable).err()
+}
+
+struct Encodable;
+
+impl Visitor for Encodable {
+    type Mark = ();
+    type Stop = Value;
+
+    fn enter(&mut self, value: &Value) -> Result<Step<()>, Value> {
+        match value {
+            Value::Map(_) | Value::Vec(_) => {
+                Ok(Parts::of(value).map_or(Step::Done, |parts| Step::Into(parts, ())))
             }
-            None
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Str(_) => Ok(Step::Done),
+            Value::Float(float) if float.is_finite() => Ok(Step::Done),
+            other => Err(other.clone()),
         }
-        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Str(_) => None,
-        Value::Float(float) if float.is_finite() => None,
-        other => Some(other.clone()),
+    }
+
+    fn entry(&mut self, (): &mut (), _: usize, _: &Value) -> Result<Entry, Value> {
+        Ok(Entry::Value)
+    }
+
+    fn leave(&mut self, (): ()) -> Result<(), Value> {
+        Ok(())
+    }
+
+    /// How deep arguments nest is found out when they are measured.
+    fn too_deep(&mut self, (): (), _: Place<'_>) -> Result<(), Value> {
+        Ok(())
     }
 }
 
@@ -161,10 +183,12 @@ fn entries(map: &Value) -> Vec<(Value, Value)> {
 
 fn object(heap: &mut Heap, pairs: Vec<(Value, Value)>) -> Res {
     let mut map = Map::with_capacity(pairs.len());
+    let room = heap.limits.output_bytes;
+    let mut copy = Plain { heap, room, bytes: 0, done: Value::Nil };
     for (key, value) in pairs {
-        let key = key_text(heap, &key)?;
-        let value = plain(heap, value)?;
-        map.insert(Value::string(key), value);
+        let key = copy.key(&key)?;
+        walk(&value, &mut copy)?;
+        map.insert(key, std::mem::take(&mut copy.done));
     }
     Ok(Value::Map(map))
 }
@@ -177,22 +201,117 @@ fn key_text(heap: &mut Heap, key: &Value) -> Res<String> {
     })
 }
 
-/// A value as a tool sees it. Values nest at most [`crate::value::MAX_DEPTH`] levels.
-fn plain(heap: &mut Heap, value: Value) -> Res {
-    heap.work(1)?;
-    Ok(match &value {
-        Value::Kw(name) | Value::Sym(name) => Value::str(heap.names.text(*name)),
-        Value::Map(_) => object(heap, entries(&value))?,
-        Value::Sorted(body) if !body.is_set => object(heap, entries(&value))?,
-        Value::Time(time) => Value::string(time.to_string()),
-        _ if value.is_sequential() || matches!(value, Value::Set(_) | Value::Sorted(_)) => {
-            let mut items = Items::over(&value).unwrap_or(Items::Empty);
-            let mut out = Vec::new();
-            while let Ok(Some(item)) = items.next() {
-                out.push(plain(heap, item)?);
-            }
-            Value::vector(out)
+/// Makes values as a tool sees them. Parts that are shared become as many copies, so what they take is
+/// counted as they are made.
+struct Plain<'h> {
+    heap: &'h mut Heap,
+    /// Bytes of text that the arguments may still be.
+    room: usize,
+    /// Bytes of memory that were taken and not asked for yet.
+    bytes: usize,
+    /// What was made last.
+    done: Value,
+}
+
+/// A collection of which parts are still to come.
+enum Copying {
+    Items(Vec<Value>),
+    Object(Map, Value),
+}
+
+impl Plain<'_> {
+    /// Counts text; an element counts at least [`ELEMENT`], as it does when arguments are measured.
+    fn count(&mut self, text: usize) -> Res<()> {
+        let limit = self.heap.limits.output_bytes;
+        self.room = self.room.checked_sub(text).ok_or_else(|| {
+            let message = format!("what the tools are given would be more than {limit} bytes of text");
+            Error::new(ErrorKind::OutputExceeded, message)
+                .hint("give less: a count, a summary, or the first few with take")
+        })?;
+        Ok(())
+    }
+
+    /// Asks for memory, in large pieces: small arguments are not worth it.
+    fn take(&mut self, bytes: usize) -> Res<()> {
+        const PIECE: usize = 1 << 16;
+        self.bytes += bytes;
+        if self.bytes >= PIECE {
+            self.heap.reserve(std::mem::take(&mut self.bytes))?;
         }
-        _ => value,
-    })
+        Ok(())
+    }
+
+    fn key(&mut self, key: &Value) -> Res {
+        let text = key_text(self.heap, key)?;
+        self.count(ELEMENT.max(2 + text.len()))?;
+        self.take(text.len())?;
+        Ok(Value::string(text))
+    }
+
+    fn scalar(&mut self, value: &Value) -> Res {
+        let value = match value {
+            Value::Kw(name) | Value::Sym(name) => Value::str(self.heap.names.text(*name)),
+            Value::Time(time) => Value::string(time.to_string()),
+            other => other.clone(),
+        };
+        let text = value.as_str().map_or(0, |text| 2 + text.len());
+        self.count(ELEMENT.max(text))?;
+        Ok(value)
+    }
+}
+
+impl Visitor for Plain<'_> {
+    type Mark = Copying;
+    type Stop = Box<Signal>;
+
+    fn enter(&mut self, value: &Value) -> Result<Step<Copying>, Box<Signal>> {
+        self.heap.work(1)?;
+        // An array can change until it is measured, as any other cell can.
+        let parts = if value.is_array() { None } else { Parts::of(value) };
+        let Some(parts) = parts else {
+            self.done = self.scalar(value)?;
+            return Ok(Step::Done);
+        };
+        const BODY: usize = 80;
+        let count = parts.count();
+        self.count(if count == Some(0) { ELEMENT } else { 2 })?;
+        self.take(BODY + 2 * size_of::<Value>() * count.unwrap_or(0).min(self.room / ELEMENT))?;
+        let copying = if value.is_map() {
+            Copying::Object(Map::default(), Value::Nil)
+        } else {
+            Copying::Items(Vec::new())
+        };
+        Ok(Step::Into(parts, copying))
+    }
+
+    fn entry(&mut self, copying: &mut Copying, _: usize, key: &Value) -> Result<Entry, Box<Signal>> {
+        let text = self.key(key)?;
+        if let Copying::Object(_, next) = copying {
+            *next = text;
+        }
+        Ok(Entry::Value)
+    }
+
+    fn after(&mut self, copying: &mut Copying) -> Result<(), Box<Signal>> {
+        let done = std::mem::take(&mut self.done);
+        match copying {
+            Copying::Items(items) => items.push(done),
+            Copying::Object(map, next) => {
+                map.insert(std::mem::take(next), done);
+            }
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, copying: Copying) -> Result<(), Box<Signal>> {
+        self.done = match copying {
+            Copying::Items(items) => Value::vector(items),
+            Copying::Object(map, _) => Value::Map(map),
+        };
+        Ok(())
+    }
+
+    fn too_deep(&mut self, _: Copying, place: Place<'_>) -> Result<(), Box<Signal>> {
+        Err(place.too_deep(&self.heap.names).error("what the tools are given").into())
+    }
 }

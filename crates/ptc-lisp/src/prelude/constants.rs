@@ -36,7 +36,8 @@ pub(super) fn compute(
             machine.set_limits(limits.clone());
             let value = machine.evaluate(unit).map_err(wrong)?;
             limits.fuel = limits.fuel.saturating_sub(machine.fuel_used());
-            let bytes = extent(&value, &machine.heap.names, room);
+            let bytes = extent(&value, &machine.heap.names, room)
+                .map_err(|found| wrong(found.error("the constant")))?;
             room = room.checked_sub(bytes).ok_or_else(|| {
                 let message = "the constants together are too large";
                 wrong(Error::new(ErrorKind::MemoryExceeded, message))

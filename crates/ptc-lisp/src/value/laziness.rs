@@ -7,8 +7,9 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
+use super::Value;
 use super::meter::address;
-use super::{Items, MAX_DEPTH, Value};
+use super::walk::{Parts, Place, Step, Visitor, walk};
 
 /// Walks shorter than this remember nothing.
 const LONG: u64 = 4096;
@@ -32,7 +33,7 @@ pub fn look(value: &Value, limit: u64) -> (Found, u64) {
         return (Found::Realised, 0);
     }
     let mut look = Look { limit, steps: 0, clean: HashSet::with_hasher(FixedState::with_seed(5)) };
-    let found = look.inside(value, MAX_DEPTH);
+    let found = walk(value, &mut look).err().unwrap_or(Found::Realised);
     (found, look.steps)
 }
 
@@ -43,63 +44,44 @@ struct Look {
     clean: HashSet<usize, FixedState>,
 }
 
-impl Look {
-    fn inside(&mut self, value: &Value, depth: u16) -> Found {
+impl Visitor for Look {
+    /// Where a container is that is worth remembering.
+    type Mark = Option<usize>;
+    type Stop = Found;
+
+    fn enter(&mut self, value: &Value) -> Result<Step<Option<usize>>, Found> {
         self.steps += 1;
         if self.steps > self.limit {
-            return Found::TooLong;
+            return Err(Found::TooLong);
         }
         if !value.shape().lazy {
-            return Found::Realised;
+            return Ok(Step::Done);
         }
-        let Some(depth) = depth.checked_sub(1) else { return Found::Lazy };
         let place = if self.steps > LONG { address(value) } else { None };
         if place.is_some_and(|place| self.clean.contains(&place)) {
-            return Found::Realised;
+            return Ok(Step::Done);
         }
-        let found = self.parts(value, depth);
-        if let Some(place) = place
-            && found == Found::Realised
-        {
-            self.clean.insert(place);
-        }
-        found
+        // What a function captured is its own business.
+        let parts = match value {
+            Value::Fn(_) => None,
+            Value::Ex(body) => Some(Parts::listed(vec![body.data.clone()])),
+            Value::Reduced(_) => Parts::held_by(value),
+            _ => Parts::of(value),
+        };
+        Ok(parts.map_or(Step::Done, |parts| Step::Into(parts, place)))
     }
 
-    fn parts(&mut self, value: &Value, depth: u16) -> Found {
-        match value {
-            Value::Map(body) => self.all(body.iter().flat_map(|(key, value)| [key, value]), depth),
-            Value::Set(body) => self.all(body.table.keys(), depth),
-            Value::Sorted(body) => self.all(body.entries.iter().flat_map(|(key, value)| [key, value]), depth),
-            Value::Reduced(value) => self.inside(value, depth),
-            Value::Ex(body) => self.inside(&body.data, depth),
-            Value::Fn(_) => Found::Realised,
-            _ => self.items(value, depth),
-        }
+    fn unrealised(&mut self, _: &mut Option<usize>, _: usize) -> Result<(), Found> {
+        Err(Found::Lazy)
     }
 
-    fn all<'v>(&mut self, values: impl Iterator<Item = &'v Value>, depth: u16) -> Found {
-        for value in values {
-            match self.inside(value, depth) {
-                Found::Realised => {}
-                found => return found,
-            }
-        }
-        Found::Realised
+    fn leave(&mut self, place: Option<usize>) -> Result<(), Found> {
+        self.clean.extend(place);
+        Ok(())
     }
 
-    fn items(&mut self, value: &Value, depth: u16) -> Found {
-        let Some(mut items) = Items::over(value) else { return Found::Realised };
-        loop {
-            match items.next() {
-                Ok(None) => return Found::Realised,
-                Err(_) => return Found::Lazy,
-                Ok(Some(item)) => match self.inside(&item, depth) {
-                    Found::Realised => {}
-                    found => return found,
-                },
-            }
-        }
+    fn too_deep(&mut self, _: Option<usize>, _: Place<'_>) -> Result<(), Found> {
+        Err(Found::Lazy)
     }
 }
 

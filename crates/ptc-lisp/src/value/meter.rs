@@ -68,7 +68,7 @@ impl Meter {
 }
 
 /// Where a container is in memory.
-pub(super) fn address(value: &Value) -> Option<usize> {
+pub(crate) fn address(value: &Value) -> Option<usize> {
     Some(match value {
         Value::Vec(body) => body.address(),
         Value::Seq(body) => body.address(),

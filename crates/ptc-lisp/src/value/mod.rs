@@ -24,6 +24,7 @@ pub mod seq;
 pub mod table;
 pub mod text;
 pub mod time;
+pub mod walk;
 pub mod written;
 
 use std::cell::RefCell;
@@ -506,6 +507,11 @@ impl Value {
     /// Whether it is a Java array.
     pub fn is_array(&self) -> bool {
         matches!(self, Value::Cell(cell) if cell.kind == CellKind::Array)
+    }
+
+    /// Whether it has entries: a map, record or sorted map.
+    pub fn is_map(&self) -> bool {
+        matches!(self, Value::Map(_)) || matches!(self, Value::Sorted(body) if !body.is_set)
     }
 
     /// Whether it is `nil`.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use num_bigint::BigInt;
 
-use super::{CellKind, ExObj, Items, Value};
+use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
+use super::{CellKind, CellObj, ExObj, Value};
 use crate::builtins::full_name;
 use crate::names::Names;
 use crate::view::is_hidden_name;
@@ -108,53 +109,7 @@ impl<'a> Printer<'a> {
 
     /// Appends a value in this printer's style.
     pub fn value(&mut self, value: &Value) -> Result<(), TooLong> {
-        match value {
-            Value::Unbound => self.text("#<unbound>"),
-            Value::Nil => self.text("nil"),
-            Value::Bool(true) => self.text("true"),
-            Value::Bool(false) => self.text("false"),
-            Value::Int(int) => {
-                let _ = write!(self.out, "{int}");
-                self.text("")
-            }
-            Value::Float(float) => self.text(&float_text(*float, ["##NaN", "##Inf", "##-Inf"])),
-            Value::Big(int) => self.big(int),
-            Value::Kw(name) => {
-                self.out.push(':');
-                self.text(self.names.text(*name))
-            }
-            Value::Sym(name) => self.text(self.names.text(*name)),
-            Value::Type(name) => self.text(&full_name(self.names.text(*name))),
-            Value::Str(text) => match self.style {
-                Style::Readable => self.quoted(text.as_str()),
-                Style::Plain => self.text(text.as_str()),
-            },
-            Value::Vec(body) => self.sequence("[", body.items.iter(), "]"),
-            Value::Seq(body) => self.sequence("(", body.as_slice().iter(), ")"),
-            Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => self.walked(value),
-            Value::Map(body) => {
-                if let Some(record) = body.record() {
-                    self.out.push_str("#user.");
-                    self.text(self.names.text(record))?;
-                }
-                self.entries(body.iter())
-            }
-            Value::Set(body) => self.sequence("#{", body.table.keys(), "}"),
-            Value::Sorted(body) if body.is_set => {
-                self.sequence("#{", body.entries.iter().map(|(key, _)| key), "}")
-            }
-            Value::Sorted(body) => self.entries(body.entries.iter().map(|(key, value)| (key, value))),
-            Value::Regex(body) => {
-                self.out.push_str("#\"");
-                self.out.push_str(&body.source);
-                self.text("\"")
-            }
-            Value::Time(time) => match self.style {
-                Style::Readable => self.text(&time.readable()),
-                Style::Plain => self.text(&time.to_string()),
-            },
-            _ => self.opaque(value),
-        }
+        walk(value, self)
     }
 
     fn big(&mut self, int: &BigInt) -> Result<(), TooLong> {
@@ -184,62 +139,55 @@ impl<'a> Printer<'a> {
     }
 
     /// Values that have no literal form.
-    fn opaque(&mut self, value: &Value) -> Result<(), TooLong> {
+    fn opaque(&mut self, value: &Value) -> Result<Step<Around>, TooLong> {
         match value {
             Value::Fn(body) => match body.unit.function_name(body.func) {
-                Some(name) => self.text(&format!("#<fn {name}>")),
-                None => self.text("#<fn>"),
+                Some(name) => self.text(&format!("#<fn {name}>"))?,
+                None => self.text("#<fn>")?,
             },
-            Value::Builtin(_) => self.text("#<builtin>"),
-            Value::Tool(name) => self.text(&format!("#<tool {}>", self.names.text(*name))),
-            Value::Var(name) => self.text(&format!("#'{}", self.names.text(*name))),
-            Value::Cell(cell) => {
-                let kind = match cell.kind {
-                    CellKind::Atom => "#<atom ",
-                    CellKind::Volatile => "#<volatile ",
-                    CellKind::Delay => "#<delay ",
-                    CellKind::Promise => "#<promise ",
-                    CellKind::Matcher => "#<matcher ",
-                    CellKind::Builder => "#<StringBuilder ",
-                    CellKind::Transient => "#<transient ",
-                    CellKind::Array => "#<array ",
-                };
-                self.text(kind)?;
-                let state = cell.state.borrow();
-                match (&state.value, state.ready) {
-                    // A cell may hold itself, so what it holds is shown only if it is simple.
-                    (value, true) if value.shape().depth <= 8 && !value.shape().lazy => {
-                        let value = value.clone();
-                        drop(state);
-                        self.simple(&value)?;
-                    }
-                    (_, true) => self.text("…")?,
-                    (_, false) => self.text("pending")?,
-                }
-                self.text(">")
-            }
+            Value::Builtin(_) => self.text("#<builtin>")?,
+            Value::Tool(name) => self.text(&format!("#<tool {}>", self.names.text(*name)))?,
+            Value::Var(name) => self.text(&format!("#'{}", self.names.text(*name)))?,
+            Value::Cell(cell) => return self.cell(cell),
             Value::Ex(ex) => {
                 self.text("#error {:message ")?;
                 self.quoted(&ex.error.message)?;
-                if !ex.data.is_nil() {
+                if ex.data.is_nil() {
+                    self.text("}")?;
+                } else {
                     self.text(", :data ")?;
-                    self.value(&ex.data)?;
+                    return Ok(Step::Into(Parts::listed(vec![ex.data.clone()]), Around::only("}")));
                 }
-                self.text("}")
             }
-            Value::Reduced(value) => {
+            Value::Reduced(_) => {
                 self.text("#<reduced ")?;
-                self.value(value)?;
-                self.text(">")
+                return Ok(
+                    Parts::held_by(value).map_or(Step::Done, |parts| Step::Into(parts, Around::only(">")))
+                );
             }
-            _ => self.text("#<iterator>"),
+            _ => self.text("#<iterator>")?,
         }
+        Ok(Step::Done)
     }
 
-    /// The contents of a cell, without following further cells.
-    fn simple(&mut self, value: &Value) -> Result<(), TooLong> {
-        let mut room = 10_000;
-        if is_simple(value, &mut room) { self.value(value) } else { self.text("…") }
+    /// A cell may hold itself, so what it holds is shown only if it is small and leads to no further cell.
+    fn cell(&mut self, cell: &CellObj) -> Result<Step<Around>, TooLong> {
+        self.text(match cell.kind {
+            CellKind::Atom => "#<atom ",
+            CellKind::Volatile => "#<volatile ",
+            CellKind::Delay => "#<delay ",
+            CellKind::Promise => "#<promise ",
+            CellKind::Matcher => "#<matcher ",
+            CellKind::Builder => "#<StringBuilder ",
+            CellKind::Transient => "#<transient ",
+            CellKind::Array => "#<array ",
+        })?;
+        let state = cell.state.borrow();
+        if state.ready && is_simple(&state.value) {
+            return Ok(Step::Into(Parts::listed(vec![state.value.clone()]), Around::only(">")));
+        }
+        self.text(if state.ready { "…>" } else { "pending>" })?;
+        Ok(Step::Done)
     }
 
     fn quoted(&mut self, text: &str) -> Result<(), TooLong> {
@@ -266,58 +214,119 @@ impl<'a> Printer<'a> {
         self.text("\"")
     }
 
-    fn sequence<'v>(
-        &mut self,
-        open: &str,
-        items: impl Iterator<Item = &'v Value>,
-        close: &str,
-    ) -> Result<(), TooLong> {
+    /// The text before the parts of a collection, and what stands around them.
+    fn open(&mut self, value: &Value) -> Result<Around, TooLong> {
+        let (open, end) = match value {
+            Value::Vec(_) => ("[", "]"),
+            Value::Map(body) => {
+                if let Some(record) = body.record() {
+                    self.out.push_str("#user.");
+                    self.text(self.names.text(record))?;
+                }
+                ("{", "}")
+            }
+            Value::Set(_) => ("#{", "}"),
+            Value::Sorted(body) => (if body.is_set { "#{" } else { "{" }, "}"),
+            _ => ("(", ")"),
+        };
         self.text(open)?;
-        for (at, item) in items.enumerate() {
-            if at > 0 {
-                self.out.push(' ');
+        Ok(Around { between: if value.is_map() { ", " } else { " " }, end })
+    }
+}
+
+/// What stands around the parts of a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    between: &'static str,
+    end: &'static str,
+}
+
+impl Around {
+    /// For a value with one part.
+    fn only(end: &'static str) -> Around {
+        Around { between: "", end }
+    }
+}
+
+impl Visitor for Printer<'_> {
+    type Mark = Around;
+    type Stop = TooLong;
+
+    fn enter(&mut self, value: &Value) -> Result<Step<Around>, TooLong> {
+        match value {
+            Value::Unbound => self.text("#<unbound>")?,
+            Value::Nil => self.text("nil")?,
+            Value::Bool(true) => self.text("true")?,
+            Value::Bool(false) => self.text("false")?,
+            Value::Int(int) => {
+                let _ = write!(self.out, "{int}");
+                self.text("")?;
             }
-            self.value(item)?;
+            Value::Float(float) => self.text(&float_text(*float, ["##NaN", "##Inf", "##-Inf"]))?,
+            Value::Big(int) => self.big(int)?,
+            Value::Kw(name) => {
+                self.out.push(':');
+                self.text(self.names.text(*name))?;
+            }
+            Value::Sym(name) => self.text(self.names.text(*name))?,
+            Value::Type(name) => self.text(&full_name(self.names.text(*name)))?,
+            Value::Str(text) => match self.style {
+                Style::Readable => self.quoted(text.as_str())?,
+                Style::Plain => self.text(text.as_str())?,
+            },
+            Value::Regex(body) => {
+                self.out.push_str("#\"");
+                self.text(&body.source)?;
+                self.text("\"")?;
+            }
+            Value::Time(time) => match self.style {
+                Style::Readable => self.text(&time.readable())?,
+                Style::Plain => self.text(&time.to_string())?,
+            },
+            Value::Cell(cell) => return self.cell(cell),
+            _ => match Parts::of(value) {
+                Some(parts) => return Ok(Step::Into(parts, self.open(value)?)),
+                None => return self.opaque(value),
+            },
         }
-        self.text(close)
+        Ok(Step::Done)
     }
 
-    /// Ranges, cons cells and lazy sequences; an unrealised tail shows as `...`.
-    fn walked(&mut self, value: &Value) -> Result<(), TooLong> {
-        let mut items = Items::over(value).unwrap_or(Items::Empty);
-        let mut separator = "(";
-        loop {
-            match items.next() {
-                Ok(Some(item)) => {
-                    self.text(separator)?;
-                    self.value(&item)?;
-                }
-                Ok(None) if separator == "(" => return self.text("()"),
-                Ok(None) => return self.text(")"),
-                Err(_) => {
-                    self.text(separator)?;
-                    return self.text("...)");
-                }
-            }
-            separator = " ";
+    fn item(&mut self, around: &mut Around, at: usize) -> Result<(), TooLong> {
+        if at > 0 {
+            self.out.push_str(around.between);
         }
+        Ok(())
     }
 
-    fn entries<'v>(&mut self, entries: impl Iterator<Item = (&'v Value, &'v Value)>) -> Result<(), TooLong> {
-        self.text("{")?;
-        for (at, (key, value)) in entries.enumerate() {
-            if at > 0 {
-                self.out.push_str(", ");
-            }
-            self.value(key)?;
-            self.out.push(' ');
-            if self.masked && is_hidden_key(key, self.names) {
-                self.text(HIDDEN)?;
-            } else {
-                self.value(value)?;
-            }
+    fn entry(&mut self, around: &mut Around, at: usize, _: &Value) -> Result<Entry, TooLong> {
+        self.item(around, at)?;
+        Ok(Entry::Both)
+    }
+
+    fn between(&mut self, _: &mut Around, key: &Value) -> Result<bool, TooLong> {
+        self.out.push(' ');
+        let hidden = self.masked && is_hidden_key(key, self.names);
+        if hidden {
+            self.text(HIDDEN)?;
         }
-        self.text("}")
+        Ok(!hidden)
+    }
+
+    /// An unrealised tail shows as `...`.
+    fn unrealised(&mut self, around: &mut Around, at: usize) -> Result<(), TooLong> {
+        self.item(around, at)?;
+        self.text("...")
+    }
+
+    fn leave(&mut self, around: Around) -> Result<(), TooLong> {
+        self.text(around.end)
+    }
+
+    /// Whoever prints for a program has refused such a value before.
+    fn too_deep(&mut self, around: Around, _: Place<'_>) -> Result<(), TooLong> {
+        self.text("…")?;
+        self.text(around.end)
     }
 }
 
@@ -334,14 +343,42 @@ pub fn is_hidden_key(key: &Value, names: &Names) -> bool {
 }
 
 /// Whether a value is small and leads to no further cell: only plain data does not, at any depth.
-fn is_simple(value: &Value, room: &mut usize) -> bool {
-    let Some(left) = room.checked_sub(1) else { return false };
-    *room = left;
-    match value {
-        Value::Vec(body) => body.items.iter().all(|item| is_simple(item, room)),
-        Value::Map(body) => body.iter().all(|(key, value)| is_simple(key, room) && is_simple(value, room)),
-        Value::Set(body) => body.table.keys().all(|key| is_simple(key, room)),
-        _ => value.is_scalar() || matches!(value, Value::Time(_) | Value::Range(_)),
+fn is_simple(value: &Value) -> bool {
+    const LEVELS: u16 = 8;
+    const PARTS: usize = 10_000;
+    let shape = value.shape();
+    shape.depth <= LEVELS && !shape.lazy && walk(value, &mut Simple { room: PARTS }).is_ok()
+}
+
+struct Simple {
+    room: usize,
+}
+
+/// It is not simple.
+struct Odd;
+
+impl Visitor for Simple {
+    type Mark = ();
+    type Stop = Odd;
+
+    fn enter(&mut self, value: &Value) -> Result<Step<()>, Odd> {
+        self.room = self.room.checked_sub(1).ok_or(Odd)?;
+        match value {
+            Value::Vec(_) | Value::Map(_) | Value::Set(_) => {
+                Ok(Parts::of(value).map_or(Step::Done, |parts| Step::Into(parts, ())))
+            }
+            Value::Time(_) | Value::Range(_) => Ok(Step::Done),
+            _ if value.is_scalar() => Ok(Step::Done),
+            _ => Err(Odd),
+        }
+    }
+
+    fn leave(&mut self, (): ()) -> Result<(), Odd> {
+        Ok(())
+    }
+
+    fn too_deep(&mut self, (): (), _: Place<'_>) -> Result<(), Odd> {
+        Err(Odd)
     }
 }
 

@@ -10,8 +10,9 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
+use super::Value;
 use super::print::float_text;
-use super::{Items, Value};
+use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
 use crate::names::Names;
 
 /// What the code of a function counts where its text is not known.
@@ -20,7 +21,8 @@ const FUNCTION: usize = 64;
 /// The bytes of a value's text, or a number beyond `limit` as soon as it is more.
 pub fn written(value: &Value, names: &Names, limit: usize) -> usize {
     let mut count = Count { names, limit, bytes: 0, seen: HashSet::with_hasher(FixedState::with_seed(7)) };
-    count.value(value);
+    // Ending early only says that it is more than the limit.
+    let _ = walk(value, &mut count);
     count.bytes
 }
 
@@ -32,89 +34,128 @@ struct Count<'a> {
     seen: HashSet<usize, FixedState>,
 }
 
+/// There is more than the limit.
+struct TooLarge;
+
+/// What parts add to their own text.
+#[derive(Clone, Copy)]
+struct Around {
+    between: usize,
+    inside: usize,
+    end: usize,
+}
+
+const ITEMS: Around = Around { between: 1, inside: 0, end: 2 };
+const ENTRIES: Around = Around { between: 2, inside: 1, end: 2 };
+const HELD: Around = Around { between: 0, inside: 0, end: 0 };
+
 impl Count<'_> {
-    fn add(&mut self, bytes: usize) -> bool {
+    fn add(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes = self.bytes.saturating_add(bytes);
-        self.bytes <= self.limit
+        if self.bytes <= self.limit { Ok(()) } else { Err(TooLarge) }
     }
 
-    /// Counts a value; false once there is too much. Values nest at most
-    /// [`MAX_DEPTH`](super::MAX_DEPTH) levels, and so deep it recurses.
-    fn value(&mut self, value: &Value) -> bool {
-        match value {
-            Value::Unbound | Value::Nil => self.add(3),
-            Value::Bool(value) => self.add(if *value { 4 } else { 5 }),
-            Value::Int(int) => self.add(digits(*int)),
-            Value::Float(float) => self.add(float_text(*float, ["##NaN", "##Inf", "##-Inf"]).len()),
-            // A digit is a bit more than three bits.
-            Value::Big(int) => self.add(1 + usize::try_from(int.bits() * 3 / 10).unwrap_or(usize::MAX)),
-            Value::Str(text) => self.add(quoted(text.as_str())),
-            Value::Kw(name) => self.add(1 + self.names.text(*name).len()),
-            Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {
-                self.add(self.names.text(*name).len())
-            }
-            Value::Var(name) => self.add(2 + self.names.text(*name).len()),
-            Value::Builtin(_) => self.add("#<builtin>".len()),
-            Value::Time(time) => self.add(time.readable().len()),
-            Value::Map(body) => self.entries(body.iter()),
-            Value::Sorted(body) if !body.is_set => self.entries(body.entries.iter().map(|(k, v)| (k, v))),
-            Value::Set(_) | Value::Sorted(_) => self.add(1) && self.items(value),
-            Value::Vec(_) | Value::Seq(_) | Value::Cons(_) | Value::Range(_) | Value::Lazy(_) => {
-                self.items(value)
-            }
-            _ => self.rare(value),
-        }
-    }
-
-    fn entries<'v>(&mut self, entries: impl Iterator<Item = (&'v Value, &'v Value)>) -> bool {
-        let mut between = 0;
-        for (key, value) in entries {
-            if !(self.add(between) && self.value(key) && self.add(1) && self.value(value)) {
-                return false;
-            }
-            between = 2;
-        }
-        self.add(2)
-    }
-
-    fn items(&mut self, value: &Value) -> bool {
-        let mut items = Items::over(value).unwrap_or(Items::Empty);
-        let mut between = 0;
-        loop {
-            match items.next() {
-                Ok(Some(item)) => {
-                    if !(self.add(between) && self.value(&item)) {
-                        return false;
-                    }
-                }
-                Ok(None) => return self.add(2),
-                Err(_) => return self.add(between + "...".len() + 2),
-            }
-            between = 1;
-        }
-    }
-
-    fn rare(&mut self, value: &Value) -> bool {
-        match value {
+    /// Values that are no data.
+    fn rare(&mut self, value: &Value) -> Result<Step<Around>, TooLarge> {
+        let known = match value {
             Value::Fn(body) => {
-                self.add(FUNCTION)
-                    && (!self.seen.insert(Rc::as_ptr(body) as usize)
-                        || body.captures.iter().all(|captured| self.value(captured)))
+                self.add(FUNCTION)?;
+                !self.seen.insert(Rc::as_ptr(body).addr())
             }
-            Value::Cell(body) => {
-                if !self.seen.insert(Rc::as_ptr(body) as usize) {
-                    return self.add(2);
-                }
-                let held = body.state.borrow().value.clone();
-                self.add(value.type_name().len() + 4) && self.value(&held)
+            Value::Cell(body) if !self.seen.insert(Rc::as_ptr(body).addr()) => {
+                self.add(2)?;
+                true
             }
-            Value::Regex(body) => self.add(3 + body.source.len()),
+            Value::Cell(_) => {
+                self.add(value.type_name().len() + 4)?;
+                false
+            }
+            Value::Regex(body) => {
+                self.add(3 + body.source.len())?;
+                true
+            }
             Value::Ex(body) => {
-                self.add(20 + body.error.message.len()) && (body.data.is_nil() || self.value(&body.data))
+                self.add(20 + body.error.message.len())?;
+                if body.data.is_nil() {
+                    return Ok(Step::Done);
+                }
+                return Ok(Step::Into(Parts::listed(vec![body.data.clone()]), HELD));
             }
-            Value::Reduced(body) => self.add(11) && self.value(body),
-            _ => self.add("#<iterator>".len()),
+            Value::Reduced(_) => {
+                self.add(11)?;
+                false
+            }
+            _ => {
+                self.add("#<iterator>".len())?;
+                true
+            }
+        };
+        Ok(match Parts::held_by(value) {
+            Some(parts) if !known => Step::Into(parts, HELD),
+            _ => Step::Done,
+        })
+    }
+}
+
+impl Visitor for Count<'_> {
+    type Mark = Around;
+    type Stop = TooLarge;
+
+    fn enter(&mut self, value: &Value) -> Result<Step<Around>, TooLarge> {
+        match value {
+            Value::Unbound | Value::Nil => self.add(3)?,
+            Value::Bool(value) => self.add(if *value { 4 } else { 5 })?,
+            Value::Int(int) => self.add(digits(*int))?,
+            Value::Float(float) => self.add(float_text(*float, ["##NaN", "##Inf", "##-Inf"]).len())?,
+            // A digit is a bit more than three bits.
+            Value::Big(int) => self.add(1 + usize::try_from(int.bits() * 3 / 10).unwrap_or(usize::MAX))?,
+            Value::Str(text) => self.add(quoted(text.as_str()))?,
+            Value::Kw(name) => self.add(1 + self.names.text(*name).len())?,
+            Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {
+                self.add(self.names.text(*name).len())?;
+            }
+            Value::Var(name) => self.add(2 + self.names.text(*name).len())?,
+            Value::Builtin(_) => self.add("#<builtin>".len())?,
+            Value::Time(time) => self.add(time.readable().len())?,
+            Value::Cell(_) => return self.rare(value),
+            _ => match Parts::of(value) {
+                Some(parts) => {
+                    let is_set =
+                        matches!(value, Value::Set(_)) || matches!(value, Value::Sorted(body) if body.is_set);
+                    self.add(usize::from(is_set))?;
+                    return Ok(Step::Into(parts, if value.is_map() { ENTRIES } else { ITEMS }));
+                }
+                None => return self.rare(value),
+            },
         }
+        Ok(Step::Done)
+    }
+
+    fn item(&mut self, around: &mut Around, at: usize) -> Result<(), TooLarge> {
+        self.add(if at > 0 { around.between } else { 0 })
+    }
+
+    fn entry(&mut self, around: &mut Around, at: usize, _: &Value) -> Result<Entry, TooLarge> {
+        self.item(around, at)?;
+        Ok(Entry::Both)
+    }
+
+    fn between(&mut self, around: &mut Around, _: &Value) -> Result<bool, TooLarge> {
+        self.add(around.inside)?;
+        Ok(true)
+    }
+
+    fn unrealised(&mut self, around: &mut Around, at: usize) -> Result<(), TooLarge> {
+        self.item(around, at)?;
+        self.add("...".len())
+    }
+
+    fn leave(&mut self, around: Around) -> Result<(), TooLarge> {
+        self.add(around.end)
+    }
+
+    fn too_deep(&mut self, _: Around, _: Place<'_>) -> Result<(), TooLarge> {
+        self.add("…".len())
     }
 }
 
