@@ -69,7 +69,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 fn check(root: &Path) -> Result<()> {
     crate::packages::valgrind()?;
     let record = record(root)?;
-    let counts = all_counts(&build(root, "")?, 1, |_| true)?;
+    let counts = all_counts(&build(root, Meters::On)?, 1, |_| true)?;
     let mut faults = String::new();
     for (&(name, size, _), count) in WORKLOADS.iter().zip(&counts) {
         let recorded = record.iter().find(|(of, at, _)| of == name && *at == size).map(|(.., count)| *count);
@@ -109,7 +109,7 @@ fn record(root: &Path) -> Result<Vec<(String, usize, u64)>> {
 }
 
 fn write_record(root: &Path) -> Result<()> {
-    let counts = all_counts(&build(root, "")?, 1, |_| true)?;
+    let counts = all_counts(&build(root, Meters::On)?, 1, |_| true)?;
     let mut text = String::new();
     for (&(name, size, _), count) in WORKLOADS.iter().zip(&counts) {
         writeln!(text, "{name} {size} {count}")?;
@@ -120,7 +120,7 @@ fn write_record(root: &Path) -> Result<()> {
 
 /// Prints what each workload costs at once, four and sixteen times the size, against its share.
 fn growth(root: &Path) -> Result<()> {
-    let program = build(root, "")?;
+    let program = build(root, Meters::On)?;
     let grows = |cost: Cost| cost != Cost::Fixed;
     let counts = [1, 4, 16].map(|factor| all_counts(&program, factor, grows));
     let [once, four, sixteen] = counts;
@@ -150,8 +150,8 @@ fn growth(root: &Path) -> Result<()> {
 
 /// Prints what the limits cost: a build that has them beside one that does not.
 fn meters(root: &Path) -> Result<()> {
-    let metered = all_counts(&build(root, "")?, 1, |_| true)?;
-    let free = all_counts(&build(root, "unmetered")?, 1, |_| true)?;
+    let metered = all_counts(&build(root, Meters::On)?, 1, |_| true)?;
+    let free = all_counts(&build(root, Meters::Off)?, 1, |_| true)?;
     let mut dear = Vec::new();
     eprintln!("| workload | size | with meters | without | ratio |\n|---|---|---|---|---|");
     for (&(name, size, _), (metered, free)) in WORKLOADS.iter().zip(metered.iter().zip(&free)) {
@@ -167,16 +167,31 @@ fn meters(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whether a build has meters.
+#[derive(Clone, Copy)]
+enum Meters {
+    On,
+    /// Only to see what they cost.
+    Off,
+}
+
 /// Builds the benchmark without peers and says where it is.
-fn build(root: &Path, features: &str) -> Result<PathBuf> {
-    let target = root.join("target").join(if features.is_empty() { "count" } else { features });
-    let status = Command::new("cargo")
+fn build(root: &Path, meters: Meters) -> Result<PathBuf> {
+    let (name, flags) = match meters {
+        Meters::On => ("count", None),
+        Meters::Off => ("unmetered", Some("--cfg ptc_unmetered")),
+    };
+    let target = root.join("target").join(name);
+    let mut command = Command::new("cargo");
+    command
         .args(["build", "--quiet", "--profile", "count", "--no-default-features"])
-        .args(["--features", features])
         .arg("--target-dir")
         .arg(&target)
-        .current_dir(root.join("bench"))
-        .status()?;
+        .current_dir(root.join("bench"));
+    if let Some(flags) = flags {
+        command.env("RUSTFLAGS", flags);
+    }
+    let status = command.status()?;
     if !status.success() {
         bail!("the benchmark does not build");
     }

@@ -5,10 +5,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use crate::names::Name;
+use crate::seed::Unseeded;
 use crate::span::Span;
 use crate::value::equal::is_same;
 use crate::value::{CellObj, Shared, Value};
@@ -77,7 +77,7 @@ impl Undo {
 pub struct Globals {
     pub(crate) values: Vec<Value>,
     pub(crate) facts: Vec<Facts>,
-    pub(crate) index: HashMap<Name, u32, FixedState>,
+    pub(crate) index: HashMap<Name, u32, Unseeded>,
     /// Definitions as they were before this program changed them.
     pub(crate) undo: Vec<(u32, Value, Facts)>,
     /// Values that atoms had before this program changed them.

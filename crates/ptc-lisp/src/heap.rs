@@ -14,8 +14,9 @@ use crate::value::laziness::{Found, look};
 use crate::value::print::{Printer, Style, TooLong, pr_str};
 use crate::value::{CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Map, Shared, Value};
 
-/// Whether programs have limits. Only a build that measures what limits cost has none.
-pub(crate) const METERED: bool = !cfg!(feature = "unmetered");
+/// Whether programs have limits. Only the build with which `cargo xtask counts --meters` measures what limits cost
+/// has none. It is no feature of the crate: features of a dependency add up, so that any crate could set it.
+pub(crate) const METERED: bool = !cfg!(ptc_unmetered);
 
 /// The state that natives share with the machine.
 #[derive(Debug)]

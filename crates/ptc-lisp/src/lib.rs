@@ -23,6 +23,7 @@ pub mod reader;
 pub mod regex;
 pub mod render;
 mod residue;
+mod seed;
 pub mod signal;
 pub mod span;
 pub mod syntax;

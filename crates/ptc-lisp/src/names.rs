@@ -4,11 +4,12 @@
 //! live in one table shared by all machines; names a program brings live in its machine's own table
 //! and go away with it, so a program that makes a million names leaks nothing.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
+
+use crate::seed::Seeded;
 
 /// An interned name: the full text of a symbol or keyword, `ns/name` if it has a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,10 +25,13 @@ pub struct Names {
     bytes: usize,
 }
 
-const HASHER: FixedState = FixedState::with_seed(0x9e37_79b9);
+/// Bytes that a name takes beside its text: its place in the list and in the index, both of which double as they
+/// grow, and what the allocator adds to the text.
+const NAME: usize = 64;
 
+/// Programs and their inputs bring names, so their hashes have a secret.
 fn hash_of(text: &str) -> u64 {
-    HASHER.hash_one(text)
+    Seeded.hash_one(text)
 }
 
 impl Names {
@@ -58,26 +62,31 @@ impl Names {
 
     /// The name for `text`, made if it is new.
     pub fn intern(&mut self, text: &str) -> Name {
-        if let Some(name) = self.find(text) {
+        let hash = hash_of(text);
+        if let Some(name) = self.find_hashed(text, hash) {
             return name;
         }
         let id = self.len();
-        self.bytes += text.len() + 32;
+        self.bytes += text.len() + NAME;
         // Many machines have one name of their own: the first takes no room for others.
         self.texts.reserve_exact(usize::from(self.texts.capacity() == 0));
         self.texts.push(text.into());
         let (texts, base_len) = (&self.texts, self.base_len);
-        self.index.insert_unique(hash_of(text), id, |&id| hash_of(&texts[(id - base_len) as usize]));
+        self.index.insert_unique(hash, id, |&id| hash_of(&texts[(id - base_len) as usize]));
         Name(id)
     }
 
     /// The name for `text` if it has been interned.
     pub fn find(&self, text: &str) -> Option<Name> {
-        if let Some(name) = self.base.as_ref().and_then(|base| base.find(text)) {
+        self.find_hashed(text, hash_of(text))
+    }
+
+    fn find_hashed(&self, text: &str, hash: u64) -> Option<Name> {
+        if let Some(name) = self.base.as_ref().and_then(|base| base.find_hashed(text, hash)) {
             return Some(name);
         }
         let same = |&id: &u32| &*self.texts[(id - self.base_len) as usize] == text;
-        self.index.find(hash_of(text), same).map(|&id| Name(id))
+        self.index.find(hash, same).map(|&id| Name(id))
     }
 
     /// The text of a name made by this table or its base.

@@ -1,20 +1,20 @@
 //! Emitting instructions: constants, operands, calls.
 
-use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::{Builder, Result, too_large};
 use crate::analyze::node::{Node, NodeKind};
 use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Const, Op, Reg};
+use crate::seed::Seeded;
 
 /// Constants and names of definitions, each once.
 #[derive(Default)]
 pub struct Pool {
     pub consts: Vec<Const>,
     pub globals: Vec<String>,
-    texts: HashMap<(u8, String), u32, FixedState>,
-    global_index: HashMap<String, u32, FixedState>,
+    texts: HashMap<(u8, String), u32, Seeded>,
+    global_index: HashMap<String, u32, Seeded>,
 }
 
 impl Pool {

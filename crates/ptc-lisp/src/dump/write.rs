@@ -5,7 +5,6 @@
 
 use std::rc::Rc;
 
-use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::DumpError;
@@ -15,6 +14,7 @@ use super::read::each_body;
 use crate::code::{Linked, Unit};
 use crate::machine::{Machine, library};
 use crate::names::Name;
+use crate::seed::{Seeded, Unseeded};
 use crate::value::{CellObj, LazyObj, Value};
 
 /// A dump being written.
@@ -23,19 +23,19 @@ pub(super) struct Writer<'m> {
     pub out: Out,
     /// Names and other texts that occur more than once, in order of first use.
     texts: Vec<&'m str>,
-    text_numbers: HashMap<&'m str, u32, FixedState>,
+    text_numbers: HashMap<&'m str, u32, Seeded>,
     /// Numbers of the texts of names, by name; zero is none yet.
     names: Vec<u32>,
     /// Units in the order they are written, their numbers there by those in the machine, and how many of
     /// them share their constants.
     units: Vec<&'m Rc<Linked>>,
-    unit_numbers: HashMap<u32, usize, FixedState>,
+    unit_numbers: HashMap<u32, usize, Unseeded>,
     seeding: usize,
     /// Bodies with more than one owner, by address.
-    pub shared: HashMap<usize, u32, FixedState>,
+    pub shared: HashMap<usize, u32, Unseeded>,
     pub slots: u32,
     /// Lazy sequences and cells, by address.
-    pub queued: HashMap<usize, usize, FixedState>,
+    pub queued: HashMap<usize, usize, Unseeded>,
     pub lazies: Vec<Rc<LazyObj>>,
     pub cells: Vec<Rc<CellObj>>,
     /// Keys that were written as copies.

@@ -5,12 +5,12 @@
 
 use std::rc::Rc;
 
-use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
 use super::Machine;
 use super::fiber::{Cont, Fiber, Frame, Handler, State};
 use crate::limits::Limits;
+use crate::seed::Unseeded;
 use crate::signal::Signal;
 use crate::value::{Counted, ExObj, Items, Layout, LazyState, Meta, Shared, Value};
 
@@ -31,7 +31,7 @@ struct Census {
     /// Values looked at, which is what a census takes time for.
     visits: usize,
     bodies: usize,
-    seen: HashSet<usize, FixedState>,
+    seen: HashSet<usize, Unseeded>,
     pending: Vec<Value>,
 }
 
@@ -344,6 +344,7 @@ mod tests {
     use std::rc::Rc;
 
     use crate::limits::Limits;
+use crate::seed::Unseeded;
     use crate::machine::{Machine, Step};
 
     /// Atoms that refer to themselves in every way they can.

@@ -22,13 +22,13 @@ mod trace;
 
 use std::sync::{Arc, OnceLock};
 
-use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use crate::analyze::ToolUse;
 use crate::code::{Const, Unit};
 use crate::limits::Limits;
 use crate::names::Names;
+use crate::seed::Seeded;
 use crate::span::Span;
 
 pub use doctests::{Doctest, Verdict};
@@ -121,7 +121,7 @@ pub struct Prelude {
     namespaces: Vec<Namespace>,
     definitions: Vec<Definition>,
     /// Numbers of definitions by name, for each namespace.
-    members: Vec<HashMap<String, u32, FixedState>>,
+    members: Vec<HashMap<String, u32, Seeded>>,
     exports: Vec<Export>,
     /// What exports require of every run, with or without upstreams: by place of the export.
     local_requires: Vec<(usize, Operation)>,

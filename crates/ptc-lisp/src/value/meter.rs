@@ -5,17 +5,17 @@
 //! long one remembers which shared parts it has found equal, which makes it as long as the values are
 //! large in memory.
 
-use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
 use super::{Counted, Value};
+use crate::seed::Unseeded;
 
 /// The steps of one walk over a pair of values.
 #[derive(Debug)]
 pub struct Meter {
     limit: u64,
     used: u64,
-    equal: HashSet<Pair, FixedState>,
+    equal: HashSet<Pair, Unseeded>,
 }
 
 /// The addresses of two containers that stay alive during the walk, and whether numbers were strict.
@@ -27,7 +27,7 @@ const LONG: u64 = 4096;
 impl Meter {
     /// A meter that ends the walk after `limit` steps.
     pub fn new(limit: u64) -> Meter {
-        Meter { limit, used: 0, equal: HashSet::with_hasher(FixedState::with_seed(3)) }
+        Meter { limit, used: 0, equal: HashSet::with_hasher(Unseeded::with_seed(3)) }
     }
 
     /// A meter for walks nobody pays for.
