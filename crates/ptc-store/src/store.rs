@@ -195,3 +195,7 @@ fn pause(attempt: u32) -> Duration {
 #[cfg(test)]
 #[path = "store_tests.rs"]
 mod tests;
+
+#[cfg(all(test, unix))]
+#[path = "durability_tests.rs"]
+mod durability_tests;

@@ -101,6 +101,12 @@ impl Wal {
         }
     }
 
+    /// Puts something that no system syncs in the place of the log, as if its disk had failed.
+    #[cfg(all(test, unix))]
+    pub fn lose_disk(&self) {
+        locked(&self.synced).file = Some(File::open("/dev/null").expect("every Unix has it"));
+    }
+
     /// Notes how long the log is, and wakes whoever copies it.
     fn grown(self: &Arc<Self>, pages: u64) {
         let mut copying = locked(&self.copying);

@@ -1,0 +1,232 @@
+//! What is promised to be on the disk waits for the disk. These tests take the disk away between two changes: whoever
+//! returns `Ok` then has not waited.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::cell::cells;
+use crate::effects::{EffectError, Effects, Finding, Kept, NewEffect};
+use crate::preludes::{Metadata, PreludeError, Preludes, Ref};
+use crate::runs::{Ending, NewAnswer, RunError, Runs};
+use crate::sessions::{NewSession, Room, SessionError, Sessions};
+use crate::tickets::{NewTicket, TicketError, Tickets};
+
+/// A store in a file that goes with the test.
+struct Disk {
+    folder: PathBuf,
+    store: Arc<Store>,
+}
+
+impl Disk {
+    fn new(name: &str) -> Disk {
+        let folder = std::env::temp_dir().join(format!("ptc-store-disk-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        let store = Store::open(&folder.join("store.db").to_string_lossy()).expect("opens");
+        Disk { folder, store: Arc::new(store) }
+    }
+
+    /// From now on nothing can be synced. Connections for reading are open by then: a new one would find the log again.
+    fn lose(&self) {
+        self.store.read(|tx| tx.number("SELECT COUNT(*) FROM ptc_effects", &[])).expect("reads");
+        self.store.wal.as_ref().expect("a file has a log").lose_disk();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The error of the store, whatever part of it was asked.
+trait FromStore {
+    fn of_store(self) -> Option<StoreError>;
+}
+
+macro_rules! from_store {
+    ($($error:ident),*) => {$(
+        impl FromStore for $error {
+            fn of_store(self) -> Option<StoreError> {
+                match self {
+                    $error::Store(error) => Some(error),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+from_store!(EffectError, PreludeError, RunError, SessionError, TicketError);
+
+/// Whether something failed because the disk did.
+#[track_caller]
+fn waits_for_the_disk<T: std::fmt::Debug, E: FromStore + std::fmt::Debug>(
+    what: &str,
+    done: Result<T, E>,
+) {
+    let error = done.err().unwrap_or_else(|| panic!("{what} returned before it was on the disk"));
+    let shown = format!("{error:?}");
+    assert!(matches!(error.of_store(), Some(StoreError::Unacknowledged { .. })), "{what}: {shown}");
+}
+
+fn insert(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
+    tx.run(
+        "INSERT INTO ptc_preludes (id, current_version, latest_version) VALUES (?1, ?2, ?3)",
+        cells![id, 1_i64, 1_i64],
+    )
+    .map(|_| ())
+}
+
+#[test]
+fn a_write_returns_when_the_disk_has_it_and_a_note_before() {
+    let disk = Disk::new("write");
+    disk.store.write("preludes", |tx| insert(tx, "a")).expect("there is a disk");
+    disk.lose();
+    disk.store.note("preludes", |tx| insert(tx, "b")).expect("notes do not wait");
+    let failed = disk.store.write("preludes", |tx| insert(tx, "c"));
+    assert!(matches!(failed, Err(StoreError::Unacknowledged { .. })), "{failed:?}");
+}
+
+#[test]
+fn a_store_whose_disk_failed_promises_nothing_until_it_is_opened_again() {
+    let disk = Disk::new("sticky");
+    disk.lose();
+    let failed = disk.store.write("preludes", |tx| insert(tx, "a"));
+    assert!(matches!(failed, Err(StoreError::Unacknowledged { .. })), "{failed:?}");
+    // The disk is back, but what the system dropped meanwhile is not.
+    disk.store.wal.as_ref().expect("a log").opened().expect("the log is there");
+    let failed = disk.store.write("preludes", |tx| insert(tx, "b")).expect_err("not to be trusted");
+    assert!(failed.to_string().contains("open the store again"), "{failed}");
+    let again = Store::open(&disk.folder.join("store.db").to_string_lossy()).expect("opens");
+    again.write("preludes", |tx| insert(tx, "c")).expect("a store that is opened again");
+}
+
+#[test]
+fn a_call_is_on_the_disk_before_it_is_sent() {
+    let args = json!({});
+    let call = |identity| NewEffect { identity, server: "mail", tool: "send", args: &args };
+    let prepared = |name: &str| {
+        let disk = Disk::new(name);
+        let effects = Effects::new(disk.store.clone());
+        effects.begin("run", &call("a")).expect("begun");
+        disk.lose();
+        (disk, effects)
+    };
+    let (_disk, effects) = prepared("begin");
+    waits_for_the_disk("beginning a call", effects.begin("run", &call("b")));
+    let (_disk, effects) = prepared("keep");
+    let answer = json!(1);
+    waits_for_the_disk(
+        "keeping an answer",
+        effects.keep(&Kept { scope: "run", identity: "a", answer: &answer }),
+    );
+    let (_disk, effects) = prepared("settle");
+    waits_for_the_disk("settling a gap", effects.settle("run", "a", &Finding::DidNotHappen, ""));
+    let (_disk, effects) = prepared("done");
+    effects.done("run", "a", &answer).expect("a note: losing it makes a gap, not a second call");
+}
+
+#[test]
+fn sessions_are_on_the_disk_when_their_owner_is_told() {
+    const LONG: i64 = 3_600_000;
+    let nothing = json!({});
+    let new = |id| NewSession {
+        id,
+        owner: "ann",
+        origin: &nothing,
+        meta: &nothing,
+        ttl_ms: LONG,
+        idle_ms: LONG,
+    };
+    let room = Room { most: 10, per_owner: 10 };
+    let prepared = |name: &str| {
+        let disk = Disk::new(name);
+        let sessions = Sessions::new(disk.store.clone());
+        sessions.create(&new("s"), room).expect("begins");
+        let taken = sessions.take("s", "ann", LONG, None).expect("taken");
+        disk.lose();
+        (disk, sessions, taken)
+    };
+    let (_disk, sessions, _) = prepared("create");
+    waits_for_the_disk("beginning a session", sessions.create(&new("t"), room));
+    let (_disk, sessions, taken) = prepared("commit");
+    waits_for_the_disk("a turn", sessions.commit(&taken.lease, 0, &nothing, Some(b"machine")));
+    let (_disk, sessions, _) = prepared("close");
+    waits_for_the_disk("closing a session", sessions.close("s", "ann"));
+    let (_disk, sessions, _) = prepared("close-owner");
+    waits_for_the_disk("closing all sessions", sessions.close_owner("ann"));
+}
+
+#[test]
+fn tickets_are_on_the_disk_when_somebody_is_asked_and_when_they_are_used() {
+    let nothing = json!({});
+    let new = |id| NewTicket {
+        id,
+        owner: "ann",
+        kind: "eval",
+        expires_ms: i64::MAX,
+        sealed: b"sealed",
+        about: &nothing,
+    };
+    let prepared = |name: &str| {
+        let disk = Disk::new(name);
+        let tickets = Tickets::new(disk.store.clone());
+        tickets.put(&new("t"), 10, None).expect("kept");
+        let taken = tickets.take("t", "ann", &json!("approve"), 10_000).expect("taken");
+        disk.lose();
+        (disk, tickets, taken)
+    };
+    let (_disk, tickets, _) = prepared("put");
+    waits_for_the_disk("a ticket", tickets.put(&new("u"), 10, None));
+    let (_disk, tickets, taken) = prepared("ticket-done");
+    waits_for_the_disk("what came of a ticket", tickets.done(&taken.lease, &nothing, None));
+}
+
+#[test]
+fn runs_are_on_the_disk_step_by_step() {
+    let nothing = json!({});
+    let prepared = |name: &str| {
+        let disk = Disk::new(name);
+        let runs = Runs::new(disk.store.clone());
+        let run = runs.begin("mission", &nothing).expect("begins");
+        disk.lose();
+        (disk, runs, run)
+    };
+    let (_disk, runs, _) = prepared("begin-run");
+    waits_for_the_disk("beginning a run", runs.begin("another", &nothing));
+    let (_disk, runs, run) = prepared("go-on");
+    waits_for_the_disk("taking a run over", runs.go_on(run.id()));
+    let (_disk, _, run) = prepared("state");
+    waits_for_the_disk("the state of a run", run.state(b"state"));
+    let (_disk, _, run) = prepared("answers");
+    let answer = NewAnswer { ask: 1, kind: "tool", name: "send", bytes: b"1" };
+    waits_for_the_disk("an answer", run.answers(&[answer]));
+    let (_disk, _, run) = prepared("end");
+    waits_for_the_disk("the end of a run", run.end(Ending::Finished, &nothing));
+    let (_disk, runs, run) = prepared("remove");
+    waits_for_the_disk("forgetting a run", runs.remove(run.id()));
+}
+
+#[test]
+fn preludes_are_on_the_disk_when_their_writer_is_told() {
+    let source = |body: &str| format!("(ns p \"For tests.\")\n\n(defn size \"How many.\" [] {body})\n");
+    let prepared = |name: &str| {
+        let disk = Disk::new(name);
+        let preludes = Preludes::new(disk.store.clone());
+        preludes.write("p", &source("1"), &Metadata::new()).expect("written");
+        disk.lose();
+        (disk, preludes)
+    };
+    let (_disk, preludes) = prepared("write-prelude");
+    waits_for_the_disk("a version", preludes.write("p", &source("2"), &Metadata::new()));
+    let (_disk, preludes) = prepared("default");
+    let first = Ref::parse("p@1").expect("a reference");
+    waits_for_the_disk("another default", preludes.set_default(&first, &Metadata::new()));
+    let (_disk, preludes) = prepared("snapshot");
+    let snapshot = preludes.snapshot().expect("reads");
+    let empty = Disk::new("restore");
+    empty.lose();
+    waits_for_the_disk("a snapshot", Preludes::new(empty.store.clone()).restore(&snapshot));
+}
