@@ -2,6 +2,8 @@
 
 #[path = "machine/answer_use.rs"]
 mod answer_use;
+#[path = "machine/parked.rs"]
+mod parked;
 
 use ptc_lisp::machine::{Answer, Machine, Signal, Step};
 use ptc_lisp::{Error, ErrorKind, Limits};

@@ -81,3 +81,25 @@ fn ordinary_numbers_use_next_to_nothing() {
     }
     assert!(heap.fuel_used < 20, "{}", heap.fuel_used);
 }
+
+/// Quotients are rounded once, from the exact quotient: what is left of the division decides where the quotient seems
+/// to lie in the middle between two floats. Clojure's `(double (/ a b))` gives the same.
+#[test]
+fn quotients_of_large_integers_are_rounded_once() {
+    let cases: [(i64, i64, f64); 5] = [
+        (3_735_951_873_173_398_585, 711_446_416_568_115_743, 5.251_206_255_553_202),
+        (7_670_425_047_013_158_796, 1_489_920_211_422_567_451, 5.148_211_956_725_844),
+        (8_255_861_299_897_076_762, 6_247_771_161_397_114_811, 1.321_409_041_180_522),
+        (3_474_064_177_229_804_977, 1_814_028_813_160_431_355, 1.915_109_700_588_069_7),
+        (6_664_212_612_582_827_415, 484_147_571_508_260_651, 13.764_837_427_195_731),
+    ];
+    for (a, b, expected) in cases {
+        for (a, b, expected) in [(a, b, expected), (-a, b, -expected), (-a, -b, expected)] {
+            let quotient = crate::arith::div(&Value::Int(a), &Value::Int(b));
+            assert!(
+                matches!(quotient, Ok(Value::Float(float)) if float.to_bits() == expected.to_bits()),
+                "{a} / {b} is {quotient:?}"
+            );
+        }
+    }
+}
