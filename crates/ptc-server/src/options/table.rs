@@ -170,13 +170,18 @@ settings! {
     "http-max-body-bytes" http_max_body_bytes: u64 = 8 << 20, "that of --max-frame-bytes", "Bytes of a request.";
     "http-session-ttl-ms" http_session_ttl_ms: u64 = 3_600_000, "3600000", "Longest life of an MCP session.";
     "http-session-idle-timeout-ms" http_session_idle_timeout_ms: u64 = 900_000, "900000", "Longest life of one without use.";
+    "http-max-connections" http_max_connections: u64 = 512, "512",
+        "Connections at a time; the oldest without an admitted request makes room for a new one.";
+    "http-max-connections-per-address" http_max_connections_per_address: u64 = 256, "256",
+        "Connections of one address at a time, an IPv6 network of 64 bits counting as one; behind a proxy all clients \
+         have its address.";
     "http-max-sessions" http_max_sessions: u64 = 256, "256", "MCP sessions at a time.";
     "http-max-sessions-per-owner" http_max_sessions_per_owner: u64 = 32, "32", "MCP sessions of one token.";
     "http-max-in-flight-per-session" http_max_in_flight_per_session: u64 = 4, "4", "Calls at a time of one MCP session.";
-    "http-auth-rate-limit" http_auth_rate_limit: bool = true, "true", "Block addresses that send wrong tokens.";
+    "http-auth-rate-limit" http_auth_rate_limit: bool = true, "true", "Answer 429 to wrong tokens of addresses that send many; right tokens are always admitted.";
     "http-auth-rate-limit-window-ms" http_auth_rate_limit_window_ms: u64 = 60_000, "60000", "Time in which failures are counted.";
-    "http-auth-rate-limit-max-failures" http_auth_rate_limit_max_failures: u64 = 5, "5", "Failures that block an address.";
-    "http-auth-rate-limit-block-ms" http_auth_rate_limit_block_ms: u64 = 60_000, "60000", "Time for which it is blocked.";
+    "http-auth-rate-limit-max-failures" http_auth_rate_limit_max_failures: u64 = 5, "5", "Wrong tokens of an address after which further ones are answered 429.";
+    "http-auth-rate-limit-block-ms" http_auth_rate_limit_block_ms: u64 = 60_000, "60000", "Time for which they are.";
     "http-allow-unsafe-network" http_allow_unsafe_network: bool = false, "false",
         "Listen beyond loopback, although HTTP is not encrypted.";
     "http-metrics" http_metrics: bool = false, "false", "Serve metrics in the Prometheus text format.";

@@ -6,30 +6,31 @@ use std::sync::Arc;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ptc_http::Peer;
 use ptc_store::preludes::{PreludeError, Preludes, Reason, Ref};
 use serde_json::{Map, Value as Json, json};
 
 use super::limiter::Door;
 use super::refusal::Refusal;
-use super::{From, Http};
+use super::Http;
 use crate::wire::identity::{BUILD, random};
 
 /// Everything that the store holds.
 pub async fn snapshot(
     State(http): State<Arc<Http>>,
-    Extension(From(from)): Extension<From>,
+    Extension(peer): Extension<Peer>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    http.administer(from, &headers, |preludes| Ok(vec![("snapshot", preludes.snapshot()?)])).await
+    http.administer(&peer, &headers, |preludes| Ok(vec![("snapshot", preludes.snapshot()?)])).await
 }
 
 /// The default versions and what they need, as the files that a store is seeded with.
 pub async fn export(
     State(http): State<Arc<Http>>,
-    Extension(From(from)): Extension<From>,
+    Extension(peer): Extension<Peer>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    http.administer(from, &headers, exported).await
+    http.administer(&peer, &headers, exported).await
 }
 
 type Fields = Vec<(&'static str, Json)>;
@@ -48,7 +49,7 @@ impl std::convert::From<PreludeError> for Failed {
 impl Http {
     async fn administer(
         &self,
-        from: std::net::IpAddr,
+        peer: &Peer,
         headers: &HeaderMap,
         work: impl FnOnce(&Preludes) -> Result<Fields, Failed> + Send + 'static,
     ) -> Result<Response, Refusal> {
@@ -56,7 +57,8 @@ impl Http {
             return Err(Refusal::NOT_FOUND);
         }
         self.guard.check(headers)?;
-        self.token(Door::Admin, from, headers, |token| self.tokens.is_admin(token).then_some(()))?;
+        self.token(Door::Admin, peer, headers, |token| self.tokens.is_admin(token).then_some(()))?;
+        let _hold = peer.hold();
         let unavailable = || Refusal::admin(StatusCode::SERVICE_UNAVAILABLE, "prelude_store_unavailable");
         let preludes = self.preludes.clone().ok_or_else(unavailable)?;
         let done = tokio::task::spawn_blocking(move || {

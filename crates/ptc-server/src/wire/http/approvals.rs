@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{Extension, State};
+use axum::body::Body;
+use axum::extract::{Extension, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
@@ -14,11 +14,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use ptc_host::Decision;
+use ptc_http::Peer;
 use serde_json::{Value as Json, json};
 
 use super::endpoint::caller;
 use super::refusal::Refusal;
-use super::{From, Http};
+use super::Http;
 use crate::engine::{Choice, Decided, Signals, Which};
 
 /// The files of the page.
@@ -69,11 +70,12 @@ fn told(mut response: Response<Body>) -> Response {
 /// What waits.
 async fn list(
     State(http): State<Arc<Http>>,
-    Extension(From(from)): Extension<From>,
+    Extension(peer): Extension<Peer>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     own_page(&headers)?;
-    let identity = http.admit(from, &headers)?;
+    let identity = http.admit(&peer, &headers)?;
+    let _hold = peer.hold();
     let caller = caller(identity.owner.clone(), &identity);
     Ok(told(match http.engine.open_tickets(&caller).await {
         Ok(tickets) => axum::Json(json!({"tickets": tickets})).into_response(),
@@ -84,16 +86,18 @@ async fn list(
 /// Decides, and tells what came of it.
 async fn decide(
     State(http): State<Arc<Http>>,
-    Extension(From(from)): Extension<From>,
-    headers: HeaderMap,
-    body: Bytes,
+    Extension(peer): Extension<Peer>,
+    request: Request,
 ) -> Result<Response, Refusal> {
-    own_page(&headers)?;
+    let headers = request.headers();
+    own_page(headers)?;
+    let identity = http.admit(&peer, headers)?;
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {
         return Err(Refusal::NOT_JSON);
     }
-    let identity = http.admit(from, &headers)?;
+    let body = http.body(request.into_body()).await?;
+    let _hold = peer.hold();
     let caller = caller(identity.owner.clone(), &identity);
     let decided = match read(&body) {
         Ok(decided) => decided,

@@ -1,6 +1,5 @@
 //! The MCP endpoint: what a request is, which session it belongs to, and how `rmcp` gets it.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,13 +9,15 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
+use ptc_http::{BodyError, Peer};
 use rmcp::model::ErrorData;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Http;
 use super::dialogue;
+use super::metrics::Counted;
 use super::refusal::Refusal;
 use super::sessions::{Agreed, Full, NotBegun, Session};
 use super::tokens::Identity;
@@ -30,10 +31,25 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 impl Http {
     /// Answers a request at the MCP endpoint.
-    pub(super) async fn answer(&self, from: IpAddr, request: Request) -> Result<Response, Refusal> {
-        let identity = self.admit(from, request.headers())?;
+    pub(super) async fn answer(
+        &self,
+        peer: &Peer,
+        request: Request,
+        counted: &mut Counted,
+    ) -> Result<Response, Refusal> {
+        let identity = self.admit(peer, request.headers())?;
+        if self.tokens.wanted() {
+            counted.hold(peer);
+        }
         match *request.method() {
-            Method::POST => self.post(identity, request).await,
+            Method::POST => {
+                let (parts, body) = request.into_parts();
+                is_json(&parts.headers)?;
+                let body = self.body(body).await?;
+                // Where everybody is admitted, connections are held by what has arrived.
+                counted.hold(peer);
+                self.post(identity, parts, body).await
+            }
             Method::DELETE => self.delete(&identity, request.headers()),
             _ => Err(Refusal::METHOD),
         }
@@ -58,10 +74,7 @@ impl Http {
         self.sessions.find(id, &identity.owner, Instant::now()).ok_or(Refusal::NO_SESSION)
     }
 
-    async fn post(&self, identity: Identity, request: Request) -> Result<Response, Refusal> {
-        let (parts, body) = request.into_parts();
-        is_json(&parts.headers)?;
-        let bytes = self.body(body).await?;
+    async fn post(&self, identity: Identity, parts: Parts, bytes: Bytes) -> Result<Response, Refusal> {
         if bytes.is_empty() {
             return Err(Refusal::EMPTY);
         }
@@ -88,15 +101,15 @@ impl Http {
         }
     }
 
-    async fn body(&self, body: Body) -> Result<Bytes, Refusal> {
+    /// Reads the body of a request that was admitted.
+    pub(super) async fn body(&self, body: Body) -> Result<Bytes, Refusal> {
         let most = usize::try_from(self.options.http_max_body_bytes).unwrap_or(usize::MAX);
         let time = Duration::from_millis(self.options.http_request_timeout_ms);
-        match tokio::time::timeout(time, Limited::new(body, most).collect()).await {
-            Err(_) => Err(Refusal::TOO_SLOW),
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(Refusal::TOO_LARGE),
-            Ok(Err(_)) => Err(Refusal::EMPTY),
-        }
+        ptc_http::body(body, most, time).await.map_err(|error| match error {
+            BodyError::TooSlow => Refusal::TOO_SLOW,
+            BodyError::TooLarge => Refusal::TOO_LARGE,
+            BodyError::Broken => Refusal::EMPTY,
+        })
     }
 
     async fn initialize(

@@ -1,9 +1,12 @@
-//! Who sends wrong tokens too often waits.
+//! Wrong tokens, counted by address. Whoever sends too many is answered 429 for a while, instead of 401; requests with a
+//! right token never come here, whatever else came from their address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use ptc_http::network;
 
 use crate::options::Options;
 
@@ -16,7 +19,7 @@ pub enum Door {
     Admin,
 }
 
-/// Addresses that are remembered at most; failures of further ones are not counted.
+/// Addresses that are remembered at most. One more makes those be forgotten whose time is over, or all.
 const MOST: usize = 65_536;
 
 /// Counts failures by address.
@@ -51,19 +54,26 @@ impl Limiter {
     /// The seconds an address has to wait, if it is blocked.
     pub fn blocked(&self, door: Door, address: IpAddr, now: Instant) -> Option<u64> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = seen.get(&(door, address)).filter(|_| self.on)?.blocked_until?;
+        let until = seen.get(&(door, network(address))).filter(|_| self.on)?.blocked_until?;
         let left = until.checked_duration_since(now).filter(|left| !left.is_zero())?;
         Some(left.as_secs() + u64::from(left.subsec_nanos() > 0))
     }
 
     /// Notes a failure; true if it blocks the address.
     pub fn failed(&self, door: Door, address: IpAddr, now: Instant) -> bool {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.on || (seen.len() >= MOST && !seen.contains_key(&(door, address))) {
+        if !self.on {
             return false;
         }
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (door, network(address));
+        if seen.len() >= MOST && !seen.contains_key(&key) {
+            self.tidy(&mut seen, now);
+            if seen.len() >= MOST {
+                seen.clear();
+            }
+        }
         let fresh = || Seen { since: now, failures: 0, blocked_until: None };
-        let entry = seen.entry((door, address)).or_insert_with(fresh);
+        let entry = seen.entry(key).or_insert_with(fresh);
         let over = entry.blocked_until.is_some_and(|until| until <= now);
         if over || now.duration_since(entry.since) > self.window {
             *entry = fresh();
@@ -75,14 +85,12 @@ impl Limiter {
         entry.failures >= self.most
     }
 
-    /// Forgets the failures of an address that has a right token.
-    pub fn succeeded(&self, door: Door, address: IpAddr) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(&(door, address));
-    }
-
     /// Forgets what is over.
     pub fn sweep(&self, now: Instant) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tidy(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner), now);
+    }
+
+    fn tidy(&self, seen: &mut HashMap<(Door, IpAddr), Seen>, now: Instant) {
         seen.retain(|_, entry| match entry.blocked_until {
             Some(until) => until > now,
             None => now.duration_since(entry.since) <= self.window,
@@ -115,17 +123,16 @@ mod tests {
     }
 
     #[test]
-    fn r1_7_6_success_and_time_clear_the_count() {
+    fn r1_7_6_time_clears_the_count_and_the_table_is_bounded() {
         let limiter = Limiter::new(&Options::default());
         let (here, start) = (IpAddr::from([1, 2, 3, 4]), Instant::now());
         for _ in 0..4 {
-            limiter.failed(Door::Mcp, here, start);
-        }
-        limiter.succeeded(Door::Mcp, here);
-        assert!(!limiter.failed(Door::Mcp, here, start));
-        for _ in 0..3 {
-            limiter.failed(Door::Mcp, here, start);
+            assert!(!limiter.failed(Door::Mcp, here, start));
         }
         assert!(!limiter.failed(Door::Mcp, here, start + Duration::from_secs(61)), "a new window");
+        for number in 0..=u32::try_from(MOST).expect("it fits") {
+            limiter.failed(Door::Mcp, IpAddr::from(number.to_be_bytes()), start);
+        }
+        assert!(limiter.seen.lock().unwrap().len() <= MOST);
     }
 }

@@ -11,10 +11,11 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
+use ptc_http::{Hold, Peer};
 
 use super::limiter::Door;
 use super::refusal::Refusal;
-use super::{From, Http};
+use super::Http;
 
 /// What is counted about requests.
 #[derive(Debug, Default)]
@@ -27,15 +28,23 @@ pub struct Counters {
 
 /// A request under way.
 #[derive(Debug)]
-pub struct Counted(Arc<AtomicUsize>);
+pub struct Counted {
+    in_flight: Arc<AtomicUsize>,
+    hold: Option<Hold>,
+}
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl Counted {
+    /// The request was admitted: its connection stays until it is over.
+    pub fn hold(&mut self, peer: &Peer) {
+        self.hold.get_or_insert_with(|| peer.hold());
+    }
+
     /// Goes on until the end of that body.
     pub fn with(self, body: Body) -> Body {
         Body::from_stream(body.into_data_stream().inspect(move |_| {
@@ -48,7 +57,7 @@ impl Counters {
     /// A request begins. It ends when what is given is dropped, also with a client that breaks off.
     pub fn begin(&self) -> Counted {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
-        Counted(self.in_flight.clone())
+        Counted { in_flight: self.in_flight.clone(), hold: None }
     }
 
     /// One was answered, or its answer began.
@@ -76,14 +85,14 @@ impl Counters {
 /// The page. Whoever may call tools or administer may read it.
 pub async fn metrics(
     State(http): State<Arc<Http>>,
-    Extension(From(from)): Extension<From>,
+    Extension(peer): Extension<Peer>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     http.guard.check(&headers)?;
     if http.tokens.wanted() {
         let known =
             |token: &str| (http.tokens.find(token).is_some() || http.tokens.is_admin(token)).then_some(());
-        http.token(Door::Mcp, from, &headers, known)?;
+        http.token(Door::Mcp, &peer, &headers, known)?;
     }
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page(&http)).into_response())
 }
@@ -104,6 +113,11 @@ fn page(http: &Http) -> String {
     });
     page.many("ptc_calls_total", "counter", "Answers by tool and reason.", calls.collect());
     page.one("ptc_http_sessions", "gauge", "MCP sessions that are open.", http.sessions.count() as u64);
+    let connections = http.connections.stats();
+    page.one("ptc_http_connections", "gauge", "Connections that are open.", connections.open as u64);
+    let displaced = connections.displaced;
+    page.one("ptc_http_displaced_total", "counter", "Connections closed to make room.", displaced);
+    page.one("ptc_http_refused_total", "counter", "Connections without room.", connections.refused);
     page.one("ptc_http_in_flight", "gauge", "Requests under way.", http.counters.in_flight() as u64);
     let failures = http.counters.auth_failures.load(Ordering::Relaxed);
     page.one("ptc_http_auth_failures_total", "counter", "Requests without a right token.", failures);

@@ -1,7 +1,8 @@
 //! Streamable HTTP: one endpoint for MCP, and a few for those who run the server.
 //!
-//! Requests pass Host, Origin, failure limit, token, method, content type and body, in this order; then `rmcp` serves
-//! them, each for itself. What binds the requests of a client together, the MCP session, is kept here.
+//! Requests pass Host, Origin, token, method, content type and body, in this order: nothing of a body is read before the
+//! request is admitted. Then `rmcp` serves them, each for itself. What binds the requests of a client together, the MCP
+//! session, is kept here.
 
 mod admin;
 mod approvals;
@@ -15,25 +16,23 @@ mod session_id;
 mod sessions;
 mod tokens;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use axum::extract::{Extension, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use ptc_http::{Bounds, Connections, Peer};
 use ptc_store::preludes::Preludes;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tower_service::Service;
 
 use self::guard::Guard;
 use self::limiter::{Door, Limiter};
@@ -47,9 +46,6 @@ use super::identity::{LOCAL, random};
 use super::log::Log;
 use crate::engine::{Caller, Engine, Transport};
 use crate::options::{LogLevel, Options};
-
-/// Connections at a time; further ones wait to be accepted.
-const MOST_CONNECTIONS: usize = 4096;
 
 /// How often sessions and failures that are over are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -72,6 +68,7 @@ pub struct Http {
     guard: Guard,
     limiter: Limiter,
     sessions: Sessions,
+    connections: Arc<Connections>,
     counters: Counters,
     adapter: Adapter,
     mcp: StreamableHttpService<Adapter, NeverSessionManager>,
@@ -80,10 +77,6 @@ pub struct Http {
     /// Set when the server ends.
     closing: CancellationToken,
 }
-
-/// Where a request came from.
-#[derive(Clone, Copy)]
-struct From(IpAddr);
 
 impl Http {
     /// A server that does not listen yet.
@@ -117,6 +110,7 @@ impl Http {
             guard: Guard::new(options),
             limiter: Limiter::new(options),
             sessions: Sessions::new(options),
+            connections: Connections::new(bounds(options)),
             counters: Counters::default(),
             closing: CancellationToken::new(),
             options: options.clone(),
@@ -160,57 +154,10 @@ impl Http {
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        let (router, room) = (self.clone().router(), Arc::new(Semaphore::new(MOST_CONNECTIONS)));
-        let connections = tokio_util::task::TaskTracker::new();
-        loop {
-            let Ok(place) = room.clone().acquire_owned().await else { break };
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = stop.cancelled() => break,
-            };
-            match accepted {
-                Ok((stream, peer)) => {
-                    let served = self.clone().connection(stream, peer, router.clone(), stop.clone());
-                    connections.spawn(async move {
-                        served.await;
-                        drop(place);
-                    });
-                }
-                // Out of file handles, or the client left at once: neither ends the server.
-                Err(error) => {
-                    self.log.write(LogLevel::Warn, "http_accept", None, json!({"error": error.to_string()}));
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            }
-        }
-        connections.close();
-        connections.wait().await;
-    }
-
-    async fn connection(
-        self: Arc<Self>,
-        stream: TcpStream,
-        peer: SocketAddr,
-        router: Router,
-        stop: CancellationToken,
-    ) {
-        let _ = stream.set_nodelay(true);
-        let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(From(peer.ip()));
-            router.clone().call(request)
-        });
-        let connection = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(Duration::from_millis(self.options.http_request_timeout_ms))
-            .serve_connection(TokioIo::new(stream), service);
-        tokio::pin!(connection);
-        tokio::select! {
-            // Clients that break off are no news.
-            _ = connection.as_mut() => return,
-            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
-        }
-        let _ = connection.await;
+        let failed = |error: &std::io::Error| {
+            self.log.write(LogLevel::Warn, "http_accept", None, json!({"error": error.to_string()}));
+        };
+        self.connections.clone().serve(listener, self.clone().router(), stop, failed).await;
     }
 
     fn router(self: Arc<Self>) -> Router {
@@ -230,6 +177,7 @@ impl Http {
     }
 
     async fn sweep(self: Arc<Self>) {
+        let mut before = self.connections.stats();
         loop {
             tokio::time::sleep(SWEEP).await;
             let now = Instant::now();
@@ -238,39 +186,42 @@ impl Http {
                 self.log.write(LogLevel::Info, "http_session_closed", None, json!({"why": "over"}));
             }
             self.limiter.sweep(now);
+            let stats = self.connections.stats();
+            let (displaced, refused) = (stats.displaced - before.displaced, stats.refused - before.refused);
+            if displaced + refused > 0 {
+                let fields = json!({"open": stats.open, "displaced": displaced, "refused": refused});
+                self.log.write(LogLevel::Warn, "http_connections_full", None, fields);
+            }
+            before = stats;
         }
     }
 
     /// Who sent the request, if its token is right or none is asked for.
-    fn admit(&self, from: IpAddr, headers: &axum::http::HeaderMap) -> Result<Identity, Refusal> {
-        self.guard.check(headers).inspect_err(|_| self.rejected(from, "host_or_origin"))?;
+    fn admit(&self, peer: &Peer, headers: &HeaderMap) -> Result<Identity, Refusal> {
+        self.guard.check(headers).inspect_err(|_| self.rejected(peer.address, "host_or_origin"))?;
         if !self.tokens.wanted() {
             return Ok(Identity { owner: LOCAL.into(), roles: None });
         }
-        self.token(Door::Mcp, from, headers, |token| self.tokens.find(token).cloned())
+        self.token(Door::Mcp, peer, headers, |token| self.tokens.find(token).cloned())
     }
 
-    /// Looks at the token of a request, unless too many wrong ones came from there.
+    /// Looks at the token of a request. A right one is admitted wherever it comes from; wrong ones are counted by
+    /// address, and are not even told that they are wrong once too many came from there.
     fn token<T>(
         &self,
         door: Door,
-        from: IpAddr,
-        headers: &axum::http::HeaderMap,
+        peer: &Peer,
+        headers: &HeaderMap,
         find: impl Fn(&str) -> Option<T>,
     ) -> Result<T, Refusal> {
-        let now = Instant::now();
+        let shown = shown(headers);
+        if let Some(found) = shown.and_then(find) {
+            return Ok(found);
+        }
+        let (from, now) = (peer.address, Instant::now());
         if let Some(seconds) = self.limiter.blocked(door, from, now) {
             self.counters.rate_limited();
             return Err(Refusal::blocked(seconds));
-        }
-        let shown = headers.get(axum::http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let shown = shown.and_then(|value| {
-            let (scheme, token) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-        });
-        if let Some(found) = shown.and_then(find) {
-            self.limiter.succeeded(door, from);
-            return Ok(found);
         }
         self.counters.auth_failed();
         self.rejected(from, "token");
@@ -288,6 +239,12 @@ impl Http {
         })
     }
 
+    /// Whether a request may see what is not for everybody. Says nothing about requests that may not.
+    fn knows(&self, headers: &HeaderMap) -> bool {
+        let known = |token| self.tokens.find(token).is_some() || self.tokens.is_admin(token);
+        self.guard.check(headers).is_ok() && (!self.tokens.wanted() || shown(headers).is_some_and(known))
+    }
+
     fn rejected(&self, from: IpAddr, what: &str) {
         self.log.write(
             LogLevel::Warn,
@@ -299,6 +256,21 @@ impl Http {
 
     fn is_draining(&self) -> bool {
         self.closing.is_cancelled()
+    }
+}
+
+/// The token that a request shows.
+fn shown(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn bounds(options: &Options) -> Bounds {
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    Bounds {
+        total: count(options.http_max_connections),
+        per_address: count(options.http_max_connections_per_address),
+        head_time: Duration::from_millis(options.http_request_timeout_ms),
     }
 }
 
@@ -322,13 +294,18 @@ pub async fn signalled() {
     }
 }
 
-async fn ready(State(http): State<Arc<Http>>) -> Response {
-    let label = &http.options.http_instance_label;
-    match (http.is_draining(), http.engine.ready()) {
-        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": "draining"}))).into_response(),
-        (_, false) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": "saturated"}))).into_response(),
-        _ => Json(json!({"status": "ready", "instance": label})).into_response(),
+/// Whether calls are taken, for whoever asks; which instance this is, for those who may call.
+async fn ready(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response {
+    let (status, word) = match (http.is_draining(), http.engine.ready()) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+        (_, false) => (StatusCode::SERVICE_UNAVAILABLE, "saturated"),
+        _ => (StatusCode::OK, "ready"),
+    };
+    let mut told = json!({"status": word});
+    if http.knows(&headers) {
+        told["instance"] = http.options.http_instance_label.as_str().into();
     }
+    (status, Json(told)).into_response()
 }
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -336,15 +313,15 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The MCP endpoint, with the id of the request and a log line around it.
 async fn mcp(
     State(http): State<Arc<Http>>,
-    Extension(From(from)): Extension<From>,
+    Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Response {
     let began = Instant::now();
     let given = request.headers().get(REQUEST_ID).filter(|value| (1..=128).contains(&value.len()));
     let id = given.cloned().or_else(|| HeaderValue::from_str(&random::<12>()).ok());
     let method = request.method().clone();
-    let counted = http.counters.begin();
-    let mut response = http.answer(from, request).await.unwrap_or_else(Refusal::into_response);
+    let mut counted = http.counters.begin();
+    let mut response = http.answer(&peer, request, &mut counted).await.unwrap_or_else(Refusal::into_response);
     if let Some(id) = &id {
         response.headers_mut().insert(REQUEST_ID, id.clone());
     }
