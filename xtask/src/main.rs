@@ -2,6 +2,7 @@
 //! declarations in the code.
 
 mod agents;
+mod attack;
 mod builds;
 mod counts;
 mod coverage;
@@ -24,6 +25,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   packages      install what tests need beside Rust, where it is missing
   compare       debug and release builds do the same with every program of the corpora
   sanitize      so does a build with the address sanitizer, which finds nothing
+  attack        looks for holes in the sandbox with generated programs: `attack [MINUTES]`; --help for more
   counts        fail if a workload takes other numbers of instructions than bench/counts.txt says
                 --write: record them; --growth: at larger sizes; --meters: without limits";
 
@@ -38,6 +40,7 @@ fn main() -> Result<()> {
         "packages" => packages::for_tests(&root()),
         "compare" => builds::compare(),
         "sanitize" => builds::sanitize(),
+        "attack" => attack::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         "counts" => counts::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => bail!("{USAGE}"),
     }

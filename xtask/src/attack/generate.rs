@@ -1,0 +1,207 @@
+//! Jobs by number: the same seed and number give the same job.
+
+use super::calls::Library;
+use super::exits::{self, EXITS};
+use super::job::{Allowed, Inputs, Job, Step, Way};
+use super::pairs;
+use super::random::Random;
+
+/// What answers are checked against.
+const SIGNATURES: &[&str] = &[
+    "{a :any, n :int}",
+    "[:string]",
+    ":int",
+    "{seen :string}",
+    "{a {b [:float]}, _hidden :string?}",
+    "[{id :int, tags [:keyword]}]",
+];
+
+/// What is done with a definition that an earlier program of the session left behind.
+const AFTERWARDS: &[&str] = &[
+    "*1",
+    "[*1 *2 *3 *e]",
+    "d",
+    "(def e [d d])",
+    "(str d)",
+    "(pr-str (deref d))",
+    "(d)",
+    "(task \"gather\" 1)",
+    "(task-reset \"gather\")",
+    "[(meta #'d) (doc d) (source d) (dir user)]",
+    "(alter-meta! #'d assoc :m d)",
+    "(swap! d (fn [x] [x x]))",
+    "(tool/t {:a d})",
+    "(return d)",
+    "(throw (ex-info \"again\" {:d d}))",
+    "ctx/a",
+    "(vary-meta d assoc :m *1)",
+];
+
+/// How a build is treated: unoptimised code gets less work and more time.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    pub fuel: [u64; 3],
+    pub millis: u64,
+}
+
+pub const OPTIMISED: Pace = Pace { fuel: [200_000, 1_000_000, 20_000_000], millis: 500 };
+pub const UNOPTIMISED: Pace = Pace { fuel: [50_000, 200_000, 1_000_000], millis: 5_000 };
+
+/// Makes jobs.
+pub struct Generator {
+    pub library: Library,
+    pub seed: u64,
+    pub pace: Pace,
+}
+
+impl Generator {
+    pub fn new(seed: u64, pace: Pace) -> Generator {
+        Generator { library: Library::new(), seed, pace }
+    }
+
+    /// The job with a number.
+    pub fn job(&self, number: u64) -> Job {
+        let random = &mut Random::of(self.seed, number);
+        let way = match random.below(100) {
+            0..50 => Way::Eval,
+            50..85 => Way::Sessions,
+            _ => Way::Agents,
+        };
+        let steps = match way {
+            Way::Eval => vec![self.step(random, 0)],
+            Way::Sessions if random.percent(30) => pairs::steps(random, false),
+            Way::Sessions if random.percent(20) => self.interleaved(random),
+            Way::Sessions => self.session(random, 0),
+            Way::Agents if random.percent(30) => pairs::steps(random, true),
+            Way::Agents => self.session(random, 0),
+        };
+        let shared = steps.iter().any(|step| step.source.contains("shared/"));
+        Job {
+            number,
+            way,
+            allowed: self.allowed(random),
+            inputs: self.inputs(random),
+            signature: random.percent(40).then(|| (*random.pick(SIGNATURES)).to_owned()),
+            prelude: shared || random.percent(10),
+            dump: random.percent(30),
+            record: random.percent(15),
+            steps,
+        }
+    }
+
+    fn allowed(&self, random: &mut Random) -> Allowed {
+        let fuel = match random.below(100) {
+            0..70 => self.pace.fuel[0],
+            70..98 => self.pace.fuel[1],
+            _ => self.pace.fuel[2],
+        };
+        let memory = match random.below(100) {
+            0..10 => 1 << 20,
+            10..80 => 8 << 20,
+            80..97 => 16 << 20,
+            _ => 64 << 20,
+        };
+        Allowed { fuel, memory, millis: self.pace.millis }
+    }
+
+    fn inputs(&self, random: &mut Random) -> Inputs {
+        match random.below(1_000) {
+            0..3 => Inputs::Colliding(20_000),
+            3..6 => Inputs::Deep(*random.pick(&[100, 990, 5_000, 200_000])),
+            _ => Inputs::Small,
+        }
+    }
+
+    /// An expression through a way out.
+    fn step(&self, random: &mut Random, owner: usize) -> Step {
+        let (_, exit) = random.pick(EXITS);
+        let expression = match random.percent(35) {
+            true => random.pick(&self.library.hostile).source.clone(),
+            false => self.library.expression(random, 2),
+        };
+        Step { owner, source: exits::program(random, exit, &expression) }
+    }
+
+    /// Programs of one owner, the later ones with what the earlier ones left behind.
+    fn session(&self, random: &mut Random, owner: usize) -> Vec<Step> {
+        let mut steps = vec![self.step(random, owner)];
+        for _ in 0..random.below(3) {
+            let source = match random.percent(70) {
+                true => (*random.pick(AFTERWARDS)).to_owned(),
+                false => self.step(random, owner).source,
+            };
+            steps.push(Step { owner, source });
+        }
+        steps
+    }
+
+    /// The programs of two owners, in turns; often the same, whose code machines of a thread share.
+    fn interleaved(&self, random: &mut Random) -> Vec<Step> {
+        let first = self.session(random, 0);
+        let second = if random.percent(50) { first.clone() } else { self.session(random, 1) };
+        let mut steps = Vec::new();
+        for at in 0..first.len().max(second.len()) {
+            steps.extend(first.get(at).cloned());
+            steps.extend(second.get(at).map(|step| Step { owner: 1, source: step.source.clone() }));
+        }
+        steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::attack::calls::SPECIAL_FORMS;
+
+    /// Jobs that are looked at: as many as run in a minute.
+    const JOBS: u64 = 30_000;
+
+    fn sources() -> (Generator, String) {
+        let generator = Generator::new(1, OPTIMISED);
+        let jobs = (0..JOBS).flat_map(|number| generator.job(number).steps);
+        let text = jobs.map(|step| step.source).collect::<Vec<_>>().join("\n");
+        (generator, text)
+    }
+
+    #[test]
+    fn every_documented_function_every_form_and_every_hostile_value_occurs() {
+        let (generator, text) = sources();
+        let ends = |c: char| c.is_whitespace() || "()[]{}\"'@,#^".contains(c);
+        let words: BTreeSet<&str> = text.split(ends).collect();
+        let functions = generator.library.functions.iter().map(|entry| entry.name);
+        let missing: Vec<&str> = functions.filter(|name| !words.contains(name)).collect();
+        assert!(missing.is_empty(), "functions: {missing:?}");
+        let forms = SPECIAL_FORMS.iter().map(|(name, _)| *name);
+        let missing: Vec<&str> = forms.filter(|name| *name != "quote" && !words.contains(name)).collect();
+        assert!(missing.is_empty(), "forms: {missing:?}");
+        let hostile = generator.library.hostile.iter().filter(|value| !text.contains(&value.source));
+        let missing: Vec<&str> = hostile.map(|value| value.name.as_str()).collect();
+        assert!(missing.is_empty(), "values: {missing:?}");
+    }
+
+    #[test]
+    fn every_way_out_and_every_pair_occurs() {
+        let (_, text) = sources();
+        for (name, exit) in EXITS {
+            // The beginning of a way out, up to what leaves.
+            let head = exit.split(['$', '%']).next().unwrap_or_default();
+            assert!(text.contains(head), "{name}: {exit}");
+        }
+        let parts = pairs::BASES.iter().chain(pairs::KEYS.iter().map(|(_, plain)| plain));
+        for part in parts {
+            assert!(text.contains(part), "{part}");
+        }
+        let ways: BTreeSet<Way> =
+            (0..100).map(|number| Generator::new(1, OPTIMISED).job(number).way).collect();
+        assert_eq!(ways.len(), 3);
+    }
+
+    #[test]
+    fn a_job_is_the_same_for_the_same_seed_and_number() {
+        let jobs = |seed: u64| (0..200).map(|n| Generator::new(seed, OPTIMISED).job(n)).collect::<Vec<_>>();
+        assert_eq!(jobs(7), jobs(7));
+        assert_ne!(jobs(7), jobs(8));
+    }
+}

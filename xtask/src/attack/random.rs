@@ -1,0 +1,36 @@
+//! Numbers that look random and are the same for the same seed.
+
+/// A source of numbers (SplitMix64).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The source of one job of a run.
+    pub fn of(seed: u64, number: u64) -> Random {
+        let mut source = Random(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
+        source.next();
+        source
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below another.
+    pub fn below(&mut self, most: usize) -> usize {
+        (self.next() % most.max(1) as u64) as usize
+    }
+
+    /// Whether something happens that does so in so many of 100 cases.
+    pub fn percent(&mut self, share: usize) -> bool {
+        self.below(100) < share
+    }
+
+    /// One of them.
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
