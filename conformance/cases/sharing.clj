@@ -43,3 +43,11 @@
 (let [args [[1] 2]] [(apply conj args) args])  ;=> [[1 2] [[1] 2]]
 (let [x [1]] (case (count (conj x 2)) 2 x))  ;=> [1]
 (let [tree {:v 1 :kids [{:v 2 :kids []}]} out (clojure.walk/postwalk (fn [n] (if (map? n) (update n :v inc) n)) tree)] [tree out])  ;=> [{:v 1, :kids [{:v 2, :kids []}]} {:v 2, :kids [{:v 3, :kids []}]}]
+
+;;; Keys that are equal are not the same: a map keeps the key that it was given.
+(let [m {:a 1} ms (mapv #(assoc m :a %) (range 10)) x (assoc (ms 0) '(1 2) :l)] (map vector? (keys (assoc (ms 1) [1 2] :v))))  ;=> (false true)
+(let [m {:a 1} ms (mapv #(assoc m :a %) (range 10)) x (assoc (ms 0) (with-meta [1 2] {:of "x"}) 1)] (meta (last (keys (assoc (ms 1) [1 2] 2)))))  ;=> nil
+(let [m {:a 1} ms (mapv #(assoc m :a %) (range 10)) x (assoc (ms 0) (sorted-map 1 2) 1)] (sorted? (last (keys (assoc (ms 1) (hash-map 1 2) 2)))))  ;=> false
+(let [m {:a 1} ms (mapv #(assoc m :a %) (range 10)) x (assoc (ms 0) (first {1 2}) 1)] (map-entry? (last (keys (assoc (ms 1) [1 2] 2)))))  ;=> false
+(let [m {:a 1} ms (mapv #(assoc m :a %) (range 10)) x (assoc (ms 0) -0.0 1)] (str (last (keys (assoc (ms 1) 0.0 2)))))  ;=> "0.0"
+(let [s #{:a} ss (mapv (fn [_] (conj s :b)) (range 10)) x (conj (ss 0) '(1 2))] (count (filter vector? (conj (ss 1) [1 2]))))  ;=> 1

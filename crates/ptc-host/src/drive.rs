@@ -67,7 +67,7 @@ impl Drive {
     /// The machine of a program that was held; the program goes on with its next turn.
     pub fn go_on(&mut self, resumption: &Resumption, program: &Program) -> Result<Machine, Error> {
         let begun = self.now();
-        let machine = resumption.machine(program.prelude.as_ref(), &program.limits)?;
+        let machine = resumption.machine(program)?;
         program.tools.admit(&machine)?;
         self.loaded = true;
         let held = &resumption.held;

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use ptc_lisp::dump::checksum;
 use ptc_lisp::machine::{Answer, Machine};
-use ptc_lisp::prelude::Prelude;
-use ptc_lisp::{DumpError, Error, ErrorKind, Limits};
+use ptc_lisp::{DumpError, Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::flight::{Answered, Called};
+use crate::program::Program;
 use crate::tape::Landed;
 
 /// What is to become of a call before it is made.
@@ -283,10 +283,10 @@ impl Resumption {
 
     /// The machine as it stood. What it waits for must be what the decisions are about, or somebody approved
     /// another call than the one that would be made.
-    pub(crate) fn machine(&self, prelude: Option<&Arc<Prelude>>, limits: &Limits) -> Result<Machine, Error> {
+    pub(crate) fn machine(&self, program: &Program) -> Result<Machine, Error> {
         let failed = |error: HeldError| Error::new(ErrorKind::Internal, error.to_string());
-        let preludes: Vec<Arc<Prelude>> = prelude.into_iter().cloned().collect();
-        let machine = Machine::load_dump_with(&self.held.dump, limits, &preludes)
+        let preludes = program.prelude.as_slice();
+        let machine = Machine::load_dump_for(&self.held.dump, &program.limits, preludes, &program.owner)
             .map_err(|error| failed(error.into()))?;
         let waiting = machine.outstanding();
         let known = waiting.len() == self.held.pending.len() + self.held.answered.len()

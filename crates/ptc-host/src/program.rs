@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ptc_lisp::analyze::Manifest;
-use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::machine::{Machine, Owner, Signal};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
 use serde_json::Value as Json;
@@ -52,6 +52,9 @@ pub struct Program {
     pub source: Arc<str>,
     /// Its inputs, read as `data/name`. Without any, a program of a session sees those of the one before.
     pub data: Option<Data>,
+    /// For whom it runs: programs of one owner share what is ready of them, those of several owners nothing. A host
+    /// that runs programs of people who do not trust each other names them.
+    pub owner: Owner,
     /// The tools it may call.
     pub tools: Tools,
     /// The prelude whose exports it may call. A session keeps that of its first program.
@@ -80,6 +83,7 @@ impl Program {
         Program {
             source: source.into(),
             data: None,
+            owner: None,
             tools: Tools::default(),
             prelude: None,
             limits: Limits::default(),
@@ -110,6 +114,13 @@ impl Program {
     #[must_use]
     pub fn data_text(mut self, text: impl Into<Arc<str>>) -> Self {
         self.data = Some(Data::Text(text.into()));
+        self
+    }
+
+    /// For an owner.
+    #[must_use]
+    pub fn owner(mut self, owner: impl Into<Arc<str>>) -> Self {
+        self.owner = Some(owner.into());
         self
     }
 
@@ -187,6 +198,7 @@ impl Program {
 
     /// Gives a machine what this program may see and use.
     pub(crate) fn furnish(&self, machine: &mut Machine) -> Result<(), Error> {
+        machine.set_owner(self.owner.clone());
         machine.set_limits(self.limits.clone());
         if let Some(prelude) = &self.prelude {
             machine.attach(prelude)?;

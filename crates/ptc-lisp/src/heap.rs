@@ -12,7 +12,9 @@ use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
 use crate::value::laziness::{Found, look};
 use crate::value::print::{Printer, Style, TooLong, pr_str};
-use crate::value::{CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Map, Shared, Value};
+use crate::value::{
+    CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Map, Shared, Stamp, Value,
+};
 
 /// Whether programs have limits. Only the build with which `cargo xtask counts --meters` measures what limits cost
 /// has none. It is no feature of the crate: features of a dependency add up, so that any crate could set it.
@@ -406,7 +408,7 @@ impl Heap {
     /// A new mutable cell.
     pub fn cell(&mut self, kind: CellKind, value: Value, ready: bool) -> Value {
         let state = CellState { value, ready, validator: Value::Nil, watches: Value::Nil, meta: None };
-        let cell = Rc::new(CellObj { kind, state: state.into() });
+        let cell = Rc::new(CellObj { kind, state: state.into(), stamp: Stamp::new() });
         self.cells.push(cell.clone());
         self.allocated(size_of::<CellObj>() + 32);
         Value::Cell(cell)
@@ -414,9 +416,9 @@ impl Heap {
 
     /// A new lazy sequence.
     pub fn lazy(&mut self, thunk: Value) -> Value {
-        let lazy = Rc::new(LazyObj { state: LazyState::Thunk(thunk).into() });
+        let lazy = Rc::new(LazyObj { state: LazyState::Thunk(thunk).into(), stamp: Stamp::new() });
         self.lazies.push(lazy.clone());
-        self.allocated(size_of::<LazyObj>() + 64);
+        self.allocated(LazyObj::BYTES + 64);
         Value::Lazy(lazy)
     }
 

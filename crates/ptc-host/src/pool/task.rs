@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::machine::{Machine, Owner, Signal};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
 
@@ -63,6 +63,7 @@ pub(super) struct Parked {
     limits: Limits,
     hooks: Hooks,
     prelude: Option<Arc<Prelude>>,
+    owner: Owner,
     pub rest: Rest,
 }
 
@@ -124,9 +125,9 @@ impl Task {
     /// The program as bytes; one that cannot be written stays as it is.
     pub fn park(self: Box<Self>) -> Result<Box<Parked>, Box<Task>> {
         let Ok(bytes) = self.machine.dump() else { return Err(self) };
-        let prelude = self.machine.prelude().cloned();
+        let (prelude, owner) = (self.machine.prelude().cloned(), self.machine.owner().clone());
         let Task { limits, hooks, rest, .. } = *self;
-        Ok(Box::new(Parked { bytes: bytes.into_boxed_slice(), limits, hooks, prelude, rest }))
+        Ok(Box::new(Parked { bytes: bytes.into_boxed_slice(), limits, hooks, prelude, owner, rest }))
     }
 
     /// Ends the program: its outcome, and the machine for the session.
@@ -139,9 +140,9 @@ impl Task {
 impl Parked {
     /// Makes the machine again, on whichever worker.
     pub fn wake(self: Box<Self>, address: Address) -> Result<Task, (Arc<Slot>, Error)> {
-        let Parked { bytes, limits, hooks, prelude, mut rest } = *self;
+        let Parked { bytes, limits, hooks, prelude, owner, mut rest } = *self;
         rest.drive.flight.move_to(address.post());
-        match Machine::load_dump_with(&bytes, &limits, prelude.as_slice()) {
+        match Machine::load_dump_for(&bytes, &limits, prelude.as_slice(), &owner) {
             Ok(machine) => Ok(Task { machine: Box::new(machine), limits, program: None, hooks, rest }),
             Err(error) => {
                 let message = format!("the program could not go on after it was parked: {error}");

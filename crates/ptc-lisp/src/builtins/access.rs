@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::{Heap, not_seqable};
 use crate::signal::{Res, Signal, pending};
 use crate::value::text::{char_count, graphemes};
-use crate::value::{CellKind, Items, RangeObj, SeqObj, Shared, Value, VecObj};
+use crate::value::{CellKind, Items, RangeObj, SeqObj, Shared, Stamp, Value, VecObj};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -139,7 +139,14 @@ pub(super) fn step(items: &mut Items) -> Res<Option<Value>> {
 /// The tail of an array from `offset` on.
 pub(super) fn tail(items: &Shared<VecObj>, offset: usize, list: bool) -> Value {
     let offset = offset.min(items.items.len());
-    Value::Seq(Rc::new(SeqObj { items: items.clone(), offset, list, queue: false, meta: None }))
+    Value::Seq(Rc::new(SeqObj {
+        items: items.clone(),
+        offset,
+        list,
+        queue: false,
+        meta: None,
+        stamp: Stamp::new(),
+    }))
 }
 
 const EMPTY_BYTES: usize = 96;

@@ -12,7 +12,7 @@ use crate::heap::Heap;
 use crate::signal::{Res, Signal, illegal};
 use crate::value::equal::same_key;
 use crate::value::items::Items;
-use crate::value::{RangeObj, Shape, Shared, Table, Value, VecObj};
+use crate::value::{RangeObj, Shape, Shared, Stamp, Table, Value, VecObj};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/vec-of", "[coll]", vec_of, "All items as a vector.", &[]),
@@ -170,7 +170,8 @@ fn joined(heap: &mut Heap, args: &[Value]) -> Option<Res> {
     }
     let mut items = Vec::with_capacity(count);
     items.extend_from_slice(&body.items);
-    let mut whole = VecObj { items, entry: false, shape: body.shape, meta: body.meta.clone() };
+    let mut whole =
+        VecObj { items, entry: false, shape: body.shape, meta: body.meta.clone(), stamp: Stamp::new() };
     for item in added {
         whole.shape.include(item);
         whole.items.push(item.clone());

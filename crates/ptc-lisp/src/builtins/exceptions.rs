@@ -9,7 +9,7 @@ use super::{Builtin, args, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
-use crate::value::{ExObj, Map, Shape, Value};
+use crate::value::{ExObj, Map, Shape, Stamp, Value};
 
 /// Declares a constructor for each class that programs may throw.
 macro_rules! constructors {
@@ -106,7 +106,7 @@ fn make(heap: &mut Heap, class: &'static str, message: String, data: Value, caus
     heap.allocated(BODY + message.len());
     let shape = Shape::of([&data, &cause]);
     let error = Error::new(ErrorKind::Exception, message);
-    Value::Ex(Rc::new(ExObj { error, data, cause, class, shape }))
+    Value::Ex(Rc::new(ExObj { error, data, cause, class, shape, stamp: Stamp::new() }))
 }
 
 /// The exception that `catch` binds for an error of the machine.
@@ -115,7 +115,14 @@ pub(crate) fn from_error(error: Error) -> Rc<ExObj> {
         ErrorKind::Type if error.message.ends_with("nil") => "NullPointerException",
         kind => class_of(kind),
     };
-    Rc::new(ExObj { error, data: Value::Nil, cause: Value::Nil, class, shape: Shape::EMPTY })
+    Rc::new(ExObj {
+        error,
+        data: Value::Nil,
+        cause: Value::Nil,
+        class,
+        shape: Shape::EMPTY,
+        stamp: Stamp::new(),
+    })
 }
 
 fn construct(heap: &mut Heap, args: &mut [Value], class: &'static str) -> Res {

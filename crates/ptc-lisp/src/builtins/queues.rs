@@ -9,7 +9,7 @@ use super::vectors::{BODY, take_from};
 use super::{Builtin, args, constant};
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::{SeqObj, Shape, Value, VecObj, room};
+use crate::value::{SeqObj, Shape, Stamp, Value, VecObj, room};
 
 pub(super) static TABLE: &[Builtin] = &[constant(
     "PersistentQueue/EMPTY",
@@ -24,8 +24,15 @@ pub(super) static TABLE: &[Builtin] = &[constant(
 /// A queue of items, the first at the front.
 pub(super) fn queue(items: Vec<Value>) -> Value {
     let shape = Shape::of(&items);
-    let items = Rc::new(VecObj { items, entry: false, shape, meta: None });
-    Value::Seq(Rc::new(SeqObj { items, offset: 0, list: false, queue: true, meta: None }))
+    let items = Rc::new(VecObj { items, entry: false, shape, meta: None, stamp: Stamp::new() });
+    Value::Seq(Rc::new(SeqObj {
+        items,
+        offset: 0,
+        list: false,
+        queue: true,
+        meta: None,
+        stamp: Stamp::new(),
+    }))
 }
 
 /// A queue without its first item; an empty one stays as it is.

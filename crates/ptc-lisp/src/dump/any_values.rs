@@ -8,7 +8,7 @@ use crate::heap::Heap;
 use crate::limits::Limits;
 use crate::regex::Matcher;
 use crate::value::{
-    CellKind, ConsObj, Items, LazyObj, LazyState, Ordering, RangeObj, RegexObj, SeqObj, Time, Value,
+    CellKind, ConsObj, Items, LazyObj, LazyState, Ordering, RangeObj, RegexObj, SeqObj, Stamp, Time, Value,
 };
 
 /// Values of every kind, odd ones too.
@@ -52,7 +52,7 @@ fn pool(heap: &mut Heap) -> Vec<Value> {
         Value::time(Time::from_wire("ZonedDateTime 2024-03-31T03:30+02:00[Europe/Paris]").expect("a time")),
     ];
     let matcher = Matcher::compile("(a)(b)?").expect("a pattern");
-    pool.push(Value::Regex(Rc::new(RegexObj { source: "(a)(b)?".to_owned(), matcher })));
+    pool.push(Value::Regex(Rc::new(RegexObj { source: "(a)(b)?".to_owned(), matcher, stamp: Stamp::new() })));
     let ex = crate::builtins::exceptions::from_error(crate::error::Error::new(
         crate::error::ErrorKind::Runtime,
         "no",
@@ -66,7 +66,7 @@ fn pool(heap: &mut Heap) -> Vec<Value> {
     pool.push(Value::list(scalars.clone()));
     pool.push(Value::seq(Vec::new()));
     if let Value::Vec(items) = Value::vector(scalars.clone()) {
-        let seq = SeqObj { items, offset: 4, list: true, queue: true, meta: None };
+        let seq = SeqObj { items, offset: 4, list: true, queue: true, meta: None, stamp: Stamp::new() };
         pool.push(Value::Seq(Rc::new(seq)));
     }
     pool.push(ConsObj::cell(Value::Int(1), Value::Int(2), false));
@@ -78,7 +78,7 @@ fn pool(heap: &mut Heap) -> Vec<Value> {
         LazyState::Done(Value::Int(3)),
         LazyState::Done(Value::list(scalars.clone())),
     ] {
-        pool.push(Value::Lazy(Rc::new(LazyObj { state: state.into() })));
+        pool.push(Value::Lazy(Rc::new(LazyObj { state: state.into(), stamp: Stamp::new() })));
     }
     pool.push(Value::map_of([]));
     pool.push(Value::map_of([(Value::Kw(name), Value::Int(1)), (Value::Nil, Value::Nil)]));

@@ -37,7 +37,7 @@ use std::sync::Arc;
 pub use bytes::checksum;
 
 use crate::limits::Limits;
-use crate::machine::Machine;
+use crate::machine::{Machine, Owner};
 use crate::prelude::Prelude;
 
 /// Why a machine could not be written or loaded.
@@ -92,7 +92,7 @@ impl Machine {
     /// smaller of the host's and the dump's holds. Ask [`Machine::outstanding`] for calls that were
     /// handed out before and are not answered yet.
     pub fn load_dump(bytes: &[u8], limits: &Limits) -> Result<Machine, DumpError> {
-        read::read(bytes, limits, &[])
+        read::read(bytes, limits, &[], &None)
     }
 
     /// The same for a machine that may have a prelude: the one it had must be among `preludes`.
@@ -101,6 +101,16 @@ impl Machine {
         limits: &Limits,
         preludes: &[Arc<Prelude>],
     ) -> Result<Machine, DumpError> {
-        read::read(bytes, limits, preludes)
+        read::read(bytes, limits, preludes, &None)
+    }
+
+    /// The same for a machine that goes on for an owner.
+    pub fn load_dump_for(
+        bytes: &[u8],
+        limits: &Limits,
+        preludes: &[Arc<Prelude>],
+        owner: &Owner,
+    ) -> Result<Machine, DumpError> {
+        read::read(bytes, limits, preludes, owner)
     }
 }

@@ -12,7 +12,7 @@ use super::format::{MAGIC, PLAIN, VERSION};
 use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Linked, Op, Unit};
 use crate::limits::Limits;
-use crate::machine::Machine;
+use crate::machine::{Machine, Owner};
 use crate::names::Name;
 use crate::prelude::Prelude;
 use crate::residue::settle;
@@ -62,9 +62,11 @@ pub(super) enum Code {
 
 /// Reads a machine. A few bytes may stand for keys that take for ever to hash, a long range for instance,
 /// so loading may look at keys only as much as the program may.
-pub(super) fn read(bytes: &[u8], limits: &Limits, preludes: &[Arc<Prelude>]) -> Read<Machine> {
+pub(super) fn read(bytes: &[u8], limits: &Limits, preludes: &[Arc<Prelude>], owner: &Owner) -> Read<Machine> {
     ledger::open(limits.fuel);
-    let machine = read_machine(bytes, limits, preludes);
+    let mut machine = Machine::new(limits.clone());
+    machine.set_owner(owner.clone());
+    let machine = read_machine(bytes, machine, preludes);
     let exhausted = ledger::left() == 0;
     ledger::close();
     if exhausted {
@@ -73,12 +75,12 @@ pub(super) fn read(bytes: &[u8], limits: &Limits, preludes: &[Arc<Prelude>]) -> 
     machine
 }
 
-fn read_machine(bytes: &[u8], limits: &Limits, preludes: &[Arc<Prelude>]) -> Read<Machine> {
+fn read_machine(bytes: &[u8], machine: Machine, preludes: &[Arc<Prelude>]) -> Read<Machine> {
     let (version, input) = body(bytes)?;
     let mut reader = Reader {
         version,
         input: In::new(input),
-        machine: Machine::new(limits.clone()),
+        machine,
         texts: Vec::new(),
         names: Vec::new(),
         units: Vec::new(),

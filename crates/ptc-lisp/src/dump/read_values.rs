@@ -13,7 +13,7 @@ use crate::span::Span;
 use crate::value::walk::DEEPEST;
 use crate::value::{
     CellObj, CellState, Closure, ConsObj, ExObj, Items, Layout, LazyObj, LazyState, Map, Meta, Ordering,
-    RangeObj, RegexObj, SeqObj, SetObj, Shape, SortedObj, Table, Time, Value, VecObj,
+    RangeObj, RegexObj, SeqObj, SetObj, Shape, SortedObj, Stamp, Table, Time, Value, VecObj,
 };
 
 /// The flags of a container and its depth, if the parts do not show it.
@@ -156,7 +156,7 @@ impl Reader<'_> {
         let items = self.listed(Reader::value)?;
         let meta = self.meta(&flags)?;
         let shape = flags.shape(items.iter().chain(meta.as_deref()))?;
-        Ok(Rc::new(VecObj { items, entry: flags.has(flag::ENTRY), shape, meta }))
+        Ok(Rc::new(VecObj { items, entry: flags.has(flag::ENTRY), shape, meta, stamp: Stamp::new() }))
     }
 
     /// A part that is one level together with what it is part of.
@@ -172,7 +172,7 @@ impl Reader<'_> {
         if value.shape().lazy || matches!(value, Value::Lazy(_)) {
             return Err(DumpError::damaged("a lazy sequence is not realised"));
         }
-        let lazy = Rc::new(LazyObj { state: LazyState::Done(value).into() });
+        let lazy = Rc::new(LazyObj { state: LazyState::Done(value).into(), stamp: Stamp::new() });
         self.machine.heap.lazies.push(lazy.clone());
         Ok(Value::Lazy(lazy))
     }
@@ -194,7 +194,7 @@ impl Reader<'_> {
         }
         let meta = self.meta(&flags)?;
         let (list, queue) = (flags.has(flag::ENTRY), flags.has(flag::SPECIAL));
-        Ok(Value::Seq(Rc::new(SeqObj { items, offset, list, queue, meta })))
+        Ok(Value::Seq(Rc::new(SeqObj { items, offset, list, queue, meta, stamp: Stamp::new() })))
     }
 
     fn cons(&mut self) -> Read<Value> {
@@ -212,7 +212,14 @@ impl Reader<'_> {
             let after = rest.shape();
             shape.depth = shape.depth.max(after.depth);
             shape.lazy |= after.lazy;
-            rest = Value::Cons(Rc::new(ConsObj { first, rest, list: flags.has(flag::ENTRY), shape, meta }));
+            rest = Value::Cons(Rc::new(ConsObj {
+                first,
+                rest,
+                list: flags.has(flag::ENTRY),
+                shape,
+                meta,
+                stamp: Stamp::new(),
+            }));
             self.fill(slot, &rest);
         }
         Ok(rest)
@@ -239,7 +246,7 @@ impl Reader<'_> {
     pub(super) fn lazy(&mut self) -> Read<Rc<LazyObj>> {
         let number = self.input.small::<usize>()?;
         if number == self.lazies.len() {
-            self.lazies.push(Rc::new(LazyObj { state: LazyState::Running.into() }));
+            self.lazies.push(Rc::new(LazyObj { state: LazyState::Running.into(), stamp: Stamp::new() }));
         }
         let known = self.lazies.get(number).cloned();
         known.ok_or(DumpError::damaged("a lazy sequence is missing"))
@@ -256,7 +263,7 @@ impl Reader<'_> {
                 watches: Value::Nil,
                 meta: None,
             };
-            self.cells.push(Rc::new(CellObj { kind, state: state.into() }));
+            self.cells.push(Rc::new(CellObj { kind, state: state.into(), stamp: Stamp::new() }));
         }
         self.cells.get(number).cloned().ok_or(DumpError::damaged("a cell is missing"))
     }
@@ -390,7 +397,7 @@ impl Reader<'_> {
         let table = self.keys()?.map(Table::of_keys).unwrap_or_default();
         let meta = self.meta(&flags)?;
         let shape = flags.shape(table.keys().chain(meta.as_deref()))?;
-        Ok(Rc::new(SetObj { table, shape, meta }))
+        Ok(Rc::new(SetObj { table, shape, meta, stamp: Stamp::new() }))
     }
 
     fn sorted(&mut self) -> Read<Rc<SortedObj>> {
@@ -412,7 +419,7 @@ impl Reader<'_> {
         };
         let pairs = entries.iter().flat_map(|(key, value)| [key, value]);
         let shape = flags.shape(pairs.chain(function).chain(meta.as_deref()))?;
-        Ok(Rc::new(SortedObj { entries, ordering, is_set, shape, meta }))
+        Ok(Rc::new(SortedObj { entries, ordering, is_set, shape, meta, stamp: Stamp::new() }))
     }
 
     fn closure(&mut self) -> Read<Value> {
@@ -431,7 +438,7 @@ impl Reader<'_> {
         // What a function captured does not show when it is looked at, so it may be lazy.
         let lazy = flags.has(flag::LAZY) || meta.as_ref().is_some_and(|meta| meta.shape().lazy);
         let shape = Shape { lazy, ..shape };
-        Ok(Value::Fn(Rc::new(Closure { unit, func, simple, captures, shape, meta })))
+        Ok(Value::Fn(Rc::new(Closure { unit, func, simple, captures, shape, meta, stamp: Stamp::new() })))
     }
 
     fn captures(&mut self, shared: bool) -> Read<Rc<[Value]>> {
@@ -458,7 +465,7 @@ impl Reader<'_> {
         let source = self.input.string()?;
         let matcher =
             Matcher::compile(&source).map_err(|_| DumpError::damaged("a pattern does not compile"))?;
-        Ok(Value::Regex(Rc::new(RegexObj { source, matcher })))
+        Ok(Value::Regex(Rc::new(RegexObj { source, matcher, stamp: Stamp::new() })))
     }
 
     fn exception(&mut self) -> Read<Rc<ExObj>> {
@@ -468,7 +475,7 @@ impl Reader<'_> {
         let class = self.text()?;
         let class = class_named(class).ok_or_else(|| DumpError::Missing(class.to_owned()))?;
         let shape = flags.shape([&data, &cause])?;
-        Ok(Rc::new(ExObj { error, data, cause, class, shape }))
+        Ok(Rc::new(ExObj { error, data, cause, class, shape, stamp: Stamp::new() }))
     }
 
     pub(super) fn error(&mut self) -> Read<Error> {

@@ -1,5 +1,6 @@
-//! The prelude of a machine. Its definitions become values when they are first used, once per thread: machines
-//! of a thread share them, so attaching costs the same for one export and for a thousand.
+//! The prelude of a machine. Its definitions become values when they are first used, once per thread and owner:
+//! machines of one owner share them, so attaching costs the same for one export and for a thousand. What they share
+//! is frozen.
 //!
 //! That works because a machine with a prelude begins with the names of the prelude: keywords and symbols in
 //! its code are the same numbers in all of them. So a prelude is attached before anything else brings names.
@@ -8,15 +9,15 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
+use super::frozen::{Frozen, FrozenUnit};
 use super::library::PRELUDE;
-use super::link::value_of;
-use super::{Machine, Signal, Step};
-use crate::code::{Linked, Unit};
+use super::{Machine, Owner, Signal, Step};
+use crate::code::{Const, Linked, Unit};
 use crate::error::{Error, ErrorKind};
 use crate::names::Names;
 use crate::prelude::{Code, Grants, Prelude};
 use crate::signal::Res;
-use crate::value::{Closure, Shape, Value};
+use crate::value::Value;
 
 /// A prelude and what of it has become values.
 #[derive(Debug)]
@@ -30,14 +31,21 @@ pub(crate) struct Attached {
 /// The values of definitions, by number.
 #[derive(Debug)]
 struct Shelf {
-    values: Box<[OnceCell<Value>]>,
+    values: Box<[OnceCell<Frozen>]>,
 }
 
-/// So many preludes are remembered by a thread; more are linked again for each machine.
+/// So many shelves are remembered by a thread; more are filled again for each machine.
 const REMEMBERED: usize = 64;
 
+/// A shelf that machines share.
+struct Known {
+    prelude: Weak<Prelude>,
+    owner: Owner,
+    shelf: Rc<Shelf>,
+}
+
 thread_local! {
-    static SHELVES: RefCell<Vec<(Weak<Prelude>, Rc<Shelf>)>> = const { RefCell::new(Vec::new()) };
+    static SHELVES: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Shelf {
@@ -45,17 +53,19 @@ impl Shelf {
         Rc::new(Shelf { values: (0..prelude.count()).map(|_| OnceCell::new()).collect() })
     }
 
-    /// The shelf that machines of this thread share.
-    fn shared(prelude: &Arc<Prelude>) -> Rc<Self> {
+    /// The shelf that the owner's machines of this thread share.
+    fn shared(prelude: &Arc<Prelude>, owner: &Owner) -> Rc<Self> {
         SHELVES.with_borrow_mut(|shelves| {
-            if let Some((_, shelf)) = shelves.iter().find(|(known, _)| known.as_ptr() == Arc::as_ptr(prelude))
-            {
-                return shelf.clone();
+            let same =
+                |known: &&Known| known.prelude.as_ptr() == Arc::as_ptr(prelude) && known.owner == *owner;
+            if let Some(known) = shelves.iter().find(same) {
+                return known.shelf.clone();
             }
-            shelves.retain(|(known, _)| known.strong_count() > 0);
+            shelves.retain(|known| known.prelude.strong_count() > 0);
             shelves.truncate(REMEMBERED - 1);
             let shelf = Shelf::empty(prelude);
-            shelves.insert(0, (Arc::downgrade(prelude), shelf.clone()));
+            let (prelude, owner) = (Arc::downgrade(prelude), owner.clone());
+            shelves.insert(0, Known { prelude, owner, shelf: shelf.clone() });
             shelf
         })
     }
@@ -67,16 +77,16 @@ impl Attached {
         let cell = self.shelf.values.get(number as usize);
         let cell =
             cell.ok_or_else(|| Error::new(ErrorKind::Internal, "the prelude has no such definition"))?;
-        if let Some(value) = cell.get() {
-            return Ok(value.clone());
+        if let Some(known) = cell.get() {
+            return Ok(known.value().clone());
         }
-        let value = link(&self.prelude, number)?;
-        Ok(cell.get_or_init(|| value).clone())
+        let made = link(&self.prelude, number)?;
+        Ok(cell.get_or_init(|| made).value().clone())
     }
 
     /// The unit of a function that runs.
     pub fn unit(&self, number: u32) -> Option<&Rc<Linked>> {
-        match self.shelf.values.get(number as usize)?.get()? {
+        match self.shelf.values.get(number as usize)?.get()?.value() {
             Value::Fn(body) => Some(&body.unit),
             _ => None,
         }
@@ -84,7 +94,7 @@ impl Attached {
 }
 
 #[cold]
-fn link(prelude: &Prelude, number: u32) -> Result<Value, Error> {
+fn link(prelude: &Prelude, number: u32) -> Result<Frozen, Error> {
     let unknown =
         |name: &str| Error::new(ErrorKind::Internal, format!("the prelude does not list the name {name}"));
     let mut lost = None;
@@ -95,17 +105,8 @@ fn link(prelude: &Prelude, number: u32) -> Result<Value, Error> {
         })
     };
     let value = match prelude.get(number).and_then(|definition| definition.code.get()) {
-        Some(Code::Constant(constant)) => value_of(constant, &mut name)?,
-        Some(Code::Function(unit)) => {
-            let consts =
-                unit.consts.iter().map(|constant| value_of(constant, &mut name)).collect::<Result<_, _>>()?;
-            function(Rc::new(Linked {
-                unit: unit.clone(),
-                id: PRELUDE + number,
-                consts,
-                globals: Vec::new(),
-            }))
-        }
+        Some(Code::Constant(constant)) => Frozen::of(constant, &mut name)?,
+        Some(Code::Function(unit)) => Frozen::function(&FrozenUnit::new(unit, PRELUDE + number, &mut name)?),
         None => {
             let name = prelude.get(number).map_or("a definition", |definition| &definition.full);
             return Err(Error::new(ErrorKind::UnboundVar, format!("{name} has no value yet"))
@@ -113,17 +114,6 @@ fn link(prelude: &Prelude, number: u32) -> Result<Value, Error> {
         }
     };
     lost.map_or(Ok(value), Err)
-}
-
-/// The first function of a unit.
-fn function(unit: Rc<Linked>) -> Value {
-    let simple = unit
-        .unit
-        .funcs
-        .first()
-        .map_or_else(|| crate::code::Func::default().simple(), crate::code::Func::simple);
-    let captures: Rc<[Value]> = Rc::from([]);
-    Value::Fn(Rc::new(Closure { unit, func: 0, simple, captures, shape: Shape::FLAT, meta: None }))
 }
 
 impl Machine {
@@ -142,7 +132,7 @@ impl Machine {
             let message = "prelude attach failed: the machine has inputs or definitions already";
             return Err(Error::new(ErrorKind::PreludeAttach, message).hint("attach the prelude first"));
         }
-        self.put_prelude(prelude, Shelf::shared(prelude), false);
+        self.put_prelude(prelude, Shelf::shared(prelude, &self.owner), false);
         Ok(())
     }
 
@@ -170,11 +160,13 @@ impl Machine {
     }
 
     /// Gives a constant of a prelude that is being compiled its value.
-    pub(crate) fn put_constant(&mut self, number: u32, value: Value) {
+    pub(crate) fn put_constant(&mut self, number: u32, constant: &Const) -> Result<(), Error> {
+        let value = Frozen::of(constant, &mut |name| self.heap.intern(name))?;
         let cell =
             self.heap.attached.as_ref().and_then(|attached| attached.shelf.values.get(number as usize));
         // It is computed once, and nothing can have asked for it before with success.
         let _ = cell.map(|cell| cell.set(value));
+        Ok(())
     }
 
     /// Refuses to go on while a required tool is not granted.

@@ -14,7 +14,7 @@ use crate::code::{Func, Linked, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::names::Name;
 use crate::signal::{Res, Signal};
-use crate::value::{CellKind, MAX_DEPTH, Value, ledger};
+use crate::value::{CellKind, MAX_DEPTH, Value, ledger, stamp};
 
 impl Machine {
     /// Calls the function in register `f` (counted from the bottom) with the `n` arguments after it.
@@ -148,6 +148,7 @@ impl Machine {
                 if n == 0 {
                     return self.finish(value, dst);
                 }
+                stamp::meet(&value);
                 self.fiber.regs[f] = value;
                 self.invoke(f, n, dst)
             }
@@ -253,6 +254,7 @@ impl Machine {
     /// Puts a function and its arguments into registers from `f` on.
     pub(super) fn place(&mut self, f: usize, function: Value, args: Vec<Value>) {
         self.reach(f + 1 + args.len());
+        args.iter().chain([&function]).for_each(stamp::meet);
         self.fiber.regs[f] = function;
         for (register, arg) in self.fiber.regs[f + 1..].iter_mut().zip(args) {
             *register = arg;
@@ -267,6 +269,7 @@ impl Machine {
 
     /// Stores the result of a call that is over, or returns it for a tail call.
     pub(super) fn finish(&mut self, value: Value, dst: Option<Reg>) -> Result<Go, Box<Signal>> {
+        stamp::meet(&value);
         check_depth(&value)?;
         let Some(dst) = dst else { return Ok(self.give_back(value)) };
         let base = self.fiber.frames.last().map_or(0, |frame| frame.base as usize);
@@ -346,6 +349,7 @@ impl Machine {
 
     /// Ends the running function with a value.
     pub(super) fn give_back(&mut self, value: Value) -> Go {
+        stamp::meet(&value);
         let end = self.fiber.top();
         let Some(frame) = self.fiber.frames.pop() else { return Go::stop(super::Stop::Ended(value)) };
         self.fiber.clear(frame.base as usize - 1, end);

@@ -12,7 +12,7 @@ use super::fiber::{Cont, Fiber, Frame, Handler, State};
 use crate::limits::Limits;
 use crate::seed::Unseeded;
 use crate::signal::Signal;
-use crate::value::{Counted, ExObj, Items, Layout, LazyState, Meta, Shared, Value};
+use crate::value::{Counted, ExObj, Items, Layout, LazyState, Meta, Shared, Value, stamp};
 
 /// Bytes of a shared body beyond its contents: counts, header, and what allocators lose by rounding.
 const BODY: usize = 80;
@@ -141,6 +141,14 @@ impl Machine {
     }
 }
 
+/// Meets everything that a value leads to, which debug builds do with results; see [`stamp`].
+#[cfg(debug_assertions)]
+pub(super) fn meet_all(value: &Value) {
+    let mut census = Census::default();
+    census.visit(value);
+    census.run();
+}
+
 impl Census {
     fn fiber(&mut self, fiber: &Fiber) {
         let [regs, frames, handlers, conts] = fiber.rooms();
@@ -257,6 +265,7 @@ impl Census {
     }
 
     fn body(&mut self, value: &Value) {
+        stamp::meet(value);
         match value {
             Value::Vec(body) if self.first(body) => {
                 self.bytes += BODY + room(body.items.len()) * size_of::<Value>();

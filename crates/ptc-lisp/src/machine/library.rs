@@ -1,11 +1,11 @@
 //! The core library as machines run it: functions are linked when first called and shared by all
-//! machines of a thread, so that a fresh machine costs nothing for them.
+//! machines of a thread, frozen, so that a fresh machine costs nothing for them.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::Machine;
-use super::link::value_of;
+use super::frozen::FrozenUnit;
 use crate::code::Linked;
 use crate::core;
 
@@ -47,7 +47,7 @@ pub(super) fn unit_number(place: u32) -> u32 {
 /// use none do not look for them.
 #[derive(Debug, Default)]
 pub(crate) struct Library {
-    linked: OnceCell<Box<[OnceCell<Rc<Linked>>]>>,
+    linked: OnceCell<Box<[OnceCell<FrozenUnit>]>>,
 }
 
 thread_local! {
@@ -63,27 +63,21 @@ impl Library {
     /// The function at `place`.
     #[inline]
     pub fn function(&self, place: u32) -> &Rc<Linked> {
-        self.linked.get_or_init(room)[place as usize].get_or_init(|| link(place))
+        self.linked.get_or_init(room)[place as usize].get_or_init(|| link(place)).linked()
     }
 }
 
 #[cold]
-fn room() -> Box<[OnceCell<Rc<Linked>>]> {
+fn room() -> Box<[OnceCell<FrozenUnit>]> {
     (0..core::function_count()).map(|_| OnceCell::new()).collect()
 }
 
 #[cold]
-fn link(place: u32) -> Rc<Linked> {
-    let unit = core::unit(place);
+fn link(place: u32) -> FrozenUnit {
     let names = core::names();
     let mut name = |text: &str| names.find(text).expect("core::NAMES lists every name");
-    let consts = unit
-        .consts
-        .iter()
-        .map(|constant| value_of(constant, &mut name).expect("constants of the core library are valid"))
-        .collect();
-    debug_assert!(unit.globals.is_empty(), "the core library refers to builtins only");
-    Rc::new(Linked { unit, id: unit_number(place), consts, globals: Vec::new() })
+    let linked = FrozenUnit::new(&core::unit(place), unit_number(place), &mut name);
+    linked.expect("constants of the core library are valid")
 }
 
 impl Machine {

@@ -7,14 +7,14 @@ use super::Machine;
 use crate::code::{Const, Linked, Unit};
 use crate::error::{Error, ErrorKind};
 use crate::names::Name;
-use crate::value::{RegexObj, Time, Value};
+use crate::value::{Map, RegexObj, Stamp, Table, Time, Value};
 
 impl Machine {
     /// Adds a unit to the machine.
     pub(crate) fn link(&mut self, unit: Arc<Unit>) -> Result<Rc<Linked>, Error> {
         let mut consts = Vec::with_capacity(unit.consts.len());
         for constant in &unit.consts {
-            consts.push(value_of(constant, &mut |name| self.heap.intern(name))?);
+            consts.push(value_of(constant, For::One, &mut |name| self.heap.intern(name))?);
         }
         self.heap.allocated(consts.len() * size_of::<Value>() + unit.ops.len() * 16);
         let globals = unit.globals.iter().map(|name| self.heap.slot(name)).collect();
@@ -41,8 +41,22 @@ impl Machine {
     }
 }
 
+/// Who is to have a value.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum For {
+    /// One machine.
+    One,
+    /// All machines of a thread; see `frozen.rs`.
+    Everybody,
+}
+
 /// A constant as a value. Constants nest no deeper than source text may.
-pub(super) fn value_of(constant: &Const, intern: &mut impl FnMut(&str) -> Name) -> Result<Value, Error> {
+pub(super) fn value_of(
+    constant: &Const,
+    whom: For,
+    intern: &mut impl FnMut(&str) -> Name,
+) -> Result<Value, Error> {
+    let shared = whom == For::Everybody;
     Ok(match constant {
         Const::Unbound => Value::Unbound,
         Const::Nil => Value::Nil,
@@ -58,25 +72,38 @@ pub(super) fn value_of(constant: &Const, intern: &mut impl FnMut(&str) -> Name) 
         Const::Var(name) => Value::Var(intern(name)),
         Const::Builtin(id) => Value::Builtin(*id),
         Const::Regex(source) => {
-            let matcher = crate::regex::Matcher::compile(source)?;
-            Value::Regex(Rc::new(RegexObj { source: source.clone(), matcher }))
+            let mut matcher = crate::regex::Matcher::compile(source)?;
+            if shared {
+                matcher.share();
+            }
+            Value::Regex(Rc::new(RegexObj { source: source.clone(), matcher, stamp: Stamp::new() }))
         }
         Const::Tagged(tag, text) => tagged(tag, text)?,
-        Const::List(items) => Value::list(values_of(items, intern)?),
-        Const::Vector(items) => Value::vector(values_of(items, intern)?),
-        Const::Set(items) => Value::set_of(values_of(items, intern)?),
-        Const::Map(pairs) => {
-            let mut out = Vec::with_capacity(pairs.len());
-            for (key, value) in pairs {
-                out.push((value_of(key, intern)?, value_of(value, intern)?));
+        Const::List(items) => Value::list(values_of(items, whom, intern)?),
+        Const::Vector(items) => Value::vector(values_of(items, whom, intern)?),
+        Const::Set(items) => {
+            let members = values_of(items, whom, intern)?;
+            let mut table: Table<()> = members.into_iter().map(|member| (member, ())).collect();
+            if shared {
+                table.freeze();
             }
-            Value::map_of(out)
+            Value::set(table)
+        }
+        Const::Map(pairs) => {
+            let mut map = Map::with_capacity(pairs.len());
+            for (key, value) in pairs {
+                map.insert(value_of(key, whom, intern)?, value_of(value, whom, intern)?);
+            }
+            if shared {
+                map.freeze();
+            }
+            Value::Map(map)
         }
     })
 }
 
-fn values_of(items: &[Const], intern: &mut impl FnMut(&str) -> Name) -> Result<Vec<Value>, Error> {
-    items.iter().map(|item| value_of(item, intern)).collect()
+fn values_of(items: &[Const], whom: For, intern: &mut impl FnMut(&str) -> Name) -> Result<Vec<Value>, Error> {
+    items.iter().map(|item| value_of(item, whom, intern)).collect()
 }
 
 fn tagged(tag: &str, text: &str) -> Result<Value, Error> {

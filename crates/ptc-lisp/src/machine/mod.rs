@@ -11,6 +11,7 @@ mod call;
 mod census;
 mod fate;
 pub(crate) mod fiber;
+mod frozen;
 mod history;
 pub(crate) mod library;
 mod link;
@@ -37,6 +38,7 @@ use crate::interchange::{Keys, from_json, from_json_text};
 use crate::limits::Limits;
 use crate::names::Name;
 use crate::reader::{ReadLimits, read_all};
+use crate::value::stamp::Id;
 use crate::value::{ExObj, Value};
 pub use answer::{Answer, ValueKind};
 pub use asked::{Asked, Pause};
@@ -111,6 +113,10 @@ pub const DISCOVER: &str = "discover";
 /// How many uses of tools are kept from program to program; with more, only the names of the tools are.
 const MOST_CARRIED: usize = 256;
 
+/// For whom a machine runs. Machines of one owner share what is ready of their programs and preludes; nobody
+/// else can tell, not by a clock either. A host that names nobody is the owner of all its machines.
+pub type Owner = Option<Arc<str>>;
+
 /// A tool call inside the machine.
 #[derive(Debug)]
 pub(crate) struct Pending {
@@ -128,7 +134,10 @@ pub(crate) struct Pending {
 /// A machine.
 #[derive(Debug)]
 pub struct Machine {
+    /// Its number, by which debug builds know what is its own.
+    pub(crate) id: Id,
     pub(crate) heap: Heap,
+    pub(crate) owner: Owner,
     pub(crate) library: Rc<library::Library>,
     pub(crate) units: Vec<Option<Rc<Linked>>>,
     pub(crate) tools: Vec<String>,
@@ -181,7 +190,9 @@ impl Machine {
         let census_at = next_census(&limits, 0);
         let heap = Heap::new(crate::core::names(), limits);
         Machine {
+            id: Id::new(),
             heap,
+            owner: None,
             library: library::Library::shared(),
             units: Vec::new(),
             tools: Vec::new(),
@@ -213,6 +224,16 @@ impl Machine {
             #[cfg(debug_assertions)]
             loaded: false,
         }
+    }
+
+    /// Says for whom the machine runs; see [`Owner`]. It must come before a prelude.
+    pub fn set_owner(&mut self, owner: Owner) {
+        self.owner = owner;
+    }
+
+    /// For whom it runs.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     /// Sets what the next program may use.
@@ -314,8 +335,8 @@ impl Machine {
         }
         let knows_nothing =
             self.heap.globals.is_empty() && self.carried.is_empty() && self.private.is_empty();
-        let known =
-            knows_nothing.then(|| prepared::find(source, &self.tools, &limits, self.prelude())).flatten();
+        let find = || prepared::find(&self.owner, source, &self.tools, &limits, self.prelude());
+        let known = knows_nothing.then(find).flatten();
         if let Some(known) = known
             && known.steps <= self.heap.fuel_left().saturating_mul(8)
         {
@@ -337,7 +358,8 @@ impl Machine {
             self.add_carried(&mut manifest);
         }
         let (tools, manifest, prelude) = (self.tools.clone(), Arc::new(manifest), self.prelude().cloned());
-        let prepared = Rc::new(Prepared { unit, manifest, steps, tools, limits, prelude });
+        let owner = self.owner.clone();
+        let prepared = Rc::new(Prepared { unit, manifest, owner, steps, tools, limits, prelude });
         if knows_nothing {
             prepared::remember(&prepared);
         }

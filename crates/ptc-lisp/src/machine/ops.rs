@@ -13,7 +13,7 @@ use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::globals::Origin;
 use crate::signal::{Res, Signal};
-use crate::value::{Closure, Items, Map, Shape, Value, ledger};
+use crate::value::{Closure, Items, Map, Shape, Stamp, Value, ledger, stamp};
 
 impl Machine {
     /// The first register of the running frame.
@@ -256,6 +256,7 @@ impl Machine {
 
     #[inline]
     fn put(&mut self, base: usize, dst: Reg, value: Value) -> Done {
+        stamp::meet(&value);
         self.fiber.regs[base + usize::from(dst)] = value;
         Ok(Go::On)
     }
@@ -263,8 +264,7 @@ impl Machine {
     /// Stores a result that may be an error.
     #[inline]
     fn put_result(&mut self, base: usize, dst: Reg, value: Res) -> Done {
-        self.fiber.regs[base + usize::from(dst)] = value?;
-        Ok(Go::On)
+        self.put(base, dst, value?)
     }
 
     /// Stores a number. A big integer pays for the time and memory it took.
@@ -320,7 +320,7 @@ impl Machine {
         // What a function captured does not show when it is looked at, so it may be lazy.
         let shape = Shape { lazy: false, ..shape };
         self.heap.allocated(96 + captures.len() * size_of::<Value>());
-        Value::Fn(Rc::new(Closure { unit, func, simple, captures, shape, meta: None }))
+        Value::Fn(Rc::new(Closure { unit, func, simple, captures, shape, meta: None, stamp: Stamp::new() }))
     }
 
     fn make_map(&mut self, base: usize, dst: Reg, first: Reg, pairs: usize) -> Done {
@@ -395,6 +395,7 @@ fn sibling(function: &Value, func: u16) -> Value {
             captures: body.captures.clone(),
             shape: body.shape,
             meta: None,
+            stamp: Stamp::new(),
         })),
         _ => Value::Nil,
     }

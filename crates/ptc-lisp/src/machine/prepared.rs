@@ -1,14 +1,15 @@
-//! Programs that are ready to run. Machines of a thread that load the same text, and know the same when they
-//! do, share its code: ten thousand that wait in one program have that program once.
+//! Programs that are ready to run. Machines of one owner on a thread that load the same text, and know the same
+//! when they do, share its code: ten thousand that wait in one program have that program once.
 //!
 //! Only what some machine still holds is shared; nothing is kept for later. Reading and checking are charged
-//! as if they had been done, so no program can tell.
+//! as if they had been done, so no program can tell. A clock could tell, so owners share nothing with each other.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
+use super::Owner;
 use crate::analyze::Manifest;
 use crate::code::Unit;
 use crate::prelude::Prelude;
@@ -21,6 +22,8 @@ pub(crate) struct Prepared {
     pub(super) unit: Arc<Unit>,
     /// What it may call.
     pub(super) manifest: Arc<Manifest>,
+    /// Whose machines may have it.
+    pub(super) owner: Owner,
     /// What checking it took.
     pub(super) steps: u64,
     /// What was granted and allowed when it was checked. There were no definitions.
@@ -37,8 +40,9 @@ thread_local! {
     static LATEST: RefCell<VecDeque<Weak<Prepared>>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// The same program as some machine of this thread has it.
+/// The same program as some machine of the owner has it on this thread.
 pub(super) fn find(
+    owner: &Owner,
     source: &str,
     tools: &[String],
     limits: &ReadLimits,
@@ -46,7 +50,8 @@ pub(super) fn find(
 ) -> Option<Rc<Prepared>> {
     LATEST.with_borrow(|latest| {
         latest.iter().filter_map(Weak::upgrade).find(|known| {
-            known.unit.source.len() == source.len()
+            known.owner == *owner
+                && known.unit.source.len() == source.len()
                 && *known.unit.source == *source
                 && known.tools == tools
                 && known.limits == *limits

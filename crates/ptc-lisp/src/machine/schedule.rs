@@ -37,6 +37,7 @@ impl Machine {
         }
         let limit = self.heap.limits.fuel;
         self.stop_at = self.heap.fuel_used.saturating_add(slice.min(LONGEST_SLICE)).min(limit);
+        let _making = self.id.makes();
         ledger::open(self.heap.fuel_left());
         let step = self.advance();
         self.heap.fuel_used = self.heap.fuel_used.saturating_add(ledger::take());
@@ -142,6 +143,8 @@ impl Machine {
         if let Err(error) = self.check_output(&value, 0, "the result") {
             return self.fail(error);
         }
+        #[cfg(debug_assertions)]
+        super::census::meet_all(&value);
         self.result = value.clone();
         let keep = signal != Signal::Fail;
         self.end(keep);

@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 
 use crate::code::{Linked, Op, Reg};
 use crate::residue;
-use crate::value::Value;
+use crate::value::{Value, stamp};
 
 /// The registers of a frame, and the function it runs in the register before them.
 #[derive(Clone, Copy)]
@@ -95,6 +95,7 @@ impl Window {
     /// Puts a value into a register. Plain values, by far the most common, are not dropped.
     #[inline(always)]
     pub fn put(&mut self, at: Reg, value: Value) {
+        stamp::meet(&value);
         let register = self.emptied(at);
         // SAFETY: it points into the stack, and what was there needs no drop any more.
         unsafe { std::ptr::write(register, value) }
@@ -134,6 +135,7 @@ impl Window {
     #[inline(always)]
     pub fn load(&mut self, at: Reg, value: &Value) {
         let register = self.at(at);
+        stamp::meet(value);
         if value.is_plain() {
             let register = self.emptied(at);
             // SAFETY: both point to values; copying a plain value counts nothing.
@@ -156,6 +158,7 @@ impl Window {
     #[inline(always)]
     pub fn shift(&mut self, dst: Reg, src: Reg) {
         let (to, from) = (self.at(dst), self.at(src));
+        stamp::meet(self.get(src));
         // SAFETY: both point into the stack, to values; copying a plain value over another counts nothing.
         unsafe {
             if (*to).is_plain() && (*from).is_plain() {
@@ -193,6 +196,7 @@ impl Window {
     /// Moves the value of a register into a register of the caller's window.
     #[inline(always)]
     pub fn give(&mut self, src: Reg, caller: &mut Window, dst: Reg) {
+        stamp::meet(self.get(src));
         let (from, to) = (self.at(src), caller.emptied(dst));
         // SAFETY: both point into the stack; the value moves, and its place is overwritten without drop.
         unsafe {

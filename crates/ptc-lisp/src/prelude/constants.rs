@@ -44,7 +44,7 @@ pub(super) fn compute(
             })?;
             let constant =
                 frozen(&value, &machine.heap).map_err(|kind| (number, not_data(&prelude, number, kind)))?;
-            machine.put_constant(number as u32, value);
+            machine.put_constant(number as u32, &constant).map_err(wrong)?;
             found.push((number, constant));
         }
     }

@@ -59,6 +59,8 @@ pub struct Matcher {
     whole: OnceLock<Option<linear::Linear>>,
     /// The backtracking engine, made when it is first needed.
     program: OnceLock<program::Program>,
+    /// Whether machines share it.
+    shared: bool,
 }
 
 impl Matcher {
@@ -83,6 +85,7 @@ impl Matcher {
             node: parsed.node,
             whole: OnceLock::new(),
             program: OnceLock::new(),
+            shared: false,
         })
     }
 
@@ -101,8 +104,16 @@ impl Matcher {
         self.names.iter().find(|(other, _)| other == name).map(|(_, index)| *index)
     }
 
+    /// Makes it one that machines share: none of them pays for the engines that another needed.
+    pub(crate) fn share(&mut self) {
+        self.shared = true;
+    }
+
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
+        if self.shared {
+            return size_of::<Matcher>() + self.size;
+        }
         let linear = |engine: &OnceLock<Option<linear::Linear>>| {
             engine.get().and_then(Option::as_ref).map_or(0, linear::Linear::bytes)
         };

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::seq::{ConsObj, RangeObj, SeqObj};
 use super::text::{Text, first_grapheme};
-use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Value, VecObj};
+use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Stamp, Value, VecObj};
 
 /// A position in a sequence. It owns what it walks over, so it can live in a register.
 #[derive(Clone, Debug)]
@@ -147,6 +147,7 @@ impl Items {
                     list: false,
                     queue: false,
                     meta: None,
+                    stamp: Stamp::new(),
                 })));
             }
             Items::Range(range) if range.count > 0 => return Ok(Value::Range(Rc::new(range))),

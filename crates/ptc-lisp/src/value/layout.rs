@@ -13,7 +13,7 @@ use hashbrown::HashTable;
 
 use super::equal::same_key;
 use super::hash::hash_key;
-use super::{Shared, Table, Value};
+use super::{Shared, Stamp, Table, Value};
 use crate::machine::room;
 
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
@@ -31,6 +31,8 @@ const LONGEST_WAY: u8 = 16;
 const MANY: usize = 4;
 
 /// Keys in insertion order.
+///
+/// A layout that machines share is frozen: it remembers nothing, so none of them can leave anything there.
 #[derive(Debug, Default)]
 pub struct Layout {
     /// A removed key leaves [`Value::Unbound`] in its slot until the next compaction.
@@ -44,7 +46,20 @@ pub struct Layout {
     origin: Option<Shared<Layout>>,
     /// How many remembered changes led here.
     steps: u8,
+    /// Whether machines share it.
+    frozen: bool,
+    /// Whose it is.
+    stamp: Stamp,
 }
+
+// A stamp stands where there was nothing before: meters count the same in all builds.
+const _: () = assert!(
+    size_of::<Layout>()
+        == size_of::<Vec<Value>>()
+            + size_of::<HashTable<Slot>>()
+            + size_of::<RefCell<Option<(Change, Weak<Layout>)>>>()
+            + 3 * size_of::<usize>()
+);
 
 /// A place in the index: the hash saves looking at keys that differ, and hashing again when it grows.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +71,8 @@ struct Slot {
 /// How one layout becomes another.
 #[derive(Clone, Debug)]
 enum Change {
-    /// A key that is not there yet goes to the end.
+    /// A key that is not there yet goes to the end. Only keys that are the same wherever they are equal are
+    /// remembered: the next table gets this one in place of its own.
     Add(Value),
     /// The key at a slot goes.
     Remove(usize),
@@ -65,9 +81,17 @@ enum Change {
 impl Change {
     fn is(&self, other: &Change) -> bool {
         match (self, other) {
-            (Change::Add(a), Change::Add(b)) => same_key(a, b),
+            (Change::Add(a), Change::Add(b)) => is_atomic(a) && is_atomic(b) && same_key(a, b),
             (Change::Remove(a), Change::Remove(b)) => a == b,
             _ => false,
+        }
+    }
+
+    /// Whether no program can tell an equal change from it.
+    fn is_exact(&self) -> bool {
+        match self {
+            Change::Add(key) => is_atomic(key),
+            Change::Remove(_) => true,
         }
     }
 }
@@ -94,6 +118,23 @@ impl Layout {
         let mut layout = Layout { keys, ..Layout::default() };
         layout.reindex();
         layout
+    }
+
+    /// Makes it one that machines may share.
+    pub(super) fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
+    /// Whether machines may share it.
+    #[cfg(test)]
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// Whose it is.
+    #[cfg(debug_assertions)]
+    pub(super) fn stamp(&self) -> &Stamp {
+        &self.stamp
     }
 
     /// Adds a key that is not there yet to the keys of a table with room for so many entries.
@@ -301,15 +342,28 @@ impl Layout {
             }
         }
         let repeats = Rc::strong_count(self) >= MANY || Rc::weak_count(self) > 0;
-        if self.keys.len() > REMEMBERED || self.steps == LONGEST_WAY || !repeats {
+        if self.keys.len() > REMEMBERED
+            || self.steps == LONGEST_WAY
+            || self.frozen
+            || !repeats
+            || !change.is_exact()
+        {
             return Rc::new(new);
         }
+        #[cfg(debug_assertions)]
+        assert!(!self.stamp.is_everybodys(), "what machines share is frozen");
         new.origin = Some(self.clone());
         new.steps = self.steps + 1;
         let new = Rc::new(new);
         *self.next.borrow_mut() = Some((change, Rc::downgrade(&new)));
         new
     }
+}
+
+/// Whether keys of its kind are one and the same wherever they are equal. Most are not: `[1 2]` equals `(1 2)`
+/// and a vector with metadata, and `1` equals `1N`.
+fn is_atomic(key: &Value) -> bool {
+    matches!(key, Value::Kw(_) | Value::Str(_) | Value::Int(_))
 }
 
 /// Layouts of the maps that programs write, so that maps written in one place share their keys.
@@ -370,6 +424,54 @@ fn position_id(at: usize) -> u32 {
 mod tests {
     use super::*;
     use crate::names::Names;
+
+    /// Ten tables that share a layout, which remembers what they become.
+    fn alike(layout: Layout) -> Vec<Table<()>> {
+        vec![Table::of_keys(Rc::new(layout)); 10]
+    }
+
+    fn shares(a: &Table<()>, b: &Table<()>) -> bool {
+        a.layout().zip(b.layout()).is_some_and(|(a, b)| Rc::ptr_eq(a, b))
+    }
+
+    #[test]
+    fn a_frozen_layout_remembers_nothing() {
+        for frozen in [false, true] {
+            let mut layout = Layout::of(vec![Value::Int(1), Value::Int(2)]);
+            if frozen {
+                layout.freeze();
+            }
+            let mut tables = alike(layout);
+            for table in &mut tables[..2] {
+                table.insert(Value::str("a"), ());
+            }
+            for table in &mut tables[2..4] {
+                table.remove(&Value::Int(1));
+            }
+            assert_eq!(shares(&tables[0], &tables[1]), !frozen);
+            assert_eq!(shares(&tables[2], &tables[3]), !frozen);
+            // The copy that a change made is the machine's own.
+            assert!(tables[0].layout().is_some_and(|layout| !layout.is_frozen()));
+        }
+    }
+
+    #[test]
+    fn a_table_keeps_the_key_it_was_given_though_another_added_an_equal_one() {
+        let pair = || vec![Value::Int(1), Value::Int(2)];
+        let keys = [
+            (Value::list(pair()), Value::vector(pair())),
+            (Value::entry(Value::Int(1), Value::Int(2)), Value::vector(pair())),
+            (Value::wide(1.into()), Value::Int(1)),
+            (Value::Float(-0.0), Value::Float(0.0)),
+        ];
+        for (first, second) in keys {
+            let mut tables = alike(Layout::of(vec![Value::str("a")]));
+            tables[0].insert(first.clone(), ());
+            tables[1].insert(second.clone(), ());
+            let given = format!("{second:?}");
+            assert_eq!(tables[1].keys().last().map(|key| format!("{key:?}")), Some(given), "{first:?}");
+        }
+    }
 
     #[test]
     fn maps_written_alike_share_their_keys() {

@@ -90,10 +90,10 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::value::{ConsObj, LazyObj, LazyState};
+    use crate::value::{ConsObj, LazyObj, LazyState, Stamp};
 
     fn lazy(state: LazyState) -> Rc<LazyObj> {
-        Rc::new(LazyObj { state: state.into() })
+        Rc::new(LazyObj { state: state.into(), stamp: Stamp::new() })
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The body of a map or record: one block with a header of 16 bytes and the values behind it.
+//! The body of a map or record: one block with a header of 16 bytes, a stamp in debug builds, and the values behind it.
 //!
 //! The keys are a [`Layout`], which rows of one JSON array, copies, and what `assoc` and `dissoc` make of
 //! them share, so a row of n values takes 16 + 16 n bytes and one look at memory. The record type and
@@ -30,7 +30,7 @@ use std::ptr::NonNull;
 use filling::Filling;
 
 use super::room::Room;
-use super::{Layout, Meta, Shape, Shared, Table, Value};
+use super::{Layout, Meta, Shape, Shared, Stamp, Table, Value};
 use crate::names::Name;
 
 /// A map or record, shared by count.
@@ -48,7 +48,12 @@ struct Header {
     room: Room,
     /// The keys; nothing while the map is empty and new.
     layout: Option<Shared<Layout>>,
+    /// Whose it is.
+    stamp: Stamp,
 }
+
+/// What a header takes without a stamp, which is not counted.
+const HEADER: usize = 16;
 
 /// An unrealised lazy sequence may be inside.
 const LAZY: u8 = 1;
@@ -62,7 +67,8 @@ struct Extra {
     meta: Meta,
 }
 
-const _: () = assert!(size_of::<Header>() == 16 && size_of::<Extra>() == size_of::<Value>());
+const _: () = assert!(size_of::<Header>() == HEADER + size_of::<Stamp>().next_multiple_of(8));
+const _: () = assert!(size_of::<Extra>() == size_of::<Value>());
 const _: () =
     assert!(align_of::<Header>() == align_of::<Value>() && align_of::<Extra>() <= align_of::<Value>());
 
@@ -86,7 +92,16 @@ impl Map {
         };
         let Shape { depth, lazy: _ } = Shape::EMPTY;
         // SAFETY: the block begins with room for a header, and is aligned for it.
-        unsafe { at.write(Header { owners: Cell::new(1), depth, flags: 0, room, layout: None }) };
+        unsafe {
+            at.write(Header {
+                owners: Cell::new(1),
+                depth,
+                flags: 0,
+                room,
+                layout: None,
+                stamp: Stamp::new(),
+            })
+        };
         Map(at)
     }
 
@@ -210,10 +225,24 @@ impl Map {
         self.extra().map_or(&None, |extra| &extra.meta)
     }
 
+    /// Whose it is.
+    #[cfg(debug_assertions)]
+    pub(super) fn stamp(&self) -> &Stamp {
+        &self.header().stamp
+    }
+
+    /// Makes it one that machines may share; changes of copies leave nothing behind.
+    pub(crate) fn freeze(&mut self) {
+        self.make_own(0);
+        if let Some(layout) = &mut self.own_header().layout {
+            Shared::make_mut(layout).freeze();
+        }
+    }
+
     /// How many bytes it takes with room for `count` values, and what allocators lose by rounding.
     pub fn bytes_for(count: usize) -> usize {
         const ROUNDING: usize = 16;
-        size_of::<Header>() + ROUNDING + count * size_of::<Value>()
+        HEADER + ROUNDING + count * size_of::<Value>()
     }
 
     /// How many bytes it takes; the keys are the layout's to count.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::mem::take;
 use std::rc::Rc;
 
-use super::{Meta, Shape, Shared, Value, VecObj};
+use super::{Meta, Shape, Shared, Stamp, Value, VecObj};
 
 /// A list or realised sequence: the part of a shared array from `offset` on. Taking the rest of it
 /// copies nothing.
@@ -20,6 +20,8 @@ pub struct SeqObj {
     pub queue: bool,
     /// Metadata.
     pub meta: Meta,
+    /// Whose it is.
+    pub stamp: Stamp,
 }
 
 impl SeqObj {
@@ -27,8 +29,8 @@ impl SeqObj {
     pub fn over(items: Vec<Value>, list: bool) -> Value {
         let items = super::room::fitted(items);
         let shape = Shape::of(&items);
-        let items = Rc::new(VecObj { items, entry: false, shape, meta: None });
-        Value::Seq(Rc::new(SeqObj { items, offset: 0, list, queue: false, meta: None }))
+        let items = Rc::new(VecObj { items, entry: false, shape, meta: None, stamp: Stamp::new() });
+        Value::Seq(Rc::new(SeqObj { items, offset: 0, list, queue: false, meta: None, stamp: Stamp::new() }))
     }
 
     /// The elements.
@@ -51,6 +53,8 @@ pub struct ConsObj {
     pub shape: Shape,
     /// Metadata.
     pub meta: Meta,
+    /// Whose it is.
+    pub stamp: Stamp,
 }
 
 impl ConsObj {
@@ -59,7 +63,7 @@ impl ConsObj {
         let mut shape = rest.shape();
         shape.depth = shape.depth.max(1);
         shape.include(&first);
-        Value::Cons(Rc::new(ConsObj { first, rest, list, shape, meta: None }))
+        Value::Cons(Rc::new(ConsObj { first, rest, list, shape, meta: None, stamp: Stamp::new() }))
     }
 
     /// A shallow copy.
@@ -70,6 +74,7 @@ impl ConsObj {
             list: self.list,
             shape: self.shape,
             meta: self.meta.clone(),
+            stamp: Stamp::new(),
         }
     }
 }
@@ -106,6 +111,8 @@ impl RangeObj {
 pub struct LazyObj {
     /// Where it stands.
     pub state: RefCell<LazyState>,
+    /// Whose it is.
+    pub stamp: Stamp,
 }
 
 /// Where a lazy sequence stands.
@@ -121,6 +128,9 @@ pub enum LazyState {
 }
 
 impl LazyObj {
+    /// How many bytes one takes; a stamp is not counted.
+    pub const BYTES: usize = size_of::<RefCell<LazyState>>();
+
     /// What it realised to, if it did.
     pub fn realised(&self) -> Option<Value> {
         match &*self.state.borrow() {

@@ -142,6 +142,13 @@ impl<V> Table<V> {
 }
 
 impl Table<()> {
+    /// Makes it one that machines may share; changes of copies leave nothing behind.
+    pub(crate) fn freeze(&mut self) {
+        if let Some(layout) = &mut self.layout {
+            Rc::make_mut(layout).freeze();
+        }
+    }
+
     /// The keys of a layout.
     pub fn of_keys(layout: Shared<Layout>) -> Self {
         let values = vec![(); layout.slots()];

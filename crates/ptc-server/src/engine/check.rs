@@ -11,17 +11,17 @@ use ptc_upstream::config::EffectClass;
 use ptc_upstream::effects::{PlannedUse, Policy, enforce, plan};
 use serde_json::{Value as Json, json};
 
-use super::api::Args;
+use super::api::{Args, Caller};
 use super::evaluate::limits;
 use super::{Answered, Engine, Facts, Reason, args, envelope, fixed};
 
 impl Engine {
-    pub(super) async fn check(&self, mut given: Args) -> Answered {
+    pub(super) async fn check(&self, caller: &Caller, mut given: Args) -> Answered {
         let source = match args::program(given.remove("program"), &self.settings) {
             Ok(source) => source,
             Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
         };
-        let mut object = match self.manifest(&source).await {
+        let mut object = match self.manifest(caller, &source).await {
             Ok(manifest) => self.report(&manifest),
             Err(error) => json!({"status": "ok", "valid": false, "errors": [described(&error, &source)]}),
         };
@@ -31,11 +31,12 @@ impl Engine {
     }
 
     /// What a program may call. It is read on a worker of the pool, which has the stack for it, and never loaded.
-    async fn manifest(&self, source: &str) -> Result<Manifest, Error> {
+    async fn manifest(&self, caller: &Caller, source: &str) -> Result<Manifest, Error> {
         let found: Arc<Mutex<Option<Result<Manifest, Error>>>> = Arc::default();
         let (put, source): (_, Arc<str>) = (found.clone(), source.into());
         let (calls, prelude) = (self.upstreams.is_some(), self.prelude.clone());
-        let program = Program::new("nil").limits(limits(&self.settings)).prepare(move |machine| {
+        let program = Program::new("nil").owner(caller.owner.clone()).limits(limits(&self.settings));
+        let program = program.prepare(move |machine| {
             if let Some(prelude) = &prelude {
                 machine.attach(prelude)?;
             }

@@ -58,7 +58,12 @@ impl Engine {
         };
         let inputs = self.recordings.inputs(&args.context);
         let without_inputs = args.context.is_empty();
-        let job = Job { source: args.program.into(), context: args.context, prelude: self.prelude.clone() };
+        let job = Job {
+            source: args.program.into(),
+            context: args.context,
+            prelude: self.prelude.clone(),
+            owner: caller.owner.clone(),
+        };
         let (program, not_json) = evaluate::program(job, &self.settings);
         let prelude = self.prelude.as_deref().map(Lent::of);
         let (program, recorded) = self.recordings.program(calls.attach(program), |program| Begun {

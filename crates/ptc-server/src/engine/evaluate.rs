@@ -22,6 +22,8 @@ pub struct Job {
     pub context: Map<String, Json>,
     /// What it finds besides the language.
     pub prelude: Option<Arc<Prelude>>,
+    /// For whom it runs.
+    pub owner: Arc<str>,
 }
 
 /// What a program came to, with secrets covered.
@@ -95,6 +97,7 @@ pub fn program(job: Job, settings: &Settings) -> (Program, Arc<Mutex<Option<Stri
     let not_json = Arc::new(Mutex::new(None));
     let found = not_json.clone();
     let program = Program::new(job.source)
+        .owner(job.owner)
         .limits(limits(settings))
         .timeout(settings.program_timeout)
         .prepare(furnish(job.prelude, job.context, Vec::new()))
@@ -108,11 +111,13 @@ pub fn program(job: Job, settings: &Settings) -> (Program, Arc<Mutex<Option<Stri
 pub fn resumed(
     resumption: Resumption,
     prelude: Option<Arc<Prelude>>,
+    owner: Arc<str>,
     settings: &Settings,
 ) -> (Program, Arc<Mutex<Option<String>>>) {
     let not_json = Arc::new(Mutex::new(None));
     let found = not_json.clone();
     let mut program = Program::resumed(resumption)
+        .owner(owner)
         .limits(limits(settings))
         .timeout(settings.program_timeout)
         .look(move |machine, _| {

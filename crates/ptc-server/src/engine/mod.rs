@@ -352,7 +352,7 @@ impl Engine {
         // wanted most are kept apart.
         match (tool, &self.sessions) {
             (Tool::Eval, _) => self.eval(caller, args, signals).await,
-            (Tool::Check, _) => Ok(Box::pin(self.check(args)).await),
+            (Tool::Check, _) => Ok(Box::pin(self.check(caller, args)).await),
             (Tool::Approve | Tool::Reject | Tool::Edit, _) => {
                 Box::pin(self.decide_by_tool(caller, tool, args, signals)).await
             }

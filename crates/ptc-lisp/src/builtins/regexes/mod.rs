@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::heap::Heap;
 use crate::regex::{Matcher, Search};
 use crate::signal::Res;
-use crate::value::{RegexObj, Shared, Value};
+use crate::value::{RegexObj, Shared, Stamp, Value};
 
 pub(super) use matcher::matches_whole;
 
@@ -146,7 +146,7 @@ pub(super) fn compile(heap: &mut Heap, source: &str) -> Res<Shared<RegexObj>> {
     heap.work(Matcher::compile_work(source.len()))?;
     let matcher = Matcher::compile(source)?;
     heap.allocated(matcher.bytes());
-    Ok(Rc::new(RegexObj { source: source.to_owned(), matcher }))
+    Ok(Rc::new(RegexObj { source: source.to_owned(), matcher, stamp: Stamp::new() }))
 }
 
 /// A pattern argument, or a string that spells one.

@@ -124,6 +124,7 @@ impl Engine {
         let looking = judge.clone();
         let witness = Witness::of(session.owner.clone());
         let mut program = Program::resumed(resumption)
+            .owner(session.owner.clone())
             .tools(session.frozen.host_tools(&witness))
             .limits(evaluate::limits(&self.settings))
             .timeout(self.settings.program_timeout)
@@ -263,6 +264,7 @@ impl Engine {
         let (judge, frozen) = (judge.clone(), &session.frozen);
         let furnish = evaluate::furnish(frozen.prelude.clone(), context, frozen.private_tools());
         Program::new(source.clone())
+            .owner(session.owner.clone())
             .tools(frozen.host_tools(witness))
             .limits(evaluate::limits(&self.settings))
             .timeout(self.settings.program_timeout)

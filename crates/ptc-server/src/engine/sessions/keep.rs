@@ -369,7 +369,8 @@ impl Engine {
     /// Has the machine of a session loaded, if it is not.
     pub(super) async fn loaded(&self, session: &Session) -> Result<(), SessionError> {
         let prelude = session.frozen.prelude.clone();
-        let ready = session.machine.ready(evaluate::limits(&self.settings), prelude).await;
+        let ready =
+            session.machine.ready(evaluate::limits(&self.settings), prelude, session.owner.clone()).await;
         ready.map_err(|error| {
             session.discard();
             let reason = match error {

@@ -39,12 +39,17 @@ impl Held {
     }
 
     /// Loads a machine that was stored, if that was not done yet. Comes before programs and visits.
-    pub async fn ready(&self, limits: Limits, prelude: Option<Arc<Prelude>>) -> Result<(), NotLoaded> {
+    pub async fn ready(
+        &self,
+        limits: Limits,
+        prelude: Option<Arc<Prelude>>,
+        owner: Arc<str>,
+    ) -> Result<(), NotLoaded> {
         let dump = self.dump.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(dump) = dump else { return Ok(()) };
         let (send, receive) = tokio::sync::oneshot::channel();
         self.kept.begin(move || {
-            let loaded = Machine::load_dump_with(&dump, &limits, prelude.as_slice());
+            let loaded = Machine::load_dump_for(&dump, &limits, prelude.as_slice(), &Some(owner));
             let (machine, told) = match loaded {
                 Ok(machine) => (Some(machine), Ok(())),
                 Err(error @ DumpError::Prelude(_)) => (None, Err(NotLoaded::Prelude(error))),

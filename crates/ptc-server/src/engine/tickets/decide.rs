@@ -232,7 +232,8 @@ impl Engine {
         }
         let schema = head.schema.as_ref().map(OutputSchema::parse).transpose().unwrap_or_default();
         let calls = self.calls(Grants::all(), signals).resumed(resumption.calls_made("call"));
-        let (program, not_json) = evaluate::resumed(resumption, self.prelude.clone(), &self.settings);
+        let (program, not_json) =
+            evaluate::resumed(resumption, self.prelude.clone(), caller.owner.clone(), &self.settings);
         let (program, recorded) = self.recordings.program(calls.attach(program), |program| Begun {
             source: head.source.clone(),
             ..Begun::of("lisp_eval", program)

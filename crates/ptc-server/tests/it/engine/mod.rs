@@ -5,6 +5,7 @@ mod check;
 mod debug;
 mod durable;
 mod eval;
+mod isolation;
 mod once;
 mod own;
 mod preludes;
