@@ -345,14 +345,14 @@ impl Unit {
     }
 }
 
-/// A unit bound to one machine.
+/// A unit bound to one machine, or frozen for all machines of a thread (see `machine/frozen.rs`).
 #[derive(Debug)]
 pub struct Linked {
     /// The code, shared by all machines.
     pub unit: Arc<Unit>,
-    /// Its number in the machine.
+    /// Its number in the machine, or in all of them.
     pub id: u32,
-    /// Constants as values of this machine.
+    /// Constants as values.
     pub consts: Vec<Value>,
     /// Slots of the definitions it refers to.
     pub globals: Vec<u32>,

@@ -9,6 +9,9 @@
 #[path = "conformance/cases.rs"]
 #[expect(dead_code, reason = "what is expected of a case is asked elsewhere")]
 mod cases;
+#[path = "../../ptc/tests/adversarial/corpus.rs"]
+#[expect(dead_code, reason = "how an attack ends and what it may use is asked elsewhere")]
+mod corpus;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -251,13 +254,13 @@ fn case_programs() -> Vec<(String, Json)> {
 }
 
 /// Runs each program in two machines by turns, and expects of both what it does alone.
-fn in_turns(programs: impl IntoIterator<Item = (String, Json)>, slice: u64) -> usize {
+fn in_turns(programs: impl IntoIterator<Item = (String, Json)>, limits: &Limits, slice: u64) -> usize {
     let furnished = |data: &Json| {
         let mut machine = machine(None);
+        machine.set_limits(limits.clone());
         machine.set_data(data).expect("it fits");
         machine
     };
-    // The two whose programs these are have been at it for a while.
     let mut elder = machine(None);
     let mut count = 0;
     for (source, data) in programs {
@@ -268,7 +271,11 @@ fn in_turns(programs: impl IntoIterator<Item = (String, Json)>, slice: u64) -> u
         let (first, second) = (first.trace(), second.trace());
         assert_eq!((&first.outcome, &first.prints), (&expected.outcome, &expected.prints), "{source}");
         assert_eq!(first, second, "{source}");
-        // Definitions of earlier programs are there; what comes of it is not asked.
+        // A session that keeps what all of them define; what comes of it is not asked.
+        if count % 50 == 0 {
+            elder = machine(None);
+            elder.set_limits(limits.clone());
+        }
         elder.set_data(&data).expect("it fits");
         run(&mut elder, &source);
         count += 1;
@@ -278,13 +285,28 @@ fn in_turns(programs: impl IntoIterator<Item = (String, Json)>, slice: u64) -> u
 
 #[test]
 fn cases_run_in_two_machines_by_turns_as_they_do_alone() {
-    assert!(in_turns(case_programs(), 61) > 1_000);
+    assert!(in_turns(case_programs(), &Limits::default(), 61) > 1_000);
 }
 
 #[test]
 fn examples_run_in_two_machines_by_turns_as_they_do_alone() {
     let examples = registry().iter().flat_map(|(_, entry)| entry.examples().to_vec());
-    assert!(in_turns(examples.map(|(source, _)| (source.to_owned(), Json::Null)), 17) > 500);
+    let examples = examples.map(|(source, _)| (source.to_owned(), Json::Null));
+    assert!(in_turns(examples, &Limits::default(), 17) > 500);
+}
+
+/// With little to use, so that they end soon; values that nest deeply want a stack as workers have it.
+#[test]
+fn attacks_run_in_two_machines_by_turns_as_they_do_alone() {
+    const FILES: [&str; 9] =
+        ["catching", "data", "loops", "memory", "nesting", "numbers", "regex", "shared", "strings"];
+    let limits = Limits { fuel: 50_000, memory: 4 << 20, ..Limits::default() };
+    let run = move || {
+        let attacks = FILES.iter().flat_map(|file| corpus::attacks(&format!("{file}.clj")).programs);
+        in_turns(attacks.map(|attack| (attack.source, Json::Null)), &limits, 997)
+    };
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(run).expect("it starts");
+    assert!(thread.join().expect("it does not panic") > 300);
 }
 
 /// What outlives a machine on its thread can lead from one to the next. Statics cannot hold values, which are not

@@ -77,9 +77,12 @@ mod tests {
     #[cfg(debug_assertions)]
     fn ran(machine: &mut Machine, source: &str) -> Value {
         machine.load(source).expect("it compiles");
-        match machine.run(u64::MAX) {
-            Step::Done(_) => machine.result.clone(),
-            other => panic!("{source}: {other:?}"),
+        loop {
+            match machine.run(u64::MAX) {
+                Step::Yield => {}
+                Step::Done(_) => return machine.result.clone(),
+                other => panic!("{source}: {other:?}"),
+            }
         }
     }
 

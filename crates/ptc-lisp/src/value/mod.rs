@@ -1,7 +1,7 @@
 //! The values a program works on: 16 bytes each, immutable to the program, shared by count.
 //!
-//! Counts are not atomic: a machine owns all values it can reach and moves between threads only as a
-//! whole. A value with one owner is updated in place, which is what makes `(reduce assoc {} …)` as
+//! Counts are not atomic: a machine owns all values it can reach, but for frozen ones that it shares with other
+//! machines of its thread, and stays on the thread where it was made. A value with one owner is updated in place, which is what makes `(reduce assoc {} …)` as
 //! cheap as a mutable map. Every container knows its [`Shape`]: how deep it nests and whether an
 //! unrealised lazy sequence may hide inside. The machine refuses values deeper than [`MAX_DEPTH`], so
 //! code that walks values may recurse on the native stack.

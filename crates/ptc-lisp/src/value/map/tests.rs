@@ -24,7 +24,10 @@ fn a_row_takes_a_header_and_its_values() {
     for count in 0..=16 {
         let row = Map::row(layout_of(count), (0..count).map(Value::Int)).expect("a value for each key");
         let header = row.header();
-        assert_eq!(block(header.room, header.flags & EXTRA != 0).size(), 16 + 16 * count as usize);
+        assert_eq!(
+            block(header.room, header.flags & EXTRA != 0).size(),
+            size_of::<Header>() + 16 * count as usize
+        );
     }
 }
 
