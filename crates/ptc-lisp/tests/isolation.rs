@@ -300,7 +300,7 @@ fn examples_run_in_two_machines_by_turns_as_they_do_alone() {
 fn attacks_run_in_two_machines_by_turns_as_they_do_alone() {
     const FILES: [&str; 9] =
         ["catching", "data", "loops", "memory", "nesting", "numbers", "regex", "shared", "strings"];
-    let limits = Limits { fuel: 50_000, memory: 4 << 20, ..Limits::default() };
+    let limits = Limits { fuel: 10_000, memory: 2 << 20, ..Limits::default() };
     let run = move || {
         let attacks = FILES.iter().flat_map(|file| corpus::attacks(&format!("{file}.clj")).programs);
         in_turns(attacks.map(|attack| (attack.source, Json::Null)), &limits, 997)
