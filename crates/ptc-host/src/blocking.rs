@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use ptc_lisp::Error;
 use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::{Error, Interrupt};
 
 use crate::cancel::Cancel;
+use crate::clock::Clock;
 use crate::drive::{Drive, Turn};
 use crate::flight::Ground;
 use crate::hold::Resumption;
@@ -30,6 +31,13 @@ impl Bounds {
     fn of(program: &Program) -> Self {
         Bounds { timeout: program.timeout, cancel: program.cancel.clone() }
     }
+
+    /// Stops what a machine reads before its program is driven, from now on as these bounds say.
+    pub fn interrupt(&self) -> Interrupt {
+        let clock = Clock::new(self.timeout, self.cancel.clone());
+        clock.go_on(Instant::now(), Duration::ZERO);
+        clock.interrupt()
+    }
 }
 
 /// Runs a program on a new machine and waits for its end.
@@ -46,11 +54,10 @@ pub fn run_blocking(program: &Program) -> Outcome {
         let ran = drive_on(&mut machine, resumption, program);
         return Outcome::of(&mut machine, ran, &program.hooks);
     }
-    if let Err(error) = program.furnish(&mut machine) {
-        return Outcome::failed(error);
-    }
-    let bounds = Bounds::of(program);
-    let ran = drive(&mut machine, &program.source, &program.tools, &bounds);
+    let ran = driven(&mut machine, &program.tools, &Bounds::of(program), |drive, machine| {
+        drive.furnish(machine, program)?;
+        drive.load(machine, &program.source)
+    });
     Outcome::of(&mut machine, ran, &program.hooks)
 }
 

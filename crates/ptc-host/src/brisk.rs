@@ -8,10 +8,10 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Instant;
 
-use ptc_lisp::Limits;
 use ptc_lisp::machine::Step;
+use ptc_lisp::{Interrupt, Limits};
 
-use crate::program::{Outcome, Program, Ran};
+use crate::program::{Outcome, Program, Ran, cancelled};
 
 /// Fuel of a try: some microseconds of work.
 const FUEL: u64 = 1_000;
@@ -40,6 +40,8 @@ fn tried(program: &Program) -> Option<Outcome> {
     };
     let program = Program { limits, ..program.clone() };
     let mut machine = program.machine();
+    // Inputs of more than some kilobytes are none that are read at once.
+    machine.set_interrupt(Interrupt::new(|| Err(cancelled("there is too much to read for a try"))));
     program.furnish(&mut machine).ok()?;
     machine.load(&program.source).ok()?;
     let Step::Done(signal) = machine.run(FUEL) else { return None };

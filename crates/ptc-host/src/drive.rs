@@ -1,13 +1,15 @@
 //! One program on one machine, a turn at a time. Both drivers are loops around this: the synchronous
 //! one turns until the end, a pool turns many programs in rotation.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::machine::{Machine, Signal, Step};
-use ptc_lisp::{Error, ErrorKind};
+use ptc_lisp::{Error, ErrorKind, Interrupt};
 
 use crate::cancel::Cancel;
+use crate::clock::{Clock, late};
 use crate::flight::{Flight, Ground};
 use crate::hold::{Held, Resumption};
 use crate::program::{Program, Ran, cancelled};
@@ -39,6 +41,9 @@ pub(crate) struct Drive {
     loaded: bool,
     started: Instant,
     timeout: Option<Duration>,
+    clock: Arc<Clock>,
+    /// What stops reading in the middle of a turn.
+    interrupt: Interrupt,
     /// Time spent running and waiting for tools.
     spent: Duration,
     /// Since when it has been waiting for tools.
@@ -51,17 +56,28 @@ pub(crate) struct Drive {
 impl Drive {
     /// A program that is about to be loaded.
     pub fn new(tools: Tools, ground: Ground, timeout: Option<Duration>, cancel: Option<Cancel>) -> Self {
+        let clock = Clock::new(timeout, cancel.clone());
         Drive {
             flight: Flight::new(tools, ground),
             cancel,
             loaded: false,
             started: Instant::now(),
             timeout,
+            interrupt: clock.interrupt(),
+            clock,
             spent: Duration::ZERO,
             waiting: None,
             turns: 0,
             held: None,
         }
+    }
+
+    /// Gives a machine what the program may see and use. Reading inputs takes time like running does.
+    pub fn furnish(&mut self, machine: &mut Machine, program: &Program) -> Result<(), Error> {
+        let begun = self.begin(machine);
+        let furnished = program.furnish(machine);
+        self.spend(begun);
+        furnished.and_then(|()| self.in_time())
     }
 
     /// The machine of a program that was held; the program goes on with its next turn.
@@ -85,7 +101,7 @@ impl Drive {
 
     /// Loads the program.
     pub fn load(&mut self, machine: &mut Machine, source: &str) -> Result<(), Error> {
-        let begun = self.now();
+        let begun = self.begin(machine);
         self.flight.tape().iter().for_each(|tape| tape.begin(machine, Some(source)));
         let loaded = machine.load(source);
         self.spend(begun);
@@ -95,7 +111,7 @@ impl Drive {
 
     /// Runs the program for about `fuel` units, or until it waits or ends.
     pub fn turn(&mut self, machine: &mut Machine, fuel: u64) -> Turn {
-        let begun = self.now();
+        let begun = self.begin(machine);
         self.turns += 1;
         let turn = self.steps(machine, fuel);
         self.spend(begun);
@@ -212,6 +228,16 @@ impl Drive {
         self.timeout.map(|_| Instant::now())
     }
 
+    /// Begins a piece of work on the machine, which may not go on for longer than there is time.
+    fn begin(&self, machine: &mut Machine) -> Option<Instant> {
+        let now = self.now();
+        if let Some(now) = now {
+            self.clock.go_on(now, self.spent);
+        }
+        machine.set_interrupt(self.interrupt.clone());
+        now
+    }
+
     fn spend(&mut self, since: Option<Instant>) {
         self.spent += since.map_or(Duration::ZERO, |since| since.elapsed());
     }
@@ -222,6 +248,7 @@ impl Drive {
 
     /// Ends the program: what it defined is taken back if it failed.
     pub fn finish(mut self, machine: &mut Machine, mut result: Result<Signal, Error>) -> Ran {
+        machine.set_interrupt(Interrupt::default());
         if result.is_err() {
             machine.cancel();
         }
@@ -239,10 +266,6 @@ impl Drive {
         let manifest = if self.loaded { machine.manifest().clone() } else { Manifest::default() };
         Ran { result, calls, manifest, elapsed, turns, held }
     }
-}
-
-fn late(timeout: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("the program took longer than {timeout:?}"))
 }
 
 fn stuck() -> Error {

@@ -87,6 +87,7 @@
 mod blocking;
 mod brisk;
 mod cancel;
+mod clock;
 mod drive;
 mod flight;
 mod helpers;

@@ -93,9 +93,7 @@ impl Drop for Place {
 /// What counts as one address: all of an IPv6 network of 64 bits belongs to one peer.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(address) => {
-            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
-        }
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
         v4 => v4,
     }
 }
@@ -103,8 +101,7 @@ pub fn network(address: IpAddr) -> IpAddr {
 impl Connections {
     /// None yet.
     pub fn new(bounds: Bounds) -> Arc<Connections> {
-        let bounds =
-            Bounds { total: bounds.total.max(1), per_address: bounds.per_address.max(1), ..bounds };
+        let bounds = Bounds { total: bounds.total.max(1), per_address: bounds.per_address.max(1), ..bounds };
         Arc::new(Connections { bounds, table: Mutex::default() })
     }
 
@@ -160,10 +157,10 @@ impl Table {
 
     /// Closes the oldest connection of an address that is not held.
     fn displace(&mut self, address: IpAddr) -> bool {
-        let free = |number: &&u64| {
-            self.open.get(*number).is_some_and(|open| open.held.load(Ordering::Acquire) == 0)
-        };
-        let Some(number) = self.by_address.get(&address).and_then(|all| all.iter().find(free)).copied() else {
+        let free =
+            |number: &&u64| self.open.get(*number).is_some_and(|open| open.held.load(Ordering::Acquire) == 0);
+        let Some(number) = self.by_address.get(&address).and_then(|all| all.iter().find(free)).copied()
+        else {
             return false;
         };
         if let Some(open) = self.open.get(&number) {

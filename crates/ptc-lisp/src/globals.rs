@@ -57,19 +57,8 @@ pub(crate) struct Facts {
 /// What takes back the changes of a program.
 #[derive(Debug, Default)]
 pub struct Undo {
-    slots: Vec<(u32, Value, Facts)>,
-    cells: Vec<(Shared<CellObj>, Value)>,
-}
-
-impl Undo {
-    /// All values, for the census.
-    pub fn roots(&self) -> impl Iterator<Item = &Value> {
-        let known = self
-            .slots
-            .iter()
-            .flat_map(|(_, value, facts)| [value, &facts.watches].into_iter().chain(facts.meta.as_deref()));
-        known.chain(self.cells.iter().map(|(_, value)| value))
-    }
+    pub(crate) slots: Vec<(u32, Value, Facts)>,
+    pub(crate) cells: Vec<(Shared<CellObj>, Value)>,
 }
 
 /// Definitions by slot.
@@ -232,24 +221,6 @@ impl Globals {
     pub fn iter(&self) -> impl Iterator<Item = (Name, &Value)> {
         let defined = self.facts.iter().map(|facts| facts.name).zip(&self.values);
         defined.filter(|(_, value)| !matches!(value, Value::Unbound))
-    }
-
-    /// All values, for the census.
-    pub fn roots(&self) -> impl Iterator<Item = &Value> {
-        let facts = self.facts.iter().chain(self.undo.iter().map(|(.., facts)| facts));
-        let known = facts.flat_map(|facts| facts.meta.as_deref().into_iter().chain([&facts.watches]));
-        let before = self.undo.iter().map(|(_, value, _)| value);
-        let cells = self.undo_cells.iter().map(|(_, value)| value);
-        let bound = self.bound.iter().map(|(_, value)| value);
-        self.values.iter().chain(before).chain(bound).chain(cells).chain(known)
-    }
-
-    /// Bytes of the texts of definitions, and of what is remembered about them.
-    pub fn text_bytes(&self) -> usize {
-        let stacks = self.bound.capacity() * size_of::<(u32, Value)>()
-            + self.undo.capacity() * size_of::<(u32, Value, Facts)>();
-        let origins = self.facts.iter().filter_map(|facts| facts.origin.as_ref());
-        stacks + origins.map(|origin| origin.text().len()).sum::<usize>()
     }
 
     /// Keeps the changes; gives what would take them back.

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
 use crate::globals::Globals;
+use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::machine::attached::Attached;
 use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
+use crate::steps::Steps;
 use crate::value::laziness::{Found, look};
 use crate::value::print::{Printer, Style, TooLong, pr_str};
 use crate::value::{
@@ -33,6 +35,8 @@ pub struct Heap {
     pub fresh_bytes: usize,
     /// Bytes found live by the last census.
     pub live_bytes: usize,
+    /// Who says whether reading may go on.
+    pub(crate) interrupt: Interrupt,
     /// Milliseconds since 1970 as the host gave them; the program's only clock.
     pub now_ms: i64,
     /// Lines printed by the program.
@@ -52,8 +56,8 @@ pub struct Heap {
     pub(crate) gensym: u64,
     /// Results of `task`, by id.
     pub journal: Map,
-    /// Steps of the plan that are done: id and summary.
-    pub steps: Vec<(String, String)>,
+    /// Steps of the plan that are done.
+    pub(crate) steps: Steps,
     /// What `(budget/remaining)` gives.
     pub budget: Value,
     pub(crate) hierarchy: Value,
@@ -77,6 +81,7 @@ impl Heap {
             fuel_used: 0,
             fresh_bytes: 0,
             live_bytes: 0,
+            interrupt: Interrupt::default(),
             now_ms: 0,
             prints: Vec::new(),
             firewall: false,
@@ -88,7 +93,7 @@ impl Heap {
             random: 0x5eed,
             gensym: 0,
             journal: Map::default(),
-            steps: Vec::new(),
+            steps: Steps::default(),
             budget: Value::map_of([]),
             hierarchy: Value::Nil,
             object_methods: Value::Nil,
@@ -480,7 +485,7 @@ impl Heap {
         self.partial_line.clear();
         self.printed_bytes = 0;
         self.captures.clear();
-        self.steps.clear();
+        self.steps = Steps::default();
     }
 
     /// The atom that holds the machine's hierarchy of `derive`.
@@ -504,15 +509,6 @@ impl Heap {
     /// The same, if some type has such methods.
     pub fn known_object_methods(&self) -> Option<&Value> {
         Some(&self.object_methods).filter(|methods| !methods.is_nil())
-    }
-
-    /// Values that the heap itself holds on to.
-    pub fn roots(&self) -> impl Iterator<Item = &Value> {
-        self.journal.iter().flat_map(|(key, value)| [key, value]).chain([
-            &self.budget,
-            &self.hierarchy,
-            &self.object_methods,
-        ])
     }
 
     /// Ends a line that has no newline yet.

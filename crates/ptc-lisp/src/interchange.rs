@@ -10,6 +10,7 @@ use serde_json::{Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
+use crate::interrupt::Interrupt;
 use crate::json::{self, Duplicates, ReadOptions};
 use crate::names::Names;
 use crate::value::equal::same_key;
@@ -30,7 +31,8 @@ pub enum Keys {
 /// JSON text as a value; of two members with the same key the last one counts. It must fit the memory that
 /// is left.
 pub fn from_json_text(heap: &mut Heap, text: &str, keys: Keys) -> Result<Value, Error> {
-    let options = ReadOptions { keys, duplicates: Duplicates::Last, room: heap.room() };
+    let options =
+        ReadOptions { keys, duplicates: Duplicates::Last, room: heap.room(), interrupt: &heap.interrupt };
     let (value, bytes) = json::read(text, &options, &mut heap.names).map_err(|fault| fault.error(text))?;
     heap.allocated(bytes);
     Ok(value)
@@ -38,23 +40,33 @@ pub fn from_json_text(heap: &mut Heap, text: &str, keys: Keys) -> Result<Value, 
 
 /// JSON as a value. It must fit the memory that is left.
 pub fn from_json(heap: &mut Heap, json: &Json, keys: Keys) -> Result<Value, Error> {
-    Converter { heap, keys, layouts: VecDeque::new() }.value(json, 0)
+    Converter { heap, keys, layouts: VecDeque::new(), unasked: 0 }.value(json, 0)
 }
 
 /// How many of the latest layouts are tried for the next object.
 const LAYOUTS: usize = 8;
+
+/// Bytes of text that a part of a tree stands for.
+const NODE: usize = 8;
 
 struct Converter<'h> {
     heap: &'h mut Heap,
     keys: Keys,
     /// Keys of the latest objects, for those that have the same.
     layouts: VecDeque<Shared<Layout>>,
+    /// Bytes read since the host was asked.
+    unasked: usize,
 }
 
 impl Converter<'_> {
     fn value(&mut self, json: &Json, depth: u16) -> Result<Value, Error> {
         if depth >= MAX_DEPTH {
             return Err(Error::new(ErrorKind::NestingTooDeep, "the data nests too deeply"));
+        }
+        self.unasked += NODE + json.as_str().map_or(0, str::len);
+        if self.unasked >= Interrupt::STRETCH {
+            self.unasked = 0;
+            self.heap.interrupt.check()?;
         }
         Ok(match json {
             Json::Null => Value::Nil,

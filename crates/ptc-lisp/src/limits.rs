@@ -145,6 +145,20 @@ pub static ALL: &[Limit] = &[
         ErrorKind::ToolCallLimit,
     ),
     fixed(
+        "plan steps",
+        Unit::Count,
+        || crate::steps::MOST_STEPS as u64,
+        "Calls of `step-done` in one program.",
+        ErrorKind::OutputExceeded,
+    ),
+    fixed(
+        "plan step bytes",
+        Unit::Bytes,
+        || crate::steps::MOST_STEP_BYTES as u64,
+        "The ids and summaries that `step-done` notes in one program, together.",
+        ErrorKind::OutputExceeded,
+    ),
+    fixed(
         "value depth",
         Unit::Count,
         || u64::from(crate::value::MAX_DEPTH),

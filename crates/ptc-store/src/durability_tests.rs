@@ -62,10 +62,7 @@ from_store!(EffectError, PreludeError, RunError, SessionError, TicketError);
 
 /// Whether something failed because the disk did.
 #[track_caller]
-fn waits_for_the_disk<T: std::fmt::Debug, E: FromStore + std::fmt::Debug>(
-    what: &str,
-    done: Result<T, E>,
-) {
+fn waits_for_the_disk<T: std::fmt::Debug, E: FromStore + std::fmt::Debug>(what: &str, done: Result<T, E>) {
     let error = done.err().unwrap_or_else(|| panic!("{what} returned before it was on the disk"));
     let shown = format!("{error:?}");
     assert!(matches!(error.of_store(), Some(StoreError::Unacknowledged { .. })), "{what}: {shown}");
@@ -132,14 +129,8 @@ fn a_call_is_on_the_disk_before_it_is_sent() {
 fn sessions_are_on_the_disk_when_their_owner_is_told() {
     const LONG: i64 = 3_600_000;
     let nothing = json!({});
-    let new = |id| NewSession {
-        id,
-        owner: "ann",
-        origin: &nothing,
-        meta: &nothing,
-        ttl_ms: LONG,
-        idle_ms: LONG,
-    };
+    let new =
+        |id| NewSession { id, owner: "ann", origin: &nothing, meta: &nothing, ttl_ms: LONG, idle_ms: LONG };
     let room = Room { most: 10, per_owner: 10 };
     let prepared = |name: &str| {
         let disk = Disk::new(name);

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use ptc_lisp::ErrorKind;
 use ptc_lisp::machine::Machine;
 use serde_json::Value;
 
@@ -114,6 +115,9 @@ pub fn give(machine: &mut Machine, inputs: &[Input]) -> anyhow::Result<()> {
     machine.set_data_json("{}")?;
     for input in inputs {
         machine.add_data_json(&input.name, &input.text).map_err(|error| match &input.file {
+            _ if error.kind != ErrorKind::Format => {
+                anyhow!("--data: {} was not read: {}", input.name, error.message)
+            }
             Some(path) => anyhow!("--data: {path} is not JSON: {}", error.message),
             None => {
                 let text = shorten(&input.text);

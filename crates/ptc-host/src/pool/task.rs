@@ -107,7 +107,7 @@ impl Task {
             *self.machine = self.rest.drive.go_on(resumption, program)?;
             return Ok(());
         }
-        program.furnish(&mut self.machine)?;
+        self.rest.drive.furnish(&mut self.machine, program)?;
         self.rest.drive.load(&mut self.machine, &program.source)
     }
 

@@ -191,13 +191,14 @@ fn keys(heap: &Heap, key_fn: &Value) -> Res<Keys> {
 /// Reads a text; the error is a fault of the text.
 fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<Result<Value, Fault>> {
     heap.work(1 + text.len() / 4)?;
-    let options = ReadOptions { keys, duplicates, room: heap.room() };
+    let options = ReadOptions { keys, duplicates, room: heap.room(), interrupt: &heap.interrupt };
     match json::read(text, &options, &mut heap.names) {
         Ok((value, bytes)) => {
             heap.allocated(bytes);
             Ok(Ok(value))
         }
         Err(Fault { kind: FaultKind::TooLarge(bytes), .. }) => Err(Signal::Reclaim(bytes).into()),
+        Err(Fault { kind: FaultKind::Stopped(error), .. }) => Err((*error).into()),
         Err(fault) => Ok(Err(fault)),
     }
 }

@@ -50,10 +50,14 @@ fn task_get(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(heap.journal.get(&id).cloned().unwrap_or(Value::Unbound))
 }
 
+/// Bytes of an entry of the journal beside its id and its value.
+const ENTRY: usize = 96;
+
 fn task_put(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.realised(&args[1])?;
     let id = task_id(args)?;
     admit(heap, &id, &args[1])?;
+    heap.allocated(ENTRY);
     heap.journal.insert(id, args[1].clone());
     Ok(args::take(args, 1))
 }
@@ -90,8 +94,11 @@ fn step_done(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Str(_) | Value::Int(_) | Value::Kw(_) => heap.display(&args[0])?,
         _ => return args::fail(args, 0, "a string or number"),
     };
-    let summary = args::text(args, 1)?.to_owned();
-    heap.steps.push((id, summary));
+    let summary = args::text(args, 1)?;
+    heap.steps.check(&id, summary)?;
+    heap.work(summary.len() / 8)?;
+    heap.reserve(id.len() + summary.len() + size_of::<(String, String)>())?;
+    heap.steps.push(id, summary.to_owned());
     Ok(args::take(args, 1))
 }
 

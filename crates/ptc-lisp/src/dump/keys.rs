@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_key_that_shares_its_parts_is_copied_once() {
-        let lazy = LazyObj { state: LazyState::Done(Value::list(vec![Value::Int(1)])).into(), stamp: Stamp::new() };
+        let lazy =
+            LazyObj { state: LazyState::Done(Value::list(vec![Value::Int(1)])).into(), stamp: Stamp::new() };
         let leaf = Value::Lazy(Shared::new(lazy));
         let tower = |leaf: Value| (0..200).fold(leaf, |inner, _| Value::vector(vec![inner.clone(), inner]));
         let key = tower(leaf);

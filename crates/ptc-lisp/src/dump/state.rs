@@ -60,8 +60,8 @@ impl<'m> Writer<'m> {
             self.out.size(texts.len());
             texts.iter().for_each(|text| self.out.text(text));
         }
-        self.out.size(heap.steps.len());
-        for (id, summary) in &heap.steps {
+        self.out.size(heap.steps.iter().len());
+        for (id, summary) in heap.steps.iter() {
             self.out.text(id);
             self.out.text(summary);
         }
@@ -351,7 +351,12 @@ impl Reader<'_> {
         heap.captures = input.list(|input| input.string())?;
         self.machine.tools = input.list(|input| input.string())?;
         self.machine.carried = input.list(|input| input.string())?;
-        heap.steps = input.list(|input| Ok((input.string()?, input.string()?)))?;
+        for (id, summary) in input.list(|input| Ok((input.string()?, input.string()?)))? {
+            heap.steps
+                .check(&id, &summary)
+                .map_err(|_| DumpError::damaged("more steps than there may be"))?;
+            heap.steps.push(id, summary);
+        }
         let uses = self.listed(Reader::tool_use)?;
         self.machine.manifest = Arc::new(Manifest::of(uses));
         Ok(())

@@ -70,7 +70,8 @@ proptest! {
             WriteOptions { sorted: false, lenient: false, pretty, limit: usize::MAX, fuel: u64::MAX };
         let (text, _) = write(&value, &names, &options).expect("JSON can hold it");
         prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
-        let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX };
+        let interrupt = crate::Interrupt::default();
+        let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX, interrupt: &interrupt };
         let (back, _) = read(&text, &options, &mut names).expect("readable");
         prop_assert!(same_key(&back, &value), "{}", text);
     }
@@ -78,7 +79,8 @@ proptest! {
     #[test]
     fn what_is_not_json_for_another_reader_is_not_json_here(text in "[\\[\\]{}:,\"a0-9.eE+\\- \\\\nutrue]{0,12}") {
         let other = serde_json::from_str::<serde_json::Value>(&text).is_ok();
-        let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX };
+        let interrupt = crate::Interrupt::default();
+        let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX, interrupt: &interrupt };
         prop_assert_eq!(read(&text, &options, &mut Names::default()).is_ok(), other, "{}", text);
     }
 

@@ -10,18 +10,21 @@ use super::scan::{Scanner, put};
 use super::shapes::{Shapes, UNKNOWN};
 use crate::error::{Error, ErrorKind};
 use crate::interchange::Keys;
+use crate::interrupt::Interrupt;
 use crate::names::Names;
 use crate::value::{MAX_DEPTH, Map, Text, Value};
 
 /// How to read.
 #[derive(Clone, Copy, Debug)]
-pub struct ReadOptions {
+pub struct ReadOptions<'a> {
     /// What the keys of objects become.
     pub keys: Keys,
     /// Which of two members with the same key counts.
     pub duplicates: Duplicates,
     /// About how many bytes the value may take.
     pub room: usize,
+    /// Who says whether to go on.
+    pub interrupt: &'a Interrupt,
 }
 
 /// Which of two members with the same key counts.
@@ -34,7 +37,7 @@ pub enum Duplicates {
 }
 
 /// Why a text could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// What happened.
     pub kind: FaultKind,
@@ -48,7 +51,8 @@ impl Fault {
         let before = text.get(..self.at).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let (kind, message) = match self.kind {
+        let (kind, message) = match &self.kind {
+            FaultKind::Stopped(error) => return (**error).clone(),
             FaultKind::Syntax(expected) => {
                 let message = format!("bad JSON at line {line}, column {column}: expected {expected}");
                 (ErrorKind::Format, message)
@@ -65,7 +69,7 @@ impl Fault {
 }
 
 /// What can happen to a text being read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum FaultKind {
     /// It is not JSON; the text says what was expected.
     Syntax(&'static str),
@@ -73,15 +77,18 @@ pub enum FaultKind {
     TooDeep,
     /// The value takes more than this many bytes.
     TooLarge(usize),
+    /// The host does not want to wait for it.
+    Stopped(Box<Error>),
 }
 
 /// The value that `text` spells, and about how many bytes it takes.
-pub fn read(text: &str, options: &ReadOptions, names: &mut Names) -> Result<(Value, usize), Fault> {
+pub fn read(text: &str, options: &ReadOptions<'_>, names: &mut Names) -> Result<(Value, usize), Fault> {
     let mut reader = Reader {
         scan: Scanner::new(text),
         options,
         names,
         size: 0,
+        look_at: Interrupt::STRETCH,
         values: Vec::new(),
         shapes: Shapes::default(),
         seen: [const { ("", Value::Nil) }; SEEN],
@@ -97,9 +104,11 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 struct Reader<'a> {
     scan: Scanner<'a>,
-    options: &'a ReadOptions,
+    options: &'a ReadOptions<'a>,
     names: &'a mut Names,
     size: usize,
+    /// Where in the text to ask next whether to go on.
+    look_at: usize,
     /// Values of arrays and objects that are not closed yet, the latest value last.
     values: Vec<Value>,
     shapes: Shapes,
@@ -148,6 +157,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Asks whether to go on.
+    #[cold]
+    fn look(&mut self) -> Result<(), Fault> {
+        self.look_at = self.scan.at + Interrupt::STRETCH;
+        let stopped = |error| Fault { kind: FaultKind::Stopped(Box::new(error)), at: self.scan.at };
+        self.options.interrupt.check().map_err(stopped)
+    }
+
     /// One value and nothing after it.
     fn document(&mut self) -> Result<Value, Fault> {
         let mut open: Vec<Open> = Vec::new();
@@ -156,6 +173,9 @@ impl<'a> Reader<'a> {
             self.scan.skip_space();
             if self.values.len() == self.values.capacity() {
                 self.make_room()?;
+            }
+            if self.scan.at >= self.look_at {
+                self.look()?;
             }
             match self.scan.peek() {
                 b'"' => self.text()?,
@@ -391,7 +411,9 @@ mod tests {
 
     fn shown(text: &str, keys: Keys) -> String {
         let mut names = Names::default();
-        let options = ReadOptions { keys, duplicates: Duplicates::First, room: 1 << 20 };
+        let interrupt = Interrupt::default();
+        let options =
+            ReadOptions { keys, duplicates: Duplicates::First, room: 1 << 20, interrupt: &interrupt };
         match read(text, &options, &mut names) {
             Ok((value, _)) => crate::value::print::pr_str(&value, &names),
             Err(fault) => match fault.kind {

@@ -1,4 +1,5 @@
-//! The census: what is live, and how much room it takes.
+//! The census: what is live, and how much room it takes. What a machine owns is listed in `account.rs`; here values are
+//! walked.
 //!
 //! Counts free almost everything at once. What they cannot free are cycles, and those can only go
 //! through lazy sequences and mutable cells; the census finds the unreachable ones and empties them.
@@ -8,14 +9,17 @@ use std::rc::Rc;
 use hashbrown::HashSet;
 
 use super::Machine;
-use super::fiber::{Cont, Fiber, Frame, Handler, State};
+use super::fiber::{Cont, Frame, Handler};
 use crate::limits::Limits;
 use crate::seed::Unseeded;
 use crate::signal::Signal;
-use crate::value::{Counted, ExObj, Items, Layout, LazyState, Meta, Shared, Value, stamp};
+use crate::value::{
+    CellObj, CellState, Closure, ConsObj, Counted, Layout, LazyObj, LazyState, Meta, Ordering, RegexObj,
+    SeqObj, SetObj, Shared, SortedObj, Value, VecObj, stamp,
+};
 
 /// Bytes of a shared body beyond its contents: counts, header, and what allocators lose by rounding.
-const BODY: usize = 80;
+pub(super) const BODY: usize = 80;
 
 /// How much room is counted for a vector of `len` items. Not its capacity: that says how it was made, and a
 /// machine that was dumped and loaded must count the same. A long vector has doubled to become so long.
@@ -26,8 +30,8 @@ pub(crate) fn room(len: usize) -> usize {
 
 /// Walks everything reachable and adds up its size.
 #[derive(Default)]
-struct Census {
-    bytes: usize,
+pub(super) struct Census {
+    pub(super) bytes: usize,
     /// Values looked at, which is what a census takes time for.
     visits: usize,
     bodies: usize,
@@ -47,22 +51,9 @@ impl Machine {
     /// Counts what is live and frees unreachable cycles.
     pub(super) fn census(&mut self) {
         let mut census = Census::default();
-        for value in self.heap.globals.roots().chain(&self.history).chain([&self.data]) {
-            census.visit(value);
-        }
-        for unit in self.units.iter().flatten() {
-            unit.consts.iter().for_each(|value| census.visit(value));
-        }
-        self.heap.roots().chain(self.lasting.roots()).for_each(|value| census.visit(value));
-        self.pending.iter().for_each(|call| census.visit(&call.args));
-        census.visit(&self.result);
-        census.fiber(&self.fiber);
-        self.fibers.iter().flatten().for_each(|fiber| census.fiber(fiber));
+        census.machine(self);
         census.run();
-        let bytes = census.bytes
-            + self.heap.names.bytes()
-            + self.heap.globals.text_bytes()
-            + self.heap.captures.iter().map(|text| room(text.len()) + BODY).sum::<usize>();
+        let bytes = census.bytes;
         let seen = &census.seen;
         self.heap.lazies.retain(|lazy| {
             let reached = seen.contains(&(Rc::as_ptr(lazy) as usize));
@@ -150,51 +141,8 @@ pub(super) fn meet_all(value: &Value) {
 }
 
 impl Census {
-    fn fiber(&mut self, fiber: &Fiber) {
-        let [regs, frames, handlers, conts] = fiber.rooms();
-        self.bytes += regs * size_of::<Value>()
-            + frames * size_of::<Frame>()
-            + handlers * size_of::<Handler>()
-            + conts * size_of::<Cont>();
-        for value in &fiber.regs {
-            self.visit(value);
-            // A deep stack holds many values; they need not all wait at once.
-            if self.pending.len() > 1024 {
-                self.run();
-            }
-        }
-        fiber.bindings.iter().for_each(|(_, value)| self.visit(value));
-        for cont in &fiber.conts {
-            match cont {
-                Cont::Force(lazies, thunk) => {
-                    self.bytes += room(lazies.len()) * size_of::<usize>();
-                    self.visit(thunk);
-                    lazies.iter().for_each(|lazy| self.visit(&Value::Lazy(lazy.clone())));
-                }
-                Cont::Realise(items) => self.items(items),
-                Cont::RealiseDeep(stack) => stack.iter().for_each(|items| self.items(items)),
-            }
-        }
-        match &fiber.state {
-            State::Joining { results, .. } => results.iter().for_each(|value| self.visit(value)),
-            State::Answered { answer: Ok(value), .. } => self.visit(value),
-            _ => {}
-        }
-    }
-
-    fn items(&mut self, items: &Items) {
-        match items {
-            Items::Slice(body, _) => self.visit(&Value::Vec(body.clone())),
-            Items::Map(body, _) => self.visit(&Value::Map(body.clone())),
-            Items::Set(body, _) => self.visit(&Value::Set(body.clone())),
-            Items::Sorted(body, _) => self.visit(&Value::Sorted(body.clone())),
-            Items::Chain(value) => self.visit(value),
-            Items::Text(..) | Items::Range(_) | Items::Empty => {}
-        }
-    }
-
     /// Notes a value; shared bodies are visited once.
-    fn visit(&mut self, value: &Value) {
+    pub(super) fn visit(&mut self, value: &Value) {
         self.visits += 1;
         match value {
             Value::Str(crate::value::Text::Long(text)) => {
@@ -225,7 +173,7 @@ impl Census {
         Rc::strong_count(part) == 1 || self.seen.insert(Rc::as_ptr(part) as *const u8 as usize)
     }
 
-    fn meta(&mut self, meta: &Meta) {
+    pub(super) fn meta(&mut self, meta: &Meta) {
         if let Some(meta) = meta
             && self.alone_or_new(meta)
         {
@@ -240,13 +188,19 @@ impl Census {
         self.seen.insert(Rc::as_ptr(body) as usize)
     }
 
-    fn run(&mut self) {
+    /// Whether many values wait to be walked.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.pending.len() > 1024
+    }
+
+    /// Walks the values that wait.
+    pub(super) fn run(&mut self) {
         while let Some(value) = self.pending.pop() {
             self.body(&value);
         }
     }
 
-    fn all<'v>(&mut self, values: impl IntoIterator<Item = &'v Value>) {
+    pub(super) fn all<'v>(&mut self, values: impl IntoIterator<Item = &'v Value>) {
         values.into_iter().for_each(|value| self.visit(value));
     }
 
@@ -264,28 +218,33 @@ impl Census {
         }
     }
 
+    /// Bodies are taken apart without `..`: a new part is counted, or named here.
     fn body(&mut self, value: &Value) {
         stamp::meet(value);
         match value {
             Value::Vec(body) if self.first(body) => {
-                self.bytes += BODY + room(body.items.len()) * size_of::<Value>();
-                self.all(&body.items);
-                self.meta(&body.meta);
+                let VecObj { items, entry: _, shape: _, meta, stamp: _ } = &**body;
+                self.bytes += BODY + room(items.len()) * size_of::<Value>();
+                self.all(items);
+                self.meta(meta);
             }
             Value::Seq(body) if self.first(body) => {
+                let SeqObj { items, offset: _, list: _, queue: _, meta, stamp: _ } = &**body;
                 self.bytes += BODY;
-                self.pending.push(Value::Vec(body.items.clone()));
-                self.meta(&body.meta);
+                self.pending.push(Value::Vec(items.clone()));
+                self.meta(meta);
             }
             Value::Cons(body) if self.first(body) => {
+                let ConsObj { first, rest, list: _, shape: _, meta, stamp: _ } = &**body;
                 self.bytes += BODY + 2 * size_of::<Value>();
-                self.all([&body.first, &body.rest]);
-                self.meta(&body.meta);
+                self.all([first, rest]);
+                self.meta(meta);
             }
             Value::Lazy(body) if self.listed(body) => {
+                let LazyObj { state, stamp: _ } = &**body;
                 // With its place in the heap's list and in this census.
                 self.bytes += BODY + 32;
-                if let LazyState::Thunk(value) | LazyState::Done(value) = &*body.state.borrow() {
+                if let LazyState::Thunk(value) | LazyState::Done(value) = &*state.borrow() {
                     self.visit(value);
                 }
             }
@@ -296,39 +255,45 @@ impl Census {
                 self.meta(body.meta());
             }
             Value::Set(body) if self.first(body) => {
+                let SetObj { table, shape: _, meta, stamp: _ } = &**body;
                 self.bytes += BODY;
-                self.layout(body.table.layout());
-                self.meta(&body.meta);
+                self.layout(table.layout());
+                self.meta(meta);
             }
             Value::Sorted(body) if self.first(body) => {
-                self.bytes += BODY + room(body.entries.len()) * 2 * size_of::<Value>();
-                self.all(body.entries.iter().flat_map(|(key, value)| [key, value]));
-                self.meta(&body.meta);
-                if let crate::value::Ordering::By(function) = &body.ordering {
+                let SortedObj { entries, ordering, is_set: _, shape: _, meta, stamp: _ } = &**body;
+                self.bytes += BODY + room(entries.len()) * 2 * size_of::<Value>();
+                self.all(entries.iter().flat_map(|(key, value)| [key, value]));
+                self.meta(meta);
+                if let Ordering::By(function) = ordering {
                     self.visit(function);
                 }
             }
             Value::Fn(body) if self.first(body) => {
+                // Its unit is counted among those of the machine, or belongs to all.
+                let Closure { unit: _, func: _, simple: _, captures, shape: _, meta, stamp: _ } = &**body;
                 // With the header of its captures.
                 self.bytes += BODY + 32;
-                if self.alone_or_new(&body.captures) {
-                    self.bytes += body.captures.len() * size_of::<Value>();
-                    self.all(&*body.captures);
+                if self.alone_or_new(captures) {
+                    self.bytes += captures.len() * size_of::<Value>();
+                    self.all(&**captures);
                 }
-                self.meta(&body.meta);
+                self.meta(meta);
             }
             Value::Cell(body) if self.listed(body) => {
+                let CellObj { kind: _, state, stamp: _ } = &**body;
                 self.bytes += BODY + 64;
-                let state = body.state.borrow();
-                self.all([&state.value, &state.validator, &state.watches]);
-                self.meta(&state.meta);
+                let CellState { value, ready: _, validator, watches, meta } = &*state.borrow();
+                self.all([value, validator, watches]);
+                self.meta(meta);
             }
-            Value::Ex(body) if self.first(body) => {
-                let error = &body.error;
-                self.bytes += size_of::<ExObj>() + BODY + error.message.capacity();
-                self.bytes += error.hint.as_ref().map_or(0, String::capacity);
-                self.all([&body.data, &body.cause]);
+            Value::Regex(body) if self.first(body) => {
+                let RegexObj { source, matcher, stamp: _ } = &**body;
+                self.bytes += BODY + source.len() + matcher.bytes();
             }
+            Value::Ex(body) if self.first(body) => self.exception(body),
+            Value::Time(body) if self.first(body) => self.bytes += BODY + body.bytes(),
+            Value::Range(body) if self.first(body) => self.bytes += BODY,
             Value::Reduced(body) if self.first(body) => {
                 self.bytes += BODY;
                 self.visit(body);
@@ -338,12 +303,19 @@ impl Census {
                 let items = body.borrow().clone();
                 self.items(&items);
             }
-            Value::Regex(body) if self.first(body) => {
-                self.bytes += BODY + body.source.len() + body.matcher.bytes();
-            }
-            Value::Range(_) => self.bytes += BODY,
-            Value::Time(_) => self.bytes += BODY + size_of::<crate::value::Time>(),
-            _ => {}
+            // Met before.
+            Value::Vec(_)
+            | Value::Seq(_)
+            | Value::Cons(_)
+            | Value::Lazy(_)
+            | Value::Map(_)
+            | Value::Set(_) => {}
+            Value::Sorted(_) | Value::Fn(_) | Value::Cell(_) | Value::Regex(_) | Value::Ex(_) => {}
+            Value::Time(_) | Value::Range(_) | Value::Reduced(_) | Value::Iter(_) => {}
+            // Counted with what holds them, or by `visit`.
+            Value::Unbound | Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
+            Value::Kw(_) | Value::Sym(_) | Value::Builtin(_) | Value::Tool(_) | Value::Var(_) => {}
+            Value::Type(_) | Value::Str(_) | Value::Big(_) => {}
         }
     }
 }
@@ -353,7 +325,6 @@ mod tests {
     use std::rc::Rc;
 
     use crate::limits::Limits;
-use crate::seed::Unseeded;
     use crate::machine::{Machine, Step};
 
     /// Atoms that refer to themselves in every way they can.

@@ -16,7 +16,7 @@ impl Machine {
         for constant in &unit.consts {
             consts.push(value_of(constant, For::One, &mut |name| self.heap.intern(name))?);
         }
-        self.heap.allocated(consts.len() * size_of::<Value>() + unit.ops.len() * 16);
+        self.heap.allocated(consts.len() * size_of::<Value>() + super::account::unit_bytes(&unit));
         let globals = unit.globals.iter().map(|name| self.heap.slot(name)).collect();
         let free = self.units.iter().position(Option::is_none);
         let id = free.unwrap_or(self.units.len());

@@ -38,22 +38,13 @@ pub(crate) struct Lasting {
 /// What taking back a program needs.
 #[derive(Debug)]
 pub(crate) struct Before {
-    undo: Undo,
-    history: Vec<Value>,
-    history_cut: bool,
-    overlay: Value,
+    pub undo: Undo,
+    pub history: Vec<Value>,
+    pub history_cut: bool,
+    pub overlay: Value,
 }
 
 impl Lasting {
-    /// All values, for the census.
-    pub fn roots(&self) -> impl Iterator<Item = &Value> {
-        let before = self
-            .before
-            .iter()
-            .flat_map(|before| before.undo.roots().chain(&before.history).chain([&before.overlay]));
-        before.chain([&self.overlay])
-    }
-
     /// Forgets what belongs to the program before.
     pub fn start_program(&mut self) {
         self.changed.clear();
@@ -252,7 +243,7 @@ impl Machine {
 
     /// The steps that the program noted as done, as ids and summaries; none if it failed.
     pub fn take_steps(&mut self) -> Vec<(String, String)> {
-        std::mem::take(&mut self.heap.steps)
+        self.heap.steps.take()
     }
 
     /// Sets what `(budget/remaining)` gives; keys become keywords.

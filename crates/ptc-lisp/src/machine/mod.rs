@@ -4,6 +4,7 @@
 //! needs the answer of a tool, or when its slice of fuel is used up, and the host calls it again. All
 //! memory it can reach belongs to it alone.
 
+mod account;
 mod answer;
 mod asked;
 pub(crate) mod attached;
@@ -35,6 +36,7 @@ use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interchange::{Keys, from_json, from_json_text};
+use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::names::Name;
 use crate::reader::{ReadLimits, read_all};
@@ -116,6 +118,9 @@ const MOST_CARRIED: usize = 256;
 /// For whom a machine runs. Machines of one owner share what is ready of their programs and preludes; nobody
 /// else can tell, not by a clock either. A host that names nobody is the owner of all its machines.
 pub type Owner = Option<Arc<str>>;
+
+/// How many bytes the known arguments of such a use may be; of one with more, only the tool is kept.
+const MOST_CARRIED_BYTES: usize = 1024;
 
 /// A tool call inside the machine.
 #[derive(Debug)]
@@ -278,6 +283,11 @@ impl Machine {
         let value = self.kept(|heap| from_json_text(heap, text, Keys::Keywords))?;
         self.put_input(name, value);
         Ok(())
+    }
+
+    /// Has somebody asked, every few kilobytes, whether reading inputs, answers and JSON may go on. Not part of a dump.
+    pub fn set_interrupt(&mut self, interrupt: Interrupt) {
+        self.heap.interrupt = interrupt;
     }
 
     /// Makes a value that the machine will keep: it counts as live at once, without a census.
@@ -445,7 +455,12 @@ impl Machine {
             }
         }
         for tool_use in &self.manifest.uses {
-            let tool_use = ToolUse { at_most: None, ..tool_use.clone() };
+            let mut tool_use = ToolUse { at_most: None, ..tool_use.clone() };
+            let args =
+                tool_use.args.as_ref().map(|args| serde_json::to_string(args).map_or(0, |text| text.len()));
+            if args.is_some_and(|bytes| bytes > MOST_CARRIED_BYTES) {
+                tool_use = unknown(&tool_use.tool);
+            }
             if !self.carried_uses.contains(&tool_use) {
                 self.carried_uses.push(tool_use);
             }
@@ -468,7 +483,7 @@ impl Machine {
             self.carry();
         } else {
             self.heap.globals.rollback();
-            self.heap.steps.clear();
+            self.heap.steps = Default::default();
         }
         self.fiber = Fiber::new();
         self.fibers.clear();

@@ -1,14 +1,21 @@
 //! The linear engine: regular patterns, handed to `regex-automata` as its own kind of tree.
 
-use regex_automata::meta;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::{Input, PatternID, meta};
 use regex_syntax::hir::{Capture, Class, Hir, Look, Repetition};
 
+use super::Span;
 use super::node::{Assert, Mode, Node};
 
 /// A pattern compiled for the linear engine.
 #[derive(Debug)]
 pub(super) struct Linear {
-    pub(super) regex: meta::Regex,
+    regex: meta::Regex,
+    /// Tells it from all others of the process.
+    number: u64,
     /// How many bytes of text one unit of work pays for: fewer for larger patterns, since in the worst
     /// case every part of the pattern is tried on every byte.
     pub(super) bytes_per_unit: usize,
@@ -30,12 +37,55 @@ impl Linear {
             .hybrid_cache_capacity(CACHE_LIMIT);
         let regex = meta::Builder::new().configure(config).build_from_hir(&hir).ok()?;
         let bytes_per_unit = (64 * 1024 / regex.memory_usage().max(1)).clamp(1, 8);
-        Some(Linear { regex, bytes_per_unit })
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Some(Linear { regex, number, bytes_per_unit })
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.regex.memory_usage()
     }
+
+    /// The first match.
+    pub(super) fn search(&self, input: &Input<'_>) -> Option<Span> {
+        self.with_cache(|cache| self.regex.search_with(cache, input)).map(|found| found.range())
+    }
+
+    /// The first match with its groups.
+    pub(super) fn search_slots(
+        &self,
+        input: &Input<'_>,
+        slots: &mut [Option<NonMaxUsize>],
+    ) -> Option<PatternID> {
+        self.with_cache(|cache| self.regex.search_slots_with(cache, input, slots))
+    }
+
+    /// Lends a search what it works in, as the last one left it if that is still there.
+    fn with_cache<T>(&self, search: impl FnOnce(&mut meta::Cache) -> T) -> T {
+        let kept = CACHES.with_borrow_mut(|caches| {
+            let at = caches.iter().position(|(number, _)| *number == self.number)?;
+            Some(caches.remove(at))
+        });
+        let (number, mut cache) = kept.unwrap_or_else(|| (self.number, self.regex.create_cache()));
+        let found = search(&mut cache);
+        if cache.memory_usage() <= LARGEST_CACHE {
+            CACHES.with_borrow_mut(|caches| {
+                caches.truncate(CACHES_KEPT - 1);
+                caches.insert(0, (number, cache));
+            });
+        }
+        found
+    }
+}
+
+/// Searches work in caches that grow with the pattern and the text. They belong to the thread and not to patterns,
+/// of which a program may have thousands: so they are few and small, and no program's memory.
+const CACHES_KEPT: usize = 4;
+const LARGEST_CACHE: usize = 1 << 20;
+
+thread_local! {
+    /// The caches used last, latest first, by the number of their pattern.
+    static CACHES: RefCell<Vec<(u64, meta::Cache)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Whether this engine can run a pattern.

@@ -28,6 +28,7 @@ mod search;
 mod tests;
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, ErrorKind};
 use node::{Node, Traits};
@@ -61,6 +62,8 @@ pub struct Matcher {
     program: OnceLock<program::Program>,
     /// Whether machines share it.
     shared: bool,
+    /// Bytes of engines that were made and that nobody has counted yet.
+    made: AtomicUsize,
 }
 
 impl Matcher {
@@ -86,6 +89,7 @@ impl Matcher {
             whole: OnceLock::new(),
             program: OnceLock::new(),
             shared: false,
+            made: AtomicUsize::new(0),
         })
     }
 
@@ -114,25 +118,62 @@ impl Matcher {
         if self.shared {
             return size_of::<Matcher>() + self.size;
         }
-        let linear = |engine: &OnceLock<Option<linear::Linear>>| {
+        // The node's bytes are its size; what searches work in is bounded apart from patterns (`linear.rs`).
+        let Matcher {
+            node: _,
+            traits: _,
+            names,
+            groups: _,
+            size,
+            scan,
+            regular: _,
+            linear,
+            whole,
+            program,
+            made: _,
+            shared: _,
+        } = self;
+        let engine = |engine: &OnceLock<Option<linear::Linear>>| {
             engine.get().and_then(Option::as_ref).map_or(0, linear::Linear::bytes)
         };
-        let program = self.program.get().map_or(0, program::Program::bytes);
-        let scan = self.scan.as_ref().map_or(0, scan::Scan::bytes);
-        size_of::<Matcher>() + self.size + scan + linear(&self.linear) + linear(&self.whole) + program
+        let names: usize = names.iter().map(|name| size_of_val(name) + name.0.len()).sum();
+        let program = program.get().map_or(0, program::Program::bytes);
+        let scan = scan.as_ref().map_or(0, scan::Scan::bytes);
+        size_of::<Matcher>() + names + size + scan + engine(linear) + engine(whole) + program
+    }
+
+    /// Bytes of engines made since the last call: a search may make one, which stays with the pattern.
+    pub(crate) fn take_made(&self) -> usize {
+        let made = if self.shared { 0 } else { self.made.load(Ordering::Relaxed) };
+        if made > 0 {
+            self.made.store(0, Ordering::Relaxed);
+        }
+        made
     }
 
     fn linear(&self) -> Option<&linear::Linear> {
-        let make = || if self.regular { linear::Linear::new(&self.node, false) } else { None };
-        self.linear.get_or_init(make).as_ref()
-    }
-
-    fn program(&self) -> &program::Program {
-        self.program.get_or_init(|| program::Program::new(&self.node, self.groups))
+        self.linear.get_or_init(|| self.make_linear(false)).as_ref()
     }
 
     fn whole(&self) -> Option<&linear::Linear> {
-        let make = || if self.regular { linear::Linear::new(&self.node, true) } else { None };
-        self.whole.get_or_init(make).as_ref()
+        self.whole.get_or_init(|| self.make_linear(true)).as_ref()
+    }
+
+    fn make_linear(&self, whole: bool) -> Option<linear::Linear> {
+        let made = if self.regular { linear::Linear::new(&self.node, whole) } else { None };
+        self.note_made(made.as_ref().map_or(0, linear::Linear::bytes));
+        made
+    }
+
+    fn program(&self) -> &program::Program {
+        self.program.get_or_init(|| {
+            let made = program::Program::new(&self.node, self.groups);
+            self.note_made(made.bytes());
+            made
+        })
+    }
+
+    fn note_made(&self, bytes: usize) {
+        self.made.fetch_add(bytes, Ordering::Relaxed);
     }
 }

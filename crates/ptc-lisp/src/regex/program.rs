@@ -90,7 +90,8 @@ impl Program {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.ops.len() * size_of::<Op>()
+        let first = self.first.as_ref().map_or(0, |first| size_of_val(&**first));
+        size_of::<Program>() + self.ops.len() * size_of::<Op>() + first
     }
 
     fn emit(&mut self, node: &Node) {

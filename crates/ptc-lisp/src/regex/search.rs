@@ -63,6 +63,11 @@ impl<'a> Search<'a> {
         usize::try_from(std::mem::take(&mut self.cost)).unwrap_or(usize::MAX)
     }
 
+    /// Bytes of engines made since the last call; they stay with the pattern, and the caller counts them.
+    pub fn take_made(&mut self) -> usize {
+        self.matcher.take_made()
+    }
+
     /// Finds the next match. The search goes on where the last match ended, one character further if
     /// that was empty. Groups are only known afterwards if `groups` is set.
     pub fn next(&mut self, groups: bool) -> Result<Option<Span>, Error> {
@@ -155,11 +160,11 @@ impl<'a> Search<'a> {
         let found = if groups && self.matcher.groups > 0 {
             self.slots.resize(2 * (self.matcher.groups + 1), None);
             self.slots.fill(None);
-            linear.regex.search_slots(&input, &mut self.slots)?;
+            linear.search_slots(&input, &mut self.slots)?;
             let at = |slot: usize| self.slots[slot].map(NonMaxUsize::get);
             at(0).zip(at(1)).map(|(from, to)| from..to)
         } else {
-            linear.regex.search(&input).map(|found| found.range())
+            linear.search(&input)
         };
         let read = found.as_ref().map_or(self.text.len(), |found| found.end) - at;
         self.cost += 1 + (read / linear.bytes_per_unit) as u64;

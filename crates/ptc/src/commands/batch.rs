@@ -108,6 +108,7 @@ fn answer_row(common: &Common, row: &Value, line: &[u8]) -> Result<Map<String, V
     let given = |name: &str| row.get(name).filter(|value| !value.is_null());
     let tools = stubs::tools(given("tools"), given("upstream"))?;
     let mut machine = common.machine().map_err(|error| error.message)?;
+    machine.set_interrupt(common.bounds().interrupt());
     if let Some(data) = given("data") {
         if !data.is_object() {
             return Err("\"data\" must be an object of inputs by name".to_owned());

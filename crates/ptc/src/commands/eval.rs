@@ -206,6 +206,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     args.common.fix_clock();
     let mut machine = args.common.machine()?;
     machine.set_tools(tools.names().map(str::to_owned));
+    machine.set_interrupt(args.common.bounds().interrupt());
     values::give(&mut machine, &args.data)?;
     if args.check {
         return check(&mut machine, &name, &source, args.json);

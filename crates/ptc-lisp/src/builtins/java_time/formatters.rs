@@ -13,7 +13,7 @@ macro_rules! predefined {
     ($($name:literal $source:literal => $shown:literal;)*) => {
         &[$(constant(
             concat!("DateTimeFormatter/", $name),
-            |_| Formatter::predefined($name).map_or(Value::Nil, |made| Value::time(Time::Formatter(made.into()))),
+            |heap| Formatter::predefined($name).map_or(Value::Nil, |made| formatter_value(heap, made)),
             "A predefined format for .format and parse.",
             &[(concat!("(.format ", $source, " DateTimeFormatter/", $name, ")"), $shown)],
         )),*]
@@ -45,8 +45,8 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| {
             let pattern = args::text(args, 0)?;
             heap.work(8 + pattern.len())?;
-            heap.reserve(64 + pattern.len() * 16)?;
-            Ok(Value::time(Time::Formatter(Formatter::of_pattern(pattern)?.into())))
+            let made = Formatter::of_pattern(pattern)?;
+            Ok(formatter_value(heap, made))
         },
         "A format from letters: yyyy MM dd HH mm ss, MMM and EEE for names, a for AM or PM, \
          XXX for an offset, VV for a zone; other text in single quotes, optional parts in brackets.",
@@ -88,9 +88,10 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".withZone",
         "[formatter zone]",
-        |_, args| {
+        |heap, args| {
             let made = formatter(args, 0)?.clone().with_zone(zone(args, 1)?);
-            Ok(Value::time(Time::Formatter(made.into())))
+            heap.work(8 + made.source().len())?;
+            Ok(formatter_value(heap, made))
         },
         "The formatter with a zone for values and texts that have none.",
         &[(
@@ -152,7 +153,7 @@ fn parse(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(Value::time(made.parse(text)?.best()?))
 }
 
-fn localized_date(_: &mut Heap, args: &mut [Value]) -> Res {
+fn localized_date(heap: &mut Heap, args: &mut [Value]) -> Res {
     let Some(style) = constant_of(args, 0, Class::FormatStyle) else {
         return args::fail(args, 0, "a FormatStyle such as FormatStyle/MEDIUM");
     };
@@ -162,7 +163,13 @@ fn localized_date(_: &mut Heap, args: &mut [Value]) -> Res {
         "MEDIUM" => "MMM d, y",
         _ => "M/d/yy",
     };
-    Ok(Value::time(Time::Formatter(Formatter::of_pattern(pattern)?.into())))
+    Ok(formatter_value(heap, Formatter::of_pattern(pattern)?))
+}
+
+/// A new formatter as a value. Its pattern is short, but there may be many.
+pub(in super::super) fn formatter_value(heap: &mut Heap, made: Formatter) -> Value {
+    heap.allocated(made.bytes());
+    Value::time(Time::Formatter(made.into()))
 }
 
 fn display_name(_: &mut Heap, args: &mut [Value]) -> Res {

@@ -24,6 +24,7 @@ use crate::value::time::{Class, Constant, Field, Kind, Unit, Zone};
 use crate::value::{Time, Value};
 
 pub(super) use amounts::abs;
+pub(super) use formatters::formatter_value;
 pub(super) use getters::{get, get_value, length};
 
 pub(super) static TABLES: &[&[Builtin]] = &[

@@ -1,6 +1,7 @@
 //! `Date`, the functions on instants, and `SimpleDateFormat`.
 
 use super::super::java_lang::{no_method, whole};
+use super::super::java_time::formatter_value;
 use super::super::{Builtin, args, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -37,8 +38,8 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| {
             let pattern = args::text(args, 0)?;
             heap.work(8 + pattern.len())?;
-            heap.reserve(64 + pattern.len() * 16)?;
-            Ok(Value::time(Time::Formatter(Formatter::simple(pattern)?.into())))
+            let made = Formatter::simple(pattern)?;
+            Ok(formatter_value(heap, made))
         },
         "A format for Date in UTC, with the letters of DateTimeFormatter.",
         &[

@@ -172,9 +172,15 @@ pub(super) fn match_value(search: &Search<'_>, groups: usize) -> Value {
     if groups == 0 { part(0) } else { Value::vector((0..=groups).map(part).collect()) }
 }
 
+/// Charges for what a search has done and made.
+pub(super) fn pay(heap: &mut Heap, search: &mut Search<'_>) -> Res<()> {
+    heap.allocated(search.take_made());
+    heap.work(search.take_cost())
+}
+
 /// Charges for what a search has done and for the match it found.
 pub(super) fn charge(heap: &mut Heap, search: &mut Search<'_>, groups: usize) -> Res<()> {
-    heap.work(search.take_cost())?;
+    pay(heap, search)?;
     let len = search.group_text(0).map_or(0, str::len);
     let per_group = size_of::<Value>() + if len > 14 { len } else { 0 };
     let vector = if groups == 0 { 0 } else { 64 };

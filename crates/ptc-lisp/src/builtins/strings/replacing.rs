@@ -2,7 +2,7 @@
 //! the help of the core library, by a function.
 
 use super::super::args::{self, text};
-use super::super::regexes::{charge, match_value, pattern};
+use super::super::regexes::{charge, match_value, pattern, pay};
 use super::super::registry;
 use super::{not_text, write};
 use crate::error::{Error, ErrorKind};
@@ -108,7 +108,7 @@ fn by_template(heap: &mut Heap, regex: &RegexObj, whole: &str, by: &str, first: 
     let mut from = 0;
     loop {
         let found = search.next(groups);
-        heap.work(search.take_cost())?;
+        pay(heap, &mut search)?;
         let Some(found) = found? else { break };
         let pieces = match &pieces {
             Some(pieces) => pieces,

@@ -1,6 +1,7 @@
 //! Cutting text at matches of a pattern, with Java's rules for what is left out.
 
 use super::super::args::{self, int, text};
+use super::super::regexes::pay;
 use super::search::drop_trailing_empty;
 use super::string_bytes;
 use crate::error::{Error, ErrorKind};
@@ -68,7 +69,7 @@ pub(in super::super) fn pieces(
     heap.reserve(string_bytes(whole.len()))?;
     while items.len() + 1 < most {
         let found = search.next(groups > 0);
-        heap.work(search.take_cost())?;
+        pay(heap, &mut search)?;
         let Some(found) = found? else { break };
         if found.is_empty() && found.start == 0 {
             continue;

@@ -98,6 +98,33 @@ impl Time {
         self.kind().name()
     }
 
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        let behind = match self {
+            Time::Formatter(formatter) => formatter.bytes(),
+            Time::Zoned(zoned) => {
+                let ZonedTime { local: _, offset: _, zone: _ } = &**zoned;
+                size_of::<ZonedTime>()
+            }
+            // Rules of zones are kept once per process.
+            Time::Zone(_)
+            | Time::Date(_)
+            | Time::DateTime(_)
+            | Time::Clock(_)
+            | Time::Instant(_)
+            | Time::OffsetDateTime(..)
+            | Time::Duration(_)
+            | Time::Period(_)
+            | Time::YearMonth(_)
+            | Time::Year(_)
+            | Time::Adjuster(_)
+            | Time::Constant(_)
+            | Time::JavaDate(_)
+            | Time::Uuid(_) => 0,
+        };
+        size_of::<Time>() + behind
+    }
+
     /// A constant of an enumeration.
     pub fn constant(class: Class, ordinal: u8) -> Time {
         Time::Constant(Constant { class, ordinal })

@@ -10,9 +10,9 @@ use ptc_http::Peer;
 use ptc_store::preludes::{PreludeError, Preludes, Reason, Ref};
 use serde_json::{Map, Value as Json, json};
 
+use super::Http;
 use super::limiter::Door;
 use super::refusal::Refusal;
-use super::Http;
 use crate::wire::identity::{BUILD, random};
 
 /// Everything that the store holds.

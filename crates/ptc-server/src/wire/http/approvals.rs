@@ -17,9 +17,9 @@ use ptc_host::Decision;
 use ptc_http::Peer;
 use serde_json::{Value as Json, json};
 
+use super::Http;
 use super::endpoint::caller;
 use super::refusal::Refusal;
-use super::Http;
 use crate::engine::{Choice, Decided, Signals, Which};
 
 /// The files of the page.

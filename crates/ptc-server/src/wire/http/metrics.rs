@@ -13,9 +13,9 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use ptc_http::{Hold, Peer};
 
+use super::Http;
 use super::limiter::Door;
 use super::refusal::Refusal;
-use super::Http;
 
 /// What is counted about requests.
 #[derive(Debug, Default)]

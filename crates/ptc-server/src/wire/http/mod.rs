@@ -311,11 +311,7 @@ async fn ready(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response {
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The MCP endpoint, with the id of the request and a log line around it.
-async fn mcp(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Peer>,
-    request: Request,
-) -> Response {
+async fn mcp(State(http): State<Arc<Http>>, Extension(peer): Extension<Peer>, request: Request) -> Response {
     let began = Instant::now();
     let given = request.headers().get(REQUEST_ID).filter(|value| (1..=128).contains(&value.len()));
     let id = given.cloned().or_else(|| HeaderValue::from_str(&random::<12>()).ok());

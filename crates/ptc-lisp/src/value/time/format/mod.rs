@@ -100,6 +100,28 @@ impl Formatter {
         &self.source
     }
 
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        let Formatter { source, items, strict: _, ignore_case: _, zone: _, legacy: _ } = self;
+        // Zones are kept once per process.
+        let texts = items.iter().map(|item| match item {
+            Item::Literal(text) => text.len(),
+            Item::Number { .. }
+            | Item::TwoDigitYear(_)
+            | Item::Fraction { .. }
+            | Item::Text(..)
+            | Item::Offset { .. }
+            | Item::GmtOffset { .. }
+            | Item::ZoneId
+            | Item::ZoneName
+            | Item::BracketedZone
+            | Item::Instant
+            | Item::OptionalStart
+            | Item::OptionalEnd => 0,
+        });
+        size_of::<Formatter>() + source.len() + size_of_val(items.as_slice()) + texts.sum::<usize>()
+    }
+
     /// The zone that `withZone` gave it.
     pub fn zone(&self) -> Option<&Zone> {
         self.zone.as_ref()

@@ -52,6 +52,7 @@ impl Formatter {
             rest = &rest[first.len_utf8()..];
         }
         items.extend((0..open).map(|_| Item::OptionalEnd));
+        items.shrink_to_fit();
         Ok(Formatter {
             source: pattern.into(),
             items,

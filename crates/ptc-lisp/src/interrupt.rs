@@ -1,0 +1,36 @@
+//! A way for hosts to interrupt long work.
+//!
+//! The machine has no clock. Between slices of fuel its host looks at one; but inputs of megabytes are read in one
+//! piece, so the reader asks the host every now and then whether to go on.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::Error;
+
+/// Says whether work may go on; the error says why not. One that nobody has set lets all work go on.
+#[derive(Clone, Default)]
+pub struct Interrupt {
+    check: Option<Arc<dyn Fn() -> Result<(), Error> + Send + Sync>>,
+}
+
+impl Interrupt {
+    /// Bytes that are read between two questions: well below a millisecond of work.
+    pub(crate) const STRETCH: usize = 1 << 15;
+
+    /// An interrupt by what `check` says, which is asked often.
+    pub fn new(check: impl Fn() -> Result<(), Error> + Send + Sync + 'static) -> Interrupt {
+        Interrupt { check: Some(Arc::new(check)) }
+    }
+
+    /// Whether work may go on.
+    pub fn check(&self) -> Result<(), Error> {
+        self.check.as_ref().map_or(Ok(()), |check| check())
+    }
+}
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Interrupt").field(&self.check.is_some()).finish()
+    }
+}
