@@ -234,7 +234,7 @@ impl Effects {
             if self.store.read(|tx| over(tx, older_than_ms, lasting, 1))?.is_empty() {
                 return Ok(forgotten);
             }
-            forgotten += self.store.note("effects", |tx| {
+            forgotten += self.store.upkeep("effects", |tx| {
                 let mut gone = 0;
                 for (scope, identity) in over(tx, older_than_ms, lasting, SWEPT)? {
                     gone += tx.run(

@@ -86,7 +86,7 @@ impl Store {
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.transaction(Mode::Read, false, work)
+        self.transaction(Mode::Read, Change::Noted, work)
     }
 
     /// Changes what belongs to `subject`, all of it or nothing; it is on disk when this returns `Ok`. Writers of
@@ -97,7 +97,7 @@ impl Store {
         subject: &str,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.transaction(Mode::Write(subject), true, work)
+        self.transaction(Mode::Write(subject), Change::Synced, work)
     }
 
     /// Changes something like [`Store::write`], but it may be lost if the machine, and this process with it, ends
@@ -108,13 +108,23 @@ impl Store {
         subject: &str,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.transaction(Mode::Write(subject), false, work)
+        self.transaction(Mode::Write(subject), Change::Noted, work)
+    }
+
+    /// A note that time alone makes: leases that are renewed, and sweeps. It can come between any two changes, so
+    /// [`halt`] does not count it.
+    pub(crate) fn upkeep<T, E: From<StoreError>>(
+        &self,
+        subject: &str,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.transaction(Mode::Write(subject), Change::Upkeep, work)
     }
 
     fn transaction<T, E: From<StoreError>>(
         &self,
         mode: Mode<'_>,
-        synced: bool,
+        change: Change,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let pool = match (mode, &self.writer) {
@@ -145,18 +155,19 @@ impl Store {
                 Err(error) => return Err(error),
             };
             let writes = matches!(mode, Mode::Write(_));
-            if writes {
+            let counts = writes && change != Change::Upkeep;
+            if counts {
                 halt::point();
             }
             match tx.commit() {
                 Ok(()) => {
                     // The next writer goes on meanwhile.
                     drop(lent);
-                    let done = match self.wal.as_ref().filter(|_| synced).map(|wal| wal.sync()) {
+                    let done = match self.wal.as_ref().filter(|_| change == Change::Synced).map(|wal| wal.sync()) {
                         Some(Err(cause)) => Err(self.unacknowledged(cause).into()),
                         _ => Ok(done),
                     };
-                    if writes {
+                    if counts {
                         halt::point();
                     }
                     return done;
@@ -181,6 +192,17 @@ impl Store {
             _ => Box::new(sqlite::memory()?),
         })
     }
+}
+
+/// What becomes of a change.
+#[derive(Clone, Copy, PartialEq)]
+enum Change {
+    /// It is on the disk when it was made.
+    Synced,
+    /// It may be lost if the machine ends suddenly.
+    Noted,
+    /// Likewise, and nobody asked for it.
+    Upkeep,
 }
 
 /// A random wait that grows, so that those who collided do not meet again.

@@ -33,6 +33,8 @@ mod recordings;
 mod repl;
 #[path = "cli/resume.rs"]
 mod resume;
+#[path = "../../ptc-store/tests/it/skip.rs"]
+mod skip;
 #[path = "cli/upstreams.rs"]
 mod upstreams;
 #[path = "cli/worker.rs"]

@@ -47,6 +47,7 @@ use ptc_store::preludes::Preludes;
 use ptc_store::shelf::Shelf;
 use ptc_upstream::{Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 pub use self::api::{
     Annotations, Approval, Args, CallCount, CallError, Caller, Content, Progress, Reply, Resource,
@@ -135,6 +136,8 @@ pub struct Engine {
     upstream_errors: AtomicU64,
     draining: AtomicBool,
     stop: CancellationToken,
+    /// Calls and decisions that have not ended. Whatever they hold in a store is given back when they do.
+    under_way: TaskTracker,
 }
 
 /// What a handler made of a call.
@@ -156,6 +159,8 @@ type Handled = Result<Answered, CallError>;
 
 /// How often sessions whose time is over are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
+/// How long the end of the server waits for calls to end and for what they write. By then no lease holds any more.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 impl Engine {
     /// Starts an engine as the options say.
@@ -244,6 +249,7 @@ impl Engine {
             upstream_errors: AtomicU64::new(0),
             draining: AtomicBool::new(false),
             stop: CancellationToken::new(),
+            under_way: TaskTracker::new(),
             settings,
         });
         if engine.sessions.is_some() || engine.desk.is_some() {
@@ -311,6 +317,7 @@ impl Engine {
         signals: &Signals,
         handling: impl Future<Output = Handled>,
     ) -> Result<Reply, CallError> {
+        let _under_way = self.under_way.token();
         let started = Instant::now();
         let handled = tokio::select! {
             biased;
@@ -485,12 +492,28 @@ impl Engine {
         self.draining.store(true, Ordering::Release);
     }
 
-    /// Stops everything that is under way and ends all sessions and upstreams.
+    /// Whether calls or decisions have not ended, also those that nobody waits for.
+    pub fn is_busy(&self) -> bool {
+        !self.under_way.is_empty()
+    }
+
+    /// Stops everything that is under way and ends all sessions and upstreams. What calls held in the store is given
+    /// back when this returns: a call gives it back when it ends, so the store is waited for after the calls.
     pub async fn shutdown(&self) {
         self.drain();
         self.stop.cancel();
         if let Some(sessions) = &self.sessions {
-            sessions.close_all().await;
+            sessions.close_all();
+        }
+        self.under_way.close();
+        let given_back = async {
+            self.under_way.wait().await;
+            if let Some(sessions) = &self.sessions {
+                sessions.finish().await;
+            }
+        };
+        if tokio::time::timeout(LAST_WORDS, given_back).await.is_err() {
+            tracing::warn!("the store did not answer in time; what this server held there is free when its lease ends");
         }
         if let Some(upstreams) = &self.upstreams {
             upstreams.runtime.close().await;

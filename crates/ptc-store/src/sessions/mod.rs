@@ -136,7 +136,7 @@ impl Sessions {
 
     /// Holds a session for so long from now.
     pub fn renew(&self, lease: &Lease, lease_ms: i64) -> Result<(), SessionError> {
-        self.store.note(&subject(&lease.id), |tx| {
+        self.store.upkeep(&subject(&lease.id), |tx| {
             rows::held(tx, lease)?;
             Ok(rows::renew(tx, lease, lease_ms)?)
         })
@@ -230,7 +230,7 @@ impl Sessions {
             if self.store.read(rows::nothing_to_sweep)? {
                 return Ok(ended);
             }
-            let (over, forgotten) = self.store.note("sessions", |tx| rows::sweep(tx, SWEPT))?;
+            let (over, forgotten) = self.store.upkeep("sessions", |tx| rows::sweep(tx, SWEPT))?;
             ended += over;
             if over == 0 && forgotten == 0 {
                 return Ok(ended);

@@ -121,7 +121,7 @@ impl Tickets {
 
     /// Holds a ticket for so long from now.
     pub fn renew(&self, lease: &Lease, lease_ms: i64) -> Result<(), TicketError> {
-        self.store.note(&subject(&lease.id), |tx| match rows::renew(tx, lease, lease_ms)? {
+        self.store.upkeep(&subject(&lease.id), |tx| match rows::renew(tx, lease, lease_ms)? {
             true => Ok(()),
             false => Err(TicketError::Lost),
         })
@@ -156,7 +156,7 @@ impl Tickets {
             if self.store.read(rows::nothing_to_sweep)? {
                 return Ok(forgotten);
             }
-            let (expired, gone) = self.store.note("tickets", |tx| rows::sweep(tx, SWEPT))?;
+            let (expired, gone) = self.store.upkeep("tickets", |tx| rows::sweep(tx, SWEPT))?;
             forgotten += gone;
             if expired == 0 && gone == 0 {
                 return Ok(forgotten);

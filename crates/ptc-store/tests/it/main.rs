@@ -7,5 +7,6 @@ mod rules;
 mod runs;
 mod sessions;
 mod shelf;
+mod skip;
 mod support;
 mod tickets;

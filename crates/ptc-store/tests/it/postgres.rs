@@ -1,5 +1,5 @@
 //! A PostgreSQL server for the length of a test: its own cluster in a temporary folder, reached through a unix
-//! socket there. Skipped, with a line that says so, only where no server is installed.
+//! socket there. Skipped only where no server is installed.
 
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ impl Server {
     /// Starts a server; `None` where there is none to start.
     pub fn start(name: &str) -> Option<Server> {
         let Some(programs) = programs() else {
-            eprintln!("skipped: no PostgreSQL server is installed (Debian: apt-get install postgresql)");
+            crate::skip::skip("a PostgreSQL server");
             return None;
         };
         // Paths of sockets are short.

@@ -14,5 +14,7 @@ mod redact;
 mod runtime;
 mod secrets;
 mod servers;
+#[path = "../../../ptc-store/tests/it/skip.rs"]
+mod skip;
 mod stdio;
 mod support;

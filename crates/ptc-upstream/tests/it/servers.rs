@@ -16,7 +16,7 @@ use crate::support::*;
 fn program(package: &str) -> Option<PathBuf> {
     let node = Command::new("node").arg("--version").stdout(Stdio::null()).status();
     if !node.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: there is no `node` to run {package}");
+        crate::skip::skip(&format!("`node`, which runs {package},"));
         return None;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -220,7 +220,11 @@ fn killed_at_any_time_a_mission_goes_on_behind_its_last_answer() {
             break;
         }
     }
-    let ran = resume(&folder, &only_run(&folder).0);
+    // On a busy machine it may never have come so far that there is a run.
+    let ran = match folder.join("kept/runs.db").exists() && !runs(&folder).is_empty() {
+        true => resume(&folder, &only_run(&folder).0),
+        false => ptc_in(&folder, &RUN),
+    };
     assert_eq!((ran.code, ran.out.as_str()), (0, ANSWER), "{}", ran.err);
     assert_eq!(only_run(&folder).2, order.len() as u64, "each answer was kept once");
 }

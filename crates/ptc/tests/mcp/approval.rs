@@ -287,10 +287,7 @@ fn people_approve_reject_and_edit_on_the_page_and_others_see_nothing() {
     let reply = server.post(&headers, &message).json();
     assert!(ticket(&reply["result"]).is_some(), "{reply}");
     let Some((npm, chromium)) = packages() else {
-        eprintln!(
-            "skipped: needs Debian's chromium and playwright-core of npm; `cargo xtask packages` installs them"
-        );
-        return;
+        return crate::skip::skip("Debian's chromium or playwright-core of npm");
     };
     let shots =
         std::env::var_os("PTC_SHOTS").map_or_else(|| world.folder.path().join("shots"), PathBuf::from);

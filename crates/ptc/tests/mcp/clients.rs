@@ -20,7 +20,7 @@ pub fn tools() -> PathBuf {
 pub fn installed(runner: &str, path: &str) -> Option<PathBuf> {
     let runs = Command::new(runner).arg("--version").output().is_ok_and(|output| output.status.success());
     if !runs {
-        eprintln!("skipped: there is no `{runner}` to run {path}");
+        crate::skip::skip(&format!("`{runner}`, which runs {path},"));
         return None;
     }
     let path = tools().join(path);

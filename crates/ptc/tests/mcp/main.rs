@@ -18,6 +18,8 @@ mod postgres;
 mod recordings;
 mod replicas;
 mod security;
+#[path = "../../../ptc-store/tests/it/skip.rs"]
+mod skip;
 mod stdio;
 mod support;
 mod upstreams;

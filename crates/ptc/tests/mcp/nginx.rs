@@ -27,7 +27,7 @@ impl Drop for Nginx {
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !found {
-        eprintln!("skipped: {program} is not installed; `cargo xtask ci` installs it");
+        crate::skip::skip(program);
     }
     found
 }

@@ -136,10 +136,9 @@ fn r14_4_2_tokens_stay_out_of_logs_and_answers() {
     let echoed =
         server.post(&[("authorization", &right), ("mcp-session-id", &session)], &call(2, "lisp_eval", echo));
     assert!(echoed.body.contains("[REDACTED]") && !echoed.body.contains(TOKEN), "{}", echoed.body);
-    crate::support::eventually("log lines", || {
-        server.log().iter().any(|line| line.contains("tools_call_stop"))
-    });
-    for line in server.log() {
+    let log = server.whole_log();
+    assert!(log.iter().any(|line| line.contains("tools_call_stop")), "{log:#?}");
+    for line in log {
         assert!(!line.contains(TOKEN) && !line.contains("secret-too"), "{line}");
     }
 }
@@ -242,9 +241,7 @@ fn r4_7_3_and_r14_4_2_tokens_never_come_back() {
         said.push(ask(6, "lisp_debug", json!({"op": "recent", "limit": 200})).1);
         said.push(ask(7, "lisp_debug", json!({"op": "get", "request_id": "4"})).1);
         said.push(ask(8, token, json!({})).1);
-        server.terminate();
-        server.end();
-        said.extend(server.log());
+        said.extend(server.whole_log());
     }
     for folder in [traces, turns] {
         let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -310,6 +307,7 @@ fn r14_4_6_evidence_stays_in_its_folder_and_answer_keys_are_not_read() {
         let text = eval(program);
         assert!(!text.contains("the answer") && !text.contains("key.txt"), "{program}: {text}");
     }
-    let warned = server.log().iter().any(|line| line.contains("role_evidence_tools_unreachable: role none"));
-    assert!(warned, "a role that reaches no evidence is told about");
+    server.log.wait_for("a role that reaches no evidence", |line| {
+        line.contains("role_evidence_tools_unreachable: role none")
+    });
 }

@@ -57,6 +57,40 @@ pub fn ptc(args: &[&str]) -> Command {
     command
 }
 
+/// What a server writes to stderr, as it comes.
+pub struct Log {
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl Log {
+    fn of(pipe: impl Read + Send + 'static) -> Log {
+        Log { lines: lines(pipe), seen: Vec::new() }
+    }
+
+    /// Waits for a line of which this holds, and gives it. Lines that came before count too.
+    pub fn wait_for(&mut self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+        if let Some(line) = self.seen.iter().find(|line| holds(line)) {
+            return line.clone();
+        }
+        loop {
+            let Ok(line) = self.lines.recv_timeout(PATIENCE) else {
+                panic!("{what} is not in the log: {:#?}", self.seen)
+            };
+            self.seen.push(line.clone());
+            if holds(&line) {
+                return line;
+            }
+        }
+    }
+
+    /// All lines until the end of a server that ends or has ended.
+    pub fn whole(&mut self) -> &[String] {
+        self.seen.extend(self.lines.iter());
+        &self.seen
+    }
+}
+
 /// Lines of a pipe, as they come.
 fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
@@ -75,7 +109,7 @@ pub struct StdioServer {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Receiver<String>,
-    stderr: Receiver<String>,
+    pub log: Log,
 }
 
 impl StdioServer {
@@ -89,7 +123,7 @@ impl StdioServer {
         StdioServer {
             stdin: child.stdin.take(),
             stdout: lines(child.stdout.take().unwrap()),
-            stderr: lines(child.stderr.take().unwrap()),
+            log: Log::of(child.stderr.take().unwrap()),
             child,
         }
     }
@@ -120,7 +154,10 @@ impl StdioServer {
     pub fn receive(&mut self) -> Json {
         match self.stdout.recv_timeout(PATIENCE) {
             Ok(line) => serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}")),
-            Err(_) => panic!("no answer; stderr: {:?}", self.stderr.try_iter().collect::<Vec<_>>()),
+            Err(_) => {
+                let _ = self.child.kill();
+                panic!("no answer; stderr: {:#?}", self.log.whole())
+            }
         }
     }
 
@@ -158,18 +195,26 @@ impl StdioServer {
 
     /// Waits for the end, and gives what was still written.
     pub fn end(mut self) -> (ExitStatus, Vec<String>) {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return (status, self.stdout.iter().collect());
-            }
-            assert!(Instant::now() < until, "the server does not end");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        (ended(&mut self.child), self.stdout.iter().collect())
     }
 
-    pub fn log(&self) -> Vec<String> {
-        self.stderr.try_iter().collect()
+    /// Ends the server by closing its stdin, and gives all that it logged.
+    pub fn whole_log(mut self) -> Vec<String> {
+        self.close_stdin();
+        ended(&mut self.child);
+        self.log.whole().to_vec()
+    }
+}
+
+/// Waits for the end of a server.
+fn ended(child: &mut Child) -> ExitStatus {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        assert!(Instant::now() < until, "the server does not end");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -197,8 +242,7 @@ pub const SLOW: &str = "(loop [i 0] (recur (inc i)))";
 pub struct HttpServer {
     child: Child,
     pub address: SocketAddr,
-    stderr: Mutex<Receiver<String>>,
-    seen: Vec<String>,
+    log: Mutex<Log>,
 }
 
 /// An answer over HTTP.
@@ -225,19 +269,11 @@ impl HttpServer {
     pub fn spawn(mut command: Command) -> HttpServer {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let stderr = Mutex::new(lines(child.stderr.take().unwrap()));
-        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut server = HttpServer { child, address: nowhere, stderr, seen: Vec::new() };
-        while server.address == nowhere {
-            let line = server.stderr.lock().unwrap().recv_timeout(PATIENCE);
-            let line = line.unwrap_or_else(|_| panic!("does not listen: {:?}", server.seen));
-            let json: Json = serde_json::from_str(&line).unwrap_or_default();
-            if json["event"] == "http_listening" {
-                server.address = json["fields"]["address"].as_str().unwrap().parse().unwrap();
-            }
-            server.seen.push(line);
-        }
-        server
+        let mut log = Log::of(child.stderr.take().unwrap());
+        let line = log.wait_for("where it listens", |line| line.contains("\"http_listening\""));
+        let line: Json = serde_json::from_str(&line).unwrap();
+        let address = line["fields"]["address"].as_str().unwrap().parse().unwrap();
+        HttpServer { child, address, log: Mutex::new(log) }
     }
 
     pub fn url(&self) -> String {
@@ -279,20 +315,19 @@ impl HttpServer {
     }
 
     pub fn end(&mut self) -> ExitStatus {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(Instant::now() < until, "the server does not end");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        ended(&mut self.child)
     }
 
-    /// All log lines until now.
-    pub fn log(&mut self) -> Vec<String> {
-        self.seen.extend(self.stderr.lock().unwrap().try_iter());
-        self.seen.clone()
+    /// Waits for a line of the log of which this holds, and gives it.
+    pub fn logged(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+        self.log.lock().unwrap().wait_for(what, holds)
+    }
+
+    /// Ends the server with a signal and gives all that it logged.
+    pub fn whole_log(&mut self) -> Vec<String> {
+        self.terminate();
+        self.end();
+        self.log.lock().unwrap().whole().to_vec()
     }
 }
 

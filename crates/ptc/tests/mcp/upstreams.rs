@@ -170,7 +170,9 @@ fn probe_14_r4_7_secrets_that_upstreams_repeat_are_covered() {
     }
     let recent = server.call(3, "lisp_debug", json!({"op": "recent"})).to_string();
     assert!(!recent.contains(SECRET), "{recent}");
-    assert!(!server.log().iter().any(|line| line.contains(SECRET)));
+    let log = server.whole_log();
+    assert!(log.iter().any(|line| line.contains("tools_call_stop")), "{log:#?}");
+    assert!(!log.iter().any(|line| line.contains(SECRET)), "{log:#?}");
 }
 
 #[test]

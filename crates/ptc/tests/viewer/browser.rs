@@ -85,10 +85,7 @@ fn packages() -> Option<(PathBuf, PathBuf)> {
 #[test]
 fn people_see_runs_turns_calls_agents_failures_and_the_playground() {
     let Some((npm, chromium)) = packages() else {
-        eprintln!(
-            "skipped: needs Debian's chromium and playwright-core of npm; `cargo xtask packages` installs them"
-        );
-        return;
+        return crate::skip::skip("Debian's chromium or playwright-core of npm");
     };
     let folder = folder("browser");
     let traces = folder.join("traces");

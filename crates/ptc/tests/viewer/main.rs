@@ -4,5 +4,7 @@ mod browser;
 mod otlp;
 mod page;
 mod replay;
+#[path = "../../../ptc-store/tests/it/skip.rs"]
+mod skip;
 mod support;
 mod traces;

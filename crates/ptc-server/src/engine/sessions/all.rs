@@ -182,14 +182,22 @@ impl Sessions {
     }
 
     /// Ends all sessions that end with this process, and gives up what runs in the others.
-    pub async fn close_all(&self) {
+    pub fn close_all(&self) {
         let ids: Vec<String> = self.all().open.keys().cloned().collect();
-        let Some(keeper) = &self.keeper else {
-            let mut all = self.all();
-            return ids.iter().for_each(|id| all.close(id));
-        };
-        ids.iter().for_each(|id| self.forget(id));
-        keeper.finish().await;
+        match &self.keeper {
+            Some(_) => ids.iter().for_each(|id| self.forget(id)),
+            None => {
+                let mut all = self.all();
+                ids.iter().for_each(|id| all.close(id));
+            }
+        }
+    }
+
+    /// Waits until this server holds no session in the store any more and writes nothing.
+    pub async fn finish(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.finish().await;
+        }
     }
 
     /// Ends sessions whose time is over, in the store too, and drops copies that nobody uses.

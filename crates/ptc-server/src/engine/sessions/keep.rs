@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::super::Engine;
 use super::super::api::Caller;
@@ -33,13 +34,12 @@ const LEASE: Duration = Duration::from_secs(10);
 const RENEWED: Duration = Duration::from_secs(3);
 /// Sweeps from one count of all sessions to the next.
 const COUNTED: usize = 12;
-/// How long the end of the server waits for what is being written.
-const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Who asks the store, on threads that may wait.
 #[derive(Debug)]
 pub struct Keeper {
     rows: Rows,
+    /// What is being asked or written, and whoever still holds a session.
     tasks: TaskTracker,
     runtime: Handle,
     /// How many sessions there were when somebody last looked.
@@ -151,11 +151,10 @@ impl Keeper {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Waits for what is being written.
+    /// Waits until no session is held any more and nothing is being written.
     pub async fn finish(&self) {
         self.tasks.close();
-        // What takes longer than that is found unfinished by the next server, which is no harm.
-        let _ = tokio::time::timeout(LAST_WORDS, self.tasks.wait()).await;
+        self.tasks.wait().await;
         self.tasks.reopen();
     }
 }
@@ -167,6 +166,8 @@ pub struct Hold {
     lease: Option<Lease>,
     version: i64,
     renewing: Option<AbortHandle>,
+    /// Goes after the lease has been given back, or the end of the server would not wait for that.
+    _counted: TaskTrackerToken,
 }
 
 impl Hold {
@@ -199,7 +200,9 @@ impl Hold {
         let version = self.version;
         let kept = self.keeper.ask(move |rows| {
             let along = receipt.as_ref().map(Filled::along);
-            rows.commit_along(&lease, version, &meta.to_json(), state.as_deref(), along.as_ref())
+            let kept = rows.commit_along(&lease, version, &meta.to_json(), state.as_deref(), along.as_ref());
+            // A commit that failed has not given the session back.
+            kept.inspect_err(|_| drop(rows.release(&lease)))
         });
         Ok(kept.await?)
     }
@@ -288,8 +291,13 @@ impl Engine {
         let taken = keeper.ask(move |rows| {
             let taken = rows.take(&wanted, &of, milliseconds(LEASE), known)?;
             // From here on it is given back, even if nobody waits for it any more.
-            let version = taken.version;
-            let hold = Hold { keeper: holder, lease: Some(taken.lease), version, renewing: None };
+            let hold = Hold {
+                _counted: holder.tasks.token(),
+                keeper: holder,
+                lease: Some(taken.lease),
+                version: taken.version,
+                renewing: None,
+            };
             Ok((hold, taken.times, taken.kept))
         });
         let (mut hold, times, kept) = taken.await.map_err(|refusal| sessions.refused(id, refusal))?;

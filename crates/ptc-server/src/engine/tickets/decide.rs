@@ -165,7 +165,8 @@ impl Engine {
         let Some(engine) = self.own.upgrade() else { return Err(CallError::Cancelled) };
         let caller = caller.clone();
         let signals = Signals { cancel: Default::default(), ..signals.clone() };
-        let task = tokio::spawn(async move { engine.take_and_go(&caller, &decided, &signals).await });
+        let deciding = async move { engine.take_and_go(&caller, &decided, &signals).await };
+        let task = self.under_way.spawn(deciding);
         task.await
             .unwrap_or_else(|_| Err(CallError::Internal("a decision could not be carried out".to_owned())))
     }
@@ -199,8 +200,18 @@ impl Engine {
         let signals = &Signals { scope: Some(scope), ..signals.clone() };
         let tickets = desk.tickets.clone();
         let holding = Holding::of(&tickets, &taken.lease);
-        let ended = self.go_on(caller, head, resumption, (permit, &taken), signals).await;
+        let ended = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => None,
+            ended = self.go_on(caller, head, resumption, (permit, &taken), signals) => Some(ended),
+        };
         drop(holding);
+        let Some(ended) = ended else {
+            // Another server goes on at once if the same is decided again, as if this one had been killed.
+            let given_up = Taken { again: true, ..taken };
+            let _ = blocking(move || tickets.release(&given_up)).await;
+            return Err(CallError::Cancelled);
+        };
         match ended {
             Err(Gone::Unused(answer)) => {
                 // Nothing was done: the ticket can be used as before.

@@ -139,12 +139,17 @@ impl Http {
         self.engine.drain();
         self.log.lifecycle("http_draining", json!({"in_flight": self.counters.in_flight()}));
         let idle = async {
-            while self.counters.in_flight() > 0 {
+            while self.counters.in_flight() > 0 || self.engine.is_busy() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         let grace = Duration::from_millis(self.options.http_shutdown_grace_ms);
-        let graceful = tokio::time::timeout(grace, idle).await.is_ok();
+        let graceful = tokio::select! {
+            () = idle => true,
+            () = tokio::time::sleep(grace) => false,
+            // Whoever asks again does not want to wait for calls.
+            () = signalled() => false,
+        };
         self.engine.shutdown().await;
         stop.cancel();
         sweeping.abort();

@@ -13,7 +13,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::support::{SECRET, anna, args, call, call_as, eval, object, patient};
 
-/// A world that counts: `get` reads, `put` writes and must be approved. Both give back what they got.
+/// A world that counts: `get` reads, `put` writes and must be approved. Both give back what they got, or nothing ever
+/// if that has a key `wait`.
 #[derive(Clone, Default)]
 pub struct World(Arc<Mutex<Vec<String>>>);
 
@@ -69,6 +70,9 @@ impl Client for World {
         Box::pin(async move {
             let answer = Json::Object(args);
             self.0.lock().expect("nobody panics").push(format!("{tool} {answer}"));
+            if answer.get("wait").is_some() {
+                std::future::pending::<()>().await;
+            }
             Ok(Payload { bytes: answer.to_string().len(), structured: Some(answer), ..Payload::default() })
         })
     }
@@ -458,6 +462,44 @@ async fn who_decided_and_died_is_followed_not_contradicted() {
     let same = call(&engine, "lisp_approve", json!({"ticket": waiting})).await;
     assert_eq!(object(&same)["result"], "user=> {:n 1}", "{same:?}");
     assert_eq!(world.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_stop_gives_back_the_tickets_and_sessions_of_programs_that_go_on() {
+    let world = World::default();
+    let store = Arc::new(Store::open(":memory:").expect("a store"));
+    let parts = || Parts {
+        store: Some(store.clone()),
+        effects: Some(ptc_server::effects::StoreJournal::new(store.clone())),
+        ticket_keys: keys(&["k1"]),
+        ..Parts::default()
+    };
+    let first = sessions(&world, parts()).await;
+    let session = super::support::session(&first).await;
+    let get = "(tool/call {:server \"crm\" :tool \"get\" :args {:wait 1}})";
+    let program = format!("{} {get}", put("1"));
+    let alone = waits(&first, &program).await;
+    let reply = super::support::eval_in(&first, &session, &program).await;
+    let in_session = ticket(&reply);
+    for waiting in [&alone, &in_session] {
+        let (first, decision) = (first.clone(), args(json!({"ticket": waiting})));
+        tokio::spawn(async move { first.call(&anna(), "lisp_approve", decision, Default::default()).await });
+    }
+    let reached = |world: &World| world.seen().iter().filter(|call| call.starts_with("get")).count();
+    while reached(&world) < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    first.shutdown().await;
+    let second = sessions(&world, parts()).await;
+    let open = second.open_tickets(&anna()).await.expect("a list");
+    let busy: Vec<&Json> = open.iter().map(|ticket| &ticket["busy"]).collect();
+    assert_eq!(busy, [&json!(false), &json!(false)], "both can be decided again at once");
+    let reply = super::support::eval_in(&second, &session, "1").await;
+    assert_eq!(object(&reply)["result"], "user=> 1", "{reply:?}");
+    // What was approved was made, so it cannot be rejected any more.
+    let other = call(&second, "lisp_reject", json!({"ticket": alone})).await;
+    assert_eq!(reason(&other), "ticket_busy", "{other:?}");
+    assert!(object(&other)["decided"].is_array(), "{other:?}");
 }
 
 #[tokio::test]
