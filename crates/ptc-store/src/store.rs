@@ -163,10 +163,11 @@ impl Store {
                 Ok(()) => {
                     // The next writer goes on meanwhile.
                     drop(lent);
-                    let done = match self.wal.as_ref().filter(|_| change == Change::Synced).map(|wal| wal.sync()) {
-                        Some(Err(cause)) => Err(self.unacknowledged(cause).into()),
-                        _ => Ok(done),
-                    };
+                    let done =
+                        match self.wal.as_ref().filter(|_| change == Change::Synced).map(|wal| wal.sync()) {
+                            Some(Err(cause)) => Err(self.unacknowledged(cause).into()),
+                            _ => Ok(done),
+                        };
                     if counts {
                         halt::point();
                     }
@@ -221,3 +222,7 @@ mod tests;
 #[cfg(all(test, unix))]
 #[path = "durability_tests.rs"]
 mod durability_tests;
+
+#[cfg(test)]
+#[path = "time_tests.rs"]
+mod time_tests;

@@ -8,6 +8,7 @@ mod content;
 mod definition;
 mod ends;
 mod firewall;
+mod guards;
 mod isolation;
 mod missions;
 mod pairing;

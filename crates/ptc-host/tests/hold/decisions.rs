@@ -9,7 +9,7 @@ use ptc_host::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Seen, approved, carried, sorted};
+use crate::support::{Seen, approved, carried, head, sorted, with_head};
 
 /// `read` answers, `write` must be approved; both give back what they got and are counted.
 fn tools(seen: &Seen) -> Tools {
@@ -157,16 +157,47 @@ fn decisions_must_fit_what_waits() {
     }
 }
 
+/// The time of a program is what it spent running and waiting for tools, over all its parts. Hours until somebody
+/// decides are not part of it; seconds before are.
 #[test]
-fn waiting_for_a_decision_takes_none_of_the_programs_time() {
+fn only_time_spent_counts_against_the_timeout_when_a_program_goes_on() {
     let tools = tools(&Seen::default());
-    let timeout = Duration::from_secs(5);
-    let program = Program::new("(tool/write {:n 1})").tools(tools.clone()).timeout(timeout);
-    let held = *run_blocking(&program).held.expect("it is held");
-    std::thread::sleep(Duration::from_millis(50));
-    let outcome = run_blocking(&Program::resumed(approved(held)).tools(tools).timeout(timeout));
-    assert_eq!(outcome.value, "1");
-    assert!(outcome.elapsed < timeout);
+    let timeout = Duration::from_secs(60);
+    let program = Program::new("[(tool/write {:n 1}) (tool/write {:n 2})]").tools(tools.clone());
+    let held = *run_blocking(&program.timeout(timeout)).held.expect("it is held");
+    let goes_on = |held: &Held| {
+        run_blocking(&Program::resumed(approved(held.clone())).tools(tools.clone()).timeout(timeout))
+    };
+    let waited = with_head(&held, |head| head["elapsed"]["secs"] = json!(3_600));
+    let outcome = goes_on(&waited);
+    let second = *outcome.held.expect("an hour of waiting is nothing");
+    assert!(outcome.elapsed >= Duration::from_secs(3_600), "what is told is the whole time");
+    assert!(goes_on(&second).result.is_ok());
+    let spent = with_head(&held, |head| head["spent"]["secs"] = json!(60));
+    let outcome = goes_on(&spent);
+    assert_eq!(outcome.result.map_err(|error| error.kind), Err(ErrorKind::Timeout));
+    assert!(outcome.calls.is_empty() || outcome.held.is_none(), "it is over");
+}
+
+/// Each part of a program adds to what it has spent, its turns and its calls.
+#[test]
+fn what_was_spent_grows_from_part_to_part() {
+    let seen = Seen::default();
+    let tools = tools(&seen);
+    let timeout = Duration::from_secs(60);
+    let program = Program::new("[(tool/write {:n 1}) (tool/write {:n 2})]").tools(tools.clone());
+    let first = *run_blocking(&program.timeout(timeout)).held.expect("it is held");
+    let first = with_head(&first, |head| {
+        head["spent"]["secs"] = json!(7);
+        head["turns"] = json!(1_000);
+    });
+    let outcome = run_blocking(&Program::resumed(approved(first.clone())).tools(tools).timeout(timeout));
+    let second = *outcome.held.expect("it is held again");
+    let after = head(&second);
+    assert!(after["spent"]["secs"].as_u64() >= Some(7), "{after}");
+    assert!(after["turns"].as_u64() > Some(1_000), "{after}");
+    assert_eq!((first.calls().len(), second.calls().len()), (0, 1));
+    assert_eq!(approved(second).calls_made("write"), 1);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Bytes that nobody wrote, and bytes that somebody changed: refused with a reason, never a panic.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ptc_host::{Decision, Held, HeldError, Judgement, Program, Resumption, Tool, Tools, run_blocking};
 use ptc_lisp::dump::checksum;
@@ -34,14 +34,32 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Goes on with whatever the bytes say, if they say anything.
+/// What is allowed to programs that go on here.
+const FUEL: u64 = 1_000_000;
+
+/// Goes on with whatever the bytes say, if they say anything. What is paid is what was shown to whoever approved.
 fn try_to_go_on(bytes: &[u8]) -> Option<String> {
     let held = Held::from_bytes(bytes).ok()?;
+    let shown: Vec<Value> =
+        held.pending().iter().filter(|call| call.tool == "pay").map(|call| call.args["n"].clone()).collect();
     let ids: Vec<u64> = held.pending().iter().map(|call| call.id).collect();
     let resumption = Resumption::new(held, ids.into_iter().map(|id| (id, Decision::Approve))).ok()?;
-    let limits = ptc_host::Limits { fuel: 1_000_000, memory: 4 << 20, ..ptc_host::Limits::default() };
-    let outcome = run_blocking(&Program::resumed(resumption).tools(tools()).limits(limits));
-    Some(outcome.result.map_or_else(|error| error.message, |_| outcome.value))
+    let limits = ptc_host::Limits { fuel: FUEL, memory: 4 << 20, ..ptc_host::Limits::default() };
+    let paid = Arc::new(Mutex::new(Vec::new()));
+    let note = paid.clone();
+    let pay = Tool::quick(move |args: Value| {
+        note.lock().expect("nobody panics").push(args["n"].clone());
+        args["n"].clone()
+    });
+    let outcome = run_blocking(&Program::resumed(resumption).tools(tools().with("pay", pay)).limits(limits));
+    let paid = paid.lock().expect("nobody panics").clone();
+    let mut left = shown.clone();
+    for each in &paid {
+        let at = left.iter().position(|one| one == each);
+        left.remove(at.unwrap_or_else(|| panic!("paid {paid:?}, and {shown:?} was shown")));
+    }
+    assert!(outcome.fuel <= 2 * FUEL, "{} units of fuel", outcome.fuel);
+    Some(outcome.result.map_or_else(|error| format!("error: {}", error.message), |_| outcome.value))
 }
 
 #[test]
@@ -72,15 +90,25 @@ fn damage_and_other_versions_are_named() {
 #[test]
 fn any_changed_byte_with_a_right_checksum_does_no_harm() {
     let bytes = sample();
+    let whole = try_to_go_on(&bytes);
+    assert_eq!(whole.as_deref(), Some("(1 2 3)"));
+    let (mut refused, mut failed, mut went_on) = (0, 0, 0);
+    let mut note = |said: Option<String>| match said.as_deref() {
+        None => refused += 1,
+        Some(said) if said.starts_with("error: ") => failed += 1,
+        Some(_) => went_on += 1,
+    };
     for at in 5..bytes.len() - 8 {
         for change in [1, 0x80, 0xff] {
             let mut changed = bytes.clone();
             changed[at] ^= change;
-            try_to_go_on(&sealed(changed));
+            note(try_to_go_on(&sealed(changed)));
         }
     }
+    assert!(refused > 0 && failed > 0 && went_on > 0, "{refused} {failed} {went_on}");
     for length in 13..bytes.len() {
-        try_to_go_on(&sealed(bytes[..length].to_vec()));
+        let said = try_to_go_on(&sealed(bytes[..length].to_vec()));
+        assert!(said.is_none_or(|said| said.starts_with("error: ")), "cut at {length}, it cannot go on");
     }
 }
 

@@ -85,3 +85,24 @@ pub fn sorted(seen: &Seen) -> Vec<String> {
     calls.sort();
     calls
 }
+
+/// A held program whose head says something else, with the right length and checksum.
+pub fn with_head(held: &Held, change: impl FnOnce(&mut Value)) -> Held {
+    let bytes = held.to_bytes();
+    let length = u64::from_le_bytes(bytes[5..13].try_into().expect("eight bytes")) as usize;
+    let mut head: Value = serde_json::from_slice(&bytes[13..13 + length]).expect("a head");
+    change(&mut head);
+    let head = head.to_string().into_bytes();
+    let dump = &bytes[13 + length..bytes.len() - 8];
+    let mut changed = [&bytes[..5], &(head.len() as u64).to_le_bytes()[..], &head, dump].concat();
+    let sum = ptc_lisp::dump::checksum(&changed);
+    changed.extend_from_slice(&sum.to_le_bytes());
+    Held::from_bytes(&changed).expect("it is whole")
+}
+
+/// What the head of a held program says.
+pub fn head(held: &Held) -> Value {
+    let mut found = Value::Null;
+    with_head(held, |head| found = head.clone());
+    found
+}

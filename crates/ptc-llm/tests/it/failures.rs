@@ -322,3 +322,26 @@ async fn options_that_nobody_knows_never_leave() {
     assert_eq!(error.kind, ModelErrorKind::ClientError);
     assert!(error.message.contains("unknown field `api_key`"), "{error}");
 }
+
+/// A redirect would carry the key and the prompt to whoever the first server names.
+#[tokio::test]
+async fn nobody_is_followed_to_another_address() {
+    const MOVED: [&str; 4] =
+        ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"];
+    for (provider, model) in PROVIDERS {
+        for (status, streamed) in MOVED.into_iter().flat_map(|status| [(status, false), (status, true)]) {
+            let elsewhere = Server::start([fine_for(provider)]).await;
+            let location = format!("Location: {}/elsewhere\r\n", elsewhere.url);
+            let server = Server::start([answer(status, &location, "")]).await;
+            let setup = Setup::new(&server, provider, model);
+            let asked = match streamed {
+                true => setup.ask_streaming(request()).await,
+                false => setup.ask(request()).await,
+            };
+            let error = asked.expect_err("the answer would be somebody else's");
+            let number = status.split(' ').next().unwrap_or_default();
+            assert!(error.message.contains(&format!("status {number}")), "{status}: {error}");
+            assert!(elsewhere.asked().is_empty(), "{status}: {:?}", elsewhere.asked());
+        }
+    }
+}

@@ -513,7 +513,9 @@ impl Engine {
             }
         };
         if tokio::time::timeout(LAST_WORDS, given_back).await.is_err() {
-            tracing::warn!("the store did not answer in time; what this server held there is free when its lease ends");
+            tracing::warn!(
+                "the store did not answer in time; what this server held there is free when its lease ends"
+            );
         }
         if let Some(upstreams) = &self.upstreams {
             upstreams.runtime.close().await;

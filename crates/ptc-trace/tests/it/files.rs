@@ -89,7 +89,7 @@ run
 #[test]
 fn r12_1_3_r14_4_4_policies_hold_for_everything_in_the_file() {
     for (policy, shown, hidden) in [
-        (Policy::None, vec!["sha256", "echo", "runtime_error"], vec!["private", "on fire", "hello", "Work:"]),
+        (Policy::None, vec!["sha256", "echo"], vec!["private", "on fire", "hello", "Work:"]),
         (Policy::Summary, vec!["sha256", "private", "on fire", "hello"], vec![]),
         (Policy::Full, vec!["private", "on fire", "hello", "Work:"], vec!["sha256"]),
     ] {
@@ -98,13 +98,32 @@ fn r12_1_3_r14_4_4_policies_hold_for_everything_in_the_file() {
         let path = dir.only();
         assert!(path.to_str().unwrap().ends_with("-error.jsonl"), "{path:?}");
         let text = std::fs::read_to_string(path).unwrap();
-        for word in shown {
-            assert!(text.contains(word) || word == "runtime_error", "{policy} shows {word}");
+        // Why something failed is a fact: of the program, and of the run.
+        for word in
+            shown.into_iter().chain(["\"reason\":\"tool_error\"", "\"reason\":\"max_turns_exceeded\""])
+        {
+            assert!(text.contains(word), "{policy} shows {word}:\n{text}");
         }
         for word in hidden {
             assert!(!text.contains(word), "{policy} hides {word}:\n{text}");
         }
     }
+}
+
+/// Traces hold payloads: they are for whoever runs the program and for nobody else.
+#[cfg(unix)]
+#[test]
+fn traces_and_recordings_are_readable_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = Dir::new("modes");
+    let inner = Dir(dir.0.join("made/by/us"));
+    traced(&inner, Policy::Full, "(return 1)");
+    let recording = dir.0.join("run.recording");
+    ptc_trace::recording::Recorder::create(&recording, serde_json::json!({}), &[]).unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&inner.only()), 0o600, "a trace that ended");
+    assert_eq!(mode(&inner.0), 0o700, "its folder");
+    assert_eq!(mode(&recording), 0o600, "a recording");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 
 mod files;
 mod hostile;
+mod keeping;
+mod recordings;
 mod support;
 mod tracing;
 mod watch;

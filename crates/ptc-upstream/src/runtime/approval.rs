@@ -65,7 +65,7 @@ impl Run {
     /// it fails by itself.
     pub(super) fn asked(&self, args: &Json) -> Option<Json> {
         let request = CallRequest::parse(args.clone(), &String::new).ok()?;
-        let upstream = self.runtime.upstream(&request.server)?;
+        let upstream = self.runtime.upstream(&request.server).filter(|_| !self.is_spent())?;
         let (name, effect, args, description) = match upstream.find(&request.tool) {
             Found::Tool(tool) if !self.policy.allows(tool.effect) => return None,
             Found::Tool(tool) => {

@@ -236,6 +236,11 @@ impl Run {
         take(&self.calls, self.caps.calls)
     }
 
+    /// Whether no call is left.
+    pub fn is_spent(&self) -> bool {
+        self.calls.load(Ordering::SeqCst) >= self.caps.calls
+    }
+
     /// Counts calls that were made before.
     pub fn count(&self, calls: usize) {
         self.calls.fetch_add(calls, Ordering::SeqCst);

@@ -6,6 +6,7 @@ mod config;
 mod effects;
 mod faults;
 mod fixture;
+mod guards;
 mod http;
 mod manifest;
 mod openapi;

@@ -1,0 +1,214 @@
+//! What time does to sessions and tickets. Nobody waits here: rows are told another time instead.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::cell::cells;
+use crate::sessions::{NewSession, Room, SessionError, Sessions};
+use crate::tickets::{NewTicket, TicketError, Tickets};
+
+const HOUR: i64 = 3_600_000;
+
+fn store() -> Arc<Store> {
+    Arc::new(Store::open(":memory:").expect("opens"))
+}
+
+fn now(store: &Store) -> i64 {
+    store.read(|tx| tx.now_ms()).expect("the time")
+}
+
+/// A session `s` of ann that lasts ten hours and may be idle for one.
+fn session(store: &Arc<Store>) -> Sessions {
+    let sessions = Sessions::new(store.clone());
+    let nothing = json!({});
+    let new = NewSession {
+        id: "s",
+        owner: "ann",
+        origin: &nothing,
+        meta: &nothing,
+        ttl_ms: 10 * HOUR,
+        idle_ms: HOUR,
+    };
+    sessions.create(&new, Room { most: 10, per_owner: 10 }).expect("begins");
+    sessions
+}
+
+/// Sets a time of the session to so many milliseconds from now.
+fn set(store: &Store, sql: &'static str, from_now: i64) {
+    let at = now(store) + from_now;
+    let changed = store.note("test", |tx| tx.run(sql, cells![at])).expect("changed");
+    assert_eq!(changed, 1, "{sql}");
+}
+
+const ENDS: &str = "UPDATE ptc_sessions SET ends_at = ?1 WHERE id = 's'";
+const EXPIRES: &str = "UPDATE ptc_sessions SET expires_at = ?1 WHERE id = 's'";
+const LEASE: &str = "UPDATE ptc_sessions SET lease_until = ?1 WHERE id = 's'";
+
+/// In how many minutes the session ends if nobody uses it.
+fn minutes_left(store: &Store) -> i64 {
+    let ends = store.read(|tx| tx.number("SELECT ends_at FROM ptc_sessions", &[])).expect("a time");
+    (ends - now(store) + 30_000) / 60_000
+}
+
+#[test]
+fn every_use_of_a_session_begins_its_idle_time_anew() {
+    let store = store();
+    let sessions = session(&store);
+    assert_eq!(minutes_left(&store), 60);
+    let used: [(&str, &dyn Fn()); 4] = [
+        ("touch", &|| sessions.touch("s", "ann").expect("open")),
+        ("take", &|| {
+            let taken = sessions.take("s", "ann", HOUR, None).expect("taken");
+            sessions.release(&taken.lease).expect("given back");
+        }),
+        ("renew", &|| {
+            let taken = sessions.take("s", "ann", HOUR, None).expect("taken");
+            set(&store, ENDS, 60_000);
+            sessions.renew(&taken.lease, HOUR).expect("held");
+            sessions.release(&taken.lease).expect("given back");
+        }),
+        ("commit", &|| {
+            let taken = sessions.take("s", "ann", HOUR, None).expect("taken");
+            set(&store, ENDS, 60_000);
+            sessions.commit(&taken.lease, taken.version, &json!({}), None).expect("kept");
+        }),
+    ];
+    for (how, used) in used {
+        set(&store, ENDS, 60_000);
+        assert_eq!(minutes_left(&store), 1);
+        used();
+        assert_eq!(minutes_left(&store), 60, "{how}");
+    }
+    // Looking is no use.
+    set(&store, ENDS, 60_000);
+    sessions.read("s", "ann", None).expect("open");
+    sessions.list("ann").expect("a list");
+    assert_eq!(minutes_left(&store), 1);
+}
+
+#[test]
+fn no_use_makes_a_session_last_longer_than_its_life() {
+    let store = store();
+    let sessions = session(&store);
+    set(&store, EXPIRES, HOUR / 2);
+    set(&store, ENDS, 60_000);
+    sessions.touch("s", "ann").expect("open");
+    assert_eq!(minutes_left(&store), 30);
+    set(&store, ENDS, 60_000);
+    let taken = sessions.take("s", "ann", HOUR, None).expect("taken");
+    assert_eq!(minutes_left(&store), 30);
+    // Its life is over while a program runs in it.
+    set(&store, EXPIRES, -1);
+    assert_eq!(sessions.renew(&taken.lease, HOUR), Err(SessionError::Closed));
+    assert_eq!(sessions.commit(&taken.lease, 0, &json!({}), None), Err(SessionError::Closed));
+    // No idle time ends later than the life.
+    set(&store, ENDS, -1);
+    assert_eq!((sessions.list("ann"), sessions.sweep()), (Ok(vec![]), Ok(1)));
+}
+
+#[test]
+fn a_session_in_which_a_program_runs_is_not_idle() {
+    let store = store();
+    let sessions = session(&store);
+    let taken = sessions.take("s", "ann", HOUR, None).expect("taken");
+    set(&store, ENDS, -1);
+    assert!(sessions.read("s", "ann", None).expect("open").busy);
+    assert_eq!(sessions.list("ann").expect("a list").len(), 1);
+    assert_eq!(sessions.sweep(), Ok(0), "somebody holds it");
+    assert_eq!(sessions.commit(&taken.lease, 0, &json!({}), None), Ok(1));
+    // Whoever held it has died, and nobody came since.
+    let taken = sessions.take("s", "ann", HOUR, None).expect("taken");
+    set(&store, ENDS, -1);
+    set(&store, LEASE, -1);
+    assert_eq!(sessions.take("s", "ann", HOUR, None).err(), Some(SessionError::Closed));
+    assert_eq!(sessions.sweep(), Ok(1));
+    assert_eq!(sessions.commit(&taken.lease, 1, &json!({}), None), Err(SessionError::Closed));
+}
+
+#[test]
+fn sessions_that_are_over_are_remembered_for_a_while_and_keep_nothing() {
+    let store = store();
+    let sessions = session(&store);
+    let taken = sessions.take("s", "ann", HOUR, None).expect("taken");
+    sessions.commit(&taken.lease, 0, &json!({}), Some(b"machine")).expect("kept");
+    sessions.close("s", "ann").expect("closed");
+    for table in [
+        "SELECT COUNT(*) FROM ptc_session_states",
+        "SELECT COUNT(*) FROM ptc_session_metas",
+        "SELECT COUNT(*) FROM ptc_session_origins",
+    ] {
+        assert_eq!(store.read(|tx| tx.number(table, &[])), Ok(0), "{table}");
+    }
+    assert_eq!(sessions.sweep(), Ok(0));
+    assert_eq!(sessions.read("s", "ann", None).err(), Some(SessionError::Closed));
+    set(&store, ENDS, -1);
+    assert_eq!(sessions.sweep(), Ok(0), "it was over before");
+    assert_eq!(sessions.read("s", "ann", None).err(), Some(SessionError::Missing));
+}
+
+#[test]
+fn tickets_that_were_taken_in_time_outlast_their_time() {
+    let store = store();
+    let tickets = Tickets::new(store.clone());
+    let nothing = json!({});
+    let expires_ms = now(&store) + HOUR;
+    for id in ["taken", "open"] {
+        let new =
+            NewTicket { id, owner: "ann", kind: "eval", expires_ms, sealed: b"sealed", about: &nothing };
+        tickets.put(&new, 9, None).expect("kept");
+    }
+    let decided = json!("approve");
+    let taken = tickets.take("taken", "ann", &decided, HOUR).expect("taken");
+    let late = "UPDATE ptc_tickets SET expires_at = ?1";
+    let at = now(&store) - 1;
+    store.note("test", |tx| tx.run(late, cells![at])).expect("changed");
+    assert_eq!(tickets.take("open", "ann", &decided, HOUR), Err(TicketError::Expired));
+    assert_eq!(tickets.list_open("ann").expect("a list").len(), 1, "only the one that goes on");
+    assert_eq!(tickets.sweep(), Ok(0), "both are remembered");
+    let sealed = "SELECT COUNT(*) FROM ptc_ticket_seals";
+    assert_eq!(store.read(|tx| tx.number(sealed, &[])), Ok(1), "nothing is sealed in the one that expired");
+    tickets.renew(&taken.lease, HOUR).expect("still held");
+    tickets.done(&taken.lease, &json!(1), None).expect("it went to its end");
+    assert_eq!(store.read(|tx| tx.number(sealed, &[])), Ok(0));
+}
+
+/// A ticket that somebody goes on with is not forgotten under their hands, however late it is.
+#[test]
+fn tickets_that_are_held_are_not_forgotten() {
+    let store = store();
+    let tickets = Tickets::new(store.clone());
+    let nothing = json!({});
+    let expires_ms = now(&store) + HOUR;
+    let new =
+        NewTicket { id: "t", owner: "ann", kind: "eval", expires_ms, sealed: b"sealed", about: &nothing };
+    tickets.put(&new, 9, None).expect("kept");
+    let taken = tickets.take("t", "ann", &json!("approve"), HOUR).expect("taken");
+    let long_ago = now(&store) - 1_000 * HOUR;
+    store
+        .note("test", |tx| tx.run("UPDATE ptc_tickets SET expires_at = ?1", cells![long_ago]))
+        .expect("changed");
+    assert_eq!(tickets.sweep(), Ok(0));
+    tickets.done(&taken.lease, &json!(1), None).expect("it is there");
+    assert_eq!(tickets.sweep(), Ok(1), "and now it is forgotten");
+}
+
+/// What a machine that ends suddenly leaves behind depends on these.
+#[test]
+fn a_file_is_written_by_way_of_its_log_and_synced_when_the_log_is_copied() {
+    let folder = std::env::temp_dir().join(format!("ptc-store-settings-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    let store = Store::open(&folder.join("store.db").to_string_lossy()).expect("opens");
+    let settings = |tx: &mut Tx<'_>| {
+        let mode = tx.first("PRAGMA journal_mode", &[], |row| row.text(0))?;
+        let [synchronous, fully, keys] =
+            ["PRAGMA synchronous", "PRAGMA fullfsync", "PRAGMA foreign_keys"].map(|sql| tx.number(sql, &[]));
+        Ok::<_, StoreError>((mode, synchronous?, fully?, keys?))
+    };
+    let expected = (Some("wal".to_owned()), 1, 1, 1);
+    assert_eq!(store.read(settings), Ok(expected.clone()));
+    assert_eq!(store.note("test", settings), Ok(expected), "the connection that writes");
+    drop(store);
+    std::fs::remove_dir_all(folder).expect("it was made");
+}

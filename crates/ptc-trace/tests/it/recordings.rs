@@ -1,0 +1,171 @@
+//! What playing a recording proves, and what it does not.
+
+use std::sync::Arc;
+
+use ptc_agent::model::{Llm, Reply, Request};
+use ptc_agent::tape::{Entry, Given, Of, Question};
+use ptc_agent::{Agent, AgentRun, Approval, AskKind, Decision, Need, RunOptions, Step, Supply, Tool};
+use ptc_host::{Program, Tools, run_blocking};
+use ptc_trace::recording::{
+    Against, Begun, Keeping, Recorder, Recording, Taped, Verdict, against, verify_program,
+};
+use serde_json::{Value as Json, json};
+
+use crate::support::Dir;
+
+/// A program that calls `double` for each of its numbers, recorded.
+fn recorded(dir: &Dir, source: &str) -> Recording {
+    let tools = Tools::new().with(
+        "double",
+        ptc_host::Tool::quick(|args: Json| json!(args["n"].as_i64().unwrap_or_default() * 2)),
+    );
+    let program = Program::new(source).tools(tools).seed(7);
+    let path = dir.0.join("program.recording");
+    let place = path.clone();
+    let taped = Taped::new(Begun::of("eval", &program), Keeping::default(), move || place);
+    let outcome = run_blocking(&taped.attach(program));
+    assert!(taped.finish(&outcome).unwrap(), "it was recorded");
+    Recording::read(&path).unwrap()
+}
+
+const TWO_CALLS: &str = "(+ (tool/double {:n 1}) (tool/double {:n 2}))";
+
+#[test]
+fn a_program_that_does_the_same_is_proved() {
+    let dir = Dir::new("proved");
+    let recording = recorded(&dir, TWO_CALLS);
+    let proof = verify_program(&recording).unwrap();
+    assert!(matches!(proof.verdict, Verdict::Equal), "{proof:?}");
+    assert_eq!((proof.calls, proof.changed), (2, None));
+    assert_eq!(recording.end.as_ref().unwrap().step["fuel"], json!(proof.fuel));
+}
+
+/// A call that the program no longer makes is looked for where the tape goes on although the program has ended.
+#[test]
+fn a_recorded_call_that_is_not_made_any_more_is_named() {
+    let dir = Dir::new("left-over");
+    let mut recording = recorded(&dir, TWO_CALLS);
+    let of = Of::Tool { tool: "double".to_owned(), args: json!({"n": 3}) };
+    recording.tape.push(Entry::Ask(Question { id: 3, agent: None, of }));
+    let proof = verify_program(&recording).unwrap();
+    let Verdict::Differs(parting) = proof.verdict else { panic!("the third call is left over: {proof:?}") };
+    assert_eq!((parting.call, parting.what.as_str()), (Some(3), "it no longer asks for this"));
+    assert_eq!(parting.recorded["tool"]["args"], json!({"n": 3}), "{parting:?}");
+}
+
+#[test]
+fn a_program_that_asks_for_something_else_is_told_where() {
+    let dir = Dir::new("asks");
+    let mut recording = recorded(&dir, TWO_CALLS);
+    for entry in &mut recording.tape {
+        if let Entry::Ask(Question { id: 2, of: Of::Tool { args, .. }, .. }) = entry {
+            *args = json!({"n": 9});
+        }
+    }
+    let proof = verify_program(&recording).unwrap();
+    let Verdict::Differs(parting) = proof.verdict else { panic!("{proof:?}") };
+    assert_eq!((parting.call, parting.what.as_str()), (Some(2), "it asks for something else"));
+    assert_eq!((parting.recorded, parting.now), (json!(9), json!(2)));
+}
+
+#[test]
+fn an_answer_that_was_changed_afterwards_is_told_from_a_program_that_changed() {
+    let dir = Dir::new("changed");
+    let mut recording = recorded(&dir, TWO_CALLS);
+    for entry in &mut recording.tape {
+        if let Entry::Answer { id: 2, given, .. } = entry {
+            *given = Given::Value(json!(40));
+        }
+    }
+    let proof = verify_program(&recording).unwrap();
+    assert_eq!(proof.changed, Some(2), "{proof:?}");
+    let Verdict::Differs(parting) = proof.verdict else { panic!("{:?}", proof.verdict) };
+    assert_eq!((parting.path.as_str(), parting.recorded, parting.now), ("/return", json!("6"), json!("42")));
+}
+
+#[test]
+fn an_outcome_that_differs_in_anything_is_no_proof() {
+    let dir = Dir::new("outcome");
+    let recording = recorded(&dir, &format!("(println \"on the way\") (def x 1) {TWO_CALLS}"));
+    for (path, other) in [
+        ("return", json!("7")),
+        ("prints", json!(["elsewhere"])),
+        ("fuel", json!(1)),
+        ("defined", json!({})),
+        ("signal", json!("return")),
+    ] {
+        let mut changed = recording.clone();
+        changed.end.as_mut().unwrap().step[path] = other;
+        let proof = verify_program(&changed).unwrap();
+        let Verdict::Differs(parting) = &proof.verdict else { panic!("{path}: {proof:?}") };
+        assert!(parting.path.starts_with(&format!("/{path}")), "{path}: {parting:?}");
+    }
+    let mut unfinished = recording;
+    unfinished.end = None;
+    assert!(matches!(verify_program(&unfinished).unwrap().verdict, Verdict::Unfinished));
+}
+
+/// An agent that pays once for each row of its input; every payment is decided about by a person.
+fn payer() -> Agent {
+    let pay = Tool::new("pay", |args: Json| json!({"paid": args["sum"]})).approval(Approval::Ask);
+    Agent::builder("Pay").name("payer").tool(pay).build().unwrap()
+}
+
+const PAYS: &str = "```clojure\n(return (mapv (fn [_] (:paid (tool/pay {:sum 5}))) data/rows))\n```";
+
+fn options(rows: Json) -> RunOptions {
+    let llm = Llm::function(|_: &Request| Err::<Reply, _>("the test answers"));
+    RunOptions { context: json!({"rows": rows}).into(), ..RunOptions::new(llm) }
+}
+
+/// Runs the agent, with everything that comes into it on a tape.
+fn paid(dir: &Dir, rows: Json, decisions: &[Decision]) -> (Step, Recording) {
+    let path = dir.0.join("run.recording");
+    let mut recorder = Recorder::create(&path, json!({}), &[]).unwrap();
+    let mut run = AgentRun::new(Arc::new(payer()), options(rows), 1_000);
+    recorder.entry(Entry::Begin { now: 1_000 });
+    let mut decisions = decisions.iter();
+    let step = loop {
+        match run.next(1_000) {
+            Need::Done(step) => break *step,
+            Need::Busy => {}
+            Need::Wait { .. } => panic!("everything is answered at once"),
+            Need::Asks(asks) => {
+                for ask in asks {
+                    recorder.entry(Entry::Ask(Question::from(&ask)));
+                    let supply = match &ask.kind {
+                        AskKind::Model { .. } => Supply::Model(Ok(Reply::text(PAYS))),
+                        AskKind::Tool { args, .. } => Supply::Tool(Ok(json!({"paid": args["sum"]}))),
+                        _ => Supply::Approval(decisions.next().expect("a decision").clone()),
+                    };
+                    let given = match supply.clone() {
+                        Supply::Model(reply) => Given::Reply(reply.unwrap()),
+                        Supply::Tool(result) => Given::Value(result.unwrap()),
+                        Supply::Approval(decision) => Given::Decision(decision),
+                    };
+                    recorder.entry(Entry::Answer { id: ask.id, now: 1_000, given });
+                    run.supply(ask.id, supply);
+                }
+            }
+        }
+    };
+    recorder.finish(&step).unwrap();
+    (step, Recording::read(&path).unwrap())
+}
+
+/// Tools are taken to say the same again; people are not.
+#[test]
+fn a_decision_on_record_counts_for_one_call_only() {
+    let dir = Dir::new("decisions");
+    let (step, recording) = paid(&dir, json!([1]), &[Decision::Approve]);
+    assert_eq!(step.value, json!([5]), "{step:#?}");
+    assert_eq!(against(&recording, Arc::new(payer()), options(json!([1]))), Against::Same);
+    let more = against(&recording, Arc::new(payer()), options(json!([1, 2])));
+    let Against::Unknown(missing) = &more else { panic!("nobody decided about the second: {more:?}") };
+    assert!(missing.starts_with("a decision about tool pay"), "{missing}");
+    // Two decisions are used in their order.
+    let decisions = [Decision::Approve, Decision::Edit(json!({"sum": 7}))];
+    let (step, recording) = paid(&dir, json!([1, 2]), &decisions);
+    assert_eq!(step.value, json!([5, 7]), "{step:#?}");
+    assert_eq!(against(&recording, Arc::new(payer()), options(json!([1, 2]))), Against::Same);
+}
