@@ -12,7 +12,7 @@ use crate::cancel::Cancel;
 use crate::clock::{Clock, late};
 use crate::flight::{Flight, Ground};
 use crate::hold::{Held, Resumption};
-use crate::program::{Program, Ran, cancelled};
+use crate::program::{Pace, Program, Ran, Waits, cancelled};
 use crate::tools::{Reply, Tools};
 
 /// Fuel between two looks at the token that cancels: a token takes effect within so many instructions.
@@ -37,6 +37,8 @@ pub(crate) enum Turn {
 pub(crate) struct Drive {
     pub flight: Flight,
     pub cancel: Option<Cancel>,
+    /// Who hears when the program waits.
+    pub pace: Option<Pace>,
     /// Whether the machine has the program.
     loaded: bool,
     started: Instant,
@@ -60,6 +62,7 @@ impl Drive {
         Drive {
             flight: Flight::new(tools, ground),
             cancel,
+            pace: None,
             loaded: false,
             started: Instant::now(),
             timeout,
@@ -160,6 +163,7 @@ impl Drive {
     fn stopped(&mut self, machine: &Machine) -> Option<Turn> {
         if !self.flight.is_complete() {
             self.waiting = Some(Instant::now());
+            self.tell(Waits::Begins);
             return Some(Turn::Waits);
         }
         let (pending, answered) = self.flight.take_held()?;
@@ -195,8 +199,13 @@ impl Drive {
         if let Some(since) = ready {
             self.spent += since.elapsed();
             self.waiting = None;
+            self.tell(Waits::Ends);
         }
         ready.is_some()
+    }
+
+    fn tell(&self, waits: Waits) {
+        self.pace.iter().for_each(|pace| pace.tell(waits));
     }
 
     /// Since when the program has been waiting for tools.

@@ -10,7 +10,6 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_lisp::dump::checksum;

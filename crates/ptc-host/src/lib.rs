@@ -96,6 +96,7 @@ mod pool;
 mod program;
 #[cfg(feature = "tokio")]
 mod runtime;
+mod shown;
 mod tape;
 mod tools;
 
@@ -105,8 +106,9 @@ pub use cancel::Cancel;
 pub use flight::{CallEnd, Called};
 pub use hold::{Decision, Held, HeldError, Judge, Judgement, PendingCall, Resumption};
 pub use pool::{Pool, PoolConfig, PoolStats, Running, STACK, Session};
-pub use program::{Data, Hooks, Look, Outcome, Prepare, Program, Ran, now_ms};
+pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms};
 pub use ptc_lisp::machine::{Answer, Signal, ValueKind};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
+pub use shown::{arguments, visible, visible_json};
 pub use tape::{Landed, Tape};
 pub use tools::{IntoAnswer, Tool, Tools, Watch, Watched};

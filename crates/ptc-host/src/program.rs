@@ -30,6 +30,31 @@ pub type Prepare = Arc<dyn Fn(&mut Machine) -> Result<(), Error> + Send + Sync>;
 /// Looks at a machine whose program is over, and may change what came of it.
 pub type Look = Arc<dyn Fn(&mut Machine, &mut Outcome) + Send + Sync>;
 
+/// Hears when a program begins to wait for tools, and when it can go on.
+#[derive(Clone)]
+pub struct Pace(Arc<dyn Fn(Waits) + Send + Sync>);
+
+impl Pace {
+    pub(crate) fn tell(&self, waits: Waits) {
+        (self.0)(waits);
+    }
+}
+
+impl fmt::Debug for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pace")
+    }
+}
+
+/// Whether a program waits for tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// It does from now on.
+    Begins,
+    /// It does no longer.
+    Ends,
+}
+
 /// What a host does with the machine of a program, on the machine's own thread.
 #[derive(Clone, Default)]
 pub struct Hooks {
@@ -37,11 +62,13 @@ pub struct Hooks {
     pub prepare: Option<Prepare>,
     /// When it is over.
     pub look: Option<Look>,
+    /// When it begins to wait for tools, and when it can go on.
+    pub pace: Option<Pace>,
 }
 
 impl fmt::Debug for Hooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Hooks({}, {})", self.prepare.is_some(), self.look.is_some())
+        write!(f, "Hooks({}, {}, {})", self.prepare.is_some(), self.look.is_some(), self.pace.is_some())
     }
 }
 
@@ -72,6 +99,8 @@ pub struct Program {
     pub cancel: Option<Cancel>,
     /// What the host does with its machine before and after.
     pub hooks: Hooks,
+    /// Whose it is: a pool gives owners equal turns, however many programs each has.
+    pub lane: Option<Arc<str>>,
     /// Where it goes on, if it was held: then its source, inputs, seed and clock are those that it has, and
     /// nothing is prepared.
     pub resumption: Option<Arc<Resumption>>,
@@ -92,6 +121,7 @@ impl Program {
             timeout: None,
             cancel: None,
             hooks: Hooks::default(),
+            lane: None,
             resumption: None,
         }
     }
@@ -181,6 +211,20 @@ impl Program {
         prepare: impl Fn(&mut Machine) -> Result<(), Error> + Send + Sync + 'static,
     ) -> Self {
         self.hooks.prepare = Some(Arc::new(prepare));
+        self
+    }
+
+    /// Of an owner.
+    #[must_use]
+    pub fn lane(mut self, owner: Arc<str>) -> Self {
+        self.lane = Some(owner);
+        self
+    }
+
+    /// Watched by the host as it waits for tools and goes on.
+    #[must_use]
+    pub fn pace(mut self, pace: impl Fn(Waits) + Send + Sync + 'static) -> Self {
+        self.hooks.pace = Some(Pace(Arc::new(pace)));
         self
     }
 

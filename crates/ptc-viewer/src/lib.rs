@@ -3,7 +3,8 @@
 //!
 //! Everything the page needs is in the binary. Traces are hostile input: the page puts texts into the document
 //! as text and nothing else, and its content security policy lets no other script run. Requests are answered
-//! only under the names of the loopback address and only for the page itself (`guard`).
+//! only under the names of the loopback address and only for the page itself (`guard`). Whatever comes is bounded by
+//! `ptc-http`, because everybody on the machine reaches the socket.
 
 mod assets;
 mod guard;
@@ -17,17 +18,19 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use ptc_host::{Pool, PoolConfig};
+use ptc_http::{Bounds, Connections};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
-/// Most bytes of a request.
-const BODY_BYTES: usize = 2 << 20;
+/// Who connects, and for how long a request may arrive. A page needs a handful of connections.
+const BOUNDS: Bounds = Bounds { total: 256, per_address: 256, head_time: Duration::from_secs(15) };
 
 /// What all requests share.
 struct Site {
@@ -58,7 +61,9 @@ pub async fn serve(listener: TcpListener, dir: impl Into<PathBuf>) -> io::Result
         pool: Pool::new(PoolConfig { workers: 2, programs: 16, park_after: None }),
         slots: Semaphore::new(playground::AT_ONCE),
     };
-    axum::serve(listener, router(Arc::new(site))).await
+    let connections = Connections::new(BOUNDS);
+    connections.serve(listener, router(Arc::new(site)), CancellationToken::new(), |_| ()).await;
+    Ok(())
 }
 
 fn router(site: Arc<Site>) -> Router {
@@ -72,6 +77,5 @@ fn router(site: Arc<Site>) -> Router {
         .route("/api/live", get(live::watch))
         .route("/api/eval", post(playground::eval))
         .layer(from_fn_with_state(site.clone(), guard::guard))
-        .layer(DefaultBodyLimit::max(BODY_BYTES))
         .with_state(site)
 }

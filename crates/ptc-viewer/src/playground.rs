@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Json as Body;
-use axum::extract::State;
+use axum::extract::{Extension, Request, State};
 use axum::http::StatusCode;
 use ptc_host::{Limits, Outcome, Program};
+use ptc_http::{BodyError, Peer, body};
 use ptc_lisp::{Error, Position};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -17,6 +18,9 @@ use crate::runs::Refusal;
 
 /// Programs that run at once; others wait.
 pub const AT_ONCE: usize = 2;
+/// Most bytes of a request, and how long they may take to arrive.
+const BODY_BYTES: usize = 2 << 20;
+const BODY_TIME: Duration = Duration::from_secs(15);
 /// How long a program may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -40,8 +44,14 @@ pub struct Ask {
     data: Map<String, Json>,
 }
 
-/// Runs a program and says what came of it.
-pub async fn eval(State(site): State<Arc<Site>>, Body(ask): Body<Ask>) -> Result<Body<Json>, Refusal> {
+/// Runs a program and says what came of it. The guard has seen the page's token before.
+pub async fn eval(
+    State(site): State<Arc<Site>>,
+    Extension(peer): Extension<Peer>,
+    request: Request,
+) -> Result<Body<Json>, Refusal> {
+    let _hold = peer.hold();
+    let ask = read(request).await?;
     let busy = |_| (StatusCode::SERVICE_UNAVAILABLE, "the viewer is closing".to_owned());
     let _slot = site.slots.acquire().await.map_err(busy)?;
     let bytes = Arc::new(AtomicUsize::new(0));
@@ -53,6 +63,18 @@ pub async fn eval(State(site): State<Arc<Site>>, Body(ask): Body<Ask>) -> Result
         .look(move |machine, _| seen.store(machine.live_bytes(), Ordering::Relaxed));
     let outcome = site.pool.run(program).await;
     Ok(Body(answer(&outcome, &ask.program, bytes.load(Ordering::Relaxed))))
+}
+
+async fn read(request: Request) -> Result<Ask, Refusal> {
+    let refused = |status, message: &str| (status, message.to_owned());
+    let bytes = body(request.into_body(), BODY_BYTES, BODY_TIME).await.map_err(|error| match error {
+        BodyError::TooLarge => {
+            refused(StatusCode::PAYLOAD_TOO_LARGE, "program and data together have at most 2 MiB")
+        }
+        BodyError::TooSlow => refused(StatusCode::REQUEST_TIMEOUT, "the request did not arrive"),
+        BodyError::Broken => refused(StatusCode::BAD_REQUEST, "the request is not whole"),
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
 }
 
 fn answer(outcome: &Outcome, source: &str, bytes: usize) -> Json {

@@ -1,9 +1,10 @@
 //! The pool: a few threads that run thousands of programs fairly.
 //!
 //! Programs come from any thread and go to the worker that has time; there a machine is made for each,
-//! which never leaves that thread. A worker gives its programs turns of so much fuel (`queue.rs`). What
-//! waits for tools costs nothing until the answers are there.
+//! which never leaves that thread. A worker gives its programs turns of so much fuel (`queue.rs`), and owners take
+//! turns (`fair.rs`). What waits for tools costs nothing until the answers are there.
 
+mod fair;
 mod queue;
 mod running;
 mod shared;

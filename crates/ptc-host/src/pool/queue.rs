@@ -1,7 +1,7 @@
 //! Who runs next on a worker. Programs that are new or have just got their answers go before those that
-//! are busy computing, but never so many in a row that the busy ones stand still.
+//! are busy computing, but never so many in a row that the busy ones stand still. Among each of both, owners take turns.
 
-use std::collections::VecDeque;
+use super::fair::{Fair, Lane};
 
 /// Turns in a row that programs in front get while busy ones wait.
 const STREAK: u32 = 64;
@@ -16,20 +16,20 @@ pub(super) const BUSY_FUEL: u64 = 20_000;
 /// The programs of a worker that can run.
 #[derive(Debug, Default)]
 pub(super) struct RunQueue {
-    front: VecDeque<u64>,
-    busy: VecDeque<u64>,
+    front: Fair<u64>,
+    busy: Fair<u64>,
     streak: u32,
 }
 
 impl RunQueue {
     /// Adds a program that is new or has its answers.
-    pub fn push_front_class(&mut self, id: u64) {
-        self.front.push_back(id);
+    pub fn push_front_class(&mut self, id: u64, lane: &Lane) {
+        self.front.push(lane, id);
     }
 
     /// Adds a program that used up its turn.
-    pub fn push_busy(&mut self, id: u64) {
-        self.busy.push_back(id);
+    pub fn push_busy(&mut self, id: u64, lane: &Lane) {
+        self.busy.push(lane, id);
     }
 
     /// The next program and the fuel of its turn.
@@ -37,10 +37,10 @@ impl RunQueue {
         let busy_first = self.front.is_empty() || self.streak >= STREAK && !self.busy.is_empty();
         if busy_first {
             self.streak = 0;
-            return self.busy.pop_front().map(|id| (id, BUSY_FUEL));
+            return self.busy.pop().map(|id| (id, BUSY_FUEL));
         }
         self.streak += 1;
-        self.front.pop_front().map(|id| (id, FRONT_FUEL))
+        self.front.pop().map(|id| (id, FRONT_FUEL))
     }
 
     /// Whether nothing can run.
@@ -60,13 +60,13 @@ mod tests {
     #[test]
     fn busy_programs_take_turns() {
         let mut queue = RunQueue::default();
-        (1..=3).for_each(|id| queue.push_busy(id));
+        (1..=3).for_each(|id| queue.push_busy(id, &None));
         let mut order = Vec::new();
         for _ in 0..7 {
             let (id, fuel) = queue.next().unwrap();
             assert_eq!(fuel, BUSY_FUEL);
             order.push(id);
-            queue.push_busy(id);
+            queue.push_busy(id, &None);
         }
         assert_eq!(order, [1, 2, 3, 1, 2, 3, 1]);
     }
@@ -74,9 +74,9 @@ mod tests {
     #[test]
     fn a_program_with_its_answer_goes_before_all_busy_ones() {
         let mut queue = RunQueue::default();
-        (1..=1_000).for_each(|id| queue.push_busy(id));
+        (1..=1_000).for_each(|id| queue.push_busy(id, &None));
         assert_eq!(ids(&mut queue, 2), [1, 2]);
-        queue.push_front_class(7_777);
+        queue.push_front_class(7_777, &None);
         assert_eq!(queue.next(), Some((7_777, FRONT_FUEL)));
         assert_eq!(ids(&mut queue, 1), [3]);
     }
@@ -84,17 +84,32 @@ mod tests {
     #[test]
     fn programs_in_front_cannot_starve_a_busy_one() {
         let mut queue = RunQueue::default();
-        queue.push_busy(0);
-        (1..=3).for_each(|id| queue.push_front_class(id));
+        queue.push_busy(0, &None);
+        (1..=3).for_each(|id| queue.push_front_class(id, &None));
         let mut turns_until_busy = 0;
         while let Some((id, _)) = queue.next() {
             if id == 0 {
                 break;
             }
             turns_until_busy += 1;
-            queue.push_front_class(id);
+            queue.push_front_class(id, &None);
         }
         assert_eq!(turns_until_busy, STREAK);
+    }
+
+    #[test]
+    fn an_owner_with_many_busy_programs_gets_as_many_turns_as_one_with_a_single_one() {
+        let (mut queue, many, one): (_, Lane, Lane) =
+            (RunQueue::default(), Some("many".into()), Some("one".into()));
+        (1..=6).for_each(|id| queue.push_busy(id, &many));
+        queue.push_busy(0, &one);
+        let mut turns = 0;
+        for _ in 0..100 {
+            let (id, _) = queue.next().unwrap();
+            turns += usize::from(id == 0);
+            queue.push_busy(id, if id == 0 { &one } else { &many });
+        }
+        assert_eq!(turns, 50);
     }
 
     #[test]
@@ -102,7 +117,7 @@ mod tests {
         let mut queue = RunQueue::default();
         assert!(queue.is_empty());
         assert_eq!(queue.next(), None);
-        queue.push_front_class(1);
+        queue.push_front_class(1, &None);
         assert!(!queue.is_empty());
         assert_eq!(ids(&mut queue, 5), [1]);
     }

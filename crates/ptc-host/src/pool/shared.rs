@@ -9,6 +9,7 @@ use std::time::Instant;
 use ptc_lisp::machine::Machine;
 
 use super::PoolStats;
+use super::fair::Fair;
 use super::running::Slot;
 use super::task::Parked;
 use crate::cancel::Cancel;
@@ -81,7 +82,7 @@ pub(super) struct Waiter<'a> {
 struct State {
     /// Parked programs that have their answers: they go before new ones.
     awake: VecDeque<Box<Parked>>,
-    fresh: VecDeque<Box<Job>>,
+    fresh: Fair<Box<Job>>,
     mail: Vec<Vec<Mail>>,
     asleep: Vec<bool>,
     closing: bool,
@@ -123,7 +124,7 @@ impl Shared {
     pub fn new(workers: usize, most: usize) -> Self {
         let state = State {
             awake: VecDeque::new(),
-            fresh: VecDeque::new(),
+            fresh: Fair::default(),
             mail: (0..workers).map(|_| Vec::new()).collect(),
             asleep: vec![false; workers],
             closing: false,
@@ -185,7 +186,8 @@ impl Shared {
         state.unfinished += 1;
         match to {
             To::Anyone => {
-                state.fresh.push_back(job);
+                let lane = job.program.lane.clone();
+                state.fresh.push(&lane, job);
                 self.rouse_any(&mut state);
             }
             To::Session { worker, .. } => {
@@ -279,7 +281,7 @@ impl Shared {
         let mut state = self.state();
         state.closing = true;
         let waiters = std::mem::take(&mut state.waiters);
-        let fresh = std::mem::take(&mut state.fresh);
+        let fresh = state.fresh.take();
         let awake = std::mem::take(&mut state.awake);
         drop(state);
         let new = fresh.into_iter().map(|job| job.slot);
@@ -294,7 +296,7 @@ impl Shared {
 impl State {
     fn next_fresh(&mut self) -> Option<Fresh> {
         let awake = self.awake.pop_front().map(Fresh::Awake);
-        awake.or_else(|| self.fresh.pop_front().map(Fresh::New))
+        awake.or_else(|| self.fresh.pop().map(Fresh::New))
     }
 
     /// The caller whose turn it is, if there is room for it.

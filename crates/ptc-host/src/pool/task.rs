@@ -6,6 +6,7 @@ use ptc_lisp::machine::{Machine, Owner, Signal};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, ErrorKind, Limits};
 
+use super::fair::Lane;
 use super::running::Slot;
 use super::shared::{Job, Mail, Shared};
 use crate::cancel::Hook;
@@ -52,6 +53,8 @@ pub(super) struct Rest {
     pub drive: Drive,
     pub slot: Arc<Slot>,
     pub session: Option<u64>,
+    /// Whose it is.
+    pub lane: Lane,
     /// What wakes the worker when the program is cancelled while it waits.
     hook: Option<Hook>,
 }
@@ -77,13 +80,15 @@ impl Task {
             runtime: job.runtime,
         };
         let program = job.program;
-        let drive = Drive::new(program.tools.clone(), ground, program.timeout, Some(job.cancel));
+        let mut drive = Drive::new(program.tools.clone(), ground, program.timeout, Some(job.cancel));
+        drive.pace = program.hooks.pace.clone();
+        let lane = program.lane.clone();
         Task {
             machine: machine.unwrap_or_else(|| Box::new(program.machine())),
             limits: program.limits.clone(),
             hooks: program.hooks.clone(),
             program: Some(Box::new(program)),
-            rest: Rest { drive, slot: job.slot, session: job.session, hook: None },
+            rest: Rest { drive, slot: job.slot, session: job.session, lane, hook: None },
         }
     }
 

@@ -123,7 +123,7 @@ impl Worker {
     fn land(&mut self, id: u64, call: u64, reply: Reply) {
         if let Some(task) = self.tasks.get_mut(&id) {
             if task.rest.drive.land(call, reply) {
-                self.queue.push_front_class(id);
+                self.queue.push_front_class(id, &task.rest.lane);
             }
         } else if let Some(parked) = self.parked.get_mut(&id)
             && parked.rest.drive.land(call, reply)
@@ -148,8 +148,8 @@ impl Worker {
         let id = address.id;
         match guarded(|| Task::new(job, machine, address)) {
             Ok(task) => {
+                self.queue.push_front_class(id, &task.rest.lane);
                 self.tasks.insert(id, Box::new(task));
-                self.queue.push_front_class(id);
             }
             Err(error) => self.crashed(&slot, session, error),
         }
@@ -162,8 +162,8 @@ impl Worker {
         let id = address.id;
         match guarded(|| parked.wake(address)) {
             Ok(Ok(task)) => {
+                self.queue.push_front_class(id, &task.rest.lane);
                 self.tasks.insert(id, Box::new(task));
-                self.queue.push_front_class(id);
             }
             Ok(Err((slot, error))) => self.crashed(&slot, None, error),
             Err(error) => self.crashed(&slot, None, error),
@@ -176,8 +176,8 @@ impl Worker {
         self.shared.turns.fetch_add(1, Ordering::Relaxed);
         match guarded(|| task.turn(fuel)) {
             Ok(Turn::Busy) => {
+                self.queue.push_busy(id, &task.rest.lane);
                 self.tasks.insert(id, task);
-                self.queue.push_busy(id);
             }
             Ok(Turn::Waits) => {
                 task.listen(self.address(id));
@@ -223,8 +223,8 @@ impl Worker {
     fn expire_task(&mut self, mut task: Box<Task>, id: u64, now: Instant) {
         match task.rest.drive.expire(now) {
             Ok(true) => {
+                self.queue.push_front_class(id, &task.rest.lane);
                 self.tasks.insert(id, task);
-                self.queue.push_front_class(id);
             }
             Ok(false) => self.keep_waiting(task, id, now),
             Err(error) => self.end(task, Err(error)),

@@ -1,10 +1,12 @@
 //! What transports and the engine say to each other: plain data, without any protocol library.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// The arguments of a tool call.
@@ -55,6 +57,49 @@ pub struct Progress {
     pub message: String,
 }
 
+/// Whether a call stands in the queue of its owner, or since when it does not. Its time does not count there.
+#[derive(Clone, Debug)]
+pub struct Line(Arc<watch::Sender<Option<Instant>>>);
+
+impl Default for Line {
+    fn default() -> Self {
+        Line(Arc::new(watch::Sender::new(Some(Instant::now()))))
+    }
+}
+
+impl Line {
+    /// Stands in the queue until what is given is dropped.
+    pub(crate) fn stand(&self) -> impl Drop + use<> {
+        struct Stands(Line);
+        impl Drop for Stands {
+            fn drop(&mut self) {
+                self.0.0.send_replace(Some(Instant::now()));
+            }
+        }
+        self.0.send_replace(None);
+        Stands(self.clone())
+    }
+
+    /// Ends when the call has had so much time outside of the queue.
+    pub(crate) async fn over(&self, time: Duration) {
+        let mut changes = self.0.subscribe();
+        loop {
+            let since = *changes.borrow_and_update();
+            let spent = async {
+                match since {
+                    Some(since) => tokio::time::sleep_until((since + time).into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = spent => return,
+                // There is a sender for as long as there is this line.
+                _ = changes.changed() => {}
+            }
+        }
+    }
+}
+
 /// What belongs to one call besides its arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
@@ -62,6 +107,8 @@ pub struct Signals {
     pub cancel: CancellationToken,
     /// Where to report progress, if the client asked for it.
     pub progress: Option<UnboundedSender<Progress>>,
+    /// Where the call stands in the queue of its owner.
+    pub line: Line,
     /// The id of the request as text, for records.
     pub request_id: String,
     /// The key by which the client knows the request, should it send it again.
@@ -127,6 +174,8 @@ pub struct Reply {
 /// Calls that wait for approval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approval {
+    /// The id of the ticket: names it, and decides nothing.
+    pub id: String,
     /// The text by which the program goes on.
     pub ticket: String,
     /// The calls, whole, with secrets covered: `call`, `server`, `tool`, `args`, `effect`, `description`.
@@ -211,9 +260,11 @@ pub struct ToolSpec {
 /// Counters for monitoring, a picture of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Snapshot {
-    /// Calls under way that hold a permit.
+    /// Programs that run or wait for tools.
     pub in_flight: usize,
-    /// Permits there are.
+    /// Calls in the queues of their owners.
+    pub queued: usize,
+    /// Programs of one owner that may run at a time.
     pub permits: usize,
     /// Answers by tool and reason; `ok` for those that succeeded.
     pub calls: Vec<CallCount>,

@@ -26,6 +26,10 @@ impl Settings {
             max_program_bytes: size(options.max_program_bytes),
             max_context_bytes: size(options.max_context_bytes),
             max_concurrent_calls: size(options.max_concurrent_calls),
+            max_waiting_calls: size(options.max_waiting_calls),
+            max_queued_calls: size(options.max_queued_calls.0),
+            approval_by: options.approval_by,
+            approval_page: Some(options.approval_page.clone()).filter(|page| !page.is_empty()),
             program_timeout: Duration::from_millis(options.program_timeout_ms),
             program_memory_bytes: size(options.program_memory_limit_bytes),
             caps: Caps {

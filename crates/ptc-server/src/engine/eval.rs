@@ -43,7 +43,7 @@ impl Engine {
             Ok(args) => args,
             Err(message) => return Ok(self.shaped(&args_error(message))),
         };
-        let permit = match self.permit() {
+        let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
@@ -76,7 +76,7 @@ impl Engine {
         let outcome = match without_inputs.then(|| ptc_host::run_at_once(&program)).flatten() {
             Some(outcome) => outcome,
             None => {
-                let running = self.pool.run(program);
+                let running = self.pool.run(self.owned(program, caller, &permit));
                 evaluate::wait(running, self.settings.program_timeout, signals).await?
             }
         };

@@ -36,11 +36,11 @@ pub mod turnlog;
 mod upstreams;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use ptc_agent::model::Llm;
-use ptc_host::{Pool, PoolConfig};
+use ptc_host::{Pool, PoolConfig, Program};
 use ptc_lisp::prelude::Prelude;
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
@@ -50,7 +50,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::api::{
-    Annotations, Approval, Args, CallCount, CallError, Caller, Content, Progress, Reply, Resource,
+    Annotations, Approval, Args, CallCount, CallError, Caller, Content, Line, Progress, Reply, Resource,
     ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
 };
 use self::counts::Counts;
@@ -72,7 +72,7 @@ use self::trace::Traces;
 use self::turnlog::TurnLog;
 use self::upstreams::{Calls, Upstreams};
 use crate::effects::StoreJournal;
-use crate::options::Options;
+use crate::options::{ApprovalBy, Options};
 
 /// What an engine is made of besides its settings.
 #[derive(Clone, Debug, Default)]
@@ -128,6 +128,8 @@ pub struct Engine {
     capabilities: String,
     ring: Option<Ring>,
     desk: Option<Desk>,
+    /// Where people decide about calls that wait.
+    page: OnceLock<String>,
     /// For work that goes on without whoever asked for it.
     own: Weak<Engine>,
     traces: Traces,
@@ -222,7 +224,12 @@ impl Engine {
         let engine = Arc::new_cyclic(|own| Engine {
             own: own.clone(),
             desk,
-            gate: Gate::new(settings.max_concurrent_calls),
+            page: settings.approval_page.clone().map(OnceLock::from).unwrap_or_default(),
+            gate: Gate::new(gate::Bounds {
+                running: settings.max_concurrent_calls,
+                waiting: settings.max_waiting_calls,
+                queued: settings.max_queued_calls,
+            }),
             resources: Resources::new(settings.resource_bytes, settings.resources_per_owner, shelf),
             pool: Pool::new(PoolConfig::default()),
             counts: Counts::default(),
@@ -268,7 +275,7 @@ impl Engine {
             settings: &self.settings,
             capabilities: &self.capabilities,
             inventory: self.inventory.as_deref(),
-            approves: self.desk.is_some(),
+            approves: self.desk.is_some().then_some(self.settings.approval_by),
             catalog,
         };
         let covered = |tool| {
@@ -360,15 +367,18 @@ impl Engine {
         match (tool, &self.sessions) {
             (Tool::Eval, _) => self.eval(caller, args, signals).await,
             (Tool::Check, _) => Ok(Box::pin(self.check(caller, args)).await),
+            (Tool::Result, _) => Ok(Box::pin(self.result_of(caller, args)).await),
             (Tool::Approve | Tool::Reject | Tool::Edit, _) => {
                 Box::pin(self.decide_by_tool(caller, tool, args, signals)).await
             }
             (Tool::Task, _) => match (&self.upstreams, &self.settings.task) {
-                (Some(upstreams), Some(task)) => Box::pin(self.task(upstreams, task, args, signals)).await,
+                (Some(upstreams), Some(task)) => {
+                    Box::pin(self.task(upstreams, task, caller, args, signals)).await
+                }
                 _ => Ok(fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_task", "")),
             },
             (Tool::Debug, _) => Ok(match (&self.ring, &self.settings.debug) {
-                (Some(ring), Some(debug)) => Box::pin(self.debug(ring, debug, &args)).await,
+                (Some(ring), Some(debug)) => Box::pin(self.debug(ring, debug, caller, &args)).await,
                 _ => fixed(Reason::UNKNOWN_TOOL, "unknown tool: lisp_debug", ""),
             }),
             (_, Some(sessions)) => Box::pin(self.session(sessions, caller, tool, args, signals)).await,
@@ -420,7 +430,7 @@ impl Engine {
             protocol: caller.protocol.as_deref(),
             facts,
         };
-        ring.push(ms, call.record(self.settings.payloads, &self.redactor));
+        ring.push(ms, caller.owner.clone(), call.record(self.settings.payloads, &self.redactor));
     }
 
     fn count_upstream(&self, facts: &Facts) {
@@ -463,15 +473,17 @@ impl Engine {
 
     /// The answer when a connection has too many calls under way.
     pub fn busy(&self, most: usize) -> Reply {
-        self.shaped(&busy(most)).reply
+        self.shaped(&busy(format!("{most} calls of this connection are under way"))).reply
     }
 
     /// Counters of this moment.
     pub fn metrics(&self) -> Snapshot {
         let (resources, resource_bytes) = self.resources.size();
+        let load = self.gate.load();
         Snapshot {
-            in_flight: self.gate.taken(),
-            permits: self.gate.most(),
+            in_flight: load.begun,
+            queued: load.queued,
+            permits: self.gate.running(),
             calls: self.counts.all(),
             sessions: self.sessions.as_ref().map_or(0, Sessions::count),
             resources,
@@ -482,9 +494,9 @@ impl Engine {
         }
     }
 
-    /// Whether new calls are taken: neither draining nor out of permits.
+    /// Whether new calls are taken: neither draining, nor the queue of an owner full.
     pub fn ready(&self) -> bool {
-        !self.draining.load(Ordering::Acquire) && self.gate.taken() < self.gate.most()
+        !self.draining.load(Ordering::Acquire) && !self.gate.load().full
     }
 
     /// Takes no new calls; those under way go on.
@@ -522,6 +534,12 @@ impl Engine {
         }
     }
 
+    /// Says where people decide about calls that wait, unless the settings do.
+    pub fn decided_at(&self, page: String) {
+        // Whoever came first was the operator.
+        let _ = self.page.set(page);
+    }
+
     /// What looks like a mistake in the settings, for whoever writes logs.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -546,7 +564,10 @@ impl Engine {
         let there = match tool {
             Tool::Debug => self.ring.is_some() && caller.roles.is_none(),
             Tool::Task => self.settings.task.is_some() && self.upstreams.is_some(),
-            Tool::Approve | Tool::Reject | Tool::Edit => self.desk.is_some(),
+            Tool::Approve | Tool::Reject | Tool::Edit => {
+                self.desk.is_some() && self.settings.approval_by == ApprovalBy::Model
+            }
+            Tool::Result => self.desk.is_some(),
             _ => true,
         };
         named && there
@@ -561,9 +582,25 @@ impl Engine {
         )
     }
 
-    /// A permit, or the answer that there is none.
-    fn permit(&self) -> Result<Permit, Box<Payload>> {
-        self.gate.enter().ok_or_else(|| Box::new(busy(self.gate.most())))
+    /// A permit when it is the caller's turn, or the answer that the queue is full.
+    async fn permit(
+        &self,
+        caller: &Caller,
+        signals: &Signals,
+    ) -> Result<Result<Permit, Box<Payload>>, CallError> {
+        tokio::select! {
+            biased;
+            () = signals.cancel.cancelled() => Err(CallError::Cancelled),
+            entered = self.gate.enter(&caller.principal, &signals.line) => Ok(entered.map_err(|gate::Full| {
+                let (running, queued) = (self.gate.running(), self.gate.queued());
+                Box::new(busy(format!("{running} programs of yours run and {queued} calls wait for their turn")))
+            })),
+        }
+    }
+
+    /// A program of a caller, which holds this permit while it runs.
+    fn owned(&self, program: Program, caller: &Caller, permit: &Permit) -> Program {
+        program.lane(caller.principal.clone()).pace(permit.pace())
     }
 
     /// The upstream calls of one program with these grants.
@@ -617,12 +654,8 @@ async fn sweep_journal(engine: std::sync::Weak<Engine>, stop: CancellationToken)
     }
 }
 
-fn busy(most: usize) -> Payload {
-    Payload::error(
-        Reason::BUSY.name,
-        format!("server busy: {most} concurrent calls in flight"),
-        "Wait a moment, then call again.",
-    )
+fn busy(why: String) -> Payload {
+    Payload::error(Reason::BUSY.name, format!("server busy: {why}"), "Wait a moment, then call again.")
 }
 
 fn fixed(reason: Reason, message: &str, feedback: &str) -> Answered {

@@ -111,11 +111,13 @@ pub fn or_waits(mut schema: Json) -> Json {
         "type": "object",
         "properties": {
             "status": {"const": "approval_required"},
+            "id": {"type": "string"},
             "ticket": {"type": "string"},
+            "page": {"type": ["string", "null"]},
             "expires_at": {"type": "string"},
             "pending": {"type": "array", "items": {"type": "object"}},
         },
-        "required": ["status", "ticket", "pending"],
+        "required": ["status", "id", "pending"],
         "additionalProperties": true,
     });
     if let Some(branches) = schema.get_mut("oneOf").and_then(Json::as_array_mut) {

@@ -9,6 +9,7 @@ use ptc_upstream::catalog::CatalogText;
 use serde_json::{Map, Value as Json, json};
 
 use super::roles::Policy;
+use crate::options::ApprovalBy;
 
 /// How much of an answer is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +35,12 @@ pub struct Settings {
     pub max_program_bytes: usize,
     /// The largest context in bytes of compact JSON.
     pub max_context_bytes: usize,
-    /// Calls that may run programs at once.
+    /// Programs of one owner that run at a time.
     pub max_concurrent_calls: usize,
+    /// Programs of one owner that wait for tools at a time.
+    pub max_waiting_calls: usize,
+    /// Calls of one owner that wait for their turn.
+    pub max_queued_calls: usize,
     /// How long a program may take.
     pub program_timeout: Duration,
     /// How much memory a program may use.
@@ -66,6 +71,10 @@ pub struct Settings {
     pub resource_bytes: usize,
     /// Results that are kept for one owner.
     pub resources_per_owner: usize,
+    /// Who decides about calls that wait for approval.
+    pub approval_by: ApprovalBy,
+    /// Where people do, if it is not where the server listens.
+    pub approval_page: Option<String>,
     /// How long programs wait for approval.
     pub ticket_ttl: Duration,
     /// Programs of one owner that wait for approval at a time.
@@ -197,6 +206,8 @@ impl Default for Settings {
             max_program_bytes: 64 << 10,
             max_context_bytes: 4 << 20,
             max_concurrent_calls: cpus.min(8),
+            max_waiting_calls: 64,
+            max_queued_calls: 64,
             program_timeout: Duration::from_millis(1_000),
             program_memory_bytes: 10 << 20,
             caps: Caps::default(),
@@ -212,6 +223,8 @@ impl Default for Settings {
             turn_log_dir: None,
             resource_bytes: 32 << 20,
             resources_per_owner: 16,
+            approval_by: ApprovalBy::Person,
+            approval_page: None,
             ticket_ttl: Duration::from_secs(3_600),
             tickets_per_owner: 1_000,
             sessions: None,

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use super::api::{Annotations, ToolSpec};
 use super::settings::{Profile, Settings};
 use super::{cards, schemas};
+use crate::options::ApprovalBy;
 
 /// A tool of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +18,8 @@ pub enum Tool {
     Task,
     /// `lisp_debug`
     Debug,
+    /// `lisp_result`
+    Result,
     /// `lisp_approve`
     Approve,
     /// `lisp_reject`
@@ -45,6 +48,7 @@ const TOOLS: &[(Tool, &str, &str)] = &[
     (Tool::Check, "lisp_check", "Check a PTC-Lisp program"),
     (Tool::Task, "lisp_task", "Do a task with upstream tools"),
     (Tool::Debug, "lisp_debug", "Look at recent calls"),
+    (Tool::Result, "lisp_result", "Ask what came of a program that waited"),
     (Tool::Approve, "lisp_approve", "Approve calls that wait"),
     (Tool::Reject, "lisp_reject", "Reject calls that wait"),
     (Tool::Edit, "lisp_edit", "Approve a call with other arguments"),
@@ -92,8 +96,8 @@ pub struct Surface<'a> {
     pub capabilities: &'a str,
     /// What the prelude of all programs offers.
     pub inventory: Option<&'a str>,
-    /// Whether programs may wait for approval.
-    pub approves: bool,
+    /// Who decides, if programs may wait for approval.
+    pub approves: Option<ApprovalBy>,
     /// What upstreams offer, if there are any; empty text if there is nothing to show.
     pub catalog: Option<&'a str>,
 }
@@ -136,6 +140,15 @@ impl Surface<'_> {
                 (profile != Profile::Slim).then(|| schemas::session_output(&["status", "session"])),
                 None,
             ),
+            Tool::Result => (
+                RESULT.to_owned(),
+                schemas::closed(
+                    json!({"id": {"type": "string", "description": "The id that came with approval_required."}}),
+                    &["id"],
+                ),
+                None,
+                Some(Annotations::new(true, false, true, false)),
+            ),
             Tool::Approve | Tool::Reject | Tool::Edit => {
                 let (text, input) = deciding(tool);
                 (text.to_owned(), input, None, Some(Annotations::new(false, true, false, true)))
@@ -145,7 +158,7 @@ impl Surface<'_> {
                 (text.to_owned(), input, Some(schemas::session_output(required)), None)
             }
         };
-        let waits = self.approves && matches!(tool, Tool::Eval | Tool::SessionEval);
+        let waits = self.approves.is_some() && matches!(tool, Tool::Eval | Tool::SessionEval);
         let output_schema =
             output_schema.map(|schema| if waits { schemas::or_waits(schema) } else { schema });
         ToolSpec {
@@ -184,7 +197,11 @@ impl Surface<'_> {
         };
         let catalog = self.catalog.unwrap_or_default();
         let inventory = self.inventory.unwrap_or_default();
-        let waits = if self.approves { WAITS } else { "" };
+        let waits = match self.approves {
+            None => "",
+            Some(ApprovalBy::Person) => WAITS,
+            Some(ApprovalBy::Model) => MODEL_WAITS,
+        };
         let parts = match self.catalog {
             None => [note, card, cards::reference(), waits, inventory, catalog],
             Some(_) => [card, cards::reference(), note, waits, inventory, catalog],
@@ -193,7 +210,14 @@ impl Surface<'_> {
     }
 }
 
-const WAITS: &str = "Some upstream calls must be approved by the user. A program that makes one stops there and answers \
+const WAITS: &str = "Some upstream calls must be approved by a person. A program that makes one stops there and answers \
+`approval_required` with an id, the pending calls and where people decide. You cannot decide. Tell the user, then ask \
+lisp_result for the answer; the program goes on from that call. Do not run it again.";
+
+const RESULT: &str = "Asks what came of a program that answered `approval_required`: its answer if a person has decided, \
+`approval_required` if nobody has. Decides nothing.";
+
+const MODEL_WAITS: &str = "Some upstream calls must be approved by the user. A program that makes one stops there and answers \
 `approval_required` with a ticket and the pending calls. Show them to the user, then call lisp_approve, lisp_reject or \
 lisp_edit with the ticket; the program goes on from that call. Do not run it again.";
 
@@ -209,7 +233,8 @@ fn deciding(tool: Tool) -> (&'static str, Json) {
     match tool {
         Tool::Approve => (
             "Makes the calls that wait, and lets the program go on from there. Only after the user has seen the \
-             pending calls and agreed. Answers what the program would have answered.",
+             pending calls and agreed: the operator lets you decide, and nothing checks that anybody was asked. \
+             Answers what the program would have answered.",
             schemas::closed(json!({"ticket": ticket, "calls": calls}), &["ticket"]),
         ),
         Tool::Reject => (

@@ -320,6 +320,13 @@ choices! {
         /// Everything.
         Debug = "debug",
     }
+    /// Who decides about calls that wait for approval.
+    ApprovalBy "person or model" {
+        /// People: with forms of their client, and on the approval page.
+        Person = "person",
+        /// The model as well, with tools: it can approve its own calls.
+        Model = "model",
+    }
     /// Which log lines are written.
     LogLevel "debug, info, warn or error" {
         /// All.

@@ -9,7 +9,8 @@ use secrecy::SecretString;
 use serde_json::Value as Json;
 
 use super::kinds::{
-    CatalogMode, Form, Kind, Listen, LogLevel, Natural, ResponseProfile, StorePlace, TracePayloads, Within,
+    ApprovalBy, CatalogMode, Form, Kind, Listen, LogLevel, Natural, ResponseProfile, StorePlace,
+    TracePayloads, Within,
 };
 
 /// A setting, described.
@@ -76,7 +77,11 @@ settings! {
     "max-program-bytes" max_program_bytes: u64 = 65_536, "65536", "Bytes of a program.";
     "max-context-bytes" max_context_bytes: u64 = 4 << 20, "4194304", "Bytes of a context, as compact JSON.";
     "max-concurrent-calls" max_concurrent_calls: u64 = processors().min(8), "8, or the number of processors if lower",
-        "Evaluations at a time; one more is answered `busy`.";
+        "Programs of one owner that run at a time; further calls wait for their turn.";
+    "max-waiting-calls" max_waiting_calls: u64 = 64, "64",
+        "Programs of one owner that wait for upstreams at a time; further calls wait for their turn.";
+    "max-queued-calls" max_queued_calls: Natural = Natural(64), "64",
+        "Calls of one owner that wait for their turn; one more is answered `busy`.";
     "program-timeout-ms" program_timeout_ms: u64 = 1_000, "1000; 10000 with upstreams", "Time of a program.";
     "program-memory-limit-bytes" program_memory_limit_bytes: u64 = 10 << 20, "10 MiB; 100 MiB with upstreams",
         "Memory of a program.";
@@ -108,6 +113,12 @@ settings! {
         "Where versions of preludes and, with --sessions, sessions are kept.";
     "prelude-store-seed" prelude_store_seed: Option<PathBuf> = None, "unset",
         "File or folder of preludes that the store begins with.";
+    "approval-by" approval_by: ApprovalBy = ApprovalBy::Person, "person",
+        "Who decides about calls that wait for approval. `person`: people, with forms of their client and on the page \
+         `/approvals`. `model`: also the model, with `lisp_approve`, `lisp_reject` and `lisp_edit`; it can then approve \
+         its own calls, and no person need see them.";
+    "approval-page" approval_page: String = String::new(), "/approvals where the server listens",
+        "Address of the approval page, as clients are told it.";
     "ticket-keys" ticket_keys: Option<PathBuf> = None, "a file beside the store; in memory without",
         "File of keys that seal programs which wait for approval, one per line: an id and 32 bytes in Base64.";
     "ticket-ttl-ms" ticket_ttl_ms: u64 = 3_600_000, "3600000", "How long programs wait for approval.";

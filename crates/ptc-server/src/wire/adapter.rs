@@ -24,8 +24,8 @@ use super::approval::{self, Way};
 use super::identity::{BUILD, NAME};
 use super::log::Log;
 use crate::engine::{
-    Args, CallError, Caller, Content, Decided, Engine, Progress, Reply, ResourceLink, Signals, ToolSpec,
-    Which,
+    Args, CallError, Caller, Content, Decided, Engine, Line, Progress, Reply, ResourceLink, Signals,
+    ToolSpec, Which,
 };
 use crate::options::{LogLevel, Options};
 
@@ -97,7 +97,7 @@ impl Adapter {
         let way = Way::of(&context, arrival.asks);
         while let Some(approval) = &reply.approval {
             let choices = match way {
-                Way::Tools => break,
+                Way::Answer => break,
                 Way::InputRequired => {
                     return Ok(CallToolResponse::InputRequired(approval::input_required(approval)));
                 }
@@ -163,6 +163,7 @@ impl Adapter {
     async fn answer(&self, work: Work, arrival: &Arrival, signals: Signals) -> Result<Reply, ErrorData> {
         let began = Instant::now();
         let (cancel, request_id) = (signals.cancel.clone(), signals.request_id.clone());
+        let line = signals.line.clone();
         let name = work.name().to_owned();
         let called = async {
             match work {
@@ -178,6 +179,7 @@ impl Adapter {
             (true, "lisp_task") => Some(self.patience.task),
             (true, _) => Some(self.patience.program),
         };
+        let patience = patience.map(|time| (line, time));
         let answer = match until(called, &arrival.cancel, &cancel, patience).await {
             None => Err(ErrorData::new(ErrorCode(-32000), "request timed out", None)),
             Some(Ok(Ok(reply))) => Ok(reply),
@@ -217,16 +219,16 @@ impl Work {
     }
 }
 
-/// Waits for a call. `stop` cancels it; after `patience` it is given up.
+/// Waits for a call. `stop` cancels it; after so much time outside of the queue it is given up.
 async fn until<T>(
     called: impl Future<Output = T>,
     stop: &CancellationToken,
     cancel: &CancellationToken,
-    patience: Option<Duration>,
+    patience: Option<(Line, Duration)>,
 ) -> Option<T> {
     let timeout = async {
         match patience {
-            Some(patience) => tokio::time::sleep(patience).await,
+            Some((line, time)) => line.over(time).await,
             None => std::future::pending().await,
         }
     };

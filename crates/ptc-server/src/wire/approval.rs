@@ -1,9 +1,9 @@
 //! Asking for approval in the protocol's own ways: by `InputRequired` where every request stands for itself, by
-//! elicitation where the server may ask. Clients without either get the answer with the ticket.
+//! elicitation where the server may ask. Clients without either are told where people decide.
 
 use std::time::Duration;
 
-use ptc_host::Decision;
+use ptc_host::{Decision, arguments, visible, visible_json};
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitRequestParams, InputRequest, InputRequests, InputRequiredResult,
     InputResponses, ServerRequest,
@@ -22,8 +22,8 @@ pub enum Way {
     InputRequired,
     /// It answers a request of ours.
     Elicitation,
-    /// Its model calls tools.
-    Tools,
+    /// It is not: the answer says who decides, and where.
+    Answer,
 }
 
 impl Way {
@@ -36,28 +36,29 @@ impl Way {
         match (forms, stateless) {
             (true, true) => Way::InputRequired,
             (true, false) if asks => Way::Elicitation,
-            _ => Way::Tools,
+            _ => Way::Answer,
         }
     }
 }
 
 /// What asks about one call: exactly what will happen, and what can be done about it.
 fn form(call: &Json) -> Option<ElicitRequestParams> {
-    let text = |key: &str| call[key].as_str().unwrap_or_default();
-    let target = match text("server") {
-        "" => text("tool").to_owned(),
+    let text = |key: &str| visible(call[key].as_str().unwrap_or_default());
+    let target = match &*text("server") {
+        "" => text("tool").into_owned(),
         server => format!("{server}/{}", text("tool")),
     };
-    let effect = match text("effect") {
+    let effect = match &*text("effect") {
         "" => String::new(),
         effect => format!(" ({effect})"),
     };
-    let about = match text("description") {
+    let about = match &*text("description") {
         "" => String::new(),
         description => format!("\n{description}"),
     };
     let args = &call["args"];
-    let message = format!("A program wants to call {target}{effect}.{about}\n\nArguments:\n{args:#}");
+    let message =
+        format!("A program wants to call {target}{effect}.{about}\n\nArguments:\n{}", visible_json(args));
     let form = json!({
         "mode": "form",
         "message": message,
@@ -66,7 +67,7 @@ fn form(call: &Json) -> Option<ElicitRequestParams> {
             "properties": {
                 "decision": {"type": "string", "title": "Decision", "enum": ["approve", "reject", "edit"]},
                 "args": {"type": "string", "title": "Arguments",
-                         "description": "For edit: all arguments as JSON.", "default": args.to_string()},
+                         "description": "For edit: all arguments as JSON.", "default": visible(&args.to_string())},
                 "reason": {"type": "string", "title": "Reason", "description": "For reject: why, for the program."},
             },
             "required": ["decision"],
@@ -113,9 +114,7 @@ fn choice(call: u64, action: &Json, content: &Json) -> Result<Option<Choice>, St
             Decision::Reject(reason().unwrap_or("the user rejected it").to_owned())
         }
         (Some("accept"), Some("edit")) => {
-            let args = text("args").and_then(|args| serde_json::from_str::<Json>(args).ok());
-            let args = args.filter(Json::is_object);
-            Decision::Edit(args.ok_or("the new arguments are no JSON object")?)
+            Decision::Edit(arguments(text("args").ok_or("the new arguments are missing")?)?)
         }
         _ => return Err("a decision is approve, reject or edit".to_owned()),
     };
@@ -151,7 +150,8 @@ mod tests {
     fn approval() -> Approval {
         let call = json!({"call": 3, "server": "crm", "tool": "put", "args": {"n": [1, 2]}, "effect": "write",
                           "description": "Changes a row"});
-        Approval { ticket: "ptct1_k_x".to_owned(), pending: vec![call], expires_ms: 0 }
+        let (id, ticket) = ("tkt-1".to_owned(), "ptct1_k_x".to_owned());
+        Approval { id, ticket, pending: vec![call], expires_ms: 0 }
     }
 
     #[test]
@@ -169,6 +169,23 @@ mod tests {
         let schema = &question["params"]["requestedSchema"];
         assert_eq!(schema["properties"]["decision"]["enum"], json!(["approve", "reject", "edit"]));
         assert_eq!(schema["properties"]["args"]["default"], "{\"n\":[1,2]}");
+    }
+
+    #[test]
+    fn questions_show_the_numbers_that_are_sent_and_nothing_that_hides() {
+        let mut approval = approval();
+        approval.pending[0]["args"] = json!({"id": 9_007_199_254_740_993_u64, "to": "a\u{202e}b"});
+        approval.pending[0]["tool"] = "put\u{200b}".into();
+        let asked = json!(input_required(&approval));
+        let question = &asked["inputRequests"]["call-3"]["params"];
+        let message = question["message"].as_str().expect("a message");
+        assert!(message.contains("crm/put\\u200b") && message.contains("9007199254740993"), "{message}");
+        assert!(message.contains("a\\u202eb") && !message.contains('\u{202e}'), "{message}");
+        let default = &question["requestedSchema"]["properties"]["args"]["default"];
+        let default = default.as_str().expect("the arguments");
+        assert_eq!(arguments(default).as_ref(), Ok(&approval.pending[0]["args"]));
+        let rounded = json!({"action": "accept", "content": {"decision": "edit", "args": "{\"n\": 1e400}"}});
+        assert!(choices(&[("call-3".to_owned(), rounded)].into()).is_err());
     }
 
     #[test]

@@ -12,6 +12,8 @@ use super::super::text::json_bytes;
 pub struct Entry {
     /// When the call ended.
     pub ms: i64,
+    /// Whose call it was.
+    pub owner: Arc<str>,
     /// The record.
     pub record: Arc<Json>,
 }
@@ -40,7 +42,7 @@ impl Ring {
     }
 
     /// Adds a record.
-    pub fn push(&self, ms: i64, record: Json) {
+    pub fn push(&self, ms: i64, owner: Arc<str>, record: Json) {
         let bytes = json_bytes(&record);
         let (record, bytes) = match bytes > LARGEST {
             false => (record, bytes),
@@ -55,7 +57,7 @@ impl Ring {
             }
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.push_back((Entry { ms, record: Arc::new(record) }, bytes));
+        kept.0.push_back((Entry { ms, owner, record: Arc::new(record) }, bytes));
         kept.1 += bytes;
         while kept.0.len() > self.most || kept.1 > TOTAL {
             let Some((_, bytes)) = kept.0.pop_front() else { break };
@@ -63,10 +65,10 @@ impl Ring {
         }
     }
 
-    /// All records, oldest first.
-    pub fn all(&self) -> Vec<Entry> {
+    /// The records of an owner, oldest first.
+    pub fn of(&self, owner: &str) -> Vec<Entry> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.iter().map(|(entry, _)| entry.clone()).collect()
+        kept.0.iter().filter(|(entry, _)| *entry.owner == *owner).map(|(entry, _)| entry.clone()).collect()
     }
 }
 
@@ -78,18 +80,23 @@ mod tests {
     fn r8_2_5_records_are_bounded_in_number_and_bytes() {
         let ring = Ring::new(10);
         for n in 0..25 {
-            ring.push(n, json!({"tool": "lisp_eval", "n": n}));
+            ring.push(n, "a".into(), json!({"tool": "lisp_eval", "n": n}));
         }
-        let kept: Vec<i64> = ring.all().iter().map(|entry| entry.ms).collect();
+        let kept: Vec<i64> = ring.of("a").iter().map(|entry| entry.ms).collect();
         assert_eq!(kept, (15..25).collect::<Vec<_>>());
-        ring.push(25, json!({"tool": "lisp_eval", "request_id": "7", "program": "x".repeat(300 << 10)}));
-        let last = ring.all().pop().expect("it is kept");
+        assert!(ring.of("b").is_empty());
+        ring.push(
+            25,
+            "a".into(),
+            json!({"tool": "lisp_eval", "request_id": "7", "program": "x".repeat(300 << 10)}),
+        );
+        let last = ring.of("a").pop().expect("it is kept");
         assert_eq!((&last.record["omitted"], &last.record["request_id"]), (&json!(true), &json!("7")));
         let wide = Ring::new(5_000);
         for n in 0..60 {
-            wide.push(n, json!({"program": "x".repeat(200 << 10)}));
+            wide.push(n, "a".into(), json!({"program": "x".repeat(200 << 10)}));
         }
-        let bytes: usize = wide.all().iter().map(|entry| json_bytes(&entry.record)).sum();
-        assert!(bytes <= TOTAL && wide.all().len() > 30, "{bytes}");
+        let bytes: usize = wide.of("a").iter().map(|entry| json_bytes(&entry.record)).sum();
+        assert!(bytes <= TOTAL && wide.of("a").len() > 30, "{bytes}");
     }
 }

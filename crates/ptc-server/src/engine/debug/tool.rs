@@ -3,7 +3,7 @@
 use ptc_host::now_ms;
 use serde_json::{Map, Value as Json, json};
 
-use super::super::api::Args;
+use super::super::api::{Args, Caller, Transport};
 use super::super::reason::Reason;
 use super::super::settings::{self, Payloads};
 use super::super::text::{cut, json_bytes, quoted_bytes};
@@ -58,28 +58,31 @@ impl Question {
         Ok(Question { op, limit, since_seconds, errors_only })
     }
 
-    fn chosen(&self, ring: &Ring) -> Vec<Entry> {
+    fn chosen(&self, entries: &[Entry]) -> Vec<Entry> {
         let since = self.since_seconds.map(|seconds| now_ms() - seconds as i64 * 1_000);
         let wanted = |entry: &Entry| {
             since.is_none_or(|since| entry.ms >= since)
                 && (!self.errors_only || entry.record["status"] == "error")
         };
-        ring.all().into_iter().filter(wanted).collect()
+        entries.iter().filter(|entry| wanted(entry)).cloned().collect()
     }
 }
 
 impl Engine {
+    /// Answers about the calls of one client: those of others are not its business, whoever's token it has.
     pub(in super::super) async fn debug(
         &self,
         ring: &Ring,
         settings: &settings::Debug,
+        caller: &Caller,
         args: &Args,
     ) -> Answered {
         let question = match Question::read(args) {
             Ok(question) => question,
             Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
         };
-        let entries = question.chosen(ring);
+        let own = ring.of(&caller.owner);
+        let entries = question.chosen(&own);
         let mut object = json!({
             "status": "ok",
             "op": match &question.op { Op::Stats => "stats", Op::Recent => "recent", Op::Get(_) => "get" },
@@ -87,15 +90,17 @@ impl Engine {
             "redaction_applied": true,
             "debug_source": "ring_buffer",
             "ring_size": ring.size(),
-            "ring_count": ring.all().len(),
+            "ring_count": own.len(),
             "trace_dir_enabled": self.settings.trace_dir.is_some(),
         });
         let told = match &question.op {
             Op::Stats => stats(&entries),
             Op::Recent => recent(&entries, question.limit),
-            Op::Get(id) => match got(&ring.all(), id) {
-                Some(found) => found,
-                None => self.traced(id).await,
+            Op::Get(id) => match (got(&own, id), caller.transport) {
+                (Some(found), _) => found,
+                (None, Transport::Stdio) => self.traced(id).await,
+                // Trace files do not say whose calls they are.
+                (None, Transport::Http) => forgotten(FORGOTTEN),
             },
         };
         if let (Json::Object(object), Json::Object(told)) = (&mut object, told) {
@@ -104,7 +109,11 @@ impl Engine {
         if let (Op::Stats, Some(once)) = (&question.op, &self.once)
             && let Ok(Json::Array(gaps)) = once.gaps().await
         {
-            let few: Vec<Json> = gaps.iter().take(GAPS).cloned().collect();
+            let mut few: Vec<Json> = gaps.iter().take(GAPS).cloned().collect();
+            if caller.transport == Transport::Http {
+                // They may be anybody's: what was sent is for whoever runs the server.
+                few.iter_mut().filter_map(Json::as_object_mut).for_each(|gap| drop(gap.remove("args")));
+            }
             object["outcome_unknown"] = json!({"count": gaps.len(), "calls": few});
         }
         fit(&mut object, settings.max_response_bytes);
@@ -113,13 +122,10 @@ impl Engine {
 
     /// The trace file of a call that is not remembered any more.
     async fn traced(&self, id: &str) -> Json {
-        let note = |note: &str| json!({"found": false, "note": note, "truncated": false});
-        let Some(find) = self.traces.finder(id) else {
-            return note("No call with this request_id is remembered; old ones are dropped.");
-        };
+        let Some(find) = self.traces.finder(id) else { return forgotten(FORGOTTEN) };
         let found = tokio::task::spawn_blocking(find).await.ok().flatten();
         let Some((file, records)) = found else {
-            return note("No call with this request_id is remembered, and no trace file has it.");
+            return forgotten("No call with this request_id is remembered, and no trace file has it.");
         };
         let whole = self.settings.payloads == Payloads::Full;
         let mut record = json!({"request_id": request_id(id), "file": file});
@@ -135,6 +141,12 @@ impl Engine {
         };
         json!({"found": true, "source": "trace_file", "record": record, "note": note, "truncated": false})
     }
+}
+
+const FORGOTTEN: &str = "No call of yours with this request_id is remembered; old ones are dropped.";
+
+fn forgotten(note: &str) -> Json {
+    json!({"found": false, "note": note, "truncated": false})
 }
 
 /// Calls whose outcome is not known that are shown.

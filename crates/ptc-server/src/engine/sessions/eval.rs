@@ -54,11 +54,15 @@ impl Engine {
             Err(error) => return Ok(error.answered()),
         };
         let session = reservation.session().clone();
-        let permit = match self.permit() {
-            Ok(permit) => permit,
-            Err(busy) => {
+        let permit = match self.permit(caller, signals).await {
+            Ok(Ok(permit)) => permit,
+            Ok(Err(busy)) => {
                 reservation.give_back().await;
                 return Ok(self.session_shaped(&busy));
+            }
+            Err(error) => {
+                reservation.give_back().await;
+                return Err(error);
             }
         };
         let facts = Facts::of(&args);
@@ -154,7 +158,7 @@ impl Engine {
         let (session, started) = (reservation.session().clone(), Instant::now());
         session.state().attempts += 1;
         reservation.begin();
-        let running = session.machine.run(program);
+        let running = session.machine.run(self.owned(program, caller, &permit));
         let timeout = self.settings.program_timeout;
         let mut outcome = tokio::select! {
             biased;

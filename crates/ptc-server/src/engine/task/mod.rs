@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use ptc_agent::model::Llm;
 use ptc_agent::{Fail, Guard, RunOptions, Step, Tool as AgentTool};
+use ptc_host::Waits;
 use ptc_lisp::machine::{Answer, DISCOVER};
 use ptc_runner::{Surroundings, run_in};
 use ptc_trace::recording::Running;
@@ -26,7 +27,7 @@ use self::plan::Plan;
 pub use self::plan::PlayedTask;
 use self::planner::{Meter, Metered};
 use self::report::Report;
-use super::api::{Args, CallError, Signals};
+use super::api::{Args, CallError, Caller, Signals};
 use super::debug::Facts;
 use super::reason::Reason;
 use super::recordings::end_run;
@@ -53,6 +54,7 @@ impl Engine {
         &self,
         upstreams: &Upstreams,
         settings: &Task,
+        caller: &Caller,
         mut given: Args,
         signals: &Signals,
     ) -> Handled {
@@ -64,13 +66,15 @@ impl Engine {
             let message = "no planning model is set up; set the key of its provider, or --agentic-model";
             return Ok(failed(Report::refused(Reason::AGENTIC_CONFIG.name, message.to_owned())));
         };
-        let permit = match self.permit() {
+        let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => {
                 let message = busy.error.map(|(_, message)| message).unwrap_or_default();
                 return Ok(failed(Report::refused(Reason::BUSY.name, message)));
             }
         };
+        // A task waits for its model most of the time.
+        permit.pace()(Waits::Begins);
         let started = Instant::now();
         let meter = Meter::default();
         let calls = self.calls_of(upstreams, Grants::all(), signals);

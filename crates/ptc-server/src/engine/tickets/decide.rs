@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use ptc_host::{Decision, Resumption};
 use ptc_store::Lease;
-use ptc_store::tickets::{Taken, TicketError, Tickets};
+use ptc_store::tickets::{Taken, TicketError, Tickets, Waiting};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
 use tokio::task::AbortHandle;
 
-use super::super::api::{Args, CallError, Caller, Signals};
+use super::super::api::{Args, CallError, Caller, Content, Reply, Signals};
 use super::super::debug::Facts;
 use super::super::eval::Ran;
 use super::super::evaluate;
 use super::super::gate::Permit;
 use super::super::receipt::Receipt;
 use super::super::schema::OutputSchema;
-use super::super::text::cut;
+use super::super::text::{cut, moment};
 use super::super::tools::Tool;
 use super::super::{Answered, Engine, Handled, envelope};
 use super::parked::{Parked, edited};
-use super::{Claims, Desk, Head, New, account, blocking, digest, refused};
+use super::{Claims, Desk, Head, New, account, blocking, digest, refused, where_to_decide};
 use crate::engine::Reason;
 
 /// A decision about some of the calls that wait.
@@ -61,6 +61,8 @@ const LEASE_MS: i64 = 10_000;
 const RENEWED: Duration = Duration::from_secs(3);
 /// Bytes of an answer that stay with a ticket that was used.
 const ENDED_BYTES: usize = 8 << 10;
+/// Tickets of one program that `lisp_result` follows.
+const MOST_TICKETS: usize = 10_000;
 /// Characters of a reason for rejecting.
 const REASON_CHARS: usize = 2_000;
 
@@ -183,7 +185,7 @@ impl Engine {
                 Err(error) => return Ok(invalid(&format!("the ticket cannot be used: {error}"))),
             },
         };
-        let permit = match self.permit() {
+        let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
@@ -249,7 +251,7 @@ impl Engine {
             source: head.source.clone(),
             ..Begun::of("lisp_eval", program)
         });
-        let running = self.pool.run(program);
+        let running = self.pool.run(self.owned(program, caller, &permit));
         let outcome =
             evaluate::wait(running, self.settings.program_timeout, signals).await.map_err(Gone::Call)?;
         recorded.end(&outcome).await;
@@ -262,6 +264,43 @@ impl Engine {
 }
 
 impl Engine {
+    /// `lisp_result`: what came of a program that waited, or that it still does.
+    pub(in super::super) async fn result_of(&self, caller: &Caller, mut args: Args) -> Answered {
+        let (Some(Json::String(mut id)), true) = (args.remove("id"), args.is_empty()) else {
+            return wrong("give `id`, which came with approval_required, and nothing else");
+        };
+        let Some(desk) = &self.desk else { return wrong("this server asks nobody for approval") };
+        // A program may wait several times; each of its tickets names the next one.
+        for _ in 0..MOST_TICKETS {
+            let (tickets, owner, asked) = (desk.tickets.clone(), account(caller), id.clone());
+            let ended = match blocking(move || tickets.read(&asked, &owner)).await {
+                Ok(waiting) => return self.still_waits(&id, &waiting),
+                Err(TicketError::Used { ended }) => ended,
+                Err(error) => return refused(&error),
+            };
+            match ended["id"].as_str().filter(|_| ended["status"] == "approval_required") {
+                Some(next) => id = next.to_owned(),
+                None => return told(&id, &ended),
+            }
+        }
+        wrong("this program waited more often than can be followed")
+    }
+
+    fn still_waits(&self, id: &str, waiting: &Waiting) -> Answered {
+        let message = match waiting.busy {
+            true => "somebody decided, and the program goes on right now",
+            false => "nobody has decided yet",
+        };
+        let object = json!({
+            "status": "approval_required",
+            "message": message,
+            "id": id,
+            "expires_at": moment(waiting.expires_ms),
+            "feedback": where_to_decide(self.page.get().map(String::as_str)),
+        });
+        Answered::new(envelope::plain(object, false), Some(Reason::APPROVAL.name))
+    }
+
     /// The answer to a decision that differs from an earlier one, whose program may have come to any point.
     fn decided_before(&self, mut before: Json) -> Answered {
         let mut answered = answer(
@@ -390,7 +429,11 @@ pub fn kept(answered: &Answered) -> Json {
     };
     let mut kept = json!({"status": status, "text": cut(&text, ENDED_BYTES)});
     if let Some(approval) = &answered.reply.approval {
-        kept = json!({"status": status, "ticket": approval.ticket});
+        kept = json!({"status": status, "id": approval.id});
+        // Where models decide, they are shown the next ticket.
+        if let Some(ticket) = answered.reply.structured.as_ref().and_then(|shown| shown.get("ticket")) {
+            kept["ticket"] = ticket.clone();
+        }
     }
     kept
 }
@@ -404,6 +447,16 @@ fn fits(parked: &Parked, claims: Option<&Claims>, decided: &Decided) -> Result<(
         return Err(Box::new(invalid("the ticket belongs to another program")));
     }
     Ok(())
+}
+
+/// The answer of a program that is over, as it was given to whoever decided.
+fn told(id: &str, ended: &Json) -> Answered {
+    let text = ended["text"].as_str().unwrap_or_default();
+    let is_error = ended["status"] == "error";
+    let object = json!({"status": ended["status"], "id": id, "text": text});
+    let content = vec![Content::Text(text.to_owned())];
+    let reply = Reply { content, structured: Some(object), is_error, approval: None, recalled: false };
+    Answered::new(reply, is_error.then_some(Reason::RUNTIME.name))
 }
 
 fn wrong(message: &str) -> Answered {

@@ -9,7 +9,7 @@ mod seal;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_host::{Held, now_ms};
+use ptc_host::{Held, now_ms, visible};
 use ptc_store::tickets::{Listed, NewTicket, TicketError, Tickets};
 use ptc_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use self::decide::{Choice, Decided, Ended, Gone, Which, kept, stale};
 pub use self::parked::Head;
-use self::parked::{Parked, shown};
+use self::parked::{Parked, for_people, shown};
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
 use super::api::{Approval, Caller, Reply, Signals};
@@ -28,6 +28,7 @@ use super::receipt::{Filled, Receipt};
 use super::resources::random_id;
 use super::text::{cut_chars, hex, moment};
 use super::{Answered, Engine, envelope, fixed};
+use crate::options::ApprovalBy;
 
 /// How tickets are kept.
 #[derive(Clone, Debug)]
@@ -143,8 +144,8 @@ impl Engine {
         let about = json!({
             "tool": if head.session.is_some() { "lisp_session_eval" } else { "lisp_eval" },
             "session_id": head.session.as_ref().map(|(id, _)| id),
-            "program": self.redactor.redact_string(program.to_owned()),
-            "pending": pending,
+            "program": visible(&self.redactor.redact_string(program.to_owned())),
+            "pending": pending.iter().map(for_people).collect::<Vec<_>>(),
         });
         let kind = if head.session.is_some() { "session" } else { "eval" };
         let sealed = |bound: &str, plain: &[u8]| {
@@ -153,7 +154,11 @@ impl Engine {
         let ticket = sealed(TEXT, json!(claims).to_string().as_bytes())?.to_text();
         let machine = Parked { head, held }.to_bytes();
         let sealed = sealed(&machine_of(&id, &account(caller)), &machine)?.to_bytes();
-        let reply = required(Approval { ticket, pending, expires_ms });
+        let approval = Approval { id: id.clone(), ticket, pending, expires_ms };
+        let reply = match self.settings.approval_by {
+            ApprovalBy::Model => for_models(approval),
+            ApprovalBy::Person => required(approval, self.page.get().map(String::as_str)),
+        };
         Ok(New { id, owner: account(caller), kind, expires_ms, sealed, about, reply })
     }
 
@@ -178,6 +183,12 @@ impl Engine {
         let listed = blocking(move || tickets.list_open(&owner)).await.map_err(|error| error.to_string())?;
         let entry = |ticket: Listed| {
             let mut entry = ticket.about;
+            // Tickets of earlier versions hold no text for people.
+            for call in entry["pending"].as_array_mut().into_iter().flatten() {
+                if call.get("args_text").is_none() {
+                    *call = for_people(call);
+                }
+            }
             entry["id"] = ticket.id.into();
             entry["busy"] = ticket.busy.into();
             entry["created_at"] = moment(ticket.created_ms).into();
@@ -206,13 +217,46 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(TicketError::Missing))
 }
 
-/// The answer of a program that waits.
-fn required(approval: Approval) -> Reply {
-    let count = approval.pending.len();
-    let calls = if count == 1 { "1 call waits".to_owned() } else { format!("{count} calls wait") };
+/// How many calls wait, in words.
+fn calls(approval: &Approval) -> String {
+    match approval.pending.len() {
+        1 => "1 call waits".to_owned(),
+        count => format!("{count} calls wait"),
+    }
+}
+
+/// What a model is to do about calls that people decide about.
+fn where_to_decide(page: Option<&str>) -> String {
+    let place = match page {
+        Some(page) => format!("at {page}"),
+        None => "on the page /approvals of a server on the same store, `ptc mcp --http --store …`".to_owned(),
+    };
+    format!(
+        "A person decides, {place}. You cannot. Tell the user what waits and where, whole; then ask for the answer with \
+         lisp_result and the id. Do not run the program again."
+    )
+}
+
+/// The answer of a program that waits for a person. Nothing in it decides.
+fn required(approval: Approval, page: Option<&str>) -> Reply {
     let object = json!({
         "status": "approval_required",
-        "message": format!("{calls} for approval; the program goes on from there"),
+        "message": format!("{} for the approval of a person; the program goes on from there", calls(&approval)),
+        "id": approval.id,
+        "page": page,
+        "expires_at": moment(approval.expires_ms),
+        "pending": approval.pending,
+        "feedback": where_to_decide(page),
+    });
+    Reply { approval: Some(approval), ..envelope::plain(object, false) }
+}
+
+/// The answer of a program that waits, where models decide.
+fn for_models(approval: Approval) -> Reply {
+    let object = json!({
+        "status": "approval_required",
+        "message": format!("{} for approval; the program goes on from there", calls(&approval)),
+        "id": approval.id,
         "ticket": approval.ticket,
         "expires_at": moment(approval.expires_ms),
         "pending": approval.pending,

@@ -1,6 +1,6 @@
 //! What is kept of a program that waits for approval, and what its owner is shown.
 
-use ptc_host::{Decision, Held, PendingCall};
+use ptc_host::{Decision, Held, PendingCall, visible, visible_json};
 use ptc_upstream::Redactor;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -97,6 +97,19 @@ pub fn shown(pending: &[PendingCall], redactor: &Redactor) -> Vec<Json> {
         shown
     };
     pending.iter().map(call).collect()
+}
+
+/// A call as people see it who decide: with its arguments as the text that will be sent, and nothing in any text that
+/// hides or turns around.
+pub fn for_people(call: &Json) -> Json {
+    let mut shown = call.clone();
+    shown["args_text"] = visible_json(&call["args"]).into();
+    for field in ["server", "tool", "effect", "description"] {
+        if let Some(text) = call[field].as_str() {
+            shown[field] = visible(text).into();
+        }
+    }
+    shown
 }
 
 /// The whole call that an edit of its arguments makes.

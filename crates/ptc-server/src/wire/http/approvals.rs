@@ -13,7 +13,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use ptc_host::Decision;
+use ptc_host::{Decision, arguments};
 use ptc_http::Peer;
 use serde_json::{Value as Json, json};
 
@@ -133,8 +133,8 @@ fn read(body: &[u8]) -> Result<Decided, String> {
             None | Some("") => "rejected on the approval page".to_owned(),
             Some(why) => why.chars().take(2_000).collect(),
         }),
-        Some("edit") if asked["args"].is_object() => Decision::Edit(asked["args"].clone()),
-        Some("edit") => return Err("the new arguments must be a JSON object".to_owned()),
+        // As text, so that numbers stay as they were written.
+        Some("edit") => Decision::Edit(arguments(asked["args"].as_str().ok_or("`args` must be JSON text")?)?),
         _ => return Err("a decision is approve, reject or edit".to_owned()),
     };
     Ok(Decided {

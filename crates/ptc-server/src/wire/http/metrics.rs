@@ -100,8 +100,10 @@ pub async fn metrics(
 fn page(http: &Http) -> String {
     let engine = http.engine.metrics();
     let mut page = Page { text: String::new(), instance: escaped(&http.options.http_instance_label) };
-    page.one("ptc_calls_in_flight", "gauge", "Calls that hold a permit.", engine.in_flight as u64);
-    page.one("ptc_call_permits", "gauge", "Permits there are.", engine.permits as u64);
+    let (in_flight, queued) = (engine.in_flight as u64, engine.queued as u64);
+    page.one("ptc_calls_in_flight", "gauge", "Programs that run or wait for tools.", in_flight);
+    page.one("ptc_calls_queued", "gauge", "Calls that wait for their turn.", queued);
+    page.one("ptc_call_permits", "gauge", "Programs of one owner that may run.", engine.permits as u64);
     page.one("ptc_draining", "gauge", "1 while no new calls are taken.", u64::from(engine.draining));
     page.one("ptc_sessions", "gauge", "Lisp sessions that are open.", engine.sessions as u64);
     page.one("ptc_resources", "gauge", "Results that are kept for reading.", engine.resources as u64);

@@ -127,6 +127,9 @@ impl Http {
         let wrong = |source| HttpError { address: format!("{host}:{port}"), source };
         let listener = TcpListener::bind((host, port)).await.map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
+        if self.engine.approves() {
+            self.engine.decided_at(format!("http://{address}/approvals"));
+        }
         self.log.lifecycle(
             "http_listening",
             json!({"address": address.to_string(), "path": self.options.http_path}),

@@ -1,0 +1,179 @@
+//! What people see who decide about calls: exactly what will be sent, with nothing that hides or turns around.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use serde_json::Value as Json;
+
+/// Text in which every character can be seen. What turns the direction of writing, takes no room, moves a cursor or
+/// looks like a space is written as `\u202e`, as JSON and PTC-Lisp write it in strings.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match hides(c) {
+            false => out.push(c),
+            true => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A value as JSON text over several lines in which every character can be seen. Such characters stand in strings
+/// only, so the text reads back as the same value.
+pub fn visible_json(value: &Json) -> String {
+    visible(&format!("{value:#}")).into_owned()
+}
+
+/// Whether a character is seen as nothing, or as another one, or changes how others are seen.
+fn hides(c: char) -> bool {
+    match c {
+        ' ' | '\n' => false,
+        '\t' => false,
+        _ if c.is_ascii() => c.is_control(),
+        _ => {
+            c.is_control()
+                || c.is_whitespace()
+                || FORMAT.iter().any(|(low, high)| (*low..=*high).contains(&c))
+        }
+    }
+}
+
+/// Format characters of Unicode, variation selectors, fillers and blanks that are no white space.
+const FORMAT: [(char, char); 26] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{600}', '\u{605}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{6dd}', '\u{6dd}'),
+    ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
+    ('\u{8e2}', '\u{8e2}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{202a}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{2800}', '\u{2800}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{13430}', '\u{1343f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+/// Reads the arguments that a person wrote: a JSON object whose numbers can be sent as they stand.
+pub fn arguments(text: &str) -> Result<Json, String> {
+    let value: Json =
+        serde_json::from_str(text).map_err(|error| format!("the new arguments are not JSON: {error}"))?;
+    if !value.is_object() {
+        return Err("the new arguments must be a JSON object".to_owned());
+    }
+    match numbers(text).find(|literal| !is_kept(literal)) {
+        Some(literal) => {
+            let kept = serde_json::from_str::<Json>(literal).unwrap_or_default();
+            Err(format!(
+                "the number {literal} cannot be sent exactly, it would become {kept}; write it as a string"
+            ))
+        }
+        None => Ok(value),
+    }
+}
+
+/// The numbers of a JSON text, as they are written.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let at = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit())?;
+            rest = &rest[at..];
+            if !rest.starts_with('"') {
+                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)));
+                let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
+                rest = after;
+                return Some(number);
+            }
+            let mut escaped = false;
+            let ends = |c: char| {
+                let end = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                end
+            };
+            let end = rest[1..].find(ends)?;
+            rest = &rest[end + 2..];
+        }
+    })
+}
+
+/// Whether a number is the same after reading: its digits without zeros at either end, and where its point stands.
+fn is_kept(literal: &str) -> bool {
+    let read = serde_json::from_str::<Json>(literal).map(|number| number.to_string());
+    read.is_ok_and(|read| decimal(&read) == decimal(literal))
+}
+
+fn decimal(text: &str) -> (bool, String, i64) {
+    let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let point = exponent.parse::<i64>().unwrap_or(i64::MAX / 2) + whole.len() as i64;
+    let leading = digits.len() - digits.trim_start_matches('0').len();
+    let digits = digits.trim_matches('0').to_owned();
+    match digits.is_empty() {
+        true => (negative, digits, 0),
+        false => (negative, digits, point - leading as i64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_hides_is_shown_and_reads_back_as_the_same_value() {
+        let value = json!({"to": "alice\u{202e}bob\u{200b}", "tag\u{e0041}": "a\u{a0}b", "plain": "Grüße, 世界 \u{1f600}"});
+        let text = visible_json(&value);
+        for escaped in ["\\u202e", "\\u200b", "\\udb40\\udc41", "\\u00a0", "Grüße, 世界 \u{1f600}"] {
+            assert!(text.contains(escaped), "{escaped}: {text}");
+        }
+        assert!(!text.chars().any(hides), "{text}");
+        assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), value);
+        assert_eq!(visible("a\u{1b}[2J\r\n"), "a\\u001b[2J\\u000d\n");
+        assert_eq!(visible("plain"), "plain");
+    }
+
+    #[test]
+    fn numbers_of_a_person_are_sent_as_they_stand_or_refused() {
+        for exact in [
+            "{\"n\": 9007199254740993}",
+            "{\"n\": 18446744073709551615, \"m\": -9223372036854775808}",
+            "{\"n\": 1.0, \"m\": 1, \"e\": 1e3, \"f\": 1.50, \"z\": 0.0, \"g\": 0.1}",
+            "{\"text\": \"12345678901234567890123 \\\" 1e999\", \"k\": [5e-324]}",
+        ] {
+            arguments(exact).unwrap_or_else(|error| panic!("{exact}: {error}"));
+        }
+        assert_eq!(arguments("{\"a\": 1.0}").unwrap().to_string(), "{\"a\":1.0}");
+        for rounded in
+            ["12345678901234567891234", "0.12345678901234567890123", "1e400", "-0.30000000000000000001"]
+        {
+            let error = arguments(&format!("{{\"n\": [{rounded}]}}")).unwrap_err();
+            assert!(error.contains(rounded) || error.contains("out of range"), "{error}");
+        }
+        assert!(arguments("[1]").unwrap_err().contains("object"));
+        assert!(arguments("{").unwrap_err().contains("not JSON"));
+    }
+}
