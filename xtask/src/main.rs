@@ -11,6 +11,7 @@ mod packages;
 mod reference;
 mod secrets;
 mod tidy;
+mod walks;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -90,6 +91,7 @@ fn check() -> Result<()> {
 fn ci() -> Result<()> {
     step("format", "cargo", &["fmt", "--all", "--check"])?;
     tidy::check(&root())?;
+    walks::check(&root())?;
     step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     check()?;
     packages::for_tests(&root())?;

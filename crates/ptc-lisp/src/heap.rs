@@ -13,7 +13,7 @@ use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, pending};
 use crate::steps::Steps;
 use crate::value::laziness::{Found, look};
-use crate::value::print::{Printer, Style, TooLong, pr_str};
+use crate::value::print::{Printer, Style, TooLong};
 use crate::value::{
     CellKind, CellObj, CellState, Items, Layouts, LazyObj, LazyState, Map, Shared, Stamp, Value,
 };
@@ -518,9 +518,15 @@ impl Heap {
         }
     }
 
-    /// The readable text of a value without any limit, for hosts.
+    /// The readable text of a value that was measured when it left the program, for hosts.
     pub fn show(&self, value: &Value) -> String {
-        pr_str(value, &self.names)
+        let mut printer = Printer::new(&self.names, Style::Readable, self.room_for_json());
+        let whole = printer.value(value).is_ok();
+        let mut text = printer.finish();
+        if !whole {
+            text.push('…');
+        }
+        text
     }
 }
 

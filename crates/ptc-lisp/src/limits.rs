@@ -133,8 +133,8 @@ pub static ALL: &[Limit] = &[
         "output_bytes",
         Unit::Bytes,
         || Limits::default().output_bytes as u64,
-        "What leaves at once: the result of a program, or the arguments of all tool calls that wait together. \
-         Counted as text, each element of a collection as at least 16 bytes.",
+        "What leaves at once: the result of a program, the arguments of all tool calls that wait together, or the \
+         results of all tasks. Counted as text, each element of a collection as at least 16 bytes.",
         ErrorKind::OutputExceeded,
     ),
     set(
@@ -162,7 +162,8 @@ pub static ALL: &[Limit] = &[
         "value depth",
         Unit::Count,
         || u64::from(crate::value::MAX_DEPTH),
-        "How deep values nest. What hangs behind a lazy sequence or an atom is not counted.",
+        "How deep values nest. What hangs behind a lazy sequence, an array or another cell is not counted \
+         until it leaves the machine.",
         ErrorKind::NestingTooDeep,
     ),
     fixed(

@@ -224,6 +224,11 @@ fn values_that_share_their_parts() {
 }
 
 #[test]
+fn values_that_hold_themselves_on_every_way_out() {
+    survive("walks.clj");
+}
+
+#[test]
 fn strings_and_formats() {
     survive("strings.clj");
 }

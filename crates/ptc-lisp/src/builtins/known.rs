@@ -113,7 +113,7 @@ impl Known {
                 }
                 // What is captured may be another juxt, but not for ever.
                 let simple = |key: &Value| !matches!(key, Value::Fn(body) if is_core(body.unit.id));
-                let each = keys.iter().map(|key| Known::of(heap, key).filter(|_| simple(key)));
+                let each = keys.iter().map(|key| simple(key).then(|| Known::of(heap, key)).flatten());
                 each.collect::<Option<Vec<Known>>>().map(Known::Each)
             }
             Value::Fn(body) => Pure::of(heap, body, 1).map(Known::Pure),

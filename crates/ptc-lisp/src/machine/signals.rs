@@ -36,7 +36,7 @@ impl Machine {
             }
             Signal::RealiseDeep(value) => {
                 self.again();
-                self.fiber.conts.push(Cont::RealiseDeep(Items::over(&value).into_iter().collect()));
+                self.fiber.conts.push(Cont::RealiseDeep(inside(&value).into_iter().collect()));
                 self.resume_conts()
             }
             Signal::Reclaim(bytes) => {
@@ -289,7 +289,7 @@ impl Machine {
                                 return self.signal(signal, None);
                             }
                             if item.shape().lazy
-                                && let Some(inner) = Items::over(&item)
+                                && let Some(inner) = inside(&item)
                             {
                                 stack.push(inner);
                             }
@@ -391,6 +391,16 @@ impl Machine {
             Err(signal) => self.signal(signal, dst),
         }
     }
+}
+
+/// What is realised of a value: its items, or what an exception or a `reduced` holds.
+fn inside(value: &Value) -> Option<Items> {
+    let held = match value {
+        Value::Ex(ex) => &ex.data,
+        Value::Reduced(value) => &**value,
+        _ => return Items::over(value),
+    };
+    Items::over(&Value::list(vec![held.clone()]))
 }
 
 /// The operator at the head of a call. Expansions have arithmetic too, but their text begins otherwise.

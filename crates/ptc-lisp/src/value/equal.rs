@@ -71,7 +71,8 @@ fn same(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
     if pair.is_some_and(|pair| meter.is_known(pair)) {
         return true;
     }
-    let same = same_parts(a, b, strict, meter);
+    let same = meter.enter() && same_parts(a, b, strict, meter);
+    meter.leave();
     if let Some(pair) = pair
         && same
     {

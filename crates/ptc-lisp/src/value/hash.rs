@@ -13,6 +13,7 @@ use hashbrown::HashMap;
 use super::ledger;
 use super::meter::address;
 use super::text::Text;
+use super::walk::DEEPEST;
 use super::{Items, Value};
 
 /// Walks shorter than this remember nothing.
@@ -73,6 +74,7 @@ struct Walk<'s, S> {
     seed: &'s S,
     limit: u64,
     steps: u64,
+    depth: u16,
     /// Whether the hash must not depend on where things are in memory.
     stable: bool,
     /// Hashes of containers by address.
@@ -81,7 +83,14 @@ struct Walk<'s, S> {
 
 impl<'s, S: BuildHasher> Walk<'s, S> {
     fn new(seed: &'s S, limit: u64, stable: bool) -> Self {
-        Walk { seed, limit, steps: 0, stable, known: HashMap::with_hasher(FixedState::with_seed(5)) }
+        Walk {
+            seed,
+            limit,
+            steps: 0,
+            depth: 0,
+            stable,
+            known: HashMap::with_hasher(FixedState::with_seed(5)),
+        }
     }
 
     fn of(&mut self, value: &Value) -> u64 {
@@ -131,7 +140,7 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
     }
 
     fn container(&mut self, value: &Value) -> u64 {
-        if self.steps > self.limit {
+        if self.steps > self.limit || self.depth >= DEEPEST {
             // The answer means nothing any more, but must not make everything collide.
             return (address(value).unwrap_or_default() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
@@ -139,7 +148,9 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
         if let Some(hash) = place.and_then(|place| self.known.get(&place)) {
             return *hash;
         }
+        self.depth += 1;
         let hash = self.parts(value);
+        self.depth -= 1;
         if let Some(place) = place {
             self.known.insert(place, hash);
         }

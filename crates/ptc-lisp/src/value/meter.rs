@@ -7,6 +7,7 @@
 
 use hashbrown::HashSet;
 
+use super::walk::DEEPEST;
 use super::{Counted, Value};
 use crate::seed::Unseeded;
 
@@ -15,6 +16,7 @@ use crate::seed::Unseeded;
 pub struct Meter {
     limit: u64,
     used: u64,
+    depth: u16,
     equal: HashSet<Pair, Unseeded>,
 }
 
@@ -27,7 +29,7 @@ const LONG: u64 = 4096;
 impl Meter {
     /// A meter that ends the walk after `limit` steps.
     pub fn new(limit: u64) -> Meter {
-        Meter { limit, used: 0, equal: HashSet::with_hasher(Unseeded::with_seed(3)) }
+        Meter { limit, used: 0, depth: 0, equal: HashSet::with_hasher(Unseeded::with_seed(3)) }
     }
 
     /// A meter for walks nobody pays for.
@@ -40,6 +42,19 @@ impl Meter {
     pub fn step(&mut self, steps: usize) -> bool {
         self.used = self.used.saturating_add(steps as u64);
         self.used <= self.limit
+    }
+
+    /// Goes a level deeper; false where walks go no deeper. The machine lets no program compare such values.
+    #[inline]
+    pub(super) fn enter(&mut self) -> bool {
+        self.depth += 1;
+        self.depth <= DEEPEST
+    }
+
+    /// Comes back from a level, also from one that was refused.
+    #[inline]
+    pub(super) fn leave(&mut self) {
+        self.depth -= 1;
     }
 
     /// The steps so far; more than the limit if the walk was cut short.

@@ -3,8 +3,8 @@
 //! Counts are not atomic: a machine owns all values it can reach, but for frozen ones that it shares with other
 //! machines of its thread, and stays on the thread where it was made. A value with one owner is updated in place, which is what makes `(reduce assoc {} …)` as
 //! cheap as a mutable map. Every container knows its [`Shape`]: how deep it nests and whether an
-//! unrealised lazy sequence may hide inside. The machine refuses values deeper than [`MAX_DEPTH`], so
-//! code that walks values may recurse on the native stack.
+//! unrealised lazy sequence may hide inside. The machine refuses values deeper than [`MAX_DEPTH`], but
+//! cells and lazy sequences do not count what they hold, so values are walked by [`walk`] only.
 
 pub mod counted;
 pub mod equal;

@@ -39,7 +39,12 @@ pub fn compare_within(a: &Value, b: &Value, names: &Names, meter: &mut Meter) ->
             if Rc::ptr_eq(x, y) || pair.is_some_and(|pair| meter.is_known(pair)) {
                 return Ok(Ordering::Equal);
             }
-            let order = compare_vectors(&x.items, &y.items, names, meter)?;
+            let order = match meter.enter() {
+                true => compare_vectors(&x.items, &y.items, names, meter),
+                false => Ok(Ordering::Equal),
+            };
+            meter.leave();
+            let order = order?;
             if let Some(pair) = pair
                 && order.is_eq()
             {

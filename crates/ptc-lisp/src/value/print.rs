@@ -36,6 +36,7 @@ pub struct Printer<'a> {
 }
 
 /// The readable text of a value, cut off nowhere.
+#[cfg(test)]
 pub fn pr_str(value: &Value, names: &Names) -> String {
     let mut printer = Printer::new(names, Style::Readable, usize::MAX);
     // The limit cannot be reached.

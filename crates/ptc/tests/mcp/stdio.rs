@@ -1,6 +1,5 @@
 //! Stdio: frames, handshakes, cancellation and the end of the process.
 
-
 use serde_json::{Value as Json, json};
 
 use crate::support::{SLOW, StdioServer, initialize, text};

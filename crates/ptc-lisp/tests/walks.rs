@@ -1,0 +1,303 @@
+//! Values that share their parts, hold themselves or nest without end, and every way in which a program uses a value
+//! or a host looks at one. Whatever comes of it, it comes soon, takes little memory, and the process lives on.
+
+use ptc_lisp::machine::{Machine, Step};
+use ptc_lisp::view::{Bounds, View};
+use ptc_lisp::{Error, ErrorKind, Limits};
+
+/// Values by name.
+const VALUES: &[(&str, &str)] = &[
+    ("array in itself", "(let [a (object-array 1)] (aset a 0 a) a)"),
+    ("array in itself through a map", "(let [a (object-array 1)] (aset a 0 {:a [a]}) a)"),
+    (
+        "arrays in one another",
+        "(let [a (object-array 1) b (object-array 1)] (aset a 0 b) (aset b 0 a) [a b])",
+    ),
+    ("array of shared parts", "(object-array (reduce (fn [a _] [a a]) [] (range 60)))"),
+    ("arrays of shared arrays", "(reduce (fn [a _] (object-array [a a])) 1 (range 60))"),
+    ("nested arrays", "(reduce (fn [a _] (object-array [a])) 1 (range 20000))"),
+    ("shared parts", "(reduce (fn [a _] [a a]) [] (range 60))"),
+    ("shared parts of maps", "(reduce (fn [a _] {:a a :b a}) 1 (range 60))"),
+    ("shared parts of lists", "(reduce (fn [a _] (list a a)) 1 (range 60))"),
+    ("shared parts of sets", "(reduce (fn [a _] #{a [a]}) 1 (range 60))"),
+    ("shared parts of sorted maps", "(reduce (fn [a _] (sorted-map 1 a 2 a)) 1 (range 60))"),
+    ("shared parts as a key", "{(reduce (fn [a _] [a a]) [] (range 60)) 1}"),
+    ("shared parts in metadata", "(with-meta [1] {:t (reduce (fn [a _] [a a]) [] (range 60))})"),
+    ("shared parts in an exception", "(ex-info \"x\" {:t (reduce (fn [a _] [a a]) [] (range 60))})"),
+    ("exceptions that cause exceptions", "(reduce (fn [e i] (ex-info \"x\" {:e e} e)) nil (range 400))"),
+    ("shared parts in an atom", "(atom (reduce (fn [a _] [a a]) [] (range 60)))"),
+    ("shared parts in a volatile", "(volatile! (reduce (fn [a _] [a a]) [] (range 60)))"),
+    ("shared parts in a delay", "(doto (delay (reduce (fn [a _] [a a]) [] (range 60))) deref)"),
+    ("shared parts in a function", "(let [t (reduce (fn [a _] [a a]) [] (range 60))] (fn [] t))"),
+    ("shared parts in a lazy sequence", "(map identity [(reduce (fn [a _] [a a]) [] (range 60))])"),
+    ("shared lazy sequences", "(reduce (fn [a _] (lazy-seq [a a])) [1] (range 60))"),
+    ("lazy sequences in an array", "(object-array [(map inc [1 2 3]) (range)])"),
+    ("atom in itself", "(let [a (atom nil)] (reset! a [a a]) a)"),
+    ("nested atoms", "(reduce (fn [a _] (atom a)) 1 (range 20000))"),
+    ("nested functions", "(reduce (fn [f _] (let [a (atom f)] (fn [] a))) nil (range 10000))"),
+    (
+        "lazy sequences that were realised from outside in",
+        "(let [l (reduce (fn [a _] (lazy-seq [a])) [1] (range 5000))] (loop [x l n 0] (if (< n 5000) (recur (first x) (inc n)) l)))",
+    ),
+    ("records", "(do (defrecord R [a b]) (reduce (fn [a _] (->R a a)) 1 (range 60)))"),
+    ("one long text many times", "(vec (repeat 20000 (apply str (repeat 10000 \"\\u0001\"))))"),
+    ("one large integer many times", "(vec (repeat 20000 (reduce *' (repeat 2000 1000000007))))"),
+    ("atoms with one text", "(vec (repeat 20000 (atom (apply str (repeat 10000 \"x\")))))"),
+];
+
+/// What a program does with `v`.
+const USES: &[&str] = &[
+    "v",
+    "[v v]",
+    "{:a v}",
+    "(return v)",
+    "(return {:a v})",
+    "(fail v)",
+    "(def z v)",
+    "(do (def z v) 1)",
+    "(do (def z (fn [] v)) 1)",
+    "(do (println v) 1)",
+    "(do (prn [v]) 1)",
+    "(count (pr-str v))",
+    "(count (str v))",
+    "(count (str [v]))",
+    "(count (format \"%s %s\" v [v]))",
+    "(count (clojure.string/join \",\" [v v]))",
+    "(count (with-out-str (clojure.pprint/pprint v)))",
+    "(count (json/write-str v))",
+    "(count (json/write-str {v 1}))",
+    "(count (json/write-str {:a {[v] 1}}))",
+    "(count (json/stringify {v v}))",
+    "(count (json/generate-string v))",
+    "(count (json/generate-string {:a [v]} {:pretty true}))",
+    "(count (json/generate-string {v 1}))",
+    "(count (cheshire.core/generate-string {v 1}))",
+    "(hash v)",
+    "(= v v)",
+    "(= [v] [[v]])",
+    "(compare v v)",
+    "(sort [v v])",
+    "(sort-by first [[v 1] [v 2]])",
+    "(count (distinct [v v [v]]))",
+    "(count (set [v v]))",
+    "(get {v 1} v)",
+    "(count (frequencies [v v]))",
+    "(count (group-by identity [v v]))",
+    "(throw (ex-info \"no\" {:v v}))",
+    "(throw (ex-info (str v) {}))",
+    "(try (throw (ex-info \"no\" {:v v})) (catch Exception e (str e)))",
+    "(assert (= v 1))",
+    "(assert (= v 1) v)",
+    "(+ 1 v)",
+    "(v 1)",
+    "(nth [1] v)",
+    "(subs v 1)",
+    "(aget v 99)",
+    "(keyword (str v))",
+    "(clojure.string/replace \"a\" #\"a\" (fn [_] (str v)))",
+    "(atom v)",
+    "(fn [] v)",
+    "(reduced v)",
+    "(with-meta [1] {:v v})",
+    "(pmap identity [v v])",
+    "(count (flatten [v]))",
+    "(clojure.walk/postwalk identity [v])",
+    "(merge-with vector {:a v} {:a v})",
+    "(describe v)",
+    "(task \"t\" v)",
+    "(do (task \"t\" v) (task \"u\" [v]) 1)",
+    "(do (step-done \"a\" (str v)) 1)",
+    "(tool/t {:a v})",
+    "(tool/t {v 1})",
+    "(tool/t :a [v] :b v)",
+    "(tool/call {:server \"s\" :tool \"t\" :args {:a v}})",
+    "(tool/call v)",
+];
+
+/// As much as a thread that a host starts has by itself.
+const SMALL_STACK: usize = 2 << 20;
+
+fn limits() -> Limits {
+    Limits { fuel: 400_000, memory: 8 << 20, output_bytes: 1 << 20, ..Limits::default() }
+}
+
+fn machine() -> Machine {
+    let mut machine = Machine::new(limits());
+    machine.set_tools(["t".to_owned(), "call".to_owned()]);
+    machine.set_history_bytes(Some(4096));
+    machine.set_takes_back(true);
+    machine
+}
+
+/// Runs a program as far as it goes without answers.
+fn run(machine: &mut Machine, source: &str) -> Result<(), Error> {
+    machine.load(source)?;
+    loop {
+        match machine.run(50_000) {
+            Step::Yield => {}
+            Step::Failed(error) => return Err(error),
+            Step::Done(_) => return Ok(()),
+            Step::Calls(calls) => {
+                let bytes: usize = calls.iter().map(|call| call.args.to_string().len()).sum();
+                assert!(bytes <= 4 * limits().output_bytes, "{source}: {bytes} bytes of arguments");
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Looks at a machine in every way a host can.
+fn look(machine: &mut Machine, source: &str) {
+    let bounds = Bounds { sorted: true, tail: 3, ..Bounds::default() };
+    let small = |bytes: usize, what: &str| {
+        assert!(bytes <= 6 * limits().output_bytes, "{source}: {bytes} bytes of {what}");
+    };
+    small(machine.value().len(), "text");
+    small(machine.value_json().to_string().len(), "JSON");
+    let _ = machine.value_without_json();
+    let _ = machine.glimpse_result(&bounds);
+    let _ = machine.history(&bounds);
+    for name in machine.definitions() {
+        assert!(machine.glimpse_definition(&name, &bounds).is_some());
+        small(machine.definition_json(&name).map_or(0, |json| json.to_string().len()), "a definition");
+    }
+    let _ = machine.memory_bytes();
+    let _ = machine.definition_sizes(1 << 20);
+    small(machine.journal().to_string().len(), "the journal");
+    let _ = machine.live_bytes();
+    if let Ok(bytes) = machine.dump() {
+        small(bytes.len() / 20, "a dump");
+        Machine::load_dump(&bytes, &limits()).expect("what was written can be read");
+    }
+}
+
+/// The most memory this process has had.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()).unwrap_or(0) << 10
+}
+
+fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(SMALL_STACK).spawn(work).expect("a thread");
+    assert!(thread.join().is_ok(), "it panicked");
+}
+
+fn use_everywhere(values: &'static [(&str, &str)]) {
+    on_a_small_stack(move || {
+        run(&mut machine(), "(pr-str (map inc [1 2 3]))").expect("it runs");
+        let before = peak();
+        for (name, value) in values {
+            for usage in USES {
+                let source = format!("(let [v {value}] {usage})");
+                let mut machine = machine();
+                let end = run(&mut machine, &source);
+                assert!(
+                    !matches!(&end, Err(error) if error.kind == ErrorKind::Internal),
+                    "{source}: {end:?}"
+                );
+                look(&mut machine, &source);
+                drop(machine);
+                let added = peak().saturating_sub(before);
+                assert!(added <= 64 << 20, "{name}, {usage}: {} MB", added >> 20);
+            }
+        }
+    });
+}
+
+#[test]
+fn arrays_are_used_and_seen_everywhere() {
+    use_everywhere(&VALUES[..6]);
+}
+
+#[test]
+fn shared_parts_are_used_and_seen_everywhere() {
+    use_everywhere(&VALUES[6..14]);
+}
+
+#[test]
+fn values_behind_others_are_used_and_seen_everywhere() {
+    use_everywhere(&VALUES[14..22]);
+}
+
+#[test]
+fn nested_and_long_values_are_used_and_seen_everywhere() {
+    use_everywhere(&VALUES[22..]);
+}
+
+fn failure(source: &str) -> (ErrorKind, String) {
+    match run(&mut machine(), source) {
+        Err(error) => (error.kind, error.message),
+        Ok(()) => panic!("{source} ended well"),
+    }
+}
+
+#[test]
+fn a_value_that_holds_itself_is_refused_with_the_place() {
+    const CIRCLE: &str = "(let [a (object-array 2)] (aset a 1 {:b a}) ";
+    let cases = [
+        ("a)", "the result holds itself (at x[1].b[1].b[1].b[1].b…)"),
+        ("{:x [a]})", "the result holds itself (at x.x[0][1].b[1].b[1].b…)"),
+        ("(return a))", "the result holds itself (at x[1].b[1].b[1].b[1].b…)"),
+        ("(fail a))", "the result holds itself (at x[1].b[1].b[1].b[1].b…)"),
+        ("(tool/t {:q a}))", "what the tools are given holds itself (at x.q[1].b[1].b[1].b[1]…)"),
+        ("(task \"t\" a))", "the result of the task holds itself (at x[1].b[1].b[1].b[1].b…)"),
+    ];
+    for (rest, message) in cases {
+        let expected = (ErrorKind::NestingTooDeep, message.to_owned());
+        assert_eq!(failure(&format!("{CIRCLE}{rest}")), expected, "{rest}");
+    }
+    let deep = "(reduce (fn [a _] (object-array [a])) 1 (range 3000))";
+    let message = "the result nests deeper than 1000 levels (at x[0][0][0][0][0][0][0][0]…)";
+    assert_eq!(failure(deep), (ErrorKind::NestingTooDeep, message.to_owned()));
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_made() {
+    const TOWER: &str = "(reduce (fn [a _] [a a]) [] (range 60))";
+    let cases = [
+        (format!("(object-array {TOWER})"), ErrorKind::OutputExceeded),
+        (format!("(tool/t {{:a {TOWER}}})"), ErrorKind::OutputExceeded),
+        (format!("(task \"t\" {TOWER})"), ErrorKind::OutputExceeded),
+        (format!("(json/write-str {{{TOWER} 1}})"), ErrorKind::MemoryExceeded),
+        (format!("(json/stringify {{{TOWER} 1}})"), ErrorKind::MemoryExceeded),
+        (format!("(cheshire.core/generate-string {{{TOWER} 1}})"), ErrorKind::MemoryExceeded),
+    ];
+    for (source, kind) in cases {
+        let (found, message) = failure(&source);
+        assert!(found == kind || found == ErrorKind::FuelExceeded, "{source}: {found:?} {message}");
+    }
+}
+
+#[test]
+fn results_of_all_tasks_together_have_a_bound() {
+    let mut machine = machine();
+    let source = "(doseq [i (range 100)] (task (str i) (vec (range 3000))))";
+    let error = run(&mut machine, source).expect_err("it is too much");
+    assert_eq!(error.kind, ErrorKind::OutputExceeded, "{error:?}");
+    let journal = machine.journal();
+    let tasks = journal.as_object().expect("an object");
+    assert!(
+        !tasks.is_empty() && tasks.values().all(|task| task.as_array().is_some_and(|all| all.len() == 3000))
+    );
+}
+
+#[test]
+fn arrays_are_json_arrays() {
+    let mut machine = machine();
+    run(&mut machine, "(def a (object-array [1 (int-array [2 3]) {:k (to-array [])}])) a").expect("it runs");
+    let expected = serde_json::json!([1, [2, 3], {"k": []}]);
+    assert_eq!(machine.value_json(), expected);
+    assert_eq!(machine.definition_json("a"), Some(expected));
+    assert_eq!(machine.value_without_json(), None);
+    assert!(matches!(machine.view_result(&Bounds::default()), View::Vector(part) if part.total == 3));
+}
+
+#[test]
+fn a_definition_that_has_no_json_is_still_seen() {
+    let mut machine = machine();
+    run(&mut machine, "(let [a (object-array 1)] (aset a 0 a) (def z a) nil)").expect("it runs");
+    assert_eq!(machine.definition_json("z"), None);
+    assert!(machine.view_definition("z", &Bounds::default()).is_some());
+    assert!(machine.memory_bytes() < 1000);
+}
