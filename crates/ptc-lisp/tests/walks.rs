@@ -15,7 +15,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     ("array of shared parts", "(object-array (reduce (fn [a _] [a a]) [] (range 60)))"),
     ("arrays of shared arrays", "(reduce (fn [a _] (object-array [a a])) 1 (range 60))"),
-    ("nested arrays", "(reduce (fn [a _] (object-array [a])) 1 (range 20000))"),
+    ("nested arrays", "(reduce (fn [a _] (object-array [a])) 1 (range 5000))"),
     ("shared parts", "(reduce (fn [a _] [a a]) [] (range 60))"),
     ("shared parts of maps", "(reduce (fn [a _] {:a a :b a}) 1 (range 60))"),
     ("shared parts of lists", "(reduce (fn [a _] (list a a)) 1 (range 60))"),
@@ -33,11 +33,11 @@ const VALUES: &[(&str, &str)] = &[
     ("shared lazy sequences", "(reduce (fn [a _] (lazy-seq [a a])) [1] (range 60))"),
     ("lazy sequences in an array", "(object-array [(map inc [1 2 3]) (range)])"),
     ("atom in itself", "(let [a (atom nil)] (reset! a [a a]) a)"),
-    ("nested atoms", "(reduce (fn [a _] (atom a)) 1 (range 20000))"),
-    ("nested functions", "(reduce (fn [f _] (let [a (atom f)] (fn [] a))) nil (range 10000))"),
+    ("nested atoms", "(reduce (fn [a _] (atom a)) 1 (range 5000))"),
+    ("nested functions", "(reduce (fn [f _] (let [a (atom f)] (fn [] a))) nil (range 3000))"),
     (
         "lazy sequences that were realised from outside in",
-        "(let [l (reduce (fn [a _] (lazy-seq [a])) [1] (range 5000))] (loop [x l n 0] (if (< n 5000) (recur (first x) (inc n)) l)))",
+        "(let [l (reduce (fn [a _] (lazy-seq [a])) [1] (range 3000))] (loop [x l n 0] (if (< n 3000) (recur (first x) (inc n)) l)))",
     ),
     ("records", "(do (defrecord R [a b]) (reduce (fn [a _] (->R a a)) 1 (range 60)))"),
     ("one long text many times", "(vec (repeat 20000 (apply str (repeat 10000 \"\\u0001\"))))"),
@@ -114,11 +114,15 @@ const USES: &[&str] = &[
     "(tool/call v)",
 ];
 
-/// As much as a thread that a host starts has by itself.
-const SMALL_STACK: usize = 2 << 20;
+/// Uses that leave the value where a host can see it.
+const SEEN: &[&str] = &["[v v]", "(do (def z v) 1)", "(atom v)"];
+
+/// Values that the machine may make nest 1,000 levels, for which loading a dump needs some kilobytes each in a build
+/// that is not optimised. A walk that goes deeper than that finds no room here.
+const SMALL_STACK: usize = 16 << 20;
 
 fn limits() -> Limits {
-    Limits { fuel: 400_000, memory: 8 << 20, output_bytes: 1 << 20, ..Limits::default() }
+    Limits { fuel: 100_000, memory: 8 << 20, output_bytes: 1 << 20, ..Limits::default() }
 }
 
 fn machine() -> Machine {
@@ -146,8 +150,8 @@ fn run(machine: &mut Machine, source: &str) -> Result<(), Error> {
     }
 }
 
-/// Looks at a machine in every way a host can.
-fn look(machine: &mut Machine, source: &str) {
+/// Looks at a machine in every way a host can; only if `thorough` in those that count up to megabytes.
+fn look(machine: &mut Machine, source: &str, thorough: bool) {
     let bounds = Bounds { sorted: true, tail: 3, ..Bounds::default() };
     let small = |bytes: usize, what: &str| {
         assert!(bytes <= 6 * limits().output_bytes, "{source}: {bytes} bytes of {what}");
@@ -155,14 +159,20 @@ fn look(machine: &mut Machine, source: &str) {
     small(machine.value().len(), "text");
     small(machine.value_json().to_string().len(), "JSON");
     let _ = machine.value_without_json();
-    let _ = machine.glimpse_result(&bounds);
-    let _ = machine.history(&bounds);
+    let _ = machine.view_result(&bounds);
     for name in machine.definitions() {
-        assert!(machine.glimpse_definition(&name, &bounds).is_some());
+        assert!(machine.view_data(&name, &bounds).is_none());
         small(machine.definition_json(&name).map_or(0, |json| json.to_string().len()), "a definition");
     }
-    let _ = machine.memory_bytes();
-    let _ = machine.definition_sizes(1 << 20);
+    let _ = machine.definition_sizes(1 << 16);
+    if thorough {
+        let _ = machine.glimpse_result(&bounds);
+        let _ = machine.history(&bounds);
+        for name in machine.definitions() {
+            assert!(machine.glimpse_definition(&name, &bounds).is_some());
+        }
+        let _ = machine.memory_bytes();
+    }
     small(machine.journal().to_string().len(), "the journal");
     let _ = machine.live_bytes();
     if let Ok(bytes) = machine.dump() {
@@ -196,10 +206,10 @@ fn use_everywhere(values: &'static [(&str, &str)]) {
                     !matches!(&end, Err(error) if error.kind == ErrorKind::Internal),
                     "{source}: {end:?}"
                 );
-                look(&mut machine, &source);
+                look(&mut machine, &source, SEEN.contains(usage));
                 drop(machine);
                 let added = peak().saturating_sub(before);
-                assert!(added <= 64 << 20, "{name}, {usage}: {} MB", added >> 20);
+                assert!(added <= 128 << 20, "{name}, {usage}: {} MB", added >> 20);
             }
         }
     });
@@ -271,7 +281,7 @@ fn what_is_too_large_is_refused_before_it_is_made() {
 
 #[test]
 fn results_of_all_tasks_together_have_a_bound() {
-    let mut machine = machine();
+    let mut machine = Machine::new(Limits { fuel: 10_000_000, ..limits() });
     let source = "(doseq [i (range 100)] (task (str i) (vec (range 3000))))";
     let error = run(&mut machine, source).expect_err("it is too much");
     assert_eq!(error.kind, ErrorKind::OutputExceeded, "{error:?}");
