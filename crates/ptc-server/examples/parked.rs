@@ -84,6 +84,7 @@ async fn measure(folder: &Path, programs: usize, decisions: usize) {
         profile: Profile::Structured,
         program_timeout: Duration::from_secs(10),
         tickets_per_owner: programs as u64,
+        approval_by: ptc_server::options::ApprovalBy::Model,
         ..Settings::default()
     };
     let engine = Engine::with(settings, parts).await.expect("it starts");

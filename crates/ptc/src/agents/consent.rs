@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
+use ptc_host::{arguments, visible, visible_json};
 use ptc_runner::model::Pending;
 use ptc_runner::{Approver, Decision, PendingCall};
 use serde_json::Value as Json;
@@ -52,9 +53,7 @@ impl Decisions {
             add("reject", &pair[0], Decision::Reject(pair[1].clone()))?;
         }
         for pair in self.edit.chunks_exact(2) {
-            let args: Json = serde_json::from_str(&pair[1]).map_err(|error| {
-                anyhow!("--edit: the arguments of call {} are not JSON: {error}", pair[0])
-            })?;
+            let args = arguments(&pair[1]).map_err(|error| anyhow!("--edit: call {}: {error}", pair[0]))?;
             let call = pending.iter().find(|call| call.id.to_string() == pair[0]);
             if let Some(Err(message)) = call.map(|call| call.accepts(&args)) {
                 bail!("--edit: call {}: {message}", pair[0]);
@@ -140,29 +139,15 @@ pub fn shown(call: &Json) -> String {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         out.push_str(&format!(", {}: {}", plain(name), plain(&value)));
     }
-    let args = serde_json::to_string_pretty(&call["args"]).unwrap_or_default();
-    for line in args.lines() {
-        out.push_str(&format!("\n  {}", plain(line)));
+    for line in visible_json(&call["args"]).lines() {
+        out.push_str(&format!("\n  {line}"));
     }
     out
 }
 
-/// Text that does nothing to a terminal and reads as it is written: what moves the cursor, turns the direction or
-/// cannot be seen is shown by its number.
+/// Text that does nothing to a terminal and reads as it is written.
 fn plain(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match hidden(c) {
-            true => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
-            false => out.push(c),
-        }
-    }
-    out
+    visible(text).replace('\n', "\\u000a")
 }
 
 /// Asks until there is a decision. The end of input means that nobody decides now.
@@ -203,10 +188,10 @@ fn line(prompt: &str, answers: &mut impl BufRead) -> io::Result<Option<String>> 
 fn edited(call: &PendingCall, answers: &mut impl BufRead) -> anyhow::Result<Json> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
     let text = match editor.filter(|editor| !editor.trim().is_empty()) {
-        Some(editor) => in_editor(&editor, &serde_json::to_string_pretty(&call.args)?)?,
+        Some(editor) => in_editor(&editor, &visible_json(&call.args))?,
         None => line("new arguments, one line of JSON: ", answers)?.unwrap_or_default(),
     };
-    let args: Json = serde_json::from_str(&text).map_err(|error| anyhow!("this is not JSON: {error}"))?;
+    let args = arguments(&text).map_err(|error| anyhow!("{error}"))?;
     call.accepts(&args).map_err(|message| anyhow!("{message}"))?;
     Ok(args)
 }
@@ -297,7 +282,7 @@ mod tests {
             "args": {"to": "alice\u{202e}bob\u{9b}31m\u{200b}"},
         });
         let text = shown(&call);
-        assert!(text.starts_with(r"call 1: tool/pay\u{1b}[2J, asked by a\u{d}b, server: s"), "{text}");
-        assert!(text.contains(r"alice\u{202e}bob\u{9b}31m\u{200b}"), "{text}");
+        assert!(text.starts_with(r"call 1: tool/pay\u001b[2J, asked by a\u000db, server: s"), "{text}");
+        assert!(text.contains(r"alice\u202ebob\u009b31m\u200b"), "{text}");
     }
 }

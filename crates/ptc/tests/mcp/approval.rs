@@ -42,6 +42,7 @@ impl World {
         lines
     }
 
+    /// A server on which people decide.
     pub fn flags(&self, approval: &str) -> Vec<String> {
         let (config, store) = (self.config(approval), self.path("store.db"));
         ["--upstreams-config", &config, "--store", &store, "--program-timeout-ms", "60000"]
@@ -49,15 +50,20 @@ impl World {
             .to_vec()
     }
 
+    /// One on which clients decide with tools, as models may that were allowed to.
+    pub fn tools(&self, approval: &str) -> Vec<String> {
+        [self.flags(approval), ["--approval-by", "model"].map(str::to_owned).to_vec()].concat()
+    }
+
     fn replica(&self) -> Replica {
-        let flags = self.flags("writes");
+        let flags = self.tools("writes");
         let server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
         let session = server.open(&[]);
         Replica { server, session }
     }
 
     fn stdio(&self, approval: &str) -> StdioServer {
-        let flags = self.flags(approval);
+        let flags = self.tools(approval);
         StdioServer::ready(&flags.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
@@ -87,6 +93,14 @@ const PROGRAMS: [&str; 7] = [
 
 pub fn program(body: &str) -> String {
     format!("(defn put [n] (tool/call {{:server \"crm\" :tool \"put\" :args {{:n n}}}})) {body}")
+}
+
+/// The id of the ticket of a result that waits for a person; it says nothing with which a model could decide.
+pub fn waits(result: &Json) -> Option<String> {
+    let shown = &result["structuredContent"];
+    let waits = shown["status"] == "approval_required";
+    assert!(!waits || !result.to_string().contains("ptct1_"), "{result}");
+    waits.then(|| shown["id"].as_str().unwrap().to_owned())
 }
 
 /// The ticket of a result, if it waits for approval.
@@ -168,7 +182,7 @@ fn replayed_changed_and_expired_tickets_are_refused_by_every_replica() {
         assert_eq!(used["structuredContent"]["ended"]["status"], "ok", "{used}");
     }
     assert_eq!(world.writes(), ["{\"n\": 1}"]);
-    let flags = [world.flags("writes"), vec!["--ticket-ttl-ms".to_owned(), "1".to_owned()]].concat();
+    let flags = [world.tools("writes"), vec!["--ticket-ttl-ms".to_owned(), "1".to_owned()]].concat();
     let mut brief = StdioServer::ready(&flags.iter().map(String::as_str).collect::<Vec<_>>());
     let result = brief.call(1, "lisp_eval", json!({"program": program("(put 1)")}));
     let text = ticket(&result).unwrap();
@@ -208,7 +222,7 @@ fn a_client_over_stdio_that_has_forms_is_asked_by_one() {
     assert_eq!(text(&reply["result"]), "user=> [1 :approval_rejected 33]");
     assert_eq!(world.writes(), ["{\"n\": 1}", "{\"n\": 33}"]);
 
-    // Dismissed: the ticket stays, for whoever decides later.
+    // Dismissed: the ticket stays, for whoever decides later; the model gets nothing to decide with.
     server.request(
         2,
         "tools/call",
@@ -217,7 +231,11 @@ fn a_client_over_stdio_that_has_forms_is_asked_by_one() {
     let asked = server.receive();
     server.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "cancel"}}));
     let reply = server.receive();
-    assert!(ticket(&reply["result"]).is_some(), "{reply}");
+    assert!(waits(&reply["result"]).is_some(), "{reply}");
+    let tools = server.ask(3, "tools/list", json!({}))["result"]["tools"].clone();
+    let names: Vec<&str> =
+        tools.as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["lisp_eval", "lisp_check", "lisp_result"]);
     assert!(world.writes().is_empty());
 }
 
@@ -285,7 +303,9 @@ fn people_approve_reject_and_edit_on_the_page_and_others_see_nothing() {
     );
     let message = crate::support::call(1, "lisp_eval", json!({"program": evil}));
     let reply = server.post(&headers, &message).json();
-    assert!(ticket(&reply["result"]).is_some(), "{reply}");
+    let id = waits(&reply["result"]).unwrap_or_else(|| panic!("it waits: {reply}"));
+    let page = format!("http://{}/approvals", server.address);
+    assert_eq!(reply["result"]["structuredContent"]["page"], page.as_str(), "{reply}");
     let Some((npm, chromium)) = packages() else {
         return crate::skip::skip("Debian's chromium or playwright-core of npm");
     };
@@ -305,4 +325,33 @@ fn people_approve_reject_and_edit_on_the_page_and_others_see_nothing() {
     let writes = world.writes();
     assert_eq!(writes.len(), 2, "{writes:?}");
     assert!(writes.contains(&"{\"n\": 33}".to_owned()), "{writes:?}");
+    let told = server.post(&headers, &crate::support::call(2, "lisp_result", json!({"id": id}))).json();
+    assert!(text(&told["result"]).contains(":approval_rejected 33"), "{told}");
+}
+
+#[test]
+fn the_page_never_moves_under_the_pointer_and_shows_what_is_sent() {
+    let world = World::new();
+    let flags = world.flags("writes");
+    let server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let Some((npm, chromium)) = packages() else {
+        eprintln!(
+            "skipped: needs Debian's chromium and playwright-core of npm; `cargo xtask packages` installs them"
+        );
+        return;
+    };
+    let output = Command::new("node")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/approval/still.mjs"))
+        .arg(format!("http://{}", server.address))
+        .args([&npm, &chromium, &world.folder.path().join("profile")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said.lines().filter(|line| line.starts_with("ok: ")).count(), 5, "{said}");
+    let writes = world.writes();
+    assert_eq!(writes.len(), 1, "only the edited call was made: {writes:?}");
+    for part in ["9007199254740995", "12345678901234567891", "1.0", "alice\\u202ebob\\u200b"] {
+        assert!(writes[0].contains(part), "{part}: {writes:?}");
+    }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
-use crate::approval::{World, program, ticket};
+use crate::approval::{World, program, ticket, waits};
 use crate::clients::{command, installed, output, script, tools};
 use crate::postgres::Server as Postgres;
 use crate::support::{Answer, HttpServer, PATIENCE, call, eventually, initialize, text};
@@ -152,7 +152,7 @@ fn without_a_decision_the_ticket_stays() {
     for (id, answer) in [(1, json!({"action": "cancel"})), (2, strange)] {
         let mut events = client.eval(id, "(put 5)");
         client.reply(&events.message(), answer);
-        assert!(ticket(&events.result()).is_some());
+        assert!(waits(&events.result()).is_some());
     }
     // A client that fails, one that takes its request back, and one that ends its session.
     let mut events = client.eval(3, "(put 5)");
@@ -160,16 +160,16 @@ fn without_a_decision_the_ticket_stays() {
     let error =
         json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no screen"}});
     assert_eq!(client.post(&error).status, 202);
-    assert!(ticket(&events.result()).is_some());
+    assert!(waits(&events.result()).is_some());
     let mut events = client.eval(4, "(put 5)");
     events.message();
     client.post(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}}));
-    assert!(ticket(&events.result()).is_some());
+    assert!(waits(&events.result()).is_some());
     let mut events = client.eval(5, "(put 5)");
     events.message();
     let ended = server.raw("DELETE", "/mcp", &[("mcp-session-id", &client.session)], b"");
     assert_eq!(ended.status, 202);
-    assert!(ticket(&events.result()).is_some());
+    assert!(waits(&events.result()).is_some());
     assert_eq!(client.open().len(), 5);
     assert!(world.writes().is_empty());
 }
@@ -201,7 +201,7 @@ fn a_client_that_goes_away_loses_nothing() {
 #[test]
 fn a_server_that_ends_and_a_ticket_that_expires_end_the_question() {
     let world = World::new();
-    let mut server = start(&world, &["--http-shutdown-grace-ms", "60000"]);
+    let mut server = start(&world, &["--http-shutdown-grace-ms", "60000", "--approval-by", "model"]);
     let client = Asked::new(&server, "2025-11-25");
     let mut events = client.eval(1, "(:n (:value (put 7)))");
     events.message();
@@ -210,7 +210,7 @@ fn a_server_that_ends_and_a_ticket_that_expires_end_the_question() {
     let kept = ticket(&result).expect("a ticket");
     assert!(server.end().success());
 
-    let server = start(&world, &["--ticket-ttl-ms", "300"]);
+    let server = start(&world, &["--ticket-ttl-ms", "300", "--approval-by", "model"]);
     let client = Asked::new(&server, "2025-06-18");
     let approved = client.post(&call(1, "lisp_approve", json!({"ticket": kept}))).json();
     assert_eq!(text(&approved["result"]), "user=> 7", "{approved}");
@@ -267,16 +267,17 @@ fn found_by_both(world: &World, servers: &[HttpServer; 2]) {
 }
 
 #[test]
-fn clients_without_forms_or_streams_get_the_ticket() {
+fn clients_without_forms_or_streams_are_told_where_people_decide() {
     let world = World::new();
     let server = start(&world, &[]);
     let held = call(1, "lisp_eval", json!({"program": program("(put 1)")}));
     let without = server.post(&[("mcp-session-id", &server.open(&[]))], &held).json();
-    assert!(ticket(&without["result"]).is_some(), "{without}");
+    assert!(waits(&without["result"]).is_some(), "{without}");
+    assert!(text(&without["result"]).contains(&format!("http://{}/approvals", server.address)), "{without}");
     let client = Asked::new(&server, "2025-11-25");
     let headers = [("mcp-session-id", client.session.as_str()), ("content-type", "application/json")];
     let plain = server.raw("POST", "/mcp", &headers, held.to_string().as_bytes()).json();
-    assert!(ticket(&plain["result"]).is_some(), "{plain}");
+    assert!(waits(&plain["result"]).is_some(), "{plain}");
     // A call that nobody is asked about has a plain answer.
     let quick = client.post(&call(2, "lisp_eval", json!({"program": "(+ 1 2)"})));
     assert_eq!(quick.headers["content-type"], "application/json");

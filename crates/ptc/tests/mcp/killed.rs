@@ -31,8 +31,9 @@ fn world(name: &str, approval: &str) -> World {
 
 fn server(world: &World) -> StdioServer {
     let flags = ["mcp", "--sessions", "--upstreams-config", "upstreams.json", "--store", "server.db"];
+    let decides = ["--approval-by", "model"];
     let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
-    let mut command = world.command(&[&flags[..], &patient].concat());
+    let mut command = world.command(&[&flags[..], &patient, &decides].concat());
     command.env("PTC_STORE_HALT", world.folder.join("halt"));
     StdioServer::spawn(command)
 }

@@ -7,8 +7,11 @@ mod approval;
 mod asking;
 mod clients;
 mod command;
+mod doors;
 mod durable;
 mod effects;
+#[path = "../shared/flood.rs"]
+mod flood;
 mod grants;
 mod http;
 mod killed;

@@ -194,6 +194,8 @@ fn programs_that_wait_for_approval_are_recorded_in_their_parts() {
         dir.to_str().unwrap(),
         "--program-timeout-ms",
         "60000",
+        "--approval-by",
+        "model",
     ];
     let mut server = StdioServer::ready(&flags);
     let program = format!(

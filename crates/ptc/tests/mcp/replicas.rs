@@ -29,7 +29,7 @@ impl Replica {
     fn start(world: &World, place: &str) -> Replica {
         let flags = ["mcp", "--http", "127.0.0.1:0", "--sessions", "--upstreams-config", "upstreams.json"];
         let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
-        let kept = ["--store", place, "--ticket-keys", "keys"];
+        let kept = ["--store", place, "--ticket-keys", "keys", "--approval-by", "model"];
         let mut command = world.command(&[&flags[..], &patient, &kept].concat());
         command.env("PTC_STORE_HALT", world.folder.join("halt"));
         let server = HttpServer::spawn(command);
@@ -183,7 +183,8 @@ fn a_postgresql_that_goes_away_and_comes_back_loses_nothing_and_nothing_is_sent_
 #[test]
 fn a_disk_without_room_is_told_and_nothing_that_was_answered_is_lost() {
     let world = world("full");
-    let flags = ["mcp", "--sessions", "--upstreams-config", "upstreams.json", "--store", "server.db"];
+    let kept = ["mcp", "--sessions", "--upstreams-config", "upstreams.json", "--store", "server.db"];
+    let flags = [&kept[..], &["--approval-by", "model"]].concat();
     // Who writes more than files may have is told instead of killed.
     let script = "trap '' XFSZ; exec \"$0\" \"$@\"";
     let plain = world.command(&flags);

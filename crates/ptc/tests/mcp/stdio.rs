@@ -130,12 +130,12 @@ fn r2_11_unknown_tools_are_results() {
 
 #[test]
 fn probe_3_r1_4_one_call_too_many_is_busy_at_once() {
-    let mut server = StdioServer::ready(LONG);
+    let mut server = StdioServer::ready(&[LONG, &["--max-queued-calls", "0"]].concat());
     for id in 1..=5 {
         server.request(id, "tools/call", json!({"name": "lisp_eval", "arguments": {"program": SLOW}}));
     }
     let busy = server.receive()["result"].clone();
-    assert!(text(&busy).starts_with("busy: server busy: 4 concurrent calls in flight"), "{busy}");
+    assert!(text(&busy).starts_with("busy: server busy: 4 programs of yours run"), "{busy}");
     let args = server.call(6, "lisp_eval", json!({}));
     assert!(text(&args).contains("args_error"), "arguments are looked at first: {args}");
     for id in 1..=4 {

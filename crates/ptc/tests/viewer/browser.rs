@@ -24,6 +24,10 @@ impl Viewer {
         let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect(&line).to_owned();
         Viewer { url, child }
     }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
 }
 
 impl Drop for Viewer {

@@ -1,6 +1,9 @@
 //! Traces from the outside: runs of the real command, the files they write, and the page that shows them.
 
 mod browser;
+mod doors;
+#[path = "../shared/flood.rs"]
+mod flood;
 mod otlp;
 mod page;
 mod replay;

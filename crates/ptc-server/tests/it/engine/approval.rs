@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ptc_server::engine::{Caller, Engine, Keys, Parts, Profile, Settings, Transport, settings};
+use ptc_server::options::ApprovalBy;
 use ptc_store::Store;
 use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
 use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
@@ -87,8 +88,13 @@ pub fn put(n: &str) -> String {
     format!("(:value (tool/call {{:server \"crm\" :tool \"put\" :args {{:n {n}}}}}))")
 }
 
+/// Settings with which the tests decide as a model may that was allowed to.
+fn deciding() -> Settings {
+    Settings { approval_by: ApprovalBy::Model, ..patient(Profile::Structured) }
+}
+
 async fn engine(world: &World) -> Arc<Engine> {
-    world.server(patient(Profile::Structured), Parts::default()).await
+    world.server(deciding(), Parts::default()).await
 }
 
 /// Runs a program that must wait; its ticket.
@@ -276,7 +282,7 @@ async fn tickets_that_are_changed_foreign_expired_or_unknown_are_refused_and_not
     let reply = call(&engine, "lisp_approve", json!({"ticket": ticket})).await;
     assert_eq!(object(&reply)["result"], "user=> {:n 1}", "refusals have not used it up");
 
-    let brief = Settings { ticket_ttl: Duration::from_millis(1), ..patient(Profile::Structured) };
+    let brief = Settings { ticket_ttl: Duration::from_millis(1), ..deciding() };
     let engine = world.server(brief, Parts::default()).await;
     let ticket = waits(&engine, &put("2")).await;
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -318,13 +324,13 @@ async fn another_server_with_the_store_and_the_keys_goes_on_and_one_without_the_
     let store = Arc::new(Store::open(":memory:").expect("a store"));
     let parts =
         |ids: &[&str]| Parts { store: Some(store.clone()), ticket_keys: keys(ids), ..Parts::default() };
-    let first = world.server(patient(Profile::Structured), parts(&["k1"])).await;
+    let first = world.server(deciding(), parts(&["k1"])).await;
     let ticket = waits(&first, &format!("(+ 1 (:n {}))", put("1"))).await;
     drop(first);
-    let without = world.server(patient(Profile::Structured), parts(&["k2"])).await;
+    let without = world.server(deciding(), parts(&["k2"])).await;
     let reply = call(&without, "lisp_approve", json!({"ticket": ticket})).await;
     assert_eq!(reason(&reply), "ticket_invalid");
-    let second = world.server(patient(Profile::Structured), parts(&["k2", "k1"])).await;
+    let second = world.server(deciding(), parts(&["k2", "k1"])).await;
     let reply = call(&second, "lisp_approve", json!({"ticket": ticket})).await;
     assert_eq!(object(&reply)["result"], "user=> 2");
     assert_eq!(world.seen().len(), 1);
@@ -335,9 +341,9 @@ async fn a_server_that_grants_other_things_does_not_go_on() {
     let world = World::default();
     let store = Arc::new(Store::open(":memory:").expect("a store"));
     let parts = || Parts { store: Some(store.clone()), ticket_keys: keys(&["k1"]), ..Parts::default() };
-    let first = world.server(patient(Profile::Structured), parts()).await;
+    let first = world.server(deciding(), parts()).await;
     let ticket = waits(&first, &put("1")).await;
-    let reading = Settings { read_only: true, ..patient(Profile::Structured) };
+    let reading = Settings { read_only: true, ..deciding() };
     let second = world.server(reading, parts()).await;
     let reply = call(&second, "lisp_approve", json!({"ticket": ticket})).await;
     assert_eq!(reason(&reply), "ticket_stale");
@@ -364,7 +370,10 @@ async fn secrets_in_arguments_are_covered_and_still_sent() {
 async fn the_tools_are_listed_only_where_somebody_is_asked() {
     let names = |engine: &Engine| engine.tools(&anna()).iter().map(|tool| tool.name).collect::<Vec<_>>();
     let asking = engine(&World::default()).await;
-    assert_eq!(names(&asking), ["lisp_eval", "lisp_check", "lisp_approve", "lisp_reject", "lisp_edit"]);
+    assert_eq!(
+        names(&asking),
+        ["lisp_eval", "lisp_check", "lisp_result", "lisp_approve", "lisp_reject", "lisp_edit"]
+    );
     let plain = super::support::aggregator(patient(Profile::Slim)).await;
     assert_eq!(names(&plain), ["lisp_eval", "lisp_check"]);
     let reply = call(&plain, "lisp_approve", json!({"ticket": "x"})).await;
@@ -451,7 +460,7 @@ async fn who_decided_and_died_is_followed_not_contradicted() {
         ticket_keys: keys(&["k1"]),
         ..Parts::default()
     };
-    let engine = world.server(patient(Profile::Structured), parts).await;
+    let engine = world.server(deciding(), parts).await;
     let waiting = waits(&engine, &put("1")).await;
     let id = engine.open_tickets(&anna()).await.expect("a list")[0]["id"].as_str().expect("an id").to_owned();
     // What a server leaves behind that approved the call and died.
@@ -505,7 +514,7 @@ async fn a_stop_gives_back_the_tickets_and_sessions_of_programs_that_go_on() {
 #[tokio::test]
 async fn an_owner_has_so_many_programs_waiting_and_no_more() {
     let world = World::default();
-    let settings = Settings { tickets_per_owner: 2, ..patient(Profile::Structured) };
+    let settings = Settings { tickets_per_owner: 2, ..deciding() };
     let engine = world.server(settings, Parts::default()).await;
     let first = waits(&engine, &put("1")).await;
     waits(&engine, &put("2")).await;

@@ -154,3 +154,26 @@ async fn r8_2_9_calls_that_are_forgotten_are_found_in_trace_files() {
         assert!(reply.text().len() < 4096);
     }
 }
+
+#[tokio::test]
+async fn a_client_sees_its_own_calls_and_not_those_of_others_with_the_same_token() {
+    let engine = aggregator(debugging(Payloads::Full)).await;
+    let client = |session: &str| ptc_server::engine::Caller {
+        principal: "the token".into(),
+        ..ptc_server::engine::Caller::new(session, ptc_server::engine::Transport::Http)
+    };
+    let (first, second) = (client("mcp_1"), client("mcp_2"));
+    let signals = || Signals { request_id: "7".to_owned(), ..Signals::default() };
+    let program = args(json!({"program": "(str \"mine alone\")"}));
+    engine.call(&first, "lisp_eval", program, signals()).await.expect("it is answered");
+    for (op, own) in [("stats", "lisp_eval"), ("recent", "mine alone"), ("get", "mine alone")] {
+        let question = json!({"op": op, "request_id": "7"});
+        let told = |caller: ptc_server::engine::Caller| {
+            let (engine, question) = (engine.clone(), question.clone());
+            async move { super::support::call_as(&caller, &engine, "lisp_debug", question).await.text() }
+        };
+        assert!(told(first.clone()).await.contains(own), "{op}");
+        let other = told(second.clone()).await;
+        assert!(!other.contains("mine alone") && !other.contains("lisp_eval"), "{op}: {other}");
+    }
+}

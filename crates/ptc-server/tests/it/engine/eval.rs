@@ -198,7 +198,9 @@ async fn r2_11_fixed_answers_are_the_same_in_every_profile() {
 
 #[tokio::test]
 async fn p3_one_call_too_many_is_busy_at_once_and_cancelling_frees_its_permit() {
-    let engine = engine(Settings { max_concurrent_calls: 1, ..patient(Profile::Structured) }).await;
+    let engine =
+        engine(Settings { max_concurrent_calls: 1, max_queued_calls: 0, ..patient(Profile::Structured) })
+            .await;
     let signals = Signals::default();
     let (progress, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let slow = tokio::spawn({
@@ -212,7 +214,10 @@ async fn p3_one_call_too_many_is_busy_at_once_and_cancelling_frees_its_permit() 
     assert!(report.progress > 0.0 && report.total == Some(60_000.0));
     assert_eq!(engine.metrics().in_flight, 1);
     let busy = eval(&engine, "1").await;
-    assert_eq!(object(&busy)["message"], "server busy: 1 concurrent calls in flight");
+    assert_eq!(
+        object(&busy)["message"],
+        "server busy: 1 programs of yours run and 0 calls wait for their turn"
+    );
     let wrong = call(&engine, "lisp_eval", json!({})).await;
     assert_eq!(object(&wrong)["reason"], "args_error", "arguments are checked before a permit is taken");
     signals.cancel.cancel();

@@ -74,7 +74,7 @@ await check("arguments that are no JSON are refused on the page", async () => {
   await page.click("button:has-text('Edit')");
   await page.fill("textarea", "{");
   await page.click("button:has-text('Approve with these arguments')");
-  await page.waitForFunction(() => document.getElementById("told").textContent.includes("no JSON"));
+  await page.waitForFunction(() => document.getElementById("told").textContent.includes("not JSON"));
 });
 
 await check("editing makes the call with other arguments, and the program ends", async () => {

@@ -1,0 +1,96 @@
+//! People decide, models do not: what a model is offered and told about programs that wait.
+
+use ptc_server::engine::{Choice, Decided, Parts, Profile, Signals, Which};
+use ptc_server::options::ApprovalBy;
+use serde_json::{Value as Json, json};
+
+use super::approval::{World, put};
+use super::support::{anna, call, call_as, eval, object, patient};
+
+fn approve(id: &Json) -> Decided {
+    let which = Which::Id(id.as_str().expect("an id").to_owned());
+    Decided {
+        which,
+        choices: vec![Choice { calls: None, decision: ptc_host::Decision::Approve }],
+        program: None,
+    }
+}
+
+#[tokio::test]
+async fn a_model_is_offered_no_tool_that_decides_and_no_ticket() {
+    let world = World::default();
+    let settings = patient(Profile::Structured);
+    assert_eq!(settings.approval_by, ApprovalBy::Person, "unless the operator says otherwise");
+    let engine = world.server(settings, Parts::default()).await;
+    let names: Vec<&str> = engine.tools(&anna()).iter().map(|tool| tool.name).collect();
+    assert_eq!(names, ["lisp_eval", "lisp_check", "lisp_result"]);
+    for tool in engine.tools(&anna()) {
+        let told = format!("{} {}", tool.description, tool.input_schema);
+        assert!(!told.contains("lisp_approve") && !told.contains("ticket"), "{told}");
+    }
+    engine.decided_at("http://127.0.0.1:7332/approvals".to_owned());
+    let reply = eval(&engine, &put("1")).await;
+    let shown = object(&reply);
+    assert_eq!(shown["status"], "approval_required", "{shown}");
+    assert!(shown.get("ticket").is_none() && !reply.text().contains("ptct1_"), "{shown}");
+    assert_eq!(shown["page"], "http://127.0.0.1:7332/approvals");
+    assert!(shown["feedback"].as_str().expect("feedback").contains("at http://127.0.0.1:7332/approvals"));
+    // Not even with the ticket, should it come by it.
+    let ticket = reply.approval.expect("transports have it").ticket;
+    for tool in ["lisp_approve", "lisp_reject", "lisp_edit"] {
+        let refused = call(&engine, tool, json!({"ticket": ticket, "args": {}})).await;
+        assert_eq!(object(&refused)["reason"], "unknown_tool", "{refused:?}");
+    }
+    assert!(world.seen().is_empty());
+}
+
+#[tokio::test]
+async fn what_came_of_a_program_is_told_to_its_owner_once_people_have_decided() {
+    let world = World::default();
+    let engine = world.server(patient(Profile::Structured), Parts::default()).await;
+    let program = format!("[(:n {}) (:n {})]", put("1"), put("2"));
+    let reply = eval(&engine, &program).await;
+    let first = object(&reply)["id"].clone();
+    let asked = call(&engine, "lisp_result", json!({"id": first})).await;
+    assert_eq!(object(&asked)["status"], "approval_required", "{asked:?}");
+    assert_eq!(object(&asked)["message"], "nobody has decided yet");
+    let page = engine.decide(&anna(), approve(&first), Signals::default()).await.expect("decided");
+    let second = object(&page)["id"].clone();
+    let asked = call(&engine, "lisp_result", json!({"id": first})).await;
+    assert_eq!(object(&asked)["id"], second, "the program waits again: {asked:?}");
+    assert!(!asked.text().contains("ptct1_"), "{}", asked.text());
+    engine.decide(&anna(), approve(&second), Signals::default()).await.expect("decided");
+    for id in [&first, &second] {
+        let told = call(&engine, "lisp_result", json!({"id": id})).await;
+        assert_eq!((told.text().as_str(), told.is_error), ("user=> [1 2]", false), "{told:?}");
+    }
+    let ben = ptc_server::engine::Caller::new("ben", ptc_server::engine::Transport::Http);
+    let foreign = call_as(&ben, &engine, "lisp_result", json!({"id": first})).await;
+    assert!(foreign.is_error && !foreign.text().contains("user=>"), "{foreign:?}");
+    for wrong in [json!({}), json!({"id": 7}), json!({"id": first, "more": 1})] {
+        let refused = call(&engine, "lisp_result", wrong).await;
+        assert_eq!(object(&refused)["reason"], "args_error", "{refused:?}");
+    }
+    assert_eq!(world.seen(), ["put {\"n\":1}", "put {\"n\":2}"]);
+}
+
+#[tokio::test]
+async fn people_see_the_numbers_that_are_sent_and_what_would_hide() {
+    let world = World::default();
+    let engine = world.server(patient(Profile::Structured), Parts::default()).await;
+    let program =
+        "(tool/call {:server \"crm\" :tool \"put\" :args {:id 9007199254740993 :amount 12345678901234567891
+                    :one 1.0 :to \"alice\u{202e}bob\u{200b}\"}})";
+    eval(&engine, program).await;
+    let listed = engine.open_tickets(&anna()).await.expect("a list");
+    let text = listed[0]["pending"][0]["args_text"].as_str().expect("the text");
+    for part in ["9007199254740993", "12345678901234567891", "1.0", "alice\\u202ebob\\u200b"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let program = listed[0]["program"].as_str().expect("the program");
+    assert!(program.contains("alice\\u202ebob") && !program.contains('\u{202e}'), "{program}");
+    engine.decide(&anna(), approve(&listed[0]["id"]), Signals::default()).await.expect("decided");
+    let sent = world.seen().remove(0);
+    let sent: Json = serde_json::from_str(sent.strip_prefix("put ").expect("a call")).expect("JSON");
+    assert_eq!(serde_json::from_str::<Json>(text).expect("JSON"), sent, "what was shown is what was sent");
+}

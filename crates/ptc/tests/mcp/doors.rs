@@ -1,0 +1,182 @@
+//! Whoever knocks without a token: nothing of them is read, they cost next to nothing, and nobody is kept out by them.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use serde_json::json;
+
+use crate::approval::World;
+use crate::flood::withstands;
+use crate::support::{Answer, HttpServer, PATIENCE, TOKEN, answer, call};
+
+const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef0123456789abcdef");
+const ADMIN: &str = "adminadminadminadminadminadminad";
+
+fn guarded(world: &World, more: &[&str]) -> HttpServer {
+    let flags = world.flags("writes");
+    let own = ["--http-auth-token", TOKEN, "--http-admin-token", ADMIN, "--http-metrics"];
+    HttpServer::start(&[&flags.iter().map(String::as_str).collect::<Vec<_>>(), &own[..], more].concat())
+}
+
+/// Sends bytes as they are, and reads until the server closes or has answered.
+fn sent(server: &HttpServer, bytes: &str) -> Answer {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(bytes.as_bytes()).unwrap();
+    let (mut read, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let count = stream.read(&mut buffer).unwrap();
+        read.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&read);
+        let whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| {
+            let length = head.to_lowercase().lines().find_map(|line| {
+                line.strip_prefix("content-length: ").and_then(|length| length.parse::<usize>().ok())
+            });
+            length.is_some_and(|length| body.len() >= length)
+        });
+        if count == 0 || whole {
+            return answer(&text);
+        }
+    }
+}
+
+#[test]
+fn unfinished_requests_without_a_token_keep_nobody_out_and_take_no_memory() {
+    let world = World::new();
+    let server = guarded(&world, &[]);
+    let doors =
+        ["/mcp", "/approvals/decide", "/approvals/list", "/metrics", "/admin/prelude-store/export", "/ready"];
+    withstands(server.address, server.pid(), "/health", &doors);
+    let session = server.open(&[BEARER]);
+    let headers = [BEARER, ("mcp-session-id", session.as_str())];
+    let reply = server.post(&headers, &call(1, "lisp_eval", json!({"program": "(+ 1 2)"})));
+    assert_eq!(reply.json()["result"]["content"][0]["text"], "user=> 3", "{reply:?}");
+}
+
+#[test]
+fn a_server_without_tokens_withstands_the_same() {
+    let world = World::new();
+    let flags = world.flags("writes");
+    let server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    withstands(server.address, server.pid(), "/health", &["/mcp", "/approvals/decide"]);
+}
+
+#[test]
+fn every_door_refuses_before_it_reads_the_body() {
+    let world = World::new();
+    let server = guarded(&world, &[]);
+    for (path, status) in [
+        ("/mcp", 401),
+        ("/approvals/decide", 401),
+        ("/approvals/list", 405),
+        ("/metrics", 405),
+        ("/admin/prelude-store/snapshot", 405),
+        ("/nowhere", 404),
+    ] {
+        // The body never comes, the answer does.
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n{{",
+            server.address
+        );
+        assert_eq!(sent(&server, &head).status, status, "{path}");
+    }
+    let foreign = "POST /approvals/decide HTTP/1.1\r\nhost: evil.example\r\ncontent-length: 100000\r\n\r\n{";
+    assert_eq!(sent(&server, foreign).status, 403);
+}
+
+#[test]
+fn a_body_that_does_not_arrive_is_given_up() {
+    let world = World::new();
+    let server = guarded(&world, &["--http-request-timeout-ms", "200"]);
+    for path in ["/mcp", "/approvals/decide"] {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\n{}: {}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{{",
+            server.address, BEARER.0, BEARER.1
+        );
+        assert_eq!(sent(&server, &head).status, 408, "{path}");
+    }
+    let mut head = TcpStream::connect(server.address).unwrap();
+    head.set_read_timeout(Some(PATIENCE)).unwrap();
+    head.write_all(b"GET /health HTTP/1.1\r\nhost:").unwrap();
+    let mut rest = Vec::new();
+    // It is closed; what is said before that does not matter.
+    let _ = head.read_to_end(&mut rest);
+}
+
+#[test]
+fn a_right_token_is_admitted_whatever_wrong_ones_came_from_its_address() {
+    let world = World::new();
+    let server = guarded(&world, &[]);
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    for path in ["/approvals/list", "/metrics"] {
+        assert_eq!(server.raw("GET", path, &[("authorization", "Bearer wrong")], b"").status, 401);
+    }
+    for _ in 0..3 {
+        assert_eq!(server.post(&[("authorization", "Bearer wrong")], &ping).status, 401);
+    }
+    let blocked = server.post(&[("authorization", "Bearer wrong")], &ping);
+    assert_eq!(blocked.status, 429, "{blocked:?}");
+    assert!(blocked.headers["retry-after"].parse::<u64>().unwrap() >= 1);
+    let session = server.open(&[BEARER]);
+    assert!(!session.is_empty());
+    for path in ["/approvals/list", "/metrics"] {
+        assert_eq!(server.raw("GET", path, &[BEARER], b"").status, 200, "{path}");
+    }
+    assert_eq!(server.post(&[("authorization", "Bearer wrong")], &ping).status, 429, "wrong ones wait on");
+}
+
+#[test]
+fn two_of_a_header_that_decides_are_refused_at_every_door() {
+    let world = World::new();
+    let server = guarded(&world, &[]);
+    let own = server.address.to_string();
+    let origin = format!("http://{own}");
+    for path in ["/mcp", "/approvals", "/approvals/list", "/metrics", "/ready", "/health"] {
+        let twice = [("host", own.as_str()), ("host", "evil.example"), BEARER];
+        assert_eq!(server.raw("GET", path, &twice, b"").status, 400, "{path}");
+        let twice = [("origin", origin.as_str()), ("origin", "http://evil.example"), BEARER];
+        let refused = server.raw("GET", path, &twice, b"");
+        assert_eq!(refused.status, 400, "{path}");
+        assert!(refused.body.contains("origin"), "{refused:?}");
+    }
+    let tokens = [BEARER, ("authorization", "Bearer wrong")];
+    assert_eq!(server.raw("GET", "/metrics", &tokens, b"").status, 400);
+}
+
+#[test]
+fn the_instance_is_named_only_to_those_who_may_call() {
+    let world = World::new();
+    let server = guarded(&world, &["--http-instance-label", "secret-host"]);
+    let ready = |headers: &[(&str, &str)]| server.raw("GET", "/ready", headers, b"").json();
+    let named = json!({"status": "ready", "instance": "secret-host"});
+    let plain = json!({"status": "ready"});
+    assert_eq!(ready(&[]), plain);
+    assert_eq!(ready(&[BEARER]), named);
+    assert_eq!(ready(&[("authorization", &format!("Bearer {ADMIN}"))]), named);
+    assert_eq!(ready(&[("authorization", "Bearer wrong")]), plain, "and it counts for nothing");
+    assert_eq!(ready(&[BEARER, ("host", "evil.example")]), plain);
+    let open = HttpServer::start(&["--http-instance-label", "secret-host"]);
+    assert_eq!(open.raw("GET", "/ready", &[("host", "evil.example")], b"").json(), plain);
+    assert_eq!(open.raw("GET", "/ready", &[], b"").json(), named);
+}
+
+#[test]
+fn an_address_has_so_many_connections_and_the_oldest_idle_one_goes() {
+    let server = HttpServer::start(&["--http-max-connections-per-address", "2"]);
+    let open = || {
+        let stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    };
+    let (mut first, mut second, mut third) = (open(), open(), open());
+    let mut rest = Vec::new();
+    let ended = first.read_to_end(&mut rest);
+    assert!(rest.is_empty() && ended.is_ok_and(|count| count == 0), "the first one was closed");
+    for stream in [&mut second, &mut third] {
+        let head = format!("GET /health HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", server.address);
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+    }
+}
