@@ -184,7 +184,7 @@ async fn calls_of_branches_are_decided_together_or_one_at_a_time() {
 #[tokio::test]
 async fn going_on_may_meet_the_next_approval_and_the_account_is_of_the_whole_program() {
     let world = World::default();
-    let engine = world.server(patient(Profile::Debug), Parts::default()).await;
+    let engine = world.server(Settings { profile: Profile::Debug, ..deciding() }, Parts::default()).await;
     let program = format!("[{} {} {}]", put("1"), put("2"), put("3"));
     let mut reply = eval(&engine, &program).await;
     for _ in 0..3 {
@@ -391,7 +391,7 @@ async fn checks_say_which_calls_will_ask() {
 }
 
 async fn sessions(world: &World, parts: Parts) -> Arc<Engine> {
-    let settings = super::support::with_sessions(Profile::Structured, settings::Sessions::default());
+    let settings = Settings { sessions: Some(settings::Sessions::default()), ..deciding() };
     world.server(settings, parts).await
 }
 
