@@ -177,3 +177,86 @@ fn keys_that_take_for_ever_are_refused() {
     let refused = Machine::load_dump(&bytes, &Limits { fuel: 50_000, ..Limits::default() });
     assert!(refused.is_err_and(|error| error.to_string().contains("keys take more work")));
 }
+
+/// Programs that stop with something of everything that loading looks at: open handlers, branches that wait for each
+/// other, what functions captured, lazy sequences, cells, walks, definitions.
+const STOPPED: [&str; 6] = [
+    "(try (try (tool/price {:n 1}) (catch Exception e 1)) (catch Exception e 2) (finally 3))",
+    "(pmap (fn [x] (tool/price {:n x})) [1 2])",
+    "(let [a 1 b [2]] ((fn [x] (let [f (fn [y] (+ a y (count b) (tool/price {:n x})))] (inc (f 2)))) 3))",
+    "(def m {:k #{1 \"t\" 2.5 'q \\c}}) (def s (map inc [1 2])) (def c (atom {:a s})) (tool/price {:n 1})",
+    "(loop [i 0 acc []] (if (< i 2) (recur (inc i) (conj acc (tool/price {:n i}))) acc))",
+    "(pcalls #(tool/price {:n 1}) #(first (pcalls (fn [] (tool/price {:n 2})))) (fn [] 5))",
+];
+
+/// What loading says of dumps of these programs in which one byte is another one.
+const REASONS: [&str; 46] = [
+    "a branch has no parent",
+    "a branch has no parent that waits",
+    "a branch has no place for its result",
+    "a branch is its own parent",
+    "a branch is missing",
+    "a call has a number to come",
+    "a cell has unknown flags",
+    "a cell is expected",
+    "a cell is missing",
+    "a definition has unknown flags",
+    "a definition is missing",
+    "a fiber waits for a call that nobody made",
+    "a flag is neither on nor off",
+    "a frame begins before its caller",
+    "a frame begins beyond the registers",
+    "a frame has too few registers",
+    "a function does not fit its code",
+    "a function has lost what it captured",
+    "a function has too many parameters",
+    "a function runs outside of its code",
+    "a handler belongs to another function",
+    "a handler has no register",
+    "a handler is older than its function",
+    "a handler leads out of its function",
+    "a key is not a value",
+    "a lazy sequence is expected",
+    "a map has no value for a key",
+    "a name is missing",
+    "a number is too large",
+    "a place is out of range",
+    "a result has no register",
+    "a stack is larger than the memory",
+    "a text is not UTF-8",
+    "a unit is missing",
+    "a value has unknown flags",
+    "a value refers to one that is not there",
+    "a walk goes over something else",
+    "an array is expected",
+    "it ends too early",
+    "the keys of a map are missing",
+    "the running fiber has no place",
+    "the source text is missing",
+    "there is a handler too many",
+    "there is something after the end",
+    "two definitions have one name",
+    "two fibers have one place",
+];
+
+/// What is wrong with a dump is said. A check that is left out shows here, because nothing else has its words.
+#[test]
+fn each_way_in_which_a_machine_can_be_wrong_is_named() {
+    let mut seen = std::collections::BTreeSet::new();
+    for source in STOPPED {
+        let mut machine = loaded(source);
+        assert!(matches!(machine.run(100_000), Step::Calls(_)), "{source}");
+        let bytes = machine.dump().expect("it can be written");
+        for at in 5..bytes.len() - 8 {
+            for value in [0, 1, 2, 3, 0x7f, bytes[at].wrapping_add(1), bytes[at].wrapping_sub(1)] {
+                let mut changed = bytes.clone();
+                changed[at] = value;
+                if let Err(error) = Machine::load_dump(&sealed(changed), &Limits::default()) {
+                    seen.insert(error.to_string().replace("the dump is damaged: ", ""));
+                }
+            }
+        }
+    }
+    let missing: Vec<&str> = REASONS.into_iter().filter(|reason| !seen.contains(*reason)).collect();
+    assert_eq!(missing, [""; 0], "no change is refused for these reasons any more");
+}

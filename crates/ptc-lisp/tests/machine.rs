@@ -2,6 +2,8 @@
 
 #[path = "machine/answer_use.rs"]
 mod answer_use;
+#[path = "machine/edges.rs"]
+mod edges;
 #[path = "machine/parked.rs"]
 mod parked;
 

@@ -185,7 +185,8 @@ fn what_was_spent_grows_from_part_to_part() {
     let seen = Seen::default();
     let tools = tools(&seen);
     let timeout = Duration::from_secs(60);
-    let program = Program::new("[(tool/write {:n 1}) (tool/write {:n 2})]").tools(tools.clone());
+    let source = "[(tool/read {:n 0}) (tool/write {:n 1}) (tool/write {:n 2})]";
+    let program = Program::new(source).tools(tools.clone());
     let first = *run_blocking(&program.timeout(timeout)).held.expect("it is held");
     let first = with_head(&first, |head| {
         head["spent"]["secs"] = json!(7);
@@ -196,8 +197,9 @@ fn what_was_spent_grows_from_part_to_part() {
     let after = head(&second);
     assert!(after["spent"]["secs"].as_u64() >= Some(7), "{after}");
     assert!(after["turns"].as_u64() > Some(1_000), "{after}");
-    assert_eq!((first.calls().len(), second.calls().len()), (0, 1));
-    assert_eq!(approved(second).calls_made("write"), 1);
+    assert_eq!((first.calls().len(), second.calls().len()), (1, 2));
+    let second = approved(second);
+    assert_eq!(["read", "write", "nothing"].map(|tool| second.calls_made(tool)), [1, 1, 0]);
 }
 
 #[test]

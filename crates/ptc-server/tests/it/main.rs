@@ -2,3 +2,4 @@
 
 mod engine;
 mod options;
+mod wiring;

@@ -76,6 +76,32 @@ fn kill_at(world: &World, run: &str, write: usize, moment: usize) {
     world.hold(&[]);
 }
 
+/// What was answered before is known, and so is what was never begun: only the write that was under way is not.
+#[test]
+fn a_mission_killed_in_its_third_write_knows_of_all_others() {
+    for moment in ["came", "did"] {
+        let world = World::start(&format!("killed-third-{moment}"));
+        mission(&world, "m");
+        world.hold(&[&format!("{moment} m-3")]);
+        let mut killed = start(&world, "m");
+        until(&world, &mut killed, &format!("{moment} m-3"));
+        killed.kill().expect("it waits for the world");
+        killed.wait().expect("it is gone");
+        world.hold(&[]);
+        let output = start(&world, "m").wait_with_output().expect("it ends");
+        let answer: Vec<String> = serde_json::from_slice(&output.stdout).expect("a list");
+        let known: Vec<bool> = answer.iter().map(|outcome| outcome == "ok").collect();
+        assert_eq!(known, [true, true, false, true, true], "{moment}: {answer:?}");
+        assert!(answer[2].contains("outcome unknown"), "{answer:?}");
+        let gaps = world.gaps(&["--checkpoint", "m"]);
+        let keys: Vec<&str> = gaps.iter().filter_map(|gap| gap["args"]["key"].as_str()).collect();
+        assert_eq!(keys, ["m-3"], "{moment}");
+        for write in 1..=WRITES {
+            assert_eq!(world.count(&format!("came m-{write}")), 1, "{moment} {write}");
+        }
+    }
+}
+
 #[test]
 fn missions_killed_at_every_step_of_five_writes_make_none_twice() {
     let world = World::start("killed-missions");

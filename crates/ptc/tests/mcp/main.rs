@@ -13,6 +13,7 @@ mod effects;
 #[path = "../shared/flood.rs"]
 mod flood;
 mod grants;
+mod guarded;
 mod http;
 mod killed;
 mod nginx;

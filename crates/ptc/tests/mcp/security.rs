@@ -77,21 +77,28 @@ fn r14_4_1_roles_cannot_be_chosen_freely() {
 
 #[test]
 fn r14_4_4_records_keep_what_the_policy_allows() {
-    let mut server = StdioServer::ready(&["--debug-tool", "--trace-payloads", "none"]);
-    server.call(
-        1,
-        "lisp_eval",
-        json!({"program": "(str \"private-text\")", "context": {"k": "private-context"}}),
-    );
-    server.call(2, "lisp_eval", json!({"program": "(private-name)"}));
-    for arguments in [
-        json!({"op": "recent"}),
-        json!({"op": "get", "request_id": "1"}),
-        json!({"op": "get", "request_id": "2"}),
-    ] {
-        let records = server.call(3, "lisp_debug", arguments).to_string();
-        assert!(!records.contains("private-"), "{records}");
+    let records = |policy: &str| {
+        let mut server = StdioServer::ready(&["--debug-tool", "--trace-payloads", policy]);
+        let context = json!({"k": "private-context"});
+        server.call(1, "lisp_eval", json!({"program": "(str \"private-text\")", "context": context}));
+        server.call(2, "lisp_eval", json!({"program": "(private-name)"}));
+        [
+            json!({"op": "recent"}),
+            json!({"op": "get", "request_id": "1"}),
+            json!({"op": "get", "request_id": "2"}),
+        ]
+        .map(|arguments| text(&server.call(3, "lisp_debug", arguments)))
+    };
+    let [recent, first, second] = records("none");
+    for text in [&recent, &first, &second] {
+        assert!(!text.contains("private-"), "{text}");
     }
+    // The calls are on record all the same.
+    assert!(recent.matches("lisp_eval").count() >= 2, "{recent}");
+    assert!(first.contains("lisp_eval") && first.contains("sha256"), "{first}");
+    assert!(second.contains("unbound_var") || second.contains("error"), "{second}");
+    let [_, first, second] = records("full");
+    assert!(first.contains("private-text") && second.contains("private-name"), "{first}\n{second}");
 }
 
 #[test]
@@ -149,9 +156,30 @@ fn r14_4_1_claims_in_arguments_count_for_nothing() {
     let forged =
         json!({"program": "(+ 1 2)", "owner": "root", "_auth": {"owner": "root"}, "roles": ["admin"]});
     assert_eq!(text(&server.call(1, "lisp_eval", forged)), "user=> 3");
-    let params =
-        json!({"name": "lisp_eval", "arguments": {"program": "(+ 1 2)"}, "_meta": {"owner": "root"}});
-    assert_eq!(text(&server.ask(2, "tools/call", params)["result"]), "user=> 3");
+
+    // A session belongs to whoever has the token, whatever the request says besides.
+    let folder = Folder::new();
+    let server = with_roles(&folder);
+    let claims =
+        json!({"owner": SECOND, "principal": SECOND, "_auth": {"owner": SECOND}, "roles": ["admin"]});
+    let ask = |token: &str, tool: &str, meta: &Json| {
+        let authorization = bearer(token);
+        let session = server.open(&[("authorization", &authorization), ("x-owner", SECOND)]);
+        let mut message = call(2, tool, json!({}));
+        message["params"]["_meta"] = meta.clone();
+        let headers = [("authorization", authorization.as_str()), ("mcp-session-id", session.as_str())];
+        let answer = server.post(&headers, &message);
+        (answer.json()["result"]["structuredContent"].clone(), session)
+    };
+    let (started, mcp) = ask(FIRST, "lisp_session_start", &claims);
+    let id = started["session_id"].as_str().unwrap_or_else(|| panic!("{started}"));
+    assert_eq!(started["role"], "reader", "{started}");
+    let (of_second, _) = ask(SECOND, "lisp_session_list", &json!({}));
+    assert_eq!(of_second["sessions"], json!([]), "{of_second}");
+    let first = bearer(FIRST);
+    let headers = [("authorization", first.as_str()), ("mcp-session-id", mcp.as_str())];
+    let of_first = server.post(&headers, &call(3, "lisp_session_list", json!({}))).json();
+    assert_eq!(of_first["result"]["structuredContent"]["sessions"][0]["session_id"], id, "{of_first}");
 }
 
 #[test]
@@ -174,13 +202,15 @@ fn r14_4_5_huge_ids_are_echoed_but_do_not_break_anything() {
 #[test]
 fn r14_4_8_messages_do_not_repeat_arguments() {
     let mut server = StdioServer::ready(&[]);
-    for arguments in [
-        json!({"program": ["sesame-value"]}),
-        json!({"program": "1", "context": "sesame-value"}),
-        json!({"program": "1", "output_schema": "sesame-value"}),
+    for (named, arguments) in [
+        ("program", json!({"program": ["sesame-value"]})),
+        ("context", json!({"program": "1", "context": "sesame-value"})),
+        ("output_schema", json!({"program": "1", "output_schema": "sesame-value"})),
     ] {
         let result = server.call(1, "lisp_eval", arguments);
         assert!(!result.to_string().contains("sesame-value"), "{result}");
+        assert_eq!(result["isError"], true, "{named}: {result}");
+        assert!(text(&result).contains(named), "it says which argument is wrong: {result}");
     }
 }
 

@@ -5,6 +5,7 @@ mod check;
 mod debug;
 mod durable;
 mod eval;
+mod guards;
 mod isolation;
 mod fairness;
 mod once;
