@@ -66,7 +66,11 @@ fn bounded(store: &Arc<Store>) {
     put(&shelf, "bob", "e", 101);
     assert_eq!(ids(&shelf, "bob"), ["d"], "larger than the room");
     put(&shelf, "bob", "f", 5);
-    assert_eq!((ids(&shelf, "ann"), ids(&shelf, "bob").len()), (vec!["c".to_owned()], 2), "all of it is used");
+    assert_eq!(
+        (ids(&shelf, "ann"), ids(&shelf, "bob").len()),
+        (vec!["c".to_owned()], 2),
+        "all of it is used"
+    );
     put(&shelf, "eve", "g", 100);
     assert_eq!((ids(&shelf, "ann").len(), ids(&shelf, "bob").len()), (0, 0), "as large as the room");
     assert_eq!(ids(&shelf, "eve"), ["g"]);
