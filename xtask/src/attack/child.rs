@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child as Process, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -41,10 +42,14 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts a process; files of it go into a folder under a name.
-    pub fn start(program: &Path, folder: &Path, name: &str, planted: bool) -> Result<Child> {
-        let (place, words) = (folder.join(format!("{name}.place")), folder.join(format!("{name}.words")));
-        let limited = format!("ulimit -v {ADDRESS_SPACE} && exec \"$0\" \"$@\"");
+    /// Starts a process, with files in a folder.
+    pub fn start(program: &Path, folder: &Path, planted: bool) -> Result<Child> {
+        // The files of a process that is gone may be read when the next one has begun.
+        static STARTED: AtomicU64 = AtomicU64::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let file = |kind: &str| folder.join(format!("{number}.{kind}"));
+        let (place, words) = (file("place"), file("words"));
+        let limited = format!("ulimit -c 0; ulimit -v {ADDRESS_SPACE} && exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
         command.args(["-c", &limited]).arg(program).arg("--place").arg(&place);
         if planted {

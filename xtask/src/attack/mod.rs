@@ -39,8 +39,9 @@ pub const USAGE: &str = "cargo xtask attack [MINUTES] [OPTION]…
 
 /// Jobs that one process runs.
 const JOBS_OF_A_PROCESS: usize = 2_000;
-/// Attempts to make a find smaller.
+/// Attempts to make a find smaller, and how long they may take.
 const TRIALS: usize = 150;
+const SMALLER: Duration = Duration::from_secs(20);
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,27 +141,26 @@ impl Attack {
         Ok(Attack { program, folder, generator: Generator::new(seed, pace), planted })
     }
 
-    fn start(&self, name: &str) -> Result<Child> {
-        Child::start(&self.program, &self.folder, name, self.planted)
+    fn start(&self) -> Result<Child> {
+        Child::start(&self.program, &self.folder, self.planted)
     }
 
     /// Runs jobs in several processes until a moment.
     fn run(&self, until: Instant, processes: usize) -> Result<Summary> {
         let (summary, next) = (Mutex::new(Summary::default()), AtomicU64::new(0));
-        let work = |name: usize| -> Result<()> {
-            let name = format!("process-{name}");
-            let mut child = self.start(&name)?;
+        let work = || -> Result<()> {
+            let mut child = self.start()?;
             while Instant::now() < until {
                 if child.history.len() >= JOBS_OF_A_PROCESS {
-                    child = self.start(&name)?;
+                    child = self.start()?;
                 }
                 let job = self.generator.job(next.fetch_add(1, Ordering::Relaxed));
-                self.one(&mut child, &name, job, &summary)?;
+                self.one(&mut child, job, &summary)?;
             }
             Ok(())
         };
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..processes.max(1)).map(|name| scope.spawn(move || work(name))).collect();
+            let workers: Vec<_> = (0..processes.max(1)).map(|_| scope.spawn(work)).collect();
             workers.into_iter().try_for_each(|worker| match worker.join() {
                 Ok(done) => done,
                 Err(_) => bail!("a worker panicked"),
@@ -172,16 +172,16 @@ impl Attack {
     /// Runs some jobs again, one after the other.
     fn again(&self, numbers: &[u64]) -> Result<Summary> {
         let summary = Mutex::new(Summary::default());
-        let mut child = self.start("again")?;
+        let mut child = self.start()?;
         for number in numbers {
             let job = self.generator.job(*number);
             eprintln!("job {number}: {job:#?}");
-            self.one(&mut child, "again", job, &summary)?;
+            self.one(&mut child, job, &summary)?;
         }
         Ok(summary.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    fn one(&self, child: &mut Child, name: &str, job: Job, summary: &Mutex<Summary>) -> Result<()> {
+    fn one(&self, child: &mut Child, job: Job, summary: &Mutex<Summary>) -> Result<()> {
         let outcome = child.run(&job)?;
         let lock = || summary.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Some(find) = judge(&job, &outcome) else {
@@ -192,9 +192,9 @@ impl Attack {
         };
         let look_into = lock().met(&job, &find);
         let before = std::mem::take(&mut child.history);
-        *child = self.start(name)?;
+        *child = self.start()?;
         if look_into {
-            let hole = self.looked_into(job, find, &before[..before.len() - 1], name)?;
+            let hole = self.looked_into(job, find, &before[..before.len() - 1])?;
             eprintln!("{}", hole.find.what);
             lock().add(hole);
         }
@@ -202,13 +202,12 @@ impl Attack {
     }
 
     /// The smallest job that shows the hole, or the jobs that it takes.
-    fn looked_into(&self, job: Job, find: Find, before: &[u64], name: &str) -> Result<Hole> {
-        let name = format!("{name}-again");
-        let mut child = self.start(&name)?;
+    fn looked_into(&self, job: Job, find: Find, before: &[u64]) -> Result<Hole> {
+        let mut child = self.start()?;
         let mut shows = |job: &Job| -> Result<Option<Find>> {
             let found = judge(job, &child.run(job)?);
             if found.is_some() {
-                child = self.start(&name)?;
+                child = self.start()?;
             }
             Ok(found.filter(|found| found.kind == find.kind))
         };
@@ -216,18 +215,20 @@ impl Attack {
         if shows(&job)?.is_none() {
             return Ok(Hole { find, job, before: before.to_vec(), values });
         }
-        let mut latest = find.clone();
-        let mut failed = None;
-        let small = minimise::minimise(&job, TRIALS, |job| match shows(job) {
-            Ok(Some(found)) => {
-                latest = found;
-                true
+        let (mut latest, mut failed, until) = (find.clone(), None, Instant::now() + SMALLER);
+        let small = minimise::minimise(&job, TRIALS, |job| {
+            if Instant::now() > until {
+                return false;
             }
-            Ok(None) => false,
-            Err(error) => {
-                failed = Some(error);
-                false
+            match shows(job) {
+                Ok(Some(found)) => latest = found,
+                Ok(None) => return false,
+                Err(error) => {
+                    failed = Some(error);
+                    return false;
+                }
             }
+            true
         });
         failed.map_or(Ok(Hole { find: latest, job: small, before: Vec::new(), values }), Err)
     }
@@ -278,11 +279,11 @@ mod tests {
         {
             for way in [Way::Eval, Way::Sessions, Way::Agents] {
                 let summary = Mutex::new(Summary::default());
-                let mut child = attack.start(&format!("{hole}-{way:?}")).expect("it starts");
+                let mut child = attack.start().expect("it starts");
                 let source = format!("(def a [1 2])\n(let [x {{:a :planted/{hole}}}] (count x))");
                 let harmless = job(&attack, way, "(+ 1 2)");
-                attack.one(&mut child, "harmless", harmless, &summary).expect("it runs");
-                attack.one(&mut child, "hole", job(&attack, way, &source), &summary).expect("it runs");
+                attack.one(&mut child, harmless, &summary).expect("it runs");
+                attack.one(&mut child, job(&attack, way, &source), &summary).expect("it runs");
                 let summary = summary.into_inner().expect("nobody panicked");
                 let found: Vec<&Hole> = summary.holes.values().collect();
                 let [found] = found.as_slice() else { panic!("{hole} {way:?}: {found:?}") };
@@ -299,7 +300,7 @@ mod tests {
         let mut job = job(&attack, Way::Sessions, "(def a \"PLANTED-0\")");
         // What is told about is what the owner sees; here the owner was given it.
         job.steps.push(Step { owner: 1, source: "(str \"PLANTED\" \"-0\")".to_owned() });
-        let outcome = attack.start("foreign").and_then(|mut child| child.run(&job)).expect("it runs");
+        let outcome = attack.start().and_then(|mut child| child.run(&job)).expect("it runs");
         assert_eq!(judge(&job, &outcome).map(|find| find.kind), Some(Kind::Foreign));
     }
 

@@ -16,7 +16,7 @@ pub const BASES: &[&str] = &[
     "(first shared/rows)",
     "shared/nothing",
     "(first data/rows)",
-    "(first (tool/rows {}))",
+    "(first (tool/items {}))",
     "(meta #'clojure.core/map)",
     "(frequencies [:a :b])",
     "(group-by odd? [1 2])",

@@ -118,7 +118,7 @@ const ODD: &[(&str, &str)] = &[
     ("long duration", "(Duration/ofSeconds 9223372036854775807)"),
     ("rows of the inputs", "data/rows"),
     ("inputs", "data/x"),
-    ("answer of a tool", "(tool/rows {})"),
+    ("answer of a tool", "(tool/items {})"),
     ("last value", "*1"),
     ("nil", "nil"),
 ];

@@ -78,7 +78,7 @@ fn agents(job: &Job, tally: &Tally) -> Result<Agent, BuildError> {
             .set("fuel", &json!(job.allowed.fuel))
             .set("max_heap", &json!(job.allowed.memory / 8))
             .tool(Tool::new("t", |args: Json| args))
-            .tool(Tool::new("rows", |_: Json| json!([{"id": 1}, {"id": 2}])));
+            .tool(Tool::new("items", |_: Json| json!([{"id": 1}, {"id": 2}])));
         if let Some(prelude) = tally.child.inputs.prelude.as_ref().filter(|_| job.prelude) {
             builder = builder.prelude(prelude.clone());
         }

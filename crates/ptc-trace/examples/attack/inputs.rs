@@ -58,12 +58,12 @@ fn colliding(count: usize) -> String {
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
-/// Tools: `t` gives back what it is given, `fail` fails, `rows` gives rows; `call` stands for upstreams.
+/// Tools: `t` gives back what it is given, `fail` fails, `items` gives rows; `call` stands for upstreams.
 pub fn tools() -> Tools {
     let rows = || json!([{"id": 1, "total": 2.5, "user_id": "u"}, {"id": 2, "total": null, "user_id": "v"}]);
     Tools::new()
         .with("t", Tool::quick(|args: Json| args))
         .with("fail", Tool::quick(|_| Err::<Json, &str>("no\u{202e} such\u{1b}[2J thing")))
-        .with("rows", Tool::quick(move |_| rows()))
+        .with("items", Tool::quick(move |_| rows()))
         .with("call", Tool::quick(|args: Json| json!({"ok": true, "value": args["args"]})))
 }

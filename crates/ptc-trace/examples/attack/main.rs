@@ -31,21 +31,21 @@ static ALLOCATOR: meter::Counting = meter::Counting;
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// What is used again from job to job.
-pub struct Child {
+struct Child {
     place: Place,
     inputs: inputs::Prepared,
     planted: bool,
 }
 
 /// A job under way.
-pub struct Tally<'c> {
-    pub child: &'c Child,
-    pub report: Report,
+struct Tally<'c> {
+    child: &'c Child,
+    report: Report,
 }
 
 impl Tally<'_> {
     /// Takes a way out; what comes of it is looked at by whoever asked for it.
-    pub fn exit<T>(&mut self, name: &str, take: impl FnOnce() -> T) -> T {
+    fn exit<T>(&mut self, name: &str, take: impl FnOnce() -> T) -> T {
         self.child.place.at(name);
         let taken = take();
         if !self.report.exits.iter().any(|known| known == name) {
@@ -55,12 +55,12 @@ impl Tally<'_> {
     }
 
     /// A program is over, with all that was done about it.
-    pub fn took(&mut self, time: Duration) {
+    fn took(&mut self, time: Duration) {
         self.report.micros = self.report.micros.max(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
 
     /// Looks for what belongs to other owners in a text that one owner can see.
-    pub fn seen(&mut self, job: &Job, owner: usize, what: &str, text: &str) {
+    fn seen(&mut self, job: &Job, owner: usize, what: &str, text: &str) {
         for other in (0..job.owners()).filter(|other| *other != owner) {
             let planted = canary(other);
             let own = job.steps.iter().any(|step| step.owner == owner && step.source.contains(&planted));
