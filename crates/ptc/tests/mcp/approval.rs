@@ -61,11 +61,6 @@ impl World {
         let session = server.open(&[]);
         Replica { server, session }
     }
-
-    fn stdio(&self, approval: &str) -> StdioServer {
-        let flags = self.tools(approval);
-        StdioServer::ready(&flags.iter().map(String::as_str).collect::<Vec<_>>())
-    }
 }
 
 /// One of several servers on a store, and a client of it.
