@@ -275,3 +275,37 @@ fn whatever_is_not_over_at_once_is_left_to_a_pool() {
         assert!(run_at_once(&program).is_none(), "{source}");
     }
 }
+
+#[test]
+fn reading_inputs_takes_the_time_of_the_program() {
+    let rows: Vec<Value> = (0..10_000).map(|n| json!({"id": n, "name": "a name"})).collect();
+    let (small, large) = (json!({"rows": rows[..10]}), json!({"rows": rows}));
+    let cancelled = Cancel::new();
+    cancelled.cancel();
+    for (data, is_read) in [(small, true), (large, false)] {
+        for bounded in [
+            Program::new("1").timeout(Duration::ZERO),
+            Program::new("1").cancel(cancelled.clone()),
+            Program::new("1").timeout(Duration::ZERO).data_text(data.to_string()),
+        ] {
+            let (read, expected) = (Arc::new(AtomicU32::new(0)), bounded.timeout.is_some());
+            let seen = read.clone();
+            // What a host prepares comes after the inputs.
+            let program = if bounded.data.is_some() { bounded } else { bounded.data(data.clone()) };
+            let outcome = run_blocking(&program.prepare(move |_| {
+                seen.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }));
+            let kind = if expected { ErrorKind::Timeout } else { ErrorKind::Cancelled };
+            assert_eq!(outcome.result.map_err(|error| error.kind), Err(kind));
+            assert_eq!(read.load(Ordering::Relaxed), u32::from(is_read), "the inputs were read to their end");
+        }
+    }
+}
+
+#[test]
+fn inputs_that_take_long_to_read_are_not_read_at_once() {
+    let program = |count: usize| Program::new("(count data/rows)").data(json!({"rows": vec!["text"; count]}));
+    assert!(run_at_once(&program(10)).is_some_and(|outcome| outcome.value == "10"));
+    assert!(run_at_once(&program(100_000)).is_none());
+}

@@ -103,8 +103,8 @@ pub static ALL: &[Limit] = &[
         "memory",
         Unit::Bytes,
         || Limits::default().memory as u64,
-        "Live data: collections, strings, closures, cells, names, and the stack of calls, so it also bounds \
-         how deep calls nest. Large pieces are asked for before they are made.",
+        "Live data: collections, strings, closures, cells, formats, patterns, exceptions, names, the code and text of \
+         programs that definitions keep, and the stack of calls, so it also bounds how deep calls nest. Large pieces are asked for before they are made.",
         ErrorKind::MemoryExceeded,
     ),
     set(

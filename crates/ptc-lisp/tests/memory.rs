@@ -1,8 +1,11 @@
 //! A machine between programs, as hosts see it: views, memory, history, journal, inputs, the firewall.
 
-use ptc_lisp::Limits;
-use ptc_lisp::machine::{Function, Machine, Signal, Step};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ptc_lisp::machine::{Answer, Function, Machine, Signal, Step};
 use ptc_lisp::view::{Bounds, Glimpse, Part, View};
+use ptc_lisp::{Error, ErrorKind, Interrupt, Limits};
 use serde_json::json;
 
 /// Runs a program to its end; gives its value, or the message of its error.
@@ -315,4 +318,88 @@ fn results_show_through_the_drafts_context_and_nowhere_else() {
     run(&mut machine, "[1 2]");
     let mut machine = moved(&machine);
     assert_eq!(run(&mut machine, "[ctx/n ctx/k data/n data/total-sum ctx/total_sum]"), "[10 2 1 nil 5]");
+}
+
+/// An interrupt that lets so many questions pass, and how many were asked.
+fn interrupt(pass: usize) -> (Interrupt, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let check = move || match count.fetch_add(1, Ordering::Relaxed) < pass {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Timeout, "the time is up")),
+    };
+    (Interrupt::new(check), asked)
+}
+
+/// A machine that waits for the answer of a tool.
+fn waiting() -> (Machine, u64) {
+    let mut machine = machine();
+    machine.set_tools(["get".to_owned()]);
+    machine.load("(count (tool/get {}))").expect("it loads");
+    let Step::Calls(calls) = machine.run(1000) else { panic!("it calls") };
+    (machine, calls[0].id)
+}
+
+#[test]
+fn whatever_is_read_can_be_interrupted() {
+    let rows: Vec<_> = (0..20_000).map(|n| json!({"id": n, "name": format!("row {n}")})).collect();
+    let json = json!({"rows": rows});
+    let text = json.to_string();
+    type Read = Box<dyn Fn(&mut Machine, u64) -> Result<(), Error>>;
+    let (tree, other) = (json.clone(), text.clone());
+    let ways: Vec<(&str, Read)> = vec![
+        ("set_data", Box::new(|machine, _| machine.set_data(&json!({"rows": vec!["text"; 50_000]})))),
+        ("set_data_json", Box::new(move |machine, _| machine.set_data_json(&text))),
+        ("set_input", Box::new(move |machine, _| machine.set_input("rows", &tree))),
+        ("set_journal", Box::new(|machine, _| machine.set_journal(&json!({"t": vec![1; 50_000]})))),
+        ("answer with text", Box::new(move |machine, id| machine.answer(id, Answer::Json(other.clone())))),
+        ("answer", Box::new(move |machine, id| machine.answer(id, Answer::Value(json.clone())))),
+        ("upstream", Box::new(|machine, id| machine.answer(id, Answer::upstream(json!(vec![1; 50_000]))))),
+    ];
+    for (way, read) in &ways {
+        let (mut machine, id) = waiting();
+        let (stops, asked) = interrupt(3);
+        machine.set_interrupt(stops);
+        let error = read(&mut machine, id).expect_err(way);
+        assert_eq!(error.kind, ErrorKind::Timeout, "{way}");
+        assert_eq!(asked.load(Ordering::Relaxed), 4, "{way} stops where it was told to");
+        let (mut machine, id) = waiting();
+        machine.set_interrupt(interrupt(usize::MAX).0);
+        read(&mut machine, id).expect(way);
+    }
+}
+
+#[test]
+fn a_program_that_reads_json_can_be_interrupted_and_cannot_catch_that() {
+    let program =
+        "(try (json/parse-string (str \"[\" (str/join \",\" (range 50000)) \"]\")) (catch Exception e 1))";
+    let mut machine = machine();
+    machine.set_interrupt(interrupt(2).0);
+    assert_eq!(run(&mut machine, program), "timeout: the time is up");
+    machine.set_interrupt(Interrupt::default());
+    assert!(run(&mut machine, program).starts_with("[0 1 2"));
+}
+
+#[test]
+fn steps_of_a_plan_have_a_number_and_a_size() {
+    let mut machine = machine();
+    assert_eq!(run(&mut machine, "(dotimes [n 1000] (step-done n \"done\"))"), "nil");
+    assert_eq!(machine.take_steps().len(), 1000);
+    let many = run(&mut machine, "(dotimes [n 1001] (step-done n \"done\"))");
+    assert_eq!(many, "output_exceeded: the program noted more than 1000 steps as done");
+    let long =
+        run(&mut machine, "(let [s (apply str (repeat 100000 \"x\"))] (dotimes [n 3] (step-done n s)))");
+    assert_eq!(long, "output_exceeded: the summaries of steps are more than 262144 bytes");
+    assert!(machine.take_steps().is_empty());
+}
+
+#[test]
+fn code_that_a_session_keeps_counts_as_memory() {
+    let mut machine = machine();
+    let empty = machine.live_bytes();
+    let dead: String = (0..2000).map(|n| format!("(when false (println \"never {n}\" (+ {n} 1)))")).collect();
+    run(&mut machine, &format!("(defn small [] 1) {dead}"));
+    run(&mut machine, "1");
+    let kept = machine.live_bytes() - empty;
+    assert!(kept > 2 * dead.len(), "{kept} bytes for a program of {}", dead.len());
 }

@@ -214,6 +214,11 @@ fn memory_in_every_place() {
 }
 
 #[test]
+fn memory_that_is_no_value() {
+    survive("held.clj");
+}
+
+#[test]
 fn values_that_nest_deeply() {
     survive("nesting.clj");
 }

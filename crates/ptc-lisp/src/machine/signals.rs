@@ -82,6 +82,7 @@ impl Machine {
         if !error.kind.is_catchable() {
             return Go::stop(Stop::Failed(error));
         }
+        self.heap.allocated(super::account::error_bytes(&error));
         self.unwind(from_error(error))
     }
 

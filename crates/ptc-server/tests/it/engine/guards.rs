@@ -332,3 +332,14 @@ async fn a_decision_is_carried_out_although_nobody_waits_for_its_answer() {
     let again = approve(&engine, &reply).await;
     assert_eq!(object(&again)["ended"]["text"], "user=> [{:n 1} :after]", "{again:?}");
 }
+
+/// The cap on upstream calls is met as data, before any limit of the machine ends the program.
+#[tokio::test]
+async fn a_program_makes_all_the_calls_that_its_cap_allows() {
+    let world = World::default();
+    let engine = world.server(patient(Profile::Structured), Parts::default()).await;
+    let get = r#"(:reason (tool/call {:server "crm" :tool "get" :args {:n n}}))"#;
+    let reply = eval(&engine, &format!("(frequencies (mapv (fn [n] {get}) (range 53)))")).await;
+    assert_eq!(object(&reply)["result"], "user=> {nil 50, :cap_exhausted 3}", "{reply:?}");
+    assert_eq!(world.seen().len(), 50);
+}

@@ -84,16 +84,20 @@ async fn probe_21_r11_4_2_nothing_is_tried_again_after_something_may_have_change
     let late = r#"(tool/call {:server "crm" :tool "put" :args {}}) (/ 1 0)"#;
     let read = r#"(tool/call {:server "crm" :tool "get" :args {}}) (/ 1 0)"#;
     let task = Task { max_turns: 3, ..open() };
-    let (llm, seen) = planner(&[late, "1"]);
-    let engine = start(Some(llm), task.clone(), patient(Profile::Slim)).await;
-    let reply = call(&engine, "lisp_task", json!({"task": "store it"})).await;
-    let shown = object(&reply);
-    assert_eq!(shown["reason"], "partial_side_effects", "{shown}");
-    assert_eq!(
-        shown["details"],
-        json!({"matched_calls": [{"server": "crm", "tool": "put", "effect": "write"}]})
-    );
-    assert_eq!(seen.lock().expect("no panics").len(), 1, "no model was asked again");
+    // What nobody says anything about may have changed something, too.
+    let unknown = r#"(tool/call {:server "crm" :tool "guess" :args {}}) (/ 1 0)"#;
+    for (program, tool, effect) in [(late, "put", "write"), (unknown, "guess", "unknown")] {
+        let (llm, seen) = planner(&[program, "1"]);
+        let engine = start(Some(llm), task.clone(), patient(Profile::Slim)).await;
+        let reply = call(&engine, "lisp_task", json!({"task": "store it"})).await;
+        let shown = object(&reply);
+        assert_eq!(shown["reason"], "partial_side_effects", "{shown}");
+        assert_eq!(
+            shown["details"],
+            json!({"matched_calls": [{"server": "crm", "tool": tool, "effect": effect}]})
+        );
+        assert_eq!(seen.lock().expect("no panics").len(), 1, "no model was asked again");
+    }
     for (first, calls) in [(read, 2), (write, 2)] {
         let (llm, seen) = planner(&[first, "(return 7)"]);
         let engine = start(Some(llm), task.clone(), patient(Profile::Slim)).await;
