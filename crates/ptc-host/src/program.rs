@@ -99,7 +99,8 @@ pub struct Program {
     pub cancel: Option<Cancel>,
     /// What the host does with its machine before and after.
     pub hooks: Hooks,
-    /// Whose it is: a pool gives owners equal turns, however many programs each has.
+    /// Whose share of a pool it uses: lanes have equal turns, however many programs are in each. An account with several
+    /// connections has one lane, although each connection may be an owner of its own.
     pub lane: Option<Arc<str>>,
     /// Where it goes on, if it was held: then its source, inputs, seed and clock are those that it has, and
     /// nothing is prepared.
@@ -214,10 +215,10 @@ impl Program {
         self
     }
 
-    /// Of an owner.
+    /// In the share of an account.
     #[must_use]
-    pub fn lane(mut self, owner: Arc<str>) -> Self {
-        self.lane = Some(owner);
+    pub fn lane(mut self, account: Arc<str>) -> Self {
+        self.lane = Some(account);
         self
     }
 

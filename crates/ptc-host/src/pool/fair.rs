@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Whom a program belongs to; those without an owner share one lane.
+/// Whose share a program uses; programs of nobody in particular have one together.
 pub(super) type Lane = Option<Arc<str>>;
 
 /// First in, first out within a lane; one item of each lane in turn.
