@@ -5,7 +5,7 @@ use ptc_lisp::builtins::{Entry, registry};
 use super::forms::{Form, parse};
 use super::job::Job;
 use super::random::Random;
-use super::values::{self, Hostile};
+use super::values::{self, Hostile, Sort};
 
 /// A form for each head that is not a function; `$` is any expression. Those that belong into another stand in it.
 pub const SPECIAL_FORMS: &[(&str, &str)] = &[
@@ -230,13 +230,30 @@ impl Library {
         self.hostile.iter().filter(stands).map(|value| value.name.clone()).collect()
     }
 
+    /// Any hostile value.
+    pub fn hostile(&self, random: &mut Random) -> String {
+        let sort = match random.below(100) {
+            0..40 => Sort::Built,
+            40..55 => Sort::Cycle,
+            55..70 => Sort::Held,
+            _ => Sort::Odd,
+        };
+        self.hostile_of(random, sort)
+    }
+
+    /// A hostile value of a sort.
+    pub fn hostile_of(&self, random: &mut Random, sort: Sort) -> String {
+        let fitting: Vec<&Hostile> = self.hostile.iter().filter(|value| value.sort == sort).collect();
+        random.pick(&fitting).source.clone()
+    }
+
     /// Any expression.
     pub fn expression(&self, random: &mut Random, depth: usize) -> String {
         match random.below(100) {
             0..45 => self.call(random, depth),
             45..65 => self.mutated(random),
             65..80 => self.special(random, depth),
-            _ => random.pick(&self.hostile).source.clone(),
+            _ => self.hostile(random),
         }
     }
 
@@ -266,7 +283,7 @@ impl Library {
 
     fn argument(&self, random: &mut Random, name: &str, depth: usize) -> String {
         match random.below(100) {
-            0..40 => random.pick(&self.hostile).source.clone(),
+            0..40 => self.hostile(random),
             40..60 if depth > 0 => self.expression(random, depth - 1),
             _ => plain(random, name),
         }
@@ -279,7 +296,7 @@ impl Library {
             let top = random.below(forms.len());
             let size = forms[top].size();
             let with = match random.below(10) {
-                0..6 => random.pick(&self.hostile).source.clone(),
+                0..6 => self.hostile(random),
                 6..8 => plain(random, ""),
                 _ => random.pick(&self.examples)[0].text(),
             };

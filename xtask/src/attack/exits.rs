@@ -50,6 +50,36 @@ pub const EXITS: &[(&str, &str)] = &[
     ("order", "(compare $ $)"),
 ];
 
+/// Ways by which a program makes its machine or its host keep something, again and again.
+pub const HOARDS: &[&str] = &[
+    "(loop [n 0 kept []] (recur (inc n) (conj kept $)))",
+    "(let [v $] (loop [n 0 kept []] (recur (inc n) (conj kept [n v]))))",
+    "(let [v $] (loop [n 0] (step-done (str n) (str v)) (recur (inc n))))",
+    "(let [v $] (loop [n 0] (task (str n) v) (recur (inc n))))",
+    "(loop [n 0] (task (str n) $) (recur (inc n)))",
+    "(let [v $] (loop [n 0] (println v n) (recur (inc n))))",
+    "(let [v $] (loop [n 0] (tool/t {:n n :v v}) (recur (inc n))))",
+    "(let [v $ a (atom [])] (loop [n 0] (swap! a conj v n) (recur (inc n))))",
+    "(let [v $ a (atom 0)] (loop [n 0] (add-watch a [v n] (fn [& _] v)) (recur (inc n))))",
+    "(let [v $] (loop [n 0] (intern 'user (symbol (str \"d\" n)) v) (recur (inc n))))",
+    "(let [v $] (loop [n 0 e nil] (recur (inc n) (ex-info (str n) {:v v :n n} e))))",
+    "(let [v $] (loop [n 0 f identity] (recur (inc n) (fn [x] [v n (f x)]))))",
+    "(let [v $] (loop [n 0 m {}] (recur (inc n) (assoc m [n v] (with-meta [n] {:v v :n n})))))",
+    "(let [v $] (loop [n 0] (derive (keyword (str \"k\" n)) ::all) (recur (inc n))))",
+    "(let [v $ f (memoize (fn [n] [n v]))] (loop [n 0] (f n) (recur (inc n))))",
+    "(do (defmulti g identity) (let [v $] (loop [n 0] (.addMethod g n (fn [_] v)) (recur (inc n)))))",
+    "(let [v $ s (map (fn [n] [n v]) (range))] (loop [n 0] (nth s n) (recur (inc n))))",
+    "(let [v $] (loop [n 0 s \"\"] (recur (inc n) (str s v))))",
+    "(let [v $ b (StringBuilder.)] (loop [] (.append b v) (recur)))",
+    "(let [v $] (loop [n 0] (try (throw (ex-info (str n) {:v v})) (catch Exception e nil)) (recur (inc n))))",
+    "(let [v $] (pmap (fn [n] (loop [k [] i 0] (if (< i 9) (recur (conj k v [n i]) (inc i)) (tool/t {:k k})))) (range 400)))",
+    "(let [v $] (loop [n 0 t (transient [])] (recur (inc n) (conj! t [v n]))))",
+    "(let [v $] (loop [n 0 ks []] (recur (inc n) (conj ks (keyword (str v n))))))",
+    "(let [v $] (loop [n 0 ks []] (recur (inc n) (conj ks (re-pattern (str \"(\" n \"|b)*c{9}\"))))))",
+    "(let [v $] (loop [n 0 q []] (recur (inc n) (conj q (delay [v n]) (lazy-seq [v n])))))",
+    "(let [v $] (with-out-str (loop [n 0] (println v n) (recur (inc n)))))",
+];
+
 /// What is done around a way out; `$` is it.
 const AROUND: &[(&str, usize)] = &[
     ("$", 60),
@@ -74,6 +104,16 @@ pub fn program(random: &mut Random, exit: &str, expression: &str) -> String {
     };
     let body = around.replacen('$', &exit.replace('$', value), 1);
     let body = if bound { format!("(let [v {expression}] {body})") } else { body };
+    whole(&body)
+}
+
+/// A program that keeps an expression.
+pub fn hoard(random: &mut Random, expression: &str) -> String {
+    whole(&random.pick(HOARDS).replacen('$', expression, 1))
+}
+
+/// With the definitions that it needs.
+fn whole(body: &str) -> String {
     let record = if body.contains("->Pair") { "(defrecord Pair [a b])\n" } else { "" };
     format!("{record}{body}")
 }

@@ -5,6 +5,7 @@ use super::exits::{self, EXITS};
 use super::job::{Allowed, Inputs, Job, Step, Way};
 use super::pairs;
 use super::random::Random;
+use super::values::Sort;
 
 /// What answers are checked against.
 const SIGNATURES: &[&str] = &[
@@ -114,9 +115,13 @@ impl Generator {
 
     /// An expression through a way out.
     fn step(&self, random: &mut Random, owner: usize) -> Step {
+        if random.percent(12) {
+            let expression = self.library.hostile_of(random, Sort::Odd);
+            return Step { owner, source: exits::hoard(random, &expression) };
+        }
         let (_, exit) = random.pick(EXITS);
         let expression = match random.percent(35) {
-            true => random.pick(&self.library.hostile).source.clone(),
+            true => self.library.hostile(random),
             false => self.library.expression(random, 2),
         };
         Step { owner, source: exits::program(random, exit, &expression) }
@@ -184,7 +189,8 @@ mod tests {
     #[test]
     fn every_way_out_and_every_pair_occurs() {
         let (_, text) = sources();
-        for (name, exit) in EXITS {
+        let hoards = exits::HOARDS.iter().map(|hoard| ("kept", *hoard));
+        for (name, exit) in EXITS.iter().copied().chain(hoards) {
             // The beginning of a way out, up to what leaves.
             let head = exit.split(['$', '%']).next().unwrap_or_default();
             assert!(text.contains(head), "{name}: {exit}");

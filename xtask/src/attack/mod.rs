@@ -33,6 +33,7 @@ use verdict::{Find, judge};
 pub const USAGE: &str = "cargo xtask attack [MINUTES] [OPTION]…
   --build release|debug|both   which build is attacked; both share the minutes (both)
   --profile NAME               the profile of the release build (tune, which is the same code built sooner)
+  --program FILE               the process to attack, built by somebody else: with a sanitizer, or of another commit
   --seed N                     where jobs begin; one of the clock's unless told
   --only N,N…                  these jobs of the seed, in one process
   --jobs N                     processes at a time; one per processor unless told";
@@ -49,6 +50,7 @@ struct Options {
     minutes: f64,
     builds: Vec<&'static str>,
     profile: String,
+    program: Option<PathBuf>,
     seed: u64,
     only: Vec<u64>,
     jobs: usize,
@@ -62,6 +64,7 @@ impl Options {
             minutes: 5.0,
             builds: vec!["release", "debug"],
             profile: "tune".to_owned(),
+            program: None,
             seed: clock,
             only: Vec::new(),
             jobs: processors,
@@ -79,6 +82,7 @@ impl Options {
                 ("--build", "release") => options.builds = vec!["release"],
                 ("--build", "debug") => options.builds = vec!["debug"],
                 ("--profile", name) => options.profile = name.to_owned(),
+                ("--program", file) => options.program = Some(PathBuf::from(file)),
                 ("--seed", seed) => options.seed = seed.parse().context("--seed takes a number")?,
                 ("--jobs", jobs) => options.jobs = jobs.parse().context("--jobs takes a number")?,
                 ("--only", numbers) => {
@@ -131,7 +135,7 @@ impl Attack {
             "debug" => ("dev", UNOPTIMISED),
             _ => (options.profile.as_str(), OPTIMISED),
         };
-        let program = built(root, profile)?;
+        let program = options.program.clone().map_or_else(|| built(root, profile), Ok)?;
         Attack::new(program, options.seed, pace, false)
     }
 

@@ -6,6 +6,20 @@
 pub struct Hostile {
     pub name: String,
     pub source: String,
+    pub sort: Sort,
+}
+
+/// Sorts of values, which are equally many in programs however many of them there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Built of holders.
+    Built,
+    /// Goes in circles.
+    Cycle,
+    /// A circle inside of something.
+    Held,
+    /// Hostile by itself.
+    Odd,
 }
 
 /// Everything that can hold a value; `x` is the value.
@@ -135,22 +149,24 @@ fn built(holder: &str, levels: usize) -> String {
 /// All of them.
 pub fn all() -> Vec<Hostile> {
     let mut all = Vec::new();
-    let mut add = |name: String, source: String| all.push(Hostile { name, source });
+    let mut add = |sort: Sort, name: String, source: String| all.push(Hostile { name, source, sort });
     let tower = built("[x x]", TOWER);
     for (name, holder) in HOLDERS {
-        add(format!("tower of {name}"), built(holder, TOWER));
-        add(format!("nested {name}"), built(holder, NESTED));
-        add(format!("{name}, 900 levels"), built(holder, 900));
-        add(format!("tower in {name}"), format!("(let [x {tower}] {holder})"));
-        add(format!("{name} of texts"), format!("(let [x {}] {holder})", ODD[0].1));
+        add(Sort::Built, format!("tower of {name}"), built(holder, TOWER));
+        add(Sort::Built, format!("nested {name}"), built(holder, NESTED));
+        add(Sort::Built, format!("{name}, 900 levels"), built(holder, 900));
+        add(Sort::Built, format!("tower in {name}"), format!("(let [x {tower}] {holder})"));
+        add(Sort::Built, format!("{name} of texts"), format!("(let [x {}] {holder})", ODD[0].1));
     }
-    for (name, source) in CYCLES.iter().chain(ODD) {
-        add((*name).to_owned(), (*source).to_owned());
+    for (sort, table) in [(Sort::Cycle, CYCLES), (Sort::Odd, ODD)] {
+        for (name, source) in table {
+            add(sort, (*name).to_owned(), (*source).to_owned());
+        }
     }
     // What is refused as a value must not slip through inside of something else.
     for (name, source) in CYCLES {
         for (holder, text) in HOLDERS {
-            add(format!("{name}, in {holder}"), format!("(let [x {source}] {text})"));
+            add(Sort::Held, format!("{name}, in {holder}"), format!("(let [x {source}] {text})"));
         }
     }
     all
