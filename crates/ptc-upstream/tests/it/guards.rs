@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
-use ptc_upstream::pins::{Change, Pins};
+use ptc_upstream::pins::{Change, Pins, digest};
+use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect};
 use ptc_upstream::{Caps, Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
 use serde_json::{Map, Value as Json, json};
 
@@ -166,4 +167,71 @@ async fn nobody_is_asked_about_a_call_beyond_the_cap() {
     assert_eq!(value(&context, "(:ok (tool/call 'db/reads))").await, "true");
     assert!(!context.asks(&call), "no call is left");
     assert_eq!(value(&context, "(:reason (tool/call 'db/writes))").await, ":cap_exhausted");
+}
+
+/// The secret of the upstream, which its server says back to whoever asks.
+const SECRET: &str = "tok-4711-do-not-show";
+
+/// An upstream that answers with a text that has the secret in it.
+struct Telling;
+
+impl Client for Telling {
+    fn list(&self, allowance: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
+        Box::pin(async move { Allowed::default().list(allowance).await })
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a str,
+        _: Map<String, Json>,
+        _: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>> {
+        let texts = vec![format!("the key is {SECRET}")];
+        Box::pin(async { Ok(Payload { texts, ..Payload::default() }) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// A journal that keeps the arguments that it was told.
+#[derive(Default)]
+struct Told(Mutex<Vec<Json>>);
+
+impl EffectJournal for Told {
+    fn begin(&self, _: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        self.0.lock().expect("no panics").push(call.args.clone());
+        Ok(Begun::Fresh)
+    }
+
+    fn done(&self, _: &str, _: &str, answer: &Json) -> Result<(), String> {
+        self.0.lock().expect("no panics").push(answer.clone());
+        Ok(())
+    }
+}
+
+/// What is written down of a call, its answer and the hash of its arguments have secrets covered: whoever has the hash
+/// of a secret could try guesses on it.
+#[tokio::test]
+async fn journals_accounts_and_texts_have_secrets_covered() {
+    let config = json!({
+        "credentials": {"token": {"source": "literal", "value": SECRET}},
+        "upstreams": {"db": {"transport": "mcp_http", "url": "https://db.example/mcp",
+                             "auth": [{"scheme": "bearer", "binding": "token"}]}},
+    });
+    let config = Config::from_value(config, Path::new("")).expect("it is right");
+    let secrets = Secrets::resolve_with(&config, &|_| None, None).expect("there is one");
+    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
+    let connect = |_: &_, _: &_| Some(Arc::new(Telling) as Arc<dyn Client>);
+    let runtime = Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts");
+    let told = Arc::new(Told::default());
+    let context = open(&runtime).journalled("scope", told.clone());
+    let call = format!("(:value (tool/call {{:server \"db\" :tool \"writes\" :args {{:t \"{SECRET}\"}}}}))");
+    assert_eq!(value(&context, &call).await, "\"the key is [REDACTED]\"");
+    let written = json!(*told.0.lock().expect("no panics")).to_string();
+    assert!(written.contains("[REDACTED]") && !written.contains(SECRET), "{written}");
+    let account = context.finish();
+    let covered = digest(&json!({"t": "[REDACTED]"}));
+    assert_eq!(account.calls[0].args_hash, covered, "the hash is that of the covered arguments");
 }
