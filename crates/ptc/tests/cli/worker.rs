@@ -406,7 +406,7 @@ fn people_decide_about_calls_while_the_worker_is_killed() {
     // A call under way when the worker is killed would be unknown. When its answer is kept, the mission waits for the
     // decisions about the two others again.
     let promises =
-        || restate.query("SELECT index FROM sys_journal WHERE entry_type LIKE '%GetPromise%'").len();
+        || restate.query("SELECT index FROM sys_journal WHERE entry_type = 'Command: GetPromise'").len();
     until("the first is made and its answer kept", || promises() == 3 + 2);
     worker.kill();
     worker.start();

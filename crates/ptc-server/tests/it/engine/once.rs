@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{CallError, Caller, Engine, Parts, Profile, Reply, Signals, Transport};
 use ptc_store::Store;
+use ptc_upstream::Runtime;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
@@ -17,11 +18,12 @@ fn store() -> Arc<Store> {
 }
 
 async fn over(store: &Arc<Store>) -> Arc<Engine> {
-    let parts = Parts {
-        runtime: Some(crm().await),
-        effects: Some(StoreJournal::new(store.clone())),
-        ..Parts::default()
-    };
+    over_runtime(store, crm().await).await
+}
+
+async fn over_runtime(store: &Arc<Store>, runtime: Arc<Runtime>) -> Arc<Engine> {
+    let parts =
+        Parts { runtime: Some(runtime), effects: Some(StoreJournal::new(store.clone())), ..Parts::default() };
     let settings = with_sessions(Profile::Debug, ptc_server::engine::settings::Sessions::default());
     Engine::with(settings, parts).await.expect("it starts")
 }
@@ -91,7 +93,8 @@ async fn without_a_store_there_are_no_keys() {
 #[tokio::test]
 async fn a_request_that_did_not_end_runs_again_without_writing_again() {
     let store = store();
-    let engine = over(&store).await;
+    let (runtime, waiting) = crm_that_counts().await;
+    let engine = over_runtime(&store, runtime).await;
     let program =
         |wait: &str| format!("(do {PUT} (tool/call {{:server \"crm\" :tool \"get\" :args {wait}}}) {PUT})");
     let cancel = CancellationToken::new();
@@ -100,11 +103,9 @@ async fn a_request_that_did_not_end_runs_again_without_writing_again() {
     let program = program("(if data/wait {:wait 1} {})");
     let given = |wait: bool| args(json!({"program": program, "context": {"wait": wait}}));
     let (ended, ()) = tokio::join!(engine.call(&anna, "lisp_eval", given(true), signals), async {
-        while StoreJournal::new(store.clone()).effects().gaps(None).expect("a list").len() != 1 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
         // The first write is answered, the second not begun; only the request itself is open.
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        until_waiting(&waiting, 1).await;
+        assert_eq!(StoreJournal::new(store.clone()).effects().gaps(None).expect("a list").len(), 1);
         cancel.cancel();
     });
     assert_eq!(ended, Err(CallError::Cancelled));
@@ -113,7 +114,7 @@ async fn a_request_that_did_not_end_runs_again_without_writing_again() {
     let cancel = CancellationToken::new();
     let signals = Signals { cancel: cancel.clone(), ..keyed("k") };
     let (again, busy) = tokio::join!(engine.call(&anna, "lisp_eval", given(true), signals), async {
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        until_waiting(&waiting, 2).await;
         let busy = engine.call(&anna, "lisp_eval", given(true), keyed("k")).await.expect("it is answered");
         cancel.cancel();
         busy

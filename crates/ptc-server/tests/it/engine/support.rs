@@ -83,6 +83,12 @@ pub const SECRET: &str = "tok-4711-do-not-show";
 
 /// A runtime with one upstream, whose tools are their names: `get` reads, `put` writes, `guess` says nothing.
 pub async fn crm() -> Arc<Runtime> {
+    crm_that_counts().await.0
+}
+
+/// The same, with how many of its calls have come to where they wait for ever.
+pub async fn crm_that_counts() -> (Arc<Runtime>, Arc<AtomicU32>) {
+    let waiting = Arc::new(AtomicU32::new(0));
     let config = json!({
         "credentials": {"token": {"source": "literal", "value": SECRET}},
         "upstreams": {"crm": {"transport": "mcp_http", "url": "https://crm.example/mcp",
@@ -91,10 +97,19 @@ pub async fn crm() -> Arc<Runtime> {
     let config = Config::from_value(config, Path::new("")).expect("it is right");
     let secrets = Secrets::resolve(&config).expect("there is one");
     let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    Runtime::start_with(&config, secrets, options, &|_, _| Some(Arc::new(Crm))).await.expect("it starts")
+    let connect = |_: &_, _: &_| Some(Arc::new(Crm(waiting.clone())) as Arc<dyn Client>);
+    let runtime = Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts");
+    (runtime, waiting)
 }
 
-struct Crm;
+/// Waits until so many calls wait.
+pub async fn until_waiting(waiting: &AtomicU32, count: u32) {
+    while waiting.load(Ordering::SeqCst) < count {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+struct Crm(Arc<AtomicU32>);
 
 impl Client for Crm {
     fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
@@ -124,6 +139,7 @@ impl Client for Crm {
                 return Err(Fault::new(Reason::UpstreamError, "no such customer"));
             }
             if args.get("wait").is_some() {
+                self.0.fetch_add(1, Ordering::SeqCst);
                 std::future::pending::<()>().await;
             }
             let answer = match tool {
