@@ -313,10 +313,7 @@ fn the_page_never_moves_under_the_pointer_and_shows_what_is_sent() {
     let flags = world.flags("writes");
     let server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
     let Some((npm, chromium)) = packages() else {
-        eprintln!(
-            "skipped: needs Debian's chromium and playwright-core of npm; `cargo xtask packages` installs them"
-        );
-        return;
+        return crate::skip::skip("Debian's chromium or playwright-core of npm");
     };
     let output = Command::new("node")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/approval/still.mjs"))
