@@ -224,6 +224,9 @@ pub enum Divergence {
     /// The run that it goes on with cannot be read.
     #[error("the saved run that it begins with: {0}")]
     NotLoaded(String),
+    /// It was stopped while it was played.
+    #[error("it takes longer than it may")]
+    Stopped,
     /// The tape begins in another way than runs do.
     #[error("the tape does not begin with a beginning")]
     NoBeginning,
@@ -238,12 +241,14 @@ pub struct Played {
     pub events: Vec<Event>,
 }
 
-/// Plays a tape. `watch` sees every entry before it is played, and what the run told since the last one.
+/// Plays a tape. `watch` sees every entry before it is played, and what the run told since the last one; `goes_on` is
+/// asked before each step, since a tape may be anybody's.
 pub fn play<'t>(
     agent: Arc<Agent>,
     options: RunOptions,
     tape: impl IntoIterator<Item = &'t Entry>,
     mut watch: impl FnMut(&Entry, &[Event]),
+    mut goes_on: impl FnMut() -> bool,
 ) -> Result<Played, Divergence> {
     let mut tape = tape.into_iter();
     let mut run = match tape.next() {
@@ -290,6 +295,9 @@ pub fn play<'t>(
             Entry::Next { now, times } => {
                 early(&mut asked)?;
                 for _ in 0..*times {
+                    if !goes_on() {
+                        return Err(Divergence::Stopped);
+                    }
                     match run.next(*now) {
                         Need::Done(step) => over = Some(step),
                         Need::Asks(asks) => asked.extend(asks.iter().map(Question::from)),

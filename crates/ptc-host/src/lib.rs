@@ -106,7 +106,7 @@ pub use cancel::Cancel;
 pub use flight::{CallEnd, Called};
 pub use hold::{Decision, Held, HeldError, Judge, Judgement, PendingCall, Resumption};
 pub use pool::{Pool, PoolConfig, PoolStats, Running, STACK, Session};
-pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms};
+pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms, random_seed};
 pub use ptc_lisp::machine::{Answer, Signal, ValueKind};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
 pub use shown::{arguments, visible, visible_json};

@@ -2,6 +2,7 @@
 //! were made.
 
 use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -88,7 +89,7 @@ pub struct Program {
     pub prelude: Option<Arc<Prelude>>,
     /// What it may use.
     pub limits: Limits,
-    /// Where its random numbers begin.
+    /// Where its random numbers begin; nobody can tell beforehand unless it was said.
     pub seed: u64,
     /// What its clock says, in milliseconds since 1970; the real time when it starts unless told.
     pub clock_ms: Option<i64>,
@@ -108,7 +109,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program without inputs and tools, with the default limits.
+    /// A program without inputs and tools, with the default limits and a random seed.
     pub fn new(source: impl Into<Arc<str>>) -> Self {
         Program {
             source: source.into(),
@@ -117,7 +118,7 @@ impl Program {
             tools: Tools::default(),
             prelude: None,
             limits: Limits::default(),
-            seed: 0,
+            seed: random_seed(),
             clock_ms: None,
             timeout: None,
             cancel: None,
@@ -351,6 +352,13 @@ impl Ran {
     pub fn outcome(self, machine: &mut Machine) -> Outcome {
         Outcome::of(machine, self, &Hooks::default())
     }
+}
+
+/// A seed that nobody can tell beforehand, so that what programs make of their random numbers (ids, keys of requests)
+/// is theirs alone.
+pub fn random_seed() -> u64 {
+    // The keys of a hash map come from the system; the hash of nothing under them tells nothing about them.
+    RandomState::new().build_hasher().finish()
 }
 
 /// The real time in milliseconds since 1970.

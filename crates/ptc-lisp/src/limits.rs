@@ -39,6 +39,22 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The smaller of each limit of both.
+    #[must_use]
+    pub fn within(&self, most: &Limits) -> Limits {
+        Limits {
+            fuel: self.fuel.min(most.fuel),
+            memory: self.memory.min(most.memory),
+            source_bytes: self.source_bytes.min(most.source_bytes),
+            source_depth: self.source_depth.min(most.source_depth),
+            print_bytes: self.print_bytes.min(most.print_bytes),
+            output_bytes: self.output_bytes.min(most.output_bytes),
+            tool_calls: self.tool_calls.min(most.tool_calls),
+        }
+    }
+}
+
 /// What a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

@@ -53,7 +53,11 @@ pub async fn register(
         url: url.to_owned(),
         message: innermost(&error),
     };
-    let client = reqwest::Client::builder().timeout(ATTEMPT).build().map_err(unreachable)?;
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(ATTEMPT)
+        .build()
+        .map_err(unreachable)?;
     let began = Instant::now();
     loop {
         // The same worker comes again after every restart, with agents that may have changed.

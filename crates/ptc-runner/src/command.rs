@@ -1,10 +1,13 @@
-//! Commands as tools: the arguments come on standard input as JSON, what the command prints is the result.
+//! Commands as tools: the arguments come on standard input as JSON, what the command prints is the result. Their
+//! environment is that of MCP servers: a short list, and what the file of the agent names.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
 use ptc_agent::Tool;
+use ptc_system::environment::{self, Template};
 use serde_json::Value as Json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
@@ -15,24 +18,57 @@ const MAX_OUTPUT: u64 = 16 << 20;
 /// Bytes of complaints that an error repeats.
 const MAX_COMPLAINT: usize = 2_000;
 
+/// A command that a file names.
+struct Line {
+    words: Vec<String>,
+    folder: PathBuf,
+    /// What is added to its environment.
+    environment: Vec<(String, Template)>,
+}
+
+/// What the file of an agent adds to the environment of a command; the error names the entry that is wrong.
+pub(crate) fn environment(
+    given: BTreeMap<String, String>,
+) -> Result<Vec<(String, Template)>, (String, String)> {
+    let entry = |(name, text): (String, String)| match Template::parse(&text) {
+        Ok(template) if environment::is_name(&name) => Ok((name, template)),
+        Ok(_) => Err((name, "is no name of a variable".to_owned())),
+        Err(problem) => Err((name, problem)),
+    };
+    given.into_iter().map(entry).collect()
+}
+
 /// A command as a tool. It runs in the folder of the file that names it, without a shell, and ends with the
 /// call.
-pub(crate) fn tool(name: &str, words: Vec<String>, folder: &Path) -> Result<Tool, String> {
+pub(crate) fn tool(
+    name: &str,
+    words: Vec<String>,
+    folder: &Path,
+    environment: Vec<(String, Template)>,
+) -> Result<Tool, String> {
     if words.first().is_none_or(|program| program.trim().is_empty()) {
         return Err("command must name a program: command = [\"./tool.sh\", \"argument\"]".to_owned());
     }
     // The command is started from its folder, where a relative one would lead elsewhere.
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let folder = std::path::absolute(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let (words, folder) = (Arc::new(words), Arc::new(folder));
+    let line = Arc::new(Line { words, folder, environment });
     Ok(Tool::future(name, move |args: Json| {
-        let (words, folder) = (words.clone(), folder.clone());
-        async move { run(&words, &folder, &args).await }
+        let line = line.clone();
+        async move { run(&line, &args).await }
     }))
 }
 
-async fn run(words: &[String], folder: &Path, args: &Json) -> Result<Json, String> {
+async fn run(line: &Line, args: &Json) -> Result<Json, String> {
+    let Line { words, folder, environment } = line;
     let program = &words[0];
+    let lookup = |name: &str| std::env::var(name).ok();
+    let mut own = Vec::new();
+    for (name, template) in environment {
+        let missing =
+            |variable| format!("`{program}` needs the environment variable {variable}, which is not set");
+        own.push((name, template.fill(&lookup).map_err(missing)?));
+    }
     // A path is meant from the folder of the file, a bare name from the search path.
     let found = if program.contains('/') { folder.join(program).into_os_string() } else { program.into() };
     let mut command = Command::new(found);
@@ -41,6 +77,9 @@ async fn run(words: &[String], folder: &Path, args: &Json) -> Result<Json, Strin
     command.process_group(0);
     let mut child = command
         .args(&words[1..])
+        .env_clear()
+        .envs(environment::inherited())
+        .envs(own)
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -27,6 +27,7 @@ use ptc_host::{Judge, Judgement};
 use ptc_lisp::machine::{Answer, DISCOVER};
 use ptc_lisp::{Error, ErrorKind};
 use ptc_signature::Signature;
+pub use ptc_upstream::Redactor;
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::EffectClass;
 pub use ptc_upstream::effects::Policy;
@@ -134,6 +135,11 @@ impl Upstreams {
             (server.name.clone(), tools(&server.name, known))
         });
         Some(Approvals(servers.filter(|(_, tools)| !tools.is_empty()).collect()))
+    }
+
+    /// What covers secrets in whatever leaves.
+    pub fn redactor(&self) -> Redactor {
+        self.runtime.redactor().clone()
     }
 
     /// What is known of the servers.

@@ -37,6 +37,14 @@ pub enum StoreError {
         /// Where.
         place: String,
     },
+    /// Others could have written it, or could read it.
+    #[error("store `{place}` is not taken: {problem}")]
+    Untrusted {
+        /// Where.
+        place: String,
+        /// Whose it is, and how to fix that.
+        problem: String,
+    },
     /// A later version has written here.
     #[error(
         "store `{place}` was made by a later version (format {found}, this one knows up to {known}); update ptc"

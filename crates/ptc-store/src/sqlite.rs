@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use ptc_system::owned::{self, Reach};
+use ptc_system::private;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags};
 
@@ -39,6 +41,7 @@ pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteCon
         fix: "name a file in a folder that this user may write".to_owned(),
     };
     create(path).map_err(|error| unreachable(error.to_string()))?;
+    trusted(path).map_err(|problem| StoreError::Untrusted { place: place.to_owned(), problem })?;
     let mut sqlite = plain(path).map_err(|error| unreachable(error.to_string()))?;
     sqlite.busy_handler(Some(wait_for_turn)).map_err(|error| fault(&error).at(place, "open"))?;
     let owner = owner(&sqlite).map_err(|fault| fault.at(place, "open"))?;
@@ -80,17 +83,20 @@ fn wait_for_turn(asked: i32) -> bool {
 
 /// Creates the file, readable for its owner only: sessions and runs are nobody else's business.
 fn create(path: &Path) -> std::io::Result<()> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    private::folder_of(path)?;
+    match private::create_new(path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Whether nobody else can have written the file, or what SQLite keeps beside it and reads as a part of it.
+fn trusted(path: &Path) -> Result<(), String> {
+    ["", "-wal", "-shm", "-journal"].iter().try_for_each(|ending| {
+        let mut part = path.as_os_str().to_owned();
+        part.push(ending);
+        owned::check(Path::new(&part), Reach::Nobody)
+    })
 }
 
 #[derive(PartialEq, Eq)]

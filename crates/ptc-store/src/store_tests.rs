@@ -193,6 +193,7 @@ fn damaged_and_foreign_files_are_refused_and_left_alone() {
     let text = folder.file("notes.txt");
     std::fs::write(&text, "these are notes, not tables, and there is quite some text of them".repeat(50))
         .expect("writes");
+    private(&text);
     let error = Store::open(&text).expect_err("refused");
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 
@@ -200,6 +201,7 @@ fn damaged_and_foreign_files_are_refused_and_left_alone() {
     rusqlite::Connection::open(&foreign)
         .and_then(|other| other.execute_batch("CREATE TABLE t (a)"))
         .expect("a database");
+    private(&foreign);
     let before = std::fs::read(&foreign).expect("bytes");
     let error = Store::open(&foreign).expect_err("refused");
     assert!(matches!(error, StoreError::Foreign { .. }), "{error:?}");
@@ -213,6 +215,34 @@ fn damaged_and_foreign_files_are_refused_and_left_alone() {
     std::fs::write(&torn, bytes).expect("writes");
     let error = Store::open(&torn).expect_err("refused");
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+}
+
+fn private(path: &str) {
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_others_could_have_written_is_refused_with_the_fix() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("untrusted");
+    let place = folder.file("deep/er/store.db");
+    let _open = Store::open(&place).expect("opens");
+    let mode = |path: &str| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!((mode(&place), mode(&format!("{place}-wal"))), (0o600, 0o600));
+    assert_eq!((mode(&folder.file("deep")), mode(&folder.file("deep/er"))), (0o700, 0o700));
+    for part in ["", "-wal"] {
+        let file = format!("{place}{part}");
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o666)).expect("it changes");
+        let error = Store::open(&place).expect_err("refused");
+        assert!(matches!(error, StoreError::Untrusted { .. }), "{error:?}");
+        assert!(error.to_string().contains(&format!("chmod 600 {file}")), "{error}");
+        private(&file);
+    }
+    Store::open(&place).expect("opens again");
 }
 
 #[test]

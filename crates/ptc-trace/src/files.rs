@@ -2,11 +2,12 @@
 //! its trace goes on, and the oldest are deleted when there are too many.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use ptc_system::private;
 use serde_json::{Value as Json, json};
 
 use crate::bound::Bounds;
@@ -65,10 +66,10 @@ impl Files {
     /// Files in a directory, which is made if it is not there.
     pub fn open(dir: impl Into<PathBuf>, keep: Keep) -> io::Result<Self> {
         let dir = dir.into();
-        make_dir(&dir)?;
+        private::folder(&dir)?;
         // Whoever cannot write here wants to know before the run.
         let probe = dir.join(format!(".probe-{}", std::process::id()));
-        File::create(&probe)?;
+        private::create(&probe)?;
         fs::remove_file(&probe)?;
         let count = trace_files(&dir).len();
         Ok(Files { dir, keep, open: BTreeMap::new(), closed: VecDeque::new(), count })
@@ -157,11 +158,7 @@ impl Open {
         let label = record.data.get("trace_label").and_then(Json::as_str).filter(|label| !label.is_empty());
         let mark = file_mark(label.unwrap_or(&record.trace_id));
         let stem = dir.join(format!("{}-{mark}", file_time(record.timestamp)));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let (stem, file) = create(&stem, &options)?;
+        let (stem, file) = create(&stem)?;
         let mut open = Open {
             file: BufWriter::new(file),
             stem,
@@ -233,7 +230,7 @@ impl Open {
 }
 
 /// Makes the file of a trace under a name that no other has, ended or not.
-fn create(stem: &Path, options: &OpenOptions) -> io::Result<(PathBuf, File)> {
+fn create(stem: &Path) -> io::Result<(PathBuf, File)> {
     let name = stem.file_name().unwrap_or_default().to_string_lossy();
     for number in 1..=100 {
         let stem = match number {
@@ -243,7 +240,7 @@ fn create(stem: &Path, options: &OpenOptions) -> io::Result<(PathBuf, File)> {
         if ["ok", "error"].iter().any(|ending| suffixed(&stem, ending).exists()) {
             continue;
         }
-        match options.open(suffixed(&stem, "pending")) {
+        match private::create_new(&suffixed(&stem, "pending")) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             opened => return Ok((stem, opened?)),
         }
@@ -254,14 +251,6 @@ fn create(stem: &Path, options: &OpenOptions) -> io::Result<(PathBuf, File)> {
 fn suffixed(stem: &Path, ending: &str) -> PathBuf {
     let name = stem.file_name().unwrap_or_default().to_string_lossy();
     stem.with_file_name(format!("{name}-{ending}.jsonl"))
-}
-
-fn make_dir(dir: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
 }
 
 /// A time as file names have it: ISO, with `-` for `:`.

@@ -55,7 +55,7 @@ const PRINT_LINES: usize = 50;
 const CONTEXT_KEYS: usize = 100;
 
 /// Facts that no policy hides: names, kinds, ids, counts.
-const FACTS: [&str; 44] = [
+const FACTS: [&str; 45] = [
     "agent_name",
     "attempts",
     "batch",
@@ -87,6 +87,7 @@ const FACTS: [&str; 44] = [
     "reason",
     "request_id",
     "result_preview_truncated",
+    "seed",
     "server",
     "session_id",
     "signal",
@@ -128,7 +129,13 @@ fn scrub_all(value: &mut Json, scrub: &dyn Fn(&str) -> Option<String>) {
             }
         }
         Json::Array(items) => items.iter_mut().for_each(|item| scrub_all(item, scrub)),
-        Json::Object(fields) => fields.values_mut().for_each(|field| scrub_all(field, scrub)),
+        Json::Object(fields) => {
+            if fields.keys().any(|name| scrub(name).is_some()) {
+                let named = std::mem::take(fields).into_iter();
+                *fields = named.map(|(name, field)| (scrub(&name).unwrap_or(name), field)).collect();
+            }
+            fields.values_mut().for_each(|field| scrub_all(field, scrub));
+        }
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }

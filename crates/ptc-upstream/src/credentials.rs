@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ptc_system::environment::is_secret_name;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value as Json;
@@ -20,24 +21,6 @@ use crate::redact::{LARGEST, Redactor, SHORTEST, TOTAL};
 
 /// User names of fewer bytes are not covered on their own: `admin` is a word, not a secret.
 const SHORTEST_USER: usize = 6;
-
-/// Words in the name of a variable that make its value a secret.
-const SECRET_WORDS: &[&str] = &[
-    "TOKEN",
-    "KEY",
-    "APIKEY",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASS",
-    "PASSPHRASE",
-    "AUTH",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "PAT",
-    "BEARER",
-    "JWT",
-];
 
 /// Where the values of credentials come from, by name.
 #[derive(Clone, Debug, Default)]
@@ -327,11 +310,6 @@ fn environment(
     }
     covered.retain(|secret| secret.expose_secret().len() >= SHORTEST);
     filled
-}
-
-/// Whether a variable of this name holds a secret, by the words in it.
-fn is_secret_name(name: &str) -> bool {
-    name.to_ascii_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
 }
 
 fn self_as_upstream(

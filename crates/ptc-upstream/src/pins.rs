@@ -79,9 +79,7 @@ impl Pins {
     pub fn save(&self, path: &Path) -> std::io::Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
-        let fresh = path.with_extension("json.new");
-        std::fs::write(&fresh, text)?;
-        std::fs::rename(&fresh, path)
+        ptc_system::project::replace(path, text.as_bytes())
     }
 
     /// Pins the tools of an upstream as they are now, in place of what was pinned before.

@@ -1,16 +1,23 @@
 //! Covering secrets in whatever leaves. Secrets are kept apart by construction (`credentials.rs`); this is the
 //! second line, for servers that echo what they were sent.
 //!
-//! A secret is found as it is, in base64 (both alphabets, with and without padding, alone or within a longer
-//! text), percent-encoded and escaped as in JSON. Of overlapping finds the longest at the leftmost place counts.
+//! A text is looked through twice: as it is, for the exact forms of a secret, and folded, which leaves letters and
+//! digits in lower case and nothing else. Folding makes one form of what differs in case, in what stands between the
+//! characters (spaces, punctuation, zero-width characters) or in the marks around codes (`%68`, `68:75`, `&#104;`,
+//! `\u0068`), so `forms.rs` has to know each code only once. Of overlapping finds the union is covered.
+//!
+//! This is no wall against a program that wants a secret out: whoever can compute can write it in a form that nobody
+//! lists, and whoever sees what is covered can test a guess. Credentials that cannot be guessed, and upstreams that do
+//! not send them back, are what keeps them.
+
+mod forms;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value as Json};
 
@@ -20,8 +27,14 @@ pub const COVER: &str = "[REDACTED]";
 /// Shorter texts are not covered: they would be found everywhere.
 pub const SHORTEST: usize = 4;
 
-/// Shorter secrets are not looked for inside longer texts in base64.
-const SHORTEST_INSIDE: usize = 8;
+/// Folded forms of fewer bytes are not looked for: they would be found by accident.
+const SHORTEST_FOLDED: usize = 8;
+
+/// Larger secrets, such as the text of a private key, are looked for in their exact forms only.
+pub const LARGEST_FOLDED: usize = 1024;
+
+/// All folded forms together may not be larger; secrets that come later are looked for in their exact forms only.
+const TOTAL_FOLDED: usize = 4 << 20;
 
 /// No secret may be larger.
 pub const LARGEST: usize = 16 * 1024;
@@ -34,16 +47,92 @@ pub const TOTAL: usize = 512 * 1024;
 pub struct Redactor(Option<Arc<Finder>>);
 
 struct Finder {
-    automaton: AhoCorasick,
-    /// What it looks for.
-    forms: BTreeSet<String>,
+    exact: AhoCorasick,
+    folded: Option<AhoCorasick>,
+    /// What they look for.
+    forms: Forms,
     /// Whether a number could contain a secret.
     in_numbers: bool,
 }
 
+#[derive(Clone, Default)]
+struct Forms {
+    exact: BTreeSet<String>,
+    folded: BTreeSet<String>,
+}
+
+impl Forms {
+    fn add(&mut self, secret: &str) {
+        if secret.len() < SHORTEST {
+            return;
+        }
+        self.exact.extend(forms::exact(secret));
+        if secret.len() <= LARGEST_FOLDED {
+            let long = |form: &String| form.len() >= SHORTEST_FOLDED;
+            let forms: Vec<String> = forms::folded(secret).into_iter().filter(long).collect();
+            let bytes = |forms: &mut dyn Iterator<Item = &String>| forms.map(String::len).sum::<usize>();
+            if bytes(&mut self.folded.iter()) + bytes(&mut forms.iter()) <= TOTAL_FOLDED {
+                self.folded.extend(forms);
+            }
+        }
+    }
+
+    fn finder(self) -> Option<Finder> {
+        let build = |forms: &BTreeSet<String>| {
+            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(forms).ok()
+        };
+        let exact = build(&self.exact).filter(|_| !self.exact.is_empty())?;
+        let folded = build(&self.folded).filter(|_| !self.folded.is_empty());
+        let number = |form: &String| form.bytes().all(|byte| b"0123456789.eE+-".contains(&byte));
+        let in_numbers = self.exact.iter().any(number);
+        Some(Finder { exact, folded, forms: self, in_numbers })
+    }
+}
+
+impl Finder {
+    /// Where secrets stand, in order, without overlaps.
+    fn spans(&self, text: &str) -> Vec<Range<usize>> {
+        let mut spans: Vec<Range<usize>> = self.exact.find_iter(text).map(|found| found.range()).collect();
+        if let Some(folded) = self.folded.as_ref().filter(|_| text.len() >= SHORTEST_FOLDED) {
+            let plain = forms::fold(text);
+            if folded.is_match(&plain) {
+                let places = forms::places(text);
+                let found = folded.find_iter(&plain).map(|found| {
+                    let (first, last) = (&places[found.start()], &places[found.end() - 1]);
+                    first.start..last.end
+                });
+                let exact = spans.clone();
+                spans.extend(found.map(|span| with_marks(text, span, &exact)));
+            }
+        }
+        spans.sort_by_key(|span| (span.start, span.end));
+        spans.dedup_by(|next, kept| {
+            let overlaps = next.start < kept.end;
+            if overlaps {
+                kept.end = kept.end.max(next.end);
+            }
+            overlaps
+        });
+        spans
+    }
+}
+
+/// A find together with the marks of its codes, so that no half of one is left: `\`, `%`, `&#` before and `;` behind it.
+fn with_marks(text: &str, span: Range<usize>, exact: &[Range<usize>]) -> Range<usize> {
+    // They are in order and apart, so the first that ends behind its beginning is the only one to look at.
+    let at = exact.partition_point(|other| other.end <= span.start);
+    if exact.get(at).is_some_and(|other| other.start < span.end) {
+        return span;
+    }
+    let before = text[..span.start].trim_end_matches(['\\', '%', '&', '#']).len();
+    let entity = text[before..span.start].contains('&');
+    let after = usize::from(entity && text[span.end..].starts_with(';'));
+    before..span.end + after
+}
+
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let forms = self.0.as_ref().map_or(0, |finder| finder.automaton.patterns_len());
+        let forms = self.0.as_ref().map_or(0, |finder| finder.forms.exact.len() + finder.forms.folded.len());
         write!(f, "Redactor({forms} forms)")
     }
 }
@@ -62,17 +151,9 @@ impl Redactor {
     /// One that covers these secrets too.
     #[must_use]
     pub fn and<'s>(&self, secrets: impl IntoIterator<Item = &'s SecretString>) -> Redactor {
-        let known = self.0.iter().flat_map(|finder| finder.forms.iter().cloned());
-        let more = secrets.into_iter().flat_map(|secret| forms(secret.expose_secret()));
-        let forms: BTreeSet<String> = known.chain(more).collect();
-        let in_numbers = forms.iter().any(|form| form.bytes().all(|byte| b"0123456789.eE+-".contains(&byte)));
-        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
-        match automaton {
-            Ok(automaton) if !forms.is_empty() => {
-                Redactor(Some(Arc::new(Finder { automaton, forms, in_numbers })))
-            }
-            _ => Redactor(None),
-        }
+        let mut forms = self.0.as_ref().map(|finder| finder.forms.clone()).unwrap_or_default();
+        secrets.into_iter().for_each(|secret| forms.add(secret.expose_secret()));
+        Redactor(forms.finder().map(Arc::new))
     }
 
     /// Whether there is nothing to cover.
@@ -83,15 +164,16 @@ impl Redactor {
     /// The text with secrets covered.
     pub fn redact_str<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let Some(finder) = &self.0 else { return Cow::Borrowed(text) };
+        let spans = finder.spans(text);
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
         let mut out = String::new();
         let mut end = 0;
-        for found in finder.automaton.find_iter(text) {
-            out.push_str(&text[end..found.start()]);
+        for span in spans {
+            out.push_str(&text[end..span.start]);
             out.push_str(COVER);
-            end = found.end();
-        }
-        if end == 0 {
-            return Cow::Borrowed(text);
+            end = span.end;
         }
         out.push_str(&text[end..]);
         Cow::Owned(out)
@@ -158,45 +240,4 @@ impl Redactor {
             fields.insert(unique, value);
         }
     }
-}
-
-/// All the ways in which a secret may show.
-fn forms(secret: &str) -> Vec<String> {
-    if secret.len() < SHORTEST {
-        return Vec::new();
-    }
-    let mut forms = vec![secret.to_owned(), percent(secret, true), percent(secret, false)];
-    forms.extend([STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD].map(|engine| engine.encode(secret)));
-    if secret.len() >= SHORTEST_INSIDE {
-        forms.extend(inside_base64(secret));
-    }
-    if let Ok(quoted) = serde_json::to_string(secret) {
-        forms.push(quoted[1..quoted.len() - 1].to_owned());
-    }
-    forms
-}
-
-/// How a longer text in base64 shows that the secret is in it: three bytes become four characters, so it looks
-/// different by where it begins, and the characters that it shares with its neighbours are left out.
-fn inside_base64(secret: &str) -> Vec<String> {
-    let shifted = (0..3).flat_map(|before| {
-        let text = [&[0; 3][..before], secret.as_bytes()].concat();
-        let first = (before * 4).div_ceil(3);
-        let last = text.len() * 4 / 3;
-        [STANDARD_NO_PAD, URL_SAFE_NO_PAD].map(|engine| engine.encode(&text)[first..last].to_owned())
-    });
-    shifted.collect()
-}
-
-/// Percent-encoded, with everything encoded that is not unreserved; hexadecimal digits in either case.
-fn percent(text: &str, upper: bool) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(byte as char),
-            _ if upper => out.push_str(&format!("%{byte:02X}")),
-            _ => out.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    out
 }

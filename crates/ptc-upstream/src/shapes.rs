@@ -2,9 +2,10 @@
 //! help the next program. Only types are kept, never values, within fixed bounds, in a file between runs.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use ptc_system::private;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -307,18 +308,11 @@ impl Shapes {
                 own.shape = before;
             }
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        folder.map_or(Ok(()), std::fs::create_dir_all)?;
-        let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+        private::folder_of(path)?;
         let text = serde_json::to_vec(&Stored { version: VERSION, tools: self.tools.clone() })?;
-        let written = std::fs::File::create(&beside)
-            .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
-            .and_then(|()| std::fs::rename(&beside, path));
-        match written {
-            Ok(()) => self.changed = false,
-            Err(_) => std::fs::remove_file(&beside).unwrap_or_default(),
-        }
-        written
+        private::replace(path, &text)?;
+        self.changed = false;
+        Ok(())
     }
 }
 
@@ -399,6 +393,12 @@ mod tests {
         other.save(&path).expect("it writes beside the first");
         let text = std::fs::read_to_string(&path).expect("it is there");
         assert!(!text.contains("hunter2") && !text.contains("41"), "{text}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
         let again = Shapes::load(&path).expect("it reads back");
         assert_eq!(
             again.observed("s", "t").map(|seen| seen.shape.words()),

@@ -19,6 +19,7 @@ use ptc_upstream::{
 use serde_json::Value as Json;
 
 use crate::plans::Asked;
+use crate::terminal::errln;
 use crate::values;
 
 /// Flags for upstreams.
@@ -84,7 +85,7 @@ impl UpstreamArgs {
         let runtime = tokio.block_on(Runtime::start(&config, secrets, options))?;
         for state in runtime.states() {
             if let Some(fault) = state.fault {
-                eprintln!("ptc: upstream '{}' cannot be used: {fault}", state.name);
+                errln!("ptc: upstream '{}' cannot be used: {fault}", state.name);
             }
         }
         let defaults = Caps::default();

@@ -16,6 +16,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use terminal::errln;
+
 /// Programs allocate many small values, which is what this allocator is good at.
 #[global_allocator]
 static ALLOCATOR: ptc_alloc::Allocator = ptc_alloc::Allocator;
@@ -58,6 +60,6 @@ fn run(command: commands::Command) -> Infallible {
 }
 
 fn complain(message: &str) -> exit::Outcome {
-    eprintln!("ptc: {message}");
+    errln!("ptc: {message}");
     exit::Outcome::Usage
 }

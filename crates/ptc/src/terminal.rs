@@ -1,14 +1,35 @@
-//! What belongs to the user at the terminal: colours, and a folder for what is kept between commands.
+//! What belongs to the user at the terminal: what is shown there, colours, and a folder for what is kept between
+//! commands.
+//!
+//! **Whatever `ptc` prints goes through [`stdout`], [`stderr`] or [`errln!`]**, which show the commands of a terminal
+//! (and what cannot be seen or turns the direction of writing) by their numbers where the stream is a terminal. Nothing
+//! that a model, a program or a server says can move the cursor, set a title or fill a clipboard. Pipes and files get
+//! the text as it is. `cargo xtask ci` refuses the macros and streams of `std` elsewhere in this crate.
 
-use std::io::IsTerminal;
+mod screen;
+
+use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 
 use ptc_lisp::Error;
 use ptc_lisp::render::{self, Role};
 
 /// Whether text for this stream is coloured: it is a terminal, and `NO_COLOR` does not object.
-pub fn colours(stream: &impl IsTerminal) -> bool {
+pub fn colours<W: IsTerminal>(stream: &Screen<W>) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+pub use screen::{Screen, ansi, plain, stderr, stdout, styled};
+
+/// Prints a line on standard error.
+macro_rules! errln {
+    ($($arg:tt)*) => { $crate::terminal::print_error(format_args!($($arg)*)) };
+}
+pub(crate) use errln;
+
+/// Prints a line on standard error; nobody is left to tell if it is gone.
+pub fn print_error(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(stderr(), "{line}");
 }
 
 /// The folder of what is kept between commands, if the environment says where such things belong.
@@ -24,7 +45,7 @@ pub fn error_text(error: &Error, source: &str, name: &str, coloured: bool) -> St
         return render::for_people(error, source, name);
     }
     let paint = |(role, text): (Role, String)| match colour(role) {
-        Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
+        Some(code) => styled(code, &text),
         None => text,
     };
     render::pieces(error, source, name).into_iter().map(paint).collect()
@@ -50,7 +71,7 @@ mod tests {
     #[test]
     fn colours_change_nothing_but_colours() {
         let error = Error::new(ErrorKind::Type, "no").at(Span::new(1, 2)).hint("yes");
-        let coloured = error_text(&error, "(a)", "-e", true);
+        let coloured = ansi(&error_text(&error, "(a)", "-e", true)).into_owned();
         assert!(coloured.starts_with("\x1b[1;31mtype_error\x1b[0m"), "{coloured:?}");
         let mut plain = String::new();
         for part in coloured.split("\x1b[") {

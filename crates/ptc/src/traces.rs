@@ -1,14 +1,17 @@
 //! Traces and recordings of commands: where they go and how much they keep.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::terminal::errln;
 use anyhow::{anyhow, bail};
 use ptc_host::{Outcome, Tools};
 use ptc_runner::tape::Taper;
 use ptc_runner::{Event, Step};
 use ptc_trace::recording::{Begun, Keeping, Recorder, Running, Shelf, Taped};
 use ptc_trace::{Files, Keep, Options, Otlp, Policy, Sink, Span, Tracer, subject};
+use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
 
 /// What a command traces.
@@ -28,8 +31,8 @@ pub struct TraceArgs {
 }
 
 impl TraceArgs {
-    /// The tracer, if anything is to be traced.
-    pub fn tracer(&self) -> anyhow::Result<Option<Tracer>> {
+    /// The tracer, if anything is to be traced; secrets are covered before any sink sees them.
+    pub fn tracer(&self, redactor: &Redactor) -> anyhow::Result<Option<Tracer>> {
         let mut sinks: Vec<Box<dyn Sink>> = Vec::new();
         if let Some(dir) = &self.trace {
             let wrong = |error| anyhow!("--trace: cannot write into {}: {error}", dir.display());
@@ -37,11 +40,17 @@ impl TraceArgs {
         }
         if let Some(address) = self.otlp.as_deref().filter(|address| !address.is_empty()) {
             let service = std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "ptc".to_owned());
-            let complain = Arc::new(|message: &str| eprintln!("ptc: --otlp: {message}"));
+            let complain = Arc::new(|message: &str| errln!("ptc: --otlp: {message}"));
             let otlp = Otlp::new(address, &service, complain).map_err(|error| anyhow!("--otlp: {error}"))?;
             sinks.push(Box::new(otlp));
         }
-        let options = Options { policy: self.trace_payload, ..Options::default() };
+        let redactor = redactor.clone();
+        let scrub = move |text: &str| match redactor.redact_str(text) {
+            Cow::Owned(covered) => Some(covered),
+            Cow::Borrowed(_) => None,
+        };
+        let options =
+            Options { policy: self.trace_payload, scrub: Some(Arc::new(scrub)), ..Options::default() };
         Ok((!sinks.is_empty()).then(|| Tracer::new(options, sinks)))
     }
 }
@@ -63,6 +72,7 @@ impl RecordArgs {
         &self,
         subject: impl FnOnce() -> anyhow::Result<Json>,
         missing: &[String],
+        redactor: &Redactor,
     ) -> anyhow::Result<Watching> {
         let recorder = match self.file()? {
             None => None,
@@ -72,7 +82,7 @@ impl RecordArgs {
                 Some(Running::new(recorder))
             }
         };
-        Ok(Watching { tracer: self.trace.tracer()?, recorder })
+        Ok(Watching { tracer: self.trace.tracer(redactor)?, recorder })
     }
 
     /// The tape of a program without an agent, if it is recorded.
@@ -82,8 +92,8 @@ impl RecordArgs {
     }
 
     /// The tracer, if anything is to be traced.
-    pub fn tracer(&self) -> anyhow::Result<Option<Tracer>> {
-        self.trace.tracer()
+    pub fn tracer(&self, redactor: &Redactor) -> anyhow::Result<Option<Tracer>> {
+        self.trace.tracer(redactor)
     }
 
     /// Where the recording goes.
@@ -138,8 +148,10 @@ pub struct Traced {
 
 impl Traced {
     /// Begins a trace of a program.
-    pub fn begin(tracer: Tracer, name: &str, source: &str) -> Self {
-        let facts = json!({"program": source, "program_bytes": source.len(), "caller": "eval"});
+    pub fn begin(tracer: Tracer, name: &str, source: &str, seed: u64) -> Self {
+        // As text: readers that know only floating-point numbers would round it.
+        let seed = seed.to_string();
+        let facts = json!({"program": source, "program_bytes": source.len(), "caller": "eval", "seed": seed});
         let span = Arc::new(tracer.begin("eval", subject::EXECUTE, name, facts));
         Traced { span, tracer }
     }

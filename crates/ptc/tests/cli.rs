@@ -19,6 +19,8 @@ mod examples;
 mod killed;
 #[path = "cli/lent.rs"]
 mod lent;
+#[path = "cli/outside.rs"]
+mod outside;
 #[path = "cli/packaging.rs"]
 mod packaging;
 #[path = "cli/pages.rs"]

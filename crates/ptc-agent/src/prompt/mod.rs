@@ -31,7 +31,7 @@ pub use card::Card;
 pub(crate) use combined::combined_system;
 pub(crate) use context::ContextBlock;
 pub(crate) use data::DataLine;
-pub(crate) use mission::{Expansion, expand, first_message, harmless, mission, tagged};
+pub(crate) use mission::{Expansion, expand, expand_in_words, first_message, harmless, mission, tagged};
 pub use native::{EvalProfile, lisp_eval};
 pub(crate) use native::{NameMap, native_tools};
 pub use preview::PromptPreview;
@@ -46,7 +46,7 @@ pub(crate) use tools::{ToolLine, catalog_section};
 pub(crate) use user::UserLine;
 
 /// Joins what is not empty with blank lines.
-fn blocks<S: AsRef<str>>(parts: impl IntoIterator<Item = S>) -> String {
+pub(crate) fn blocks<S: AsRef<str>>(parts: impl IntoIterator<Item = S>) -> String {
     let mut out = String::new();
     for part in parts {
         let part = part.as_ref().trim_matches('\n');

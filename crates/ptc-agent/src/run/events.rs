@@ -114,7 +114,7 @@ pub(super) fn add_tokens(measured: &mut Json, tokens: &Tokens) {
 }
 
 /// What `run.start` tells of an agent.
-pub(super) fn config(node: &Node, keys: &[&String]) -> Json {
+pub(super) fn config(node: &Node, keys: &[&String], seed: Option<u64>) -> Json {
     let options = node.agent.options();
     let tools: Vec<&str> = node.agent.tools().values().map(|tool| tool.name.as_str()).collect();
     let mut facts = json!({
@@ -127,6 +127,10 @@ pub(super) fn config(node: &Node, keys: &[&String]) -> Json {
         "tool_names": tools,
         "max_turns": options.max_turns,
     });
+    if let Some(seed) = seed.filter(|seed| *seed != 0) {
+        // As text: readers of traces that know only floating-point numbers would round it.
+        facts["seed"] = seed.to_string().into();
+    }
     if let Some(prelude) = &options.prelude {
         facts["prelude"] = prelude.trace_summary();
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use ptc_lisp::Limits;
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::prelude::Upstreams;
 use serde::{Deserialize, Serialize};
@@ -146,7 +147,10 @@ pub struct RunOptions {
     pub admit: Option<Admit>,
     /// Bytes of memory of a program; as the agent says unless told.
     pub max_heap: Option<usize>,
-    /// Where random numbers begin.
+    /// What programs may use at most, whatever agents say; for runs that begin from something nobody vouches for.
+    pub ceiling: Option<Limits>,
+    /// Where random numbers begin. Hosts pick one at random for each run, so that ids which programs make are theirs
+    /// alone; agents that the agent calls begin elsewhere.
     pub seed: u64,
     /// The trace this run belongs to.
     pub trace_id: Option<String>,
@@ -185,6 +189,11 @@ impl RunOptions {
     pub fn register(mut self, name: impl Into<String>, llm: Llm) -> Self {
         self.registry.insert(name.into(), llm);
         self
+    }
+
+    /// Limits that are no wider than the ceiling.
+    pub(crate) fn within_ceiling(&self, limits: Limits) -> Limits {
+        self.ceiling.as_ref().map_or(limits.clone(), |most| limits.within(most))
     }
 
     /// Keeps the conversation.

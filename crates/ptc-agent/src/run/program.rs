@@ -95,12 +95,13 @@ pub(super) fn answers_questions(agent: &crate::agent::Agent) -> bool {
 pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(), Error> {
     let (agent, context, root) = (node.agent.clone(), node.context.clone(), node.caller.is_none());
     let options = shared.options.clone();
+    let seed = seed(node, options.seed);
     node.sandbox.open(limits, move || Setup {
         prelude: agent.options().prelude.clone(),
         data: context,
         memory: if root { options.initial_memory.clone() } else { Default::default() },
         journal: if root { options.journal.clone() } else { Default::default() },
-        seed: options.seed,
+        seed,
         history_bytes: Some(agent.options().format.history_max_bytes).filter(|bytes| *bytes > 0),
         firewall: agent.options().firewall,
         takes_back: agent.options().memory_strategy == MemoryStrategy::Rollback,
@@ -138,11 +139,20 @@ fn limits(node: &Node, shared: &Shared) -> Limits {
     let standard = Limits::default();
     // In combined mode the limit is for the calls that the model makes itself.
     let calls = options.max_tool_calls.filter(|_| node.agent.mode() != Mode::Combined);
-    Limits {
+    let limits = Limits {
         fuel: options.fuel.unwrap_or(standard.fuel),
         memory: shared.options.max_heap.or(options.max_heap).unwrap_or(standard.memory),
         tool_calls: calls.unwrap_or(standard.tool_calls),
         ..standard
+    };
+    shared.options.within_ceiling(limits)
+}
+
+/// Where the random numbers of a node begin: those of an agent that is called are not those of its caller.
+fn seed(node: &Node, seed: u64) -> u64 {
+    match node.caller {
+        None => seed,
+        Some(_) => seed ^ crate::hash::fnv(node.span.as_bytes()),
     }
 }
 

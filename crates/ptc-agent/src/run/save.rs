@@ -313,6 +313,7 @@ fn restored(
         tool_calls: agent.options().max_tool_calls.unwrap_or(Limits::default().tool_calls),
         ..Limits::default()
     };
+    let limits = options.within_ceiling(limits);
     let machine = saved
         .machine
         .map(|bytes| Machine::load_dump_with(&bytes.0, &limits, agent.options().prelude.as_slice()));

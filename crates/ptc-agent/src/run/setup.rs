@@ -105,7 +105,8 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
         }
     }
     let keys: Vec<&String> = inputs(node).map(|(name, _)| name).collect();
-    shared.event(node, "run.start", json!({}), events::config(node, &keys));
+    let seed = node.caller.is_none().then_some(shared.options.seed);
+    shared.event(node, "run.start", json!({}), events::config(node, &keys, seed));
     if let Err(fail) = check(node, shared) {
         return Next::Over(Err(fail));
     }
@@ -199,7 +200,10 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
     let runs_programs = matches!(mode, Mode::Content | Mode::ToolCall);
     let layout = is_one_prompt(node);
     let expansion = if runs_programs && !layout { Expansion::References } else { Expansion::Values };
-    let text = mission(node, expansion, node.agent.options().on_missing)?;
+    let (text, below) = match mode {
+        Mode::Text | Mode::Combined => mission_in_words(node, node.agent.options().on_missing)?,
+        _ => (mission(node, expansion, node.agent.options().on_missing)?, String::new()),
+    };
     node.mission = mission(node, Expansion::Values, OnMissing::Keep)?;
     renew_inputs(node)?;
     if runs_programs {
@@ -213,7 +217,7 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
             let context = (!node.agent.options().format.context_in_system).then_some(node.inventory.as_str());
             prompt::first_message(context, &text, (!progress.is_empty()).then_some(progress.as_str()))
         }
-        Mode::Text | Mode::Combined => with_catalog(node, text_message(node, &text)),
+        Mode::Text | Mode::Combined => with_catalog(node, prompt::blocks([text_message(node, &text), below])),
     };
     let first = node.veil.cover_message(&first).into_owned();
     node.messages.push(Message::user(first));
@@ -227,6 +231,16 @@ fn mission(node: &Node, expansion: Expansion, on_missing: OnMissing) -> Result<S
         return Ok(options.prompt.clone());
     }
     prompt::expand(&options.prompt, &node.context, expansion, on_missing, options.firewall)
+        .map_err(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string()))
+}
+
+/// The mission of an agent that reads its inputs, and what stands below it.
+fn mission_in_words(node: &Node, on_missing: OnMissing) -> Result<(String, String), Fail> {
+    let options = node.agent.options();
+    if options.literal_prompt {
+        return Ok((options.prompt.clone(), String::new()));
+    }
+    prompt::expand_in_words(&options.prompt, &node.context, on_missing, options.firewall)
         .map_err(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string()))
 }
 

@@ -1,6 +1,6 @@
 //! A model that writes down what another answers.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +18,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records to a file, behind what is in it.
+    /// Records to a file, behind what is in it. Nobody else may read it: prompts hold what users gave.
     pub fn new(inner: Llm, path: &Path) -> std::io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let file = ptc_system::private::append(path)?;
         let name = inner.label().to_owned();
         Ok(Recorder { inner, name, file: Arc::new(Mutex::new(file)) })
     }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::offline::{Recorder, Recording, Replay, Script};
 use crate::prices::{PriceEntry, Prices};
-use crate::provider::Provider;
+use crate::provider::{PROVIDERS, Provider};
 use crate::remote::{Environment, Remote, Settings, check_options};
 
 /// Recordings inside each other; an entry of a file may name a recording of itself.
@@ -252,6 +252,13 @@ impl Registry {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let short = names::short().filter(|name| !self.own.contains_key(*name));
         self.own.keys().map(String::as_str).chain(short)
+    }
+
+    /// The variables that may hold keys: those of all providers, and those that own names have.
+    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+        let usual = PROVIDERS.iter().flat_map(|row| row.key.iter().chain(row.other_keys).copied());
+        let own = self.own.values().filter_map(|entry| entry.key_env.as_deref());
+        usual.chain(["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]).chain(own)
     }
 
     /// Providers whose key is in the environment; where one is preferred there, only that one if it is.

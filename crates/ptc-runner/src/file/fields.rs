@@ -43,6 +43,12 @@ pub(super) const TOOL: &[Field] = &[
         Kind::Words,
         "A program and its arguments: JSON comes on its input, its output is the result.",
     ),
+    field(
+        "env",
+        Kind::Texts,
+        "What is added to the environment of the command, by name; `${VAR}` is filled in when it starts. Of the rest \
+         of the environment it has PATH, HOME and a few more, and no keys.",
+    ),
     field("agent", Kind::Text, "A file of another agent."),
     field("prompt", Kind::Text, "A question to a model."),
     field("self", Kind::Flag, "The agent itself."),

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use ptc_agent::model::Llm;
 use ptc_agent::{Agent, BuildError, Builder, Kind, Tool};
 use ptc_lisp::prelude::Prelude;
+use ptc_system::environment::Template;
 use serde_json::{Map, Value as Json};
 
 use document::Document;
@@ -60,8 +61,10 @@ pub struct AgentFile {
     pub upstreams: Option<PathBuf>,
     /// Whether the run goes on after a call of a server that may have changed something.
     pub allow_writes: bool,
-    /// Commands of tools by the tool's name, as they are run.
+    /// Commands of tools by the tool's name, as they are run; those of agents that are tools behind the agent's name.
     pub commands: BTreeMap<String, Vec<String>>,
+    /// What is added to the environment of commands.
+    pub environment: Vec<(String, Template)>,
     /// The text of this file and of those that it names, by the path that each was read from.
     pub texts: BTreeMap<PathBuf, String>,
     document: Document,
@@ -116,6 +119,7 @@ impl AgentFile {
             upstreams: text(given.remove("upstreams")).map(|name| folder.join(name)),
             allow_writes: given.remove("allow_writes") == Some(Json::Bool(true)),
             commands: BTreeMap::new(),
+            environment: Vec::new(),
             texts: BTreeMap::from([own]),
             document,
             builder,

@@ -1,5 +1,6 @@
 //! The tools of a file: commands, agents, questions, and the agent itself.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ struct Entry {
     signature: Option<String>,
     description: Option<String>,
     command: Option<Vec<String>>,
+    env: Option<BTreeMap<String, String>>,
     agent: Option<String>,
     prompt: Option<String>,
     model: Option<String>,
@@ -84,9 +86,15 @@ fn tool(
     let signature = |file: &AgentFile, error: &dyn std::fmt::Display| {
         file.wrong(&format!("{place}.signature"), error.to_string())
     };
+    if entry.env.is_some() && entry.command.is_none() {
+        return Err(file.wrong(&format!("{place}.env"), "only a command has an environment"));
+    }
     let mut tool = if let Some(words) = entry.command {
         file.commands.insert(name.to_owned(), words.clone());
-        command::tool(name, words, &folder)
+        let environment = command::environment(entry.env.unwrap_or_default())
+            .map_err(|(variable, message)| file.wrong(&format!("{place}.env.{variable}"), message))?;
+        file.environment.extend(environment.iter().cloned());
+        command::tool(name, words, &folder, environment)
             .map_err(|message| file.wrong(&format!("{place}.command"), message))?
     } else if let Some(other) = entry.agent {
         agent(file, name, place, &folder.join(other), entry.description.is_some(), others)?
@@ -144,6 +152,9 @@ fn agent(
             return Err(other.wrong(field, message));
         }
     }
+    file.environment.extend(other.environment.iter().cloned());
+    let nested = other.commands.iter().map(|(tool, words)| (format!("{name}/{tool}"), words.clone()));
+    file.commands.extend(nested);
     file.tool_models.extend(other.tool_models.iter().cloned());
     file.tool_models.extend(other.model.iter().cloned());
     let agent = other.build()?;

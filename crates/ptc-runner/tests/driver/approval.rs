@@ -136,7 +136,7 @@ async fn a_tape_has_the_decisions() {
     let tape = serde_json::to_string(&*tape.lock().unwrap()).unwrap();
     assert!(tape.contains(r#"{"decision":{"edit":{"sum":5}}}"#), "{tape}");
     let tape: Vec<Entry> = serde_json::from_str(&tape).unwrap();
-    let played = play(agent, options(), &tape, |_, _| {}).unwrap();
+    let played = play(agent, options(), &tape, |_, _| {}, || true).unwrap();
     assert_eq!(*played.step, step);
     let again: Vec<Json> = played.events.iter().map(|event| serde_json::to_value(event).unwrap()).collect();
     assert_eq!(again, *events.lock().unwrap());

@@ -30,6 +30,7 @@ impl Settings {
             max_queued_calls: size(options.max_queued_calls.0),
             approval_by: options.approval_by,
             approval_page: Some(options.approval_page.clone()).filter(|page| !page.is_empty()),
+            seed: options.seed,
             program_timeout: Duration::from_millis(options.program_timeout_ms),
             program_memory_bytes: size(options.program_memory_limit_bytes),
             caps: Caps {

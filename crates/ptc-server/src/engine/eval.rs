@@ -47,7 +47,7 @@ impl Engine {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
-        let facts = Facts::of(&args);
+        let mut facts = Facts::of(&args);
         let calls = self.calls(Grants::all(), signals);
         let head = Head {
             source: args.program.clone(),
@@ -72,6 +72,7 @@ impl Engine {
             strict_inputs: true,
             ..Begun::of("lisp_eval", program)
         });
+        facts.seed = Some(program.seed);
         // Inputs may be large, and are read where nobody waits for it.
         let outcome = match without_inputs.then(|| ptc_host::run_at_once(&program)).flatten() {
             Some(outcome) => outcome,

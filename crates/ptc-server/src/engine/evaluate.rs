@@ -98,6 +98,7 @@ pub fn program(job: Job, settings: &Settings) -> (Program, Arc<Mutex<Option<Stri
     let found = not_json.clone();
     let program = Program::new(job.source)
         .owner(job.owner)
+        .seed(settings.seed())
         .limits(limits(settings))
         .timeout(settings.program_timeout)
         .prepare(furnish(job.prelude, job.context, Vec::new()))

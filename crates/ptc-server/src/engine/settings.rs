@@ -41,6 +41,8 @@ pub struct Settings {
     pub max_waiting_calls: usize,
     /// Calls of one owner that wait for their turn.
     pub max_queued_calls: usize,
+    /// Where random numbers of programs begin, if that is said.
+    pub seed: Option<u64>,
     /// How long a program may take.
     pub program_timeout: Duration,
     /// How much memory a program may use.
@@ -198,6 +200,13 @@ impl Default for Task {
     }
 }
 
+impl Settings {
+    /// Where random numbers of the next program begin.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(ptc_host::random_seed)
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -208,6 +217,7 @@ impl Default for Settings {
             max_concurrent_calls: cpus.min(8),
             max_waiting_calls: 64,
             max_queued_calls: 64,
+            seed: None,
             program_timeout: Duration::from_millis(1_000),
             program_memory_bytes: 10 << 20,
             caps: Caps::default(),

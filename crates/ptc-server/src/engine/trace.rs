@@ -2,11 +2,12 @@
 //! what cannot be written is lost.
 
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptc_system::private;
 use ptc_trace::{Entry, Files, Keep, Options, ReadBounds, Span, Tracer};
 use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
@@ -74,6 +75,10 @@ impl Traces {
             "upstream_calls": facts.calls,
             "ptc_metrics": facts.metrics,
         });
+        if let Some(seed) = facts.seed {
+            // As text: readers that know only floating-point numbers would round it.
+            told["seed"] = seed.to_string().into();
+        }
         if !facts.prompts.is_empty() {
             told["planner_prompts"] = facts.prompts.clone().into();
         }
@@ -161,11 +166,11 @@ fn tracer(dir: &Path, settings: &Settings, redactor: Redactor) -> std::io::Resul
 }
 
 fn turn_file(dir: &Path) -> std::io::Result<File> {
-    std::fs::create_dir_all(dir)?;
+    private::folder(dir)?;
     let time = moment(ptc_host::now_ms()).replace(':', "-");
     let id = hex(&Sha256::digest(random_id::<16>().as_bytes()));
     let path = dir.join(format!("{time}-{}-turns.jsonl", &id[..8]));
-    let mut file = OpenOptions::new().create_new(true).append(true).open(path)?;
+    let mut file = private::create_new(&path)?;
     writeln!(file, "{}", json!({"event": "trace.start", "trace_kind": "mcp.turn_log", "schema_version": 2}))?;
     Ok(file)
 }

@@ -143,6 +143,16 @@ impl Kind for Option<PathBuf> {
     }
 }
 
+impl Kind for Option<u64> {
+    const TAKES: &'static str = "a whole number";
+    fn read(text: &str) -> Result<Option<u64>, String> {
+        text.parse().map(Some).map_err(|_| "must be a whole number from 0 on".to_owned())
+    }
+    fn show(&self) -> Json {
+        json!(self)
+    }
+}
+
 /// A secret of at least 32 bytes that is sent as a bearer token.
 impl Kind for Option<SecretString> {
     const TAKES: &'static str = "a token of at least 32 bytes";

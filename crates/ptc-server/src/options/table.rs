@@ -85,6 +85,8 @@ settings! {
     "program-timeout-ms" program_timeout_ms: u64 = 1_000, "1000; 10000 with upstreams", "Time of a program.";
     "program-memory-limit-bytes" program_memory_limit_bytes: u64 = 10 << 20, "10 MiB; 100 MiB with upstreams",
         "Memory of a program.";
+    "seed" seed: Option<u64> = None, "random for each program",
+        "Where random numbers of programs begin, the same for all; for tests.";
     "upstream-call-timeout-ms" upstream_call_timeout_ms: u64 = 5_000, "5000", "Time of one call of an upstream tool.";
     "max-upstream-response-bytes" max_upstream_response_bytes: u64 = 2 << 20, "2097152", "Bytes of an upstream's answer.";
     "max-upstream-calls-per-program" max_upstream_calls_per_program: u64 = 50, "50", "Upstream calls of one program.";

@@ -251,25 +251,14 @@ fn export(candidate: &Candidate, folder: &Path) -> Result<Exported, PreludeError
     let failed = |path: &Path, error: std::io::Error| {
         refuse(Reason::ExportFailed, format!("cannot write {}: {error}", path.display()))
     };
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    ptc_system::project::folder(folder).map_err(|error| failed(folder, error))?;
     let path = folder.join(format!("{}.clj", version.id));
     let needs = folder.join(format!("{}.deps", version.id));
     if !version.pins.is_empty() {
         let lines: String = version.pins.iter().map(|pin| format!("{}\n", pin.id)).collect();
-        replace(&needs, &lines).map_err(|error| failed(&needs, error))?;
+        ptc_system::project::replace(&needs, lines.as_bytes()).map_err(|error| failed(&needs, error))?;
     }
-    replace(&path, &candidate.source).map_err(|error| failed(&path, error))?;
+    ptc_system::project::replace(&path, candidate.source.as_bytes()).map_err(|error| failed(&path, error))?;
     let pin = Pin { id: version.id.clone(), version: version.version, checksum: version.checksum.clone() };
     Ok(Exported { version: pin, path })
-}
-
-/// Writes a file so that readers see the old or the new one, never half of it.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let beside = path.with_file_name(name);
-    std::fs::write(&beside, text)?;
-    std::fs::rename(&beside, path).inspect_err(|_| {
-        let _ = std::fs::remove_file(&beside);
-    })
 }

@@ -70,8 +70,11 @@ impl Otlp {
         let failed = |error: String| OtlpError::Exporter(address.to_owned(), error);
         // Whoever installed a provider before is right.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client =
-            reqwest::Client::builder().timeout(TIMEOUT).build().map_err(|error| failed(error.to_string()))?;
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(TIMEOUT)
+            .build()
+            .map_err(|error| failed(error.to_string()))?;
         let mut exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(client)

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::Recording;
 use super::diff::{json_of, outcome, parts};
+use super::play::Allowance;
 
 /// What would come of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,22 +27,26 @@ pub enum Against {
         /// What it would be.
         now: Json,
     },
-    /// It needs something that is not on record: this.
+    /// It cannot be told, for this reason.
     Unknown(String),
     /// The recording has no end to compare with.
     Unfinished,
 }
 
 /// Runs what was recorded with another agent.
-pub fn against(recording: &Recording, agent: Arc<Agent>, options: RunOptions) -> Against {
+pub fn against(recording: &Recording, agent: Arc<Agent>, options: RunOptions, most: &Allowance) -> Against {
     let Some(end) = &recording.end else { return Against::Unfinished };
     let Some(Entry::Begin { now }) = recording.tape.first() else {
-        return Against::Unknown("what came into it before it was resumed".into());
+        return missing("what came into it before it was resumed");
     };
     let now = *now;
     let mut record = OnRecord::new(recording);
+    let options = RunOptions { ceiling: Some(most.limits.clone()), ..options };
     let mut run = AgentRun::new(agent, options, now);
     let step = loop {
+        if !most.goes_on() {
+            return Against::Unknown("it takes longer than --timeout allows".to_owned());
+        }
         let need = run.next(now);
         run.take_events();
         match need {
@@ -58,12 +63,17 @@ pub fn against(recording: &Recording, agent: Arc<Agent>, options: RunOptions) ->
         }
     };
     if let Some(missing) = record.missing {
-        return Against::Unknown(missing);
+        return self::missing(&missing);
     }
     match parts(&outcome(&end.step), &outcome(&json_of(&step))) {
         None => Against::Same,
         Some((path, recorded, now)) => Against::Changes { path, recorded, now },
     }
+}
+
+/// What is not on record.
+pub(super) fn missing(what: &str) -> Against {
+    Against::Unknown(format!("{what} is not on record"))
 }
 
 /// Answers of a recording: of models in the order of each agent, of tools by what they were asked.

@@ -15,7 +15,7 @@ mod shelf;
 mod verify;
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 
 pub use against::{Against, against};
 pub use diff::{Difference, Place, first_difference};
-pub use play::{against_program, verify_program};
+pub use play::{Allowance, against_program, verify_program};
 pub use program::{Begun, BegunError, Lent, Part, Taped, ended};
 pub use shelf::Shelf;
 pub use verify::{Parting, Proof, Verdict, verify};
@@ -192,12 +192,8 @@ impl Recorder {
         missing: &[String],
         keeping: Keeping,
     ) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut recorder = Recorder {
-            file: BufWriter::new(options.open(path)?),
+            file: BufWriter::new(ptc_system::private::create(path)?),
             keeping,
             written: 0,
             covered: 0,

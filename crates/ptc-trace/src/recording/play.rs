@@ -1,21 +1,43 @@
 //! Playing recordings of programs without an agent: to prove that they do the same, or to see what they would do if
 //! something about them were another.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ptc_agent::tape::{Divergence, Entry, Question};
-use ptc_host::{Error, ErrorKind, Ran, Signal};
+use ptc_host::{Error, ErrorKind, Limits, Ran, Signal};
 use ptc_lisp::machine::{Answer, Call, Machine, Step};
 use serde_json::Value as Json;
 
 use super::Recording;
-use super::against::{Against, OnRecord};
+use super::against::{Against, OnRecord, missing};
 use super::diff::{outcome, parts};
 use super::program::{Begun, BegunError, answer, defined, ended, question};
 use super::verify::{Proof, Verdict, differs, parted};
 
 /// Fuel between two looks around.
 const SLICE: u64 = 1 << 20;
+
+/// What playing a recording may use. A recording is anybody's: of what it says that its program may use, no more than this
+/// counts.
+#[derive(Clone, Debug)]
+pub struct Allowance {
+    /// Most that a program may use.
+    pub limits: Limits,
+    /// When playing stops.
+    pub until: Option<Instant>,
+}
+
+impl Allowance {
+    /// Limits, and so much time from now on.
+    pub fn new(limits: Limits, time: Duration) -> Allowance {
+        Allowance { limits, until: Instant::now().checked_add(time) }
+    }
+
+    /// Whether there is time left.
+    pub(super) fn goes_on(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until)
+    }
+}
 
 /// Why a program does not come to an end of its own.
 enum Halt {
@@ -37,7 +59,12 @@ trait Answers {
 }
 
 /// Drives a program with answers that are there.
-fn drive(begun: &Begun, machine: &mut Machine, by: &mut dyn Answers) -> Result<Result<Signal, Error>, Halt> {
+fn drive(
+    begun: &Begun,
+    machine: &mut Machine,
+    by: &mut dyn Answers,
+    most: Option<&Allowance>,
+) -> Result<Result<Signal, Error>, Halt> {
     let mut calls = Vec::new();
     match begun.goes_on {
         true => calls = machine.outstanding(),
@@ -62,13 +89,33 @@ fn drive(begun: &Begun, machine: &mut Machine, by: &mut dyn Answers) -> Result<R
             }
             match machine.run(left.min(SLICE)) {
                 Step::Done(signal) => return Ok(Ok(signal)),
-                Step::Failed(error) => return Ok(Err(error)),
-                Step::Yield => {}
+                Step::Failed(error) => {
+                    return match most.and_then(|most| beyond(begun, &most.limits, &error)) {
+                        Some(why) => Err(Halt::Broken(BegunError::TooMuch(why))),
+                        None => Ok(Err(error)),
+                    };
+                }
+                Step::Yield if most.is_none_or(Allowance::goes_on) => {}
+                Step::Yield => {
+                    let why = "it takes longer than --timeout allows".to_owned();
+                    return Err(Halt::Broken(BegunError::TooMuch(why)));
+                }
                 Step::Calls(calls) if calls.is_empty() => return Err(Halt::Stopped),
                 Step::Calls(calls) => break calls,
             }
         };
     }
+}
+
+/// Why a program failed, if it was for a limit that its recording has wider.
+fn beyond(begun: &Begun, most: &Limits, error: &Error) -> Option<String> {
+    let (own, allowed) = (begun.limits_within(None), begun.limits_within(Some(most)));
+    let narrower = match error.kind {
+        ErrorKind::FuelExceeded => own.fuel > allowed.fuel,
+        ErrorKind::MemoryExceeded => own.memory > allowed.memory,
+        _ => false,
+    };
+    narrower.then(|| format!("{}; --fuel and --memory allow more", error.text()))
 }
 
 /// What came of a program that was played.
@@ -145,7 +192,7 @@ impl Answers for OnTape<'_> {
 }
 
 /// Plays the recording of a program and compares everything that it does with what is on record.
-pub fn verify_program(recording: &Recording) -> Result<Proof, BegunError> {
+pub fn verify_program(recording: &Recording, most: &Allowance) -> Result<Proof, BegunError> {
     let begun = Begun::read(&recording.head.subject)
         .unwrap_or_else(|| Err(BegunError::Senseless("there is no program".to_owned())))?;
     let changed = recording.changed().map(|call| call.number);
@@ -153,9 +200,9 @@ pub fn verify_program(recording: &Recording) -> Result<Proof, BegunError> {
     if recording.head.not_captured.iter().any(|what| what.starts_with("the state before the program")) {
         return Err(BegunError::State("it is not on record, so the program cannot be played".to_owned()));
     }
-    let mut machine = begun.machine()?;
+    let mut machine = begun.machine(Some(&most.limits))?;
     let mut tape = OnTape::new(recording);
-    let result = drive(&begun, &mut machine, &mut tape);
+    let result = drive(&begun, &mut machine, &mut tape, Some(most));
     let calls = tape.calls;
     let (result, stopped) = match result {
         Ok(result) => (result, false),
@@ -188,8 +235,8 @@ pub fn verify_program(recording: &Recording) -> Result<Proof, BegunError> {
 /// What comes of a recording without its end, if it comes to one.
 pub(super) fn replayed(recording: &Recording) -> Option<Json> {
     let begun = Begun::read(&recording.head.subject)?.ok()?;
-    let mut machine = begun.machine().ok()?;
-    let result = drive(&begun, &mut machine, &mut OnTape::new(recording)).ok()?;
+    let mut machine = begun.machine(None).ok()?;
+    let result = drive(&begun, &mut machine, &mut OnTape::new(recording), None).ok()?;
     Some(step(&mut machine, result))
 }
 
@@ -212,19 +259,22 @@ impl Answers for ByQuestion<'_> {
 }
 
 /// Runs what was recorded with something about it changed. Tools answer by their arguments, as they did on record.
-pub fn against_program(recording: &Recording, begun: &Begun) -> Result<Against, BegunError> {
+pub fn against_program(
+    recording: &Recording,
+    begun: &Begun,
+    most: &Allowance,
+) -> Result<Against, BegunError> {
     let Some(end) = &recording.end else { return Ok(Against::Unfinished) };
     if begun.machine.is_some() {
-        return Ok(Against::Unknown("what programs before it would have left behind".to_owned()));
+        return Ok(missing("what programs before it would have left behind"));
     }
-    let mut machine = begun.machine()?;
+    let mut machine = begun.machine(Some(&most.limits))?;
     let mut by = ByQuestion(OnRecord::new(recording));
-    let result = match drive(begun, &mut machine, &mut by) {
+    let result = match drive(begun, &mut machine, &mut by, Some(most)) {
         Ok(result) => result,
         Err(Halt::Broken(error)) => return Err(error),
         Err(Halt::Stopped | Halt::Parted(_)) => {
-            let missing = by.0.missing.take().unwrap_or_else(|| "what it waits for".to_owned());
-            return Ok(Against::Unknown(missing));
+            return Ok(missing(by.0.missing.as_deref().unwrap_or("what it waits for")));
         }
     };
     let now = step(&mut machine, result);

@@ -33,6 +33,9 @@ pub enum BegunError {
     /// Its prelude does not compile.
     #[error("its prelude: {0}")]
     Prelude(String),
+    /// It needs more than whoever plays it allows.
+    #[error("it needs more than may be used to play it: {0}")]
+    TooMuch(String),
     /// The state before it cannot be read.
     #[error("the state before it: {0}")]
     State(String),
@@ -163,8 +166,8 @@ impl Begun {
     }
 
     /// The machine, before the program is loaded.
-    pub(super) fn machine(&self) -> Result<Machine, BegunError> {
-        let limits = limits_of(&self.limits);
+    pub(super) fn machine(&self, most: Option<&Limits>) -> Result<Machine, BegunError> {
+        let limits = self.limits_within(most);
         let prelude = self.prelude.as_ref().map(Lent::compile).transpose()?;
         let state = |what: String| BegunError::State(what);
         let mut machine = match &self.machine {
@@ -183,6 +186,12 @@ impl Begun {
             machine.set_takes_back(self.takes_back);
         }
         Ok(machine)
+    }
+
+    /// What the program may use: what it was begun with, and no more than the host allows.
+    pub(super) fn limits_within(&self, most: Option<&Limits>) -> Limits {
+        let own = limits_of(&self.limits);
+        most.map_or(own.clone(), |most| own.within(most))
     }
 
     fn fresh(&self, limits: Limits, prelude: Option<&Arc<Prelude>>) -> Result<Machine, BegunError> {

@@ -20,7 +20,7 @@ pub struct Shelf {
 impl Shelf {
     /// Opens a folder, and makes it if it is not there.
     pub fn open(dir: &Path, most: usize) -> io::Result<Shelf> {
-        std::fs::create_dir_all(dir)?;
+        ptc_system::private::folder(dir)?;
         let mut files: Vec<PathBuf> = Shelf::list(dir)?;
         files.sort();
         Ok(Shelf { dir: dir.to_owned(), most: most.max(1), files: Mutex::new(files.into()) })

@@ -7,6 +7,7 @@ use ptc_agent::{Agent, Event, RunOptions, Step};
 use serde_json::Value as Json;
 
 use super::diff::{json_of, parts};
+use super::play::Allowance;
 use super::{Events, Recording};
 
 /// What playing back proved.
@@ -56,13 +57,16 @@ pub fn verify(
     recording: &Recording,
     agent: Arc<Agent>,
     options: RunOptions,
+    most: &Allowance,
     mut watch: impl FnMut(&Entry, &[Event]),
 ) -> Proof {
     let mut calls = 0;
-    let played = play(agent, options, &recording.tape, |entry, events| {
+    let options = RunOptions { ceiling: Some(most.limits.clone()), ..options };
+    let counted = |entry: &Entry, events: &[Event]| {
         calls += usize::from(matches!(entry, Entry::Ask(_) | Entry::Again(_)));
         watch(entry, events);
-    });
+    };
+    let played = play(agent, options, &recording.tape, counted, || most.goes_on());
     let changed = recording.changed().map(|call| call.number);
     let (verdict, step) = match (played, &recording.end) {
         (Ok(played), Some(end)) => {

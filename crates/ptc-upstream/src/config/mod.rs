@@ -10,7 +10,6 @@ mod headers;
 mod locate;
 mod parse;
 mod problem;
-mod template;
 mod text;
 
 use std::collections::BTreeMap;
@@ -25,8 +24,8 @@ pub(crate) use self::fields::Fields;
 pub use self::headers::{AuthRule, Scheme, is_value};
 pub use self::locate::{ENV_VAR, Found, locate};
 pub use self::problem::{ConfigError, Problem, closest};
-pub use self::template::Template;
 use crate::credentials::Bindings;
+pub use ptc_system::environment::Template;
 
 /// How large an answer may be if nothing else is said.
 pub const MAX_RESPONSE_BYTES: usize = 2 * 1024 * 1024;
@@ -142,6 +141,8 @@ pub struct OpenApiConfig {
     pub endpoint: Endpoint,
     /// Where the document is.
     pub schema: SchemaSource,
+    /// Whether the document is fetched with the headers of `endpoint` although it is at another origin.
+    pub allow_schema_auth: bool,
     /// How large the document may be.
     pub schema_max_bytes: usize,
     /// The operations that become tools, by `operationId`; never empty.
@@ -152,12 +153,19 @@ pub struct OpenApiConfig {
     pub allow_writes: bool,
 }
 
+impl OpenApiConfig {
+    /// Whether a request for the document at this address carries the headers of calls.
+    pub fn sends_auth_to(&self, url: &Url) -> bool {
+        self.allow_schema_auth || url.origin() == self.endpoint.url.origin()
+    }
+}
+
 /// Where an OpenAPI document comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemaSource {
     /// A file; paths in configurations are relative to the configuration.
     File(PathBuf),
-    /// An address, fetched when the upstream starts, with the upstream's headers.
+    /// An address, fetched when the upstream starts.
     Url(Url),
 }
 

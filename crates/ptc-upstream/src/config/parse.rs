@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ptc_system::environment::{self, Template};
 use reqwest::Url;
 use serde_json::Value as Json;
 
 use super::fields::{Fields, kind};
 use super::headers;
 use super::problem::{ConfigError, Problem, closest, listed};
-use super::template::Template;
 use super::{
     ApprovalRules, Config, EffectClass, Endpoint, HttpConfig, MAX_RESPONSE_BYTES, OpenApiConfig,
     OperationOverride, PinPolicy, PinsConfig, SchemaSource, StdioConfig, TransportConfig, UpstreamConfig,
@@ -169,7 +169,7 @@ fn stdio(fields: &mut Fields, base: &Path) -> Option<StdioConfig> {
     let mut env = BTreeMap::new();
     for (name, value) in fields.text_map("env") {
         match Template::parse(&value) {
-            Ok(template) if is_env_name(&name) => drop(env.insert(name, template)),
+            Ok(template) if environment::is_name(&name) => drop(env.insert(name, template)),
             Ok(_) => fields.problem("env", format!("{name:?} cannot be the name of a variable"), "rename it"),
             Err(fault) => {
                 fields.problem("env", format!("{name:?} {fault}"), "write ${NAME}, or no '${' at all")
@@ -185,10 +185,6 @@ fn stdio(fields: &mut Fields, base: &Path) -> Option<StdioConfig> {
         }
     }
     Some(StdioConfig { command: command?, args, env, directory, handshake_timeout })
-}
-
-fn is_env_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['=', '\0'])
 }
 
 fn http(fields: &mut Fields, bindings: &Bindings) -> Option<HttpConfig> {
@@ -264,7 +260,8 @@ fn address(fields: &mut Fields, key: &str, text: &str, allow_insecure: bool) -> 
 
 fn openapi(fields: &mut Fields, base: &Path, bindings: &Bindings) -> Option<OpenApiConfig> {
     let endpoint = endpoint(fields, "base_url", "https://api.example.com", bindings);
-    let schema = schema(fields, base, endpoint.as_ref());
+    let allow_schema_auth = fields.flag("allow_schema_auth");
+    let schema = schema(fields, base, endpoint.as_ref(), allow_schema_auth);
     let schema_max_bytes = fields.number("schema_max_bytes", MAX_RESPONSE_BYTES as u64, 1..=LARGEST_RESPONSE);
     let include_operations = fields.texts("include_operations");
     if include_operations.is_empty() {
@@ -291,6 +288,7 @@ fn openapi(fields: &mut Fields, base: &Path, bindings: &Bindings) -> Option<Open
     Some(OpenApiConfig {
         endpoint: endpoint?,
         schema: schema?,
+        allow_schema_auth,
         schema_max_bytes: schema_max_bytes as usize,
         include_operations,
         overrides,
@@ -298,7 +296,12 @@ fn openapi(fields: &mut Fields, base: &Path, bindings: &Bindings) -> Option<Open
     })
 }
 
-fn schema(fields: &mut Fields, base: &Path, endpoint: Option<&Endpoint>) -> Option<SchemaSource> {
+fn schema(
+    fields: &mut Fields,
+    base: &Path,
+    endpoint: Option<&Endpoint>,
+    allow_schema_auth: bool,
+) -> Option<SchemaSource> {
     let file = fields.text("schema_file");
     let url = fields.text("schema_url");
     match (file, url) {
@@ -306,8 +309,10 @@ fn schema(fields: &mut Fields, base: &Path, endpoint: Option<&Endpoint>) -> Opti
         (None, Some(text)) => {
             let allowed = endpoint.is_some_and(|endpoint| endpoint.allow_insecure_http);
             let url = address(fields, "schema_url", &text, allowed)?;
-            let secret =
-                endpoint.is_some_and(|endpoint| !endpoint.auth.is_empty() && !endpoint.allow_insecure_auth);
+            let secret = endpoint.is_some_and(|endpoint| {
+                let sent = allow_schema_auth || url.origin() == endpoint.url.origin();
+                sent && !endpoint.auth.is_empty() && !endpoint.allow_insecure_auth
+            });
             if url.scheme() == "http" && secret {
                 let message = "would be fetched with credentials over plain HTTP";
                 fields.problem(

@@ -6,6 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ptc_system::environment;
 use tokio::io::BufReader;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
@@ -17,30 +18,6 @@ use crate::config::{StdioConfig, UpstreamConfig};
 use crate::credentials::{Secrets, find_program};
 use crate::model::{Fault, Reason};
 use crate::redact::Redactor;
-
-/// What a child inherits of our environment. Everything else may hold secrets and must be asked for.
-const INHERITED: &[&str] = &[
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "SYSTEMROOT",
-    "TEMP",
-    "TMP",
-    "USERPROFILE",
-    "APPDATA",
-];
 
 /// How many lines of the error stream are kept, and how long each may be.
 const KEPT_LINES: usize = 20;
@@ -83,7 +60,7 @@ impl Process {
             .ok_or_else(|| unavailable(format!("command not found: {}", stdio.command)))?;
         let mut command = Command::new(program);
         command.args(&stdio.args).env_clear();
-        command.envs(INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))));
+        command.envs(environment::inherited());
         command.envs(secrets.environment(&upstream.name));
         if let Some(directory) = &stdio.directory {
             command.current_dir(directory);

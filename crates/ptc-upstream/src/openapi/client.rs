@@ -86,7 +86,7 @@ impl OpenApiClient {
                 Ok(text)
             }
             SchemaSource::Url(url) => {
-                let request = http.get(url.clone()).headers(self.headers()?);
+                let request = http.get(url.clone()).headers(self.schema_headers(url)?);
                 let kinds = "application/json, application/yaml, */*;q=0.5";
                 let response = request.header(ACCEPT, kinds).send().await.map_err(wire::failed)?;
                 let fetched = match wire::status(response.status()) {
@@ -111,6 +111,15 @@ impl OpenApiClient {
     fn headers(&self) -> Result<HeaderMap, Fault> {
         let headers = self.secrets.headers(&self.api.endpoint);
         headers.map_err(|message| Fault::new(Reason::UpstreamUnavailable, message))
+    }
+
+    /// The headers of the request for the document: those of calls go to the origin of calls, and elsewhere only
+    /// where the entry says so.
+    fn schema_headers(&self, url: &reqwest::Url) -> Result<HeaderMap, Fault> {
+        match self.api.sends_auth_to(url) {
+            true => self.headers(),
+            false => Ok(HeaderMap::new()),
+        }
     }
 
     async fn send(

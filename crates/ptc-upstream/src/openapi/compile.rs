@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::document::Document;
 use super::pages::pagination;
+use super::path::has_dot_steps;
 use crate::config::OperationOverride;
 use crate::model::ToolDef;
 
@@ -222,6 +223,9 @@ impl Spot<'_> {
         }
         if self.operation.get("deprecated") == Some(&Json::Bool(true)) {
             return Err("is deprecated; include its successor".to_owned());
+        }
+        if has_dot_steps(self.path) {
+            return Err("has a step '.' or '..' in its path, which leaves the path of base_url".to_owned());
         }
         let servers =
             [self.operation, self.item].into_iter().filter_map(|place| place.get("servers")?.as_array());

@@ -4,6 +4,7 @@ mod client;
 mod compile;
 mod document;
 mod pages;
+mod path;
 mod request;
 mod response;
 

@@ -5,6 +5,7 @@ use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
 use super::compile::{Operation, Place};
+use super::path::has_dot_steps;
 
 /// A request that is ready to be sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +39,14 @@ pub fn request(operation: &Operation, base: &Url, args: Map<String, Json>) -> Re
             Place::Path => {
                 let text = scalar(&value)
                     .ok_or_else(|| format!("unsupported path arg '{name}': it must be a scalar"))?;
-                if matches!(text.as_str(), "" | "." | "..") {
-                    return Err(format!("unsupported path arg '{name}': {text:?} is no name"));
+                if text.is_empty() {
+                    return Err(format!("unsupported path arg '{name}': \"\" is no name"));
+                }
+                if has_dot_steps(&text) {
+                    let shown = crate::ledger::cut(&text, 80);
+                    return Err(format!(
+                        "unsupported path arg '{name}': {shown:?} has a step '.' or '..', which could lead to another path"
+                    ));
                 }
                 path = path.replace(&format!("{{{name}}}"), &encoded(&text));
             }
@@ -61,6 +68,10 @@ pub fn request(operation: &Operation, base: &Url, args: Map<String, Json>) -> Re
     if let Some(name) = all.keys().next() {
         let known: Vec<&str> = operation.params.iter().map(|param| param.name.as_str()).collect();
         return Err(format!("unknown arg '{}'; it takes {}", crate::ledger::cut(name, 80), known.join(", ")));
+    }
+    // Two values may only together be a step.
+    if has_dot_steps(&path) {
+        return Err("unsupported path args: together they lead to another path".to_owned());
     }
     Ok(Request { url: address(base, &path, &query), headers, body })
 }

@@ -79,6 +79,9 @@ fn every_operation_that_cannot_be_used_is_refused_with_a_reason() {
             get(json!({"parameters": [param("sid", "cookie")]})),
             "has the cookie parameter 'sid'",
         ),
+        ("path that leaves base_url", "/../../x", get(json!({})), "leaves the path of base_url"),
+        ("encoded path that leaves base_url", "/%2e%2e/x", get(json!({})), "leaves the path of base_url"),
+        ("twice encoded path", "/a/%252e%252e/%252e%252e/x", get(json!({})), "leaves the path of base_url"),
         ("deprecated", "/a", get(json!({"deprecated": true})), "is deprecated"),
         (
             "other origin",
@@ -307,9 +310,27 @@ fn requests_put_arguments_in_their_places() {
             json!({"id": "a b?#%&é", "n": 1.5, "q": true}),
             Ok(format!("{place}/a%20b%3F%23%25%26%C3%A9/x?q=true&n=1.5")),
         ),
-        (json!({"id": "../../etc", "q": "a&n=9"}), Ok(format!("{place}/..%2F..%2Fetc/x?q=a%26n%3D9&n=5"))),
+        (
+            json!({"id": "etc/x", "q": "a&n=9/../x"}),
+            Ok(format!("{place}/etc%2Fx/x?q=a%26n%3D9%2F..%2Fx&n=5")),
+        ),
         (json!({"id": 7, "q": null, "n": null}), Ok(format!("{place}/7/x?n=5"))),
-        (json!({"id": ".."}), Err("unsupported path arg 'id': \"..\" is no name")),
+        (
+            json!({"id": ".."}),
+            Err("unsupported path arg 'id': \"..\" has a step '.' or '..', which could lead to another path"),
+        ),
+        (
+            json!({"id": "../../etc"}),
+            Err(
+                "unsupported path arg 'id': \"../../etc\" has a step '.' or '..', which could lead to another path",
+            ),
+        ),
+        (
+            json!({"id": "%2e%2e%2fx"}),
+            Err(
+                "unsupported path arg 'id': \"%2e%2e%2fx\" has a step '.' or '..', which could lead to another path",
+            ),
+        ),
         (json!({"id": ""}), Err("unsupported path arg 'id': \"\" is no name")),
         (json!({"id": [1]}), Err("unsupported path arg 'id': it must be a scalar")),
         (json!({}), Err("missing path arg 'id'")),
@@ -321,4 +342,14 @@ fn requests_put_arguments_in_their_places() {
     ] {
         assert_eq!(address(args.clone()), expected.map_err(str::to_owned), "{args}");
     }
+}
+
+#[test]
+fn values_that_are_a_step_only_together_are_refused() {
+    let item = get(json!({"parameters": [param("a", "path"), param("b", "path")]}));
+    let operation =
+        compiled(&document("/t/.{a}{b}/x", item), &["op"], &BTreeMap::new()).expect("it is good").remove(0);
+    let refused =
+        request(&operation, &base(), object(json!({"a": ";", "b": "x"}))).expect_err("it is refused");
+    assert_eq!(refused, "unsupported path args: together they lead to another path");
 }

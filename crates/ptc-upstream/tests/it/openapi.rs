@@ -431,3 +431,41 @@ async fn r4_4_schemas_come_from_files_and_addresses_in_json_and_yaml() {
         assert_eq!(call, ":upstream_unavailable", "{fields}");
     }
 }
+
+#[tokio::test]
+async fn credentials_go_to_the_origin_of_base_url_and_elsewhere_only_where_the_entry_says_so() {
+    let (address, _) = serve().await;
+    let (elsewhere, seen) = serve().await;
+    let folder = Folder::new("origins");
+    let fields = |more: Json| {
+        let mut fields = json!({"schema_url": format!("http://{elsewhere}/schema.json")});
+        fields.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        config(address, &folder.0, fields)
+    };
+    let runtime = start(&fields(json!({}))).await;
+    let fetched = seen.last();
+    assert_eq!(fetched["uri"], "/schema.json");
+    assert_eq!(
+        (&fetched["auth"], &fetched["tenant"]),
+        (&Json::Null, &Json::Null),
+        "neither secret nor literal headers"
+    );
+    assert_eq!(value(&open(&runtime), "(:ok (tool/call 'obs/get-trace {:id \"1\"}))").await, "true");
+    assert_eq!(seen.count(), 1, "calls go to base_url");
+
+    start(&fields(json!({"allow_schema_auth": true}))).await;
+    assert_eq!(seen.last()["auth"], json!(format!("Bearer {TOKEN}")));
+}
+
+#[tokio::test]
+async fn a_path_argument_with_steps_is_refused_before_anything_is_sent() {
+    let (address, seen) = serve().await;
+    let folder = Folder::new("steps");
+    let file = folder.write("obs.json", &schema().to_string());
+    let runtime = start(&config(address, &folder.0, json!({"schema_file": file}))).await;
+    for id in ["../../internal/keys", "..%2f..%2finternal", "%252e%252e/x", "a\\\\..\\\\b"] {
+        let call = format!("(:reason (tool/call 'obs/get-trace {{:id \"{id}\"}}))");
+        assert_eq!(value(&open(&runtime), &call).await, ":tool_error", "{id}");
+    }
+    assert_eq!(seen.count(), 0);
+}

@@ -51,6 +51,104 @@ fn base64_is_covered_within_a_longer_text() {
     assert_eq!(redactor.redact_str("bm90aGluZyB0byBzZWUgaGVyZQ=="), "bm90aGluZyB0byBzZWUgaGVyZQ==");
 }
 
+/// The secret in a form, after its name.
+fn echoes(secret: &str) -> Vec<(&'static str, String)> {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    let bytes = |code: &dyn Fn(u8) -> String| secret.bytes().map(code).collect::<Vec<_>>();
+    let chars = |code: &dyn Fn(char) -> String| secret.chars().map(code).collect::<Vec<_>>();
+    vec![
+        ("hexadecimal", bytes(&|b| format!("{b:02x}")).concat()),
+        ("hexadecimal, upper case", bytes(&|b| format!("{b:02X}")).concat()),
+        ("hexadecimal with colons", bytes(&|b| format!("{b:02X}")).join(":")),
+        ("bytes in hexadecimal", bytes(&|b| format!("0x{b:02x}")).join(", ")),
+        ("bytes", bytes(&|b| b.to_string()).join(" ")),
+        ("octal", bytes(&|b| format!("\\{b:03o}")).concat()),
+        ("upper case", secret.to_uppercase()),
+        ("lower case", secret.to_lowercase()),
+        ("reversed", secret.chars().rev().collect()),
+        ("base64 of base64", STANDARD.encode(STANDARD.encode(secret))),
+        (
+            "base64 of base64 of more",
+            STANDARD.encode(format!("x{}", STANDARD.encode(format!("ab{secret}cd")))),
+        ),
+        (
+            "base64 in lines",
+            STANDARD
+                .encode(secret)
+                .as_bytes()
+                .chunks(6)
+                .map(|l| String::from_utf8_lossy(l))
+                .collect::<Vec<_>>()
+                .join("\r\n"),
+        ),
+        ("percent, everything", bytes(&|b| format!("%{b:02X}")).concat()),
+        ("percent, lower case", bytes(&|b| format!("%{b:02x}")).concat()),
+        ("JSON escapes", chars(&|c| format!("\\u{:04x}", u32::from(c))).concat()),
+        ("JSON escapes, upper case", chars(&|c| format!("\\u{:04X}", u32::from(c))).concat()),
+        ("braced escapes", chars(&|c| format!("\\u{{{:x}}}", u32::from(c))).concat()),
+        ("byte escapes", chars(&|c| format!("\\x{:02x}", u32::from(c))).concat()),
+        ("decimal entities", chars(&|c| format!("&#{};", u32::from(c))).concat()),
+        ("hexadecimal entities", chars(&|c| format!("&#x{:X};", u32::from(c))).concat()),
+        ("named entities", secret.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")),
+        ("zero-width characters between", chars(&|c| format!("{c}\u{200b}")).concat()),
+        ("spaces between", chars(&|c| c.to_string()).join(" ")),
+        ("quoted apart", chars(&|c| format!("{c:?}")).join(", ")),
+        ("in two halves", format!("{}\" \"{}", &secret[..8], &secret[8..])),
+        ("base32", "gm4eq2lefvncmpb4ejzwkysmf4zdcobrgiztinjugezq".to_owned()),
+    ]
+}
+
+#[test]
+fn every_echo_of_a_secret_is_covered() {
+    let secret = "38Hid-Z&<\"sebL/2181234541 3";
+    let redactor = redactor(&[secret]);
+    for (form, text) in echoes(secret).into_iter().filter(|(form, _)| *form != "base32") {
+        let covered = redactor.redact_str(&format!("before {text} after")).into_owned();
+        assert!(covered.contains(COVER), "{form}: {covered}");
+        let left = covered.replace("before ", "").replace(" after", "").replace(COVER, "");
+        assert!(left.chars().filter(|c| c.is_alphanumeric()).count() <= 4, "{form}: {covered}");
+    }
+}
+
+#[test]
+fn base32_is_covered_alone_and_within_a_longer_text() {
+    // "hunter2024!" and "user:hunter2024!" in base32.
+    let redactor = redactor(&["hunter2024!"]);
+    for text in ["NB2W45DFOIZDAMRUEE======", "nb2w45dfoizdamruee", "OVZWK4R2NB2W45DFOIZDAMRUEE======"] {
+        assert!(redactor.redact_str(text).contains(COVER), "{text}");
+    }
+}
+
+#[test]
+fn no_half_of_an_escape_is_left() {
+    let redactor = redactor(&["hunter2024"]);
+    for (text, covered) in [
+        ("a &#104;&#117;&#110;&#116;&#101;&#114;&#50;&#48;&#50;&#52; b", "a [REDACTED] b"),
+        ("%68%75%6e%74%65%72%32%30%32%34&x=1", "[REDACTED]&x=1"),
+        ("\\hunter2024", "\\[REDACTED]"),
+        ("Hunter2024, HUNTER 2024", "[REDACTED], [REDACTED]"),
+    ] {
+        assert_eq!(redactor.redact_str(text), covered);
+    }
+}
+
+#[test]
+fn what_only_resembles_a_secret_is_left_alone() {
+    let redactor = redactor(&["hunter2024", "a-b-c-d", "key!"]);
+    for text in ["hunter 2023", "the hunter of 2024", "abcd", "A B C D", "key", "the keys", "2024 hunter"] {
+        assert_eq!(redactor.redact_str(text), text);
+    }
+}
+
+#[test]
+fn a_long_secret_is_covered_as_it_is_and_in_base64() {
+    let secret = "0123456789abcdef-".repeat(80);
+    let redactor = redactor(&[&secret]);
+    assert_eq!(redactor.redact_str(&format!("x{secret}x")), "x[REDACTED]x");
+    assert_eq!(redactor.redact_str(&secret.to_uppercase()), secret.to_uppercase(), "documented limit");
+}
+
 #[test]
 fn the_longest_secret_counts() {
     let redactor = redactor(&["token", "token-long"]);

@@ -196,6 +196,11 @@ impl Checkpoints {
         Ok(Keeper { run, resume, journal: self.journal.clone(), _lock: lock })
     }
 
+    /// Where the runs are kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The command that goes on with a run.
     pub fn command(&self, id: &str) -> String {
         match self.usual {
@@ -210,7 +215,8 @@ impl Checkpoints {
 
     fn lock(&self, id: &str) -> anyhow::Result<Lock> {
         let path = self.lock_path(id);
-        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file =
+            ptc_system::private::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         // Whoever lists runs holds the lock for a moment.
         for _ in 0..10 {
             match file.try_lock() {

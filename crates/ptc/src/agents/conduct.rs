@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use ptc_runner::{Checkpoint, Journal, RunOptions, Saved, Step, Surroundings, resume, run_in};
+use ptc_upstream::Redactor;
+use serde_json::Value as Json;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +18,7 @@ use super::progress::Progress;
 use super::show::{self, Shown};
 use crate::commands::ignore_closed_pipe;
 use crate::exit::Outcome;
+use crate::terminal::{self, errln};
 use crate::traces::Watching;
 
 /// How much is shown, and in which form.
@@ -66,7 +69,7 @@ pub struct Conduct<'a> {
 /// Conducts a mission and prints what came of it.
 pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::Result<Outcome> {
     let Conduct { mission, ready, from, keeper, watching } = what;
-    let progress = Arc::new(Progress::new(output.quiet));
+    let progress = Arc::new(Progress::new(output.quiet, ready.redactor.clone()));
     let keeper = keeper.map(Arc::new);
     if let Some(keeper) = &keeper {
         progress.say(&format!("run {}", keeper.id()));
@@ -114,9 +117,9 @@ pub fn conduct(what: Conduct<'_>, runtime: &Runtime, output: Output) -> anyhow::
     }
     let (run, resume) = (keeper.as_ref().map(|it| it.id()), keeper.as_ref().map(|it| it.resume.as_str()));
     let shown = Shown { model: &ready.model, run, resume, printed: progress.has_answered() };
-    let outcome = finish(&step, &shown, output)?;
+    let outcome = finish(&step, &shown, output, &ready.redactor)?;
     if let Some(problem) = problem {
-        eprintln!("ptc: what it has done so far cannot be kept: {problem}");
+        errln!("ptc: what it has done so far cannot be kept: {problem}");
     }
     Ok(outcome)
 }
@@ -190,22 +193,31 @@ pub async fn asked_to_stop() -> io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-/// Prints what came of a run.
-pub fn finish(step: &Step, shown: &Shown<'_>, output: Output) -> anyhow::Result<Outcome> {
-    let mut out = io::stdout().lock();
+/// Prints what came of a run, with secrets covered.
+pub fn finish(
+    step: &Step,
+    shown: &Shown<'_>,
+    output: Output,
+    redactor: &Redactor,
+) -> anyhow::Result<Outcome> {
+    let covered = |mut value: Json| {
+        redactor.redact_json(&mut value);
+        value
+    };
+    let mut out = terminal::stdout();
     let written = match (output.json, step.is_ok()) {
-        (true, _) => writeln!(out, "{}", show::document(step, shown)),
+        (true, _) => writeln!(out, "{}", covered(show::document(step, shown))),
         // What is there already ends with its line.
         (false, _) if shown.printed => writeln!(out),
-        (false, true) => writeln!(out, "{}", show::answer(&step.value)),
+        (false, true) => writeln!(out, "{}", show::answer(&covered(step.value.clone()))),
         (false, false) => Ok(()),
     };
     ignore_closed_pipe(written.and_then(|()| out.flush()))?;
     if let Some(failure) = show::failure(step, shown) {
-        eprintln!("ptc: {failure}");
+        errln!("ptc: {}", redactor.redact_str(&failure));
     }
     if !output.quiet {
-        eprintln!("{}", show::cost(&step.usage));
+        errln!("{}", show::cost(&step.usage));
     }
     Ok(show::outcome(step))
 }

@@ -5,13 +5,14 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_host::{arguments, visible, visible_json};
+use ptc_host::{arguments, visible_json};
 use ptc_runner::model::Pending;
 use ptc_runner::{Approver, Decision, PendingCall};
 use serde_json::Value as Json;
 use tokio::sync::{Mutex, oneshot};
 
 use super::progress::Progress;
+use crate::terminal::{self, errln, plain};
 
 /// What to do about calls that wait for a person.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -102,7 +103,7 @@ pub struct Terminal {
 impl Terminal {
     /// The terminal, if there is one to ask and to be answered on.
     pub fn open(progress: &Arc<Progress>) -> Option<Arc<dyn Approver>> {
-        let there = io::stdin().is_terminal() && io::stderr().is_terminal();
+        let there = io::stdin().is_terminal() && terminal::stderr().is_terminal();
         there.then(|| {
             Arc::new(Terminal { progress: progress.clone(), turn: Arc::default() }) as Arc<dyn Approver>
         })
@@ -145,14 +146,9 @@ pub fn shown(call: &Json) -> String {
     out
 }
 
-/// Text that does nothing to a terminal and reads as it is written.
-fn plain(text: &str) -> String {
-    visible(text).replace('\n', "\\u000a")
-}
-
 /// Asks until there is a decision. The end of input means that nobody decides now.
 fn ask(call: &PendingCall, answers: &mut impl BufRead) -> io::Result<Option<Decision>> {
-    eprintln!("{}", shown(&call.json()));
+    errln!("{}", shown(&call.json()));
     loop {
         let Some(answer) = line("approve (a), reject (r), edit (e), decide later (l)? ", answers)? else {
             return Ok(None);
@@ -165,7 +161,7 @@ fn ask(call: &PendingCall, answers: &mut impl BufRead) -> io::Result<Option<Deci
             }
             "e" | "edit" => match edited(call, answers) {
                 Ok(args) => return Ok(Some(Decision::Edit(args))),
-                Err(error) => eprintln!("{error:#}"),
+                Err(error) => errln!("{error:#}"),
             },
             "l" | "later" => return Ok(None),
             _ => {}
@@ -174,7 +170,7 @@ fn ask(call: &PendingCall, answers: &mut impl BufRead) -> io::Result<Option<Deci
 }
 
 fn line(prompt: &str, answers: &mut impl BufRead) -> io::Result<Option<String>> {
-    let mut err = io::stderr().lock();
+    let mut err = terminal::stderr();
     write!(err, "{prompt}")?;
     err.flush()?;
     let mut text = String::new();
@@ -198,12 +194,9 @@ fn edited(call: &PendingCall, answers: &mut impl BufRead) -> anyhow::Result<Json
 
 fn in_editor(editor: &str, text: &str) -> anyhow::Result<String> {
     let path = std::env::temp_dir().join(format!("ptc-call-{}.json", std::process::id()));
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
     // Arguments are nobody else's.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut file =
+        ptc_system::private::create_new(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let _gone = Gone(&path);
     writeln!(file, "{text}")?;
     drop(file);

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use crate::terminal;
+use crate::terminal::{self, Screen};
 
 /// Whether and how text is coloured.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,14 @@ enum Part {
 
 impl Paint {
     /// For a stream: coloured if it is a terminal and nobody objects.
-    pub fn for_stream(stream: &impl IsTerminal) -> Self {
+    pub fn for_stream<W: IsTerminal>(stream: &Screen<W>) -> Self {
         Paint { coloured: terminal::colours(stream) }
     }
 
     /// Text in a colour of the terminal.
     fn coloured(self, code: &str, text: &str) -> String {
         match self.coloured && !text.is_empty() {
-            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            true => terminal::styled(code, text),
             false => text.to_owned(),
         }
     }
@@ -140,6 +140,7 @@ mod tests {
     #[test]
     fn parts_of_programs_have_colours() {
         let shown = program("(map :a [1 \"x;\"]) ; why\ny", COLOURED);
+        let shown = terminal::ansi(&shown);
         assert_eq!(
             shown,
             "(\x1b[1;34mmap\x1b[0m \x1b[36m:a\x1b[0m [\x1b[33m1\x1b[0m \x1b[32m\"x;\"\x1b[0m]) \x1b[2m; why\x1b[0m\ny"
@@ -156,6 +157,7 @@ mod tests {
     #[test]
     fn keys_of_json_look_like_keywords() {
         let shown = json(&serde_json::json!({"a": "b"}), COLOURED);
+        let shown = terminal::ansi(&shown);
         assert!(
             shown.contains("\x1b[36m\"a\"\x1b[0m") && shown.contains("\x1b[32m\"b\"\x1b[0m"),
             "{shown:?}"

@@ -10,9 +10,11 @@ use std::time::Duration;
 use ptc_runner::upstreams::{Caps, Policy, Runtime};
 use ptc_runner::{AgentFile, Tool, upstreams};
 use ptc_server::effects::StoreJournal;
+use ptc_system::environment::is_secret_name;
 use ptc_upstream::config::Config;
 use ptc_upstream::credentials::Secrets;
 use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect, RuntimeOptions, SnapshotMode};
+use secrecy::SecretString;
 use serde_json::Value as Json;
 
 use crate::commands::prelude::{self, Refused};
@@ -58,6 +60,21 @@ pub fn config(file: &AgentFile) -> anyhow::Result<Option<(Config, Secrets)>> {
     Ok(Some((config, secrets)))
 }
 
+/// The secrets that the commands of a file have in their environment.
+pub fn command_secrets(file: &AgentFile) -> Vec<SecretString> {
+    let lookup = |name: &str| std::env::var(name).ok();
+    let mut secrets = Vec::new();
+    for (name, template) in &file.environment {
+        let of_variables =
+            template.variables().filter(|variable| is_secret_name(variable)).filter_map(lookup);
+        secrets.extend(of_variables.map(SecretString::from));
+        if is_secret_name(name) {
+            secrets.extend(template.fill(&lookup).ok().map(SecretString::from));
+        }
+    }
+    secrets
+}
+
 /// Upstreams that an agent may call.
 #[derive(Debug)]
 pub struct Upstreams {
@@ -86,9 +103,11 @@ pub fn scope(run: &str) -> String {
 }
 
 impl Upstreams {
-    /// Starts the upstreams of a file. Those that fail are listed as unavailable.
-    pub async fn start(file: &AgentFile) -> anyhow::Result<Option<Self>> {
+    /// Starts the upstreams of a file. Those that fail are listed as unavailable. What they give back covers `more`
+    /// secrets, too.
+    pub async fn start(file: &AgentFile, more: &[SecretString]) -> anyhow::Result<Option<Self>> {
         let Some((config, secrets)) = config(file)? else { return Ok(None) };
+        let secrets = secrets.covering(more);
         let options = RuntimeOptions {
             snapshot: SnapshotMode::Frozen,
             keep_failing: true,

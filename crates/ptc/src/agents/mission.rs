@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
+use ptc_host::random_seed;
 use ptc_runner::model::{Llm, Reply};
 use ptc_runner::{Agent, AgentFile, Guard, RunOptions, model_beside};
+use ptc_upstream::Redactor;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Runtime;
@@ -106,6 +108,9 @@ pub struct Mission {
     /// The inputs.
     #[serde(with = "as_text")]
     pub inputs: Json,
+    /// Where random numbers begin; runs of earlier versions all began with 0.
+    #[serde(default)]
+    seed: u64,
 }
 
 /// Inputs are written as one text: as a part of something else they might nest too deeply to be read.
@@ -139,6 +144,9 @@ pub struct Ready {
     allow_writes: bool,
     /// The file that upstreams are lent to.
     file: Option<AgentFile>,
+    seed: u64,
+    /// What covers keys and credentials in whatever is shown or traced.
+    pub redactor: Redactor,
 }
 
 impl Mission {
@@ -156,13 +164,19 @@ impl Mission {
             prompt => prompt,
         };
         let model = model.map(|name| model_beside(&here, name));
-        Ok(Mission { source, model, set, inputs: Json::Object(inputs) })
+        Ok(Mission { source, model, set, inputs: Json::Object(inputs), seed: random_seed() })
     }
 
     /// The same with another model.
     pub fn with_model(self, name: &str) -> anyhow::Result<Self> {
         let here = std::env::current_dir().context("cannot tell the current directory")?;
         Ok(Mission { model: Some(model_beside(&here, name)), ..self })
+    }
+
+    /// The same with random numbers that begin here, if that is said.
+    #[must_use]
+    pub fn with_seed(self, seed: Option<u64>) -> Self {
+        Mission { seed: seed.unwrap_or(self.seed), ..self }
     }
 
     /// The same with another file in place of its agent.
@@ -278,12 +292,14 @@ impl Mission {
             models.insert(name, llm);
         }
         let allow_writes = file.as_ref().is_some_and(|file| file.allow_writes);
+        let mut secrets = registry.keys();
+        secrets.extend(file.iter().flat_map(lent::command_secrets));
         // Last, because it starts processes.
         let file = file.filter(|file| file.upstreams.is_some());
         let (agent, upstreams) = match file.clone() {
             None => (agent, None),
             Some(file) => {
-                let upstreams = runtime.block_on(Upstreams::start(&file))?;
+                let upstreams = runtime.block_on(Upstreams::start(&file, &secrets))?;
                 let file = match &upstreams {
                     Some(upstreams) => lent::lend(file, upstreams.tools())?,
                     None => file,
@@ -291,7 +307,12 @@ impl Mission {
                 (file.build()?, upstreams)
             }
         };
-        Ok(Ready { agent: Arc::new(agent), model, models, registry, upstreams, allow_writes, file })
+        let redactor = match &upstreams {
+            Some(upstreams) => upstreams.redactor(),
+            None => Redactor::new(&secrets),
+        };
+        let (agent, seed) = (Arc::new(agent), self.seed);
+        Ok(Ready { agent, model, models, registry, upstreams, allow_writes, file, seed, redactor })
     }
 }
 
@@ -317,6 +338,7 @@ impl Ready {
             price: self.registry.price(&self.model),
             // Writing a cache costs; it pays off from the second turn on.
             cache: self.agent.options().max_turns > 1,
+            seed: self.seed,
             ..RunOptions::default()
         };
         let options = options.context(inputs.clone());

@@ -7,9 +7,13 @@ use anyhow::{anyhow, bail};
 use ptc_llm::{Provider, Registry, Script, Settings, Source};
 use ptc_runner::Price;
 use ptc_runner::model::{Llm, Reply};
+use secrecy::SecretString;
 
 /// The variable that names a file of models.
 const VARIABLE: &str = "PTC_MODELS";
+
+/// No provider gives out shorter keys.
+const SHORTEST_KEY: usize = 12;
 
 /// Finds models.
 #[derive(Debug)]
@@ -50,6 +54,13 @@ impl Models {
             return Ok(Llm::Model(Arc::new(script)));
         }
         self.registry.find(name).map_err(|error| error.to_string())
+    }
+
+    /// The keys that are in the environment.
+    pub fn keys(&self) -> Vec<SecretString> {
+        let found = self.registry.key_variables().filter_map(|variable| std::env::var(variable).ok());
+        // Servers of one's own are given words like "none", which must not vanish from answers.
+        found.filter(|key| key.len() >= SHORTEST_KEY).map(SecretString::from).collect()
     }
 
     /// All names that a model can be asked for by.

@@ -1,17 +1,19 @@
 //! What a run is doing, on standard error while it runs: one line that changes on a terminal, plain lines
 //! otherwise. Every turn leaves its program and what came of it.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ptc_runner::Event;
+use ptc_upstream::Redactor;
 use serde_json::Value as Json;
 
 use super::highlight::{self, Paint};
 use super::show::{dollars, grouped};
+use crate::terminal::{self, errln, plain};
 
 /// How often the line changes.
 const TICK: Duration = Duration::from_millis(100);
@@ -24,6 +26,7 @@ pub struct Progress {
     began: Instant,
     counts: Mutex<Counts>,
     answered: AtomicBool,
+    redactor: Redactor,
 }
 
 /// What was seen so far.
@@ -58,8 +61,8 @@ impl Counts {
 
 impl Progress {
     /// Shows a run, unless it is to be quiet.
-    pub fn new(quiet: bool) -> Self {
-        let bar = (!quiet && io::stderr().is_terminal()).then(|| {
+    pub fn new(quiet: bool, redactor: Redactor) -> Self {
+        let bar = (!quiet && terminal::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
             let bar = ProgressBar::new_spinner()
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
@@ -68,11 +71,12 @@ impl Progress {
         });
         Progress {
             bar,
-            paint: Paint::for_stream(&io::stderr()),
+            paint: Paint::for_stream(&terminal::stderr()),
             quiet,
             began: Instant::now(),
             counts: Mutex::default(),
             answered: AtomicBool::new(false),
+            redactor,
         }
     }
 
@@ -81,7 +85,8 @@ impl Progress {
         if !self.answered.swap(true, Ordering::Relaxed) {
             self.end();
         }
-        let mut out = io::stdout().lock();
+        let mut out = terminal::stdout();
+        let piece = self.redactor.redact_str(piece);
         // Whoever reads the answer may have enough of it.
         let _ = out.write_all(piece.as_bytes()).and_then(|()| out.flush());
     }
@@ -97,7 +102,7 @@ impl Progress {
             return;
         }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = |name: &str| event.metadata.get(name).and_then(Json::as_str).unwrap_or_default();
+        let text = |name: &str| plain(event.metadata.get(name).and_then(Json::as_str).unwrap_or_default());
         let number = |name: &str| event.metadata.get(name).and_then(Json::as_u64).unwrap_or_default();
         let measured = |name: &str| event.measurements.get(name).and_then(Json::as_u64).unwrap_or_default();
         // Agents that agents call are only counted.
@@ -139,12 +144,13 @@ impl Progress {
             _ => return,
         }
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("turn {}, {}: {}", counts.turn, counts.used(), counts.doing));
+            let doing = plain(&self.redactor.redact_str(&counts.doing));
+            bar.set_message(format!("turn {}, {}: {doing}", counts.turn, counts.used()));
         }
     }
 
     fn call(&self, event: &Event) -> String {
-        let tool = event.metadata.get("tool_name").and_then(Json::as_str).unwrap_or_default();
+        let tool = plain(event.metadata.get("tool_name").and_then(Json::as_str).unwrap_or_default());
         let took = event.measurements.get("duration_ms").and_then(Json::as_u64).unwrap_or_default();
         let cached = event.metadata.get("cached").and_then(Json::as_bool).unwrap_or_default();
         let how = if cached { "from the cache".to_owned() } else { format!("{took} ms") };
@@ -177,10 +183,11 @@ impl Progress {
 
     /// Leaves something on the screen.
     pub fn say(&self, text: &str) {
+        let text = self.redactor.redact_str(text);
         match &self.bar {
             _ if self.quiet => {}
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| errln!("{text}")),
+            None => errln!("{text}"),
         }
     }
 

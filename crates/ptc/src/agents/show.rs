@@ -1,13 +1,12 @@
 //! What came of a run, for people and for machines.
 
-use std::io;
-
 use ptc_runner::{Reason, Step, Turn, Usage};
 use serde_json::{Value as Json, json};
 
 use super::consent;
 use super::highlight::{self, Paint};
 use crate::exit::Outcome;
+use crate::terminal;
 
 /// What a step is shown with.
 pub struct Shown<'a> {
@@ -25,7 +24,7 @@ pub struct Shown<'a> {
 pub fn answer(value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),
-        value => highlight::json(value, Paint::for_stream(&io::stdout())),
+        value => highlight::json(value, Paint::for_stream(&terminal::stdout())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ptc apply`: makes the calls of a plan.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use crate::attached::UpstreamArgs;
 use crate::exit::Outcome;
 use crate::plans::apply::{self, Became};
 use crate::plans::{Hashed, Plan};
+use crate::terminal;
 use crate::values;
 
 /// Make the calls of a plan, exactly these and each at most once.
@@ -132,14 +133,14 @@ impl Said {
         if self.json {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
+        let mut out = terminal::stdout();
         ignore_closed_pipe(writeln!(out, "{}", self.redactor.redact_str(text)).and_then(|()| out.flush()))
     }
 
     fn end(self, mut answer: serde_json::Value, outcome: Outcome) -> anyhow::Result<Outcome> {
         if self.json {
             self.redactor.redact_json(&mut answer);
-            ignore_closed_pipe(writeln!(io::stdout(), "{answer}"))?;
+            ignore_closed_pipe(writeln!(terminal::stdout(), "{answer}"))?;
         }
         Ok(outcome)
     }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::eval::{self, ignore_closed_pipe};
 use crate::exit::Outcome;
+use crate::terminal::errln;
 use crate::{attached, report, terminal, values};
 
 /// Say what a program may call, how often, and with what; run nothing.
@@ -71,8 +72,8 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
                     say(&json!({"ok": false, "error": report::error_fields(&error, &source)}).to_string())
                 }
                 false => {
-                    let colours = terminal::colours(&io::stderr());
-                    eprintln!("{}", terminal::error_text(&error, &source, &name, colours));
+                    let colours = terminal::colours(&terminal::stderr());
+                    errln!("{}", terminal::error_text(&error, &source, &name, colours));
                     Ok(())
                 }
             };
@@ -90,7 +91,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     };
     ignore_closed_pipe(match (&planned, args.json) {
         (Err(_), false) => {
-            eprintln!("{text}");
+            errln!("{text}");
             Ok(())
         }
         _ => say(&text),
@@ -99,7 +100,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 }
 
 fn say(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     writeln!(out, "{text}")?;
     out.flush()
 }

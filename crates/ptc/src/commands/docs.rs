@@ -1,7 +1,7 @@
 //! `ptc docs`: the book, printed from the binary.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use anyhow::bail;
 use ptc_lisp::analyze::closest;
@@ -9,6 +9,7 @@ use ptc_lisp::analyze::closest;
 use super::ignore_closed_pipe;
 use crate::agents::highlight::Paint;
 use crate::exit::Outcome;
+use crate::terminal;
 
 /// Every page of the book: its name, which is that of its file, and its text.
 const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
@@ -33,11 +34,11 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let text = match &args.page {
         None => list(),
         Some(name) => match text(name) {
-            Some(text) => coloured(text, Paint::for_stream(&io::stdout())),
+            Some(text) => coloured(text, Paint::for_stream(&terminal::stdout())),
             None => bail!("{}", unknown(name)),
         },
     };
-    ignore_closed_pipe(io::stdout().write_all(text.as_bytes()))?;
+    ignore_closed_pipe(terminal::stdout().write_all(text.as_bytes()))?;
     Ok(Outcome::Done)
 }
 

@@ -1,6 +1,6 @@
 //! `ptc effects`: calls that may have changed something and whose outcome nobody knows.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::eval::ignore_closed_pipe;
 use crate::agents::{Checkpoints, OWN, STORE, usual};
 use crate::exit::Outcome;
-use crate::terminal;
+use crate::terminal::{self, plain};
 
 /// List calls whose outcome is not known, and note what became of them.
 ///
@@ -140,7 +140,7 @@ fn list(place: &Place, as_json: bool) -> anyhow::Result<Outcome> {
     if lines.is_empty() && !as_json {
         lines.push("every call that was begun has its answer".to_owned());
     }
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     ignore_closed_pipe(lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
     Ok(if gaps.is_empty() { Outcome::Done } else { Outcome::Failed })
 }
@@ -152,7 +152,7 @@ fn line(gap: &Gap, as_json: bool) -> String {
         true => json!({"identity": identity, "scope": scope, "server": server, "tool": tool, "args": args,
                        "begun": begun})
         .to_string(),
-        false => format!("{identity}  {begun}  {server}/{tool} {args}  ({scope})"),
+        false => plain(&format!("{identity}  {begun}  {server}/{tool} {args}  ({scope})")),
     }
 }
 
@@ -176,7 +176,13 @@ impl Settle {
             (None, false) => Finding::Dismissed,
         };
         journal.effects().settle(&gap.scope, &gap.identity, &finding, &self.note)?;
-        ignore_closed_pipe(writeln!(io::stdout(), "settled {} {}/{}", gap.identity, gap.server, gap.tool))?;
+        ignore_closed_pipe(writeln!(
+            terminal::stdout(),
+            "settled {} {}/{}",
+            gap.identity,
+            gap.server,
+            plain(&gap.tool)
+        ))?;
         Ok(Outcome::Done)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_host::{Bounds, Ran, Tools, drive, now_ms};
+use ptc_host::{Bounds, Ran, Tools, drive, now_ms, random_seed};
 use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::prelude::Prelude;
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use super::{batch, prelude};
 use crate::exit::{Outcome, program_codes};
+use crate::terminal::errln;
 use crate::traces::{RecordArgs, Traced};
 use crate::{attached, report, stubs, terminal, values};
 
@@ -87,9 +88,9 @@ pub struct Common {
     #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "10s")]
     timeout: Duration,
 
-    /// Where the program's random numbers begin
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    /// Where the program's random numbers begin; at random unless told
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 
     /// What the program's clock says, in milliseconds since 1970 or like 2026-01-31T10:00:00Z
     #[arg(long, value_name = "TIME", value_parser = values::moment, allow_hyphen_values = true)]
@@ -135,7 +136,7 @@ impl Common {
             machine.attach(prelude)?;
         }
         machine.set_clock(self.now.unwrap_or_else(now_ms));
-        machine.set_seed(self.seed);
+        machine.set_seed(self.seed.unwrap_or_else(random_seed));
         Ok(machine)
     }
 
@@ -160,6 +161,11 @@ impl Common {
     /// Reads the clock, unless it was given, so that all programs of this run see the same time.
     pub fn fix_clock(&mut self) {
         self.now.get_or_insert_with(now_ms);
+    }
+
+    /// Picks a seed, unless it was given, so that whoever records the program knows it.
+    fn fix_seed(&mut self) -> u64 {
+        *self.seed.get_or_insert_with(random_seed)
     }
 }
 
@@ -199,11 +205,12 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         return prelude::show_inventory(&prelude);
     }
     if args.batch {
-        return batch::run(args.common, io::stdin().lock(), &mut io::stdout().lock());
+        return batch::run(args.common, io::stdin().lock(), &mut terminal::stdout());
     }
     let (name, source) = program(args.expr.as_deref(), args.file.as_deref())?;
     let tools = tools(args.tools.as_deref())?;
     args.common.fix_clock();
+    let seed = args.common.fix_seed();
     let mut machine = args.common.machine()?;
     machine.set_tools(tools.names().map(str::to_owned));
     machine.set_interrupt(args.common.bounds().interrupt());
@@ -214,7 +221,9 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     let upstreams = args.upstreams.start()?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
-    let traced = args.record.tracer()?.map(|tracer| Traced::begin(tracer, &name, &source));
+    let redactor = upstreams.as_ref().map(|upstreams| upstreams.redactor().clone()).unwrap_or_default();
+    let traced = args.record.tracer(&redactor)?;
+    let traced = traced.map(|tracer| Traced::begin(tracer, &name, &source, seed));
     let tools = traced.as_ref().map_or_else(|| tools.clone(), |traced| traced.watch(&tools));
     let taped = args.record.program(|| args.begun(&name, &source, &tools))?;
     let tools = taped.iter().fold(tools, |tools, taped| tools.taped(Arc::new(taped.clone())));
@@ -232,15 +241,14 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
             taped.map_or(Ok(()), |taped| end_recording(&taped, &machine, &outcome))
         }
     };
-    let redactor = upstreams.as_ref().map(|upstreams| upstreams.redactor().clone()).unwrap_or_default();
     let written = match args.json {
         true => print_json(&mut machine, &ran, &args, &account, &redactor),
         false => print_text(&machine, &ran, &name, &redactor),
     };
     if args.stats && !args.json {
-        eprintln!("{}", stats_text(&mut machine, &ran));
+        errln!("{}", stats_text(&mut machine, &ran));
         if upstreams.is_some() {
-            eprintln!("{}", upstream_text(&account));
+            errln!("{}", upstream_text(&account));
         }
     }
     ignore_closed_pipe(written)?;
@@ -257,7 +265,7 @@ impl Args {
             name: name.to_owned(),
             source: source.to_owned(),
             inputs: values::texts(&self.data),
-            seed: common.seed,
+            seed: common.seed.unwrap_or_default(),
             clock_ms: common.now.unwrap_or_default(),
             tools: tools.names().map(str::to_owned).collect(),
             discovery: tools.has_discovery(),
@@ -273,7 +281,7 @@ fn end_recording(taped: &Taped, machine: &Machine, outcome: &ptc_host::Outcome) 
     match taped.finish(outcome) {
         Ok(true) => Ok(()),
         Ok(false) => {
-            eprintln!("ptc: --record: nothing is recorded, the program was refused before it ran");
+            errln!("ptc: --record: nothing is recorded, the program was refused before it ran");
             Ok(())
         }
         Err(error) => Err(anyhow!("--record: the recording is not whole: {error}")),
@@ -323,7 +331,7 @@ fn source_text(from: impl Read, name: &str) -> anyhow::Result<String> {
 
 fn check(machine: &mut Machine, name: &str, source: &str, as_json: bool) -> anyhow::Result<Outcome> {
     let checked = machine.check(source);
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     let written = match (&checked, as_json) {
         (Ok(manifest), true) => writeln!(out, "{}", manifest_json(manifest)),
         (Ok(manifest), false) => writeln!(out, "{}", manifest_text(manifest)),
@@ -331,7 +339,7 @@ fn check(machine: &mut Machine, name: &str, source: &str, as_json: bool) -> anyh
             writeln!(out, "{}", json!({"ok": false, "error": report::error_fields(error, source)}))
         }
         (Err(error), false) => {
-            eprintln!("{}", error_text(error, source, name));
+            errln!("{}", error_text(error, source, name));
             Ok(())
         }
     };
@@ -373,23 +381,23 @@ fn manifest_text(manifest: &Manifest) -> String {
 }
 
 fn print_text(machine: &Machine, ran: &Ran, name: &str, redactor: &Redactor) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     for line in machine.prints() {
         writeln!(out, "{}", redactor.redact_str(line))?;
     }
     let value = || redactor.redact_string(machine.value());
     match &ran.result {
         Ok(Signal::Value | Signal::Return) => writeln!(out, "{}", value())?,
-        Ok(Signal::Fail) => eprintln!("failed: {}", value()),
+        Ok(Signal::Fail) => errln!("failed: {}", value()),
         Err(error) => {
-            eprintln!("{}", redactor.redact_string(error_text(error, machine.source(), name)));
+            errln!("{}", redactor.redact_string(error_text(error, machine.source(), name)));
         }
     }
     out.flush()
 }
 
 fn error_text(error: &Error, source: &str, name: &str) -> String {
-    terminal::error_text(error, source, name, terminal::colours(&io::stderr()))
+    terminal::error_text(error, source, name, terminal::colours(&terminal::stderr()))
 }
 
 fn print_json(
@@ -420,7 +428,7 @@ fn print_json(
         );
     }
     redactor.redact_map(&mut answer);
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     writeln!(out, "{}", Value::Object(answer))?;
     out.flush()
 }

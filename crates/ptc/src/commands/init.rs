@@ -1,13 +1,15 @@
 //! `ptc init`: a project that runs at once.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use ptc_system::project;
 
 use super::eval::ignore_closed_pipe;
 use crate::exit::Outcome;
+use crate::terminal;
 
 /// Make a project with an agent that runs at once, without a key.
 ///
@@ -42,17 +44,17 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             taken.join(", ")
         );
     }
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    project::folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for (name, text) in FILES {
         let path = folder.join(name);
-        fs::File::create_new(&path)
+        project::create_new(&path)
             .and_then(|mut file| file.write_all(text.as_bytes()))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let agent = folder.join("agent.toml");
     let input = folder.join("input.json");
     let written = writeln!(
-        io::stdout().lock(),
+        terminal::stdout(),
         "{} is ready; try it:\n  ptc run {} --input {}",
         folder.display(),
         agent.display(),

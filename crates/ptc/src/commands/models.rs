@@ -1,6 +1,6 @@
 //! `ptc models`: which models there are, where their names lead, and which keys are missing.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use ptc_llm::{PROVIDERS, Source};
 use serde_json::{Value as Json, json};
@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use super::eval::ignore_closed_pipe;
 use crate::agents::{Models, available};
 use crate::exit::Outcome;
+use crate::terminal;
 
 /// Show the names of models, where they lead, what they cost and which keys are set. Nobody is asked.
 #[derive(Debug, clap::Args)]
@@ -33,7 +34,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         true => Json::from(rows.iter().map(Row::json).collect::<Vec<_>>()).to_string(),
         false => table(&rows, args.names.is_empty()),
     };
-    ignore_closed_pipe(writeln!(io::stdout().lock(), "{text}"))?;
+    ignore_closed_pipe(writeln!(terminal::stdout(), "{text}"))?;
     Ok(Outcome::Done)
 }
 

@@ -1,7 +1,7 @@
 //! `ptc plan`: what a program would change, without changing it.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow, bail};
@@ -15,6 +15,7 @@ use super::eval::{self, ignore_closed_pipe};
 use crate::exit::{Outcome, program_codes};
 use crate::plans::make::{Made, Maker};
 use crate::plans::{Hashed, Origin, Plan};
+use crate::terminal::errln;
 use crate::{attached, report, terminal, values};
 
 /// Say what a program would change, and change nothing.
@@ -108,13 +109,14 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     refuse_secrets(&made, redactor)?;
     let plan = Plan::new(origin, made);
     if let Some(path) = &args.output {
-        std::fs::write(path, plan.text()?).with_context(|| format!("cannot write {}", path.display()))?;
+        ptc_system::private::replace(path, plan.text()?.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let shown = match args.json {
         true => plan.text()?,
         false => as_text(&plan, args.output.as_deref()),
     };
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     ignore_closed_pipe(write!(out, "{}", redactor.redact_string(shown)).and_then(|()| out.flush()))?;
     Ok(Outcome::Done)
 }
@@ -137,14 +139,14 @@ fn failure(
         Err(error) => {
             let mut fields = report::error_fields(error, source);
             redactor.redact_json(&mut fields);
-            let colours = terminal::colours(&io::stderr());
+            let colours = terminal::colours(&terminal::stderr());
             (fields, redactor.redact_string(terminal::error_text(error, source, name, colours)))
         }
     };
     if as_json {
-        ignore_closed_pipe(writeln!(io::stdout(), "{}", json!({"ok": false, "error": fields})))?;
+        ignore_closed_pipe(writeln!(terminal::stdout(), "{}", json!({"ok": false, "error": fields})))?;
     } else {
-        eprintln!("{text}\nthere is no plan: the program did not come to its end");
+        errln!("{text}\nthere is no plan: the program did not come to its end");
     }
     let result = ended.as_ref().map(|signal| signal.unwrap_or(Signal::Value)).map_err(Clone::clone);
     Ok(Some(report::outcome(&result)))

@@ -1,7 +1,7 @@
 //! `ptc prelude`: checks preludes, shows what prompts say about them, and runs the examples in their docstrings.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use ptc_lisp::prelude::{Options, Prelude, Problem, Source, Verdict};
 use super::eval::ignore_closed_pipe;
 use super::prelude_store;
 use crate::exit::Outcome;
-use crate::terminal;
+use crate::terminal::{self, errln};
 
 /// Check preludes, run their examples, and keep versions of them in a store.
 #[derive(Debug, clap::Args)]
@@ -68,7 +68,7 @@ impl Refused {
         match self {
             Refused::Unreadable(message) => message.clone(),
             Refused::Wrong(problem, file, text) => {
-                let coloured = terminal::colours(&io::stderr());
+                let coloured = terminal::colours(&terminal::stderr());
                 let shown = terminal::error_text(&problem.error, text, file, coloured);
                 format!("{}\n{shown}", problem.reason.name())
             }
@@ -118,7 +118,7 @@ fn with(
     match compile(&files.files) {
         Ok(prelude) => act(&Arc::new(prelude)),
         Err(refused) => {
-            eprintln!("{}", refused.shown());
+            errln!("{}", refused.shown());
             Ok(match refused {
                 Refused::Unreadable(_) => Outcome::Usage,
                 Refused::Wrong(..) => Outcome::Failed,
@@ -130,7 +130,7 @@ fn with(
 /// Prints what prompts say about a prelude.
 pub fn show_inventory(prelude: &Arc<Prelude>) -> anyhow::Result<Outcome> {
     let text = prelude.inventory().unwrap_or_else(|| ";; no export is for prompts".to_owned());
-    ignore_closed_pipe(writeln!(io::stdout(), "{text}"))?;
+    ignore_closed_pipe(writeln!(terminal::stdout(), "{text}"))?;
     Ok(Outcome::Done)
 }
 
@@ -139,7 +139,7 @@ fn check(prelude: &Prelude, json: bool) -> anyhow::Result<Outcome> {
         true => prelude.trace_summary().to_string(),
         false => summary(prelude),
     };
-    ignore_closed_pipe(writeln!(io::stdout(), "{text}"))?;
+    ignore_closed_pipe(writeln!(terminal::stdout(), "{text}"))?;
     Ok(Outcome::Done)
 }
 
@@ -166,7 +166,7 @@ fn summary(prelude: &Prelude) -> String {
 
 fn test(prelude: &Arc<Prelude>) -> anyhow::Result<Outcome> {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     for test in prelude.doctests() {
         let verdict = prelude.run_doctest(&test, &Limits::default());
         let source = test.source.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,7 +1,7 @@
 //! `ptc prelude store`: versions of preludes in a file or a database.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::eval::ignore_closed_pipe;
 use crate::exit::Outcome;
+use crate::terminal::{self, errln};
 
 /// Keep versions of preludes.
 ///
@@ -90,16 +91,16 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let preludes = Preludes::new(Arc::new(store));
     match act(&preludes, args.action, args.json)? {
         Ok(text) => {
-            ignore_closed_pipe(writeln!(io::stdout(), "{}", text.trim_end()))?;
+            ignore_closed_pipe(writeln!(terminal::stdout(), "{}", text.trim_end()))?;
             Ok(Outcome::Done)
         }
         Err(error) => {
             match args.json {
                 true => {
                     let told = json!({"ok": false, "reason": error.reason(), "message": error.to_string()});
-                    ignore_closed_pipe(writeln!(io::stdout(), "{told}"))?;
+                    ignore_closed_pipe(writeln!(terminal::stdout(), "{told}"))?;
                 }
-                false => eprintln!("{}: {error}", error.reason()),
+                false => errln!("{}: {error}", error.reason()),
             }
             Ok(Outcome::Failed)
         }

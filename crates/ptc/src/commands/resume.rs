@@ -1,15 +1,21 @@
 //! `ptc resume`: goes on with a run that was interrupted.
 
-use anyhow::{Context, anyhow};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
 use ptc_runner::model::Reply;
 use ptc_runner::{Answerer, Decision, Saved, Step, Supply, pending};
 use ptc_store::runs::Kept;
+use ptc_system::owned::{self, Reach};
+use ptc_upstream::Redactor;
 
 use crate::agents::{
-    Checkpoints, Conduct, Decisions, From, Mission, Output, Place, Ready, Shown, conduct, finish, may_go_on,
-    missing, runtime, subject,
+    Checkpoints, Conduct, Decisions, From, Mission, Models, Output, Place, Ready, Shown, conduct, finish,
+    may_go_on, missing, runtime, subject,
 };
 use crate::exit::{Outcome, agent_codes};
+use crate::terminal::{self, plain};
 use crate::traces::RecordArgs;
 
 /// Go on with a run that was interrupted: by Ctrl-C, by the end of its process, by a model that could not be
@@ -32,6 +38,10 @@ pub struct Args {
 
     #[command(flatten)]
     place: Place,
+
+    /// The file of the agent, in place of the one that the checkpoint names
+    #[arg(long, value_name = "FILE")]
+    agent: Option<PathBuf>,
 
     /// Another model from here on
     #[arg(long, value_name = "MODEL")]
@@ -58,7 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if let Some(step) = settled(&kept) {
         let resume = checkpoints.command(&id);
         let shown = Shown { model: "", run: Some(&id), resume: Some(&resume), printed: false };
-        return finish(&step, &shown, args.output);
+        return finish(&step, &shown, args.output, &Redactor::new(&Models::load()?.keys()));
     }
     // Whatever is missing is told before the run is touched.
     let mut mission: Mission = serde_json::from_value(kept.origin.clone())
@@ -66,11 +76,21 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if let Some(model) = &args.model {
         mission = mission.with_model(model)?;
     }
+    mission = match &args.agent {
+        Some(file) => mission.with_agent(file)?,
+        None => {
+            vouched_for(&mission, checkpoints.folder(), &id)?;
+            mission
+        }
+    };
     let replies = replies(&kept)?;
     let runtime = runtime()?;
     let ready = mission.ready(&replies, &runtime)?;
-    let watching =
-        args.record.watch(|| subject(&mission, &ready, args.output.streams()), &missing(&ready))?;
+    let watching = args.record.watch(
+        || subject(&mission, &ready, args.output.streams()),
+        &missing(&ready),
+        &ready.redactor,
+    )?;
     let decisions = decide(&args.decisions, &kept, &ready, &mission)?;
     let (keeper, kept) = checkpoints.go_on(&id, args.repeat)?;
     let from = match saved(&kept) {
@@ -79,6 +99,37 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     };
     let what = Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), watching };
     conduct(what, &runtime, args.output)
+}
+
+/// Makes sure that somebody vouches for what a checkpoint names before anything of it is started: the files are the
+/// user's own and nobody else can write them, or the person at the terminal says so.
+fn vouched_for(mission: &Mission, folder: &Path, id: &str) -> anyhow::Result<()> {
+    let (_, Some(file)) = mission.agent()? else { return Ok(()) };
+    let named = mission.path().into_iter().chain(file.upstreams.clone()).chain(file.preludes.iter().cloned());
+    let checked = owned::check(folder, Reach::AllRead)
+        .and_then(|()| named.chain(file.texts.keys().cloned()).try_for_each(|path| owned::trusted(&path)));
+    let Err(problem) = checked else { return Ok(()) };
+    let path = mission.path().unwrap_or_default();
+    let mut lines = vec![format!("run {id} goes on with the agent of {}, but {problem}", path.display())];
+    for (tool, words) in &file.commands {
+        lines.push(format!("  its tool {} runs: {}", plain(tool), plain(&words.join(" "))));
+    }
+    if let Some(upstreams) = &file.upstreams {
+        lines.push(format!("  it starts the servers of {}", plain(&upstreams.display().to_string())));
+    }
+    if !(io::stdin().is_terminal() && terminal::stderr().is_terminal()) {
+        bail!("{}\nname the agent yourself: ptc resume {id} --agent FILE", lines.join("\n"));
+    }
+    let mut err = terminal::stderr();
+    write!(err, "{}\nstart it (y/n)? ", lines.join("\n"))?;
+    err.flush()?;
+    drop(err);
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => bail!("nothing was started"),
+    }
 }
 
 /// The run as it was kept, if it got that far.

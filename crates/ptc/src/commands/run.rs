@@ -29,6 +29,10 @@ pub struct Args {
     #[command(flatten)]
     changes: Changes,
 
+    /// Where random numbers of programs begin; at random unless told
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
     /// Keep the run in this folder while it goes on: `ptc resume` goes on with it, whatever ends it
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
@@ -92,11 +96,14 @@ impl Changes {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
-    let mission = args.changes.mission(&args.agent, &args.inputs)?;
+    let mission = args.changes.mission(&args.agent, &args.inputs)?.with_seed(args.seed);
     let runtime = runtime()?;
     let ready = mission.ready(&[], &runtime)?;
-    let watching =
-        args.record.watch(|| subject(&mission, &ready, args.output.streams()), &missing(&ready))?;
+    let watching = args.record.watch(
+        || subject(&mission, &ready, args.output.streams()),
+        &missing(&ready),
+        &ready.redactor,
+    )?;
     let keeper = match &args.checkpoint {
         Some(folder) => Some(Checkpoints::open(Some(folder))?.begin(&mission.title(&ready.agent), &mission)?),
         None => None,

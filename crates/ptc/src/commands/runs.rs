@@ -1,6 +1,6 @@
 //! `ptc runs`: the runs that were kept, and what became of them.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use ptc_store::runs::Listed;
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::ignore_closed_pipe;
 use crate::agents::{Checkpoints, Place, shown_call};
 use crate::exit::Outcome;
+use crate::terminal::{self, plain};
 
 /// List the runs that were kept, the latest first: running, waiting for a person, interrupted, finished or failed.
 ///
@@ -28,10 +29,10 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if args.place.is_empty()? {
         let nothing = "no runs are kept; `ptc run --checkpoint DIR` keeps one, and Ctrl-C does";
-        return ignore_closed_pipe(writeln!(io::stderr(), "{nothing}")).map(|()| Outcome::Done);
+        return ignore_closed_pipe(writeln!(terminal::stderr(), "{nothing}")).map(|()| Outcome::Done);
     }
     let checkpoints = Checkpoints::existing(&args.place)?;
     if let Some(run) = &args.forget {
@@ -60,7 +61,7 @@ fn line(run: &Listed, state: &str, pending: &[Value], unknown: usize) -> String 
         run.id,
         time(run.began_at),
         run.answers,
-        run.title
+        plain(&run.title)
     );
     if unknown > 0 {
         line.push_str(&format!("  ({unknown} with unknown outcome, see `ptc effects`)"));

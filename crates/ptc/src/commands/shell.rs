@@ -1,6 +1,6 @@
 //! `ptc completions` and `ptc man`: what shells and manuals want to know, made from the command line itself.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -10,6 +10,7 @@ use clap_mangen::Man;
 
 use super::ignore_closed_pipe;
 use crate::exit::Outcome;
+use crate::terminal;
 
 /// Print completions for a shell.
 ///
@@ -36,7 +37,7 @@ pub struct Manual {
 pub fn completions(args: &Completions) -> anyhow::Result<Outcome> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut crate::Cli::command(), "ptc", &mut text);
-    ignore_closed_pipe(io::stdout().write_all(&text))?;
+    ignore_closed_pipe(terminal::stdout().write_all(&text))?;
     Ok(Outcome::Done)
 }
 
@@ -45,7 +46,7 @@ pub fn manual(args: &Manual) -> anyhow::Result<Outcome> {
     let mut command = crate::Cli::command();
     if let Some(dir) = &args.dir {
         let wrong = || format!("--dir: cannot write into {}", dir.display());
-        std::fs::create_dir_all(dir).with_context(wrong)?;
+        ptc_system::project::folder(dir).with_context(wrong)?;
         clap_mangen::generate_to(command, dir).with_context(wrong)?;
         return Ok(Outcome::Done);
     }
@@ -58,6 +59,6 @@ pub fn manual(args: &Manual) -> anyhow::Result<Outcome> {
     }
     let mut text = Vec::new();
     Man::new(command).render(&mut text)?;
-    ignore_closed_pipe(io::stdout().write_all(&text))?;
+    ignore_closed_pipe(terminal::stdout().write_all(&text))?;
     Ok(Outcome::Done)
 }

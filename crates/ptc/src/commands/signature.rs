@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::terminal;
 use anyhow::Context;
 use ptc_signature::{Issue, Mode, SchemaReader, Signature, Style};
 use serde_json::{Value, json};
@@ -65,11 +66,11 @@ fn mode(name: &str) -> Result<Mode, String> {
 /// Runs the command on the terminal and says whether all went well: `false` if the signature, a value or a
 /// schema is refused.
 pub fn run(args: Args) -> bool {
-    match execute(args, &mut io::stdout().lock()) {
+    match execute(args, &mut terminal::stdout()) {
         Ok(()) => true,
         Err(error) => {
             // A closed terminal is no reason to panic.
-            let _ = writeln!(io::stderr(), "{error:#}");
+            let _ = writeln!(terminal::stderr(), "{error:#}");
             false
         }
     }

@@ -1,7 +1,7 @@
 //! `ptc upstreams`: looks at the servers of a configuration, says which tools they have and what is wrong, and
 //! pins the definitions of tools so that a later change is noticed.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::eval::ignore_closed_pipe;
 use crate::exit::Outcome;
+use crate::terminal::{self, plain};
 
 /// Exit codes of these commands.
 const CODES: &str = "Exit codes:
@@ -150,7 +151,7 @@ fn check(args: Check) -> anyhow::Result<Outcome> {
         ),
         false => servers.iter().map(text).collect(),
     };
-    ignore_closed_pipe(io::stdout().lock().write_all(out.as_bytes()))?;
+    ignore_closed_pipe(terminal::stdout().write_all(out.as_bytes()))?;
     Ok(if failed { Outcome::Failed } else { Outcome::Done })
 }
 
@@ -194,7 +195,7 @@ fn pin(args: Pin) -> anyhow::Result<Outcome> {
             lines.join("\n") + "\n"
         }
     };
-    ignore_closed_pipe(io::stdout().lock().write_all(out.as_bytes()))?;
+    ignore_closed_pipe(terminal::stdout().write_all(out.as_bytes()))?;
     Ok(if failed { Outcome::Failed } else { Outcome::Done })
 }
 
@@ -209,7 +210,7 @@ fn text(server: &ServerReport) -> String {
         Err(fault) => lines.push(format!("{} ({}): {fault}", server.name, server.transport)),
         Ok(tools) => {
             let about = server.about.as_ref().map(|about| {
-                let who = format!("{} {}", about.name, about.version);
+                let who = plain(&format!("{} {}", about.name, about.version));
                 format!("{}, protocol {}, ", who.trim(), about.protocol)
             });
             lines.push(format!(
@@ -223,18 +224,23 @@ fn text(server: &ServerReport) -> String {
             lines.extend(tools.iter().map(tool_line));
         }
     }
-    lines.extend(server.all_problems().map(|problem| format!("  ! {problem}")));
-    lines.extend(server.changes.iter().map(|change| format!("  ! {change}")));
+    lines.extend(server.all_problems().map(|problem| format!("  ! {}", plain(&problem.to_string()))));
+    lines.extend(server.changes.iter().map(|change| format!("  ! {}", plain(&change.to_string()))));
     lines.join("\n") + "\n"
 }
 
 fn tool_line(tool: &ToolReport) -> String {
     let argument = |argument: &Argument| {
-        format!("{} {}{}", argument.key, argument.kind, if argument.required { "" } else { "?" })
+        format!("{} {}{}", plain(&argument.key), argument.kind, if argument.required { "" } else { "?" })
     };
     let arguments = tool.arguments.iter().map(argument).collect::<Vec<_>>().join(", ");
     let asks = if tool.asks { "asks " } else { "" };
-    let line = format!("  {:7} {asks}{} {{{arguments}}} {}", tool.effect.name(), tool.name, tool.description);
+    let line = format!(
+        "  {:7} {asks}{} {{{arguments}}} {}",
+        tool.effect.name(),
+        plain(&tool.name),
+        tool.description
+    );
     line.trim_end().to_owned()
 }
 
@@ -286,8 +292,10 @@ fn pinned_text(server: &ServerReport) -> Vec<String> {
     match &server.tools {
         Err(fault) => vec![format!("{name}: {fault}; its pins stay as they were")],
         Ok(tools) => {
-            let changes =
-                server.changes.iter().map(|change| format!("  {:7} {}", change_word(change), change.tool));
+            let changes = server
+                .changes
+                .iter()
+                .map(|change| format!("  {:7} {}", change_word(change), plain(&change.tool)));
             [format!("{name}: {}", counted(tools.len()))].into_iter().chain(changes).collect()
         }
     }

@@ -1,7 +1,7 @@
 //! `ptc validate`: reads the file of an agent, checks everything that can be checked without asking a model, and
 //! says what the agent may do.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use super::eval::ignore_closed_pipe;
 use super::run::Changes;
 use crate::agents::{Inputs, Models, available, grouped, upstreams_config};
 use crate::exit::{Outcome, agent_codes};
+use crate::terminal;
 
 /// Look at the file of an agent: is it right, and what may the agent do? No model is asked, no tool is called.
 #[derive(Debug, clap::Args)]
@@ -55,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let upstreams = upstreams(&file)?;
     let notes = notes(&file, &source, &mission.path().unwrap_or_default());
     let agent = Arc::new(agent);
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     let mut written = match args.json {
         true => writeln!(out, "{}", document(&agent, &name, &source, &upstreams, &notes)),
         false => writeln!(out, "{}", text(&agent, &args.file, &name, &source, &upstreams, &notes)),
@@ -84,7 +85,8 @@ fn notes(file: &AgentFile, source: &Source, path: &Path) -> Vec<String> {
         _ => {}
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    for (tool, words) in &file.commands {
+    // Those of other files are beside these.
+    for (tool, words) in file.commands.iter().filter(|(tool, _)| !tool.contains('/')) {
         let program = words.first().map(String::as_str).unwrap_or_default();
         if program.contains('/') && !folder.join(program).is_file() {
             notes.push(format!("the command `{program}` of the tool `{tool}` is not there"));

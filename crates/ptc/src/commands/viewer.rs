@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::agents::runtime;
 use crate::exit::Outcome;
+use crate::terminal;
 
 /// Show traces as a page in a browser.
 ///
@@ -55,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             _ => anyhow!("cannot serve at {address}: {error}"),
         })?;
         let url = format!("http://{}/", listener.local_addr()?);
-        let mut out = io::stdout().lock();
+        let mut out = terminal::stdout();
         writeln!(out, "Traces of {} are shown at {url} until Ctrl-C", dir.display())?;
         out.flush()?;
         drop(out);

@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 
 use crate::agents::{Mission, Shown, asked_to_stop, document, runtime};
 use crate::exit::Outcome;
+use crate::terminal::errln;
 
 /// How long a Restate server is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     restate: String,
 
-    /// Where the worker listens
+    /// Where the worker listens; an address that other machines reach takes --identity-key
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9080")]
     listen: SocketAddr,
 
@@ -58,15 +59,23 @@ pub struct Args {
 const AFTER_HELP: &str = "\
 Examples:
   ptc worker --restate http://127.0.0.1:9070 report/agent.toml triage.toml
-  ptc worker --restate http://restate:9070 --listen 0.0.0.0:9080 --advertise http://worker-1:9080 report/agent.toml
+  ptc worker --restate http://restate:9070 --listen 0.0.0.0:9080 --advertise http://worker-1:9080 \\
+    --identity-key publickeyv1_… report/agent.toml
   curl http://127.0.0.1:8080/report/2026-11-15/run --json '{\"rows\": []}'
 
 docs/restate.md says what is kept and how to run missions.";
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    if !args.listen.ip().is_loopback() && args.identity_key.is_none() {
+        bail!(
+            "--listen {} can be reached from other machines, and without --identity-key anybody there could run the \
+             agents; give the public key of the Restate server (docs/restate.md), or listen at 127.0.0.1",
+            args.listen
+        );
+    }
     let runtime = runtime()?;
-    let note: Note = Arc::new(|line| eprintln!("{line}"));
+    let note: Note = Arc::new(|line| errln!("{line}"));
     let mut agents = Vec::new();
     for agent in &args.agents {
         agents.push(served(agent, args.model.as_deref(), &runtime)?.notes(note.clone()));
@@ -88,7 +97,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         };
         let serving = tokio::spawn(worker.serve(listener, asked_to_stop()));
         register(&args.restate, &uri, args.token.as_deref(), PATIENCE).await?;
-        eprintln!("serving {} at {uri}", names.join(", "));
+        errln!("serving {} at {uri}", names.join(", "));
         serving.await.map_err(|error| anyhow!("the worker ended badly: {error}"))?;
         Ok(Outcome::Done)
     })
@@ -100,7 +109,7 @@ fn served(file: &str, model: Option<&str>, runtime: &Runtime) -> anyhow::Result<
     let Some(path) = mission.path() else { bail!("`{file}` is no file of an agent") };
     let ready = mission.ready_for_any(runtime).with_context(|| format!("agent {file}"))?;
     let notes = ready.upstreams.as_ref().map(|upstreams| upstreams.notes());
-    notes.iter().flatten().for_each(|note| eprintln!("{note}"));
+    notes.iter().flatten().for_each(|note| errln!("{note}"));
     let name = ready.agent.options().name.clone().unwrap_or_else(|| named_by(&path));
     let (agent, model, ready) = (ready.agent.clone(), ready.model.clone(), Arc::new(ready));
     let served =

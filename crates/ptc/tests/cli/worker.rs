@@ -14,6 +14,9 @@ use super::resume::{Server, kill, questions, ten_steps, until};
 use super::world::World;
 use super::*;
 
+/// The key of some Restate server.
+const REAL_KEY: &str = "publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f";
+
 /// Restate's binary, where it is installed.
 fn binary() -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -472,7 +475,7 @@ fn workers_say_what_they_cannot_serve() {
         (&["127.0.0.1:0", "one.toml", "two.toml"][..], "two agents are named `one`"),
         (&["127.0.0.1:0", "odd.toml"][..], "`no name` is no name of a workflow"),
         (&["127.0.0.1:0", "none.toml"][..], "none.toml"),
-        (&["0.0.0.0:0", "one.toml"][..], "give --advertise URL"),
+        (&["0.0.0.0:0", "--identity-key", REAL_KEY, "one.toml"][..], "give --advertise URL"),
         (&["127.0.0.1:0", "--identity-key", "secret", "one.toml"][..], "identity key"),
     ] {
         let ran = serve(args);

@@ -234,6 +234,7 @@ fn servers_of_a_database_find_replies_and_large_results_of_each_other() {
     let (world, place) = (World::new(), postgres.place("shared"));
     let keys = world.path("keys");
     std::fs::write(&keys, format!("k1 {}=\n", "A".repeat(43))).unwrap();
+    std::fs::set_permissions(&keys, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let mut flags = world.flags("writes");
     let at = flags.iter().position(|flag| flag == "--store").unwrap();
     flags[at + 1] = place;

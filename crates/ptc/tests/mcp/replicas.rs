@@ -16,6 +16,8 @@ fn world(name: &str) -> World {
     config["upstreams"]["world"]["approval"] = "writes".into();
     world.write("upstreams.json", &config.to_string());
     world.write("keys", "k1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+    let keys = world.folder.join("keys");
+    std::fs::set_permissions(keys, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");
     world
 }
 

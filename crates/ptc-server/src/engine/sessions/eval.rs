@@ -65,7 +65,7 @@ impl Engine {
                 return Err(error);
             }
         };
-        let facts = Facts::of(&args);
+        let mut facts = Facts::of(&args);
         let calls = self.calls(session.grants.clone(), signals);
         let head = Head {
             source: args.program.clone(),
@@ -80,6 +80,7 @@ impl Engine {
         let inputs = self.recordings.inputs(&args.context);
         let history_bytes = Some(judge.limits.history_entry_bytes);
         let program = self.session_source(&session, &source, args.context, &judge, &witness);
+        facts.seed = Some(program.seed);
         let (program, recorded) = self.session_recorded(&session, calls.attach(program), |begun| Begun {
             inputs,
             strict_inputs: true,
@@ -269,6 +270,7 @@ impl Engine {
         let furnish = evaluate::furnish(frozen.prelude.clone(), context, frozen.private_tools());
         Program::new(source.clone())
             .owner(session.owner.clone())
+            .seed(self.settings.seed())
             .tools(frozen.host_tools(witness))
             .limits(evaluate::limits(&self.settings))
             .timeout(self.settings.program_timeout)

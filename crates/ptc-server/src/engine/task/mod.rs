@@ -103,8 +103,10 @@ impl Engine {
         };
         let options = RunOptions {
             guard: Some(guard(&attempts)),
+            seed: plan.seed,
             ..RunOptions::new(Llm::Model(Arc::new(model))).context(Json::Object(args.context.clone()))
         };
+        let seed = plan.seed;
         let recording = self.recordings.run(|| plan.subject());
         let around = Surroundings {
             cancel: Some(signals.cancel.clone()),
@@ -133,7 +135,7 @@ impl Engine {
             trace_id: signals.trace_id.clone().unwrap_or_else(random_id::<12>),
         };
         let (object, reason) = report.object(step.as_ref());
-        let facts = facts(&args.task, &object, &report);
+        let facts = Facts { seed: Some(seed), ..facts(&args.task, &object, &report) };
         Ok(Answered { facts, ..Answered::new(envelope::plain(object, reason.is_some()), reason.as_deref()) })
     }
 
@@ -158,6 +160,7 @@ impl Engine {
             program_timeout_ms: milliseconds(self.settings.program_timeout),
             timeout_ms: milliseconds(settings.timeout),
             model: model.to_owned(),
+            seed: self.settings.seed(),
             effects: plan::effects(&known),
         }
     }

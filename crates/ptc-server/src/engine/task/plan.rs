@@ -37,6 +37,9 @@ pub struct Plan {
     pub timeout_ms: u64,
     /// What the model is called.
     pub model: String,
+    /// Where random numbers begin.
+    #[serde(default)]
+    pub seed: u64,
     /// What the tools of each server do to the world.
     pub effects: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -113,7 +116,11 @@ impl PlayedTask {
         let agent = Arc::new(plan.agent(mute("call"), mute(DISCOVER))?);
         let context: Json = serde_json::from_str(&plan.context).map_err(|error| error.to_string())?;
         let attempts = Attempts::default();
-        let options = RunOptions { guard: Some(guard(&attempts)), ..RunOptions::new(silent(&plan.model)) };
+        let options = RunOptions {
+            guard: Some(guard(&attempts)),
+            seed: plan.seed,
+            ..RunOptions::new(silent(&plan.model))
+        };
         Ok(PlayedTask { agent, options: options.context(context), attempts, plan, asked: BTreeMap::new() })
     }
 

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ptc_system::owned::{self, Reach};
+use ptc_system::private;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
 /// Keys by their ids. The first seals, all of them open.
@@ -67,8 +69,9 @@ impl Keys {
         }
     }
 
-    /// The keys of a file.
+    /// The keys of a file, which nobody but its owner may write.
     pub fn load(path: &Path) -> Result<Keys, String> {
+        owned::check(path, Reach::GroupReads)?;
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         Keys::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
@@ -76,11 +79,7 @@ impl Keys {
     /// The keys of a file that only its owner may read; it is made with a new key if it is not there.
     pub fn kept(path: &Path) -> Result<Keys, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(path) {
+        match private::create_new(path) {
             Ok(mut file) => {
                 let line = format!("k1 {}\n", STANDARD.encode(random_key()?));
                 file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
@@ -94,6 +93,7 @@ impl Keys {
                     }
                     std::thread::sleep(std::time::Duration::from_millis(10));
                 }
+                owned::check(path, Reach::Nobody)?;
                 Keys::load(path)
             }
             Err(error) => Err(failed(error)),
@@ -257,6 +257,12 @@ mod tests {
             use std::os::unix::fs::PermissionsExt;
             let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
+            // Keys that others could have put there open what they sealed.
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("it changes");
+            assert!(Keys::kept(&path).expect_err("it is refused").contains("chmod 600"));
+            Keys::load(&path).expect("a group may read keys that are named");
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).expect("it changes");
+            assert!(Keys::load(&path).expect_err("it is refused").contains("chmod 640"));
         }
         std::fs::remove_dir_all(&folder).expect("it goes");
     }

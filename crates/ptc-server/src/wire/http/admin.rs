@@ -105,7 +105,7 @@ fn exported(preludes: &Preludes) -> Result<Fields, Failed> {
 }
 
 fn written(preludes: &Preludes, wanted: &[Ref], folder: &Path) -> Result<Fields, Failed> {
-    std::fs::create_dir_all(folder).map_err(|_| Failed::Files)?;
+    ptc_system::private::folder(folder).map_err(|_| Failed::Files)?;
     let written = preludes.export_bundle(wanted, folder).map_err(|error| match error {
         // All defaults are wanted, so two versions of one prelude are its default and a pin to another.
         PreludeError::Refused { reason: Reason::DependencyConflict, message, compile_reason } => {

@@ -34,6 +34,54 @@ async fn r12_1_every_call_has_a_file_without_secrets() {
     assert!(all.contains("mcp_call") && all.contains("(+ 1 2)") && !all.contains("tok-4711"), "{all}");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn traces_and_the_log_of_turns_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("modes");
+    let (turns, calls) = (folder.0.join("a/turns"), folder.0.join("b/calls"));
+    let settings = Settings {
+        turn_log_dir: Some(turns.clone()),
+        trace_dir: Some(calls.clone()),
+        ..with_sessions(Profile::Slim, Sessions::default())
+    };
+    let engine = aggregator(settings).await;
+    let id = session(&engine).await;
+    eval_in(&engine, &id, "1").await;
+    engine.shutdown().await;
+    drop(engine);
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    for dir in [&turns, &calls] {
+        assert_eq!((mode(dir), mode(dir.parent().expect("a folder"))), (0o700, 0o700), "{}", dir.display());
+        let files: Vec<_> = std::fs::read_dir(dir).expect("a folder").flatten().collect();
+        assert!(!files.is_empty());
+        assert!(files.iter().all(|file| mode(&file.path()) == 0o600), "{files:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_program_has_a_seed_of_its_own_that_its_trace_tells() {
+    let folder = Folder::new("seeds");
+    let settings =
+        Settings { trace_dir: Some(folder.0.clone()), ..with_sessions(Profile::Slim, Sessions::default()) };
+    let engine = aggregator(settings).await;
+    let id = session(&engine).await;
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..2 {
+        seen.insert(super::support::eval(&engine, "(str (random-uuid))").await.text());
+        seen.insert(eval_in(&engine, &id, "(str (random-uuid))").await.text());
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+    engine.shutdown().await;
+    drop(engine);
+    let all: String = files(&folder.0).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(all.matches("\"seed\":\"").count(), 4, "{all}");
+    let told = aggregator(Settings { seed: Some(7), ..Settings::default() }).await;
+    let first = super::support::eval(&told, "(str (random-uuid))").await.text();
+    assert_eq!(first, super::support::eval(&told, "(str (random-uuid))").await.text());
+}
+
 #[tokio::test]
 async fn r12_2_turns_are_logged_whether_they_were_kept_or_not() {
     let folder = Folder::new("turns");

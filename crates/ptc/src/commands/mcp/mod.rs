@@ -25,6 +25,7 @@ use self::clients::Client;
 use super::eval::ignore_closed_pipe;
 use crate::agents::Models;
 use crate::exit::Outcome;
+use crate::terminal::{self, errln};
 
 /// What was asked for.
 #[derive(Debug)]
@@ -111,9 +112,9 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     };
     if let Some(text) = printed {
         if let Some(client) = args.client {
-            eprintln!("ptc: {}", client.place());
+            errln!("ptc: {}", client.place());
         }
-        ignore_closed_pipe(std::io::stdout().write_all(text.as_bytes()))?;
+        ignore_closed_pipe(terminal::stdout().write_all(text.as_bytes()))?;
         return Ok(Outcome::Done);
     }
     // Before there is a runtime: a database has one of its own.
@@ -171,8 +172,11 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
         true => Some(Tokens::load(options, &|name| std::env::var(name).ok())?),
         false => None,
     };
-    // Clients' own tokens must not come back either, from upstreams or from programs.
-    let own = tokens.as_mut().map(Tokens::take_secrets).unwrap_or_default();
+    // Clients' own tokens and keys of models must not come back either, from upstreams or from programs.
+    let mut own = tokens.as_mut().map(Tokens::take_secrets).unwrap_or_default();
+    if options.agentic {
+        own.extend(Models::load().map(|models| models.keys()).unwrap_or_default());
+    }
     let upstreams = start_upstreams(options, &own).await?;
     let redactor =
         upstreams.as_ref().map_or_else(|| Redactor::new(&own), |runtime| runtime.redactor().clone());
@@ -201,7 +205,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
         None => {
             if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-                eprintln!("{ON_A_TERMINAL}");
+                errln!("{ON_A_TERMINAL}");
             }
             serve_stdio(engine, options, log).await;
         }

@@ -1,6 +1,5 @@
 //! Where programs come from: the line editor at a terminal, plain lines otherwise.
 
-use std::fs;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 
@@ -30,7 +29,7 @@ impl Lines {
         if !io::stdin().is_terminal() {
             return Ok(Lines::Plain);
         }
-        let colours = match terminal::colours(&io::stdout()) {
+        let colours = match terminal::colours(&terminal::stdout()) {
             true => ColorMode::Enabled,
             false => ColorMode::Disabled,
         };
@@ -45,7 +44,7 @@ impl Lines {
         let history = history_file();
         if let Some(path) = &history {
             // No history yet is how every history begins; without a folder for it there will be none.
-            let _ = path.parent().map(fs::create_dir_all);
+            let _ = ptc_system::private::folder_of(path);
             let _ = editor.load_history(path);
         }
         Ok(Lines::Terminal { editor: Box::new(editor), history })

@@ -15,6 +15,7 @@ use anyhow::Context;
 
 use super::eval::{self, Common, ignore_closed_pipe};
 use crate::exit::Outcome;
+use crate::terminal;
 use crate::{attached, values};
 use lines::Lines;
 use session::Session;
@@ -105,7 +106,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Outcome::Done,
         Err(error) => return Err(error).context("cannot write"),
     };
-    ignore_closed_pipe(io::stdout().flush())?;
+    ignore_closed_pipe(terminal::stdout().flush())?;
     Ok(outcome)
 }
 

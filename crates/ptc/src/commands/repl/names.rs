@@ -2,7 +2,6 @@
 //! is whole.
 
 use std::borrow::Cow;
-use std::io;
 
 use ptc_lisp::analyze::{SPECIALS, namespace_name};
 use ptc_lisp::builtins::{Entry, registry};
@@ -16,6 +15,7 @@ use super::session::Session;
 use super::{brackets, colon, lines};
 use crate::agents::highlight::{Paint, program_with};
 use crate::attached::Upstreams;
+use crate::terminal;
 
 /// The names that can be completed.
 pub struct Names {
@@ -35,7 +35,7 @@ impl Default for Names {
             servers: Vec::new(),
             params: Vec::new(),
             files: FilenameCompleter::new(),
-            paint: Paint::for_stream(&io::stdout()),
+            paint: Paint::for_stream(&terminal::stdout()),
         }
     }
 }
@@ -187,11 +187,12 @@ impl Validator for Names {
 impl Highlighter for Names {
     fn highlight<'l>(&self, line: &'l str, pos: usize) -> Cow<'l, str> {
         let marks = brackets::pair(line, pos);
-        Cow::Owned(program_with(line, self.paint, marks.as_ref().map_or(&[], |pair| &pair[..])))
+        let shown = program_with(line, self.paint, marks.as_ref().map_or(&[], |pair| &pair[..]));
+        Cow::Owned(terminal::ansi(&shown).into_owned())
     }
 
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
-        Cow::Owned(self.paint.dim(hint))
+        Cow::Owned(terminal::ansi(&self.paint.dim(hint)).into_owned())
     }
 
     fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {

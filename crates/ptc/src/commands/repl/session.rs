@@ -14,6 +14,7 @@ use super::log::Log;
 use super::{Args, colon};
 use crate::attached::Upstreams;
 use crate::exit::Outcome;
+use crate::terminal::errln;
 use crate::{report, terminal, values};
 
 /// Characters of a value that a terminal shows; `:full` shows the rest.
@@ -86,7 +87,7 @@ impl Session {
             whole: String::new(),
             interrupt,
             talks: false,
-            coloured: terminal::colours(&io::stdout()),
+            coloured: terminal::colours(&terminal::stdout()),
         })
     }
 
@@ -148,11 +149,11 @@ impl Session {
         if let Some(problem) = problem.map(|problem| self.covered(&problem)) {
             match self.talks {
                 true => self.say(&problem)?,
-                false => eprintln!("{problem}"),
+                false => errln!("{problem}"),
             }
         }
         if let Some(turn) = self.turns.last().filter(|_| self.with_stats) {
-            eprintln!("{}", turn.stats);
+            errln!("{}", turn.stats);
         }
         Ok(outcome)
     }
@@ -220,7 +221,7 @@ impl Session {
     }
 
     fn at_terminal(&self) -> bool {
-        self.talks && io::IsTerminal::is_terminal(&io::stdout())
+        self.talks && terminal::stdout().is_terminal()
     }
 
     /// A text without secrets.
@@ -233,7 +234,7 @@ impl Session {
 
     /// Shows a text.
     pub fn say(&self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
+        let mut out = terminal::stdout();
         if !text.is_empty() {
             writeln!(out, "{text}")?;
         }

@@ -4,18 +4,21 @@ mod subject;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{anyhow, bail};
+use ptc_lisp::Limits;
 use ptc_runner::Decision;
 use ptc_runner::tape::{Given, Of};
 use ptc_trace::recording::{
-    Against, Call, Difference, Parting, Place, Proof, Recording, Shelf, Verdict, first_difference,
+    Against, Allowance, Call, Difference, Parting, Place, Proof, Recording, Shelf, Verdict, first_difference,
 };
 use serde_json::Value as Json;
 
 use super::ignore_closed_pipe;
 use crate::agents::{grouped, several};
 use crate::exit::Outcome;
+use crate::{terminal, values};
 
 /// Play a recorded run back, offline, and prove that it does the same.
 ///
@@ -49,6 +52,18 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 20)]
     last: usize,
 
+    /// Most units of work that a program of a recording may use, whatever the recording says: 50m, 20g
+    #[arg(long, value_name = "N", value_parser = values::count, default_value = "20g")]
+    fuel: u64,
+
+    /// Most live memory, whatever the recording says: 64mb, 1gb
+    #[arg(long, value_name = "BYTES", value_parser = values::bytes, default_value = "256mb")]
+    memory: usize,
+
+    /// Most time of a recording: 500ms, 10s
+    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "60s")]
+    timeout: Duration,
+
     /// Play it so often
     #[arg(long, value_name = "N", default_value_t = 1)]
     times: u32,
@@ -71,19 +86,29 @@ Examples:
   ptc replay traces --against agent.toml --last 10
   ptc replay traces --against crm.clj";
 
+impl Args {
+    /// What playing one recording may use.
+    fn allowance(&self) -> Allowance {
+        // A server allows more calls than other hosts.
+        let limits =
+            Limits { fuel: self.fuel, memory: self.memory, tool_calls: 1_000_000, ..Limits::default() };
+        Allowance::new(limits, self.timeout)
+    }
+}
+
 /// Characters of a value that one line shows.
 const SHOWN: usize = 100;
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if let Some(file) = &args.against {
-        return would_change(&args.run, file, args.last);
+        return would_change(&args, file);
     }
     if args.run.is_dir() {
         return play_all(&args);
     }
     let recording = open(&args.run)?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if let Some(other) = &args.diff {
         let found = first_difference(&recording, &open(other)?);
         ignore_closed_pipe(differences(&mut out, found.as_ref(), recording.calls().len()))?;
@@ -97,7 +122,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if args.step {
         ignore_closed_pipe(step(&mut out, &recording))?;
     }
-    let proof = play(&recording, args.times).map_err(|error| anyhow!("{}: {error:#}", args.run.display()))?;
+    let proof = play(&recording, &args).map_err(|error| anyhow!("{}: {error:#}", args.run.display()))?;
     let mut show = || {
         told(&mut out, &recording, &proof, args.times)?;
         writeln!(out, "not on record:")?;
@@ -109,13 +134,13 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 }
 
 /// Plays a recording so often, or until it differs.
-fn play(recording: &Recording, times: u32) -> anyhow::Result<Proof> {
-    let mut proof = subject::prove(recording)?;
-    for _ in 1..times {
+fn play(recording: &Recording, args: &Args) -> anyhow::Result<Proof> {
+    let mut proof = subject::prove(recording, &args.allowance())?;
+    for _ in 1..args.times {
         if !matches!(proof.verdict, Verdict::Equal) || proof.changed.is_some() {
             break;
         }
-        proof = subject::prove(recording)?;
+        proof = subject::prove(recording, &args.allowance())?;
     }
     Ok(proof)
 }
@@ -132,11 +157,11 @@ fn play_all(args: &Args) -> anyhow::Result<Outcome> {
     if args.step || !args.at.is_empty() || args.diff.is_some() {
         bail!("{} is a directory; name one of its recordings", args.run.display());
     }
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     let mut all = Outcome::Done;
     for path in recordings(&args.run, args.last)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let played = open(&path).and_then(|recording| Ok((play(&recording, args.times)?, recording)));
+        let played = open(&path).and_then(|recording| Ok((play(&recording, args)?, recording)));
         let written = match &played {
             Ok((proof, recording)) => {
                 write!(out, "{name}: ").and_then(|()| told(&mut out, recording, proof, args.times))
@@ -156,13 +181,13 @@ fn open(path: &Path) -> anyhow::Result<Recording> {
 }
 
 /// Says which answers would be others with an agent or a prelude that changed.
-fn would_change(run: &Path, file: &Path, last: usize) -> anyhow::Result<Outcome> {
-    let mut out = io::stdout().lock();
+fn would_change(args: &Args, file: &Path) -> anyhow::Result<Outcome> {
+    let mut out = terminal::stdout();
     let mut outcome = Outcome::Done;
-    for path in recordings(run, last)? {
+    for path in recordings(&args.run, args.last)? {
         let recording = open(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let Some(verdict) = subject::hold_against(&recording, file)? else {
+        let Some(verdict) = subject::hold_against(&recording, file, &args.allowance())? else {
             ignore_closed_pipe(writeln!(out, "{name}: {}", subject::irreplaceable(&recording, file)))?;
             continue;
         };
@@ -170,7 +195,7 @@ fn would_change(run: &Path, file: &Path, last: usize) -> anyhow::Result<Outcome>
             Against::Same => writeln!(out, "{name}: the same answer"),
             Against::Unfinished => writeln!(out, "{name}: was cut off, there is no answer to compare"),
             Against::Unknown(missing) => {
-                writeln!(out, "{name}: cannot be told, {} is not on record", short(missing, SHOWN))
+                writeln!(out, "{name}: cannot be told, {}", short(missing, SHOWN))
             }
             Against::Changes { path, recorded, now } => {
                 writeln!(out, "{name}: another answer")?;
@@ -271,7 +296,7 @@ fn values(out: &mut impl Write, path: &str, left: &Json, right: &Json) -> io::Re
 
 /// Call after call.
 fn step(out: &mut impl Write, recording: &Recording) -> io::Result<()> {
-    let asks = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let asks = io::stdin().is_terminal() && terminal::stdout().is_terminal();
     for call in recording.calls() {
         writeln!(out, "call {}, {}", call.number, title(&call))?;
         writeln!(out, "  {}", call.given.map_or_else(|| "no answer".to_owned(), answer))?;

@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use ptc_server::engine::PlayedTask;
 use ptc_trace::recording::{
-    Against, Begun, Part, Proof, Recording, against, against_program, verify, verify_program,
+    Against, Allowance, Begun, Part, Proof, Recording, against, against_program, verify, verify_program,
 };
 
 use crate::agents::{restore, restore_as, restore_with};
 
 /// Plays a recording and compares.
-pub fn prove(recording: &Recording) -> anyhow::Result<Proof> {
+pub fn prove(recording: &Recording, most: &Allowance) -> anyhow::Result<Proof> {
     let subject = &recording.head.subject;
     if Begun::read(subject).is_some() {
-        return Ok(verify_program(recording)?);
+        return Ok(verify_program(recording, most)?);
     }
     if let Some(task) = PlayedTask::read(subject) {
         let mut task = task.map_err(|error| anyhow!("what it was begun from makes no sense: {error}"))?;
         let (agent, options) = (task.agent.clone(), task.options.clone());
-        return Ok(verify(recording, agent, options, |entry, events| task.watch(entry, events)));
+        return Ok(verify(recording, agent, options, most, |entry, events| task.watch(entry, events)));
     }
     let (agent, options) = restore(subject)?;
-    Ok(verify(recording, agent, options, |_, _| {}))
+    Ok(verify(recording, agent, options, most, |_, _| {}))
 }
 
 /// Why a file replaces nothing of a recording.
@@ -42,12 +42,12 @@ fn is_code(file: &Path) -> bool {
 }
 
 /// What would come of a recording with this file; nothing if it has nothing that the file could replace.
-pub fn hold_against(recording: &Recording, file: &Path) -> anyhow::Result<Option<Against>> {
+pub fn hold_against(recording: &Recording, file: &Path, most: &Allowance) -> anyhow::Result<Option<Against>> {
     let subject = &recording.head.subject;
     let code = is_code(file);
     if let Some(begun) = Begun::read(subject) {
         return match code {
-            true => program(recording, begun?, file),
+            true => program(recording, begun?, file, most),
             false => Ok(None),
         };
     }
@@ -58,17 +58,22 @@ pub fn hold_against(recording: &Recording, file: &Path) -> anyhow::Result<Option
         true => restore_with(subject, file)?,
         false => Some(restore_as(subject, file)?),
     };
-    Ok(changed.map(|(agent, options)| against(recording, agent, options)))
+    Ok(changed.map(|(agent, options)| against(recording, agent, options, most)))
 }
 
 /// A program with another text of itself or of a prelude: of the one with that name, else of the only prelude.
-fn program(recording: &Recording, mut begun: Begun, file: &Path) -> anyhow::Result<Option<Against>> {
+fn program(
+    recording: &Recording,
+    mut begun: Begun,
+    file: &Path,
+    most: &Allowance,
+) -> anyhow::Result<Option<Against>> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("--against: cannot read {}", file.display()))?;
     let named = |path: &str| PathBuf::from(path).file_name() == file.file_name();
     if named(&begun.name) {
         begun.source = text;
-        return Ok(Some(against_program(recording, &begun)?));
+        return Ok(Some(against_program(recording, &begun, most)?));
     }
     let parts = begun.prelude.iter_mut().flat_map(|lent| &mut lent.parts);
     let mut parts: Vec<&mut Part> = parts.filter(|part| part.origin != "host").collect();
@@ -86,5 +91,5 @@ fn program(recording: &Recording, mut begun: Begun, file: &Path) -> anyhow::Resu
             );
         }
     }
-    Ok(Some(against_program(recording, &begun)?))
+    Ok(Some(against_program(recording, &begun, most)?))
 }

@@ -1,5 +1,64 @@
-//! Values with `${VAR}` in them, as the environment of a child process may have. What they become is never
-//! part of a configuration.
+//! The environment of child processes: a short list is inherited, everything else may hold secrets and must be asked
+//! for, by values with `${VAR}` in them.
+
+use std::ffi::OsString;
+
+/// What a child inherits of our environment.
+const INHERITED: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+    "APPDATA",
+];
+
+/// Words in the name of a variable that make its value a secret.
+const SECRET_WORDS: &[&str] = &[
+    "TOKEN",
+    "KEY",
+    "APIKEY",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASS",
+    "PASSPHRASE",
+    "AUTH",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "PAT",
+    "BEARER",
+    "JWT",
+];
+
+/// What a child inherits, with its values. Clear its environment first.
+pub fn inherited() -> impl Iterator<Item = (&'static str, OsString)> {
+    INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))
+}
+
+/// Whether a variable of this name holds a secret, by the words in it.
+pub fn is_secret_name(name: &str) -> bool {
+    name.to_ascii_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
+}
+
+/// Whether a variable can have this name.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
 
 /// A text with places for variables of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +82,7 @@ impl Template {
                 return Err("has '${' without '}'".to_owned());
             };
             let name = &rest[start + 2..start + length];
-            if !is_name(name) {
+            if !is_variable(name) {
                 return Err("has '${…}' around something that is no name of a variable".to_owned());
             }
             if start > 0 {
@@ -59,7 +118,7 @@ impl Template {
     }
 }
 
-fn is_name(name: &str) -> bool {
+fn is_variable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
