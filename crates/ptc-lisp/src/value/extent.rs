@@ -47,10 +47,11 @@ impl Count<'_> {
     fn opaque(&mut self, value: &Value) -> Result<(), Stop> {
         let room = self.limit.saturating_sub(self.bytes);
         let mut printer = Printer::new(self.names, Style::Readable, room);
-        let fits = printer.value(value).is_ok();
-        let bytes = printer.finish().len();
-        self.add(bytes)?;
-        if fits { Ok(()) } else { Err(Stop::TooLarge) }
+        match printer.value(value) {
+            Ok(()) => self.add(printer.finish().len()),
+            // What was written so far may be as long as the limit and no longer.
+            Err(_) => self.add(room.saturating_add(1)),
+        }
     }
 }
 
@@ -120,6 +121,8 @@ mod tests {
         let huge = (0..200).fold(Value::Int(1), |inner, _| pair(inner));
         assert!(extent(&huge, &names, 1 << 20).is_ok_and(|bytes| bytes > 1 << 20));
         let empty = (0..200).fold(Value::vector(Vec::new()), |inner, _| pair(inner));
+        let held = Value::Reduced(std::rc::Rc::new(huge));
+        assert!(extent(&held, &names, 1 << 20).is_ok_and(|bytes| bytes > 1 << 20));
         assert!(extent(&empty, &names, 1 << 20).is_ok_and(|bytes| bytes > 1 << 20));
     }
 }
