@@ -195,7 +195,7 @@ impl Machine {
         let census_at = next_census(&limits, 0);
         let heap = Heap::new(crate::core::names(), limits);
         Machine {
-            id: Id::new(),
+            id: Id::next(),
             heap,
             owner: None,
             library: library::Library::shared(),

@@ -46,7 +46,7 @@ thread_local! {
 
 impl Id {
     /// The number of a new machine.
-    pub fn new() -> Id {
+    pub fn next() -> Id {
         #[cfg(debug_assertions)]
         {
             use std::sync::atomic::{AtomicU32, Ordering};
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn an_object_without_owner_belongs_to_the_first_machine_that_meets_it() {
-        let (value, machine) = (list(), Id::new());
+        let (value, machine) = (list(), Id::next());
         let _making = machine.makes();
         meet(&value);
         meet(&value);
@@ -212,7 +212,7 @@ mod tests {
             let _making = Making::for_everybody();
             list()
         };
-        for machine in [Id::new(), Id::new()] {
+        for machine in [Id::next(), Id::next()] {
             let _making = machine.makes();
             meet(&value);
         }
@@ -223,21 +223,21 @@ mod tests {
     #[should_panic(expected = "foreign object")]
     fn an_object_of_another_machine_stops_a_debug_build() {
         let value = {
-            let _making = Id::new().makes();
+            let _making = Id::next().makes();
             list()
         };
-        let _making = Id::new().makes();
+        let _making = Id::next().makes();
         meet(&value);
     }
 
     #[test]
     fn a_copy_belongs_to_the_machine_that_makes_it() {
         let value = {
-            let _making = Id::new().makes();
+            let _making = Id::next().makes();
             list()
         };
         let Value::Seq(body) = &value else { panic!("a list") };
-        let _making = Id::new().makes();
+        let _making = Id::next().makes();
         let items = crate::value::VecObj::clone(&body.items);
         meet(&Value::Vec(items.into()));
     }
