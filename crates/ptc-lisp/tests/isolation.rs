@@ -152,7 +152,7 @@ fn plants() -> Vec<(String, String)> {
     {
         let plant = format!("{KEY} (def kept (vary-meta {value} assoc :key key)) (some? kept)");
         plants.push((plant, format!("[{value}]")));
-        plants.push((plant_meta(value), format!("{value}")));
+        plants.push((plant_meta(value), value.to_owned()));
     }
     plants
 }
