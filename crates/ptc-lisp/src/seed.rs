@@ -55,9 +55,10 @@ mod tests {
         let known: Vec<u64> =
             (0..4).map(|n| Unseeded::with_seed(0x9e37_79b9).hash_one(&*collides(n))).collect();
         assert!(known.iter().all(|hash| *hash == known[0]), "with that seed they do");
-        let kinds: [(&str, Box<dyn Fn(i64) -> Value>); 8] = [
+        type Key = Box<dyn Fn(i64) -> Value>;
+        let kinds: [(&str, Key); 8] = [
             ("texts", Box::new(|n| Value::string(collides(n.cast_unsigned())))),
-            ("short texts", Box::new(|n| Value::str(&format!("{n:08}")))),
+            ("short texts", Box::new(|n| Value::str(format!("{n:08}")))),
             ("integers", Box::new(Value::Int)),
             ("integers without low bits", Box::new(|n| Value::Int(n << 32))),
             ("integers with high bits only", Box::new(|n| Value::Int(n << 50))),
