@@ -1,6 +1,5 @@
 //! `ptc signature`, run in process.
 
-#[allow(dead_code, reason = "only the binary writes to the terminal")]
 #[path = "../src/commands/signature.rs"]
 mod signature;
 

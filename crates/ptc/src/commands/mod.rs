@@ -99,9 +99,12 @@ impl Command {
             Command::Mcp(Late(args)) => mcp::run(args),
             Command::Worker(Late(args)) => worker::run(args),
             Command::Prelude(args) => prelude::run(args),
-            Command::Signature(args) => match signature::run(args) {
-                true => Ok(Outcome::Done),
-                false => Ok(Outcome::Failed),
+            Command::Signature(args) => match signature::execute(args, &mut crate::terminal::stdout()) {
+                Ok(()) => Ok(Outcome::Done),
+                Err(error) => {
+                    crate::terminal::errln!("{error:#}");
+                    Ok(Outcome::Failed)
+                }
             },
             Command::Upstreams(args) => upstreams::run(args),
             Command::Docs(Late(args)) => docs::run(args),

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use crate::terminal;
 use anyhow::Context;
 use ptc_signature::{Issue, Mode, SchemaReader, Signature, Style};
 use serde_json::{Value, json};
@@ -61,19 +60,6 @@ fn mode(name: &str) -> Result<Mode, String> {
         let names: Vec<&str> = Mode::ALL.iter().map(|(_, name)| *name).collect();
         format!("there is {}", names.join(", "))
     })
-}
-
-/// Runs the command on the terminal and says whether all went well: `false` if the signature, a value or a
-/// schema is refused.
-pub fn run(args: Args) -> bool {
-    match execute(args, &mut terminal::stdout()) {
-        Ok(()) => true,
-        Err(error) => {
-            // A closed terminal is no reason to panic.
-            let _ = writeln!(terminal::stderr(), "{error:#}");
-            false
-        }
-    }
 }
 
 /// Runs the command, writing what it has to say to `out`.
