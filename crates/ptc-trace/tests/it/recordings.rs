@@ -7,11 +7,16 @@ use ptc_agent::tape::{Entry, Given, Of, Question};
 use ptc_agent::{Agent, AgentRun, Approval, AskKind, Decision, Need, RunOptions, Step, Supply, Tool};
 use ptc_host::{Program, Tools, run_blocking};
 use ptc_trace::recording::{
-    Against, Begun, Keeping, Recorder, Recording, Taped, Verdict, against, verify_program,
+    Against, Allowance, Begun, Keeping, Recorder, Recording, Taped, Verdict, against, verify_program,
 };
 use serde_json::{Value as Json, json};
 
 use crate::support::Dir;
+
+/// As much as a recording asks for.
+fn any() -> Allowance {
+    Allowance { limits: ptc_host::Limits::default(), until: None }
+}
 
 /// A program that calls `double` for each of its numbers, recorded.
 fn recorded(dir: &Dir, source: &str) -> Recording {
@@ -34,7 +39,7 @@ const TWO_CALLS: &str = "(+ (tool/double {:n 1}) (tool/double {:n 2}))";
 fn a_program_that_does_the_same_is_proved() {
     let dir = Dir::new("proved");
     let recording = recorded(&dir, TWO_CALLS);
-    let proof = verify_program(&recording).unwrap();
+    let proof = verify_program(&recording, &any()).unwrap();
     assert!(matches!(proof.verdict, Verdict::Equal), "{proof:?}");
     assert_eq!((proof.calls, proof.changed), (2, None));
     assert_eq!(recording.end.as_ref().unwrap().step["fuel"], json!(proof.fuel));
@@ -47,7 +52,7 @@ fn a_recorded_call_that_is_not_made_any_more_is_named() {
     let mut recording = recorded(&dir, TWO_CALLS);
     let of = Of::Tool { tool: "double".to_owned(), args: json!({"n": 3}) };
     recording.tape.push(Entry::Ask(Question { id: 3, agent: None, of }));
-    let proof = verify_program(&recording).unwrap();
+    let proof = verify_program(&recording, &any()).unwrap();
     let Verdict::Differs(parting) = proof.verdict else { panic!("the third call is left over: {proof:?}") };
     assert_eq!((parting.call, parting.what.as_str()), (Some(3), "it no longer asks for this"));
     assert_eq!(parting.recorded["tool"]["args"], json!({"n": 3}), "{parting:?}");
@@ -62,7 +67,7 @@ fn a_program_that_asks_for_something_else_is_told_where() {
             *args = json!({"n": 9});
         }
     }
-    let proof = verify_program(&recording).unwrap();
+    let proof = verify_program(&recording, &any()).unwrap();
     let Verdict::Differs(parting) = proof.verdict else { panic!("{proof:?}") };
     assert_eq!((parting.call, parting.what.as_str()), (Some(2), "it asks for something else"));
     assert_eq!((parting.recorded, parting.now), (json!(9), json!(2)));
@@ -77,7 +82,7 @@ fn an_answer_that_was_changed_afterwards_is_told_from_a_program_that_changed() {
             *given = Given::Value(json!(40));
         }
     }
-    let proof = verify_program(&recording).unwrap();
+    let proof = verify_program(&recording, &any()).unwrap();
     assert_eq!(proof.changed, Some(2), "{proof:?}");
     let Verdict::Differs(parting) = proof.verdict else { panic!("{:?}", proof.verdict) };
     assert_eq!((parting.path.as_str(), parting.recorded, parting.now), ("/return", json!("6"), json!("42")));
@@ -96,13 +101,13 @@ fn an_outcome_that_differs_in_anything_is_no_proof() {
     ] {
         let mut changed = recording.clone();
         changed.end.as_mut().unwrap().step[path] = other;
-        let proof = verify_program(&changed).unwrap();
+        let proof = verify_program(&changed, &any()).unwrap();
         let Verdict::Differs(parting) = &proof.verdict else { panic!("{path}: {proof:?}") };
         assert!(parting.path.starts_with(&format!("/{path}")), "{path}: {parting:?}");
     }
     let mut unfinished = recording;
     unfinished.end = None;
-    assert!(matches!(verify_program(&unfinished).unwrap().verdict, Verdict::Unfinished));
+    assert!(matches!(verify_program(&unfinished, &any()).unwrap().verdict, Verdict::Unfinished));
 }
 
 /// An agent that pays once for each row of its input; every payment is decided about by a person.
@@ -159,13 +164,13 @@ fn a_decision_on_record_counts_for_one_call_only() {
     let dir = Dir::new("decisions");
     let (step, recording) = paid(&dir, json!([1]), &[Decision::Approve]);
     assert_eq!(step.value, json!([5]), "{step:#?}");
-    assert_eq!(against(&recording, Arc::new(payer()), options(json!([1]))), Against::Same);
-    let more = against(&recording, Arc::new(payer()), options(json!([1, 2])));
+    assert_eq!(against(&recording, Arc::new(payer()), options(json!([1])), &any()), Against::Same);
+    let more = against(&recording, Arc::new(payer()), options(json!([1, 2])), &any());
     let Against::Unknown(missing) = &more else { panic!("nobody decided about the second: {more:?}") };
     assert!(missing.starts_with("a decision about tool pay"), "{missing}");
     // Two decisions are used in their order.
     let decisions = [Decision::Approve, Decision::Edit(json!({"sum": 7}))];
     let (step, recording) = paid(&dir, json!([1, 2]), &decisions);
     assert_eq!(step.value, json!([5, 7]), "{step:#?}");
-    assert_eq!(against(&recording, Arc::new(payer()), options(json!([1, 2]))), Against::Same);
+    assert_eq!(against(&recording, Arc::new(payer()), options(json!([1, 2])), &any()), Against::Same);
 }

@@ -235,9 +235,9 @@ async fn r7_the_read_only_subset_over_http() {
         json!({"method": "GET", "uri": "/api/traces?cursor=a%26b&page-size=2&summary=true", "auth": format!("Bearer {TOKEN}"),
                "tenant": "acme", "reason": null, "key": null, "accept": "application/json", "agent": true, "type": null, "body": null})
     );
-    let nasty = "(:value (tool/call 'obs/get_trace {:id \"../../admin?x=1#y/ä\"}))";
+    let nasty = "(:value (tool/call 'obs/get_trace {:id \"admin?x=1#y/ä\"}))";
     value(&open(&runtime), nasty).await;
-    assert_eq!(seen.last()["uri"], json!("/api/traces/..%2F..%2Fadmin%3Fx%3D1%23y%2F%C3%A4"));
+    assert_eq!(seen.last()["uri"], json!("/api/traces/admin%3Fx%3D1%23y%2F%C3%A4"));
     for (source, expected) in [
         ("(get-in (meta 'obs/list-traces) [\"_ptc\" \"operationId\"])", "\"listTraces\""),
         ("(get-in (meta 'obs/list-traces) [\"_ptc\" \"effect\"])", "\"read\""),
@@ -464,8 +464,9 @@ async fn a_path_argument_with_steps_is_refused_before_anything_is_sent() {
     let file = folder.write("obs.json", &schema().to_string());
     let runtime = start(&config(address, &folder.0, json!({"schema_file": file}))).await;
     for id in ["../../internal/keys", "..%2f..%2finternal", "%252e%252e/x", "a\\\\..\\\\b"] {
-        let call = format!("(:reason (tool/call 'obs/get-trace {{:id \"{id}\"}}))");
-        assert_eq!(value(&open(&runtime), &call).await, ":tool_error", "{id}");
+        let call = format!("(tool/call 'obs/get-trace {{:id \"{id}\"}})");
+        let refused = value(&open(&runtime), &call).await;
+        assert!(refused.contains("could lead to another path"), "{id}: {refused}");
     }
     assert_eq!(seen.count(), 0);
 }
