@@ -236,7 +236,8 @@ fn a_store_that_others_could_have_written_is_refused_with_the_fix() {
     assert_eq!((mode(&folder.file("deep")), mode(&folder.file("deep/er"))), (0o700, 0o700));
     for part in ["", "-wal"] {
         let file = format!("{place}{part}");
-        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o666)).expect("it changes");
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o666))
+            .expect("it changes");
         let error = Store::open(&place).expect_err("refused");
         assert!(matches!(error, StoreError::Untrusted { .. }), "{error:?}");
         assert!(error.to_string().contains(&format!("chmod 600 {file}")), "{error}");

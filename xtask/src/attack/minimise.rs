@@ -62,9 +62,13 @@ fn candidates(job: &Job, step: usize, number: usize) -> Option<Vec<Job>> {
     let with = |replacement: Option<Form>| {
         let mut top = top.clone();
         match replacement {
-            Some(form) => top.part(number + 1).map(|part| *part = form),
-            None => Some(remove(&mut top, number + 1)),
-        };
+            Some(form) => {
+                if let Some(part) = top.part(number + 1) {
+                    *part = form;
+                }
+            }
+            None => remove(&mut top, number + 1),
+        }
         let Form::Group { items, .. } = top else { return job.clone() };
         let mut smaller = job.clone();
         smaller.steps[step].source = write(&items);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_host::{Outcome, Program, run_blocking};
-use ptc_trace::recording::{Begun, Keeping, Recording, Taped, verify_program};
+use ptc_trace::recording::{Allowance, Begun, Keeping, Recording, Taped, verify_program};
 use ptc_trace::{Memory, Options, Policy, Tracer};
 use serde_json::json;
 
@@ -37,8 +37,9 @@ pub fn run(job: &Job, tally: &mut Tally) {
         tally.took(used().saturating_sub(begun));
         if let Some(file) = file {
             let begun = used();
+            let most = Allowance::new(limits(&job.allowed), Duration::from_millis(job.allowed.millis));
             tally.exit("replay", || {
-                Recording::read(&file).map(|recording| verify_program(&recording)).is_ok()
+                Recording::read(&file).map(|recording| verify_program(&recording, &most)).is_ok()
             });
             tally.took(used().saturating_sub(begun));
             // A folder of temporary files may have been emptied by others.

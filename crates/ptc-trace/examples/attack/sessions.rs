@@ -45,9 +45,9 @@ fn fresh(job: &Job, tally: &mut Tally) -> Result<Machine, String> {
     let mut machine = Machine::new(limits(&job.allowed));
     machine.set_clock(1_700_000_000_000);
     machine.set_seed(job.number);
-    machine.set_takes_back(job.number % 3 == 0);
+    machine.set_takes_back(job.number.is_multiple_of(3));
     machine.set_overlay(job.number % 3 == 1);
-    machine.set_history_bytes((job.number % 2 == 0).then_some(4_096));
+    machine.set_history_bytes(job.number.is_multiple_of(2).then_some(4_096));
     machine.set_firewall(job.number % 2 == 1);
     let prelude = tally.child.inputs.prelude.as_ref().filter(|_| job.prelude);
     let ready = prelude.map_or(Ok(()), |prelude| machine.attach(prelude));
@@ -85,7 +85,7 @@ fn program(job: &Job, step: &Step, machine: &mut Machine, tally: &mut Tally) {
     tally.seen(job, owner, "prints", &prints);
     drop((prints, ran));
     look(job, owner, machine, tally);
-    if job.number % 9 == 0 {
+    if job.number.is_multiple_of(9) {
         tally.exit("take back", || machine.take_back());
     }
 }

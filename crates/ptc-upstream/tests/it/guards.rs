@@ -30,7 +30,8 @@ fn a_pin_holds_for_everything_that_a_tool_says_of_itself() {
     let mut pins = Pins::new();
     pins.pin("db", &[tool()]);
     assert_eq!(pins.compare("db", &[tool()]), []);
-    let changes: [(&str, fn(&mut ToolDef)); 7] = [
+    type Edit = fn(&mut ToolDef);
+    let changes: [(&str, Edit); 7] = [
         ("description", |tool| tool.description = "Lists tables.".to_owned()),
         ("input", |tool| tool.input_schema = object(json!({"type": "object"}))),
         ("no output", |tool| tool.output_schema = None),
@@ -61,7 +62,7 @@ fn the_order_of_fields_is_no_change() {
     let other =
         ToolDef { annotations: object(json!({"b": 2, "a": {"y": [{"q": 2, "p": 1}], "x": 1}})), ..tool() };
     pins.pin("db", &[one]);
-    assert_eq!(pins.compare("db", &[other.clone()]), []);
+    assert_eq!(pins.compare("db", std::slice::from_ref(&other)), []);
     let moved =
         ToolDef { annotations: object(json!({"b": 2, "a": {"y": [{"p": 2, "q": 1}], "x": 1}})), ..other };
     assert_eq!(pins.compare("db", &[moved]).len(), 1, "values that change places are");
