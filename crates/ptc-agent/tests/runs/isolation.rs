@@ -49,6 +49,7 @@ fn a_child_finds_nothing_of_what_its_parent_attached_to_shared_values() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads its cases from files")]
 fn cases_run_in_an_agent_and_the_agent_it_calls() {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/cases"));
     let (mut count, mut compared) = (0, 0);
