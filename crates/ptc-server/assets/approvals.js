@@ -117,7 +117,7 @@ function ticketView(ticket) {
 
 // A card that no longer waits keeps its place, and what is below it too.
 function leaveGap(card) {
-  const height = card.element.offsetHeight;
+  const { height } = card.element.getBoundingClientRect();
   const gap = make("div", { class: "gap" }, "No longer waits.");
   gap.style.height = `${height}px`;
   card.element.replaceWith(gap);

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value as Json, json};
 
-use crate::approval::{World, program, ticket};
+use crate::approval::{World, program, waits};
 use crate::support::{Folder, HttpServer, TOKEN, call, ptc};
 
 const ADMIN: &str = "admin-admin-admin-admin-admin-12";
@@ -28,7 +28,7 @@ fn only_the_approval_page_itself_sees_and_decides() {
     let session = server.open(&[auth]);
     let message = call(1, "lisp_eval", json!({"program": program("(:n (:value (put 1)))")}));
     let reply = server.post(&[auth, ("mcp-session-id", &session)], &message).json();
-    assert!(ticket(&reply["result"]).is_some(), "{reply}");
+    assert!(waits(&reply["result"]).is_some(), "{reply}");
     let list = |more: &[(&str, &str)]| server.raw("GET", "/approvals/list", &[&[auth], more].concat(), b"");
     let listed = list(&[("sec-fetch-site", "same-origin")]).json();
     let waiting = &listed["tickets"][0];

@@ -51,8 +51,8 @@ impl Replica {
     }
 
     /// Approves without waiting for the answer, which never comes if the server dies.
-    fn approve_and_leave(&self, ticket: &str) {
-        let message = crate::support::call(8, "lisp_approve", json!({"ticket": ticket}));
+    fn approve_and_leave(&self, id: i64, ticket: &str) {
+        let message = crate::support::call(id, "lisp_approve", json!({"ticket": ticket}));
         let (address, session) = (self.server.address, self.session.clone());
         std::thread::spawn(move || {
             let headers = [
@@ -123,10 +123,10 @@ fn two_replicas_on_postgresql_decide_once_and_go_on_for_each_other() {
     // Killed when it has the ticket and has done nothing, and killed while the world works.
     let (taken, sent) = (first.park("taken"), first.park("sent"));
     world.hold(&["did sent"]);
-    first.approve_and_leave(&sent);
+    first.approve_and_leave(8, &sent);
     world.wait_for("did sent");
     world.write("halt", "1");
-    first.approve_and_leave(&taken);
+    first.approve_and_leave(9, &taken);
     until_there(&world, "halt.reached");
     // Dropping it is kill -9.
     drop(first);
