@@ -23,8 +23,8 @@ async fn decide(caller: &Caller, engine: &Engine, which: Which, decision: Decisi
 }
 
 async fn approve(engine: &Engine, reply: &Reply) -> Reply {
-    let ticket = object(reply)["ticket"].as_str().unwrap_or_else(|| panic!("{reply:?}")).to_owned();
-    decide(&anna(), engine, Which::Text(ticket), Decision::Approve).await
+    let id = object(reply)["id"].as_str().unwrap_or_else(|| panic!("{reply:?}")).to_owned();
+    decide(&anna(), engine, Which::Id(id), Decision::Approve).await
 }
 
 fn reason(reply: &Reply) -> &str {
@@ -321,9 +321,9 @@ async fn a_decision_is_carried_out_although_nobody_waits_for_its_answer() {
     let world = World::default();
     let engine = world.server(patient(Profile::Structured), Parts::default()).await;
     let reply = eval(&engine, &format!("[{} :after]", put("1"))).await;
-    let ticket = object(&reply)["ticket"].as_str().expect("a ticket").to_owned();
+    let id = object(&reply)["id"].as_str().expect("it waits").to_owned();
     let choices = vec![Choice { calls: None, decision: Decision::Approve }];
-    let decided = Decided { which: Which::Text(ticket), choices, program: None };
+    let decided = Decided { which: Which::Id(id), choices, program: None };
     let signals = Signals::default();
     signals.cancel.cancel();
     let answered = engine.decide(&anna(), decided, signals).await;
