@@ -49,6 +49,7 @@ pub struct Layout {
     /// Whether machines share it.
     frozen: bool,
     /// Whose it is.
+    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "only debug builds look at stamps"))]
     stamp: Stamp,
 }
 
