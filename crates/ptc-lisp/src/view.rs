@@ -7,12 +7,14 @@
 
 use std::borrow::Cow;
 
+use hashbrown::HashMap;
 use serde_json::Value as Json;
 
 use crate::names::Names;
+use crate::seed::Unseeded;
 use crate::value::print::{Printer, Style};
 use crate::value::written::written;
-use crate::value::{Items, Value};
+use crate::value::{Items, Text, Value};
 
 /// How much of a value a view may show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +118,9 @@ const NODES: usize = 4096;
 /// Items of a list are counted up to here.
 const COUNTED: usize = 10_000;
 
+/// Items and keys that a view looks at without showing them, all levels together.
+const LOOKS: usize = 100_000;
+
 /// Keys are sorted up to here; a larger map shows its entries as they come.
 const SORTED: usize = 4096;
 
@@ -133,7 +138,7 @@ pub fn is_hidden_name(name: &str) -> bool {
 impl View {
     /// The view of a value.
     pub fn of(value: &Value, names: &Names, bounds: &Bounds) -> View {
-        Painter { names, bounds, left: NODES }.value(value, 0)
+        Painter::new(names, bounds).value(value, 0)
     }
 
     /// The view of JSON. Keys are keywords, as programs see them.
@@ -170,7 +175,7 @@ impl Glimpse {
         }
         let tail = last_items(value, shown(&view), bounds.tail)
             .iter()
-            .map(|item| Painter { names, bounds, left: NODES }.value(item, 1))
+            .map(|item| Painter::new(names, bounds).value(item, 1))
             .collect();
         Glimpse { view, tail, bytes: written(value, names, BYTES) }
     }
@@ -242,9 +247,9 @@ pub fn json_bytes(json: &Json, limit: usize) -> usize {
 }
 
 /// At most `limit` characters of a text.
-fn cut(text: &str, limit: usize) -> (String, usize) {
+fn beginning(text: &str, limit: usize) -> &str {
     let end = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
-    (text[..end].to_owned(), text.chars().count())
+    &text[..end]
 }
 
 struct Painter<'a> {
@@ -252,9 +257,23 @@ struct Painter<'a> {
     bounds: &'a Bounds,
     /// Values that may still be shown.
     left: usize,
+    /// Items and keys that may still be looked at.
+    looks: usize,
+    /// The characters of long texts by where they are: one may stand in many places.
+    counted: HashMap<usize, usize, Unseeded>,
 }
 
-impl Painter<'_> {
+impl<'a> Painter<'a> {
+    fn new(names: &'a Names, bounds: &'a Bounds) -> Self {
+        Painter {
+            names,
+            bounds,
+            left: NODES,
+            looks: LOOKS,
+            counted: HashMap::with_hasher(Unseeded::with_seed(3)),
+        }
+    }
+
     /// How many items of a collection at this depth may be shown.
     fn room(&self, depth: usize) -> usize {
         if depth >= self.bounds.depth { 0 } else { self.bounds.items.min(self.left) }
@@ -273,8 +292,8 @@ impl Painter<'_> {
             }
             Value::Big(int) => View::Opaque(format!("#<integer of about {} digits>", int.bits() * 3 / 10)),
             Value::Str(text) => {
-                let (text, chars) = cut(text.as_str(), self.bounds.string_chars);
-                View::Str { text, chars }
+                let shown = beginning(text.as_str(), self.bounds.string_chars).to_owned();
+                View::Str { text: shown, chars: self.chars(text) }
             }
             Value::Kw(name) => View::Keyword(self.names.text(*name).to_owned()),
             Value::Sym(name) => View::Symbol(self.names.text(*name).to_owned()),
@@ -294,6 +313,24 @@ impl Painter<'_> {
         }
     }
 
+    fn chars(&mut self, text: &Text) -> usize {
+        const LONG: usize = 4096;
+        let count = || text.as_str().chars().count();
+        match text {
+            Text::Long(body) if body.len() > LONG => {
+                *self.counted.entry(body.as_ptr().addr()).or_insert_with(count)
+            }
+            _ => count(),
+        }
+    }
+
+    /// Looks at `count` items or keys; false if that would be too many.
+    fn look(&mut self, count: usize) -> bool {
+        let left = self.looks.checked_sub(count);
+        self.looks = left.unwrap_or(self.looks);
+        left.is_some()
+    }
+
     fn part(&mut self, value: &Value, depth: usize) -> Part {
         let mut items = Items::over(value).unwrap_or(Items::Empty);
         let known = items.len_hint();
@@ -311,7 +348,7 @@ impl Painter<'_> {
             }
             if known.is_none() {
                 part.total += 1;
-                if part.total >= COUNTED {
+                if part.total >= COUNTED || !self.look(1) {
                     part.open = true;
                     return part;
                 }
@@ -327,14 +364,15 @@ impl Painter<'_> {
         depth: usize,
     ) -> View {
         let room = self.room(depth);
-        let chosen: Vec<(&Value, &Value)> = if self.bounds.sorted && total <= SORTED && room > 0 {
-            let mut all: Vec<(Cow<'_, str>, (&Value, &Value))> =
-                entries.map(|entry| (self.key_text(entry.0), entry)).collect();
-            all.sort_by(|(a, _), (b, _)| a.cmp(b));
-            all.into_iter().take(room).map(|(_, entry)| entry).collect()
-        } else {
-            entries.take(room).collect()
-        };
+        let chosen: Vec<(&Value, &Value)> =
+            if self.bounds.sorted && room > 0 && total <= SORTED && self.look(total) {
+                let mut all: Vec<(Cow<'_, str>, (&Value, &Value))> =
+                    entries.map(|entry| (self.key_text(entry.0), entry)).collect();
+                all.sort_by(|(a, _), (b, _)| a.cmp(b));
+                all.into_iter().take(room).map(|(_, entry)| entry).collect()
+            } else {
+                entries.take(room).collect()
+            };
         let entries = chosen.into_iter().map(|(key, value)| self.entry(key, value, depth)).collect();
         View::Map { entries, total }
     }
@@ -409,8 +447,8 @@ impl JsonPainter<'_> {
                 _ => View::Float(number.as_f64().unwrap_or(f64::NAN)),
             },
             Json::String(text) => {
-                let (text, chars) = cut(text, self.bounds.string_chars);
-                View::Str { text, chars }
+                let shown = beginning(text, self.bounds.string_chars).to_owned();
+                View::Str { text: shown, chars: text.chars().count() }
             }
             Json::Array(items) => {
                 let room = self.room(depth);
@@ -431,7 +469,7 @@ impl JsonPainter<'_> {
                 let entries = all.into_iter().map(|(key, value)| {
                     let hidden = self.bounds.firewall && is_hidden_name(key);
                     let value = if hidden { View::Hidden } else { self.value(value, depth + 1) };
-                    (View::Keyword(cut(key, self.bounds.string_chars).0), value)
+                    (View::Keyword(beginning(key, self.bounds.string_chars).to_owned()), value)
                 });
                 View::Map { entries: entries.collect(), total: fields.len() }
             }

@@ -5,7 +5,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 
-use crate::value::meter::address;
+use crate::value::meter::lasting_address;
 use crate::value::walk::{Parts, Place, Step, Visitor, walk};
 use crate::value::{Shared, Value};
 
@@ -51,7 +51,7 @@ impl Visitor for Search {
     type Stop = Lazy;
 
     fn enter(&mut self, value: &Value) -> Result<Step<Option<usize>>, Lazy> {
-        let place = address(value);
+        let place = lasting_address(value);
         match value {
             Value::Lazy(_) => Err(Lazy),
             _ if place.is_some_and(|place| self.clean.contains(&place)) => Ok(Step::Done),
@@ -90,7 +90,7 @@ impl Visitor for Copy {
     type Stop = std::convert::Infallible;
 
     fn enter(&mut self, value: &Value) -> Result<Step<Original>, Self::Stop> {
-        if let Some(copy) = address(value).and_then(|place| self.known.get(&place)) {
+        if let Some(copy) = lasting_address(value).and_then(|place| self.known.get(&place)) {
             self.done = copy.clone();
             return Ok(Step::Done);
         }
@@ -111,7 +111,7 @@ impl Visitor for Copy {
     fn leave(&mut self, original: Original) -> Result<(), Self::Stop> {
         let Original { value, parts } = original;
         self.done = rebuilt(&value, parts);
-        if let Some(place) = address(&value) {
+        if let Some(place) = lasting_address(&value) {
             self.known.insert(place, self.done.clone());
         }
         Ok(())

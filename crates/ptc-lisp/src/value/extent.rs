@@ -1,9 +1,10 @@
 //! How much text a value would be, without writing it.
 //!
 //! Values share their parts, so a few hundred bytes of memory may be a tree of 2^60 leaves once written.
-//! Whatever leaves the machine is measured first.
+//! Whatever leaves the machine is measured first; parts that are shared are looked at once.
 
 use super::Value;
+use super::meter::Sizes;
 use super::print::{Printer, Style};
 use super::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
 use crate::names::Names;
@@ -13,7 +14,7 @@ pub(crate) const ELEMENT: usize = 16;
 
 /// About how many bytes of text a realised value is, or a number beyond `limit` as soon as it is more.
 pub fn extent(value: &Value, names: &Names, limit: usize) -> Result<usize, TooDeep> {
-    let mut count = Count { names, limit, bytes: 0 };
+    let mut count = Count { names, limit, bytes: 0, sizes: [Sizes::new(), Sizes::new()], texts: 0 };
     match walk(value, &mut count) {
         Ok(()) | Err(Stop::TooLarge) => Ok(count.bytes),
         Err(Stop::TooDeep(found)) => Err(found),
@@ -24,6 +25,22 @@ struct Count<'a> {
     names: &'a Names,
     limit: usize,
     bytes: usize,
+    /// Sizes of collections, and of those inside of text.
+    sizes: [Sizes; 2],
+    /// How many values that are written as text, with all their parts, are being counted.
+    texts: usize,
+}
+
+/// A container of which parts are still to come.
+struct Open {
+    /// Where it is, if its size is to be remembered.
+    place: Option<usize>,
+    /// The bytes before it.
+    outside: usize,
+    /// The bytes before the part that is counted.
+    before: usize,
+    /// Whether it is written as text.
+    is_text: bool,
 }
 
 enum Stop {
@@ -43,6 +60,31 @@ impl Count<'_> {
         body.record().map_or(0, |name| self.names.text(name).len().saturating_sub(ELEMENT))
     }
 
+    fn sizes(&mut self) -> &mut Sizes {
+        &mut self.sizes[usize::from(self.texts > 0)]
+    }
+
+    /// A container with parts that are counted, and `bytes` around them.
+    fn open(&mut self, value: &Value, parts: Parts, bytes: usize) -> Result<Step<Open>, Stop> {
+        let (place, known) = self.sizes().look(value);
+        if let Some(bytes) = known {
+            return self.add(bytes).map(|()| Step::Done);
+        }
+        let outside = self.bytes;
+        self.add(bytes)?;
+        Ok(Step::Into(parts, Open { place, outside, before: self.bytes, is_text: false }))
+    }
+
+    /// A value that is written as text around the one that it holds.
+    fn text(&mut self, value: &Value, held: &Value, bytes: usize) -> Result<Step<Open>, Stop> {
+        let mut step = self.open(value, Parts::listed(vec![held.clone()]), bytes)?;
+        if let Step::Into(_, open) = &mut step {
+            open.is_text = true;
+            self.texts += 1;
+        }
+        Ok(step)
+    }
+
     /// Rare kinds are written after all, as far as there is room.
     fn opaque(&mut self, value: &Value) -> Result<(), Stop> {
         let room = self.limit.saturating_sub(self.bytes);
@@ -55,55 +97,67 @@ impl Count<'_> {
     }
 }
 
+/// A digit is a bit more than three bits; the digits of a very large integer take longer to find than to write.
+fn big(bits: u64) -> usize {
+    let words = bits / 64;
+    let bytes = (1 + bits / 3).max(words.saturating_mul(words) / 64);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
 impl Visitor for Count<'_> {
-    /// The bytes before the part that is counted.
-    type Mark = usize;
+    type Mark = Open;
     type Stop = Stop;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<usize>, Stop> {
+    fn enter(&mut self, value: &Value) -> Result<Step<Open>, Stop> {
         match value {
             Value::Unbound | Value::Nil | Value::Bool(_) => self.add(4)?,
             Value::Int(_) | Value::Float(_) => self.add(8)?,
             Value::Str(text) => self.add(2 + text.byte_len())?,
             Value::Kw(name) | Value::Sym(name) => self.add(1 + self.names.text(*name).len())?,
-            // A digit is a bit more than three bits.
-            Value::Big(int) => self.add(1 + usize::try_from(int.bits() / 3).unwrap_or(usize::MAX))?,
+            Value::Big(int) => self.add(big(int.bits()))?,
+            Value::Reduced(held) => return self.text(value, held, "#<reduced >".len()),
+            Value::Ex(body) if !body.data.is_nil() => {
+                let around = "#error {:message \"\", :data }".len() + 2 * body.error.message.len();
+                return self.text(value, &body.data, around);
+            }
+            // Text shows an array like other cells.
+            Value::Cell(_) if self.texts > 0 => self.opaque(value)?,
             _ => match Parts::of(value) {
-                Some(parts) => {
-                    self.add(2 + self.record_name(value))?;
-                    return Ok(Step::Into(parts, self.bytes));
-                }
+                Some(parts) => return self.open(value, parts, 2 + self.record_name(value)),
                 None => self.opaque(value)?,
             },
         }
         Ok(Step::Done)
     }
 
-    fn item(&mut self, before: &mut usize, _: usize) -> Result<(), Stop> {
-        *before = self.bytes;
+    fn item(&mut self, open: &mut Open, _: usize) -> Result<(), Stop> {
+        open.before = self.bytes;
         Ok(())
     }
 
-    fn entry(&mut self, before: &mut usize, _: usize, _: &Value) -> Result<Entry, Stop> {
-        *before = self.bytes;
+    fn entry(&mut self, open: &mut Open, _: usize, _: &Value) -> Result<Entry, Stop> {
+        open.before = self.bytes;
         Ok(Entry::Both)
     }
 
-    fn between(&mut self, before: &mut usize, _: &Value) -> Result<bool, Stop> {
-        *before = self.bytes;
+    fn between(&mut self, open: &mut Open, _: &Value) -> Result<bool, Stop> {
+        open.before = self.bytes;
         Ok(true)
     }
 
-    fn after(&mut self, before: &mut usize) -> Result<(), Stop> {
-        self.bytes = self.bytes.max(before.saturating_add(ELEMENT));
+    fn after(&mut self, open: &mut Open) -> Result<(), Stop> {
+        self.bytes = self.bytes.max(open.before.saturating_add(ELEMENT));
         self.add(0)
     }
 
-    fn leave(&mut self, _: usize) -> Result<(), Stop> {
+    fn leave(&mut self, open: Open) -> Result<(), Stop> {
+        self.texts -= usize::from(open.is_text);
+        let bytes = self.bytes - open.outside;
+        self.sizes().remember(open.place, bytes);
         Ok(())
     }
 
-    fn too_deep(&mut self, _: usize, place: Place<'_>) -> Result<(), Stop> {
+    fn too_deep(&mut self, _: Open, place: Place<'_>) -> Result<(), Stop> {
         Err(Stop::TooDeep(place.too_deep(self.names)))
     }
 }

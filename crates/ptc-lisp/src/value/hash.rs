@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::ledger;
-use super::meter::address;
+use super::meter::{address, lasting_address};
 use super::text::Text;
 use super::walk::DEEPEST;
 use super::{Items, Value};
@@ -144,7 +144,7 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
             // The answer means nothing any more, but must not make everything collide.
             return (address(value).unwrap_or_default() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
-        let place = if self.steps > LONG { address(value) } else { None };
+        let place = if self.steps > LONG { lasting_address(value) } else { None };
         if let Some(hash) = place.and_then(|place| self.known.get(&place)) {
             return *hash;
         }

@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
 use super::Value;
-use super::meter::address;
+use super::meter::lasting_address;
 use super::walk::{Parts, Place, Step, Visitor, walk};
 
 /// Walks shorter than this remember nothing.
@@ -57,7 +57,7 @@ impl Visitor for Look {
         if !value.shape().lazy {
             return Ok(Step::Done);
         }
-        let place = if self.steps > LONG { address(value) } else { None };
+        let place = if self.steps > LONG { lasting_address(value) } else { None };
         if place.is_some_and(|place| self.clean.contains(&place)) {
             return Ok(Step::Done);
         }

@@ -5,7 +5,7 @@
 //! long one remembers which shared parts it has found equal, which makes it as long as the values are
 //! large in memory.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use super::walk::DEEPEST;
 use super::{Counted, Value};
@@ -68,7 +68,7 @@ impl Meter {
         if self.used < LONG {
             return None;
         }
-        Some((address(a)?, address(b)?, strict))
+        Some((lasting_address(a)?, lasting_address(b)?, strict))
     }
 
     /// Whether the pair was found equal before.
@@ -95,4 +95,41 @@ pub(crate) fn address(value: &Value) -> Option<usize> {
         Value::Reduced(body) => body.address(),
         _ => return None,
     })
+}
+
+/// Where a container is that a walk may remember. An entry that is made while a map is walked as a sequence is gone
+/// after its step, and the next one may lie in its place.
+pub(crate) fn lasting_address(value: &Value) -> Option<usize> {
+    match value {
+        Value::Vec(body) if body.entry && body.owners() == 1 => None,
+        _ => address(value),
+    }
+}
+
+/// Sizes of containers, which a long walk counts once however often they are shared.
+#[derive(Debug)]
+pub(super) struct Sizes {
+    steps: u64,
+    known: HashMap<usize, usize, Unseeded>,
+}
+
+impl Sizes {
+    pub fn new() -> Sizes {
+        Sizes { steps: 0, known: HashMap::with_hasher(Unseeded::with_seed(5)) }
+    }
+
+    /// Where a container is that is to be remembered, and its size if it is known.
+    pub fn look(&mut self, value: &Value) -> (Option<usize>, Option<usize>) {
+        self.steps += 1;
+        if self.steps < LONG {
+            return (None, None);
+        }
+        let place = lasting_address(value);
+        (place, place.and_then(|place| self.known.get(&place).copied()))
+    }
+
+    /// Remembers the size of a container.
+    pub fn remember(&mut self, place: Option<usize>, size: usize) {
+        self.known.extend(place.map(|place| (place, size)));
+    }
 }

@@ -19,6 +19,9 @@ pub enum Style {
     Plain,
 }
 
+/// The work that a printer of few bytes may do.
+const LEAST_FUEL: u64 = 100_000;
+
 /// The text became longer than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
@@ -32,6 +35,8 @@ pub struct Printer<'a> {
     work: usize,
     /// Whether what stands under a key that begins with `_` is left out.
     masked: bool,
+    /// The cell that was looked at last, and whether what it holds is simple: the same one often comes again.
+    looked: Option<(usize, bool)>,
     out: String,
 }
 
@@ -47,10 +52,12 @@ pub fn pr_str(value: &Value, names: &Names) -> String {
 impl<'a> Printer<'a> {
     /// A printer that stops once `limit` bytes are exceeded.
     pub fn new(names: &'a Names, style: Style, limit: usize) -> Self {
-        Printer { names, style, limit, fuel: u64::MAX, work: 0, masked: false, out: String::new() }
+        // Nobody waits longer for digits and looks than for so much text.
+        let fuel = (limit as u64).saturating_mul(8).max(LEAST_FUEL);
+        Printer { names, style, limit, fuel, work: 0, masked: false, looked: None, out: String::new() }
     }
 
-    /// The printer, stopping also once big integers took more work than `fuel`.
+    /// The printer, stopping also once big integers and looks into cells took more work than `fuel`.
     pub fn with_fuel(mut self, fuel: u64) -> Self {
         self.fuel = fuel;
         self
@@ -67,7 +74,8 @@ impl<'a> Printer<'a> {
         self.masked = masked;
     }
 
-    /// The work that big integers took: finding decimal digits takes quadratic time.
+    /// The work that is not seen in the text: finding the digits of big integers takes quadratic time, and a cell
+    /// is looked through before it is shown.
     pub fn work(&self) -> usize {
         self.work
     }
@@ -184,11 +192,27 @@ impl<'a> Printer<'a> {
             CellKind::Array => "#<array ",
         })?;
         let state = cell.state.borrow();
-        if state.ready && is_simple(&state.value) {
+        if state.ready && self.is_simple(cell, &state.value)? {
             return Ok(Step::Into(Parts::listed(vec![state.value.clone()]), Around::only(">")));
         }
         self.text(if state.ready { "…>" } else { "pending>" })?;
         Ok(Step::Done)
+    }
+
+    /// Whether what a cell holds is small and leads to no further cell: only plain data does not, at any depth.
+    fn is_simple(&mut self, cell: &CellObj, value: &Value) -> Result<bool, TooLong> {
+        const LEVELS: u16 = 8;
+        const PARTS: usize = 10_000;
+        let address = std::ptr::from_ref(cell).addr();
+        if let Some((_, simple)) = self.looked.filter(|(looked, _)| *looked == address) {
+            return Ok(simple);
+        }
+        let shape = value.shape();
+        let mut look = Simple { room: PARTS };
+        let simple = shape.depth <= LEVELS && !shape.lazy && walk(value, &mut look).is_ok();
+        self.looked = Some((address, simple));
+        self.work = self.work.saturating_add(PARTS - look.room);
+        if self.work as u64 > self.fuel { Err(TooLong) } else { Ok(simple) }
     }
 
     fn quoted(&mut self, text: &str) -> Result<(), TooLong> {
@@ -343,14 +367,7 @@ pub fn is_hidden_key(key: &Value, names: &Names) -> bool {
     }
 }
 
-/// Whether a value is small and leads to no further cell: only plain data does not, at any depth.
-fn is_simple(value: &Value) -> bool {
-    const LEVELS: u16 = 8;
-    const PARTS: usize = 10_000;
-    let shape = value.shape();
-    shape.depth <= LEVELS && !shape.lazy && walk(value, &mut Simple { room: PARTS }).is_ok()
-}
-
+/// Looks for what is not simple.
 struct Simple {
     room: usize,
 }

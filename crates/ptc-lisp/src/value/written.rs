@@ -2,8 +2,8 @@
 //!
 //! It is the length of what `pr-str` writes, with three differences: a function counts a fixed amount and
 //! what it captured, a cell counts what it holds, and both count only once; the rest of a lazy sequence
-//! that nobody has realised counts as `...`. Shared parts count as often as they would be written, so the
-//! count has a limit.
+//! that nobody has realised counts as `...`. Shared parts count as often as they would be written, but are
+//! looked at twice at most: hosts look at sizes between programs, when no fuel pays for it.
 
 use std::rc::Rc;
 
@@ -11,6 +11,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
 use super::Value;
+use super::meter::Sizes;
 use super::print::float_text;
 use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
 use crate::names::Names;
@@ -20,7 +21,8 @@ const FUNCTION: usize = 64;
 
 /// The bytes of a value's text, or a number beyond `limit` as soon as it is more.
 pub fn written(value: &Value, names: &Names, limit: usize) -> usize {
-    let mut count = Count { names, limit, bytes: 0, seen: HashSet::with_hasher(FixedState::with_seed(7)) };
+    let seen = HashSet::with_hasher(FixedState::with_seed(7));
+    let mut count = Count { names, limit, bytes: 0, seen, sizes: Sizes::new() };
     // Ending early only says that it is more than the limit.
     let _ = walk(value, &mut count);
     count.bytes
@@ -32,6 +34,8 @@ struct Count<'a> {
     bytes: usize,
     /// Functions and cells, which may lead back to themselves.
     seen: HashSet<usize, FixedState>,
+    /// What containers count in which all functions and cells have been seen.
+    sizes: Sizes,
 }
 
 /// There is more than the limit.
@@ -49,14 +53,31 @@ const ITEMS: Around = Around { between: 1, inside: 0, end: 2 };
 const ENTRIES: Around = Around { between: 2, inside: 1, end: 2 };
 const HELD: Around = Around { between: 0, inside: 0, end: 0 };
 
+/// A container of which parts are still to come.
+struct Open {
+    around: Around,
+    /// Where it is, if its size is to be remembered.
+    place: Option<usize>,
+    /// The bytes before it, and the functions and cells that had been seen.
+    before: (usize, usize),
+}
+
 impl Count<'_> {
     fn add(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes <= self.limit { Ok(()) } else { Err(TooLarge) }
     }
 
+    fn open(&mut self, value: &Value, parts: Parts, around: Around) -> Result<Step<Open>, TooLarge> {
+        let (place, known) = self.sizes.look(value);
+        if let Some(bytes) = known {
+            return self.add(bytes).map(|()| Step::Done);
+        }
+        Ok(Step::Into(parts, Open { around, place, before: (self.bytes, self.seen.len()) }))
+    }
+
     /// Values that are no data.
-    fn rare(&mut self, value: &Value) -> Result<Step<Around>, TooLarge> {
+    fn rare(&mut self, value: &Value) -> Result<Step<Open>, TooLarge> {
         let known = match value {
             Value::Fn(body) => {
                 self.add(FUNCTION)?;
@@ -79,7 +100,7 @@ impl Count<'_> {
                 if body.data.is_nil() {
                     return Ok(Step::Done);
                 }
-                return Ok(Step::Into(Parts::listed(vec![body.data.clone()]), HELD));
+                return self.open(value, Parts::listed(vec![body.data.clone()]), HELD);
             }
             Value::Reduced(_) => {
                 self.add(11)?;
@@ -90,18 +111,18 @@ impl Count<'_> {
                 true
             }
         };
-        Ok(match Parts::held_by(value) {
-            Some(parts) if !known => Step::Into(parts, HELD),
-            _ => Step::Done,
-        })
+        match Parts::held_by(value) {
+            Some(parts) if !known => self.open(value, parts, HELD),
+            _ => Ok(Step::Done),
+        }
     }
 }
 
 impl Visitor for Count<'_> {
-    type Mark = Around;
+    type Mark = Open;
     type Stop = TooLarge;
 
-    fn enter(&mut self, value: &Value) -> Result<Step<Around>, TooLarge> {
+    fn enter(&mut self, value: &Value) -> Result<Step<Open>, TooLarge> {
         match value {
             Value::Unbound | Value::Nil => self.add(3)?,
             Value::Bool(value) => self.add(if *value { 4 } else { 5 })?,
@@ -123,7 +144,7 @@ impl Visitor for Count<'_> {
                     let is_set =
                         matches!(value, Value::Set(_)) || matches!(value, Value::Sorted(body) if body.is_set);
                     self.add(usize::from(is_set))?;
-                    return Ok(Step::Into(parts, if value.is_map() { ENTRIES } else { ITEMS }));
+                    return self.open(value, parts, if value.is_map() { ENTRIES } else { ITEMS });
                 }
                 None => return self.rare(value),
             },
@@ -131,30 +152,36 @@ impl Visitor for Count<'_> {
         Ok(Step::Done)
     }
 
-    fn item(&mut self, around: &mut Around, at: usize) -> Result<(), TooLarge> {
-        self.add(if at > 0 { around.between } else { 0 })
+    fn item(&mut self, open: &mut Open, at: usize) -> Result<(), TooLarge> {
+        self.add(if at > 0 { open.around.between } else { 0 })
     }
 
-    fn entry(&mut self, around: &mut Around, at: usize, _: &Value) -> Result<Entry, TooLarge> {
-        self.item(around, at)?;
+    fn entry(&mut self, open: &mut Open, at: usize, _: &Value) -> Result<Entry, TooLarge> {
+        self.item(open, at)?;
         Ok(Entry::Both)
     }
 
-    fn between(&mut self, around: &mut Around, _: &Value) -> Result<bool, TooLarge> {
-        self.add(around.inside)?;
+    fn between(&mut self, open: &mut Open, _: &Value) -> Result<bool, TooLarge> {
+        self.add(open.around.inside)?;
         Ok(true)
     }
 
-    fn unrealised(&mut self, around: &mut Around, at: usize) -> Result<(), TooLarge> {
-        self.item(around, at)?;
+    fn unrealised(&mut self, open: &mut Open, at: usize) -> Result<(), TooLarge> {
+        self.item(open, at)?;
         self.add("...".len())
     }
 
-    fn leave(&mut self, around: Around) -> Result<(), TooLarge> {
-        self.add(around.end)
+    fn leave(&mut self, open: Open) -> Result<(), TooLarge> {
+        self.add(open.around.end)?;
+        let (bytes, seen) = open.before;
+        // What was seen here for the first time counts less from now on.
+        if seen == self.seen.len() {
+            self.sizes.remember(open.place, self.bytes - bytes);
+        }
+        Ok(())
     }
 
-    fn too_deep(&mut self, _: Around, _: Place<'_>) -> Result<(), TooLarge> {
+    fn too_deep(&mut self, _: Open, _: Place<'_>) -> Result<(), TooLarge> {
         self.add("…".len())
     }
 }
@@ -174,6 +201,7 @@ fn quoted(text: &str) -> usize {
 mod tests {
     use super::*;
     use crate::value::print::pr_str;
+    use crate::value::{CellKind, CellObj, CellState, Stamp};
 
     #[test]
     fn data_counts_as_many_bytes_as_its_text() {
@@ -193,5 +221,24 @@ mod tests {
         let names = Names::default();
         let huge = (0..200).fold(Value::Int(1), |inner, _| Value::vector(vec![inner.clone(), inner]));
         assert!(written(&huge, &names, 1 << 16) > 1 << 16);
+    }
+
+    #[test]
+    fn shared_parts_are_looked_at_a_few_times_whatever_they_hold() {
+        let names = Names::default();
+        let pair = |inner: Value, _| Value::vector(vec![inner.clone(), inner]);
+        let cell = |value: Value| {
+            let (validator, watches) = (Value::Nil, Value::Nil);
+            let state = CellState { value, ready: true, validator, watches, meta: None };
+            Value::Cell(Rc::new(CellObj { kind: CellKind::Atom, state: state.into(), stamp: Stamp::new() }))
+        };
+        for leaf in [Value::Int(1), cell(Value::Int(1)), cell((0..20).fold(Value::Int(1), pair))] {
+            let short = (0..16).fold(leaf.clone(), pair);
+            // A walk that is not long remembers nothing, and counts the same.
+            let twice = written(&Value::vector(vec![short.clone(), short.clone()]), &names, usize::MAX);
+            let rest = written(&Value::vector(vec![leaf.clone(), short.clone()]), &names, usize::MAX);
+            assert!(twice > rest && twice < 2 * rest + 10, "{twice} {rest}");
+            assert_eq!(written(&(0..200).fold(leaf, pair), &names, usize::MAX - 1), usize::MAX);
+        }
     }
 }
