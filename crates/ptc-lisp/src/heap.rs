@@ -345,11 +345,13 @@ impl Heap {
         style: Style,
         write: impl FnOnce(&mut Printer<'_>) -> Result<(), TooLong>,
     ) -> Res<String> {
-        let mut printer = Printer::new(&self.names, style, self.room_for_text()).with_fuel(self.fuel_left());
+        const PER_UNIT: usize = 8;
+        let limit = self.most_text(PER_UNIT);
+        let mut printer = Printer::new(&self.names, style, limit).with_fuel(self.fuel_left());
         let done = write(&mut printer);
         let work = printer.work();
         let text = printer.finish();
-        self.work(work.saturating_add(text.len() / 8))?;
+        self.work(work.saturating_add(text.len() / PER_UNIT))?;
         if done.is_err() {
             return Err(self.text_too_long(text.len()));
         }
@@ -361,6 +363,12 @@ impl Heap {
     /// whenever it moves.
     pub fn room_for_text(&self) -> usize {
         (self.limits.memory.saturating_sub(self.live_bytes) / 2).max(1024)
+    }
+
+    /// The same for text of which `per_unit` bytes take a unit of fuel: no more than uses up what is left.
+    pub fn most_text(&self, per_unit: usize) -> usize {
+        let paid = usize::try_from(self.fuel_left()).unwrap_or(usize::MAX).saturating_add(2);
+        self.room_for_text().min(paid.saturating_mul(per_unit))
     }
 
     /// How large JSON of what leaves the machine may be. It was measured as text, in which an element counts

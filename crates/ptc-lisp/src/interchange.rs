@@ -15,7 +15,7 @@ use crate::json::{self, Duplicates, ReadOptions};
 use crate::names::Names;
 use crate::value::equal::same_key;
 use crate::value::extent::ELEMENT;
-use crate::value::print::{Printer, Style};
+use crate::value::print::{Looks, Printer, Style};
 use crate::value::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
 use crate::value::{Layout, MAX_DEPTH, Map, Shared, Value};
 
@@ -126,7 +126,7 @@ fn number_value(number: &Number) -> Value {
 
 /// A value as JSON of at most about `room` bytes. What JSON cannot say (functions, infinities) becomes text.
 pub fn to_json(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit> {
-    let mut maker = Maker { names, room, done: Json::Null };
+    let mut maker = Maker { names, room, looks: Looks::default(), done: Json::Null };
     walk(value, &mut maker)?;
     Ok(maker.done)
 }
@@ -153,6 +153,7 @@ impl Unfit {
 struct Maker<'a> {
     names: &'a Names,
     room: usize,
+    looks: Looks,
     /// What was made last.
     done: Json,
 }
@@ -177,7 +178,10 @@ impl Maker<'_> {
     /// The text of a value that JSON has no form for.
     fn text(&mut self, value: &Value) -> Result<String, Unfit> {
         let mut printer = Printer::new(self.names, Style::Readable, self.room);
-        printer.value(value).map_err(|_| Unfit::TooLarge)?;
+        printer.swap_looks(&mut self.looks);
+        let done = printer.value(value);
+        printer.swap_looks(&mut self.looks);
+        done.map_err(|_| Unfit::TooLarge)?;
         let text = printer.finish();
         self.take(text.len())?;
         Ok(text)

@@ -243,16 +243,17 @@ fn write_str(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn write(heap: &mut Heap, args: &[Value], lenient: bool) -> Res {
     let pretty = options(heap, args)?.pretty;
     heap.realised(&args[0])?;
-    let limit = heap.room_for_text();
+    const PER_UNIT: usize = 4;
+    let limit = heap.most_text(PER_UNIT);
     let options = WriteOptions { sorted: !lenient, lenient, pretty, limit, fuel: heap.fuel_left() };
     match json::write(&args[0], &heap.names, &options) {
         Ok((text, work)) => {
-            heap.work(1 + text.len() / 4 + work)?;
+            heap.work(1 + text.len() / PER_UNIT + work)?;
             heap.reserve(text.len())?;
             Ok(Value::string(text))
         }
         Err(Unwritable::TooLong(work)) => {
-            heap.work((1 + limit / 4).saturating_add(work))?;
+            heap.work((1 + limit / PER_UNIT).saturating_add(work))?;
             Err(heap.text_too_long(limit))
         }
         Err(Unwritable::TooDeep(found)) => Err(found.error("what JSON is to hold").into()),

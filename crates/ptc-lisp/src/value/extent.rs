@@ -5,7 +5,7 @@
 
 use super::Value;
 use super::meter::Sizes;
-use super::print::{Printer, Style};
+use super::print::{Looks, Printer, Style};
 use super::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
 use crate::names::Names;
 
@@ -14,9 +14,18 @@ pub(crate) const ELEMENT: usize = 16;
 
 /// About how many bytes of text a realised value is, or a number beyond `limit` as soon as it is more.
 pub fn extent(value: &Value, names: &Names, limit: usize) -> Result<usize, TooDeep> {
-    let mut count = Count { names, limit, bytes: 0, sizes: [Sizes::new(), Sizes::new()], texts: 0 };
+    let mut count = Count {
+        names,
+        limit,
+        bytes: 0,
+        sizes: [Sizes::new(), Sizes::new()],
+        texts: 0,
+        looks: Looks::default(),
+    };
     match walk(value, &mut count) {
-        Ok(()) | Err(Stop::TooLarge) => Ok(count.bytes),
+        Ok(()) => Ok(count.bytes),
+        // Shared parts may add up to any number.
+        Err(Stop::TooLarge) => Ok(limit.saturating_add(1)),
         Err(Stop::TooDeep(found)) => Err(found),
     }
 }
@@ -29,6 +38,7 @@ struct Count<'a> {
     sizes: [Sizes; 2],
     /// How many values that are written as text, with all their parts, are being counted.
     texts: usize,
+    looks: Looks,
 }
 
 /// A container of which parts are still to come.
@@ -85,14 +95,19 @@ impl Count<'_> {
         Ok(step)
     }
 
-    /// Rare kinds are written after all, as far as there is room.
+    /// Rare kinds are written after all, as far as there is room. Looking through a cell counts as text too.
     fn opaque(&mut self, value: &Value) -> Result<(), Stop> {
+        const WORK_PER_BYTE: usize = 8;
         let room = self.limit.saturating_sub(self.bytes);
         let mut printer = Printer::new(self.names, Style::Readable, room);
-        match printer.value(value) {
-            Ok(()) => self.add(printer.finish().len()),
+        printer.swap_looks(&mut self.looks);
+        let whole = printer.value(value).is_ok();
+        printer.swap_looks(&mut self.looks);
+        let work = printer.work() / WORK_PER_BYTE;
+        match whole {
+            true => self.add(printer.finish().len().max(work)),
             // What was written so far may be as long as the limit and no longer.
-            Err(_) => self.add(room.saturating_add(1)),
+            false => self.add(room.saturating_add(1)),
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use hashbrown::HashMap;
 use num_bigint::BigInt;
 
 use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
 use super::{CellKind, CellObj, ExObj, Value};
 use crate::builtins::full_name;
 use crate::names::Names;
+use crate::seed::Unseeded;
 use crate::view::is_hidden_name;
 
 /// Strings inside collections: quoted, or as they are.
@@ -35,10 +37,13 @@ pub struct Printer<'a> {
     work: usize,
     /// Whether what stands under a key that begins with `_` is left out.
     masked: bool,
-    /// The cell that was looked at last, and whether what it holds is simple: the same one often comes again.
-    looked: Option<(usize, bool)>,
+    looks: Looks,
     out: String,
 }
+
+/// Cells that were looked through, by where they are, and whether what they hold is simple. Whoever prints many
+/// values hands it from printer to printer, because the same cell may stand in many places.
+pub(crate) type Looks = HashMap<usize, bool, Unseeded>;
 
 /// The readable text of a value, cut off nowhere.
 #[cfg(test)]
@@ -54,7 +59,16 @@ impl<'a> Printer<'a> {
     pub fn new(names: &'a Names, style: Style, limit: usize) -> Self {
         // Nobody waits longer for digits and looks than for so much text.
         let fuel = (limit as u64).saturating_mul(8).max(LEAST_FUEL);
-        Printer { names, style, limit, fuel, work: 0, masked: false, looked: None, out: String::new() }
+        Printer {
+            names,
+            style,
+            limit,
+            fuel,
+            work: 0,
+            masked: false,
+            looks: Looks::with_hasher(Unseeded::with_seed(3)),
+            out: String::new(),
+        }
     }
 
     /// The printer, stopping also once big integers and looks into cells took more work than `fuel`.
@@ -78,6 +92,11 @@ impl<'a> Printer<'a> {
     /// is looked through before it is shown.
     pub fn work(&self) -> usize {
         self.work
+    }
+
+    /// Takes over or gives back what is known of cells.
+    pub(crate) fn swap_looks(&mut self, looks: &mut Looks) {
+        std::mem::swap(&mut self.looks, looks);
     }
 
     /// What was written.
@@ -204,15 +223,22 @@ impl<'a> Printer<'a> {
         const LEVELS: u16 = 8;
         const PARTS: usize = 10_000;
         let address = std::ptr::from_ref(cell).addr();
-        if let Some((_, simple)) = self.looked.filter(|(looked, _)| *looked == address) {
-            return Ok(simple);
+        if let Some(simple) = self.looks.get(&address) {
+            return Ok(*simple);
         }
         let shape = value.shape();
-        let mut look = Simple { room: PARTS };
+        let left = self.fuel.saturating_sub(self.work as u64);
+        let room = usize::try_from(left).map_or(PARTS, |left| left.min(PARTS));
+        let mut look = Simple { room };
         let simple = shape.depth <= LEVELS && !shape.lazy && walk(value, &mut look).is_ok();
-        self.looked = Some((address, simple));
-        self.work = self.work.saturating_add(PARTS - look.room);
-        if self.work as u64 > self.fuel { Err(TooLong) } else { Ok(simple) }
+        self.work = self.work.saturating_add(room - look.room);
+        if !simple && look.room == 0 && room < PARTS {
+            // The next unit of work would be too much.
+            self.work = self.work.saturating_add(1);
+            return Err(TooLong);
+        }
+        self.looks.insert(address, simple);
+        Ok(simple)
     }
 
     fn quoted(&mut self, text: &str) -> Result<(), TooLong> {
