@@ -134,3 +134,18 @@
 
 ;; == lazy sequences that were realised from the outside in => nesting_too_deep
 (let [l (reduce (fn [a _] (lazy-seq [a])) [1] (range 5000))] (loop [x l n 0] (if (< n 5000) (recur (first x) (inc n)) l)))
+
+;; == shared parts in a reduced value, as a key => output_exceeded
+{(let [x (reduce (fn [x _] [x x]) 1 (range 60))] (reduced [x x])) 1}
+
+;; == shared parts in an exception, as a key => output_exceeded
+{(ex-info "x" {:x (reduce (fn [x _] [x x]) 1 (range 60))}) 1}
+
+;; == shared parts in a transient, as a key => value {#<transient …> 1}
+{(transient (reduce (fn [x _] [x x]) 1 (range 60))) 1}
+
+;; == one atom with many parts, many times => value 200001
+(let [a (atom (vec (range 10001)))] (count (pr-str (vec (repeat 20000 a)))))
+
+;; == many atoms with one vector of many parts => fuel_exceeded
+(let [v (vec (range 10001))] (count (pr-str (mapv (fn [_] (atom v)) (range 1000)))))
