@@ -52,7 +52,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     ("records", "(do (defrecord R [a b]) (reduce (fn [a _] (->R a a)) 1 (range 60)))"),
     ("one long text many times", "(vec (repeat 20000 (apply str (repeat 10000 \"\\u0001\"))))"),
-    ("one large integer many times", "(vec (repeat 20000 (reduce *' (repeat 500 1000000007))))"),
+    ("one large integer many times", "(vec (repeat 10000 (reduce *' (repeat 100 1000000007))))"),
     ("one atom with many parts many times", "(vec (repeat 20000 (atom (vec (range 10001)))))"),
     ("atoms with one text", "(vec (repeat 20000 (atom (apply str (repeat 10000 \"x\")))))"),
 ];
