@@ -8,6 +8,11 @@
 const $ = (id) => document.getElementById(id);
 const KEY = "ptc-approvals-token";
 const SETTLE_MS = 1000;
+// The address of a page of one's own brings the token, and keeps it neither in sight nor in the history.
+if (location.hash.length > 1) {
+  sessionStorage.setItem(KEY, location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+}
 let token = sessionStorage.getItem(KEY) ?? "";
 const cards = new Map();
 

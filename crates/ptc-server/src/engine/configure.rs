@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use super::roles::Policy;
 use super::settings::{Debug, Kept, Payloads, Profile, Sessions, Settings, Task};
 use super::{Keys, Parts};
-use crate::options::{self, Options, ResponseProfile, TracePayloads};
+use crate::options::{self, ApprovalPage, Options, ResponseProfile, TracePayloads};
 
 impl Settings {
     /// The settings that options ask for; the error names the option that is wrong.
@@ -29,7 +29,10 @@ impl Settings {
             max_waiting_calls: size(options.max_waiting_calls),
             max_queued_calls: size(options.max_queued_calls.0),
             approval_by: options.approval_by,
-            approval_page: Some(options.approval_page.clone()).filter(|page| !page.is_empty()),
+            approval_page: match &options.approval_page {
+                ApprovalPage::At(address) => Some(address.clone()),
+                ApprovalPage::Own | ApprovalPage::Off => None,
+            },
             seed: options.seed,
             program_timeout: Duration::from_millis(options.program_timeout_ms),
             program_memory_bytes: size(options.program_memory_limit_bytes),

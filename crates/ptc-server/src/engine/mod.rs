@@ -65,8 +65,8 @@ use self::resources::Resources;
 use self::sessions::{Keeper, Sessions};
 pub use self::settings::{Payloads, Profile, Settings};
 pub use self::task::PlayedTask;
-use self::tickets::Desk;
 pub use self::tickets::{Choice, Decided, Keys, Which};
+use self::tickets::{Desk, Place};
 use self::tools::{Surface, Tool};
 use self::trace::Traces;
 use self::turnlog::TurnLog;
@@ -129,7 +129,7 @@ pub struct Engine {
     ring: Option<Ring>,
     desk: Option<Desk>,
     /// Where people decide about calls that wait.
-    page: OnceLock<String>,
+    page: OnceLock<Place>,
     /// For work that goes on without whoever asked for it.
     own: Weak<Engine>,
     traces: Traces,
@@ -224,7 +224,11 @@ impl Engine {
         let engine = Arc::new_cyclic(|own| Engine {
             own: own.clone(),
             desk,
-            page: settings.approval_page.clone().map(OnceLock::from).unwrap_or_default(),
+            page: settings
+                .approval_page
+                .clone()
+                .map(|page| Place { page, how: "" }.into())
+                .unwrap_or_default(),
             gate: Gate::new(gate::Bounds {
                 running: settings.max_concurrent_calls,
                 waiting: settings.max_waiting_calls,
@@ -534,10 +538,10 @@ impl Engine {
         }
     }
 
-    /// Says where people decide about calls that wait, unless the settings do.
-    pub fn decided_at(&self, page: String) {
+    /// Says where people decide about calls that wait, unless the settings do, and in what way they come there.
+    pub fn decided_at(&self, page: String, how: &'static str) {
         // Whoever came first was the operator.
-        let _ = self.page.set(page);
+        let _ = self.page.set(Place { page, how });
     }
 
     /// What looks like a mistake in the settings, for whoever writes logs.

@@ -274,6 +274,38 @@ impl Kind for Listen {
     }
 }
 
+/// Where people decide about calls that wait for approval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ApprovalPage {
+    /// On the server's own page.
+    #[default]
+    Own,
+    /// On no page.
+    Off,
+    /// At this address.
+    At(String),
+}
+
+impl Kind for ApprovalPage {
+    const TAKES: &'static str = "off, or an address that begins with http:// or https://";
+    fn read(text: &str) -> Result<ApprovalPage, String> {
+        match text {
+            "off" => Ok(ApprovalPage::Off),
+            at if ["http://", "https://"].iter().any(|scheme| at.starts_with(scheme)) => {
+                Ok(ApprovalPage::At(at.to_owned()))
+            }
+            _ => wrong(Self::TAKES, text),
+        }
+    }
+    fn show(&self) -> Json {
+        match self {
+            ApprovalPage::Own => Json::Null,
+            ApprovalPage::Off => json!("off"),
+            ApprovalPage::At(address) => json!(address),
+        }
+    }
+}
+
 macro_rules! choices {
     ($($(#[doc = $doc:literal])+ $name:ident $takes:literal { $($(#[doc = $case_doc:literal])+ $case:ident = $text:literal,)+ })+) => {$(
         $(#[doc = $doc])+

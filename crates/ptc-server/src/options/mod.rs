@@ -12,8 +12,8 @@ use serde_json::{Map, json};
 
 pub use self::check::is_loopback;
 pub use self::kinds::{
-    ApprovalBy, CatalogMode, Form, Kind, Listen, LogLevel, MIN_TOKEN_BYTES, Natural, ResponseProfile,
-    StorePlace, TracePayloads, Within,
+    ApprovalBy, ApprovalPage, CatalogMode, Form, Kind, Listen, LogLevel, MIN_TOKEN_BYTES, Natural,
+    ResponseProfile, StorePlace, TracePayloads, Within,
 };
 pub use self::page::page;
 pub use self::table::{Options, PREFIX, SETTINGS, Setting};

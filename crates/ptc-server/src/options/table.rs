@@ -9,8 +9,8 @@ use secrecy::SecretString;
 use serde_json::Value as Json;
 
 use super::kinds::{
-    ApprovalBy, CatalogMode, Form, Kind, Listen, LogLevel, Natural, ResponseProfile, StorePlace,
-    TracePayloads, Within,
+    ApprovalBy, ApprovalPage, CatalogMode, Form, Kind, Listen, LogLevel, Natural, ResponseProfile,
+    StorePlace, TracePayloads, Within,
 };
 
 /// A setting, described.
@@ -119,8 +119,9 @@ settings! {
         "Who decides about calls that wait for approval. `person`: people, with forms of their client and on the page \
          `/approvals`. `model`: also the model, with `lisp_approve`, `lisp_reject` and `lisp_edit`; it can then approve \
          its own calls, and no person need see them.";
-    "approval-page" approval_page: String = String::new(), "/approvals where the server listens",
-        "Address of the approval page, as clients are told it.";
+    "approval-page" approval_page: ApprovalPage = ApprovalPage::Own, "/approvals where the server listens; on stdio a port of 127.0.0.1",
+        "Where people decide about calls that wait for approval: an address that answers name in place of the server's \
+         own, or `off`. On stdio, either keeps the server from opening a page.";
     "ticket-keys" ticket_keys: Option<PathBuf> = None, "a file beside the store; in memory without",
         "File of keys that seal programs which wait for approval, one per line: an id and 32 bytes in Base64.";
     "ticket-ttl-ms" ticket_ttl_ms: u64 = 3_600_000, "3600000", "How long programs wait for approval.";

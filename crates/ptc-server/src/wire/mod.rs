@@ -12,7 +12,7 @@ mod incoming;
 mod log;
 mod stdio;
 
-pub use self::http::{Http, HttpError, Tokens, TokensError};
+pub use self::http::{Http, HttpError, Page, Tokens, TokensError};
 pub use self::identity::{BUILD, Build};
 pub use self::log::Log;
 pub use self::stdio::serve as serve_stdio;

@@ -1,6 +1,7 @@
 //! One file per command. A command parses its arguments, runs and says how it went.
 
 mod apply;
+mod approvals;
 mod batch;
 mod check;
 mod docs;
@@ -62,6 +63,8 @@ pub enum Command {
     Viewer(Late<viewer::Args>),
     /// Serve PTC-Lisp to MCP clients, over stdio or HTTP.
     Mcp(Late<mcp::Args>),
+    /// Show where calls of MCP servers on stdio wait for approval.
+    Approvals(Late<approvals::Args>),
     /// Serve agents as durable workflows to a Restate server.
     Worker(Late<worker::Args>),
     /// Check preludes, run their examples, and keep versions of them in a store.
@@ -97,6 +100,7 @@ impl Command {
             Command::Replay(Late(args)) => replay::run(args),
             Command::Viewer(Late(args)) => viewer::run(args),
             Command::Mcp(Late(args)) => mcp::run(args),
+            Command::Approvals(Late(args)) => approvals::run(args),
             Command::Worker(Late(args)) => worker::run(args),
             Command::Prelude(args) => prelude::run(args),
             Command::Signature(args) => match signature::execute(args, &mut crate::terminal::stdout()) {

@@ -17,6 +17,7 @@ mod guarded;
 mod http;
 mod killed;
 mod nginx;
+mod page;
 #[path = "../../../ptc-store/tests/it/postgres.rs"]
 mod postgres;
 mod recordings;

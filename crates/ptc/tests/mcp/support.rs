@@ -53,7 +53,13 @@ pub fn ptc(args: &[&str]) -> Command {
     settings.for_each(|(name, _)| {
         command.env_remove(name);
     });
-    command.env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME").arg("mcp").args(args);
+    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("state");
+    command
+        .env("XDG_STATE_HOME", state)
+        .env("HOME", "/nonexistent")
+        .env_remove("XDG_CONFIG_HOME")
+        .arg("mcp")
+        .args(args);
     command
 }
 

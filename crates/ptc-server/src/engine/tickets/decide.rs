@@ -296,7 +296,7 @@ impl Engine {
             "message": message,
             "id": id,
             "expires_at": moment(waiting.expires_ms),
-            "feedback": where_to_decide(self.page.get().map(String::as_str)),
+            "feedback": where_to_decide(self.page.get()),
         });
         Answered::new(envelope::plain(object, false), Some(Reason::APPROVAL.name))
     }

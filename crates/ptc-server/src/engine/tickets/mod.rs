@@ -157,7 +157,7 @@ impl Engine {
         let approval = Approval { id: id.clone(), ticket, pending, expires_ms };
         let reply = match self.settings.approval_by {
             ApprovalBy::Model => for_models(approval),
-            ApprovalBy::Person => required(approval, self.page.get().map(String::as_str)),
+            ApprovalBy::Person => required(approval, self.page.get()),
         };
         Ok(New { id, owner: account(caller), kind, expires_ms, sealed, about, reply })
     }
@@ -225,10 +225,19 @@ fn calls(approval: &Approval) -> String {
     }
 }
 
+/// Where people decide.
+#[derive(Debug)]
+pub struct Place {
+    /// The address of the page.
+    pub page: String,
+    /// How people come there, to be added to a sentence.
+    pub how: &'static str,
+}
+
 /// What a model is to do about calls that people decide about.
-fn where_to_decide(page: Option<&str>) -> String {
-    let place = match page {
-        Some(page) => format!("at {page}"),
+fn where_to_decide(place: Option<&Place>) -> String {
+    let place = match place {
+        Some(Place { page, how }) => format!("at {page}{how}"),
         None => "on the page /approvals of a server on the same store, `ptc mcp --http --store …`".to_owned(),
     };
     format!(
@@ -238,15 +247,15 @@ fn where_to_decide(page: Option<&str>) -> String {
 }
 
 /// The answer of a program that waits for a person. Nothing in it decides.
-fn required(approval: Approval, page: Option<&str>) -> Reply {
+fn required(approval: Approval, place: Option<&Place>) -> Reply {
     let object = json!({
         "status": "approval_required",
         "message": format!("{} for the approval of a person; the program goes on from there", calls(&approval)),
         "id": approval.id,
-        "page": page,
+        "page": place.map(|place| &place.page),
         "expires_at": moment(approval.expires_ms),
         "pending": approval.pending,
-        "feedback": where_to_decide(page),
+        "feedback": where_to_decide(place),
     });
     Reply { approval: Some(approval), ..envelope::plain(object, false) }
 }

@@ -11,6 +11,7 @@ mod endpoint;
 mod guard;
 mod limiter;
 mod metrics;
+mod page;
 mod refusal;
 mod session_id;
 mod sessions;
@@ -37,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 use self::guard::Guard;
 use self::limiter::{Door, Limiter};
 use self::metrics::Counters;
+pub use self::page::Page;
 use self::refusal::Refusal;
 use self::sessions::Sessions;
 use self::tokens::Identity;
@@ -45,7 +47,7 @@ use super::adapter::{Adapter, Arrival};
 use super::identity::{LOCAL, random};
 use super::log::Log;
 use crate::engine::{Caller, Engine, Transport};
-use crate::options::{LogLevel, Options};
+use crate::options::{ApprovalPage, LogLevel, Options};
 
 /// How often sessions and failures that are over are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -127,15 +129,15 @@ impl Http {
         let wrong = |source| HttpError { address: format!("{host}:{port}"), source };
         let listener = TcpListener::bind((host, port)).await.map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
-        if self.engine.approves() {
-            self.engine.decided_at(format!("http://{address}/approvals"));
+        if self.has_page() {
+            self.engine.decided_at(format!("http://{address}/approvals"), "");
         }
         self.log.lifecycle(
             "http_listening",
             json!({"address": address.to_string(), "path": self.options.http_path}),
         );
         let stop = CancellationToken::new();
-        let accepting = tokio::spawn(self.clone().accept(listener, stop.clone()));
+        let accepting = tokio::spawn(self.clone().accept(listener, self.clone().router(), stop.clone()));
         let sweeping = tokio::spawn(self.clone().sweep());
         signalled().await;
         self.closing.cancel();
@@ -161,11 +163,16 @@ impl Http {
         Ok(())
     }
 
-    async fn accept(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+    async fn accept(self: Arc<Self>, listener: TcpListener, router: Router, stop: CancellationToken) {
         let failed = |error: &std::io::Error| {
             self.log.write(LogLevel::Warn, "http_accept", None, json!({"error": error.to_string()}));
         };
-        self.connections.clone().serve(listener, self.clone().router(), stop, failed).await;
+        self.connections.clone().serve(listener, router, stop, failed).await;
+    }
+
+    /// Whether people decide about calls here.
+    fn has_page(&self) -> bool {
+        self.engine.approves() && self.options.approval_page != ApprovalPage::Off
     }
 
     fn router(self: Arc<Self>) -> Router {
@@ -178,7 +185,7 @@ impl Http {
         if self.options.http_metrics {
             router = router.route(&self.options.http_metrics_path, get(metrics::metrics));
         }
-        if self.engine.approves() {
+        if self.has_page() {
             router = router.merge(approvals::routes());
         }
         router.fallback(|| async { Refusal::NOT_FOUND }).with_state(self)

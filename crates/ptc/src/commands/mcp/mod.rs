@@ -13,7 +13,7 @@ use ptc_runner::model::Llm;
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{Engine, Parts};
 use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS};
-use ptc_server::wire::{Http, Log, Tokens, serve_stdio};
+use ptc_server::wire::{Http, Log, Page, Tokens, serve_stdio};
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
 use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode};
@@ -22,6 +22,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use self::clients::Client;
+use super::approvals::{self, Posted};
 use super::eval::ignore_closed_pipe;
 use crate::agents::Models;
 use crate::exit::Outcome;
@@ -207,6 +208,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
             if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
                 errln!("{ON_A_TERMINAL}");
             }
+            let _page = approval_page(&engine, options, &log).await;
             serve_stdio(engine, options, log).await;
         }
     }
@@ -214,6 +216,24 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
         runtime.close().await;
     }
     Ok(())
+}
+
+/// Opens the page on which people approve calls, and tells them where it is. The whole address goes to a private file,
+/// which `ptc approvals` reads, and to standard error only where there can be none: clients may keep that for anybody.
+async fn approval_page(engine: &Arc<Engine>, options: &Options, log: &Log) -> Option<(Page, Option<Posted>)> {
+    let page = match Page::open(engine, options, log).await {
+        Ok(page) => page?,
+        Err(error) => {
+            log.warn("approval_page", &format!("people cannot approve calls on a page: {error}"));
+            return None;
+        }
+    };
+    let whole = page.whole();
+    let posted = approvals::post(&whole).inspect_err(|error| {
+        log.warn("approval_page", &format!("`ptc approvals` cannot show the page: {error:#}"));
+        errln!("ptc: people approve calls at {}", whole.expose_secret());
+    });
+    Some((page, posted.ok()))
 }
 
 /// For people who start the server by hand.

@@ -47,6 +47,15 @@ await check("a page that is left at the door does not lock it", async () => {
   assert.deepEqual(asked, []);
 });
 
+await check("an address that brings the token shows what waits, and keeps no token", async () => {
+  const other = await context.newPage();
+  await other.goto(`${url}/approvals#${token}`);
+  await other.waitForSelector(".ticket");
+  assert.equal(await other.locator("#door").isVisible(), false);
+  assert.equal(other.url(), `${url}/approvals`);
+  await other.close();
+});
+
 await check("the call is shown whole, as text", async () => {
   await page.fill("#token", token);
   await page.click("#door button");

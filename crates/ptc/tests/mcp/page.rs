@@ -1,0 +1,161 @@
+//! The approval page of servers on stdio: a person decides there, and nothing that the client sees opens it.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value as Json, json};
+
+use crate::approval::{World, program, waits};
+use crate::support::{Answer, StdioServer, exchange, initialize, ptc, text};
+
+/// A server on stdio without a store, whose client shows no forms, and the folder of its user's state.
+struct Plain {
+    world: World,
+    server: StdioServer,
+    state: PathBuf,
+}
+
+impl Plain {
+    fn start(more: &[&str], prepare: impl FnOnce(&mut Command)) -> Plain {
+        let world = World::new();
+        let (config, state) = (world.config("writes"), PathBuf::from(world.path("state")));
+        let flags = ["--upstreams-config", &config, "--program-timeout-ms", "60000"];
+        let mut command = ptc(&[&flags, more].concat());
+        command.env("XDG_STATE_HOME", &state);
+        prepare(&mut command);
+        let mut server = StdioServer::spawn(command);
+        server.ask(0, "initialize", initialize("2025-11-25"));
+        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        Plain { world, server, state }
+    }
+
+    /// Runs a program that waits for a person, and gives the whole answer.
+    fn held(&mut self) -> Json {
+        let held = self.server.call(1, "lisp_eval", json!({"program": program("(:n (:value (put 1)))")}));
+        assert!(waits(&held).is_some(), "{held}");
+        held
+    }
+
+    /// What is noted for the user.
+    fn notes(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.state.join("ptc/approvals")) else { return Vec::new() };
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// `ptc approvals`, as text in a terminal or in a pipe.
+    fn approvals(&self, terminal: bool) -> Output {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/terminal.py");
+        let mut command = match terminal {
+            true => Command::new("python3"),
+            false => Command::new(env!("CARGO_BIN_EXE_ptc")),
+        };
+        if terminal {
+            command.arg(script).args(["[]", env!("CARGO_BIN_EXE_ptc")]);
+        }
+        command.arg("approvals").env("XDG_STATE_HOME", &self.state).output().unwrap()
+    }
+}
+
+/// The server and the token in an address for people.
+fn opened(whole: &str) -> (SocketAddr, String) {
+    let (page, token) = whole.split_once('#').unwrap_or_else(|| panic!("no token: {whole}"));
+    let address = page.strip_prefix("http://").and_then(|page| page.strip_suffix("/approvals"));
+    (address.unwrap_or_else(|| panic!("{whole}")).parse().unwrap(), token.to_owned())
+}
+
+fn ask(to: SocketAddr, token: Option<&str>, path: &str, body: Option<&Json>) -> Answer {
+    let bearer = token.map(|token| format!("Bearer {token}"));
+    let mut headers = vec![("content-type", "application/json")];
+    headers.extend(bearer.as_deref().map(|bearer| ("authorization", bearer)));
+    let body = body.map(Json::to_string);
+    let method = if body.is_some() { "POST" } else { "GET" };
+    exchange(to, method, path, &headers, body.unwrap_or_default().as_bytes())
+}
+
+#[test]
+fn a_person_decides_for_a_plain_server_on_stdio_and_its_client_cannot() {
+    let mut plain = Plain::start(&[], |_| {});
+    let held = plain.held();
+    let page = held["structuredContent"]["page"].as_str().unwrap().to_owned();
+    assert!(text(&held).contains("`ptc approvals`"), "{held}");
+    // Who has no terminal gets no address.
+    let piped = plain.approvals(false);
+    assert_eq!(piped.status.code(), Some(2));
+    assert!(
+        piped.stdout.is_empty() && !String::from_utf8_lossy(&piped.stderr).contains("http://"),
+        "{piped:?}"
+    );
+    let shown = String::from_utf8(plain.approvals(true).stdout).unwrap();
+    let whole = shown.lines().find(|line| line.starts_with("http://")).unwrap_or_else(|| panic!("{shown}"));
+    let (address, token) = opened(whole.trim());
+    assert!(address.ip().is_loopback() && page == format!("http://{address}/approvals"), "{page}");
+    assert!(shown.contains(&format!("process {}", plain.server.pid())), "{shown}");
+    // The page alone shows nothing and decides nothing, and there is nothing else.
+    assert_eq!(ask(address, None, "/approvals", None).status, 200);
+    for path in ["/mcp", "/metrics", "/health"] {
+        assert_eq!(ask(address, Some(&token), path, None).status, 404, "{path}");
+    }
+    let id = held["structuredContent"]["id"].as_str().unwrap();
+    let decision = json!({"id": id, "calls": [1], "decision": "approve"});
+    for wrong in [None, Some(id)] {
+        assert_eq!(ask(address, wrong, "/approvals/list", None).status, 401);
+        assert_eq!(ask(address, wrong, "/approvals/decide", Some(&decision)).status, 401);
+    }
+    assert!(plain.world.writes().is_empty());
+    let listed = ask(address, Some(&token), "/approvals/list", None).json();
+    assert_eq!(
+        (&listed["tickets"][0]["id"], listed["tickets"][0]["pending"][0]["call"].as_u64()),
+        (&json!(id), Some(1))
+    );
+    let decided = ask(address, Some(&token), "/approvals/decide", Some(&decision)).json();
+    assert_eq!(decided["error"], false, "{decided}");
+    assert_eq!(plain.world.writes(), ["{\"n\": 1}"]);
+    let ended = plain.server.call(2, "lisp_result", json!({"id": id}));
+    assert!(text(&ended).contains("user=> 1"), "{ended}");
+    // Only its user reads the token, and it is nowhere else.
+    let notes = plain.notes();
+    assert_eq!(notes.len(), 1);
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&notes[0]), mode(notes[0].parent().unwrap())), (0o600, 0o700));
+    assert!(!format!("{held}{ended}").contains(&token));
+    let Plain { server, state, .. } = plain;
+    let log = server.whole_log();
+    assert!(log.iter().any(|line| line.contains("approval_page")), "{log:#?}");
+    assert!(log.iter().all(|line| !line.contains(&token)), "{log:#?}");
+    assert_eq!(std::fs::read_dir(state.join("ptc/approvals")).unwrap().count(), 0, "it ended");
+}
+
+#[test]
+fn without_a_folder_for_it_the_address_is_on_standard_error() {
+    let mut plain = Plain::start(&[], |command| {
+        command.env_remove("XDG_STATE_HOME").env_remove("HOME");
+    });
+    plain.held();
+    let line =
+        plain.server.log.wait_for("the address", |line| line.starts_with("ptc: people approve calls at"));
+    let (address, token) = opened(line.rsplit(' ').next().unwrap());
+    let listed = ask(address, Some(&token), "/approvals/list", None).json();
+    assert_eq!(listed["tickets"].as_array().map(Vec::len), Some(1), "{listed}");
+}
+
+#[test]
+fn a_page_elsewhere_or_none_at_all_opens_nothing() {
+    const ELSEWHERE: &str = "https://approve.example/approvals";
+    for (setting, named) in [("off", Json::Null), (ELSEWHERE, json!(ELSEWHERE))] {
+        let mut plain = Plain::start(&["--approval-page", setting], |_| {});
+        assert_eq!(plain.held()["structuredContent"]["page"], named);
+        assert!(plain.notes().is_empty());
+        let log = plain.server.whole_log();
+        assert!(log.iter().all(|line| !line.contains("approval_page")), "{log:#?}");
+    }
+}
+
+#[test]
+fn a_server_that_asks_nobody_has_no_page() {
+    let world = World::new();
+    let server = StdioServer::ready(&["--upstreams-config", &world.config("never")]);
+    let log = server.whole_log();
+    assert!(log.iter().all(|line| !line.contains("approval_page")), "{log:#?}");
+}
