@@ -3,14 +3,14 @@
 //! Connections are bounded in total and per address ([`Connections`]). A server that is full closes the oldest
 //! connection that holds no admitted request, so that a newcomer always gets in and idle peers cost nothing. The head
 //! of a request has a time limit and a size limit. Headers that decide who may ask must not be sent twice. Bodies are
-//! read by whoever has admitted the request, with a bound and a time limit ([`body()`]).
+//! read by whoever has admitted the request, with a bound and a time limit, and share a bounded room ([`Bodies`]).
 
 mod body;
 mod connections;
 mod headers;
 mod serve;
 
-pub use self::body::{BodyError, body};
+pub use self::body::{Arrived, Bodies, BodyError};
 pub use self::connections::{Bounds, Connections, Hold, Stats, network};
 pub use self::headers::repeated;
 pub use self::serve::Peer;

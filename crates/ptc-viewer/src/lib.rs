@@ -44,6 +44,8 @@ struct Site {
     pool: Pool,
     /// How many programs run at once.
     slots: Semaphore,
+    /// Reads their requests.
+    bodies: ptc_http::Bodies,
 }
 
 /// Serves the traces of a directory until the process ends. The listener must be one of the loopback address.
@@ -60,6 +62,7 @@ pub async fn serve(listener: TcpListener, dir: impl Into<PathBuf>) -> io::Result
         known: Mutex::new(BTreeMap::new()),
         pool: Pool::new(PoolConfig { workers: 2, programs: 16, park_after: None }),
         slots: Semaphore::new(playground::AT_ONCE),
+        bodies: playground::bodies(),
     };
     let connections = Connections::new(BOUNDS);
     connections.serve(listener, router(Arc::new(site)), CancellationToken::new(), |_| ()).await;

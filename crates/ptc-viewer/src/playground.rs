@@ -8,7 +8,7 @@ use axum::Json as Body;
 use axum::extract::{Extension, Request, State};
 use axum::http::StatusCode;
 use ptc_host::{Limits, Outcome, Program};
-use ptc_http::{BodyError, Peer, body};
+use ptc_http::{Bodies, BodyError, Peer};
 use ptc_lisp::{Error, Position};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -21,6 +21,13 @@ pub const AT_ONCE: usize = 2;
 /// Most bytes of a request, and how long they may take to arrive.
 const BODY_BYTES: usize = 2 << 20;
 const BODY_TIME: Duration = Duration::from_secs(15);
+/// About as many bytes all requests together have.
+const BODIES_BYTES: usize = 32 << 20;
+
+/// What reads the requests.
+pub fn bodies() -> Bodies {
+    Bodies::new(BODY_BYTES, BODY_TIME, BODIES_BYTES)
+}
 /// How long a program may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -51,7 +58,7 @@ pub async fn eval(
     request: Request,
 ) -> Result<Body<Json>, Refusal> {
     let _hold = peer.hold();
-    let ask = read(request).await?;
+    let ask = read(&site.bodies, request).await?;
     let busy = |_| (StatusCode::SERVICE_UNAVAILABLE, "the viewer is closing".to_owned());
     let _slot = site.slots.acquire().await.map_err(busy)?;
     let bytes = Arc::new(AtomicUsize::new(0));
@@ -65,16 +72,18 @@ pub async fn eval(
     Ok(Body(answer(&outcome, &ask.program, bytes.load(Ordering::Relaxed))))
 }
 
-async fn read(request: Request) -> Result<Ask, Refusal> {
+async fn read(bodies: &Bodies, request: Request) -> Result<Ask, Refusal> {
     let refused = |status, message: &str| (status, message.to_owned());
-    let bytes = body(request.into_body(), BODY_BYTES, BODY_TIME).await.map_err(|error| match error {
+    let arrived = bodies.read(request.into_body()).await.map_err(|error| match error {
         BodyError::TooLarge => {
             refused(StatusCode::PAYLOAD_TOO_LARGE, "program and data together have at most 2 MiB")
         }
         BodyError::TooSlow => refused(StatusCode::REQUEST_TIMEOUT, "the request did not arrive"),
+        BodyError::Full => refused(StatusCode::SERVICE_UNAVAILABLE, "too many requests arrive at once"),
         BodyError::Broken => refused(StatusCode::BAD_REQUEST, "the request is not whole"),
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+    serde_json::from_slice(&arrived.bytes)
+        .map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
 }
 
 fn answer(outcome: &Outcome, source: &str, bytes: usize) -> Json {

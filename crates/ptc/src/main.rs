@@ -43,6 +43,7 @@ Examples:
 `ptc help COMMAND` describes a command in full, `ptc docs` is the book.";
 
 fn main() -> ExitCode {
+    terminal::tell_panics();
     let cli = Cli::parse();
     let worker = std::thread::Builder::new().stack_size(ptc_host::STACK).spawn(move || run(cli.command));
     let message = match worker.map(std::thread::JoinHandle::join) {

@@ -32,6 +32,19 @@ pub fn print_error(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(stderr(), "{line}");
 }
 
+/// Has panics told as everything else is: what they quote may come from a program or a server.
+pub fn tell_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let thread = std::thread::current();
+        let trace = std::backtrace::Backtrace::capture();
+        let shown = match trace.status() {
+            std::backtrace::BacktraceStatus::Captured => format!("\n{trace}"),
+            _ => String::new(),
+        };
+        errln!("thread '{}' {info}{shown}", thread.name().unwrap_or("<unnamed>"));
+    }));
+}
+
 /// The folder of what is kept between commands, if the environment says where such things belong.
 pub fn state_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());

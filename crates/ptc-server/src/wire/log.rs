@@ -1,4 +1,5 @@
-//! Log lines: one JSON object per line on stderr, secrets removed last.
+//! Log lines: one JSON object per line on stderr, secrets removed last. Names and errors of upstreams stand in them, so
+//! whatever a terminal would obey is escaped, as JSON may write any character.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -70,9 +71,7 @@ impl Log {
         }
         let ts = jiff::Timestamp::now().to_string();
         let line = Line { ts, level: level.name(), event, request_id, fields };
-        // A line is made of names and texts only, so there is nothing that could go wrong.
-        let mut text = (self.redact)(&serde_json::to_string(&line).unwrap_or_default());
-        text.push('\n');
+        let text = line.text(&*self.redact);
         // In one piece, since stderr has no buffer. Nobody is left to tell if it is gone.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
@@ -88,6 +87,14 @@ struct Line<'l> {
     request_id: Option<&'l str>,
     #[serde(skip_serializing_if = "is_empty")]
     fields: Json,
+}
+
+impl Line<'_> {
+    fn text(&self, redact: &Redact) -> String {
+        // A line is made of names and texts only, so there is nothing that could go wrong.
+        let text = redact(&serde_json::to_string(self).unwrap_or_default());
+        format!("{}\n", ptc_host::visible(&text))
+    }
 }
 
 fn is_empty(fields: &Json) -> bool {
@@ -134,5 +141,22 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         self.0.insert(field.name().to_owned(), format!("{value:?}").into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_line_does_something_to_a_terminal_and_it_reads_back() {
+        let fields = serde_json::json!({"name": "\u{1b}]0;x\u{7}\u{9b}2J\u{7f}\u{202e}\r\n\u{e0041} ä"});
+        let line = Line { ts: String::new(), level: "warn", event: "\u{9d}", request_id: None, fields };
+        let text = line.text(&|line| line.to_owned());
+        let (line_of_text, end) = text.split_at(text.len() - 1);
+        assert_eq!(end, "\n");
+        assert!(line_of_text.chars().all(|c| c == 'ä' || (' '..='~').contains(&c)), "{text:?}");
+        let read: Json = serde_json::from_str(&text).expect("JSON");
+        assert_eq!((&read["fields"], &read["event"]), (&line.fields, &Json::from("\u{9d}")));
     }
 }

@@ -129,7 +129,9 @@ mod tests {
         let note = Note { page: "http://127.0.0.1:1/approvals#t".into(), folder: "/".into(), process: 1 };
         let text = serde_json::to_string(&note).expect("JSON");
         let (lives, died) = (folder.join("lives.json"), folder.join("died.json"));
-        [&lives, &died].map(|path| std::fs::write(path, &text).expect("it writes"));
+        for path in [&lives, &died] {
+            std::fs::write(path, &text).expect("it writes");
+        }
         let lock = File::open(&lives).expect("it is there");
         lock.lock_shared().expect("a lock");
         assert_eq!(notes(&folder).expect("it reads").len(), 1);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::approval::World;
 use crate::flood::withstands;
-use crate::support::{Answer, HttpServer, PATIENCE, TOKEN, answer, call};
+use crate::support::{Answer, HttpServer, PATIENCE, TOKEN, answer, call, eventually};
 
 const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef0123456789abcdef");
 const ADMIN: &str = "adminadminadminadminadminadminad";
@@ -179,4 +179,40 @@ fn an_address_has_so_many_connections_and_the_oldest_idle_one_goes() {
         stream.read_to_string(&mut text).unwrap();
         assert!(text.starts_with("HTTP/1.1 200"), "{text}");
     }
+}
+
+#[test]
+fn all_bodies_together_have_a_bound_that_small_ones_do_not_feel() {
+    // What of a body needs no room, and the room of all others: two of them at most.
+    const SMALL: usize = 64 << 10;
+    let most = (2 * SMALL).to_string();
+    let server = HttpServer::start(&[
+        "--http-auth-token",
+        TOKEN,
+        "--http-max-body-bytes",
+        &most,
+        "--http-max-bodies-bytes",
+        &most,
+    ]);
+    let unfinished = || {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: {}\r\n{}: {}\r\ncontent-type: application/json\r\ncontent-length: {most}\r\n\r\n",
+            server.address, BEARER.0, BEARER.1
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&vec![b' '; 2 * SMALL - 1]).unwrap();
+        stream
+    };
+    let large = || {
+        let json = ("content-type", "application/json");
+        server.raw("POST", "/mcp", &[BEARER, json], &vec![b' '; SMALL + 3])
+    };
+    let held = [unfinished(), unfinished()];
+    eventually("there is no room", || large().status == 503);
+    let refused = large();
+    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"), "{refused:?}");
+    assert!(!server.open(&[BEARER]).is_empty(), "a small request is served");
+    drop(held);
+    eventually("there is room again", || large().status != 503);
 }

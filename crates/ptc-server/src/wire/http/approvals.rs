@@ -99,7 +99,7 @@ async fn decide(
     let body = http.body(request.into_body()).await?;
     let _hold = peer.hold();
     let caller = caller(identity.owner.clone(), &identity);
-    let decided = match read(&body) {
+    let decided = match read(&body.bytes) {
         Ok(decided) => decided,
         Err(why) => {
             let refused = (StatusCode::BAD_REQUEST, axum::Json(json!({"error": why})));

@@ -1,7 +1,7 @@
 //! The MCP endpoint: what a request is, which session it belongs to, and how `rmcp` gets it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
-use ptc_http::{BodyError, Peer};
+use ptc_http::{Arrived, BodyError, Peer};
 use rmcp::model::ErrorData;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ impl Http {
                 let body = self.body(body).await?;
                 // Where everybody is admitted, connections are held by what has arrived.
                 counted.hold(peer);
-                self.post(identity, parts, body).await
+                self.post(identity, parts, body.bytes).await
             }
             Method::DELETE => self.delete(&identity, request.headers()),
             _ => Err(Refusal::METHOD),
@@ -102,13 +102,12 @@ impl Http {
     }
 
     /// Reads the body of a request that was admitted.
-    pub(super) async fn body(&self, body: Body) -> Result<Bytes, Refusal> {
-        let most = usize::try_from(self.options.http_max_body_bytes).unwrap_or(usize::MAX);
-        let time = Duration::from_millis(self.options.http_request_timeout_ms);
-        ptc_http::body(body, most, time).await.map_err(|error| match error {
+    pub(super) async fn body(&self, body: Body) -> Result<Arrived, Refusal> {
+        self.bodies.read(body).await.map_err(|error| match error {
             BodyError::TooSlow => Refusal::TOO_SLOW,
             BodyError::TooLarge => Refusal::TOO_LARGE,
             BodyError::Broken => Refusal::EMPTY,
+            BodyError::Full => Refusal::FULL,
         })
     }
 

@@ -27,7 +27,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
-use ptc_http::{Bounds, Connections, Peer};
+use ptc_http::{Bodies, Bounds, Connections, Peer};
 use ptc_store::preludes::Preludes;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -71,6 +71,7 @@ pub struct Http {
     limiter: Limiter,
     sessions: Sessions,
     connections: Arc<Connections>,
+    bodies: Bodies,
     counters: Counters,
     adapter: Adapter,
     mcp: StreamableHttpService<Adapter, NeverSessionManager>,
@@ -113,6 +114,7 @@ impl Http {
             limiter: Limiter::new(options),
             sessions: Sessions::new(options),
             connections: Connections::new(bounds(options)),
+            bodies: bodies(options),
             counters: Counters::default(),
             closing: CancellationToken::new(),
             options: options.clone(),
@@ -280,8 +282,16 @@ fn shown(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn bodies(options: &Options) -> Bodies {
+    let time = Duration::from_millis(options.http_request_timeout_ms);
+    Bodies::new(count(options.http_max_body_bytes), time, count(options.http_max_bodies_bytes))
+}
+
 fn bounds(options: &Options) -> Bounds {
-    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     Bounds {
         total: count(options.http_max_connections),
         per_address: count(options.http_max_connections_per_address),

@@ -40,6 +40,11 @@ impl Refusal {
         Self::fixed(StatusCode::PAYLOAD_TOO_LARGE, r#"{"error":"body too large"}"#);
     pub const TOO_SLOW: Refusal =
         Self::fixed(StatusCode::REQUEST_TIMEOUT, r#"{"error":"the body did not arrive"}"#);
+    pub const FULL: Refusal = Refusal {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        header: Some((RETRY_AFTER, Cow::Borrowed("1"))),
+        body: Cow::Borrowed(r#"{"error":"too many large requests at once"}"#),
+    };
     pub const NOT_JSON: Refusal = Self::fixed(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         r#"{"error":"the content type must be application/json"}"#,

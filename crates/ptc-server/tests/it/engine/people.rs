@@ -28,7 +28,7 @@ async fn a_model_is_offered_no_tool_that_decides_and_no_ticket() {
         let told = format!("{} {}", tool.description, tool.input_schema);
         assert!(!told.contains("lisp_approve") && !told.contains("ticket"), "{told}");
     }
-    engine.decided_at("http://127.0.0.1:7332/approvals".to_owned());
+    engine.decided_at("http://127.0.0.1:7332/approvals".to_owned(), "");
     let reply = eval(&engine, &put("1")).await;
     let shown = object(&reply);
     assert_eq!(shown["status"], "approval_required", "{shown}");
