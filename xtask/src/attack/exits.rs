@@ -3,7 +3,7 @@
 
 use super::random::Random;
 
-/// A way out: what it is called, and a program that takes it. `$` is an expression, `%` the id of a task or step.
+/// A way out: what it is called, and a program that takes it. `$` is an expression, `ID` the id of a task or step.
 pub const EXITS: &[(&str, &str)] = &[
     ("value", "$"),
     ("value inside", "[$ {:a $}]"),
@@ -23,11 +23,11 @@ pub const EXITS: &[(&str, &str)] = &[
     ("definition", "(defonce d $)"),
     ("definition", "(do (def d (atom nil)) (reset! d $) nil)"),
     ("definition", "(do (let [x $] (defn d [] x)) nil)"),
-    ("task", "(task % $)"),
-    ("task", "(do (task % $) nil)"),
-    ("task", "(task % {$ $})"),
-    ("step", "(step-done % $)"),
-    ("step", "(step-done % (str $))"),
+    ("task", "(task ID $)"),
+    ("task", "(do (task ID $) nil)"),
+    ("task", "(task ID {$ $})"),
+    ("step", "(step-done ID $)"),
+    ("step", "(step-done ID (str $))"),
     ("return", "(return $)"),
     ("return", "(return {:a $ :n 1})"),
     ("fail", "(fail $)"),
@@ -61,13 +61,13 @@ pub const HOARDS: &[&str] = &[
     "(let [v $] (loop [n 0] (tool/t {:n n :v v}) (recur (inc n))))",
     "(let [v $ a (atom [])] (loop [n 0] (swap! a conj v n) (recur (inc n))))",
     "(let [v $ a (atom 0)] (loop [n 0] (add-watch a [v n] (fn [& _] v)) (recur (inc n))))",
-    "(let [v $] (loop [n 0] (intern 'user (symbol (str \"d\" n)) v) (recur (inc n))))",
+    "(do (def d 1) (let [v $] (loop [n 0] (alter-meta! #'d assoc n v) (recur (inc n)))))",
     "(let [v $] (loop [n 0 e nil] (recur (inc n) (ex-info (str n) {:v v :n n} e))))",
     "(let [v $] (loop [n 0 f identity] (recur (inc n) (fn [x] [v n (f x)]))))",
     "(let [v $] (loop [n 0 m {}] (recur (inc n) (assoc m [n v] (with-meta [n] {:v v :n n})))))",
     "(let [v $] (loop [n 0] (derive (keyword (str \"k\" n)) ::all) (recur (inc n))))",
     "(let [v $ f (memoize (fn [n] [n v]))] (loop [n 0] (f n) (recur (inc n))))",
-    "(do (defmulti g identity) (let [v $] (loop [n 0] (.addMethod g n (fn [_] v)) (recur (inc n)))))",
+    "(do (defmulti g identity) (let [v $] (loop [n 0] (defmethod g n [_] v) (recur (inc n)))))",
     "(let [v $ s (map (fn [n] [n v]) (range))] (loop [n 0] (nth s n) (recur (inc n))))",
     "(let [v $] (loop [n 0 s \"\"] (recur (inc n) (str s v))))",
     "(let [v $ b (StringBuilder.)] (loop [] (.append b v) (recur)))",
@@ -96,7 +96,7 @@ const AROUND: &[(&str, usize)] = &[
 pub fn program(random: &mut Random, exit: &str, expression: &str) -> String {
     let around = weighted(random);
     let id = if around.contains("[n") { "(str n)" } else { "\"gather\"" };
-    let exit = exit.replace('%', id);
+    let exit = exit.replace("ID", id);
     // A value that is made once may leave many times.
     let (value, bound) = match random.percent(50) && exit.contains('$') {
         true => ("v", true),
@@ -105,6 +105,11 @@ pub fn program(random: &mut Random, exit: &str, expression: &str) -> String {
     let body = around.replacen('$', &exit.replace('$', value), 1);
     let body = if bound { format!("(let [v {expression}] {body})") } else { body };
     whole(&body)
+}
+
+/// A program that takes a way out once, with nothing around it.
+pub fn once(exit: &str, expression: &str) -> String {
+    whole(&exit.replace('$', expression))
 }
 
 /// A program that keeps an expression.

@@ -17,24 +17,31 @@ const SIGNATURES: &[&str] = &[
     "[{id :int, tags [:keyword]}]",
 ];
 
-/// What is done with a definition that an earlier program of the session left behind.
-const AFTERWARDS: &[&str] = &[
+/// What is done after an earlier program of the session.
+pub const AFTERWARDS: &[&str] = &[
     "*1",
-    "[*1 *2 *3 *e]",
+    "[*1 *2 *3]",
+    "(task \"gather\" 1)",
+    "(task-reset \"gather\")",
+    "[(dir user) (doc map)]",
+    "(def e [*1 *1])",
+    "(tool/t {:a *1})",
+    "(vary-meta [1] assoc :m *1)",
+];
+
+/// What is done with the definition that an earlier program left behind.
+pub const WITH_DEFINITION: &[&str] = &[
     "d",
     "(def e [d d])",
     "(str d)",
     "(pr-str (deref d))",
     "(d)",
-    "(task \"gather\" 1)",
-    "(task-reset \"gather\")",
     "[(meta #'d) (doc d) (source d) (dir user)]",
     "(alter-meta! #'d assoc :m d)",
     "(swap! d (fn [x] [x x]))",
     "(tool/t {:a d})",
     "(return d)",
     "(throw (ex-info \"again\" {:d d}))",
-    "ctx/a",
     "(vary-meta d assoc :m *1)",
 ];
 
@@ -113,27 +120,42 @@ impl Generator {
         }
     }
 
-    /// An expression through a way out.
+    /// An expression through a way out, or kept again and again.
     fn step(&self, random: &mut Random, owner: usize) -> Step {
         if random.percent(12) {
             let expression = self.library.hostile_of(random, Sort::Odd);
             return Step { owner, source: exits::hoard(random, &expression) };
         }
-        let (_, exit) = random.pick(EXITS);
-        let expression = match random.percent(35) {
+        let ((_, exit), expression) = (random.pick(EXITS), self.leaving(random));
+        Step { owner, source: exits::program(random, exit, &expression) }
+    }
+
+    /// What takes a way out.
+    fn leaving(&self, random: &mut Random) -> String {
+        match random.percent(35) {
             true => self.library.hostile(random),
             false => self.library.expression(random, 2),
-        };
-        Step { owner, source: exits::program(random, exit, &expression) }
+        }
     }
 
     /// Programs of one owner, the later ones with what the earlier ones left behind.
     fn session(&self, random: &mut Random, owner: usize) -> Vec<Step> {
-        let mut steps = vec![self.step(random, owner)];
-        for _ in 0..random.below(3) {
-            let source = match random.percent(70) {
-                true => (*random.pick(AFTERWARDS)).to_owned(),
-                false => self.step(random, owner).source,
+        let (more, defined) = (random.below(3), random.percent(60));
+        let first = match defined && more > 0 {
+            true => {
+                let definitions: Vec<&str> =
+                    EXITS.iter().filter(|(name, _)| *name == "definition").map(|(_, exit)| *exit).collect();
+                let expression = self.leaving(random);
+                Step { owner, source: exits::once(random.pick::<&str>(&definitions), &expression) }
+            }
+            false => self.step(random, owner),
+        };
+        let mut steps = vec![first];
+        for _ in 0..more {
+            let source = match random.below(10) {
+                0..5 if defined => (*random.pick(WITH_DEFINITION)).to_owned(),
+                0..7 => (*random.pick(AFTERWARDS)).to_owned(),
+                _ => self.step(random, owner).source,
             };
             steps.push(Step { owner, source });
         }
@@ -192,7 +214,7 @@ mod tests {
         let hoards = exits::HOARDS.iter().map(|hoard| ("kept", *hoard));
         for (name, exit) in EXITS.iter().copied().chain(hoards) {
             // The beginning of a way out, up to what leaves.
-            let head = exit.split(['$', '%']).next().unwrap_or_default();
+            let head = exit.split('$').next().and_then(|head| head.split("ID").next()).unwrap_or_default();
             assert!(text.contains(head), "{name}: {exit}");
         }
         let parts = pairs::BASES.iter().chain(pairs::KEYS.iter().map(|(_, plain)| plain));

@@ -104,13 +104,15 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     for build in &options.builds {
         let attack = Attack::of(root, build, &options)?;
         eprintln!("== attack on the {build} build, seed {}", options.seed);
-        let summary = match options.only.is_empty() {
+        let begun = Instant::now();
+        let mut summary = match options.only.is_empty() {
             true => {
                 let minutes = options.minutes / options.builds.len() as f64;
                 attack.run(Instant::now() + Duration::from_secs_f64(minutes * 60.0), options.jobs)?
             }
             false => attack.again(&options.only)?,
         };
+        summary.took = begun.elapsed();
         eprintln!("{}", summary.text(options.seed, build));
         holes += summary.holes.len();
     }
@@ -295,6 +297,29 @@ mod tests {
                 assert_eq!(found.job.steps[0].source, format!(":planted/{hole}"), "{way:?}");
                 assert!(summary.text(1, "debug").contains(";; == job"), "{hole} {way:?}");
             }
+        }
+    }
+
+    #[test]
+    fn nothing_that_programs_are_made_of_names_what_does_not_exist() {
+        let attack = attack();
+        let library = &attack.generator.library;
+        let forms = calls::SPECIAL_FORMS.iter().map(|(_, form)| *form).filter(|form| {
+            // Only the core library may use it; that programs may not is tried, too.
+            !form.contains("with-meta*")
+        });
+        let ways_out = exits::EXITS.iter().map(|(_, exit)| *exit).chain(exits::HOARDS.iter().copied());
+        let filled = forms.chain(ways_out).map(|text| exits::once(&text.replace("ID", "\"a\""), "[1]"));
+        let hostile = library.hostile.iter().map(|value| exits::once("$", &value.source));
+        let later = generate::WITH_DEFINITION.iter().chain(generate::AFTERWARDS);
+        let sources = filled.chain(hostile).chain(later.map(|text| format!("(def d (atom 1))\n{text}")));
+        let mut child = attack.start().expect("it starts");
+        for source in sources {
+            let mut job = job(&attack, Way::Sessions, &source);
+            job.allowed.fuel = 20_000;
+            let outcome = child.run(&job).expect("it runs");
+            let Outcome::Told(report) = outcome else { panic!("{source}: {outcome:?}") };
+            assert!(!report.ends.iter().any(|end| end == "unbound_var"), "{source}");
         }
     }
 

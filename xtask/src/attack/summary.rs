@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::forms::{Form, parse};
 use super::job::{Job, Report};
@@ -26,12 +27,17 @@ pub struct Hole {
 pub struct Summary {
     pub jobs: u64,
     pub programs: u64,
-    exits: BTreeMap<String, u64>,
+    /// How often each way out was taken, and its processor time in microseconds.
+    exits: BTreeMap<String, (u64, u64)>,
     ends: BTreeMap<String, u64>,
     /// The most memory and time that jobs took, in percent of what they may, and which.
     memory: (u64, u64),
     time: (u64, u64),
+    /// Why dumps were refused that had just been written.
+    refused: BTreeMap<String, u64>,
     seen: BTreeMap<String, u64>,
+    /// How long it took, without the build.
+    pub took: Duration,
     pub holes: BTreeMap<String, Hole>,
 }
 
@@ -40,8 +46,12 @@ impl Summary {
     pub fn count(&mut self, job: &Job, report: &Report) {
         self.jobs += 1;
         self.programs += job.steps.len() as u64;
-        for exit in &report.exits {
-            *self.exits.entry(exit.clone()).or_default() += 1;
+        for (exit, micros) in &report.exits {
+            let (times, sum) = self.exits.entry(exit.clone()).or_default();
+            (*times, *sum) = (*times + 1, *sum + micros);
+        }
+        if let Some(why) = &report.refused {
+            *self.refused.entry(plain(why)).or_default() += 1;
         }
         for end in &report.ends {
             *self.ends.entry(end.clone()).or_default() += 1;
@@ -74,11 +84,24 @@ impl Summary {
 
     /// The report.
     pub fn text(&self, seed: u64, build: &str) -> String {
-        let mut out =
-            format!("{} programs in {} jobs of seed {seed} on the {build} build\n", self.programs, self.jobs);
-        for (title, counts) in [("ways out", &self.exits), ("ends", &self.ends)] {
+        let (seconds, rate) =
+            (self.took.as_secs(), self.programs as f64 / self.took.as_secs_f64().max(0.001));
+        let mut out = format!(
+            "{} programs in {} jobs of seed {seed} on the {build} build, {seconds} s, {rate:.0} per second\n",
+            self.programs, self.jobs
+        );
+        let exits = self.exits.iter().map(|(name, (times, sum))| {
+            let seconds = *sum as f64 / 1e6;
+            format!("{name} {times} ({seconds:.1} s)")
+        });
+        let _ = writeln!(out, "ways out, with processor time: {}", exits.collect::<Vec<_>>().join(", "));
+        for (title, counts) in [("ends", &self.ends), ("dumps refused", &self.refused)] {
             let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
-            let _ = writeln!(out, "{title}: {}", counts.join(", "));
+            let _ = writeln!(
+                out,
+                "{title}: {}",
+                if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
+            );
         }
         let ((memory, fattest), (time, slowest)) = (self.memory, self.time);
         let _ = writeln!(

@@ -129,7 +129,10 @@ fn driven(
                 });
                 match tally.exit("load", || AgentRun::load(agent.clone(), options.clone(), &bytes, now())) {
                     Ok(loaded) => run = loaded,
-                    Err(_) => return (None, programs),
+                    Err(error) => {
+                        tally.unreadable(&error.to_string());
+                        return (None, programs);
+                    }
                 }
             }
         }

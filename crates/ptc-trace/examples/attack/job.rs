@@ -1,5 +1,7 @@
 //! What the two sides of `cargo xtask attack` tell each other, a line of JSON each: a job, and what came of it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A text that only programs of one owner write. Where another owner has it, something of the first was reachable.
@@ -75,12 +77,14 @@ pub struct Report {
     pub number: u64,
     /// How each program ended: `value`, `return`, `fail`, or the reason of an error.
     pub ends: Vec<String>,
-    /// Ways out that were taken.
-    pub exits: Vec<String>,
+    /// Ways out that were taken, with the processor time of each in microseconds.
+    pub exits: BTreeMap<String, u64>,
     /// The most bytes that were allocated at once, beyond those before the job.
     pub memory: usize,
     /// The processor time of the longest program with all that is done about it, in microseconds.
     pub micros: u64,
+    /// Why a dump was refused that had just been written.
+    pub refused: Option<String>,
     /// A panic: message and place.
     pub panic: Option<String>,
     /// Something that one owner had of another.

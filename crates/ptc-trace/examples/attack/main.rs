@@ -47,16 +47,21 @@ impl Tally<'_> {
     /// Takes a way out; what comes of it is looked at by whoever asked for it.
     fn exit<T>(&mut self, name: &str, take: impl FnOnce() -> T) -> T {
         self.child.place.at(name);
+        let begun = meter::used();
         let taken = take();
-        if !self.report.exits.iter().any(|known| known == name) {
-            self.report.exits.push(name.to_owned());
-        }
+        *self.report.exits.entry(name.to_owned()).or_default() += micros(meter::used().saturating_sub(begun));
         taken
     }
 
     /// A program is over, with all that was done about it.
     fn took(&mut self, time: Duration) {
-        self.report.micros = self.report.micros.max(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+        self.report.micros = self.report.micros.max(micros(time));
+    }
+
+    /// A dump that was written is not read again. What does not fit its limits any more may be refused.
+    fn unreadable(&mut self, why: &str) {
+        self.report.ends.push("a dump that is refused".to_owned());
+        self.report.refused.get_or_insert_with(|| why.chars().take(300).collect());
     }
 
     /// Looks for what belongs to other owners in a text that one owner can see.
@@ -69,6 +74,10 @@ impl Tally<'_> {
             }
         }
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn main() {
