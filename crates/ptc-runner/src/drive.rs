@@ -11,7 +11,7 @@ use ptc_agent::tape::{Entry, Given, Question, Taper};
 use ptc_agent::{
     Agent, AgentRun, Ask, AskKind, Carried, Event, Fail, Need, PendingCall, Reason, RunOptions, Step, Supply,
 };
-use ptc_host::now_ms;
+use ptc_host::{Waits, now_ms};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
@@ -21,6 +21,7 @@ use tokio_util::task::LocalPoolHandle;
 use crate::approve::{self, Approver, Outcome, Paused};
 use crate::journal::{self, Answerer, Journal, Saved};
 use crate::outside::{call, streamed};
+use crate::turns::{Share, Turns};
 
 /// Takes events as they happen.
 pub type Subscriber = Arc<dyn Fn(Event) + Send + Sync>;
@@ -43,6 +44,8 @@ pub struct Surroundings {
     pub approver: Option<Arc<dyn Approver>>,
     /// Takes everything that comes into a run from its beginning, so that it can be played back.
     pub tape: Option<Taper>,
+    /// Whose share of the threads the run uses; runs without one have one together.
+    pub share: Option<Share>,
 }
 
 impl Surroundings {
@@ -59,7 +62,12 @@ pub(crate) const RESUME_ERROR: &str = "resume_error";
 /// The threads that runs live on.
 fn pool() -> &'static LocalPoolHandle {
     static POOL: OnceLock<LocalPoolHandle> = OnceLock::new();
-    POOL.get_or_init(|| LocalPoolHandle::new(std::thread::available_parallelism().map_or(2, Into::into)))
+    POOL.get_or_init(|| LocalPoolHandle::new(threads()))
+}
+
+/// How many there are.
+pub(crate) fn threads() -> usize {
+    std::thread::available_parallelism().map_or(2, Into::into)
 }
 
 /// How a run begins.
@@ -211,10 +219,13 @@ impl Driver {
     }
 
     async fn drive(&mut self) -> Result<Box<Step>, Box<Step>> {
+        let lane = self.around.share.as_ref().map(|share| share.lane.clone());
         loop {
+            let turn = Turns::shared().take(&lane).await;
             let now = now();
             self.around.taped(|| Entry::Next { now, times: 1 });
             let need = self.run.next(now);
+            drop(turn);
             self.tell();
             self.drop_unwanted();
             match need {
@@ -237,8 +248,18 @@ impl Driver {
                 Need::Wait { .. } if self.under_way.is_empty() && self.run.is_paused() => {
                     return self.pause().await;
                 }
-                Need::Wait { until } => self.wait(until).await?,
+                Need::Wait { until } => {
+                    self.pace(Waits::Begins);
+                    self.wait(until).await?;
+                    self.pace(Waits::Ends);
+                }
             }
+        }
+    }
+
+    fn pace(&self, waits: Waits) {
+        if let Some(share) = &self.around.share {
+            (share.pace)(waits);
         }
     }
 

@@ -43,6 +43,7 @@ mod drive;
 mod file;
 mod journal;
 mod outside;
+mod turns;
 #[cfg(feature = "upstreams")]
 pub mod upstreams;
 
@@ -56,6 +57,7 @@ pub use journal::{Answer, Answerer, Journal, Saved, unanswered};
 pub use outside::answer;
 pub use ptc_agent::typed::tool;
 pub use ptc_agent::*;
+pub use turns::Share;
 
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Whose share a program uses; programs of nobody in particular have one together.
-pub(super) type Lane = Option<Arc<str>>;
+pub type Lane = Option<Arc<str>>;
 
 /// First in, first out within a lane; one item of each lane in turn.
 #[derive(Debug)]
-pub(super) struct Fair<T> {
+pub struct Fair<T> {
     lanes: VecDeque<(Lane, VecDeque<T>)>,
     /// Room of lanes that ended, for those to come.
     spare: Vec<VecDeque<T>>,

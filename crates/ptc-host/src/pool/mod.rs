@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use ptc_lisp::machine::Machine;
 
+pub use fair::{Fair, Lane};
 pub use running::Running;
 use shared::{Mail, Make, Shared, To, Visit};
 use worker::Worker;

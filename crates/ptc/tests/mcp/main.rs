@@ -10,6 +10,7 @@ mod command;
 mod doors;
 mod durable;
 mod effects;
+mod fairness;
 #[path = "../shared/flood.rs"]
 mod flood;
 mod grants;

@@ -12,9 +12,8 @@ use std::time::{Duration, Instant};
 
 use ptc_agent::model::Llm;
 use ptc_agent::{Fail, Guard, RunOptions, Step, Tool as AgentTool};
-use ptc_host::Waits;
 use ptc_lisp::machine::{Answer, DISCOVER};
-use ptc_runner::{Surroundings, run_in};
+use ptc_runner::{Share, Surroundings, run_in};
 use ptc_trace::recording::Running;
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::model::Reason as Fault;
@@ -73,8 +72,6 @@ impl Engine {
                 return Ok(failed(Report::refused(Reason::BUSY.name, message)));
             }
         };
-        // A task waits for its model most of the time.
-        permit.pace()(Waits::Begins);
         let started = Instant::now();
         let meter = Meter::default();
         let calls = self.calls_of(upstreams, Grants::all(), signals);
@@ -114,6 +111,8 @@ impl Engine {
             subscriber: recording
                 .clone()
                 .map(|recording| Arc::new(move |event| recording.event(&event)) as _),
+            // It runs on the account of whoever asked, and holds a permit only while its program runs.
+            share: Some(Share { lane: caller.principal.clone(), pace: Arc::new(permit.pace()) }),
             ..Surroundings::default()
         };
         let run = tokio::time::timeout(settings.timeout, run_in(agent, options, around));

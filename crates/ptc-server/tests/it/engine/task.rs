@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use ptc_agent::model::{Llm, Reply, Request};
 use ptc_server::engine::settings::{Debug, Task};
-use ptc_server::engine::{Annotations, Engine, Parts, Payloads, Profile, Settings};
+use ptc_server::engine::{Annotations, Engine, Parts, Payloads, Profile, Settings, Signals};
 use serde_json::{Value as Json, json};
 
-use super::support::{Folder, SECRET, anna, call, crm, files, object, patient};
+use super::support::{Folder, SECRET, anna, args, call, crm, files, object, patient};
 
 /// A planner that answers with these programs, one after the other, and keeps what it was sent.
 fn planner(programs: &[&str]) -> (Llm, Arc<Mutex<Vec<String>>>) {
@@ -258,4 +258,51 @@ async fn r11_2_2_a_task_names_the_trace_that_its_file_has() {
     drop(engine);
     let found = files(&folder.0);
     assert!(found.len() == 1 && found[0].1.contains(&id), "{id}: {found:?}");
+}
+
+/// A program of a task runs on a permit of its owner; while the task waits for its model, others have it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_task_holds_a_permit_while_its_program_runs_and_none_while_its_model_thinks() {
+    let (asked, mut hears) = tokio::sync::mpsc::unbounded_channel();
+    let (answer, answers) = std::sync::mpsc::channel::<()>();
+    let answers = Mutex::new(answers);
+    let llm = Llm::function(move |_: &Request| {
+        asked.send(()).expect("somebody listens");
+        answers.lock().expect("no panics").recv().expect("somebody tells");
+        Ok::<_, String>(Reply::text("```clojure\n(loop [i 0] (recur (inc i)))\n```").tokens(1, 1))
+    });
+    let settings = Settings { max_concurrent_calls: 1, ..patient(Profile::Structured) };
+    let engine = start(Some(llm), open(), settings).await;
+    let signals = Signals::default();
+    let stop = signals.cancel.clone();
+    let task = {
+        let engine = engine.clone();
+        tokio::spawn(async move {
+            engine.call(&anna(), "lisp_task", args(json!({"task": "Loop"})), signals).await
+        })
+    };
+    hears.recv().await.expect("the model is asked");
+    let reply = call(&engine, "lisp_eval", json!({"program": "(+ 1 2)"})).await;
+    assert_eq!(object(&reply)["result"], "user=> 3", "the task waits: {reply:?}");
+    answer.send(()).expect("it listens");
+    // From some moment on its program runs, and then a call of the same owner stands in the queue.
+    let queued = 'runs: loop {
+        let engine_of_call = engine.clone();
+        let eval =
+            tokio::spawn(
+                async move { call(&engine_of_call, "lisp_eval", json!({"program": "(+ 1 2)"})).await },
+            );
+        while !eval.is_finished() {
+            if engine.metrics().queued == 1 {
+                break 'runs eval;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(!task.is_finished());
+    stop.cancel();
+    let reply = queued.await.expect("it ends");
+    assert_eq!(object(&reply)["result"], "user=> 3", "{reply:?}");
+    assert!(task.await.expect("it ends").is_err(), "it was cancelled");
+    assert_eq!(engine.metrics().in_flight, 0);
 }

@@ -1,0 +1,125 @@
+//! Two owners at one server over HTTP: what one of them runs keeps no call of the other from being answered.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Folder, HttpServer, SLOW, call, eventually, text};
+
+const GREEDY: &str = "greedy-greedy-greedy-greedy-greed";
+const OTHER: &str = "other-other-other-other-other-oth";
+const CALLS: usize = 40;
+
+/// A server with two tokens, on which each owner runs two programs at a time.
+fn server(folder: &Folder) -> HttpServer {
+    let entry = |id: &str, token: &str| json!({"id": id, "token_literal": token, "roles": ["all"]});
+    let tokens = json!({"tokens": [entry("greedy", GREEDY), entry("other", OTHER)]});
+    let policy = json!({
+        "default_role": "all",
+        "outer_policy": {"mcp_tools": ["lisp_session_start", "lisp_session_eval"]},
+        "roles": {"all": {}},
+    });
+    let tokens = folder.file("tokens.json", &tokens.to_string());
+    let policy = folder.file("policy.json", &policy.to_string());
+    HttpServer::start(&[
+        "--sessions",
+        "--http-role-tokens",
+        &tokens,
+        "--session-roles",
+        &policy,
+        "--http-metrics",
+        "--max-concurrent-calls",
+        "2",
+        "--http-max-in-flight-per-session",
+        "8",
+        "--program-timeout-ms",
+        "600000",
+    ])
+}
+
+/// A connection to a server, with a token.
+struct Client<'s> {
+    server: &'s HttpServer,
+    bearer: String,
+    connection: String,
+}
+
+impl Client<'_> {
+    fn of<'s>(server: &'s HttpServer, token: &str) -> Client<'s> {
+        let bearer = format!("Bearer {token}");
+        let connection = server.open(&[("authorization", &bearer)]);
+        Client { server, bearer, connection }
+    }
+
+    fn call(&self, id: i64, tool: &str, arguments: Json) -> Json {
+        let headers = [("authorization", self.bearer.as_str()), ("mcp-session-id", &self.connection)];
+        self.server.post(&headers, &call(id, tool, arguments)).json()["result"].clone()
+    }
+
+    /// The id of a new session for programs.
+    fn session(&self) -> String {
+        let started = self.call(0, "lisp_session_start", json!({}));
+        let id = started["structuredContent"]["session_id"].as_str();
+        id.unwrap_or_else(|| panic!("no session: {started}")).to_owned()
+    }
+
+    /// Sends a program, and waits for no answer.
+    fn begin(&self, id: i64) -> TcpStream {
+        let arguments = json!({"program": SLOW, "session_id": self.session()});
+        let body = call(id, "lisp_session_eval", arguments).to_string();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: {}\r\nauthorization: {}\r\nmcp-session-id: {}\r\n\
+             content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+             content-length: {}\r\n\r\n{body}",
+            self.server.address,
+            self.bearer,
+            self.connection,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(self.server.address).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    }
+}
+
+/// The median time of calls, one after the other; all of them are answered.
+fn median(client: &Client<'_>, session: &str) -> Duration {
+    let program = "(reduce + (map (fn [i] (* i i)) (range 500)))";
+    let one = |id| {
+        let began = Instant::now();
+        let arguments = json!({"program": program, "session_id": session});
+        let reply = client.call(id, "lisp_session_eval", arguments);
+        assert!(text(&reply).contains("41541750"), "{reply}");
+        began.elapsed()
+    };
+    let mut times: Vec<Duration> = (1..).take(CALLS).map(one).collect();
+    times.sort();
+    times[CALLS / 2]
+}
+
+#[test]
+fn six_endless_loops_of_one_token_leave_all_calls_of_another_answered() {
+    let folder = Folder::new();
+    let server = server(&folder);
+    let (greedy, other) = (Client::of(&server, GREEDY), Client::of(&server, OTHER));
+    let session = other.session();
+    let alone = median(&other, &session);
+    let _loops: Vec<TcpStream> = (1..=6).map(|id| greedy.begin(id)).collect();
+    let running = || {
+        let metrics = server.raw("GET", "/metrics", &[("authorization", &other.bearer)], b"").body;
+        let gauge = |name: &str| {
+            let line = metrics.lines().find(|line| line.starts_with(name));
+            line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        };
+        (gauge("ptc_calls_in_flight"), gauge("ptc_calls_queued")) == (Some(2), Some(4))
+    };
+    eventually("two loops run and four wait", running);
+    let beside = median(&other, &session);
+    let ratio = beside.as_secs_f64() / alone.as_secs_f64();
+    eprintln!(
+        "over HTTP: {CALLS} of {CALLS} answered, median {alone:?} alone, {beside:?} beside loops: {ratio:.1} x"
+    );
+    assert!(running(), "the loops go on");
+}
