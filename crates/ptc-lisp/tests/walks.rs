@@ -220,7 +220,7 @@ fn use_everywhere(values: &'static [(&str, &str)]) {
         for (number, (name, value)) in values.iter().enumerate() {
             run(&mut machine(), &format!("(let [v {value}] nil)")).expect("the value can be made");
             // Values of a kind take turns; where a host sees one, it sees each.
-            let due = |at: usize| number == 0 || (number + at) % 2 == 0;
+            let due = |at: usize| number == 0 || (number + at).is_multiple_of(2);
             let uses = USES.iter().enumerate().filter(|(at, usage)| due(*at) || SEEN.contains(usage));
             for (_, usage) in uses {
                 let source = format!("(let [v {value}] {usage})");
