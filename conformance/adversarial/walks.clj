@@ -2,6 +2,9 @@
 ;; An array is walked like any collection; a cell of another kind is text.
 ;; limits: fuel 1m, memory 8mb
 
+;; == a sequence that goes on with itself, as the result => fuel_exceeded
+(let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))))
+
 ;; == an array in itself, as the result => nesting_too_deep
 (let [a (object-array 1)] (aset a 0 a) a)
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::machine::{Machine, Signal, Step};
+use ptc_lisp::view::json_bytes;
 use ptc_lisp::{Error, ErrorKind, Interrupt};
 
 use crate::cancel::Cancel;
@@ -86,7 +87,7 @@ impl Drive {
     /// The machine of a program that was held; the program goes on with its next turn.
     pub fn go_on(&mut self, resumption: &Resumption, program: &Program) -> Result<Machine, Error> {
         let begun = self.now();
-        let machine = resumption.machine(program)?;
+        let mut machine = resumption.machine(program)?;
         program.tools.admit(&machine)?;
         self.loaded = true;
         let held = &resumption.held;
@@ -98,6 +99,8 @@ impl Drive {
             tape.asked(&machine.outstanding());
         }
         self.flight.go_on(resumption);
+        let kept = self.flight.log.iter().map(|called| json_bytes(&called.args, usize::MAX)).sum();
+        machine.count_given(kept);
         self.spend(begun);
         Ok(machine)
     }

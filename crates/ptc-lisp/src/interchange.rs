@@ -126,9 +126,16 @@ fn number_value(number: &Number) -> Value {
 
 /// A value as JSON of at most about `room` bytes. What JSON cannot say (functions, infinities) becomes text.
 pub fn to_json(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit> {
-    let mut maker = Maker { names, room, looks: Looks::default(), done: Json::Null };
+    to_json_counted(value, names, room).map(|(json, _)| json)
+}
+
+/// The same, with about how many bytes it takes.
+pub(crate) fn to_json_counted(value: &Value, names: &Names, room: usize) -> Result<(Json, usize), Unfit> {
+    let mut maker = Maker { names, room, looks: Looks::default(), parts: 0, done: Json::Null };
     walk(value, &mut maker)?;
-    Ok(maker.done)
+    // A part counted as text until here.
+    let more = maker.parts * size_of::<Json>().saturating_sub(ELEMENT);
+    Ok((maker.done, room - maker.room + more))
 }
 
 /// Why a value was not made into JSON.
@@ -154,6 +161,8 @@ struct Maker<'a> {
     names: &'a Names,
     room: usize,
     looks: Looks,
+    /// How many parts it has, keys among them.
+    parts: usize,
     /// What was made last.
     done: Json,
 }
@@ -233,10 +242,12 @@ impl Visitor for Maker<'_> {
     }
 
     fn item(&mut self, _: &mut Made, _: usize) -> Result<(), Unfit> {
+        self.parts += 1;
         self.take(ELEMENT)
     }
 
     fn entry(&mut self, made: &mut Made, _: usize, key: &Value) -> Result<Entry, Unfit> {
+        self.parts += 2;
         self.take(2 * ELEMENT)?;
         let text = match key {
             Value::Str(text) => self.copy(text.as_str())?,

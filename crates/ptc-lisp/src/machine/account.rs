@@ -69,6 +69,7 @@ impl Census {
             result,
             late,
             lasting,
+            given_bytes,
             // Shared by the machines of a thread; no program can add to it.
             library: _,
             // Granted by the host.
@@ -100,6 +101,7 @@ impl Census {
             owner: _,
         } = machine;
         self.heap(heap);
+        self.bytes += given_bytes;
         self.bytes += list(units) + texts(carried) + ready.len() * size_of::<usize>();
         units.iter().flatten().for_each(|linked| self.linked(linked));
         self.all(history.iter().chain(children).chain([data, result]));

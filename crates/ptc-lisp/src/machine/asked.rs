@@ -3,7 +3,7 @@
 use super::{Call, Machine, Pending, Signal};
 use crate::error::Error;
 use crate::heap::Heap;
-use crate::interchange::to_json;
+use crate::interchange::to_json_counted;
 use crate::names::Names;
 use crate::value::Value;
 use crate::value::extent::extent;
@@ -60,9 +60,14 @@ impl<'m> Asked<'m> {
 
     /// The call with its arguments as JSON.
     pub fn call(&self) -> Call {
+        self.call_counted().0
+    }
+
+    /// The same, with about how many bytes its arguments take.
+    pub(super) fn call_counted(&self) -> (Call, usize) {
         // They were measured before the program came to wait for them.
-        let args = to_json(&self.call.args, self.names, self.room).unwrap_or_default();
-        Call { id: self.id(), tool: self.tool().to_owned(), args, discovery: self.call.discovery }
+        let (args, bytes) = to_json_counted(&self.call.args, self.names, self.room).unwrap_or_default();
+        (Call { id: self.id(), tool: self.tool().to_owned(), args, discovery: self.call.discovery }, bytes)
     }
 }
 
@@ -81,6 +86,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Step;
     use super::*;
     use crate::Limits;
 
@@ -122,5 +128,32 @@ mod tests {
             used.push(call.id);
         }
         assert_eq!(used, [1, 1, 1]);
+    }
+
+    #[test]
+    fn arguments_that_the_host_was_given_count_until_the_program_ends() {
+        let mut machine = Machine::new(Limits { memory: 2 << 20, ..Limits::default() });
+        machine.set_tools(["t".to_owned()]);
+        machine.load("(let [v (range 5000)] (loop [] (tool/t {:v v}) (recur)))").expect("it compiles");
+        let mut calls = 0;
+        let error = loop {
+            match machine.run(u64::MAX) {
+                Step::Calls(asked) => {
+                    calls += asked.len();
+                    asked
+                        .iter()
+                        .try_for_each(|call| machine.answer_value(call.id, Value::Nil))
+                        .expect("it waits");
+                }
+                Step::Failed(error) => break error,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(error.kind, crate::ErrorKind::MemoryExceeded);
+        // 5,000 numbers are 160 KB as JSON.
+        assert!((10..=20).contains(&calls), "{calls}");
+        machine.load("(count (str (range 5000)))").expect("it compiles");
+        assert!(matches!(machine.run(u64::MAX), Step::Done(Signal::Value)));
+        assert!(machine.live_bytes() < 1 << 20);
     }
 }

@@ -168,6 +168,8 @@ pub struct Machine {
     pub(crate) pending: Vec<Pending>,
     pub(crate) children: Vec<Value>,
     pub(crate) tool_calls: u64,
+    /// Bytes of the arguments that the host was given by the program's calls, and keeps.
+    pub(crate) given_bytes: usize,
     /// How often the program asked what there is.
     pub(crate) discoveries: u64,
     pub(crate) result: Value,
@@ -217,6 +219,7 @@ impl Machine {
             pending: Vec::new(),
             children: Vec::new(),
             tool_calls: 0,
+            given_bytes: 0,
             discoveries: 0,
             result: Value::Nil,
             running: false,
@@ -424,6 +427,7 @@ impl Machine {
         self.pending.clear();
         self.children.clear();
         self.tool_calls = 0;
+        self.given_bytes = 0;
         self.discoveries = 0;
         self.allowed = None;
         self.result = Value::Nil;

@@ -42,14 +42,16 @@ pub(super) type Done = Result<Go, Box<Signal>>;
 impl Machine {
     /// Runs the current fiber until it ends, waits, or the slice of fuel is used up.
     pub(super) fn execute(&mut self) -> Stop {
+        // The last slice may have ended while a sequence was realised.
+        let mut go = self.resume_conts();
         loop {
-            let (done, dst) = self.run_frames();
-            let go = done.unwrap_or_else(|signal| self.signal(signal, dst));
             match go {
                 Go::On | Go::Frame => {}
                 Go::Blocked => return Stop::Blocked,
                 Go::Stop(stop) => return *stop,
             }
+            let (done, dst) = self.run_frames();
+            go = done.unwrap_or_else(|signal| self.signal(signal, dst));
         }
     }
 

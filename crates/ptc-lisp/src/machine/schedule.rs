@@ -20,12 +20,26 @@ impl Machine {
     pub fn run(&mut self, slice: u64) -> Step {
         match self.run_native(slice) {
             Pause::Calls => {
-                let calls = std::iter::from_fn(|| self.asked().map(|asked| asked.call()));
-                Step::Calls(calls.collect())
+                let mut calls = Vec::new();
+                while let Some((call, bytes)) = self.asked().map(|asked| asked.call_counted()) {
+                    self.count_given(bytes);
+                    calls.push(call);
+                }
+                Step::Calls(calls)
             }
             Pause::Done(signal) => Step::Done(signal),
             Pause::Failed(error) => Step::Failed(error),
             Pause::Yield => Step::Yield,
+        }
+    }
+
+    /// Counts arguments that the host was given and keeps: logs, traces and recordings have them until the program
+    /// ends. A host that goes on with a dump says what it still has of the calls before.
+    pub fn count_given(&mut self, bytes: usize) {
+        self.given_bytes = self.given_bytes.saturating_add(bytes);
+        self.heap.allocated(bytes);
+        if self.heap.fresh_bytes >= self.census_at {
+            self.census();
         }
     }
 
@@ -362,5 +376,57 @@ impl Machine {
             self.ready.push_back(at);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+
+    /// Runs a program in slices, on a machine that is dumped and loaded after each if asked to be.
+    fn in_slices(source: &str, slice: u64, dumped: bool) -> (Step, Machine, u64) {
+        let limits = Limits { fuel: 100_000, ..Limits::default() };
+        let mut machine = Machine::new(limits.clone());
+        machine.load(source).expect("it compiles");
+        for slices in 1.. {
+            let step = machine.run(slice);
+            if !matches!(step, Step::Yield) {
+                return (step, machine, slices);
+            }
+            if dumped {
+                machine = Machine::load_dump(&machine.dump().expect("a dump"), &limits).expect("it loads");
+            }
+        }
+        unreachable!("there is always a next slice")
+    }
+
+    #[test]
+    fn a_slice_ends_while_a_sequence_is_walked_that_goes_on_with_itself() {
+        for source in [
+            "(let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))))",
+            "(let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) (vec @a))",
+            "(let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) {:a [@a]})",
+        ] {
+            let (step, _, slices) = in_slices(source, 1_000, false);
+            assert!(
+                matches!(&step, Step::Failed(error) if error.kind == ErrorKind::FuelExceeded),
+                "{step:?}"
+            );
+            assert!(slices >= 90, "{source}: {slices}");
+        }
+    }
+
+    #[test]
+    fn slices_and_dumps_in_the_middle_of_a_walk_change_neither_value_nor_fuel() {
+        let source =
+            "(let [s (map inc (range 3000))] [(count s) (reduce + (vec s)) (doall s) {:s (map list s)}])";
+        let (_, whole, _) = in_slices(source, u64::MAX, false);
+        for dumped in [false, true] {
+            let (step, machine, slices) = in_slices(source, 500, dumped);
+            assert!(matches!(step, Step::Done(_)) && slices > 10, "{step:?} {slices}");
+            assert_eq!(machine.fuel_used(), whole.fuel_used());
+            assert_eq!(machine.value(), whole.value());
+        }
     }
 }

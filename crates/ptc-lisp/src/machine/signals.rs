@@ -259,14 +259,15 @@ impl Machine {
         self.resume_conts()
     }
 
-    /// Goes on with realising a whole sequence or value, if that is what waits; else with the frame.
-    fn resume_conts(&mut self) -> Go {
+    /// Goes on with realising a whole sequence or value, if that is what waits; else with the frame. What is realised
+    /// already is walked too, and may have no end: a slice can be over in between.
+    pub(super) fn resume_conts(&mut self) -> Go {
         loop {
             match self.fiber.conts.last_mut() {
                 Some(Cont::Realise(items)) => match items.next() {
                     Ok(Some(_)) => {
-                        if let Err(signal) = self.heap.work(1) {
-                            return self.signal(signal, None);
+                        if let Some(go) = self.walked() {
+                            return go;
                         }
                     }
                     Ok(None) => {
@@ -286,13 +287,13 @@ impl Machine {
                     };
                     match items.next() {
                         Ok(Some(item)) => {
-                            if let Err(signal) = self.heap.work(1) {
-                                return self.signal(signal, None);
-                            }
                             if item.shape().lazy
                                 && let Some(inner) = inside(&item)
                             {
                                 stack.push(inner);
+                            }
+                            if let Some(go) = self.walked() {
+                                return go;
                             }
                         }
                         Ok(None) => {
@@ -303,6 +304,14 @@ impl Machine {
                 }
                 _ => return Go::Frame,
             }
+        }
+    }
+
+    /// Charges for an item that was walked over; says where to go if fuel or slice are used up.
+    fn walked(&mut self) -> Option<Go> {
+        match self.heap.work(1) {
+            Err(signal) => Some(self.signal(signal, None)),
+            Ok(()) => (self.heap.fuel_used >= self.stop_at).then(|| Go::stop(Stop::Yield)),
         }
     }
 
