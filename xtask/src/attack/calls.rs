@@ -103,6 +103,7 @@ pub const SPECIAL_FORMS: &[(&str, &str)] = &[
     ("dir", "(do (def d $) (dir clojure.string))"),
     ("ns-publics", "(do (def d $) (ns-publics 'clojure.set))"),
     ("pvalues", "(pvalues $ $)"),
+    ("with-local-vars", "(with-local-vars [a $] [a $])"),
     ("locking", "(locking $ $)"),
     ("io!", "(io! $)"),
     ("dosync", "(dosync $ $)"),

@@ -18,6 +18,7 @@ use crate::{Tally, inputs, planted};
 const MOST_NEEDS: usize = 100_000;
 
 pub fn run(job: &Job, tally: &mut Tally) {
+    let begun = used();
     for step in job.steps.iter().filter(|_| tally.child.planted) {
         planted::fall(&step.source);
     }
@@ -29,7 +30,6 @@ pub fn run(job: &Job, tally: &mut Tally) {
         let options = Options { policy: Policy::Full, queue_bytes: 8 << 20, ..Options::default() };
         Tracer::new(options, vec![Box::new(Memory::new(1 << 20))])
     });
-    let begun = used();
     let (answer, programs) = driven(job, &agent, tracer.as_ref(), tally);
     let Some(answer) = answer else { return tally.report.ends.push("no end".to_owned()) };
     let texts = tally.exit("answer of an agent", || {

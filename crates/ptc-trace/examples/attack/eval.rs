@@ -17,10 +17,10 @@ use crate::{Tally, inputs, planted};
 
 pub fn run(job: &Job, tally: &mut Tally) {
     for step in &job.steps {
+        let begun = used();
         if tally.child.planted {
             planted::fall(&step.source);
         }
-        let begun = used();
         let program = program(job, step, tally);
         let (outcome, file) = match job.record {
             true => recorded(program, tally),
