@@ -96,4 +96,25 @@ mod tests {
         }
         assert_eq!(plain, error_text(&error, "(a)", "-e", false));
     }
+
+    /// Panics with an escape sequence where it is told to, and otherwise looks at that on a terminal.
+    #[test]
+    fn panics_do_nothing_to_a_terminal() {
+        const TOLD: &str = "PTC_TEST_PANICS";
+        if std::env::var_os(TOLD).is_some() {
+            tell_panics();
+            panic!("quoted: \x1b]0;title\x07");
+        }
+        let shown = std::process::Command::new("python3")
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/terminal.py"))
+            .arg("[]")
+            .arg(std::env::current_exe().expect("this test"))
+            .args(["--exact", "terminal::tests::panics_do_nothing_to_a_terminal", "--nocapture"])
+            .env(TOLD, "1")
+            .output()
+            .expect("python3 runs");
+        let shown = String::from_utf8_lossy(&shown.stdout);
+        assert!(shown.contains("quoted: \\u{1b}]0;title\\u{7}"), "{shown:?}");
+        assert!(!shown.contains("\x1b]0;"), "{shown:?}");
+    }
 }
