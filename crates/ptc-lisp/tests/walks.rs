@@ -375,3 +375,19 @@ fn one_cell_is_looked_through_once_wherever_it_is_shown() {
     let many = "(let [v (vec (range 10001))] (count (pr-str (mapv (fn [_] (atom v)) (range 1000)))))";
     assert_eq!(run(&mut machine, many).map_err(|error| error.kind), Err(ErrorKind::FuelExceeded));
 }
+
+/// Counting up to such a limit would not end.
+#[test]
+fn a_sequence_that_goes_on_with_itself_is_endless_at_once() {
+    let source = "(def ones (let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) @a))
+                  (def later (let [a (atom nil)] (reset! a (lazy-seq (cons 1 @a))) (concat (range 100) @a)))
+                  (def finite (map inc (range 100)))
+                  (+ (first ones) (nth later 200) (count finite))";
+    let mut machine = Machine::new(Limits { memory: usize::MAX / 4, ..Limits::default() });
+    run(&mut machine, source).expect("it runs");
+    assert!(machine.memory_bytes() > usize::MAX / 4, "it counts as more than there is");
+    let sizes = machine.definition_sizes(usize::MAX / 4);
+    let endless: Vec<&str> =
+        sizes.iter().filter(|(_, size)| *size > usize::MAX / 4).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(endless, ["ones", "later"]);
+}

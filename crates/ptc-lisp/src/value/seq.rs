@@ -39,6 +39,37 @@ impl SeqObj {
     }
 }
 
+/// Whether what is realised of a sequence leads back to itself, so that it never ends. It takes a few times as many steps
+/// as the sequence has parts before it repeats (Brent's algorithm).
+pub fn goes_on_with_itself(value: &Value) -> bool {
+    let place = |value: &Value| match value {
+        Value::Lazy(body) => Some(Rc::as_ptr(body).addr()),
+        _ => None,
+    };
+    let (mut at, mut kept, mut steps, mut most) = (value.clone(), None, 0_usize, 1_usize);
+    loop {
+        let next = match &at {
+            Value::Cons(body) => body.rest.clone(),
+            Value::Lazy(body) => match body.realised() {
+                Some(next) => next,
+                None => return false,
+            },
+            _ => return false,
+        };
+        // Only a lazy sequence can lead back.
+        if let Some(here) = place(&next) {
+            if kept == Some(here) {
+                return true;
+            }
+            steps += 1;
+            if steps == most {
+                (kept, steps, most) = (Some(here), 0, most.saturating_mul(2));
+            }
+        }
+        at = next;
+    }
+}
+
 /// An element before another sequence. The rest is nil or any sequence; its length does not count
 /// as nesting, so walks go along it in a loop.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 //! It is the length of what `pr-str` writes, with three differences: a function counts a fixed amount and
 //! what it captured, a cell counts what it holds, and both count only once; the rest of a lazy sequence
 //! that nobody has realised counts as `...`. Shared parts count as often as they would be written, but are
-//! looked at twice at most: hosts look at sizes between programs, when no fuel pays for it.
+//! looked at twice at most, and a sequence that goes on with itself counts as endless at once: hosts look at sizes
+//! between programs, when no fuel pays for it.
 
 use std::rc::Rc;
 
@@ -13,6 +14,7 @@ use hashbrown::HashSet;
 use super::Value;
 use super::meter::Sizes;
 use super::print::float_text;
+use super::seq::goes_on_with_itself;
 use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
 use crate::names::Names;
 
@@ -139,6 +141,10 @@ impl Visitor for Count<'_> {
             Value::Builtin(_) => self.add("#<builtin>".len())?,
             Value::Time(time) => self.add(time.readable().len())?,
             Value::Cell(_) => return self.rare(value),
+            // Its text has no end, and no limit has to be counted up to.
+            Value::Lazy(_) | Value::Cons(_) if goes_on_with_itself(value) => {
+                self.add(self.limit.saturating_add(1))?
+            }
             _ => match Parts::of(value) {
                 Some(parts) => {
                     let is_set =
