@@ -253,7 +253,7 @@
 ;; == sort of many => fuel_exceeded
 (sort (range 100000000))
 
-;; == the journal => memory_exceeded
+;; == the journal => fuel_exceeded
 (loop [i 0] (task (str "step-" i) (vec (range 100))) (recur (inc i)))
 
 ;; == definitions of earlier programs cannot be crowded out => value 5
