@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "answers are what it is for")]
 
-use std::io::BufRead as _;
+use std::io::{BufRead as _, Read as _};
 use std::time::Duration;
 
 use ptc_host::{Bounds, Limits, Tools, drive, now_ms};
@@ -54,7 +54,11 @@ fn asked(mut args: impl Iterator<Item = String>) -> Asked {
 
 fn run(asked: &Asked) {
     if let Some(file) = &asked.file {
-        let source = std::fs::read(file).expect("the file can be read");
+        // As much as tells that it is too large, as the command reads it.
+        let most = asked.limits.source_bytes as u64 + 1;
+        let mut source = Vec::new();
+        let file = std::fs::File::open(file).expect("the file can be opened");
+        file.take(most).read_to_end(&mut source).expect("the file can be read");
         return println!("{}", answer(asked, &String::from_utf8_lossy(&source)));
     }
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
