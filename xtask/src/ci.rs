@@ -7,13 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::tests::{Ran, Skips};
-use crate::{attack, attacks, counts, deny, oracle, packages, root, secrets, tests, tidy, walks};
+use crate::{attacks, counts, deny, oracle, packages, root, secrets, tests, tidy, walks};
 
 const USAGE: &str = "usage: cargo xtask ci [--allow-skips]
   --allow-skips   tests that need a program which is missing are skipped, and told, instead of failing";
-
-/// Minutes of generated attacks.
-const ATTACK_MINUTES: &str = "1";
 
 /// Runs all steps.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
@@ -39,7 +36,6 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     steps.run("answers of Clojure", || oracle::check(root));
     steps.run("instruction counts", || counts::run(root, &[]));
     steps.run("attacks on an optimised build", || attacks::optimised(root));
-    steps.run("generated attacks", || attack::run(root, &[ATTACK_MINUTES.to_owned()]));
     steps.finish()
 }
 

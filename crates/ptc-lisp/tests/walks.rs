@@ -139,7 +139,7 @@ const LOADING_STACK: usize = 6 << 20;
 const MOST_MEMORY: usize = 64 << 20;
 
 fn limits() -> Limits {
-    Limits { fuel: 60_000, memory: 2 << 20, output_bytes: 1 << 18, ..Limits::default() }
+    Limits { fuel: 120_000, memory: 2 << 20, output_bytes: 1 << 18, ..Limits::default() }
 }
 
 fn machine() -> Machine {

@@ -150,8 +150,8 @@ mod tests {
             }
         };
         assert_eq!(error.kind, crate::ErrorKind::MemoryExceeded);
-        // 5,000 numbers are 160 KB as JSON.
-        assert!((10..=20).contains(&calls), "{calls}");
+        // 5,000 numbers take some 350 KB as JSON.
+        assert!((4..=12).contains(&calls), "{calls}");
         machine.load("(count (str (range 5000)))").expect("it compiles");
         assert!(matches!(machine.run(u64::MAX), Step::Done(Signal::Value)));
         assert!(machine.live_bytes() < 1 << 20);
