@@ -63,10 +63,13 @@ impl Ran {
     }
 }
 
-/// How often tests were skipped for each reason.
+/// How often tests were skipped for each reason. In nextest's report the first line of an output stands behind its tag.
 fn skipped(output: &str) -> BTreeMap<&str, usize> {
+    const TAGS: [&str; 2] = ["<system-out>", "<system-err>"];
     let mut reasons = BTreeMap::new();
-    for why in output.lines().filter_map(|line| line.trim().strip_prefix("skipped: ")) {
+    for line in output.lines().map(str::trim) {
+        let line = TAGS.iter().find_map(|tag| line.strip_prefix(tag)).unwrap_or(line);
+        let Some(why) = line.strip_prefix("skipped: ") else { continue };
         *reasons.entry(why).or_default() += 1;
     }
     reasons
@@ -121,7 +124,7 @@ mod unit {
 
     #[test]
     fn a_skipped_test_fails_unless_that_is_allowed() {
-        let output = "running\n  skipped: node is missing; x\nskipped: node is missing; x\nnot skipped: y\n";
+        let output = "running\n  skipped: node is missing; x\n<system-err>skipped: node is missing; x\nnot skipped: y\n";
         assert_eq!(skipped(output).into_iter().collect::<Vec<_>>(), [("node is missing; x", 2)]);
         assert_eq!(ran(output, true, Skips::Fail), Err("2 tests were skipped".to_owned()));
         assert_eq!(ran(output, true, Skips::Told), Ok(()));
