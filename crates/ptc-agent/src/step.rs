@@ -49,8 +49,11 @@ pub enum TurnType {
 pub struct CallRecord {
     /// The tool.
     pub name: String,
-    /// Its arguments.
+    /// Its arguments, or the beginning of their text.
     pub args: Json,
+    /// Whether `args` is only the beginning of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub args_truncated: bool,
     /// What it gave, or a preview of that; null if it failed.
     pub result: Json,
     /// What went wrong.

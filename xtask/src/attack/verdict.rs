@@ -1,5 +1,5 @@
 //! What is a hole: a process that is lost, something that one owner has of another, memory and time above twice what a
-//! program may have.
+//! program may have, a dump that is damaged when it has just been written.
 
 use super::child::Outcome;
 use super::job::Job;
@@ -9,6 +9,7 @@ use super::job::Job;
 pub enum Kind {
     Foreign,
     Lost,
+    Dump,
     Memory,
     Time,
 }
@@ -18,6 +19,7 @@ impl Kind {
         match self {
             Kind::Foreign => "a foreign object",
             Kind::Lost => "a lost process",
+            Kind::Dump => "a damaged dump",
             Kind::Memory => "too much memory",
             Kind::Time => "too much time",
         }
@@ -26,7 +28,7 @@ impl Kind {
     /// How a program of this kind will probably end when the hole is closed.
     pub fn end(self) -> &'static str {
         match self {
-            Kind::Foreign | Kind::Lost => "output_exceeded",
+            Kind::Foreign | Kind::Lost | Kind::Dump => "output_exceeded",
             Kind::Memory => "memory_exceeded",
             Kind::Time => "fuel_exceeded",
         }
@@ -75,6 +77,10 @@ pub fn judge(job: &Job, outcome: &Outcome) -> Option<Find> {
     if let Some(foreign) = &report.foreign {
         return find(Kind::Foreign, foreign.clone(), foreign);
     }
+    // What does not fit its limits any more may be refused.
+    if let Some(why) = report.refused.as_ref().filter(|why| why.contains("damaged")) {
+        return find(Kind::Dump, why.clone(), why);
+    }
     if report.memory > most_memory(job) {
         let what = format!(
             "{} MB at a limit of {} MB{}",
@@ -107,6 +113,9 @@ mod tests {
         assert_eq!(kind(Report { memory: fits.memory + 1, ..fits.clone() }), Some(Kind::Memory));
         assert_eq!(kind(Report { micros: fits.micros + 1, ..fits.clone() }), Some(Kind::Time));
         let panic = |text: &str| Report { panic: Some(text.to_owned()), ..fits.clone() };
+        let refused = |why: &str| Report { refused: Some(why.to_owned()), ..fits.clone() };
+        assert_eq!(kind(refused("the dump is damaged: it ends too early")), Some(Kind::Dump));
+        assert_eq!(kind(refused("it needs more memory than there is")), None);
         assert_eq!(kind(panic("panicked at a.rs:1:2: index")), Some(Kind::Lost));
         assert_eq!(kind(panic("panicked at a.rs:1:2: foreign object")), Some(Kind::Foreign));
     }

@@ -8,13 +8,11 @@ use super::children::{self, Birth};
 use super::node::{Node, State};
 use super::{Asked, Shared, What, consent, text};
 use crate::budget::Unit;
-use crate::cache::{CacheKey, json_bytes};
+use crate::cache::CacheKey;
 use crate::render::{self, Limits};
 use crate::step::{CallRecord, UpstreamCall};
 use crate::tool::{Answers, Body, Builtin, Decision, Tool, ToolResult, snake};
 
-/// Results longer than this are kept as a preview in records.
-const RECORD_BYTES: usize = 16_384;
 /// How much of arguments events show.
 pub(super) const ARGS_CHARS: usize = 1_000;
 /// How much of a result events show.
@@ -415,10 +413,8 @@ fn succeeded(
     facts: &mut Json,
 ) {
     let record = &mut slot.record;
-    let bytes = usize::try_from(json_bytes(value)).unwrap_or(usize::MAX);
-    record.result_bytes = bytes;
-    record.result_truncated = bytes > RECORD_BYTES;
-    record.result = if record.result_truncated { shorten(value) } else { value.clone() };
+    shared.record_result(record, value);
+    let bytes = record.result_bytes;
     facts["result_preview_truncated"] = json!(record.result_truncated);
     if node.agent.options().firewall {
         node.veil.learn(value);
@@ -435,11 +431,4 @@ fn succeeded(
         node.book.usage.bytes_kept = node.book.usage.bytes_kept.saturating_add(bytes as u64);
         facts["result_preview_truncated"] = json!(text::give_preview(node, shared, slot, value, kept));
     }
-}
-
-/// A long result as records keep it.
-fn shorten(value: &Json) -> Json {
-    let text = value.to_string();
-    let end = text.char_indices().nth(200).map_or(text.len(), |(at, _)| at);
-    Json::from(format!("{}… ({} bytes)", &text[..end], text.len()))
 }

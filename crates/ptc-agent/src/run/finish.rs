@@ -113,15 +113,15 @@ fn close_open_turn(node: &mut Node, shared: &mut Shared, outcome: &Result<Json, 
     let ids: Vec<String> = match state {
         State::Native(batch) => {
             let ids = batch.slots.iter().map(|slot| slot.native_id.clone()).collect();
-            program::keep_records(node, batch);
+            program::keep_records(node, shared, batch);
             ids
         }
         State::Calls(After::Eval(id), batch) => {
-            program::keep_records(node, batch);
+            program::keep_records(node, shared, batch);
             vec![id]
         }
         State::Calls(_, batch) => {
-            program::keep_records(node, batch);
+            program::keep_records(node, shared, batch);
             Vec::new()
         }
         State::Program(After::Eval(id)) | State::Expired(After::Eval(id), _) => vec![id],

@@ -22,6 +22,7 @@ mod lent;
 mod node;
 mod options;
 mod program;
+mod records;
 mod sandbox;
 mod save;
 mod setup;
@@ -197,6 +198,8 @@ pub(crate) struct Shared {
     pub events: Vec<Event>,
     pub next_span: u64,
     pub trace_id: String,
+    /// Memory of what records keep whole.
+    pub recorded_bytes: usize,
 }
 
 /// The run of an agent.

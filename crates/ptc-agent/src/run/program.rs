@@ -317,7 +317,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
         };
         // Asking what there is calls nothing.
         if !calls::is_question(node, &slot) {
-            node.book.draft.tool_calls.push(slot.record);
+            node.book.draft.tool_calls.push(shared.recorded(slot.record));
         }
         if let Err(error) = node.sandbox.answer(slot.id, answer) {
             refused = refused.or(Some(error));
@@ -442,7 +442,7 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
     let after = match state {
         State::Program(after) => after,
         State::Calls(after, batch) => {
-            keep_records(node, batch);
+            keep_records(node, shared, batch);
             after
         }
         _ => return false,
@@ -455,7 +455,7 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
 }
 
 /// Keeps the records of calls that were made, answered or not.
-pub(super) fn keep_records(node: &mut Node, batch: Batch) {
+pub(super) fn keep_records(node: &mut Node, shared: &mut Shared, batch: Batch) {
     for mut slot in batch.slots {
         if calls::is_question(node, &slot) {
             continue;
@@ -463,7 +463,7 @@ pub(super) fn keep_records(node: &mut Node, batch: Batch) {
         if slot.result.is_none() {
             slot.record.error = Some("not answered before the end".to_owned());
         }
-        node.book.draft.tool_calls.push(slot.record);
+        node.book.draft.tool_calls.push(shared.recorded(slot.record));
     }
 }
 

@@ -5,6 +5,7 @@
 //! checksum finds damage; it is no signature. Bytes from strangers are refused with an error, not a crash.
 //! Answers that came after a run was written are written the same way, as `PTCA` ([`Supply::to_bytes`]).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -62,23 +63,27 @@ pub enum SaveError {
     Machine(String),
 }
 
+/// A run as it is written. What can be large is borrowed from the run, not copied.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct Saved<'r> {
     agent: String,
     trace_id: String,
     now: u64,
     next_ask: u64,
     next_span: u64,
-    asks: BTreeMap<u64, Asked>,
+    asks: Cow<'r, BTreeMap<u64, Asked>>,
     ready: VecDeque<usize>,
-    budget: Budget,
-    nodes: Vec<Option<SavedNode>>,
+    budget: Cow<'r, Budget>,
+    nodes: Vec<Option<SavedNode<'r>>>,
     #[serde(default)]
-    result: Option<Box<Step>>,
+    result: Cow<'r, Option<Box<Step>>>,
+    /// Memory of what records keep whole.
+    #[serde(default)]
+    recorded_bytes: usize,
 }
 
 #[derive(Serialize, Deserialize)]
-struct SavedNode {
+struct SavedNode<'r> {
     id: usize,
     caller: Option<Caller>,
     origin: Origin,
@@ -90,7 +95,7 @@ struct SavedNode {
     span: String,
     #[serde(default)]
     parent_span: Option<String>,
-    context: Json,
+    context: Arc<Json>,
     #[serde(default)]
     context_signature: Option<String>,
     #[serde(default)]
@@ -98,26 +103,26 @@ struct SavedNode {
     descriptions: BTreeMap<String, String>,
     machine: Option<Bytes>,
     since: u64,
-    cache: ToolCache,
-    veil: Veil,
-    messages: Vec<Message>,
-    system: String,
-    mission: String,
-    inventory: String,
-    state: SavedState,
-    book: Book,
+    cache: Cow<'r, ToolCache>,
+    veil: Cow<'r, Veil>,
+    messages: Cow<'r, [Message]>,
+    system: Cow<'r, str>,
+    mission: Cow<'r, str>,
+    inventory: Cow<'r, str>,
+    state: SavedState<'r>,
+    book: Cow<'r, Book>,
 }
 
 #[derive(Serialize, Deserialize)]
-enum SavedState {
+enum SavedState<'r> {
     New,
     Between,
-    Asking(Asking),
-    Replied(Option<Reply>, Option<ModelError>),
+    Asking(Cow<'r, Asking>),
+    Replied(Option<Cow<'r, Reply>>, Option<Cow<'r, ModelError>>),
     Program(After),
-    Calls(After, Batch),
+    Calls(After, Cow<'r, Batch>),
     Expired(After, u64),
-    Native(Batch),
+    Native(Cow<'r, Batch>),
     Over,
 }
 
@@ -161,11 +166,12 @@ impl AgentRun {
             now: shared.now,
             next_ask: shared.next_ask,
             next_span: shared.next_span,
-            asks: shared.asks.clone(),
+            asks: Cow::Borrowed(&shared.asks),
             ready: shared.ready.clone(),
-            budget: shared.budget.clone(),
+            budget: Cow::Borrowed(&shared.budget),
             nodes: nodes?,
-            result: self.result.clone(),
+            result: Cow::Borrowed(&self.result),
+            recorded_bytes: shared.recorded_bytes,
         };
         let consent = |node: &Node| match &node.state {
             State::Calls(_, batch) | State::Native(batch) => {
@@ -181,16 +187,17 @@ impl AgentRun {
     /// answered is in [`AgentRun::outstanding`]; whether to ask again is for the host to say. Limits of time
     /// go on from `now`: the time in between does not count.
     pub fn load(agent: Arc<Agent>, options: RunOptions, bytes: &[u8], now: u64) -> Result<Self, SaveError> {
-        let mut saved: Saved = decode(RUN, bytes)?;
+        let saved: Saved<'static> = decode(RUN, bytes)?;
         if saved.agent != agent.id() {
             return Err(SaveError::OtherAgent { saved: saved.agent, given: agent.id().to_owned() });
         }
         let wrong = |what: &str| SaveError::NotARun(what.to_owned());
-        if !saved.budget.is_sound() || saved.next_ask > u64::MAX / 2 || saved.next_span > u64::MAX / 2 {
+        let (mut budget, asks) = (saved.budget.into_owned(), saved.asks.into_owned());
+        if !budget.is_sound() || saved.next_ask > u64::MAX / 2 || saved.next_span > u64::MAX / 2 {
             return Err(wrong("its counts make no sense"));
         }
         let pause = now.saturating_sub(saved.now);
-        saved.budget.delay(pause);
+        budget.delay(pause);
         let mut nodes: Vec<Option<Box<Node>>> = Vec::with_capacity(saved.nodes.len());
         for (id, node) in saved.nodes.into_iter().enumerate() {
             let mut node = node.map(|node| restored(node, id, &nodes, &agent, &options)).transpose()?;
@@ -201,17 +208,17 @@ impl AgentRun {
             return Err(wrong(OVER));
         }
         let alive = |id: &usize| nodes.get(*id).is_some_and(Option::is_some);
-        if !saved.asks.values().all(|asked| alive(&asked.node)) || !saved.ready.iter().all(alive) {
+        if !asks.values().all(|asked| alive(&asked.node)) || !saved.ready.iter().all(alive) {
             return Err(wrong("something waits for an agent that is not there"));
         }
-        if !nodes.iter().flatten().all(|node| saved.budget.has(node.account)) {
+        if !nodes.iter().flatten().all(|node| budget.has(node.account)) {
             return Err(wrong("an agent has no budget"));
         }
         let shared = Shared {
             options: Arc::new(options),
-            budget: saved.budget,
+            budget,
             now: saved.now.max(now),
-            asks: saved.asks,
+            asks,
             // Drivers begin with what is outstanding, which this is part of.
             fresh: Vec::new(),
             next_ask: saved.next_ask,
@@ -219,8 +226,10 @@ impl AgentRun {
             events: Vec::new(),
             next_span: saved.next_span,
             trace_id: saved.trace_id,
+            recorded_bytes: saved.recorded_bytes,
         };
-        let mut run = AgentRun { root: agent, nodes, shared, result: saved.result, carried: None };
+        let result = saved.result.into_owned();
+        let mut run = AgentRun { root: agent, nodes, shared, result, carried: None };
         run.answer_impossible();
         Ok(run)
     }
@@ -239,7 +248,7 @@ impl Supply {
     }
 }
 
-fn saved(node: &Node) -> Result<SavedNode, SaveError> {
+fn saved(node: &Node) -> Result<SavedNode<'_>, SaveError> {
     let machine = node.sandbox.machine.as_deref().map(Machine::dump).transpose();
     let machine = machine.map_err(|error| SaveError::Machine(error.to_string()))?;
     Ok(SavedNode {
@@ -253,36 +262,36 @@ fn saved(node: &Node) -> Result<SavedNode, SaveError> {
         deadline: node.deadline,
         span: node.span.clone(),
         parent_span: node.parent_span.clone(),
-        context: (*node.context).clone(),
+        context: node.context.clone(),
         context_signature: node.context_signature.clone(),
         program: node.program.clone(),
         descriptions: node.descriptions.clone(),
         machine: machine.map(Bytes),
         since: node.sandbox.since,
-        cache: node.cache.clone(),
-        veil: node.veil.clone(),
-        messages: node.messages.clone(),
-        system: node.system.clone(),
-        mission: node.mission.clone(),
-        inventory: node.inventory.clone(),
+        cache: Cow::Borrowed(&node.cache),
+        veil: Cow::Borrowed(&node.veil),
+        messages: Cow::Borrowed(&node.messages),
+        system: Cow::Borrowed(&node.system),
+        mission: Cow::Borrowed(&node.mission),
+        inventory: Cow::Borrowed(&node.inventory),
         state: match &node.state {
             State::New => SavedState::New,
             State::Between => SavedState::Between,
-            State::Asking(asking) => SavedState::Asking(asking.clone()),
-            State::Replied(Ok(reply)) => SavedState::Replied(Some(reply.clone()), None),
-            State::Replied(Err(error)) => SavedState::Replied(None, Some(error.clone())),
+            State::Asking(asking) => SavedState::Asking(Cow::Borrowed(asking)),
+            State::Replied(Ok(reply)) => SavedState::Replied(Some(Cow::Borrowed(reply)), None),
+            State::Replied(Err(error)) => SavedState::Replied(None, Some(Cow::Borrowed(error))),
             State::Program(after) => SavedState::Program(after.clone()),
-            State::Calls(after, batch) => SavedState::Calls(after.clone(), batch.clone()),
+            State::Calls(after, batch) => SavedState::Calls(after.clone(), Cow::Borrowed(batch)),
             State::Expired(after, limit) => SavedState::Expired(after.clone(), *limit),
-            State::Native(batch) => SavedState::Native(batch.clone()),
+            State::Native(batch) => SavedState::Native(Cow::Borrowed(batch)),
             State::Over => SavedState::Over,
         },
-        book: node.book.clone(),
+        book: Cow::Borrowed(&node.book),
     })
 }
 
 fn restored(
-    saved: SavedNode,
+    saved: SavedNode<'_>,
     id: usize,
     before: &[Option<Box<Node>>],
     root: &Arc<Agent>,
@@ -335,48 +344,45 @@ fn restored(
         deadline: saved.deadline,
         span: saved.span,
         parent_span: saved.parent_span,
-        context: Arc::new(saved.context),
+        context: saved.context,
         context_signature: saved.context_signature,
         program: saved.program,
         descriptions: saved.descriptions,
         sandbox: Sandbox { machine: machine.map(Box::new), since: saved.since },
-        cache: saved.cache,
-        veil: saved.veil,
-        messages: saved.messages,
-        system: saved.system,
-        mission: saved.mission,
-        inventory: saved.inventory,
+        cache: saved.cache.into_owned(),
+        veil: saved.veil.into_owned(),
+        messages: saved.messages.into_owned(),
+        system: saved.system.into_owned(),
+        mission: saved.mission.into_owned(),
+        inventory: saved.inventory.into_owned(),
         state: state(saved.state)?,
-        book: saved.book,
+        book: saved.book.into_owned(),
     })
 }
 
-fn state(saved: SavedState) -> Result<State, SaveError> {
+fn state(saved: SavedState<'_>) -> Result<State, SaveError> {
     Ok(match saved {
         SavedState::New => State::New,
         SavedState::Between => State::Between,
-        SavedState::Asking(asking) => State::Asking(asking),
-        SavedState::Replied(Some(reply), _) => State::Replied(Ok(reply)),
-        SavedState::Replied(None, Some(error)) => State::Replied(Err(error)),
+        SavedState::Asking(asking) => State::Asking(asking.into_owned()),
+        SavedState::Replied(Some(reply), _) => State::Replied(Ok(reply.into_owned())),
+        SavedState::Replied(None, Some(error)) => State::Replied(Err(error.into_owned())),
         SavedState::Replied(None, None) => return Err(SaveError::NotARun("a reply is missing".to_owned())),
         SavedState::Program(after) => State::Program(after),
-        SavedState::Calls(after, batch) => State::Calls(after, batch),
+        SavedState::Calls(after, batch) => State::Calls(after, batch.into_owned()),
         SavedState::Expired(after, limit) => State::Expired(after, limit),
-        SavedState::Native(batch) => State::Native(batch),
+        SavedState::Native(batch) => State::Native(batch.into_owned()),
         SavedState::Over => State::Over,
     })
 }
 
 fn encode(magic: &[u8; 4], version: u16, value: &impl Serialize) -> Result<Vec<u8>, SaveError> {
-    let mut body = Vec::new();
-    let mut serializer = minicbor_serde::Serializer::new(&mut body);
+    let mut bytes = [&magic[..], &version.to_le_bytes(), &[0; 8]].concat();
+    let mut serializer = minicbor_serde::Serializer::new(&mut bytes);
     serializer.serialize_unit_as_null(true);
     value.serialize(&mut serializer).map_err(|error| SaveError::NotARun(error.to_string()))?;
-    let mut bytes = Vec::with_capacity(HEAD + body.len());
-    bytes.extend_from_slice(magic);
-    bytes.extend_from_slice(&version.to_le_bytes());
-    bytes.extend_from_slice(&crate::hash::fnv(&body).to_le_bytes());
-    bytes.extend_from_slice(&body);
+    let sum = crate::hash::fnv(&bytes[HEAD..]);
+    bytes[HEAD - 8..HEAD].copy_from_slice(&sum.to_le_bytes());
     Ok(bytes)
 }
 

@@ -84,6 +84,7 @@ pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> Age
         events: Vec::new(),
         next_span: 0,
         trace_id,
+        recorded_bytes: 0,
     };
     AgentRun { root: agent, nodes: vec![Some(Box::new(node))], shared, result: None, carried: None }
 }

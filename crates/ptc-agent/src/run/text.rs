@@ -189,7 +189,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
             failed = Some(Fail::new(reason, message.clone()));
         }
     }
-    let records = batch.slots.into_iter().map(|slot| slot.record);
+    let records: Vec<_> = batch.slots.into_iter().map(|slot| shared.recorded(slot.record)).collect();
     node.book.draft.tool_calls.extend(records.clone());
     node.book.calls.extend(records);
     match failed {

@@ -177,6 +177,26 @@ fn r8_11_long_results_are_recorded_as_previews_and_given_whole() {
 }
 
 #[test]
+fn r8_11_long_arguments_are_recorded_as_previews_and_passed_whole() {
+    let size = Tool::new("size", |args: Json| json!(args["text"].as_str().map(str::len)));
+    let step = value(size, "(tool/size {:text (apply str (repeat 20000 \"x\"))})");
+    assert_eq!(step.value, json!(20_000));
+    let record = &step.tool_calls[0];
+    assert!(record.args_truncated && record.args.as_str().is_some_and(|args| args.len() < 300));
+}
+
+#[test]
+fn what_records_keep_whole_is_bounded_for_the_run() {
+    let count = Tool::new("count", |args: Json| json!(args["xs"].as_array().map(Vec::len)));
+    let step = value(count, "(dotimes [_ 200] (tool/count {:xs (range 3000)})) (tool/count {:xs [1]})");
+    assert_eq!((&step.value, step.tool_calls.len()), (&json!(1), 201));
+    let whole = step.tool_calls.iter().filter(|call| !call.args_truncated).count();
+    // Each of them takes about 100 KB as a value, and all of them 4 MB at most; small ones still fit.
+    assert!((20..60).contains(&whole), "{whole}");
+    assert_eq!(step.tool_calls[200].args, json!({"xs": [1]}));
+}
+
+#[test]
 fn r8_17_events_show_arguments_and_results_short_and_without_what_is_hidden() {
     let get = Tool::new("get", |_| json!({"rows": "y".repeat(5_000), "_key": "s3cret-key"}));
     let program = format!(

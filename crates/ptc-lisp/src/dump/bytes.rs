@@ -123,10 +123,13 @@ impl<'b> In<'b> {
     /// How many things of at least one byte each follow.
     pub fn count(&mut self) -> Read<usize> {
         let count = self.small::<usize>()?;
-        if count > self.bytes.len() {
-            return Err(DumpError::Truncated);
-        }
+        self.holds(count)?;
         Ok(count)
+    }
+
+    /// Refuses to go on if fewer bytes follow than there must be.
+    pub fn holds(&self, least: usize) -> Read<()> {
+        if least > self.bytes.len() { Err(DumpError::Truncated) } else { Ok(()) }
     }
 
     pub fn raw(&mut self, count: usize) -> Read<&'b [u8]> {

@@ -330,7 +330,8 @@ impl Reader<'_> {
 
     /// Reads keys, if there are any. They must be whole: what hangs behind a lazy sequence is read later.
     fn keys(&mut self) -> Read<Option<Rc<Layout>>> {
-        let count = self.input.count()?;
+        // Keys that other maps and sets have too are not written again, so this may be more than the bytes that follow.
+        let count = self.input.small::<usize>()?;
         if count == 0 {
             return Ok(None);
         }
@@ -357,6 +358,7 @@ impl Reader<'_> {
     /// Reads keys and the value of each.
     pub(super) fn entries(&mut self) -> Read<Map> {
         let Some(layout) = self.keys()? else { return Ok(Map::default()) };
+        self.input.holds(layout.len())?;
         let mut values = self.make_room(layout.len());
         for _ in 0..layout.len() {
             values.push(self.value()?);
@@ -365,6 +367,7 @@ impl Reader<'_> {
     }
 
     fn layout(&mut self, count: usize) -> Read<Rc<Layout>> {
+        self.input.holds(count)?;
         let mut keys = self.make_room(count);
         for _ in 0..count {
             let key = self.value()?;

@@ -124,6 +124,19 @@ fn deep_and_long_values_are_written_without_deep_recursion() {
 }
 
 #[test]
+fn keys_that_are_written_once_and_used_last_take_no_more_bytes() {
+    let sources = [
+        "(def small (into #{} (range 3000)))",
+        "(def same (with-meta small {:m 1})) (count same)",
+        "(def rows (mapv (fn [n] {:a n}) (range 3))) (def other (with-meta (last rows) {:m 2})) (:a other)",
+        "[(= small same) (meta same) (meta other)]",
+    ];
+    let values = session(&sources, &mut |machine| reloaded(&machine));
+    assert_eq!(values[2], "3000");
+    assert_eq!(values[6], "[true {:m 1} {:m 2}]");
+}
+
+#[test]
 fn other_bytes_are_refused_with_the_reason() {
     let mut machine = machine();
     machine.load("(tool/price {:n 1})").expect("it loads");
