@@ -37,6 +37,7 @@ const FRAIL: &[&str] = &[
     "a_stop_gives_back_the_sessions_of_programs_that_run",
     "a_stop_gives_back_the_tickets_and_sessions_of_programs_that_go_on",
     "a_store_that_is_gone_is_told_to_clients_and_operators",
+    "all_bodies_together_have_a_bound_that_small_ones_do_not_feel",
     "calls_of_a_pmap_run_at_once",
     "killed_at_any_time_a_mission_goes_on_behind_its_last_answer",
     "killed_at_every_step_of_a_decision_the_write_comes_at_most_once_and_gaps_are_told",
