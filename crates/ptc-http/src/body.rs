@@ -1,12 +1,12 @@
 //! Reading the bodies of requests that were admitted: each with a bound and a time limit, and all of them together in
-//! a room of their own.
+//! a room that owners share.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of a body that need no room: small requests are read however many large ones there are. How many requests
 /// there are at a time is bounded by the connections.
@@ -21,7 +21,7 @@ pub enum BodyError {
     TooSlow,
     /// The client broke off.
     Broken,
-    /// The bodies of other requests take all the room.
+    /// The bodies of other requests take all the room, or those of this owner its share.
     Full,
 }
 
@@ -30,7 +30,15 @@ pub enum BodyError {
 pub struct Bodies {
     most: usize,
     time: Duration,
-    room: Arc<Semaphore>,
+    room: Arc<Mutex<Room>>,
+}
+
+/// The room of all bodies. An owner has at most as much as it leaves free: one alone half of it, two a third each, and
+/// so on. So there is always some for whoever comes next, and nobody has to know how many will.
+#[derive(Debug)]
+struct Room {
+    free: usize,
+    taken: HashMap<Arc<str>, usize>,
 }
 
 /// A body, with the room that it takes until this is dropped.
@@ -38,51 +46,93 @@ pub struct Bodies {
 pub struct Arrived {
     /// Its bytes.
     pub bytes: Bytes,
-    /// Its room, if it is not small.
-    pub room: Option<OwnedSemaphorePermit>,
+    _share: Share,
+}
+
+/// What a body has of the room.
+#[derive(Debug)]
+struct Share {
+    room: Arc<Mutex<Room>>,
+    owner: Arc<str>,
+    bytes: usize,
 }
 
 impl Bodies {
-    /// Bodies of at most so many bytes, each in at most that time, and all together of about `room` bytes.
+    /// Bodies of at most so many bytes, each in at most that time, and all together of about `room` bytes, which is at
+    /// least twice as much as one may have.
     pub fn new(most: usize, time: Duration, room: usize) -> Bodies {
-        let room = room.max(most).min(Semaphore::MAX_PERMITS);
-        Bodies { most, time, room: Arc::new(Semaphore::new(room)) }
+        let free = room.max(most.saturating_mul(2));
+        Bodies { most, time, room: Arc::new(Mutex::new(Room { free, taken: HashMap::new() })) }
     }
 
-    /// Reads the body of a request that was admitted.
-    pub async fn read(&self, body: Body) -> Result<Arrived, BodyError> {
-        tokio::time::timeout(self.time, self.collect(body)).await.unwrap_or(Err(BodyError::TooSlow))
+    /// Reads the body of a request that was admitted, for its owner.
+    pub async fn read(&self, owner: &Arc<str>, body: Body) -> Result<Arrived, BodyError> {
+        let share = Share { room: self.room.clone(), owner: owner.clone(), bytes: 0 };
+        tokio::time::timeout(self.time, self.collect(share, body)).await.unwrap_or(Err(BodyError::TooSlow))
     }
 
-    async fn collect(&self, body: Body) -> Result<Arrived, BodyError> {
+    async fn collect(&self, mut share: Share, body: Body) -> Result<Arrived, BodyError> {
         let mut body = Limited::new(body, self.most);
-        let (mut bytes, mut room) = (Vec::new(), None);
+        let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
                 Some(_) => BodyError::TooLarge,
                 None => BodyError::Broken,
             })?;
             let Ok(data) = frame.into_data() else { continue };
-            self.take(&mut room, bytes.len() + data.len())?;
+            share.grow(bytes.len() + data.len())?;
             bytes.extend_from_slice(&data);
         }
-        Ok(Arrived { bytes: bytes.into(), room })
+        Ok(Arrived { bytes: bytes.into(), _share: share })
+    }
+}
+
+impl Share {
+    fn room(&self) -> MutexGuard<'_, Room> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes as much more room as a body of so many bytes needs. A body that finds none gives back what it has.
-    fn take(&self, room: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> Result<(), BodyError> {
-        let has = room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let more = bytes.saturating_sub(SMALL).saturating_sub(has);
+    /// Takes as much more room as a body of so many bytes needs. What a body without room has is given back with it.
+    fn grow(&mut self, bytes: usize) -> Result<(), BodyError> {
+        let needs = bytes.saturating_sub(SMALL);
+        let more = needs.saturating_sub(self.bytes);
         if more == 0 {
             return Ok(());
         }
-        let more = u32::try_from(more).map_err(|_| BodyError::TooLarge)?;
-        let taken = self.room.clone().try_acquire_many_owned(more).map_err(|_| BodyError::Full)?;
-        match room {
-            Some(room) => room.merge(taken),
-            None => *room = Some(taken),
-        }
+        self.room().take(&self.owner, more)?;
+        self.bytes = needs;
         Ok(())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.room().give_back(&self.owner, self.bytes);
+        }
+    }
+}
+
+impl Room {
+    fn take(&mut self, owner: &Arc<str>, more: usize) -> Result<(), BodyError> {
+        let left = self.free.checked_sub(more).ok_or(BodyError::Full)?;
+        let has = self.taken.get(owner).copied().unwrap_or_default();
+        if has + more > left {
+            return Err(BodyError::Full);
+        }
+        self.free = left;
+        *self.taken.entry(owner.clone()).or_default() += more;
+        Ok(())
+    }
+
+    fn give_back(&mut self, owner: &Arc<str>, bytes: usize) {
+        self.free += bytes;
+        if let Some(has) = self.taken.get_mut(owner) {
+            *has -= bytes;
+            if *has == 0 {
+                self.taken.remove(owner);
+            }
+        }
     }
 }
 
@@ -90,38 +140,60 @@ impl Bodies {
 mod tests {
     use super::*;
 
-    fn bodies(most: usize, room: usize) -> Bodies {
-        Bodies::new(most, Duration::from_secs(3600), room)
+    /// Bodies that each take 100 bytes of a room of so many.
+    fn bodies(room: usize) -> Bodies {
+        let mut bodies = Bodies::new(SMALL + 100, Duration::from_secs(3600), 0);
+        bodies.room = Arc::new(Mutex::new(Room { free: 100 * room, taken: HashMap::new() }));
+        bodies
     }
 
     fn of(bytes: usize) -> Body {
         Body::from(vec![b'x'; bytes])
     }
 
+    /// As many bodies of an owner as there is room for.
+    async fn all_of(bodies: &Bodies, owner: &str) -> Vec<Arrived> {
+        let (owner, mut held) = (Arc::from(owner), Vec::new());
+        loop {
+            match bodies.read(&owner, of(SMALL + 100)).await {
+                Ok(arrived) => held.push(arrived),
+                Err(error) => {
+                    assert_eq!(error, BodyError::Full);
+                    return held;
+                }
+            }
+        }
+    }
+
     #[tokio::test]
     async fn bodies_share_a_room_and_small_ones_need_none() {
-        let bodies = bodies(SMALL + 100, SMALL + 100);
-        let mut held = Vec::new();
-        // Each of them takes 100 bytes of it.
-        for _ in 0..(SMALL + 100) / 100 {
-            held.push(bodies.read(of(SMALL + 100)).await.expect("there is room"));
-        }
-        assert_eq!(bodies.read(of(SMALL + 100)).await.map(|_| ()), Err(BodyError::Full));
-        assert_eq!(bodies.read(of(SMALL)).await.expect("it is small").bytes.len(), SMALL);
+        let bodies = bodies(6);
+        let mut held = all_of(&bodies, "a").await;
+        assert_eq!(held.len(), 3, "half of the room is left to others");
+        let owner = Arc::from("a");
+        assert_eq!(bodies.read(&owner, of(SMALL)).await.expect("it is small").bytes.len(), SMALL);
         held.pop();
-        assert!(bodies.read(of(SMALL + 100)).await.is_ok(), "one gave its room back");
+        assert!(bodies.read(&owner, of(SMALL + 100)).await.is_ok(), "one gave its room back");
         drop(held);
-        assert_eq!(
-            bodies.room.available_permits(),
-            SMALL + 100,
-            "nothing is lost, also by those that found none"
-        );
+        let room = bodies.room.lock().expect("nobody panicked");
+        assert_eq!((room.free, room.taken.len()), (600, 0), "nothing is lost, also by those that found none");
+    }
+
+    #[tokio::test]
+    async fn every_owner_finds_room_whatever_others_have() {
+        let bodies = bodies(12);
+        let (first, second) = (all_of(&bodies, "a").await, all_of(&bodies, "b").await);
+        let third = all_of(&bodies, "c").await;
+        assert_eq!([first.len(), second.len(), third.len()], [6, 3, 1]);
+        drop(first);
+        assert!(bodies.read(&Arc::from("c"), of(SMALL + 100)).await.is_ok());
     }
 
     #[tokio::test]
     async fn a_body_has_a_bound_of_its_own_and_always_fits_the_room() {
-        let bodies = bodies(SMALL * 4, 1);
-        assert_eq!(bodies.read(of(SMALL * 4 + 1)).await.map(|_| ()), Err(BodyError::TooLarge));
-        assert!(bodies.read(of(SMALL * 4)).await.is_ok());
+        let bodies = Bodies::new(SMALL * 4, Duration::from_secs(3600), 1);
+        let owner = Arc::from("a");
+        assert_eq!(bodies.read(&owner, of(SMALL * 4 + 1)).await.map(|_| ()), Err(BodyError::TooLarge));
+        assert!(bodies.read(&owner, of(SMALL * 4)).await.is_ok());
     }
 }

@@ -1,8 +1,9 @@
 //! Which connections are open, and which of them makes room for a new one.
 //!
-//! A connection is *held* while it has a request that was admitted. All others, whether idle, in the middle of a head or
-//! of a body that nobody has asked for yet, cost their peer nothing and give way to newer ones, the oldest first. So
-//! peers that open connections and leave them displace each other, and whoever sends a request at once is answered.
+//! A connection is *held* while it has a request that was admitted and has arrived. All others, whether idle, in the
+//! middle of a head or of a body, cost their peer next to nothing and give way to newer ones, the oldest first. So peers
+//! that open connections and leave them displace each other, with a right token or without, and whoever sends a request
+//! at once is answered.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -67,7 +68,7 @@ pub(crate) struct Place {
     pub leave: CancellationToken,
 }
 
-/// An admitted request: its connection does not make room for others until this is dropped.
+/// An admitted request that has arrived: its connection does not make room for others until this is dropped.
 #[derive(Debug)]
 pub struct Hold(Arc<AtomicUsize>);
 

@@ -35,7 +35,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Keeps the connection from making room for others, for a request that was admitted.
+    /// Keeps the connection from making room for others, for a request that was admitted and has arrived.
     pub fn hold(&self) -> Hold {
         Hold::of(&self.held)
     }

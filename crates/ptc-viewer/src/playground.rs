@@ -57,8 +57,8 @@ pub async fn eval(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Body<Json>, Refusal> {
-    let _hold = peer.hold();
     let ask = read(&site.bodies, request).await?;
+    let _hold = peer.hold();
     let busy = |_| (StatusCode::SERVICE_UNAVAILABLE, "the viewer is closing".to_owned());
     let _slot = site.slots.acquire().await.map_err(busy)?;
     let bytes = Arc::new(AtomicUsize::new(0));
@@ -74,14 +74,15 @@ pub async fn eval(
 
 async fn read(bodies: &Bodies, request: Request) -> Result<Ask, Refusal> {
     let refused = |status, message: &str| (status, message.to_owned());
-    let arrived = bodies.read(request.into_body()).await.map_err(|error| match error {
-        BodyError::TooLarge => {
-            refused(StatusCode::PAYLOAD_TOO_LARGE, "program and data together have at most 2 MiB")
-        }
-        BodyError::TooSlow => refused(StatusCode::REQUEST_TIMEOUT, "the request did not arrive"),
-        BodyError::Full => refused(StatusCode::SERVICE_UNAVAILABLE, "too many requests arrive at once"),
-        BodyError::Broken => refused(StatusCode::BAD_REQUEST, "the request is not whole"),
-    })?;
+    let arrived =
+        bodies.read(&Arc::from("page"), request.into_body()).await.map_err(|error| match error {
+            BodyError::TooLarge => {
+                refused(StatusCode::PAYLOAD_TOO_LARGE, "program and data together have at most 2 MiB")
+            }
+            BodyError::TooSlow => refused(StatusCode::REQUEST_TIMEOUT, "the request did not arrive"),
+            BodyError::Full => refused(StatusCode::SERVICE_UNAVAILABLE, "too many requests arrive at once"),
+            BodyError::Broken => refused(StatusCode::BAD_REQUEST, "the request is not whole"),
+        })?;
     serde_json::from_slice(&arrived.bytes)
         .map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
 }

@@ -182,13 +182,13 @@ settings! {
     "http-request-timeout-ms" http_request_timeout_ms: u64 = 15_000, "15000", "Time in which a request must arrive.";
     "http-shutdown-grace-ms" http_shutdown_grace_ms: u64 = 10_000, "10000", "Time for calls to end when the server stops.";
     "http-max-body-bytes" http_max_body_bytes: u64 = 8 << 20, "that of --max-frame-bytes", "Bytes of a request.";
-    "http-max-bodies-bytes" http_max_bodies_bytes: u64 = 64 << 20, "67108864, at least that of --http-max-body-bytes",
-        "Bytes of all requests that arrive or are answered at a time, without the first 64 KiB of each; what does not fit is \
-         answered 503.";
+    "http-max-bodies-bytes" http_max_bodies_bytes: u64 = 64 << 20, "67108864, at least twice that of --http-max-body-bytes",
+        "Bytes of all requests that arrive or are answered at a time, without the first 64 KiB of each. An owner has at most \
+         as many as it leaves free, one alone half of them; what does not fit is answered 503.";
     "http-session-ttl-ms" http_session_ttl_ms: u64 = 3_600_000, "3600000", "Longest life of an MCP session.";
     "http-session-idle-timeout-ms" http_session_idle_timeout_ms: u64 = 900_000, "900000", "Longest life of one without use.";
     "http-max-connections" http_max_connections: u64 = 512, "512",
-        "Connections at a time; the oldest without an admitted request makes room for a new one.";
+        "Connections at a time; the oldest without a request that has arrived makes room for a new one.";
     "http-max-connections-per-address" http_max_connections_per_address: u64 = 256, "256",
         "Connections of one address at a time, an IPv6 network of 64 bits counting as one; behind a proxy all clients \
          have its address.";

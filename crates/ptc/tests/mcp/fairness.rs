@@ -13,7 +13,7 @@ const OTHER: &str = "other-other-other-other-other-oth";
 const CALLS: usize = 40;
 
 /// A server with two tokens, on which each owner runs two programs at a time.
-fn server(folder: &Folder) -> HttpServer {
+fn server(folder: &Folder, more: &[&str]) -> HttpServer {
     let entry = |id: &str, token: &str| json!({"id": id, "token_literal": token, "roles": ["all"]});
     let tokens = json!({"tokens": [entry("greedy", GREEDY), entry("other", OTHER)]});
     let policy = json!({
@@ -23,7 +23,7 @@ fn server(folder: &Folder) -> HttpServer {
     });
     let tokens = folder.file("tokens.json", &tokens.to_string());
     let policy = folder.file("policy.json", &policy.to_string());
-    HttpServer::start(&[
+    let flags = [
         "--sessions",
         "--http-role-tokens",
         &tokens,
@@ -36,7 +36,8 @@ fn server(folder: &Folder) -> HttpServer {
         "8",
         "--program-timeout-ms",
         "600000",
-    ])
+    ];
+    HttpServer::start(&[&flags, more].concat())
 }
 
 /// A connection to a server, with a token.
@@ -63,6 +64,27 @@ impl Client<'_> {
         let started = self.call(0, "lisp_session_start", json!({}));
         let id = started["structuredContent"]["session_id"].as_str();
         id.unwrap_or_else(|| panic!("no session: {started}")).to_owned()
+    }
+
+    /// Sends the beginning of a body of so many bytes, and nothing more.
+    fn unfinished(&self, sent: usize, bytes: usize) -> TcpStream {
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: {}\r\nauthorization: {}\r\ncontent-type: application/json\r\n\
+             content-length: {bytes}\r\n\r\n{}",
+            self.server.address,
+            self.bearer,
+            " ".repeat(sent)
+        );
+        let mut stream = TcpStream::connect(self.server.address).unwrap();
+        // A connection that made room for another is closed while it sends.
+        let _ = stream.write_all(head.as_bytes());
+        stream
+    }
+
+    /// The status of the answer to a body of that many bytes with nothing in it.
+    fn status(&self, bytes: usize) -> u16 {
+        let headers = [("authorization", self.bearer.as_str()), ("content-type", "application/json")];
+        self.server.raw("POST", "/mcp", &headers, &vec![b' '; bytes]).status
     }
 
     /// Sends a program, and waits for no answer.
@@ -102,7 +124,7 @@ fn median(client: &Client<'_>, session: &str) -> Duration {
 #[test]
 fn six_endless_loops_of_one_token_leave_all_calls_of_another_answered() {
     let folder = Folder::new();
-    let server = server(&folder);
+    let server = server(&folder, &[]);
     let (greedy, other) = (Client::of(&server, GREEDY), Client::of(&server, OTHER));
     let session = other.session();
     let alone = median(&other, &session);
@@ -122,4 +144,25 @@ fn six_endless_loops_of_one_token_leave_all_calls_of_another_answered() {
         "over HTTP: {CALLS} of {CALLS} answered, median {alone:?} alone, {beside:?} beside loops: {ratio:.1} x"
     );
     assert!(running(), "the loops go on");
+}
+
+#[test]
+fn unfinished_requests_of_one_token_leave_connections_and_room_to_another() {
+    const SMALL: usize = 64 << 10;
+    let most = (2 * SMALL).to_string();
+    let flags = ["--http-max-connections-per-address", "8", "--http-max-body-bytes", &most];
+    let (folder, mut held) = (Folder::new(), Vec::new());
+    let server = server(&folder, &[&flags[..], &["--http-max-bodies-bytes", &most]].concat());
+    let (greedy, other) = (Client::of(&server, GREEDY), Client::of(&server, OTHER));
+    eventually("the room of one owner is full", || {
+        held = vec![greedy.unfinished(2 * SMALL - 1, 2 * SMALL), greedy.unfinished(2 * SMALL - 1, 2 * SMALL)];
+        (0..20).any(|_| greedy.status(SMALL + 3) == 503)
+    });
+    assert_ne!(other.status(SMALL + 3), 503, "there is room for the other");
+    for _ in 0..3 {
+        held.extend((0..16).map(|_| greedy.unfinished(1, SMALL)));
+        let session = other.session();
+        let reply = other.call(1, "lisp_session_eval", json!({"program": "(+ 1 2)", "session_id": session}));
+        assert!(text(&reply).contains('3'), "{reply}");
+    }
 }

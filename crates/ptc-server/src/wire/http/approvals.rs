@@ -96,7 +96,7 @@ async fn decide(
     if kind.split(';').next().map(str::trim) != Some("application/json") {
         return Err(Refusal::NOT_JSON);
     }
-    let body = http.body(request.into_body()).await?;
+    let body = http.body(&identity, request.into_body()).await?;
     let _hold = peer.hold();
     let caller = caller(identity.owner.clone(), &identity);
     let decided = match read(&body.bytes) {

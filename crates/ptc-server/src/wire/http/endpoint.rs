@@ -38,15 +38,11 @@ impl Http {
         counted: &mut Counted,
     ) -> Result<Response, Refusal> {
         let identity = self.admit(peer, request.headers())?;
-        if self.tokens.wanted() {
-            counted.hold(peer);
-        }
         match *request.method() {
             Method::POST => {
                 let (parts, body) = request.into_parts();
                 is_json(&parts.headers)?;
-                let body = self.body(body).await?;
-                // Where everybody is admitted, connections are held by what has arrived.
+                let body = self.body(&identity, body).await?;
                 counted.hold(peer);
                 self.post(identity, parts, body.bytes).await
             }
@@ -102,8 +98,8 @@ impl Http {
     }
 
     /// Reads the body of a request that was admitted.
-    pub(super) async fn body(&self, body: Body) -> Result<Arrived, Refusal> {
-        self.bodies.read(body).await.map_err(|error| match error {
+    pub(super) async fn body(&self, identity: &Identity, body: Body) -> Result<Arrived, Refusal> {
+        self.bodies.read(&identity.owner, body).await.map_err(|error| match error {
             BodyError::TooSlow => Refusal::TOO_SLOW,
             BodyError::TooLarge => Refusal::TOO_LARGE,
             BodyError::Broken => Refusal::EMPTY,

@@ -40,7 +40,7 @@ impl Drop for Counted {
 }
 
 impl Counted {
-    /// The request was admitted: its connection stays until it is over.
+    /// The request was admitted and has arrived: its connection stays until it is over.
     pub fn hold(&mut self, peer: &Peer) {
         self.hold.get_or_insert_with(|| peer.hold());
     }
