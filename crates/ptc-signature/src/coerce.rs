@@ -14,7 +14,7 @@
 //! | ISO 8601 text with an offset | `:datetime` | warning if anything changes; brought to UTC |
 
 use crate::datetime::{self, NotInstant};
-use crate::issue::{Issue, Mode, Rejection, Step, Trail};
+use crate::issue::{Issue, Issues, Mode, Rejection, Step, Trail};
 use crate::keys;
 use crate::shape::{Build, Kind};
 use crate::types::{Literal, MapOf, Record, Type};
@@ -55,7 +55,7 @@ fn run<'a, V: Build>(
     }
     let mut walk = Walk::new(mode == Mode::Strict);
     let value = convert(&mut walk);
-    let Walk { errors, warnings, .. } = walk;
+    let (errors, warnings) = (walk.errors.into_vec(), walk.warnings.into_vec());
     match mode {
         _ if errors.is_empty() => Ok(Coerced { value, warnings }),
         Mode::WarnOnly => Ok(Coerced { value, warnings: [errors, warnings].concat() }),
@@ -66,13 +66,13 @@ fn run<'a, V: Build>(
 struct Walk<'a> {
     strict: bool,
     trail: Trail<'a>,
-    errors: Vec<Issue>,
-    warnings: Vec<Issue>,
+    errors: Issues,
+    warnings: Issues,
 }
 
 impl<'a> Walk<'a> {
     fn new(strict: bool) -> Walk<'a> {
-        Walk { strict, trail: Trail::default(), errors: Vec::new(), warnings: Vec::new() }
+        Walk { strict, trail: Trail::default(), errors: Issues::default(), warnings: Issues::default() }
     }
 
     fn ty<V: Build>(&mut self, ty: &'a Type, value: &'a V) -> V {
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
             let mut attempt = Walk { trail: self.trail.clone(), ..Walk::new(self.strict) };
             let coerced = attempt.ty(member, value);
             if attempt.errors.is_empty() {
-                self.warnings.extend(attempt.warnings);
+                self.warnings.append(attempt.warnings);
                 return coerced;
             }
         }
@@ -211,11 +211,11 @@ impl<'a> Walk<'a> {
     }
 
     fn error(&mut self, word: impl FnOnce(bool) -> String) {
-        self.errors.push(self.trail.issue(word));
+        self.errors.add(&self.trail, word);
     }
 
     fn warn(&mut self, word: impl FnOnce(bool) -> String) {
-        self.warnings.push(self.trail.issue(word));
+        self.warnings.add(&self.trail, word);
     }
 }
 

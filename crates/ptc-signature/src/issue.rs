@@ -6,6 +6,11 @@ use std::fmt::{self, Display};
 use crate::firewall::is_firewalled;
 use crate::keys;
 
+/// Most issues that are listed. A value has as many as it has parts, and whoever chose it chose their number.
+const MOST_ISSUES: usize = 100;
+/// How much of the name of a field a path has.
+const NAME_CHARS: usize = 200;
+
 /// How strictly a contract is enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -148,12 +153,60 @@ impl<'a> Trail<'a> {
     /// An issue at this place; `word` is told whether the value must not be shown.
     pub(crate) fn issue(&self, word: impl FnOnce(bool) -> String) -> Issue {
         let owned = |step: &Step<'_>| match step {
-            Step::Field(name) => Segment::Field(name.clone().into_owned()),
+            Step::Field(name) => Segment::Field(cut(name)),
             Step::Index(index) => Segment::Index(*index),
         };
         let path = Path(self.0.iter().map(owned).collect());
         let message = word(path.is_firewalled());
         Issue { path, message }
+    }
+}
+
+/// The name of a field as paths have it.
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS) {
+        None => name.to_owned(),
+        Some((end, _)) => format!("{}…", &name[..end]),
+    }
+}
+
+/// What a walk has to say, up to a bound.
+#[derive(Default)]
+pub(crate) struct Issues(Vec<Issue>);
+
+impl Issues {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() > MOST_ISSUES
+    }
+
+    /// Adds an issue at a place.
+    pub(crate) fn add(&mut self, trail: &Trail<'_>, word: impl FnOnce(bool) -> String) {
+        self.push(|| trail.issue(word));
+    }
+
+    /// Adds those of another walk.
+    pub(crate) fn append(&mut self, others: Issues) {
+        others.0.into_iter().for_each(|issue| self.push(|| issue));
+    }
+
+    /// The one after the last says that there are more.
+    fn push(&mut self, issue: impl FnOnce() -> Issue) {
+        match self.0.len() {
+            MOST_ISSUES => {
+                let message = format!("more does not fit than these {MOST_ISSUES}");
+                self.0.push(Issue { path: Path(Vec::new()), message });
+            }
+            listed if listed < MOST_ISSUES => self.0.push(issue()),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Issue> {
+        self.0
     }
 }
 
@@ -172,10 +225,10 @@ impl Display for Issue {
     }
 }
 
-/// A value that breaks its contract: all errors, and what was converted on the way.
+/// A value that breaks its contract: the errors, and what was converted on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejection {
-    /// Every error found.
+    /// The errors; of very many, the first.
     pub errors: Vec<Issue>,
     /// Conversions and dropped fields.
     pub warnings: Vec<Issue>,

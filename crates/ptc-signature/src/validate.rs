@@ -1,8 +1,8 @@
-//! Checking values against types, collecting every error with its path.
+//! Checking values against types, collecting errors with their paths.
 
 use std::cmp::Ordering;
 
-use crate::issue::{Issue, Step, Trail};
+use crate::issue::{Issue, Issues, Step, Trail};
 use crate::keys;
 use crate::render::quote;
 use crate::shape::{Kind, Shape};
@@ -11,18 +11,18 @@ use crate::types::{Literal, MapOf, Number, Range, Record, Type};
 /// Longest text of an offending value shown in a message.
 const PREVIEW: usize = 40;
 
-/// All errors of a value against a type; `strict` rejects undeclared fields.
+/// The errors of a value against a type; `strict` rejects undeclared fields.
 pub(crate) fn validate_type<V: Shape>(ty: &Type, value: &V, strict: bool) -> Vec<Issue> {
     let mut check = Check::new(strict, false);
     check.ty(ty, value);
-    check.errors
+    check.errors.into_vec()
 }
 
-/// All errors of an argument map against the parameters.
+/// The errors of an argument map against the parameters.
 pub(crate) fn validate_record<V: Shape>(record: &Record, value: &V, strict: bool) -> Vec<Issue> {
     let mut check = Check::new(strict, false);
     check.record(record, value);
-    check.errors
+    check.errors.into_vec()
 }
 
 /// Whether the value fits, without saying why not.
@@ -38,16 +38,16 @@ struct Check<'a> {
     probe: bool,
     failed: bool,
     trail: Trail<'a>,
-    errors: Vec<Issue>,
+    errors: Issues,
 }
 
 impl<'a> Check<'a> {
     fn new(strict: bool, probe: bool) -> Check<'a> {
-        Check { strict, probe, failed: false, trail: Trail::default(), errors: Vec::new() }
+        Check { strict, probe, failed: false, trail: Trail::default(), errors: Issues::default() }
     }
 
     fn done(&self) -> bool {
-        self.probe && self.failed
+        self.failed && (self.probe || self.errors.is_full())
     }
 
     fn ty<V: Shape>(&mut self, ty: &'a Type, value: &'a V) {
@@ -106,6 +106,9 @@ impl<'a> Check<'a> {
 
     fn extras<V: Shape>(&mut self, record: &Record, value: &'a V) {
         for (key, _) in value.fields().into_iter().flatten() {
+            if self.done() {
+                return;
+            }
             if record.field(&key).is_none() {
                 let message = unexpected(record, &key);
                 self.within(Step::Field(key), |check| check.fail(|_| message));
@@ -150,7 +153,7 @@ impl<'a> Check<'a> {
     fn fail(&mut self, word: impl FnOnce(bool) -> String) {
         self.failed = true;
         if !self.probe {
-            self.errors.push(self.trail.issue(word));
+            self.errors.add(&self.trail, word);
         }
     }
 }

@@ -234,3 +234,27 @@ fn r7_40_modes_for_arguments() {
     assert_eq!((untouched.value, untouched.warnings.len()), (json!({"n": "1", "x": 2}), 0));
     assert!(signature.coerce_input(&json!({"n": 1, "x": 2}), Mode::Strict).is_err());
 }
+
+#[test]
+fn values_with_very_many_mismatches_have_the_first_of_them_listed() {
+    let rows = json!({"rows": vec!["x"; 50_000]});
+    let listed = errors("{rows [:int]}", &rows, Mode::Enabled);
+    assert_eq!(listed[0], r#"rows[0]: expected int, got string "x""#);
+    assert_eq!(listed.len(), 101);
+    assert!(listed[100].contains("more does not fit than these 100"), "{}", listed[100]);
+    let signature = Signature::parse("(rows [:int]) -> :any").expect("a signature");
+    let converted =
+        signature.coerce_input(&json!({"rows": vec!["7"; 50_000]}), Mode::Enabled).expect("numbers");
+    assert_eq!((converted.value["rows"][49_999].clone(), converted.warnings.len()), (json!(7), 101));
+    let fields: serde_json::Map<String, Value> = (0..50_000).map(|n| (format!("f{n}"), json!(n))).collect();
+    assert_eq!(errors("{f0 :int}", &Value::Object(fields), Mode::Strict).len(), 101);
+}
+
+#[test]
+fn a_long_name_stands_in_paths_with_its_beginning() {
+    let long = "k".repeat(100_000);
+    let value = json!({ long: vec![json!({}); 100] });
+    let listed = errors(":map[[{n :int}]]", &value, Mode::Enabled);
+    assert!(listed.iter().all(|text| text.len() < 400), "{}", listed[0].len());
+    assert!(listed.len() > 50);
+}

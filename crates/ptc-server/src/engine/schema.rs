@@ -1,6 +1,9 @@
 //! The part of JSON Schema that callers may ask results to fit: types, items and properties. What is not
 //! understood is refused, so that nobody believes a result was checked when it was not.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use serde_json::{Map, Value as Json};
 
 /// What a result must be.
@@ -17,7 +20,7 @@ enum Shape {
     Boolean,
     Array(Box<Shape>),
     Object {
-        properties: Vec<(String, Shape)>,
+        properties: BTreeMap<String, Shape>,
         required: Vec<String>,
         open: bool,
     },
@@ -25,8 +28,10 @@ enum Shape {
 
 /// How deep schemas nest.
 const MAX_DEPTH: usize = 32;
-/// Mismatches that a message lists.
+/// Mismatches that a message lists. The check ends with them: a program chooses how many there are.
 const MAX_ISSUES: usize = 8;
+/// How much of the name of a field a path shows.
+const NAME_CHARS: usize = 80;
 
 impl OutputSchema {
     /// Reads a schema; the error says where it is not understood, without what it says.
@@ -36,17 +41,15 @@ impl OutputSchema {
 
     /// Checks a value; the error lists what does not fit, with paths.
     pub fn check(&self, value: &Json) -> Result<(), String> {
-        let mut issues = Vec::new();
-        mismatches(&self.0, value, "return", &mut issues);
-        if issues.is_empty() {
+        let mut check = Check::default();
+        let ended = check.value(&self.0, value);
+        if check.issues.is_empty() {
             return Ok(());
         }
-        let more = issues.len().saturating_sub(MAX_ISSUES);
-        issues.truncate(MAX_ISSUES);
-        if more > 0 {
-            issues.push(format!("and {more} more"));
+        if ended.is_err() {
+            check.issues.push("and more".to_owned());
         }
-        Err(issues.join("; "))
+        Err(check.issues.join("; "))
     }
 }
 
@@ -91,7 +94,7 @@ fn shape(json: &Json, at: &str, depth: usize) -> Result<Shape, String> {
 
 fn object(fields: &Map<String, Json>, at: &str, depth: usize) -> Result<Shape, String> {
     let properties = match fields.get("properties") {
-        None => Vec::new(),
+        None => BTreeMap::new(),
         Some(Json::Object(properties)) => properties
             .iter()
             .map(|(name, inner)| {
@@ -106,7 +109,7 @@ fn object(fields: &Map<String, Json>, at: &str, depth: usize) -> Result<Shape, S
         Some(Json::Array(names)) => names
             .iter()
             .map(|name| match name.as_str() {
-                Some(name) if properties.iter().any(|(known, _)| known == name) => Ok(name.to_owned()),
+                Some(name) if properties.contains_key(name) => Ok(name.to_owned()),
                 Some(name) => Err(format!(
                     "{at}.required names `{}`, which is not declared",
                     super::text::cut(name, 40)
@@ -124,38 +127,83 @@ fn object(fields: &Map<String, Json>, at: &str, depth: usize) -> Result<Shape, S
     Ok(Shape::Object { properties, required, open })
 }
 
-/// Recurses as deep as the schema does.
-fn mismatches(shape: &Shape, value: &Json, at: &str, issues: &mut Vec<String>) {
-    let fits = match (shape, value) {
-        (Shape::Any, _) => true,
-        (Shape::String, Json::String(_)) | (Shape::Boolean, Json::Bool(_)) => true,
-        (Shape::Number, Json::Number(_)) => true,
-        (Shape::Integer, Json::Number(number)) => {
-            !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
-        }
-        (Shape::Array(item), Json::Array(items)) => {
-            for (index, value) in items.iter().enumerate() {
-                mismatches(item, value, &format!("{at}[{index}]"), issues);
+/// A check under way.
+#[derive(Default)]
+struct Check<'v> {
+    /// Where it is. It becomes text for what does not fit.
+    path: Vec<Step<'v>>,
+    issues: Vec<String>,
+}
+
+enum Step<'v> {
+    Field(&'v str),
+    Item(usize),
+}
+
+/// There are more mismatches than are listed.
+struct Enough;
+
+impl<'v> Check<'v> {
+    /// Checks a value. Recurses as deep as the schema does.
+    fn value(&mut self, shape: &'v Shape, value: &'v Json) -> Result<(), Enough> {
+        let fits = match (shape, value) {
+            (Shape::Any, _) => true,
+            (Shape::String, Json::String(_)) | (Shape::Boolean, Json::Bool(_)) => true,
+            (Shape::Number, Json::Number(_)) => true,
+            (Shape::Integer, Json::Number(number)) => {
+                !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
             }
-            true
-        }
-        (Shape::Object { properties, required, open }, Json::Object(fields)) => {
-            for name in required.iter().filter(|name| !fields.contains_key(*name)) {
-                issues.push(format!("{at}.{name}: is required"));
-            }
-            for (name, value) in fields {
-                match properties.iter().find(|(known, _)| known == name) {
-                    Some((_, inner)) => mismatches(inner, value, &format!("{at}.{name}"), issues),
-                    None if *open => {}
-                    None => issues.push(format!("{at}.{}: is not declared", super::text::cut(name, 80))),
+            (Shape::Array(item), Json::Array(items)) => {
+                for (index, value) in items.iter().enumerate() {
+                    self.part(Step::Item(index), item, value)?;
                 }
+                true
             }
-            true
+            (Shape::Object { properties, required, open }, Json::Object(fields)) => {
+                for name in required.iter().filter(|name| !fields.contains_key(*name)) {
+                    self.issue(Some(name), "is required")?;
+                }
+                for (name, value) in fields {
+                    match properties.get(name) {
+                        Some(inner) => self.part(Step::Field(name), inner, value)?,
+                        None if *open => {}
+                        None => self.issue(Some(name), "is not declared")?,
+                    }
+                }
+                true
+            }
+            _ => false,
+        };
+        match fits {
+            true => Ok(()),
+            false => {
+                let got = super::text::json_type(value);
+                self.issue(None, format_args!("expected {}, got {got}", name(shape)))
+            }
         }
-        _ => false,
-    };
-    if !fits {
-        issues.push(format!("{at}: expected {}, got {}", name(shape), super::text::json_type(value)));
+    }
+
+    fn part(&mut self, step: Step<'v>, shape: &'v Shape, value: &'v Json) -> Result<(), Enough> {
+        self.path.push(step);
+        self.value(shape, value)?;
+        self.path.pop();
+        Ok(())
+    }
+
+    /// Lists what does not fit here, or in a field of this.
+    fn issue(&mut self, field: Option<&str>, what: impl fmt::Display) -> Result<(), Enough> {
+        if self.issues.len() == MAX_ISSUES {
+            return Err(Enough);
+        }
+        let mut at = "return".to_owned();
+        for step in self.path.iter().chain(field.map(Step::Field).as_ref()) {
+            match step {
+                Step::Field(name) => at.extend([".", super::text::cut(name, NAME_CHARS)]),
+                Step::Item(index) => at.push_str(&format!("[{index}]")),
+            }
+        }
+        self.issues.push(format!("{at}: {what}"));
+        Ok(())
     }
 }
 
@@ -226,6 +274,19 @@ mod tests {
         assert_eq!(check(json!([])), Err("return: expected object, got array".to_owned()));
         let many: Vec<Json> = (0..50).map(|_| json!(1)).collect();
         let text = check(json!({"n": 1, "rows": many})).expect_err("it does not fit");
-        assert!(text.ends_with("; and 42 more"), "{text}");
+        assert!(text.ends_with("; return.rows[7]: expected string, got number; and more"), "{text}");
+        assert!(!check(json!({"n": 1, "rows": vec![1; 8]})).expect_err("it does not fit").contains("more"));
+    }
+
+    #[test]
+    fn what_does_not_fit_costs_no_more_than_what_does() {
+        let names: Vec<String> = (0..20_000).map(|n| format!("k{n}")).collect();
+        let properties: Map<String, Json> = names.iter().map(|name| (name.clone(), json!({}))).collect();
+        let object = json!({"type": "object", "properties": properties, "required": names});
+        let schema = OutputSchema::parse(&json!({"type": "array", "items": object})).expect("it is inside");
+        // A billion fields are missing; each of them would be a text.
+        let text = schema.check(&json!(vec![json!({}); 50_000])).expect_err("it does not fit");
+        assert!(text.starts_with("return[0].k0: is required; "), "{text}");
+        assert!(text.len() < 1_000, "{text}");
     }
 }
