@@ -280,3 +280,8 @@ small
 
 ;; == a text grown by short pieces => memory_exceeded
 (loop [s "a text that is long enough"] (recur (str s "fourteen bytes")))
+
+;; == what a sorted set was asked for is dead when it has answered => value 0
+(let [s (sorted-set-by (fn [a b] (compare (count a) (count b))) "x")
+      f (fn f [n] (if (zero? n) 0 (do (s (apply str (repeat 30000 "y"))) (f (dec n)))))]
+  (f 500))

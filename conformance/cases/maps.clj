@@ -19,6 +19,7 @@
 [(update-vals {:a 1 :b 2} inc) (update-keys {:a 1} name)]  ;=> [{:a 2, :b 3} {"a" 1}]
 [(map? {}) (map? []) (set? #{}) (sorted? (sorted-map)) (map? nil)]  ;=> [true false true true false]
 (= {:a 1 :b 2} {:b 2 :a 1})  ;=> true
+(let [s (sorted-set-by (fn [a b] (compare b a)) 1 2 3)] (run! s [1]) (run! s [9]) [(s 2) (s 9) (map s [1 5]) (:k (sorted-map-by compare :k 1)) (vec s)])  ;=> [2 nil (1 nil) 1 [3 2 1]]
 (count {:a 1 :b 2})  ;=> 2
 (seq {:a 1})  ;=> ([:a 1])
 (into {} (for [i (range 3)] [i (* i i)]))  ;=> {0 0, 1 1, 2 4}

@@ -31,11 +31,13 @@ pub struct Heap {
     pub limits: Limits,
     /// Fuel used so far.
     pub fuel_used: u64,
+    /// Fuel at which work looks up: where it ends, or where the host is asked whether to go on.
+    pub(crate) looks_up_at: u64,
     /// Bytes allocated since the last census.
     pub fresh_bytes: usize,
     /// Bytes found live by the last census.
     pub live_bytes: usize,
-    /// Who says whether reading may go on.
+    /// Who says whether work may go on.
     pub(crate) interrupt: Interrupt,
     /// Milliseconds since 1970 as the host gave them; the program's only clock.
     pub now_ms: i64,
@@ -79,6 +81,7 @@ impl Heap {
             names: Names::over(base_names),
             limits,
             fuel_used: 0,
+            looks_up_at: 0,
             fresh_bytes: 0,
             live_bytes: 0,
             interrupt: Interrupt::default(),
@@ -116,14 +119,26 @@ impl Heap {
             return Ok(());
         }
         self.fuel_used = self.fuel_used.saturating_add(amount as u64);
-        if self.fuel_used > self.limits.fuel {
-            return Err(self.out_of_fuel());
+        if self.fuel_used > self.looks_up_at {
+            self.look_up()?;
         }
         // A native that makes much in small steps is stopped here. The census comes often enough that
         // what is fresh beyond this is not garbage from before.
         if self.live_bytes.saturating_add(self.fresh_bytes) > self.limits.memory + self.limits.memory / 4 {
             return Err(self.out_of_memory().into());
         }
+        Ok(())
+    }
+
+    /// Looks at the end of the fuel and asks the host whether to go on, and says when to do so again. The machine does
+    /// it at the beginning of each slice, so that limits that were changed count.
+    #[cold]
+    pub(crate) fn look_up(&mut self) -> Res<()> {
+        self.interrupt.check()?;
+        if self.fuel_used > self.limits.fuel {
+            return Err(self.out_of_fuel());
+        }
+        self.looks_up_at = self.limits.fuel.min(self.fuel_used.saturating_add(Interrupt::FUEL));
         Ok(())
     }
 
@@ -489,6 +504,7 @@ impl Heap {
     /// Forgets what belongs to the program that ran before.
     pub fn start_program(&mut self) {
         self.fuel_used = 0;
+        self.looks_up_at = 0;
         self.prints.clear();
         self.partial_line.clear();
         self.printed_bytes = 0;

@@ -1,7 +1,8 @@
 //! A way for hosts to interrupt long work.
 //!
 //! The machine has no clock. Between slices of fuel its host looks at one; but inputs of megabytes are read in one
-//! piece, so the reader asks the host every now and then whether to go on.
+//! piece, and a native that walks a billion numbers is one instruction, so both ask the host every now and then whether
+//! to go on.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,12 +16,24 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// One that lets all work go on.
+    pub(crate) const NONE: Interrupt = Interrupt { check: None };
+
     /// Bytes that are read between two questions: well below a millisecond of work.
     pub(crate) const STRETCH: usize = 1 << 15;
+
+    /// Fuel of natives between two questions: at most about a tenth of a second of work, and more than a slice, so that
+    /// only those that go on beyond one ask.
+    pub(crate) const FUEL: u64 = 1 << 20;
 
     /// An interrupt by what `check` says, which is asked often.
     pub fn new(check: impl Fn() -> Result<(), Error> + Send + Sync + 'static) -> Interrupt {
         Interrupt { check: Some(Arc::new(check)) }
+    }
+
+    /// Whether anybody is asked.
+    pub(crate) fn is_set(&self) -> bool {
+        self.check.is_some()
     }
 
     /// Whether work may go on.

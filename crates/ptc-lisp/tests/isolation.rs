@@ -323,7 +323,8 @@ fn all_variables_of_threads_are_known_to_lead_nowhere() {
         ("ptc-lisp/src/machine/prepared.rs", "LATEST"),
         // What searches work in, found by the pattern that made it: a machine's own, or frozen for one owner.
         ("ptc-lisp/src/regex/linear.rs", "CACHES"),
-        // Numbers that a machine sets before it runs.
+        // Numbers, and who is asked whether to go on, which a machine sets before it runs.
+        ("ptc-lisp/src/value/ledger.rs", "INTERRUPT"),
         ("ptc-lisp/src/value/ledger.rs", "LIMIT"),
         ("ptc-lisp/src/value/ledger.rs", "USED"),
         // Values that nobody has any more.

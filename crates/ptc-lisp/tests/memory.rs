@@ -381,6 +381,36 @@ fn a_program_that_reads_json_can_be_interrupted_and_cannot_catch_that() {
 }
 
 #[test]
+fn a_native_that_goes_on_for_long_can_be_interrupted() {
+    for program in [
+        "(flatten (reduce (fn [a _] [a a]) [] (range 60)))",
+        "(sum (range 1000000000))",
+        "(avg (range 1000000000))",
+        "(= (range 1000000000) (range 1000000000))",
+        "(hash (range 1000000000))",
+        "(compare [(range 1000000000)] [(range 1000000000)])",
+        "(get {(range 1000000000) 1} 2)",
+        "(contains? #{[(range 1000000000)]} [(range 1000000000)])",
+        "(.hashCode (range 1000000000))",
+    ] {
+        let mut machine = Machine::new(Limits { fuel: 1_000_000_000, ..Limits::default() });
+        machine.set_interrupt(interrupt(1).0);
+        let ended = run(&mut machine, program);
+        assert!(ended == "timeout: the time is up" || ended.starts_with("type_error"), "{program}: {ended}");
+        assert!(machine.fuel_used() <= 1_000_000_000, "{program}");
+    }
+}
+
+#[test]
+fn what_a_program_holds_while_branches_begin_counts() {
+    for branches in ["(pcalls (fn [] #{1 2}) (fn [] 2))", "(pmap identity [1 2])", "(pvalues 1 2 3)"] {
+        let mut machine = Machine::new(Limits { fuel: 1_000_000_000, memory: 4 << 20, ..Limits::default() });
+        let ended = run(&mut machine, &format!("(loop [k []] (recur (conj k {branches})))"));
+        assert!(ended.starts_with("memory_exceeded"), "{branches}: {ended}");
+    }
+}
+
+#[test]
 fn steps_of_a_plan_have_a_number_and_a_size() {
     let mut machine = machine();
     assert_eq!(run(&mut machine, "(dotimes [n 1000] (step-done n \"done\"))"), "nil");

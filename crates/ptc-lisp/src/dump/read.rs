@@ -11,6 +11,7 @@ use super::bytes::{In, Read, checksum};
 use super::format::{MAGIC, PLAIN, VERSION};
 use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Linked, Op, Unit};
+use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::machine::{Machine, Owner};
 use crate::names::Name;
@@ -63,12 +64,12 @@ pub(super) enum Code {
 /// Reads a machine. A few bytes may stand for keys that take for ever to hash, a long range for instance,
 /// so loading may look at keys only as much as the program may.
 pub(super) fn read(bytes: &[u8], limits: &Limits, preludes: &[Arc<Prelude>], owner: &Owner) -> Read<Machine> {
-    ledger::open(limits.fuel);
+    ledger::open(limits.fuel, &Interrupt::NONE);
     let mut machine = Machine::new(limits.clone());
     machine.set_owner(owner.clone());
     let machine = read_machine(bytes, machine, preludes);
     let exhausted = ledger::left() == 0;
-    ledger::close();
+    ledger::close(&Interrupt::NONE);
     if exhausted {
         return Err(DumpError::damaged("its keys take more work than its fuel allows"));
     }

@@ -141,6 +141,7 @@ impl Census {
             limits: _,
             // Numbers and flags.
             fuel_used: _,
+            looks_up_at: _,
             fresh_bytes: _,
             live_bytes: _,
             now_ms: _,

@@ -41,7 +41,7 @@ impl Machine {
                 self.invoke(f, n, dst)
             }
             _ => {
-                let value = self.call_data(f, n)?;
+                let value = self.call_data(f, n).map_err(|signal| self.leave(signal, f, n))?;
                 self.heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
                 self.fiber.clear(f, f + n + 1);
                 self.finish(value, dst)
@@ -215,14 +215,16 @@ impl Machine {
                 }
             }
             Signal::Raise(error) => Err(Box::new(Signal::Raise(self.named(error, id)))),
-            other => {
-                // Its result comes later, and nobody looks at the arguments again.
-                if !other.runs_again() {
-                    self.fiber.clear(f, f + n + 1);
-                }
-                Err(Box::new(other))
-            }
+            other => Err(self.leave(Box::new(other), f, n)),
         }
+    }
+
+    /// Leaves a call whose result comes later: unless the call runs again, nobody looks at its arguments any more.
+    fn leave(&mut self, signal: Box<Signal>, f: usize, n: usize) -> Box<Signal> {
+        if !signal.runs_again() {
+            self.fiber.clear(f, f + n + 1);
+        }
+        signal
     }
 
     /// Puts the name of the function the program called before the message.

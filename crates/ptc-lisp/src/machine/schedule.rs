@@ -10,6 +10,7 @@ use super::run::Go;
 use super::{Call, Machine, Signal, Step, Stop};
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
+use crate::interrupt::Interrupt;
 use crate::value::{Value, ledger};
 
 /// The most fuel of a slice: the loop keeps what is left as a place in its code.
@@ -52,10 +53,14 @@ impl Machine {
         let limit = self.heap.limits.fuel;
         self.stop_at = self.heap.fuel_used.saturating_add(slice.min(LONGEST_SLICE)).min(limit);
         let _making = self.id.makes();
-        ledger::open(self.heap.fuel_left());
+        self.heap.looks_up_at = limit.min(self.heap.fuel_used.saturating_add(Interrupt::FUEL));
+        ledger::open(self.heap.fuel_left(), &self.heap.interrupt);
         let step = self.advance();
         self.heap.fuel_used = self.heap.fuel_used.saturating_add(ledger::take());
-        ledger::close();
+        ledger::close(&self.heap.interrupt);
+        if !self.running {
+            self.heap.fuel_used = self.heap.fuel_used.min(limit);
+        }
         step
     }
 
@@ -217,44 +222,53 @@ impl Machine {
 
     /// Makes a fiber for each function that a fork asked for.
     fn spawn_children(&mut self) -> Option<Pause> {
-        let thunks = std::mem::take(&mut self.children);
         if !matches!(self.fiber.state, State::Joining { .. }) {
+            self.children.clear();
             return None;
         }
-        if thunks.is_empty() {
+        if self.children.is_empty() {
             self.join();
             return None;
         }
         let parent = self.current;
+        // To enter a function may be the time for a census, which counts what it finds in the machine. So the parent
+        // waits in its place, and the functions where they are.
+        self.fibers[parent] = Some(Box::new(std::mem::replace(&mut self.fiber, Fiber::new())));
+        let begun = self.begin_children(parent);
+        self.children.clear();
+        if let Some(fiber) = self.fibers[parent].take() {
+            self.fiber = *fiber;
+        }
+        match begun {
+            Ok(()) => None,
+            // A limit ends the program; it is no error of the branch.
+            Err(error) if !error.kind.is_catchable() => Some(self.fail(error)),
+            Err(error) => self.raise_in_parent(error.message),
+        }
+    }
+
+    /// Lets each function begin in a fiber of its own.
+    fn begin_children(&mut self, parent: usize) -> Result<(), Error> {
         // Finding free places takes one look at all of them.
-        self.heap.fuel_used += (thunks.len() + self.fibers.len() / 16) as u64;
+        self.heap.fuel_used += (self.children.len() + self.fibers.len() / 16) as u64;
         let mut places = 0..;
         let inherited = self.heap.globals.park();
         self.heap.globals.unpark(inherited.clone());
-        for (place, thunk) in thunks.into_iter().enumerate() {
-            let mut child = Fiber::new();
-            child.parent = Some((parent, place));
-            child.bindings.clone_from(&inherited);
-            let is_free = |&at: &usize| at != parent && self.fibers.get(at).is_none_or(Option::is_none);
+        for place in 0..self.children.len() {
+            self.fiber.parent = Some((parent, place));
+            self.fiber.bindings.clone_from(&inherited);
+            let is_free = |&at: &usize| self.fibers.get(at).is_none_or(Option::is_none);
             let id = places.find(is_free).unwrap_or(self.fibers.len());
             self.heap.allocated(256 + size_of_val(inherited.as_slice()));
-            let current = std::mem::replace(&mut self.fiber, child);
-            let entered = self.enter_thunk(thunk);
-            let child = std::mem::replace(&mut self.fiber, current);
-            if let Err(error) = entered {
-                // A limit ends the program; it is no error of the branch.
-                if !error.kind.is_catchable() {
-                    return Some(self.fail(error));
-                }
-                return self.raise_in_parent(error.message);
-            }
+            self.enter_thunk(self.children[place].clone())?;
+            let child = Some(Box::new(std::mem::replace(&mut self.fiber, Fiber::new())));
             match self.fibers.get_mut(id) {
-                Some(place) => *place = Some(Box::new(child)),
-                None => self.fibers.push(Some(Box::new(child))),
+                Some(place) => *place = child,
+                None => self.fibers.push(child),
             }
             self.ready.push_back(id);
         }
-        None
+        Ok(())
     }
 
     /// Makes the current (new) fiber begin with a call of `thunk`.

@@ -2,27 +2,48 @@
 //!
 //! Tables compare and hash keys in many places that have no meter at hand, and a key may be as large as
 //! the memory. So the work is noted here, once per thread, since a machine runs on one thread at a time;
-//! the machine charges it after every native. Once the work is more than the fuel that was left, walks end
-//! early and answer anything: the program is over, whatever they say.
+//! the machine charges it after every native. Once the work is more than the fuel that was left, or the host says
+//! that it shall not go on, walks end early and answer anything: the program is over, whatever they say.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use crate::heap::METERED;
+use crate::interrupt::Interrupt;
 
 thread_local! {
     static USED: Cell<u64> = const { Cell::new(0) };
     static LIMIT: Cell<u64> = const { Cell::new(u64::MAX) };
+    static INTERRUPT: RefCell<Interrupt> = const { RefCell::new(Interrupt::NONE) };
 }
 
-/// Begins to note work for a program that has `fuel` left.
-pub fn open(fuel: u64) {
+/// More work than any program has fuel for.
+const OVER: u64 = u64::MAX / 4;
+
+/// Begins to note work for a program that has `fuel` left, and asks `interrupt` where it takes long.
+pub fn open(fuel: u64, interrupt: &Interrupt) {
     USED.set(0);
     LIMIT.set(fuel);
+    if interrupt.is_set() {
+        INTERRUPT.replace(interrupt.clone());
+    }
 }
 
 /// Ends it: what hosts do with tables costs nothing.
-pub fn close() {
-    open(u64::MAX);
+pub fn close(interrupt: &Interrupt) {
+    USED.set(0);
+    LIMIT.set(u64::MAX);
+    if interrupt.is_set() {
+        INTERRUPT.take();
+    }
+}
+
+/// Whether a walk may go on; asked after every [`Interrupt::FUEL`] steps. If not, the program has used up its fuel.
+pub fn goes_on() -> bool {
+    let goes_on = INTERRUPT.with_borrow(|interrupt| interrupt.check().is_ok());
+    if !goes_on {
+        USED.set(OVER);
+    }
+    goes_on
 }
 
 /// Notes work.

@@ -8,13 +8,16 @@
 use hashbrown::{HashMap, HashSet};
 
 use super::walk::DEEPEST;
-use super::{Counted, Value};
+use super::{Counted, Value, ledger};
+use crate::interrupt::Interrupt;
 use crate::seed::Unseeded;
 
 /// The steps of one walk over a pair of values.
 #[derive(Debug)]
 pub struct Meter {
     limit: u64,
+    /// The limit, or where the host is asked whether to go on.
+    looks_up_at: u64,
     used: u64,
     depth: u16,
     equal: HashSet<Pair, Unseeded>,
@@ -29,7 +32,8 @@ const LONG: u64 = 4096;
 impl Meter {
     /// A meter that ends the walk after `limit` steps.
     pub fn new(limit: u64) -> Meter {
-        Meter { limit, used: 0, depth: 0, equal: HashSet::with_hasher(Unseeded::with_seed(3)) }
+        let looks_up_at = limit.min(Interrupt::FUEL);
+        Meter { limit, looks_up_at, used: 0, depth: 0, equal: HashSet::with_hasher(Unseeded::with_seed(3)) }
     }
 
     /// A meter for walks nobody pays for.
@@ -41,7 +45,18 @@ impl Meter {
     #[inline]
     pub fn step(&mut self, steps: usize) -> bool {
         self.used = self.used.saturating_add(steps as u64);
-        self.used <= self.limit
+        self.used <= self.looks_up_at || self.look_up()
+    }
+
+    #[cold]
+    fn look_up(&mut self) -> bool {
+        if self.used > self.limit || !ledger::goes_on() {
+            // A walk that was stopped does not begin again.
+            self.limit = self.limit.min(self.looks_up_at);
+            return false;
+        }
+        self.looks_up_at = self.limit.min(self.used.saturating_add(Interrupt::FUEL));
+        true
     }
 
     /// Goes a level deeper; false where walks go no deeper. The machine lets no program compare such values.
