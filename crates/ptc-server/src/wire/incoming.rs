@@ -46,18 +46,61 @@ pub struct Refused {
     pub code: i64,
     /// Its message.
     pub message: &'static str,
+    /// The id of the request, if it is known.
+    pub id: Json,
 }
 
 impl Refused {
     /// What is no JSON.
-    pub const PARSE: Refused = Refused { code: -32700, message: "Parse error" };
+    pub const PARSE: Refused = Refused { code: -32700, message: "Parse error", id: Json::Null };
     /// What is JSON, but no message.
-    pub const INVALID: Refused = Refused { code: -32600, message: "Invalid Request" };
+    pub const INVALID: Refused = Refused { code: -32600, message: "Invalid Request", id: Json::Null };
 
     /// The answer.
     pub fn reply(&self) -> Json {
-        error(Json::Null, self.code, self.message)
+        error(self.id.clone(), self.code, self.message)
     }
+
+    /// What has more than [`MOST_VALUES`].
+    fn too_many(bytes: &[u8]) -> Refused {
+        #[derive(serde::Deserialize)]
+        struct Head {
+            id: Option<Json>,
+        }
+        // Everything else is skipped, not built.
+        let id = serde_json::from_slice::<Head>(bytes).ok().and_then(|head| head.id);
+        let id = id.filter(|id| id.is_string() || id.is_number()).unwrap_or_default();
+        Refused { code: -32600, message: TOO_MANY, id }
+    }
+}
+
+/// Most values of a message. Each takes about 80 bytes when it is read, however short its text.
+const MOST_VALUES: usize = 500_000;
+/// What is said of messages with more.
+const TOO_MANY: &str = "Invalid Request: a message has at most 500000 values; send less in `context`, or texts in place of lists";
+
+/// Whether a message has more values than are read. Values are told by what separates them, so no text is made.
+fn is_too_many(bytes: &[u8]) -> bool {
+    // A value and what separates it from the next are two bytes at least.
+    if bytes.len() / 2 < MOST_VALUES {
+        return false;
+    }
+    let (mut values, mut first, mut quoted, mut escaped) = (0, false, false, false);
+    for byte in bytes {
+        // A list or object has as many values as commas, and one more unless it is empty.
+        if std::mem::take(&mut first) && !matches!(byte, b']' | b'}') {
+            values += 1;
+        }
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => first = true,
+            b',' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values > MOST_VALUES
 }
 
 /// A JSON-RPC error.
@@ -67,6 +110,9 @@ pub fn error(id: Json, code: i64, message: &str) -> Json {
 
 /// Reads a message.
 pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
+    if is_too_many(bytes) {
+        return Err(Refused::too_many(bytes));
+    }
     let json: Json = serde_json::from_slice(bytes).map_err(|_| Refused::PARSE)?;
     let Json::Object(fields) = &json else { return Err(Refused::INVALID) };
     if fields.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
@@ -176,6 +222,26 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_of_very_many_values_is_refused_before_it_is_read() {
+        let call = |context: &str| {
+            let arguments = format!(r#"{{"program":"1","context":{context}}}"#);
+            let params = format!(r#"{{"name":"lisp_eval","arguments":{arguments}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{params},"id":"seven"}}"#)
+        };
+        let list = |item: &str, count: usize| format!(r#"{{"a":[{}]}}"#, vec![item; count].join(","));
+        let read = |context: &str| read(call(context).as_bytes()).map(|_| ());
+        for item in ["[]", "{}", "1", r#""""#] {
+            let refused = read(&list(item, 600_000)).expect_err(item);
+            assert_eq!((refused.code, refused.id.clone()), (-32600, json!("seven")), "{item}");
+            assert_eq!(refused.message, TOO_MANY);
+            assert_eq!(read(&list(item, 400_000)), Ok(()), "{item}");
+        }
+        // What stands in a text is one value.
+        assert_eq!(read(&format!(r#"{{"a":"{}"}}"#, r#"[{,\",]"#.repeat(300_000))), Ok(()));
+        assert!(TOO_MANY.contains(&MOST_VALUES.to_string()));
+    }
 
     #[test]
     fn r1_1_messages_are_told_apart() {
