@@ -38,6 +38,11 @@ pub enum Entry {
         /// So often in a row.
         times: u64,
     },
+    /// A program that ran since was stopped by the clock, when it looked at it for that time.
+    Stopped {
+        /// From 1.
+        look: u64,
+    },
     /// It asked for something.
     Ask(Question),
     /// What it had asked for before it was saved is asked for again.
@@ -212,6 +217,12 @@ pub enum Divergence {
         /// The answer.
         id: u64,
     },
+    /// None of its programs is stopped by the clock where one was.
+    #[error("no program is stopped where one looked at the clock for the {look}. time")]
+    NotStopped {
+        /// From 1.
+        look: u64,
+    },
     /// It is over before its tape is.
     #[error("the run is over before its tape")]
     Early,
@@ -250,7 +261,7 @@ pub fn play<'t>(
     mut watch: impl FnMut(&Entry, &[Event]),
     mut goes_on: impl FnMut() -> bool,
 ) -> Result<Played, Divergence> {
-    let mut tape = tape.into_iter();
+    let mut tape = tape.into_iter().peekable();
     let mut run = match tape.next() {
         Some(Entry::Begin { now }) => AgentRun::new(agent, options, *now),
         Some(Entry::Load { now, state }) => AgentRun::load(agent, options, state, *now)
@@ -259,7 +270,7 @@ pub fn play<'t>(
     };
     let mut asked: VecDeque<Question> = VecDeque::new();
     let (mut events, mut seen, mut over) = (Vec::new(), 0, None);
-    for entry in tape {
+    while let Some(entry) = tape.next() {
         let early = |asked: &mut VecDeque<Question>| {
             let asks = asked.pop_front().map(Box::new);
             asks.map_or(Ok(()), |asks| Err(Divergence::Asked { taped: None, asks: Some(asks) }))
@@ -294,9 +305,16 @@ pub fn play<'t>(
             }
             Entry::Next { now, times } => {
                 early(&mut asked)?;
-                for _ in 0..*times {
+                let stopped = tape.peek().and_then(|next| match next {
+                    Entry::Stopped { look } => Some(*look),
+                    _ => None,
+                });
+                for time in 1..=*times {
                     if !goes_on() {
                         return Err(Divergence::Stopped);
+                    }
+                    if let Some(look) = stopped.filter(|_| time == *times) {
+                        run.stop_after(look);
                     }
                     match run.next(*now) {
                         Need::Done(step) => over = Some(step),
@@ -304,6 +322,13 @@ pub fn play<'t>(
                         Need::Busy | Need::Wait { .. } => {}
                     }
                     events.extend(run.take_events());
+                }
+            }
+            Entry::Stopped { look } => {
+                let stopped = run.stopped();
+                run.look_at_nothing();
+                if stopped != Some(*look) {
+                    return Err(Divergence::NotStopped { look: *look });
                 }
             }
             Entry::Answer { id, now, given } => {

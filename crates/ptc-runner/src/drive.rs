@@ -103,7 +103,10 @@ pub(crate) async fn drive(
             }
         };
         match began {
-            Ok(run) => Driver::new(run, &agent, home, around, guard).run(begin).await,
+            Ok(mut run) => {
+                run.set_clock(Arc::new(now));
+                Driver::new(run, &agent, home, around, guard).run(begin).await
+            }
             Err(error) => Ended::lost(failed(RESUME_ERROR, error.to_string())),
         }
     });
@@ -225,6 +228,9 @@ impl Driver {
             let now = now();
             self.around.taped(|| Entry::Next { now, times: 1 });
             let need = self.run.next(now);
+            if let Some(look) = self.run.stopped() {
+                self.around.taped(|| Entry::Stopped { look });
+            }
             drop(turn);
             self.tell();
             self.drop_unwanted();

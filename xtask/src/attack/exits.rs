@@ -73,6 +73,8 @@ pub const HOARDS: &[&str] = &[
     "(let [v $ b (StringBuilder.)] (loop [] (.append b v) (recur)))",
     "(let [v $] (loop [n 0] (try (throw (ex-info (str n) {:v v})) (catch Exception e nil)) (recur (inc n))))",
     "(let [v $] (pmap (fn [n] (loop [k [] i 0] (if (< i 9) (recur (conj k v [n i]) (inc i)) (tool/t {:k k})))) (range 400)))",
+    "(let [v $] (loop [k []] (recur (conj k (pcalls (fn [] #{1 2}) (fn [] v))))))",
+    "(loop [k []] (recur (conj k (pmap identity [1 $]))))",
     "(let [v $] (loop [n 0 t (transient [])] (recur (inc n) (conj! t [v n]))))",
     "(let [v $] (loop [n 0 ks []] (recur (inc n) (conj ks (keyword (str v n))))))",
     "(let [v $] (loop [n 0 ks []] (recur (inc n) (conj ks (re-pattern (str \"(\" n \"|b)*c{9}\"))))))",

@@ -13,6 +13,7 @@ mod asking;
 mod calls;
 mod carry;
 mod children;
+mod clock;
 mod consent;
 mod content;
 mod eval;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 pub use carry::Carried;
+pub use clock::Now;
 pub use options::{
     Admit, BudgetCheck, Context, Guard, OnBudget, Price, Resolver, RunOptions, Spent, TraceMode,
 };
@@ -200,6 +202,10 @@ pub(crate) struct Shared {
     pub trace_id: String,
     /// Memory of what records keep whole.
     pub recorded_bytes: usize,
+    /// What programs look at while they run.
+    pub clock: clock::Clock,
+    /// How often they did.
+    pub looks: clock::Looks,
 }
 
 /// The run of an agent.
@@ -235,6 +241,7 @@ impl AgentRun {
     /// Goes on until the run needs something from outside, or a program has used its slice.
     pub fn next(&mut self, now: u64) -> Need {
         self.tick(now);
+        self.shared.looks = clock::Looks::default();
         self.expire();
         while let Some(id) = self.shared.ready.pop_front() {
             if self.advance(id) {

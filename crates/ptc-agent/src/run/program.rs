@@ -10,7 +10,7 @@ use super::calls::{self, Batch, Layer, Slot};
 use super::children::Birth;
 use super::node::{After, Node, State};
 use super::sandbox::{Ended, Setup};
-use super::{Next, Shared, consent, lent, program_ended};
+use super::{Next, Shared, clock, consent, lent, program_ended};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::budget::{Standing, Unit, remaining_map};
 use crate::model::Tokens;
@@ -218,7 +218,10 @@ pub(super) fn go_on(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birth>)
         node.sandbox.cancel();
         return over(node, shared, Ended::Failed(error));
     }
-    match node.sandbox.run(SLICE) {
+    let limit = node.agent.options().timeout_ms;
+    let deadline = node.sandbox.since.saturating_add(limit);
+    let interrupt = shared.looks.interrupt(&shared.clock, deadline, limit);
+    match node.sandbox.run(SLICE, interrupt) {
         Step::Yield => Next::Busy,
         Step::Done(signal) => over(node, shared, Ended::Value(signal)),
         Step::Failed(error) => {
@@ -472,8 +475,6 @@ pub(super) fn expired(node: &mut Node, shared: &mut Shared) -> Next {
     let State::Expired(after, limit) = std::mem::replace(&mut node.state, State::Between) else {
         return Next::Wait;
     };
-    let late = Error::new(ErrorKind::Timeout, format!("the program took longer than {limit} ms"))
-        .hint("do less per turn, or call fewer tools at once");
     node.state = State::Program(after);
-    over(node, shared, Ended::Failed(late))
+    over(node, shared, Ended::Failed(clock::late(limit)))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptc_lisp::machine::{Answer, Machine, Signal, Step};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::view::{Bounds, View};
-use ptc_lisp::{Error, ErrorKind, Limits};
+use ptc_lisp::{Error, ErrorKind, Interrupt, Limits};
 use serde_json::{Map, Value as Json};
 
 use super::node::bounded;
@@ -61,10 +61,15 @@ impl Sandbox {
         Ok(machine)
     }
 
-    /// Goes on with the program for a slice of fuel.
-    pub fn run(&mut self, fuel: u64) -> Step {
+    /// Goes on with the program for a slice of fuel, or until it is interrupted.
+    pub fn run(&mut self, fuel: u64, interrupt: Interrupt) -> Step {
         match self.machine.as_deref_mut() {
-            Some(machine) => machine.run(fuel),
+            Some(machine) => {
+                machine.set_interrupt(interrupt);
+                let step = machine.run(fuel);
+                machine.set_interrupt(Interrupt::default());
+                step
+            }
             None => Step::Failed(Error::new(ErrorKind::Internal, "there is no program")),
         }
     }

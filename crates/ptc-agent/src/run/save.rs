@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::calls::Batch;
+use super::clock::{Clock, Looks};
 use super::node::{After, Asking, Book, Caller, Node, Origin, State};
 use super::sandbox::Sandbox;
 use super::{AgentRun, Asked, RunOptions, Shared, Supply, children};
@@ -227,6 +228,8 @@ impl AgentRun {
             next_span: saved.next_span,
             trace_id: saved.trace_id,
             recorded_bytes: saved.recorded_bytes,
+            clock: Clock::default(),
+            looks: Looks::default(),
         };
         let result = saved.result.into_owned();
         let mut run = AgentRun { root: agent, nodes, shared, result, carried: None };

@@ -8,6 +8,7 @@ use ptc_lisp::view::View;
 use ptc_signature::{Mode as Strictness, OnMissing, Signature, TemplateError, Type};
 use serde_json::{Map, Value as Json, json};
 
+use super::clock::{Clock, Looks};
 use super::node::{After, Book, Node, Origin, State};
 use super::sandbox::Sandbox;
 use super::text::variant;
@@ -85,6 +86,8 @@ pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> Age
         next_span: 0,
         trace_id,
         recorded_bytes: 0,
+        clock: Clock::default(),
+        looks: Looks::default(),
     };
     AgentRun { root: agent, nodes: vec![Some(Box::new(node))], shared, result: None, carried: None }
 }

@@ -3,6 +3,7 @@
 mod approval;
 mod budget;
 mod chain;
+mod clock;
 mod combined;
 mod content;
 mod definition;

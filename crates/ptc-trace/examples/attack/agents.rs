@@ -105,6 +105,7 @@ fn driven(
     let options =
         RunOptions { seed: job.number, ..RunOptions::default() }.context(context).collect_messages();
     let mut run = AgentRun::new(agent.clone(), options.clone(), now());
+    run.set_clock(Arc::new(now));
     let mut programs = 0;
     for _ in 0..MOST_NEEDS {
         let need = tally.exit("run", || run.next(now()));
@@ -128,7 +129,10 @@ fn driven(
                     drop(std::mem::replace(&mut run, AgentRun::new(agent.clone(), options.clone(), 0)))
                 });
                 match tally.exit("load", || AgentRun::load(agent.clone(), options.clone(), &bytes, now())) {
-                    Ok(loaded) => run = loaded,
+                    Ok(loaded) => {
+                        run = loaded;
+                        run.set_clock(Arc::new(now));
+                    }
                     Err(error) => {
                         tally.unreadable(&error.to_string());
                         return (None, programs);
