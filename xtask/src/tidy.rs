@@ -34,6 +34,13 @@ const RULES: &[Rule] = &[
         except: &["crates/ptc/src/terminal", "crates/ptc/build.rs"],
         instead: "print with crate::terminal: stdout(), stderr() or errln!",
     },
+    // These write to the terminal themselves.
+    Rule {
+        words: &["rustyline::", "indicatif::", "console::", "anstream::", "Cli::parse()", "get_matches("],
+        within: "crates/ptc/",
+        except: &["crates/ptc/src/terminal"],
+        instead: "use crate::terminal, where what it draws is filtered: Editor, Bar or parse()",
+    },
     Rule {
         words: &["Command::new("],
         within: "crates/",
@@ -126,6 +133,10 @@ mod tests {
             ("crates/ptc-system/src/private.rs", "OpenOptions::new()", 0),
             ("crates/ptc/src/commands/eval.rs", "eprintln!(\"x\")", 1),
             ("crates/ptc/src/terminal/screen.rs", "io::stdout()", 0),
+            ("crates/ptc/src/commands/eval.rs", "use indicatif::ProgressBar;", 1),
+            ("crates/ptc/src/terminal/editor.rs", "use rustyline::Helper;", 0),
+            ("crates/ptc/src/main.rs", "let cli = Cli::parse();", 1),
+            ("crates/ptc/src/main.rs", "let cli: Cli = terminal::parse();", 0),
             ("crates/ptc-upstream/src/mcp/other.rs", "Command::new(\"sh\")", 1),
         ] {
             assert_eq!(found(path, text), faults, "{path}: {text}");

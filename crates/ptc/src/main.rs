@@ -44,7 +44,7 @@ Examples:
 
 fn main() -> ExitCode {
     terminal::tell_panics();
-    let cli = Cli::parse();
+    let cli: Cli = terminal::parse();
     let worker = std::thread::Builder::new().stack_size(ptc_host::STACK).spawn(move || run(cli.command));
     let message = match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(never)) => match never {},

@@ -4,8 +4,13 @@
 //! **Whatever `ptc` prints goes through [`stdout`], [`stderr`] or [`errln!`]**, which show the commands of a terminal
 //! (and what cannot be seen or turns the direction of writing) by their numbers where the stream is a terminal. Nothing
 //! that a model, a program or a server says can move the cursor, set a title or fill a clipboard. Pipes and files get
-//! the text as it is. `cargo xtask ci` refuses the macros and streams of `std` elsewhere in this crate.
+//! the text as it is. Crates that write to the terminal themselves are used from here only, where what they are told
+//! passes the same filter: the line editor ([`Editor`]), the line that changes ([`Bar`]), and what is wrong with the
+//! command line ([`parse`]). `cargo xtask ci` refuses them, and the macros and streams of `std`, elsewhere in this crate.
 
+mod arguments;
+mod bar;
+mod editor;
 mod screen;
 
 use std::io::{IsTerminal, Write as _};
@@ -19,7 +24,10 @@ pub fn colours<W: IsTerminal>(stream: &Screen<W>) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-pub use screen::{Screen, ansi, plain, stderr, stdout, styled};
+pub use arguments::parse;
+pub use bar::Bar;
+pub use editor::{Assistant, Editor, Offer};
+pub use screen::{Screen, ansi, obeyed, plain, stderr, stdout, styled};
 
 /// Prints a line on standard error.
 macro_rules! errln {

@@ -4,23 +4,19 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ptc_runner::Event;
 use ptc_upstream::Redactor;
 use serde_json::Value as Json;
 
 use super::highlight::{self, Paint};
 use super::show::{dollars, grouped};
-use crate::terminal::{self, errln, plain};
-
-/// How often the line changes.
-const TICK: Duration = Duration::from_millis(100);
+use crate::terminal::{self, Bar, errln, plain};
 
 /// Shows events of a run.
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    bar: Option<Bar>,
     paint: Paint,
     quiet: bool,
     began: Instant,
@@ -62,15 +58,8 @@ impl Counts {
 impl Progress {
     /// Shows a run, unless it is to be quiet.
     pub fn new(quiet: bool, redactor: Redactor) -> Self {
-        let bar = (!quiet && terminal::stderr().is_terminal()).then(|| {
-            let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
-            let bar = ProgressBar::new_spinner()
-                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar.enable_steady_tick(TICK);
-            bar
-        });
         Progress {
-            bar,
+            bar: (!quiet && terminal::stderr().is_terminal()).then(Bar::new),
             paint: Paint::for_stream(&terminal::stderr()),
             quiet,
             began: Instant::now(),
@@ -144,8 +133,8 @@ impl Progress {
             _ => return,
         }
         if let Some(bar) = &self.bar {
-            let doing = plain(&self.redactor.redact_str(&counts.doing));
-            bar.set_message(format!("turn {}, {}: {doing}", counts.turn, counts.used()));
+            let doing = self.redactor.redact_str(&counts.doing);
+            bar.say(&format!("turn {}, {}: {doing}", counts.turn, counts.used()));
         }
     }
 
@@ -186,7 +175,7 @@ impl Progress {
         let text = self.redactor.redact_str(text);
         match &self.bar {
             _ if self.quiet => {}
-            Some(bar) => bar.suspend(|| errln!("{text}")),
+            Some(bar) => bar.above(|| errln!("{text}")),
             None => errln!("{text}"),
         }
     }
@@ -194,8 +183,7 @@ impl Progress {
     /// Leaves the screen to somebody else until what it gives is dropped.
     pub fn hush(&self) -> Hush {
         if let Some(bar) = &self.bar {
-            bar.disable_steady_tick();
-            bar.set_draw_target(ProgressDrawTarget::hidden());
+            bar.hide();
         }
         Hush(self.bar.clone())
     }
@@ -203,19 +191,18 @@ impl Progress {
     /// Clears the line that changes.
     pub fn end(&self) {
         if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            bar.end();
         }
     }
 }
 
 /// The line that changes stays away.
-pub struct Hush(Option<ProgressBar>);
+pub struct Hush(Option<Bar>);
 
 impl Drop for Hush {
     fn drop(&mut self) {
         if let Some(bar) = &self.0 {
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-            bar.enable_steady_tick(TICK);
+            bar.show();
         }
     }
 }

@@ -91,6 +91,11 @@ pub fn plain(text: &str) -> String {
     ptc_host::visible(text).replace('\n', "\\u000a").replace('\t', "\\u0009")
 }
 
+/// Whether a text holds something that a terminal would obey, lines and tabs included.
+pub fn obeyed(text: &str) -> bool {
+    text.chars().any(acts)
+}
+
 /// Whether a character does something to a terminal, turns the direction of writing, or cannot be seen. The joiners of
 /// emoji and of some scripts are left alone.
 fn acts(c: char) -> bool {

@@ -160,6 +160,16 @@ fn what_programs_use_is_shown_on_request() {
 
 /// Talks to the command at a terminal: each pair is what is waited for and what is typed then.
 fn terminal(home: &str, args: &[&str], talk: &[(&str, &str)]) -> (i32, String) {
+    terminal_with(home, args, talk, &[])
+}
+
+/// The same with variables of the environment.
+fn terminal_with(
+    home: &str,
+    args: &[&str],
+    talk: &[(&str, &str)],
+    variables: &[(&str, &str)],
+) -> (i32, String) {
     let state = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("repl-state").join(home);
     let script = json!(talk.iter().map(|(wait, send)| [*wait, *send]).collect::<Vec<_>>());
     let output = Command::new("python3")
@@ -171,6 +181,7 @@ fn terminal(home: &str, args: &[&str], talk: &[(&str, &str)]) -> (i32, String) {
         .env("TERM", "xterm")
         .env("XDG_STATE_HOME", &state)
         .env_remove("NO_COLOR")
+        .envs(variables.iter().copied())
         .output()
         .expect("python3 starts");
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -215,6 +226,64 @@ fn tab_completes_builtins_preludes_inputs_tools_and_commands() {
         ("9\nptc> ", ":qui\t\n"),
     ];
     assert_eq!(terminal("tab", &args, &talk).0, 0);
+}
+
+/// A server whose tools have names that a terminal would obey, and others.
+const HOSTILE: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[' "$id"
+      for name in putter puller 'pu\u001b]0;PWNED\u0007x' 'pu\u001b[2J\u001b[31mRED' 'pu\nnl' 'pu\u202etxt'; do printf '{"name":"%s","inputSchema":{"type":"object"}},' "$name"; done
+      printf '{"name":"last","inputSchema":{"type":"object"}}]}}\n' ;;
+    *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"did":"it"}}}\n' "$id" ;;
+  esac
+done
+"#;
+
+#[test]
+fn what_tab_shows_does_nothing_to_the_terminal() {
+    let server = json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", HOSTILE]});
+    let config = file("repl-hostile.json", &json!({"upstreams": {"crm": server}}).to_string());
+    let files = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("repl-hostile");
+    fs::create_dir_all(&files).expect("a folder");
+    for name in ["alpha.clj", "alps.clj", "al\x1b]0;PWNED\x07.clj"] {
+        fs::write(files.join(name), "1").expect("a file");
+    }
+    let load = format!(":load {}/al\t\t", files.display());
+    let talk = [
+        ("ptc> ", "\x1b[A"),
+        ("(str 1)", "\x03"),
+        ("ptc> ", "(tool/call {:server \"crm\" :tool \"putter\" :args {}})\n"),
+        ("\"it\"", ""),
+        ("ptc> ", "\"pu\t\t"),
+        ("putter", "\x03"),
+        ("ptc> ", "crm/pu\t\t"),
+        ("crm/putter", "\x03"),
+        ("ptc> ", &load),
+        ("alps.clj", "\x03"),
+        ("ptc> ", "\x04"),
+    ];
+    for (home, variables) in [("hostile", &[][..]), ("hostile-plain", &[("NO_COLOR", "1")])] {
+        let state = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("repl-state").join(home).join("ptc");
+        fs::create_dir_all(&state).expect("a folder");
+        fs::write(state.join("history"), "\"\x1b]0;PWNED\x07\"(str 1)\n").expect("a history");
+        let (code, shown) = terminal_with(home, &["--upstreams-config", &config], &talk, variables);
+        assert_eq!(code, 0, "{shown:?}");
+        for obeyed in ["\x1b]0;", "\x1b[31mRED", "\u{202e}", "pu\r\nnl", "pu\nnl"] {
+            assert!(!shown.contains(obeyed), "{obeyed:?}: {shown:?}");
+        }
+    }
+}
+
+#[test]
+fn complaints_about_the_command_line_do_nothing_to_the_terminal() {
+    for wrong in ["--\x1b]0;PWNED\x07", "--data=\x1b]0;PWNED\x07", "--fuel=\x1b]0;PWNED\x07"] {
+        let (code, shown) = terminal("wrong", &[wrong], &[]);
+        assert_eq!(code, 2, "{shown:?}");
+        assert!(shown.contains("\x1b[1;31merror:\x1b[0m ") && !shown.contains("\x1b]0;"), "{shown:?}");
+    }
 }
 
 #[test]

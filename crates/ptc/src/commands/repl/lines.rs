@@ -5,20 +5,17 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use ptc_lisp::reader::is_incomplete;
-use rustyline::error::ReadlineError;
-use rustyline::history::FileHistory;
-use rustyline::{ColorMode, CompletionType, Config, Editor};
 
 use super::names::Names;
 use super::session::Session;
-use crate::terminal;
+use crate::terminal::{self, Editor};
 
 const PROMPT: &str = "ptc> ";
 
 /// A source of programs.
 pub enum Lines {
-    /// The line editor, and the file of its history.
-    Terminal { editor: Box<Editor<Names, FileHistory>>, history: Option<PathBuf> },
+    /// The line editor.
+    Terminal(Box<Editor<Names>>),
     /// Standard input.
     Plain,
 }
@@ -29,36 +26,18 @@ impl Lines {
         if !io::stdin().is_terminal() {
             return Ok(Lines::Plain);
         }
-        let colours = match terminal::colours(&terminal::stdout()) {
-            true => ColorMode::Enabled,
-            false => ColorMode::Disabled,
-        };
-        let config = Config::builder()
-            .history_ignore_space(true)
-            .completion_type(CompletionType::List)
-            .auto_add_history(true)
-            .color_mode(colours)
-            .build();
-        let mut editor: Editor<Names, FileHistory> = Editor::with_config(config)?;
-        editor.set_helper(Some(Names::default()));
-        let history = history_file();
-        if let Some(path) = &history {
-            // No history yet is how every history begins; without a folder for it there will be none.
-            let _ = ptc_system::private::folder_of(path);
-            let _ = editor.load_history(path);
-        }
-        Ok(Lines::Terminal { editor: Box::new(editor), history })
+        Ok(Lines::Terminal(Box::new(Editor::open(Names::default(), history_file())?)))
     }
 
     /// Whether somebody types.
     pub fn is_terminal(&self) -> bool {
-        matches!(self, Lines::Terminal { .. })
+        matches!(self, Lines::Terminal(_))
     }
 
     /// Tells completion which names there are now.
     pub fn learn(&mut self, session: &Session) {
-        if let Lines::Terminal { editor, .. } = self
-            && let Some(names) = editor.helper_mut()
+        if let Lines::Terminal(editor) = self
+            && let Some(names) = editor.assistant()
         {
             names.learn(session);
         }
@@ -67,18 +46,7 @@ impl Lines {
     /// The next whole program; nothing at the end of input.
     pub fn next(&mut self) -> anyhow::Result<Option<String>> {
         match self {
-            Lines::Terminal { editor, history } => loop {
-                match editor.readline(PROMPT) {
-                    Ok(text) => {
-                        // At once, so that nothing is lost whatever the program does.
-                        let _ = history.as_ref().map(|path| editor.append_history(path));
-                        return Ok(Some(text));
-                    }
-                    Err(ReadlineError::Interrupted) => {}
-                    Err(ReadlineError::Eof) => return Ok(None),
-                    Err(error) => return Err(error).context("cannot read the terminal"),
-                }
-            },
+            Lines::Terminal(editor) => editor.read(PROMPT),
             Lines::Plain => plain_program(&mut io::stdin().lock()).context("cannot read standard input"),
         }
     }

@@ -1,21 +1,14 @@
 //! What the line editor knows about programs: names to complete, parameters to hint at, colours, and whether a form
 //! is whole.
 
-use std::borrow::Cow;
-
 use ptc_lisp::analyze::{SPECIALS, namespace_name};
 use ptc_lisp::builtins::{Entry, registry};
-use rustyline::completion::{Completer, FilenameCompleter};
-use rustyline::highlight::{CmdKind, Highlighter};
-use rustyline::hint::Hinter;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Context, Helper};
 
 use super::session::Session;
 use super::{brackets, colon, lines};
 use crate::agents::highlight::{Paint, program_with};
 use crate::attached::Upstreams;
-use crate::terminal;
+use crate::terminal::{self, Assistant, Offer};
 
 /// The names that can be completed.
 pub struct Names {
@@ -24,7 +17,6 @@ pub struct Names {
     servers: Vec<String>,
     /// Parameters of functions that are no builtins.
     params: Vec<(String, String)>,
-    files: FilenameCompleter,
     paint: Paint,
 }
 
@@ -34,7 +26,6 @@ impl Default for Names {
             sorted: Vec::new(),
             servers: Vec::new(),
             params: Vec::new(),
-            files: FilenameCompleter::new(),
             paint: Paint::for_stream(&terminal::stdout()),
         }
     }
@@ -151,18 +142,10 @@ fn name_start(line: &str, end: usize) -> usize {
     line[..end].rfind(breaks).map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8))
 }
 
-impl Completer for Names {
-    type Candidate = String;
-
-    fn complete(
-        &self,
-        line: &str,
-        pos: usize,
-        context: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<String>)> {
+impl Assistant for Names {
+    fn offer(&self, line: &str, pos: usize) -> Offer {
         if line.starts_with(":load ") {
-            let (start, files) = self.files.complete(line, pos, context)?;
-            return Ok((start, files.into_iter().map(|file| file.replacement).collect()));
+            return Offer::Files;
         }
         let start = name_start(line, pos);
         let prefix = &line[start..pos];
@@ -171,47 +154,29 @@ impl Completer for Names {
             false if prefix.is_empty() => Vec::new(),
             false => self.beginning(prefix),
         };
-        Ok((start, found))
+        Offer::Names(start, found)
     }
-}
-
-impl Validator for Names {
-    fn validate(&self, ctx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(match lines::is_whole(ctx.input()) {
-            true => ValidationResult::Valid(None),
-            false => ValidationResult::Incomplete,
-        })
-    }
-}
-
-impl Highlighter for Names {
-    fn highlight<'l>(&self, line: &'l str, pos: usize) -> Cow<'l, str> {
-        let marks = brackets::pair(line, pos);
-        let shown = program_with(line, self.paint, marks.as_ref().map_or(&[], |pair| &pair[..]));
-        Cow::Owned(terminal::ansi(&shown).into_owned())
-    }
-
-    fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
-        Cow::Owned(terminal::ansi(&self.paint.dim(hint)).into_owned())
-    }
-
-    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
-        true
-    }
-}
-
-impl Hinter for Names {
-    type Hint = String;
 
     /// The parameters of the function whose arguments come next.
-    fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<String> {
+    fn hint(&self, line: &str, pos: usize) -> Option<String> {
         let next = pos == line.len() && line.ends_with(' ');
         let head = brackets::open_head(line).filter(|_| next)?;
         self.params(head).filter(|params| !params.is_empty()).map(|params| format!("  {params}"))
     }
-}
 
-impl Helper for Names {}
+    fn coloured(&self, line: &str, pos: usize) -> String {
+        let marks = brackets::pair(line, pos);
+        program_with(line, self.paint, marks.as_ref().map_or(&[], |pair| &pair[..]))
+    }
+
+    fn coloured_hint(&self, hint: &str) -> String {
+        self.paint.dim(hint)
+    }
+
+    fn is_whole(&self, text: &str) -> bool {
+        lines::is_whole(text)
+    }
+}
 
 #[cfg(test)]
 mod tests {
