@@ -42,6 +42,17 @@ const RULES: &[Rule] = &[
         instead: "use crate::terminal, where what it draws is filtered: Editor, Bar or parse()",
     },
     Rule {
+        words: &["read_line("],
+        within: "crates/ptc/",
+        // Programs that a pipe brings, and keys that only turn pages.
+        except: &[
+            "crates/ptc/src/terminal",
+            "crates/ptc/src/commands/repl/lines.rs",
+            "crates/ptc/src/commands/replay/mod.rs",
+        ],
+        instead: "ask with crate::terminal::answer(), which takes nothing that was typed before",
+    },
+    Rule {
         words: &["Command::new("],
         within: "crates/",
         // These clear the environment; the editor and the browser of the user need theirs.
@@ -137,6 +148,7 @@ mod tests {
             ("crates/ptc/src/terminal/editor.rs", "use rustyline::Helper;", 0),
             ("crates/ptc/src/main.rs", "let cli = Cli::parse();", 1),
             ("crates/ptc/src/main.rs", "let cli: Cli = terminal::parse();", 0),
+            ("crates/ptc/src/commands/resume.rs", "io::stdin().read_line(&mut answer)?;", 1),
             ("crates/ptc-upstream/src/mcp/other.rs", "Command::new(\"sh\")", 1),
         ] {
             assert_eq!(found(path, text), faults, "{path}: {text}");

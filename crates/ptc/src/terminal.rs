@@ -11,6 +11,7 @@
 mod arguments;
 mod bar;
 mod editor;
+mod question;
 mod screen;
 
 use std::io::{IsTerminal, Write as _};
@@ -27,6 +28,7 @@ pub fn colours<W: IsTerminal>(stream: &Screen<W>) -> bool {
 pub use arguments::parse;
 pub use bar::Bar;
 pub use editor::{Assistant, Editor, Offer};
+pub use question::{answer, look};
 pub use screen::{Screen, ansi, obeyed, plain, stderr, stdout, styled};
 
 /// Prints a line on standard error.

@@ -1,6 +1,6 @@
 //! People who decide about calls: on the terminal while a run goes on, or with options of `ptc resume`.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -119,7 +119,9 @@ impl Approver for Terminal {
             let quiet = progress.hush();
             // A thread of its own, which nobody waits for when the run is stopped.
             std::thread::spawn(move || {
-                let decision = ask(&call, &mut io::stdin().lock()).unwrap_or_default();
+                errln!("{}", shown(&call.json()));
+                terminal::look();
+                let decision = ask(&call, terminal::answer).unwrap_or_default();
                 drop(quiet);
                 drop(sender.send(decision));
             });
@@ -147,19 +149,21 @@ pub fn shown(call: &Json) -> String {
 }
 
 /// Asks until there is a decision. The end of input means that nobody decides now.
-fn ask(call: &PendingCall, answers: &mut impl BufRead) -> io::Result<Option<Decision>> {
-    errln!("{}", shown(&call.json()));
+fn ask(
+    call: &PendingCall,
+    mut answer: impl FnMut(&str) -> io::Result<Option<String>>,
+) -> io::Result<Option<Decision>> {
     loop {
-        let Some(answer) = line("approve (a), reject (r), edit (e), decide later (l)? ", answers)? else {
+        let Some(word) = answer("approve (a), reject (r), edit (e), decide later (l)? ")? else {
             return Ok(None);
         };
-        match answer.to_lowercase().as_str() {
+        match word.to_lowercase().as_str() {
             "a" | "approve" | "y" | "yes" => return Ok(Some(Decision::Approve)),
             "r" | "reject" | "n" | "no" => {
-                let reason = line("why? ", answers)?.unwrap_or_default();
+                let reason = answer("why? ")?.unwrap_or_default();
                 return Ok(Some(Decision::Reject(reason)));
             }
-            "e" | "edit" => match edited(call, answers) {
+            "e" | "edit" => match edited(call, &mut answer) {
                 Ok(args) => return Ok(Some(Decision::Edit(args))),
                 Err(error) => errln!("{error:#}"),
             },
@@ -169,23 +173,15 @@ fn ask(call: &PendingCall, answers: &mut impl BufRead) -> io::Result<Option<Deci
     }
 }
 
-fn line(prompt: &str, answers: &mut impl BufRead) -> io::Result<Option<String>> {
-    let mut err = terminal::stderr();
-    write!(err, "{prompt}")?;
-    err.flush()?;
-    let mut text = String::new();
-    match answers.read_line(&mut text)? {
-        0 => Ok(None),
-        _ => Ok(Some(text.trim().to_owned())),
-    }
-}
-
 /// Other arguments: from an editor if one is set, else from one line.
-fn edited(call: &PendingCall, answers: &mut impl BufRead) -> anyhow::Result<Json> {
+fn edited(
+    call: &PendingCall,
+    answer: &mut impl FnMut(&str) -> io::Result<Option<String>>,
+) -> anyhow::Result<Json> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
     let text = match editor.filter(|editor| !editor.trim().is_empty()) {
         Some(editor) => in_editor(&editor, &visible_json(&call.args))?,
-        None => line("new arguments, one line of JSON: ", answers)?.unwrap_or_default(),
+        None => answer("new arguments, one line of JSON: ")?.unwrap_or_default(),
     };
     let args = arguments(&text).map_err(|error| anyhow!("{error}"))?;
     call.accepts(&args).map_err(|message| anyhow!("{message}"))?;
@@ -238,7 +234,9 @@ mod tests {
             ("l\n", None),
             ("", None),
         ] {
-            assert_eq!(ask(&pending(1), &mut typed.as_bytes()).unwrap(), expected, "{typed:?}");
+            let mut lines = typed.lines();
+            let found = ask(&pending(1), |_| Ok(lines.next().map(str::to_owned)));
+            assert_eq!(found.unwrap(), expected, "{typed:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use ptc_runner::Event;
@@ -17,6 +17,8 @@ use crate::terminal::{self, Bar, errln, plain};
 /// Shows events of a run.
 pub struct Progress {
     bar: Option<Bar>,
+    /// What is to be said when the screen is free again; nothing while it is.
+    held: Mutex<Option<Vec<String>>>,
     paint: Paint,
     quiet: bool,
     began: Instant,
@@ -60,6 +62,7 @@ impl Progress {
     pub fn new(quiet: bool, redactor: Redactor) -> Self {
         Progress {
             bar: (!quiet && terminal::stderr().is_terminal()).then(Bar::new),
+            held: Mutex::default(),
             paint: Paint::for_stream(&terminal::stderr()),
             quiet,
             began: Instant::now(),
@@ -170,38 +173,51 @@ impl Progress {
         out
     }
 
-    /// Leaves something on the screen.
+    /// Leaves something on the screen, as soon as the screen is free.
     pub fn say(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
         let text = self.redactor.redact_str(text);
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.above(|| errln!("{text}")),
-            None => errln!("{text}"),
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        match (held.as_mut(), &self.bar) {
+            (Some(held), _) => held.push(text.into_owned()),
+            (None, Some(bar)) => bar.above(|| errln!("{text}")),
+            (None, None) => errln!("{text}"),
         }
     }
 
-    /// Leaves the screen to somebody else until what it gives is dropped.
-    pub fn hush(&self) -> Hush {
+    /// Leaves the screen to a question until what it gives is dropped: nothing stands between it and its answer.
+    pub fn hush(self: &Arc<Self>) -> Hush {
         if let Some(bar) = &self.bar {
             bar.hide();
         }
-        Hush(self.bar.clone())
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+        Hush(self.clone())
+    }
+
+    /// Says what was held back.
+    fn release(&self) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+        held.into_iter().flatten().for_each(|text| errln!("{text}"));
     }
 
     /// Clears the line that changes.
     pub fn end(&self) {
+        self.release();
         if let Some(bar) = &self.bar {
             bar.end();
         }
     }
 }
 
-/// The line that changes stays away.
-pub struct Hush(Option<Bar>);
+/// The screen is left to somebody else.
+pub struct Hush(Arc<Progress>);
 
 impl Drop for Hush {
     fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
+        self.0.release();
+        if let Some(bar) = &self.0.bar {
             bar.show();
         }
     }

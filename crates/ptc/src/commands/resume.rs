@@ -1,6 +1,6 @@
 //! `ptc resume`: goes on with a run that was interrupted.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -15,7 +15,7 @@ use crate::agents::{
     may_go_on, missing, runtime, subject,
 };
 use crate::exit::{Outcome, agent_codes};
-use crate::terminal::{self, plain};
+use crate::terminal::{self, errln, plain};
 use crate::traces::RecordArgs;
 
 /// Go on with a run that was interrupted: by Ctrl-C, by the end of its process, by a model that could not be
@@ -110,7 +110,11 @@ fn vouched_for(mission: &Mission, folder: &Path, id: &str) -> anyhow::Result<()>
         .and_then(|()| named.chain(file.texts.keys().cloned()).try_for_each(|path| owned::trusted(&path)));
     let Err(problem) = checked else { return Ok(()) };
     let path = mission.path().unwrap_or_default();
-    let mut lines = vec![format!("run {id} goes on with the agent of {}, but {problem}", path.display())];
+    let mut lines = vec![format!(
+        "run {id} goes on with the agent of {}, but {}",
+        plain(&path.display().to_string()),
+        plain(&problem)
+    )];
     for (tool, words) in &file.commands {
         lines.push(format!("  its tool {} runs: {}", plain(tool), plain(&words.join(" "))));
     }
@@ -120,13 +124,9 @@ fn vouched_for(mission: &Mission, folder: &Path, id: &str) -> anyhow::Result<()>
     if !(io::stdin().is_terminal() && terminal::stderr().is_terminal()) {
         bail!("{}\nname the agent yourself: ptc resume {id} --agent FILE", lines.join("\n"));
     }
-    let mut err = terminal::stderr();
-    write!(err, "{}\nstart it (y/n)? ", lines.join("\n"))?;
-    err.flush()?;
-    drop(err);
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    match answer.trim().to_lowercase().as_str() {
+    errln!("{}", lines.join("\n"));
+    terminal::look();
+    match terminal::answer("start it (y/n)? ")?.unwrap_or_default().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),
         _ => bail!("nothing was started"),
     }

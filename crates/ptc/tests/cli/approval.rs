@@ -106,14 +106,20 @@ fn a_run_that_nobody_keeps_is_kept_when_it_waits() {
     assert_eq!(paid(&folder).len(), 3);
 }
 
-/// Waits for words on a terminal and types after them: pairs of words and what is typed, then the command.
+/// Waits for words on a terminal and types after them: pairs of words and what is typed, then the command. What waits
+/// for no words is typed at once, at first before the command can ask anything. `KILL` ends it, `WAIT` waits for a file.
 const TYPIST: &str = r#"
-import os, pty, sys, signal
+import os, pty, sys, signal, time
 count = int(sys.argv[1])
 pairs = [sys.argv[2 + i].split("=>") for i in range(count)]
+ready, go = os.pipe()
 pid, terminal = pty.fork()
 if pid == 0:
+    os.read(ready, 1)
     os.execvp(sys.argv[2 + count], sys.argv[2 + count:])
+while pairs and not pairs[0][0]:
+    os.write(terminal, pairs.pop(0)[1].encode() + b"\n")
+os.write(go, b"!")
 seen, at = b"", 0
 while True:
     try:
@@ -130,6 +136,13 @@ while True:
         at = seen.index(words.encode(), at) + len(words)
         if typed == "KILL":
             os.kill(pid, signal.SIGKILL)
+        elif typed.startswith("WAIT "):
+            for _ in range(6000):
+                if os.path.exists(typed[5:]):
+                    break
+                time.sleep(0.01)
+            else:
+                os.kill(pid, signal.SIGKILL)
         else:
             os.write(terminal, typed.encode() + b"\n")
 _, status = os.waitpid(pid, 0)
@@ -162,6 +175,68 @@ fn on_a_terminal_a_person_is_asked() {
     }
     assert_eq!(paid(&folder).len(), 2, "{shown}");
     assert!(paid(&folder).contains(&"{\"sum\":30}".to_owned()), "{:?}", paid(&folder));
+}
+
+#[test]
+fn what_was_typed_before_a_question_does_not_answer_it() {
+    let folder = bills("approval-ahead");
+    let reject = ["later (l)?=>r", "why?=>because nobody looked"];
+    let (code, shown) =
+        typed(&folder, &[&["=>a\na\na"], &reject[..], &reject, &reject].concat(), "", &["run", "agent.toml"]);
+    assert_eq!((code, paid(&folder).len()), (0, 0), "{shown}");
+    assert_eq!(shown.matches("tool/pay was rejected: because nobody looked").count(), 3, "{shown}");
+    // An answer that is given twice decides about one call.
+    let folder = bills("approval-twice");
+    let later = ["later (l)?=>a\na\na", "later (l)?=>l", "later (l)?=>l"];
+    let (code, shown) = typed(&folder, &later, "", &["run", "agent.toml", "--checkpoint", "kept"]);
+    assert_eq!((code, paid(&folder).len()), (4, 1), "{shown}");
+    assert_eq!(waiting(&folder).len(), 2, "{shown}");
+}
+
+#[test]
+fn what_was_typed_before_does_not_start_an_agent_that_others_could_have_written() {
+    let folder = bills("approval-vouched");
+    assert_eq!(ptc_in(&folder, &["run", "agent.toml", "--checkpoint", "kept", "--quiet"]).code, 4);
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    fs::set_permissions(folder.join("agent.toml"), open).expect("an agent that anybody may write");
+    let resume = ["resume", &only_run(&folder).0, "--checkpoint", "kept"];
+    let (code, shown) = typed(
+        &folder,
+        &["=>y", "start it (y/n)? =>n", "later (l)?=>l", "later (l)?=>l", "later (l)?=>l"],
+        "",
+        &resume,
+    );
+    assert_eq!(code, 2, "{shown}");
+    assert!(shown.contains("its tool pay runs: ") && shown.contains("nothing was started"), "{shown}");
+    let (code, shown) = typed(
+        &folder,
+        &["start it (y/n)? =>y", "later (l)?=>l", "later (l)?=>l", "later (l)?=>l"],
+        "",
+        &resume,
+    );
+    assert_eq!(code, 4, "{shown}");
+}
+
+#[test]
+fn nothing_is_said_between_a_question_and_its_answer() {
+    let folder = bills("approval-between");
+    let agent = fs::read_to_string(folder.join("agent.toml")).expect("the agent");
+    let free = "[tools.free]\nsignature = \"(n :int) -> :any\"\ndescription = \"Fails\"\ncommand = [\"./free.sh\"]\n";
+    let tool = "#!/bin/sh\nread -r line\ncase \"$line\" in *2*) touch ended ;; esac\nprintf 'call 9: tool/pay\\n  sum: 3\\n' >&2\nexit 1\n";
+    let program = "(defn free [n] (try (tool/free {:n n}) (catch Exception e n))) \
+                   (return (pmap (fn [n] (if (= n 1) (tool/pay {:sum n}) (free n))) [1 2]))";
+    let reply = json!({"program": program}).to_string();
+    write(&folder, &[("agent.toml", &(agent + free)), ("free.sh", tool), ("replies.jsonl", &reply)]);
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.join("free.sh"), executable).expect("a script");
+    let (code, shown) = typed(&folder, &["later (l)?=>WAIT ended", "=>a"], "", &["run", "agent.toml"]);
+    assert_eq!((code, paid(&folder).len()), (0, 1), "{shown}");
+    let (asked, decided) = (
+        shown.find("tool/pay, asked by").expect("the call"),
+        shown.rfind("later (l)?").expect("the question"),
+    );
+    assert!(!shown[asked..decided].contains("tool/free"), "{shown}");
+    assert!(shown[decided..].contains("tool/free"), "it is told afterwards: {shown}");
 }
 
 #[test]
