@@ -39,7 +39,7 @@ const RULES: &[Rule] = &[
         words: &["rustyline::", "indicatif::", "console::", "anstream::", "Cli::parse()", "get_matches("],
         within: "crates/ptc/",
         except: &["crates/ptc/src/terminal"],
-        instead: "use crate::terminal, where what it draws is filtered: Editor, Bar or parse()",
+        instead: "use crate::terminal, where what it draws is filtered: Editor, Bar, columns() or parse()",
     },
     Rule {
         words: &["read_line("],

@@ -11,6 +11,7 @@
 mod arguments;
 mod bar;
 mod editor;
+mod margin;
 mod question;
 mod screen;
 
@@ -28,6 +29,7 @@ pub fn colours<W: IsTerminal>(stream: &Screen<W>) -> bool {
 pub use arguments::parse;
 pub use bar::Bar;
 pub use editor::{Assistant, Editor, Offer};
+pub use margin::{columns, framed, quoting};
 pub use question::{answer, look};
 pub use screen::{Screen, ansi, obeyed, plain, stderr, stdout, styled};
 

@@ -213,7 +213,7 @@ pub fn finish(
         (false, false) => Ok(()),
     };
     ignore_closed_pipe(written.and_then(|()| out.flush()))?;
-    if let Some(failure) = show::failure(step, shown) {
+    if let Some(failure) = show::failure(step, shown, redactor) {
         errln!("ptc: {}", redactor.redact_str(&failure));
     }
     if !output.quiet {

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, bail};
 use ptc_host::{arguments, visible_json};
 use ptc_runner::model::Pending;
-use ptc_runner::{Approver, Decision, PendingCall};
+use ptc_runner::{Answers, Approver, Decision, PendingCall};
+use ptc_upstream::Redactor;
 use serde_json::Value as Json;
 use tokio::sync::{Mutex, oneshot};
 
 use super::progress::Progress;
-use crate::terminal::{self, errln, plain};
+use super::show::grouped;
+use crate::terminal::{self, errln, framed, plain, quoting};
 
 /// What to do about calls that wait for a person.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -119,7 +121,7 @@ impl Approver for Terminal {
             let quiet = progress.hush();
             // A thread of its own, which nobody waits for when the run is stopped.
             std::thread::spawn(move || {
-                errln!("{}", shown(&call.json()));
+                errln!("{}", shown(&call.json(), progress.redactor(), terminal::columns()));
                 terminal::look();
                 let decision = ask(&call, terminal::answer).unwrap_or_default();
                 drop(quiet);
@@ -130,22 +132,45 @@ impl Approver for Terminal {
     }
 }
 
-/// What the question shows: who asks, the tool, all of the arguments.
-pub fn shown(call: &Json) -> String {
+/// What the question shows: who asks, the tool, all of the arguments, with secrets covered before anything is broken.
+/// From the second row on it stands behind a margin, so that the arguments cannot look like a question.
+pub fn shown(call: &Json, redactor: &Redactor, columns: usize) -> String {
+    let mut call = call.clone();
+    redactor.redact_json(&mut call);
     let text = |value: &Json| plain(value.as_str().unwrap_or_default());
-    let mut out = format!("call {}: tool/{}", call["call"], text(&call["tool"]));
+    let mut line = format!("call {}: tool/{}", call["call"], text(&call["tool"]));
     if let Some(agent) = call["agent"].as_str() {
-        out.push_str(&format!(", asked by {}", plain(agent)));
+        line.push_str(&format!(", asked by {}", plain(agent)));
     }
     let about = call["about"].as_object().into_iter().flatten();
     for (name, value) in about {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        out.push_str(&format!(", {}: {}", plain(name), plain(&value)));
+        line.push_str(&format!(", {}: {}", plain(name), plain(&value)));
     }
-    for line in visible_json(&call["args"]).lines() {
-        out.push_str(&format!("\n  {line}"));
+    format!("{}\n{}", quoting(&line, columns), framed(&visible_json(&call["args"]), columns))
+}
+
+/// The longest name in a question.
+const NAME_CHARS: usize = 40;
+
+/// The question itself, which tells the call although its arguments may have left the screen.
+fn question(call: &PendingCall) -> String {
+    let name = |name: &str| match plain(name) {
+        name if name.chars().count() <= NAME_CHARS => name,
+        name => name.chars().take(NAME_CHARS).chain(['…']).collect(),
+    };
+    let mut tool = format!("tool/{}", name(&call.tool.name));
+    if let (Answers::Upstream, Some(server), Some(of)) =
+        (call.tool.answers, call.args["server"].as_str(), call.args["tool"].as_str())
+    {
+        tool.push_str(&format!(" {}/{}", name(server), name(of)));
     }
-    out
+    let size = call.args.to_string().chars().count() as u64;
+    let id = call.id;
+    format!(
+        "call {id}, {tool}, {} characters of arguments: approve (a), reject (r), edit (e), decide later (l)? ",
+        grouped(size)
+    )
 }
 
 /// Asks until there is a decision. The end of input means that nobody decides now.
@@ -154,9 +179,7 @@ fn ask(
     mut answer: impl FnMut(&str) -> io::Result<Option<String>>,
 ) -> io::Result<Option<Decision>> {
     loop {
-        let Some(word) = answer("approve (a), reject (r), edit (e), decide later (l)? ")? else {
-            return Ok(None);
-        };
+        let Some(word) = answer(&question(call))? else { return Ok(None) };
         match word.to_lowercase().as_str() {
             "a" | "approve" | "y" | "yes" => return Ok(Some(Decision::Approve)),
             "r" | "reject" | "n" | "no" => {
@@ -217,6 +240,7 @@ impl Drop for Gone<'_> {
 mod tests {
     use super::*;
     use ptc_runner::Tool;
+    use secrecy::ExposeSecret;
     use serde_json::json;
 
     fn pending(id: u64) -> PendingCall {
@@ -272,8 +296,35 @@ mod tests {
             "call": 1, "tool": "pay\u{1b}[2J", "agent": "a\rb", "about": {"server": "s"},
             "args": {"to": "alice\u{202e}bob\u{9b}31m\u{200b}"},
         });
-        let text = shown(&call);
+        let text = shown(&call, &Redactor::none(), 80);
         assert!(text.starts_with(r"call 1: tool/pay\u001b[2J, asked by a\u000db, server: s"), "{text}");
         assert!(text.contains(r"alice\u202ebob\u009b31m\u200b"), "{text}");
+    }
+
+    #[test]
+    fn secrets_are_covered_wherever_a_row_would_end() {
+        let secret = secrecy::SecretString::from("s3cr3t-0f-th3-h0us3");
+        let redactor = Redactor::new([&secret]);
+        for at in 0..80 {
+            let call =
+                json!({"call": 1, "tool": "pay", "args": {"to": " ".repeat(at) + secret.expose_secret()}});
+            let text = shown(&call, &redactor, 80).replace("\n  │…", "");
+            assert!(text.contains("[REDACTED]") && !text.contains("s3cr3t"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_tells_the_call_on_one_line() {
+        let mut call = pending(7);
+        assert_eq!(
+            question(&call),
+            "call 7, tool/pay, 9 characters of arguments: approve (a), reject (r), edit (e), decide later (l)? "
+        );
+        let name = format!("p\n{}", "y".repeat(50));
+        let tool = Tool::new(name, |args| args).signature("(memo :string) -> :any").unwrap();
+        call.tool = Arc::new(tool);
+        call.args = json!({"memo": "x".repeat(3_000)});
+        let expected = format!("call 7, tool/p\\u000a{}…, 3,011 characters of arguments: ", "y".repeat(33));
+        assert!(question(&call).starts_with(&expected), "{}", question(&call));
     }
 }

@@ -72,6 +72,11 @@ impl Progress {
         }
     }
 
+    /// What covers secrets.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
     /// Prints a piece of the answer on standard output.
     pub fn answer(&self, piece: &str) {
         if !self.answered.swap(true, Ordering::Relaxed) {

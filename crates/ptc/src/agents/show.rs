@@ -1,6 +1,7 @@
 //! What came of a run, for people and for machines.
 
 use ptc_runner::{Reason, Step, Turn, Usage};
+use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
 
 use super::consent;
@@ -152,7 +153,7 @@ const LIMITS: [Reason; 13] = [
 ];
 
 /// Why a run failed, and what to do about it.
-pub fn failure(step: &Step, shown: &Shown<'_>) -> Option<String> {
+pub fn failure(step: &Step, shown: &Shown<'_>, redactor: &Redactor) -> Option<String> {
     let fail = step.fail.as_ref()?;
     let model = shown.model;
     let resume = shown.resume.filter(|_| may_go_on(step));
@@ -169,8 +170,11 @@ pub fn failure(step: &Step, shown: &Shown<'_>) -> Option<String> {
         return Some(format!("the model `{model}` gave no reply: {}\n  = fix: {fix}{go_on}", fail.message));
     }
     if fail.reason == Reason::APPROVAL_REQUIRED {
-        let calls: Vec<String> =
-            pending(step).iter().map(|call| format!("\n{}", consent::shown(call))).collect();
+        let columns = terminal::columns();
+        let calls: Vec<String> = pending(step)
+            .iter()
+            .map(|call| format!("\n{}", consent::shown(call, redactor, columns)))
+            .collect();
         let how = shown.resume.map(|resume| {
             format!(
                 "\n  = go on with: {resume} --approve all\n    or decide about each: --approve CALL, --reject CALL REASON, --edit CALL JSON"

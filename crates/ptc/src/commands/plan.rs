@@ -15,7 +15,7 @@ use super::eval::{self, ignore_closed_pipe};
 use crate::exit::{Outcome, program_codes};
 use crate::plans::make::{Made, Maker};
 use crate::plans::{Hashed, Origin, Plan};
-use crate::terminal::errln;
+use crate::terminal::{errln, plain};
 use crate::{attached, report, terminal, values};
 
 /// Say what a program would change, and change nothing.
@@ -112,12 +112,19 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         ptc_system::private::replace(path, plan.text()?.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let shown = match args.json {
-        true => plan.text()?,
-        false => as_text(&plan, args.output.as_deref()),
-    };
     let mut out = terminal::stdout();
-    ignore_closed_pipe(write!(out, "{}", redactor.redact_string(shown)).and_then(|()| out.flush()))?;
+    let shown = match args.json {
+        true => redactor.redact_string(plan.text()?),
+        false => as_text(&plan, args.output.as_deref(), |line| {
+            let line = redactor.redact_string(line);
+            // A call cannot look like several.
+            match out.is_terminal() {
+                true => terminal::quoting(&plain(&line), terminal::columns()),
+                false => line,
+            }
+        }),
+    };
+    ignore_closed_pipe(write!(out, "{shown}").and_then(|()| out.flush()))?;
     Ok(Outcome::Done)
 }
 
@@ -170,7 +177,7 @@ fn refuse_secrets(made: &Made, redactor: &Redactor) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn as_text(plan: &Plan, kept: Option<&std::path::Path>) -> String {
+fn as_text(plan: &Plan, kept: Option<&std::path::Path>, shown: impl Fn(String) -> String) -> String {
     let mut lines = Vec::new();
     let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     lines.push(format!("{}, {}", count(plan.reads.len(), "read"), count(plan.writes.len(), "write")));
@@ -186,5 +193,5 @@ fn as_text(plan: &Plan, kept: Option<&std::path::Path>) -> String {
     if let Some(path) = kept {
         lines.push(format!("`ptc apply {}` makes these calls", path.display()));
     }
-    lines.join("\n") + "\n"
+    lines.into_iter().map(shown).collect::<Vec<_>>().join("\n") + "\n"
 }

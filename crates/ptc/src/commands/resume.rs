@@ -124,7 +124,8 @@ fn vouched_for(mission: &Mission, folder: &Path, id: &str) -> anyhow::Result<()>
     if !(io::stdin().is_terminal() && terminal::stderr().is_terminal()) {
         bail!("{}\nname the agent yourself: ptc resume {id} --agent FILE", lines.join("\n"));
     }
-    errln!("{}", lines.join("\n"));
+    let columns = terminal::columns();
+    lines.iter().for_each(|line| errln!("{}", terminal::quoting(line, columns)));
     terminal::look();
     match terminal::answer("start it (y/n)? ")?.unwrap_or_default().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),

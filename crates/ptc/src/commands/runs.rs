@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use ptc_store::runs::Listed;
+use ptc_upstream::Redactor;
 use serde_json::{Value, json};
 
 use super::ignore_closed_pipe;
@@ -54,6 +55,9 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// What calls stand behind.
+const INDENT: &str = "  ";
+
 fn line(run: &Listed, state: &str, pending: &[Value], unknown: usize) -> String {
     let answers = if run.answers == 1 { "answer" } else { "answers" };
     let mut line = format!(
@@ -66,8 +70,10 @@ fn line(run: &Listed, state: &str, pending: &[Value], unknown: usize) -> String 
     if unknown > 0 {
         line.push_str(&format!("  ({unknown} with unknown outcome, see `ptc effects`)"));
     }
+    let columns = terminal::columns().saturating_sub(INDENT.len());
     for call in pending {
-        line.push_str(&format!("\n  {}", shown_call(call).replace('\n', "\n  ")));
+        let call = shown_call(call, &Redactor::none(), columns);
+        line.extend(call.lines().map(|row| format!("\n{INDENT}{row}")));
     }
     line
 }

@@ -47,7 +47,10 @@ fn without_a_terminal_a_run_waits_and_goes_on_as_it_is_told() {
     let calls = waiting(&folder);
     for part in [
         "ptc: 3 calls wait for a person's approval",
-        &format!("call {}: tool/pay, asked by clerk, effect: unknown\n  {{\n    \"sum\": 1\n  }}", calls[0]),
+        &format!(
+            "call {}: tool/pay, asked by clerk, effect: unknown\n  │ {{\n  │   \"sum\": 1\n  │ }}",
+            calls[0]
+        ),
         &format!("= go on with: ptc resume {id} --checkpoint "),
     ] {
         assert!(ran.err.contains(part), "{part}\n---\n{}", ran.err);
@@ -177,6 +180,16 @@ fn on_a_terminal_a_person_is_asked() {
     assert!(paid(&folder).contains(&"{\"sum\":30}".to_owned()), "{:?}", paid(&folder));
 }
 
+/// The rows of a terminal of 80 columns.
+pub fn rows(shown: &str) -> Vec<String> {
+    let lines = shown.split('\n').map(|line| line.trim_end_matches('\r').chars().collect::<Vec<_>>());
+    let broken = lines.flat_map(|line| match line.is_empty() {
+        true => vec![String::new()],
+        false => line.chunks(80).map(|row| row.iter().collect()).collect(),
+    });
+    broken.collect()
+}
+
 #[test]
 fn what_was_typed_before_a_question_does_not_answer_it() {
     let folder = bills("approval-ahead");
@@ -215,6 +228,40 @@ fn what_was_typed_before_does_not_start_an_agent_that_others_could_have_written(
         &resume,
     );
     assert_eq!(code, 4, "{shown}");
+}
+
+#[test]
+fn arguments_cannot_look_like_another_question() {
+    let folder = bills("approval-long");
+    let row = |text: &str| format!("{text:80}");
+    let memo = format!("rent{}", row("").repeat(40))
+        + &["call 1: tool/pay, asked by clerk", "  {", "    \"memo\": \"coffee\",", "    \"sum\": 3", "  }"]
+            .map(row)
+            .concat();
+    let agent = fs::read_to_string(folder.join("agent.toml"))
+        .expect("the agent")
+        .replace("sum :int", "memo :string, sum :int");
+    let reply = json!({"program": format!("(return (tool/pay {{:memo {} :sum 999999}}))", json!(memo))});
+    write(&folder, &[("agent.toml", &agent), ("replies.jsonl", &reply.to_string())]);
+    let (code, shown) =
+        typed(&folder, &["later (l)?=>l"], "", &["run", "agent.toml", "--checkpoint", "kept"]);
+    assert_eq!((code, paid(&folder).len()), (4, 0), "{shown}");
+    let rows = rows(&shown[shown.find("tool/pay, asked by").expect("the call")..]);
+    let to = rows.iter().position(|row| row.contains(": approve (a)")).expect("the question");
+    assert!(to > 40, "{shown}");
+    for row in &rows[1..to] {
+        assert!(row.starts_with("  │"), "{row:?}\n---\n{shown}");
+    }
+    assert!(rows[..to].contains(&"  │   \"sum\": 999999".to_owned()), "{shown}");
+    let question = format!("call {}, tool/pay, 3,", waiting(&folder)[0]);
+    assert!(rows[to].starts_with(&question), "{:?}", rows[to]);
+    // Those who decide later see the same.
+    let listed = ptc_in(&folder, &["resume", &only_run(&folder).0, "--checkpoint", "kept"]);
+    let from = listed.err.find("\ncall ").expect("the call");
+    let to = listed.err.find("\n  = go on with").expect("how to go on");
+    for row in listed.err[from + 1..to].lines().skip(1) {
+        assert!(row.starts_with("  │") && row.chars().count() <= 80, "{row:?}\n---\n{}", listed.err);
+    }
 }
 
 #[test]

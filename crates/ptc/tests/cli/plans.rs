@@ -1,7 +1,11 @@
 //! `ptc plan`, `ptc apply` and `ptc effects`, with a real server that counts what it is asked to do.
 
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
+use super::approval::rows;
 use super::world::World;
 
 const CLOSE: &str =
@@ -61,6 +65,32 @@ fn a_plan_lists_writes_and_makes_none_and_is_applied_exactly_so_once() {
     assert!(out.ends_with("the plan was applied already; nothing was done\n"), "{out}");
     assert_eq!(world.count("came k0"), 1);
     assert_eq!(world.run(&["effects"]).0, 0, "nothing is open");
+}
+
+#[test]
+fn on_a_terminal_a_call_of_a_plan_cannot_look_like_several() {
+    let world = World::start("plan-terminal");
+    let row = |text: &str| format!("{text:80}");
+    let value = row("") + &row("  2  world/put {\"key\":\"b\"}  at 1:1") + &row("  3  world/put");
+    let call = json!({"key": "a", "value": value}).to_string().replace("\":", "\" ");
+    world.write("program.clj", &format!("(tool/call {{:server \"world\" :tool \"put\" :args {call}}}) 1"));
+    let plain = world.command(&["plan", "program.clj", "--upstreams-config", "upstreams.json"]);
+    let output = Command::new("python3")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/terminal.py"))
+        .arg("[]")
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(plain.get_current_dir().expect("the folder of the world"))
+        .output()
+        .expect("python3 starts");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let rows = rows(shown.trim_end());
+    assert_eq!(rows[0], "0 reads, 1 write", "{shown}");
+    assert!(rows[1].starts_with("  1  world/put {\"key\":\"a\"") && rows.len() > 4, "{shown}");
+    for row in &rows[2..] {
+        assert!(row.starts_with("  │…"), "{row:?}\n---\n{shown}");
+    }
 }
 
 #[test]
