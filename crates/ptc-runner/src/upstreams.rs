@@ -58,16 +58,26 @@ impl Upstreams {
         Upstreams { runtime, context }
     }
 
-    /// The same servers for another run.
+    /// The same servers for another run of the same owner.
     #[must_use]
     pub fn afresh(&self, caps: Caps, policy: Policy) -> Self {
-        Upstreams::new(self.runtime.clone(), caps, policy)
+        let another = Upstreams::new(self.runtime.clone(), caps, policy);
+        match self.context.owner() {
+            Some(owner) => another.owned_by(owner.clone()),
+            None => another,
+        }
     }
 
     /// The same with calls that may change the world written down, as [`RunContext::journalled`] says.
     #[must_use]
     pub fn journalled(self, scope: impl Into<Arc<str>>, journal: Arc<dyn EffectJournal>) -> Self {
         Upstreams { context: self.context.journalled(scope, journal), ..self }
+    }
+
+    /// The same for somebody, as [`RunContext::owned_by`] says.
+    #[must_use]
+    pub fn owned_by(self, owner: impl Into<Arc<str>>) -> Self {
+        Upstreams { context: self.context.owned_by(owner), ..self }
     }
 
     /// The run, as upstreams see it.

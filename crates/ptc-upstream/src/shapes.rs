@@ -1,10 +1,16 @@
 //! What results of tools looked like so far. Many servers declare no output schema; the types that were seen
-//! help the next program. Only types are kept, never values, within fixed bounds, in a file between runs.
+//! help the next program. Only types and names of fields are kept, never values, within fixed bounds.
+//!
+//! Names of fields may be data all the same: of people, of tables, of whatever a program asked for. So shapes belong to
+//! the [`Owner`] whose calls showed them, and no other owner is told of them ([`ByOwner`]). Only those of a host that
+//! names nobody, as a command for one person is, are kept in a file between runs.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ptc_lisp::machine::Owner;
 use ptc_system::private;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -22,6 +28,8 @@ const ITEMS: usize = 50;
 const PARTS: usize = 400;
 /// How many tools are remembered.
 const TOOLS: usize = 1_000;
+/// How many owners are told what their results looked like.
+const OWNERS: usize = 1_000;
 /// How long the name of a field may be; longer ones are data.
 const NAME: usize = 64;
 /// The most bytes of a file.
@@ -316,6 +324,46 @@ impl Shapes {
     }
 }
 
+/// The shapes that the calls of each owner showed. What one of them learns changes nothing for another.
+#[derive(Clone, Debug, Default)]
+pub struct ByOwner {
+    /// Those of a host that names nobody: the only ones that come from a file and go to one.
+    unnamed: Shapes,
+    named: BTreeMap<Arc<str>, Shapes>,
+    /// What an owner who has seen nothing knows.
+    nothing: Shapes,
+}
+
+impl ByOwner {
+    /// Nothing beyond what a host that names nobody knows.
+    pub fn new(unnamed: Shapes) -> ByOwner {
+        ByOwner { unnamed, ..ByOwner::default() }
+    }
+
+    /// Takes in a result of an owner's call.
+    pub fn learn(&mut self, owner: &Owner, server: &str, tool: &str, value: &Json) {
+        let own = match owner {
+            None => &mut self.unnamed,
+            Some(owner) if self.named.len() >= OWNERS && !self.named.contains_key(owner) => return,
+            Some(owner) => self.named.entry(owner.clone()).or_default(),
+        };
+        own.learn(server, tool, value);
+    }
+
+    /// What an owner's own calls showed.
+    pub fn of(&self, owner: &Owner) -> &Shapes {
+        match owner {
+            None => &self.unnamed,
+            Some(owner) => self.named.get(owner).unwrap_or(&self.nothing),
+        }
+    }
+
+    /// What may be kept in a file.
+    pub fn unnamed(&mut self) -> &mut Shapes {
+        &mut self.unnamed
+    }
+}
+
 /// Where the shapes of the upstreams of a configuration are kept, if the environment says where such things
 /// belong. Configurations have files of their own, since they may call different servers by one name.
 pub fn default_file(config: &Path) -> Option<PathBuf> {
@@ -378,6 +426,31 @@ mod tests {
             shapes.learn("s", "t", &value);
         }
         assert!(shapes.tools["s/t"].shape.parts() <= PARTS);
+    }
+
+    #[test]
+    fn owners_see_what_their_own_calls_showed() {
+        let (anna, ben): (Owner, Owner) = (Some("anna".into()), Some("ben".into()));
+        let mut shapes = ByOwner::default();
+        let seen = |shapes: &ByOwner, owner: &Owner| {
+            shapes.of(owner).observed("s", "t").map(|seen| (seen.results, seen.shape.words()))
+        };
+        for (owner, field, hers, his, nobodys) in [
+            (&anna, "a", Some((1, "{:a integer}")), None, None),
+            (&ben, "b", Some((1, "{:a integer}")), Some((1, "{:b integer}")), None),
+            (&None, "c", Some((1, "{:a integer}")), Some((1, "{:b integer}")), Some((1, "{:c integer}"))),
+        ] {
+            shapes.learn(owner, "s", "t", &json!({field: 1}));
+            for (owner, expected) in [(&anna, hers), (&ben, his), (&None, nobodys)] {
+                let expected = expected.map(|(results, words)| (results, words.to_owned()));
+                assert_eq!(seen(&shapes, owner), expected, "{owner:?}");
+            }
+        }
+        for n in 0..2 * OWNERS {
+            shapes.learn(&Some(format!("{n}").into()), "s", "t", &json!(1));
+        }
+        assert_eq!(shapes.named.len(), OWNERS);
+        assert!(seen(&shapes, &ben).is_some());
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Engine {
             Err(busy) => return Ok(self.shaped(&busy)),
         };
         let mut facts = Facts::of(&args);
-        let calls = self.calls(Grants::all(), signals);
+        let calls = self.calls(caller, Grants::all(), signals);
         let head = Head {
             source: args.program.clone(),
             schema,

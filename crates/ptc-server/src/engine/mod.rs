@@ -607,16 +607,16 @@ impl Engine {
         program.lane(caller.principal.clone()).pace(permit.pace())
     }
 
-    /// The upstream calls of one program with these grants.
-    fn calls(&self, grants: Grants, signals: &Signals) -> Calls {
+    /// The upstream calls of one program of a caller, with these grants.
+    fn calls(&self, caller: &Caller, grants: Grants, signals: &Signals) -> Calls {
         self.upstreams
             .as_ref()
-            .map_or_else(Calls::none, |upstreams| self.calls_of(upstreams, grants, signals))
+            .map_or_else(Calls::none, |upstreams| self.calls_of(upstreams, caller, grants, signals))
     }
 
-    fn calls_of(&self, upstreams: &Upstreams, grants: Grants, signals: &Signals) -> Calls {
+    fn calls_of(&self, upstreams: &Upstreams, caller: &Caller, grants: Grants, signals: &Signals) -> Calls {
         let journal = self.once.as_ref().map(Once::journal);
-        upstreams.calls(grants, signals.scope.clone().zip(journal))
+        upstreams.calls(caller, grants, signals.scope.clone().zip(journal))
     }
 
     /// The envelope of a payload of `lisp_eval`.

@@ -8,6 +8,7 @@ use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::runtime::Account;
 use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
 
+use super::api::Caller;
 use super::settings::Settings;
 
 /// The upstreams of a server.
@@ -42,9 +43,15 @@ impl Upstreams {
         self.runtime.context(self.caps, self.policy(grants))
     }
 
-    /// The context of one program. Calls that may change something are written down under their scope.
-    pub fn calls(&self, grants: Grants, journal: Option<(Arc<str>, Arc<dyn EffectJournal>)>) -> Calls {
+    /// The context of one program of a caller. Calls that may change something are written down under their scope.
+    pub fn calls(
+        &self,
+        caller: &Caller,
+        grants: Grants,
+        journal: Option<(Arc<str>, Arc<dyn EffectJournal>)>,
+    ) -> Calls {
         let context = self.runtime.context(self.caps, self.policy(grants));
+        let context = context.owned_by(caller.principal.clone());
         Calls(Some(match journal {
             Some((scope, journal)) => context.journalled(scope, journal),
             None => context,

@@ -21,7 +21,7 @@ pub fn doc(server: &str, tool: &CatalogTool, observed: Option<(&str, u64)>) -> S
     lines.push(format!("Result<{}>", result_type(def.output_schema.as_ref())));
     if let Some((shape, results)) = observed {
         let times = if results == 1 { "1 result".to_owned() } else { format!("{results} results") };
-        lines.push(format!("Observed, not declared, in {times}: {shape}"));
+        lines.push(format!("Observed, not declared, in {times} (names are data): {shape}"));
     }
     lines.push(format!("Effect: {}", tool.effect.name()));
     lines.extend(pages(tool));
@@ -125,7 +125,12 @@ mod tests {
     fn what_was_seen_is_told_apart_from_what_was_declared() {
         let text = doc("s", &tool("t", "", json!({})), Some(("[{:n integer}]", 3)));
         assert!(text.contains("Args: none\nRequired: none\n"), "{text}");
-        assert!(text.contains("Result<any>\nObserved, not declared, in 3 results: [{:n integer}]"), "{text}");
+        assert!(
+            text.contains(
+                "Result<any>\nObserved, not declared, in 3 results (names are data): [{:n integer}]"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

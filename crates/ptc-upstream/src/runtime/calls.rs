@@ -155,7 +155,7 @@ impl Run {
         }
         let (value, kind) = select(payload)?;
         if kind != ValueKind::None {
-            self.runtime.shapes().learn(&upstream.config.name, &tool.def.name, &value);
+            self.runtime.shapes().learn(&self.owner, &upstream.config.name, &tool.def.name, &value);
         }
         Ok((value, kind))
     }
@@ -248,7 +248,7 @@ impl Run {
         }
         let catalog = self.view();
         let shapes = self.runtime.shapes();
-        discovery::answer(&question, &catalog, &shapes, self.caps.max_catalog_bytes)
+        discovery::answer(&question, &catalog, shapes.of(&self.owner), self.caps.max_catalog_bytes)
     }
 
     fn note(&self, asked: Json, reply: &Reply, began: Instant) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ptc_host::{Program, Tool, Tools};
 use ptc_lisp::analyze::Manifest;
-use ptc_lisp::machine::{Answer, Machine};
+use ptc_lisp::machine::{Answer, Machine, Owner};
 use ptc_lisp::{Error, ErrorKind};
 use serde_json::Value as Json;
 
@@ -58,6 +58,8 @@ pub(super) struct Run {
     pub runtime: Arc<Runtime>,
     pub caps: Caps,
     pub policy: Policy,
+    /// For whom it runs: what its results look like is told to nobody else.
+    pub owner: Owner,
     calls: AtomicUsize,
     catalog_ops: AtomicUsize,
     closed: AtomicBool,
@@ -77,14 +79,21 @@ pub(super) const CALL: &str = "call";
 
 impl RunContext {
     pub(super) fn new(runtime: Arc<Runtime>, caps: Caps, policy: Policy) -> RunContext {
-        RunContext::with(runtime, caps, policy, None)
+        RunContext::with(runtime, caps, policy, None, None)
     }
 
-    fn with(runtime: Arc<Runtime>, caps: Caps, policy: Policy, journal: Option<Kept>) -> RunContext {
+    fn with(
+        runtime: Arc<Runtime>,
+        caps: Caps,
+        policy: Policy,
+        owner: Owner,
+        journal: Option<Kept>,
+    ) -> RunContext {
         RunContext(Arc::new(Run {
             runtime,
             caps,
             policy,
+            owner,
             calls: AtomicUsize::new(0),
             catalog_ops: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -97,9 +106,24 @@ impl RunContext {
     /// in its scope, which names what may be run again, such as a request, a ticket or a plan.
     #[must_use]
     pub fn journalled(self, scope: impl Into<Arc<str>>, journal: Arc<dyn EffectJournal>) -> RunContext {
+        let (run, kept) = (&self.0, Kept::new(scope.into(), journal));
+        let owner = run.owner.clone();
+        RunContext::with(run.runtime.clone(), run.caps, run.policy.clone(), owner, Some(kept))
+    }
+
+    /// The same run from its beginning, for somebody. What `doc` and `meta` tell of results is what calls of the same
+    /// owner showed, in this process; runs that name nobody are all of one owner, and what they showed may be kept in a
+    /// file.
+    #[must_use]
+    pub fn owned_by(self, owner: impl Into<Arc<str>>) -> RunContext {
         let run = &self.0;
-        let kept = Kept::new(scope.into(), journal);
-        RunContext::with(run.runtime.clone(), run.caps, run.policy.clone(), Some(kept))
+        let (policy, journal) = (run.policy.clone(), run.journal.as_ref().map(Kept::afresh));
+        RunContext::with(run.runtime.clone(), run.caps, policy, Some(owner.into()), journal)
+    }
+
+    /// For whom it runs.
+    pub fn owner(&self) -> &Owner {
+        &self.0.owner
     }
 
     /// Counts calls, `{server, tool, args}`, that the program made before it was stopped to go on here: an equal call

@@ -62,6 +62,11 @@ impl Kept {
         Kept { scope, journal, made: Mutex::default() }
     }
 
+    /// The same before any call.
+    pub fn afresh(&self) -> Kept {
+        Kept::new(self.scope.clone(), self.journal.clone())
+    }
+
     /// The identity of the next call of this kind. Asked for in the order of the program's calls.
     pub fn identity(&self, request: &CallRequest) -> String {
         let kind = digest(&json!([self.scope, request.server, request.tool.replace('-', "_"), request.args]));

@@ -36,7 +36,7 @@ use crate::effects::Policy;
 use crate::model::{Fault, Reason, ToolDef};
 use crate::pins::{Difference, Pins};
 use crate::redact::Redactor;
-use crate::shapes::Shapes;
+use crate::shapes::{ByOwner, Shapes};
 
 /// When tools are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct RuntimeOptions {
     /// Whether a frozen runtime starts although upstreams failed; they stay listed and are tried again when
     /// they are needed.
     pub keep_failing: bool,
-    /// Where learned shapes are kept between runs; nowhere unless told.
+    /// Where learned shapes are kept between runs, of runs that name no owner; nowhere unless told.
     pub shapes: Option<PathBuf>,
 }
 
@@ -116,7 +116,7 @@ pub struct Runtime {
     /// The names of all credentials of the configuration.
     credentials: Vec<String>,
     catalog: RwLock<Arc<Catalog>>,
-    shapes: Mutex<Shapes>,
+    shapes: Mutex<ByOwner>,
     shapes_file: Option<PathBuf>,
     saved: Mutex<Instant>,
 }
@@ -171,7 +171,7 @@ impl Runtime {
             redactor: secrets.redactor(),
             credentials: config.credentials.names().map(str::to_owned).collect(),
             catalog: RwLock::default(),
-            shapes: Mutex::new(options.shapes.as_deref().map(read_shapes).unwrap_or_default()),
+            shapes: Mutex::new(ByOwner::new(options.shapes.as_deref().map(read_shapes).unwrap_or_default())),
             shapes_file: options.shapes,
             saved: Mutex::new(Instant::now()),
         };
@@ -218,7 +218,8 @@ impl Runtime {
         &self.credentials
     }
 
-    /// A context for one run.
+    /// A context for one run. A host that serves people who do not trust each other names them:
+    /// [`RunContext::owned_by`].
     pub fn context(self: &Arc<Self>, caps: Caps, policy: Policy) -> RunContext {
         RunContext::new(self.clone(), caps, policy)
     }
@@ -293,7 +294,7 @@ impl Runtime {
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
     }
 
-    fn shapes(&self) -> std::sync::MutexGuard<'_, Shapes> {
+    fn shapes(&self) -> std::sync::MutexGuard<'_, ByOwner> {
         self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -307,7 +308,8 @@ impl Runtime {
     }
 
     fn save_shapes(&self) {
-        let mut shapes = self.shapes();
+        let mut all = self.shapes();
+        let shapes = all.unnamed();
         if let Some(file) = self.shapes_file.as_ref().filter(|_| shapes.is_changed())
             && let Err(error) = shapes.save(file)
         {

@@ -282,11 +282,17 @@ async fn results_teach_what_they_look_like() {
         "(last (clojure.string/split-lines (clojure.string/replace (doc 's/json) \"\\nEffect: read\" \"\")))";
     assert_eq!(value(&open(&runtime), doc).await, "\"Result<any>\"");
     run(&open(&runtime), "[(tool/call 's/json) (tool/call 's/json) (tool/call 's/fail)]").await;
-    let learned = "\"Observed, not declared, in 2 results: {:items [integer]}\"";
+    let learned = "\"Observed, not declared, in 2 results (names are data): {:items [integer]}\"";
     assert_eq!(value(&open(&runtime), doc).await, learned);
+    // Owners are told what their own calls showed, and none of it goes to the file.
+    let (anna, ben) = (|| open(&runtime).owned_by("anna"), || open(&runtime).owned_by("ben"));
+    run(&anna(), "(tool/call 's/json)").await;
+    assert_eq!(value(&anna(), doc).await, learned.replace("2 results", "1 result"));
+    assert_eq!(value(&ben(), doc).await, "\"Result<any>\"");
     runtime.close().await;
     let again = try_start(&config, &[&plain], options).await.expect("it starts again");
     assert_eq!(value(&open(&again), doc).await, learned);
+    assert_eq!(value(&open(&again).owned_by("anna"), doc).await, "\"Result<any>\"");
     assert_eq!(value(&open(&again), "(nil? (get-in (meta 's/fail) [\"_ptc\" \"observed\"]))").await, "true");
     std::fs::remove_dir_all(folder).expect("it was written");
 }

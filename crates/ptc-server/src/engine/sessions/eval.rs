@@ -66,7 +66,7 @@ impl Engine {
             }
         };
         let mut facts = Facts::of(&args);
-        let calls = self.calls(session.grants.clone(), signals);
+        let calls = self.calls(caller, session.grants.clone(), signals);
         let head = Head {
             source: args.program.clone(),
             schema,
@@ -123,7 +123,7 @@ impl Engine {
             return Err(refused);
         }
         let made = resumption.calls_made("call");
-        let calls = self.calls(session.grants.clone(), signals).resumed(made);
+        let calls = self.calls(caller, session.grants.clone(), signals).resumed(made);
         let schema = head.schema.as_ref().and_then(|schema| OutputSchema::parse(schema).ok());
         let judge = self.session_judge(sessions, &reservation, schema, signals);
         let looking = judge.clone();

@@ -74,7 +74,7 @@ impl Engine {
         };
         let started = Instant::now();
         let meter = Meter::default();
-        let calls = self.calls_of(upstreams, Grants::all(), signals);
+        let calls = self.calls_of(upstreams, caller, Grants::all(), signals);
         let Some(context) = calls.context().cloned() else {
             return Ok(failed(Report::refused(
                 Reason::AGENTIC_CONFIG.name,

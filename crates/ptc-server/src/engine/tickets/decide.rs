@@ -244,7 +244,7 @@ impl Engine {
             ))));
         }
         let schema = head.schema.as_ref().map(OutputSchema::parse).transpose().unwrap_or_default();
-        let calls = self.calls(Grants::all(), signals).resumed(resumption.calls_made("call"));
+        let calls = self.calls(caller, Grants::all(), signals).resumed(resumption.calls_made("call"));
         let (program, not_json) =
             evaluate::resumed(resumption, self.prelude.clone(), caller.owner.clone(), &self.settings);
         let (program, recorded) = self.recordings.program(calls.attach(program), |program| Begun {

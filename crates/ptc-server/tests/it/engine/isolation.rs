@@ -1,10 +1,10 @@
-//! Sessions of different owners on the same workers: nothing of one is reachable from another.
+//! Owners on the same workers and upstreams: nothing of one is reachable from another.
 
 use ptc_server::engine::settings::Sessions;
 use ptc_server::engine::{Caller, Engine, Profile, Transport};
 use serde_json::json;
 
-use super::support::{anna, call_as, engine, object, with_sessions};
+use super::support::{aggregator, anna, call_as, engine, object, with_sessions};
 
 /// More sessions than there are workers, so that owners meet on one.
 const SESSIONS: usize = 8;
@@ -52,4 +52,41 @@ async fn sessions_of_another_owner_read_write_and_call_nothing() {
     for session in &hers {
         assert_eq!(result(&engine, &anna, session, "@cell").await, "user=> \"untouched\"");
     }
+}
+
+#[tokio::test]
+async fn what_results_of_one_owner_looked_like_is_not_told_to_another() {
+    let engine = aggregator(with_sessions(Profile::Structured, Sessions::default())).await;
+    let (anna, ben) = (anna(), Caller::new("ben", Transport::Http));
+    let again = Caller { principal: anna.principal.clone(), ..Caller::new("anna-2", Transport::Http) };
+    let run = async |caller: &Caller, tool: &str, program: &str| {
+        let mut arguments = json!({"program": program});
+        if tool == "lisp_session_eval" {
+            let started = call_as(caller, &engine, "lisp_session_start", json!({})).await;
+            arguments["session_id"] = object(&started)["session_id"].clone();
+        }
+        object(&call_as(caller, &engine, tool, arguments).await)["result"].to_string()
+    };
+    let call = |field: &str| format!("(tool/call {{:server \"crm\" :tool \"get\" :args {{:{field} 1}}}})");
+    let tools = [("lisp_eval", "anna_a"), ("lisp_session_eval", "anna_b")];
+    for (tool, field) in tools {
+        run(&anna, tool, &call(field)).await;
+    }
+    for (tool, _) in tools {
+        for look in ["(doc 'crm/get)", "(str (get (meta 'crm/get) \"_ptc\"))"] {
+            let (hers, again) = (run(&anna, tool, look).await, run(&again, tool, look).await);
+            assert!(tools.iter().all(|(_, field)| hers.contains(field)), "{hers}");
+            assert_eq!(hers, again, "her other connection");
+            let his = run(&ben, tool, look).await;
+            assert!(
+                !his.contains("anna") && !his.to_lowercase().contains("observed"),
+                "{tool} {look}: {his}"
+            );
+        }
+    }
+    run(&ben, "lisp_eval", &call("title")).await;
+    let his = run(&ben, "lisp_eval", "(doc 'crm/get)").await;
+    assert!(his.contains("in 1 result (") && his.contains(":title integer"), "{his}");
+    let hers = run(&anna, "lisp_eval", "(doc 'crm/get)").await;
+    assert!(hers.contains("in 2 results (") && !hers.contains("title"), "{hers}");
 }
