@@ -43,8 +43,8 @@ pub struct Load {
     pub begun: usize,
     /// Calls in queues.
     pub queued: usize,
-    /// Whether some owner's next call would be turned away.
-    pub full: bool,
+    /// Owners whose next call would be turned away.
+    pub full: usize,
 }
 
 /// The right to run a program. Dropping it, in whichever way a call ends, gives it back.
@@ -143,7 +143,7 @@ impl Gate {
         lanes.values().fold(Load::default(), |load, lane| Load {
             begun: load.begun + lane.running + lane.waiting,
             queued: load.queued + lane.queue.len(),
-            full: load.full || (!lane.has_room(&self.bounds) && lane.queue.len() >= self.bounds.queued),
+            full: load.full + usize::from(lane.is_full(&self.bounds)),
         })
     }
 }
@@ -158,6 +158,11 @@ impl Lane {
 
     fn has_room(&self, bounds: &Bounds) -> bool {
         self.running < bounds.running && self.waiting < bounds.waiting
+    }
+
+    /// Whether the next call is turned away.
+    fn is_full(&self, bounds: &Bounds) -> bool {
+        !self.has_room(bounds) && self.queue.len() >= bounds.queued
     }
 }
 
@@ -229,7 +234,7 @@ mod tests {
         let mut third = pin!(gate.enter(&anna, &line));
         assert!(now(&mut second).await.is_none() && now(&mut third).await.is_none());
         assert!(gate.enter(&anna, &line).await.is_err(), "her queue is full");
-        assert_eq!(gate.load(), Load { begun: 1, queued: 2, full: true });
+        assert_eq!(gate.load(), Load { begun: 1, queued: 2, full: 1 });
         drop(gate.enter(&ben, &line).await.expect("nobody else's business"));
         drop(first);
         let second = now(&mut second).await.expect("its turn").expect("a permit");

@@ -498,9 +498,10 @@ impl Engine {
         }
     }
 
-    /// Whether new calls are taken: neither draining, nor the queue of an owner full.
-    pub fn ready(&self) -> bool {
-        !self.draining.load(Ordering::Acquire) && !self.gate.load().full
+    /// Whether new calls are taken: not while it drains, nor while the queues of all who may call, so many owners, are
+    /// full. One owner alone cannot make a server that has others unready for them.
+    pub fn ready(&self, owners: usize) -> bool {
+        !self.draining.load(Ordering::Acquire) && self.gate.load().full < owners.max(1)
     }
 
     /// Takes no new calls; those under way go on.

@@ -87,6 +87,16 @@ impl Client<'_> {
         self.server.raw("POST", "/mcp", &headers, &vec![b' '; bytes]).status
     }
 
+    /// How many programs of all owners run, and how many calls wait for their turn.
+    fn load(&self) -> (Option<u64>, Option<u64>) {
+        let metrics = self.server.raw("GET", "/metrics", &[("authorization", &self.bearer)], b"").body;
+        let gauge = |name: &str| {
+            let line = metrics.lines().find(|line| line.starts_with(name));
+            line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        };
+        (gauge("ptc_calls_in_flight"), gauge("ptc_calls_queued"))
+    }
+
     /// Sends a program, and waits for no answer.
     fn begin(&self, id: i64) -> TcpStream {
         let arguments = json!({"program": SLOW, "session_id": self.session()});
@@ -129,14 +139,7 @@ fn six_endless_loops_of_one_token_leave_all_calls_of_another_answered() {
     let session = other.session();
     let alone = median(&other, &session);
     let _loops: Vec<TcpStream> = (1..=6).map(|id| greedy.begin(id)).collect();
-    let running = || {
-        let metrics = server.raw("GET", "/metrics", &[("authorization", &other.bearer)], b"").body;
-        let gauge = |name: &str| {
-            let line = metrics.lines().find(|line| line.starts_with(name));
-            line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
-        };
-        (gauge("ptc_calls_in_flight"), gauge("ptc_calls_queued")) == (Some(2), Some(4))
-    };
+    let running = || other.load() == (Some(2), Some(4));
     eventually("two loops run and four wait", running);
     let beside = median(&other, &session);
     let ratio = beside.as_secs_f64() / alone.as_secs_f64();
@@ -165,4 +168,25 @@ fn unfinished_requests_of_one_token_leave_connections_and_room_to_another() {
         let reply = other.call(1, "lisp_session_eval", json!({"program": "(+ 1 2)", "session_id": session}));
         assert!(text(&reply).contains('3'), "{reply}");
     }
+}
+
+#[test]
+fn a_server_is_ready_until_no_owner_may_call() {
+    let folder = Folder::new();
+    let server = server(&folder, &["--max-queued-calls", "1"]);
+    let (greedy, other) = (Client::of(&server, GREEDY), Client::of(&server, OTHER));
+    let ready = || {
+        let reply = server.raw("GET", "/ready", &[], b"");
+        (reply.status, reply.json()["status"].as_str().unwrap_or_default().to_owned())
+    };
+    let _loops: Vec<TcpStream> = (1..=3).map(|id| greedy.begin(id)).collect();
+    eventually("the queue of one owner is full", || other.load() == (Some(2), Some(1)));
+    let busy = greedy.call(9, "lisp_session_eval", json!({"program": "1", "session_id": greedy.session()}));
+    assert!(text(&busy).starts_with("busy"), "{busy}");
+    assert_eq!(ready(), (200, "ready".to_owned()), "the other may call");
+    let others: Vec<TcpStream> = (1..=3).map(|id| other.begin(id)).collect();
+    eventually("both queues are full", || other.load() == (Some(4), Some(2)));
+    assert_eq!(ready(), (503, "saturated".to_owned()));
+    drop(others);
+    eventually("the other may call again", || ready().0 == 200);
 }

@@ -321,7 +321,7 @@ pub async fn signalled() {
 
 /// Whether calls are taken, for whoever asks; which instance this is, for those who may call.
 async fn ready(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response {
-    let (status, word) = match (http.is_draining(), http.engine.ready()) {
+    let (status, word) = match (http.is_draining(), http.engine.ready(http.tokens.owners())) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
         (_, false) => (StatusCode::SERVICE_UNAVAILABLE, "saturated"),
         _ => (StatusCode::OK, "ready"),

@@ -163,6 +163,11 @@ impl Tokens {
         !self.accepted.is_empty()
     }
 
+    /// How many owners may call: one for each token, or one if nobody has to show any.
+    pub fn owners(&self) -> usize {
+        self.accepted.len().max(1)
+    }
+
     /// Whether there is an admin token.
     pub fn has_admin(&self) -> bool {
         self.admin.is_some()

@@ -192,7 +192,7 @@ async fn r2_11_fixed_answers_are_the_same_in_every_profile() {
         engine.drain();
         let drained = eval(&engine, "1").await;
         assert_eq!(object(&drained)["reason"], "shutting_down");
-        assert!(!engine.ready());
+        assert!(!engine.ready(2));
     }
 }
 
