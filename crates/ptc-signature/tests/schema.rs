@@ -172,6 +172,41 @@ fn r7_32_what_types_cannot_say_is_noted_or_refused() {
 }
 
 #[test]
+fn r7_32_crossing_alternatives_has_a_bound() {
+    let object = |name: String| json!({"type": "object", "properties": {&name: {"type": "integer"}}, "required": [name]});
+    let crossed = |parts: usize, members: usize| {
+        let part = |part| json!({"anyOf": (0..members).map(|member| object(format!("p{part}_{member}"))).collect::<Vec<_>>()});
+        json!({"allOf": (0..parts).map(part).collect::<Vec<_>>()})
+    };
+    let wide = |from: usize| {
+        Value::Object((from..from + 300).map(|n| (format!("w{n}"), json!({"type": "integer"}))).collect())
+    };
+    let tall = json!({"allOf": [
+        {"anyOf": (0..30).map(|n| json!({"type": "object", "properties": wide(n)})).collect::<Vec<_>>()},
+        {"anyOf": (30..60).map(|n| json!({"type": "object", "properties": wide(n)})).collect::<Vec<_>>()},
+    ]});
+    // What is as large as anybody would write is exact; beyond that the first parts are kept.
+    for (schema, alternatives, left_out) in
+        [(crossed(4, 4), 256, 0), (crossed(8, 4), 256, 4), (crossed(20, 8), 512, 17), (tall, 30, 1)]
+    {
+        let read = Type::from_json_schema(&schema);
+        let Type::Union(members) = &read.value else { panic!("{}", read.value) };
+        assert_eq!(members.len(), alternatives);
+        let note = "root: the parts are too large together, only the first is kept";
+        let notes: Vec<String> = read.notes.iter().map(ToString::to_string).collect();
+        assert_eq!(notes, vec![note; left_out]);
+        assert_eq!(SchemaReader::strict(&schema).ty(&schema).is_ok(), left_out == 0);
+    }
+    let part = |part: usize| {
+        let members = (0..8).map(|member| format!(" [:map [:p{part}_{member} :int]]")).collect::<String>();
+        format!(" [:or{members}]")
+    };
+    let refused = Type::parse_malli(&format!("[:and{}]", (0..20).map(part).collect::<String>()));
+    let message = refused.expect_err("too large").to_string();
+    assert!(message.contains("the parts of `:and` are too large together"), "{message}");
+}
+
+#[test]
 fn r7_32_tools_with_alternative_parameters() {
     let input = json!({"type": "object", "anyOf": [
         {"type": "object", "properties": {"id": {"type": "integer"}, "n": {"type": "integer"}}, "required": ["id", "n"]},

@@ -7,12 +7,12 @@
 mod edn;
 mod write;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use edn::{Form, Node};
 
-use crate::intersect::intersect;
+use crate::intersect::{Room, TooLarge, intersect};
 use crate::parse::error::ParseError;
 use crate::parse::refine::is_key_type;
 use crate::shape::Shape;
@@ -27,7 +27,7 @@ pub(crate) fn is_function(text: &str) -> bool {
 
 /// Reads a function schema from its text.
 pub(crate) fn parse_signature(text: &str) -> Result<Signature, ParseError> {
-    let reader = Reader { source: text, depth: Cell::new(0) };
+    let reader = Reader::new(text);
     reader.signature(&edn::read(text)?)
 }
 
@@ -44,7 +44,7 @@ impl Signature {
 impl Type {
     /// Reads a Malli schema from its text: `[:map [:id :int]]`.
     pub fn parse_malli(text: &str) -> Result<Type, ParseError> {
-        let reader = Reader { source: text, depth: Cell::new(0) };
+        let reader = Reader::new(text);
         reader.ty(&edn::read(text)?)
     }
 
@@ -81,6 +81,14 @@ struct Reader<'s> {
     source: &'s str,
     /// How many types are open around the one being read.
     depth: Cell<usize>,
+    /// For types that parts of `:and` make together.
+    room: RefCell<Room>,
+}
+
+impl<'s> Reader<'s> {
+    fn new(source: &'s str) -> Reader<'s> {
+        Reader { source, depth: Cell::new(0), room: RefCell::default() }
+    }
 }
 
 impl Reader<'_> {
@@ -256,11 +264,16 @@ impl Reader<'_> {
     fn and(&self, form: &Form, parts: &[Form]) -> Result<Type, ParseError> {
         let mut common = Type::Any;
         for part in parts {
-            let Some(narrower) = intersect(&common, &self.ty(part)?) else {
-                let hint = "`:and` combines a type with limits, as in [:and :int [:> 0]]";
-                return Err(self.error(form, "nothing satisfies all parts of `:and`").hint(hint));
+            let hint = "`:and` combines a type with limits, as in [:and :int [:> 0]]";
+            let part = self.ty(part)?;
+            common = match intersect(&common, &part, &mut self.room.borrow_mut()) {
+                Ok(Some(narrower)) => narrower,
+                Ok(None) => return Err(self.error(form, "nothing satisfies all parts of `:and`").hint(hint)),
+                Err(TooLarge) => {
+                    let message = "the parts of `:and` are too large together";
+                    return Err(self.error(form, message).hint(hint));
+                }
             };
-            common = narrower;
         }
         Ok(common)
     }
@@ -311,7 +324,8 @@ impl Reader<'_> {
             Type::Int(_) | Type::Float(_) => Type::Float(range),
             _ => return Ok(ty),
         };
-        intersect(&ty, &limits).ok_or_else(|| self.error(form, "no value lies within these limits"))
+        let narrower = intersect(&ty, &limits, &mut self.room.borrow_mut()).unwrap_or(Some(ty));
+        narrower.ok_or_else(|| self.error(form, "no value lies within these limits"))
     }
 }
 

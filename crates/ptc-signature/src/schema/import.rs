@@ -9,7 +9,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::{keywords, numbers};
-use crate::intersect::intersect;
+use crate::intersect::{Room, TooLarge, intersect};
 use crate::issue::{Issue, Step, Trail};
 use crate::signature::Signature;
 use crate::types::{Field, Literal, Number, Record, Type};
@@ -132,6 +132,8 @@ struct Import<'d> {
     open: Vec<&'d str>,
     depth: usize,
     budget: usize,
+    /// For types that several parts of a schema make together.
+    room: Room,
     notes: Vec<Issue>,
 }
 
@@ -143,6 +145,7 @@ impl<'d> Import<'d> {
             open: Vec::new(),
             depth: 0,
             budget: BUDGET,
+            room: Room::default(),
             notes: Vec::new(),
         }
     }
@@ -220,13 +223,18 @@ impl<'d> Import<'d> {
     }
 
     fn both(&mut self, a: Type, b: Type) -> Type {
-        match intersect(&a, &b) {
-            Some(ty) => ty,
-            None => {
-                self.note("the parts exclude each other, only the first is kept");
-                a
+        let (a, b) = match (a, b) {
+            (Type::Any, only) | (only, Type::Any) => return only,
+            both => both,
+        };
+        match intersect(&a, &b, &mut self.room) {
+            Ok(Some(ty)) => return ty,
+            Ok(None) => self.note("the parts exclude each other, only the first is kept"),
+            Err(TooLarge) => {
+                self.note("the parts are too large together, only the first is kept");
             }
         }
+        a
     }
 
     /// What `type` and the keywords that go with it say.
@@ -364,7 +372,11 @@ impl<'d> Import<'d> {
             return self.anything("no fixed values are listed, read as :any");
         }
         let fixed = Type::union(members);
-        intersect(&declared, &fixed).unwrap_or(fixed)
+        match intersect(&declared, &fixed, &mut self.room) {
+            Ok(Some(ty)) => ty,
+            // The fixed values say more than the type that was declared for them.
+            Ok(None) | Err(TooLarge) => fixed,
+        }
     }
 
     fn reference(&mut self, pointer: &'d Value) -> Type {
