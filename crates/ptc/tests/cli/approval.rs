@@ -110,7 +110,8 @@ fn a_run_that_nobody_keeps_is_kept_when_it_waits() {
 }
 
 /// Waits for words on a terminal and types after them: pairs of words and what is typed, then the command. What waits
-/// for no words is typed at once, at first before the command can ask anything. `KILL` ends it, `WAIT` waits for a file.
+/// for no words is typed at once, at first before the command can ask anything. Names of signals are sent as such, `WAIT`
+/// waits for a file.
 const TYPIST: &str = r#"
 import os, pty, sys, signal, time
 count = int(sys.argv[1])
@@ -137,8 +138,8 @@ while True:
     while pairs and pairs[0][0].encode() in seen[at:]:
         words, typed = pairs.pop(0)
         at = seen.index(words.encode(), at) + len(words)
-        if typed == "KILL":
-            os.kill(pid, signal.SIGKILL)
+        if typed in ("SIGKILL", "SIGTERM", "SIGINT"):
+            os.kill(pid, getattr(signal, typed))
         elif typed.startswith("WAIT "):
             for _ in range(6000):
                 if os.path.exists(typed[5:]):
@@ -300,7 +301,8 @@ fn an_editor_changes_arguments_and_a_run_can_wait_after_all() {
 #[test]
 fn killed_while_it_asks_a_run_asks_again_and_has_called_nothing() {
     let folder = bills("approval-killed");
-    let (code, _) = typed(&folder, &["later (l)?=>KILL"], "", &["run", "agent.toml", "--checkpoint", "kept"]);
+    let (code, _) =
+        typed(&folder, &["later (l)?=>SIGKILL"], "", &["run", "agent.toml", "--checkpoint", "kept"]);
     assert_eq!((code, paid(&folder).len()), (137, 0));
     let (id, state, _) = only_run(&folder);
     assert_eq!((state.as_str(), waiting(&folder).len()), ("waiting", 3));
@@ -308,7 +310,7 @@ fn killed_while_it_asks_a_run_asks_again_and_has_called_nothing() {
     assert!(listed.out.contains("tool/pay, asked by clerk, effect: unknown"), "{}", listed.out);
     // One is decided, then it is killed at the next question: the first is not asked about again.
     let resume = ["resume", &id, "--checkpoint", "kept"];
-    let (code, _) = typed(&folder, &["later (l)?=>a", "later (l)?=>KILL"], "", &resume);
+    let (code, _) = typed(&folder, &["later (l)?=>a", "later (l)?=>SIGKILL"], "", &resume);
     assert_eq!(code, 137);
     let (code, shown) = typed(&folder, &["later (l)?=>a", "later (l)?=>a", "later (l)?=>a"], "", &resume);
     assert_eq!(code, 0, "{shown}");
@@ -318,6 +320,24 @@ fn killed_while_it_asks_a_run_asks_again_and_has_called_nothing() {
     let mut distinct = paid(&folder);
     distinct.dedup();
     assert_eq!(distinct, paid(&folder), "nothing is paid twice");
+}
+
+#[test]
+fn asked_to_end_while_it_asks_a_run_ends_and_is_kept() {
+    for (signal, more) in
+        [("SIGTERM", &["--checkpoint", "kept"][..]), ("SIGINT", &["--checkpoint", "kept"]), ("SIGTERM", &[])]
+    {
+        let folder = bills("approval-asked-to-end");
+        let pair = format!("later (l)?=>{signal}");
+        let (code, shown) = typed(&folder, &[&pair], "", &[&["run", "agent.toml"][..], more].concat());
+        assert_eq!((code, paid(&folder).len()), (130, 0), "{signal}: {shown}");
+        let (_, command) = shown.split_once("ptc: stopped\r\n  = go on with: ptc ").expect("how to go on");
+        let command: Vec<&str> = command.lines().next().unwrap_or_default().trim().split(' ').collect();
+        let ran = ptc_in(&folder, &[&command[..], &["--quiet"]].concat());
+        assert_eq!(ran.code, 4, "{signal}: {}", ran.err);
+        let ran = ptc_in(&folder, &[&command[..], &["--quiet", "--approve", "all"]].concat());
+        assert_eq!((ran.code, paid(&folder).len()), (0, 3), "{signal}: {}", ran.err);
+    }
 }
 
 /// An agent whose one call is counted by a server, at the point where it waits for a person.
