@@ -217,3 +217,47 @@ pub fn class(kind: ErrorKind) -> Reason {
         _ => Reason::RUNTIME,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ptc_host::{Decision, Judgement, Tool, Tools, run_blocking};
+
+    use super::*;
+
+    /// Runs a program with a tool that is asked about, and tells for whom its machine ran.
+    fn run_for(program: Program) -> (Outcome, Option<Arc<str>>) {
+        let judge = |_: &str, _: &Json| Judgement::Ask(Json::Null);
+        let tools = Tools::new().with("get", Tool::quick(|_: Json| Ok::<_, String>(Json::from(1))));
+        let found = Arc::new(Mutex::new(None));
+        let seen = found.clone();
+        let program = program
+            .tools(tools.judge(Arc::new(judge)))
+            .look(move |machine, _| *seen.lock().expect("nobody panics") = machine.owner().clone());
+        let outcome = run_blocking(&program);
+        let owner = found.lock().expect("nobody panics").take();
+        (outcome, owner)
+    }
+
+    /// What machines share, they share by owner: a program of nobody would share it with everybody.
+    #[test]
+    fn programs_run_for_their_owner_from_the_start_and_when_they_go_on() {
+        let settings = Settings::default();
+        for owner in ["anna", "ben"] {
+            let job = |source: &str| Job {
+                source: source.into(),
+                context: Map::new(),
+                prelude: None,
+                owner: owner.into(),
+            };
+            let (outcome, ran_for) = run_for(program(job("(+ 1 2)"), &settings).0);
+            assert_eq!((outcome.value.as_str(), ran_for.as_deref()), ("3", Some(owner)));
+
+            let (outcome, _) = run_for(program(job("(+ 1 (tool/get {}))"), &settings).0);
+            let held = *outcome.held.expect("somebody is asked");
+            let decisions: Vec<_> = held.pending().iter().map(|call| (call.id, Decision::Approve)).collect();
+            let resumption = Resumption::new(held, decisions).expect("they wait");
+            let (outcome, ran_for) = run_for(resumed(resumption, None, owner.into(), &settings).0);
+            assert_eq!((outcome.value.as_str(), ran_for.as_deref()), ("2", Some(owner)));
+        }
+    }
+}
