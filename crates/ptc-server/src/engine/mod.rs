@@ -28,6 +28,8 @@ mod schemas;
 mod sessions;
 pub mod settings;
 mod task;
+#[cfg(test)]
+mod tests;
 mod text;
 mod tickets;
 mod tools;
