@@ -30,9 +30,13 @@ const PRELUDE: &str = r#"
 (def words ["one" "two"])
 (def deep {:rows [{:k 1} {:k 2}] :sets [#{1}]})
 (def digits #"[0-9]+")
+(def word #"(a|bc)+[0-9]x?")
+(def twice #"([a-z]+) \1")
 (defn make [] {:a 1 :b {:c 2}})
 (defn members [] #{:m :n})
 (defn digits-of [text] (re-seq #"[0-9]+" text))
+(defn word-of [text] (re-seq #"(a|bc)+[0-9]x?" text))
+(defn twice-of [text] (re-seq #"([a-z]+) \1" text))
 "#;
 
 /// What a program did: its value or error, what it printed, and the fuel it used.
@@ -220,21 +224,31 @@ fn a_key_that_another_session_added_to_a_hierarchy_stays_there() {
 #[test]
 fn fuel_and_memory_do_not_depend_on_what_others_did_with_shared_patterns() {
     let prelude = prelude();
-    let heavy = "(count (p/digits-of (apply str (repeat 20000 \"a1b2 \"))))";
-    let look = "(let [n (reduce + (map count (p/digits-of (apply str (repeat 500 \"x12 \")))))]
-                  [n (re-find p/digits \"a77\") (count (vec (range 100000)))])";
     let small = Limits { memory: 6 << 20, ..Limits::default() };
-    let look_at = |machine: &mut Machine| {
-        machine.set_limits(small.clone());
-        let trace = run(machine, look);
-        (trace, machine.live_bytes())
-    };
-    let expected = std::thread::scope(|scope| {
-        scope.spawn(|| look_at(&mut machine(Some(&prelude)))).join().expect("it does not panic")
-    });
-    let mut first = machine(Some(&prelude));
-    run(&mut first, heavy);
-    assert_eq!(look_at(&mut machine(Some(&prelude))), expected);
+    // Searches for the first need no engine; the second has one for long texts and one for whole ones; the third goes back.
+    for (pattern, text) in [("digits", "a1b2 "), ("word", "abc1x "), ("twice", "go go ")] {
+        let heavy = format!(
+            "(let [text (apply str (repeat 20000 \"{text}\"))]
+               [(count (p/{pattern}-of text)) (re-find p/{pattern} text) (re-matches p/{pattern} text)])"
+        );
+        let look = format!(
+            "(def mine p/{pattern})
+             (let [n (reduce + (map count (p/{pattern}-of (apply str (repeat 10 \"{text}\")))))]
+               [n (some? (re-find mine \"{text}\")) (count (vec (range 100000)))])"
+        );
+        let look_at = |machine: &mut Machine| {
+            machine.set_limits(small.clone());
+            let trace = run(machine, &look);
+            (trace, machine.size_hint(), machine.live_bytes())
+        };
+        let expected = std::thread::scope(|scope| {
+            scope.spawn(|| look_at(&mut machine(Some(&prelude)))).join().expect("it does not panic")
+        });
+        assert!(expected.0.outcome.ends_with("true 100000]"), "{pattern}: {expected:?}");
+        let mut first = machine(Some(&prelude));
+        run(&mut first, &heavy);
+        assert_eq!(look_at(&mut machine(Some(&prelude))), expected, "{pattern}");
+    }
 }
 
 fn case_programs() -> Vec<(String, Json)> {
