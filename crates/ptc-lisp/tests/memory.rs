@@ -432,3 +432,37 @@ fn code_that_a_session_keeps_counts_as_memory() {
     let kept = machine.live_bytes() - empty;
     assert!(kept > 2 * dead.len(), "{kept} bytes for a program of {}", dead.len());
 }
+
+/// A program that fails gives definitions and atoms their values back, so they are there until it is over.
+#[test]
+fn values_that_may_be_given_back_count_as_memory() {
+    const BIG: &str = "(vec (range 100000))";
+    let cases = [
+        (format!("(def a (atom {BIG}))"), "(reset! a nil)"),
+        (format!("(def a (atom {BIG}))"), "(swap! a empty)"),
+        (format!("(def a {BIG})"), "(def a nil)"),
+    ];
+    for (define, forget) in cases {
+        let mut machine = machine();
+        machine.set_tools(["get".to_owned()]);
+        let empty = machine.live_bytes();
+        run(&mut machine, &format!("{define} nil"));
+        let big = machine.live_bytes() - empty;
+        assert!(big > 400_000, "{define}: {big}");
+        machine.load(&format!("{forget} (tool/get {{}})")).expect("it loads");
+        let calls = loop {
+            match machine.run(1000) {
+                Step::Yield => {}
+                Step::Calls(calls) => break calls,
+                other => panic!("{forget}: {other:?}"),
+            }
+        };
+        let under_way = machine.live_bytes() - empty;
+        assert!(under_way >= big, "{forget}: {under_way} bytes of {big}");
+        machine.answer(calls[0].id, Answer::Value(json!(1))).expect("it fits");
+        assert!(matches!(machine.run(u64::MAX), Step::Done(_)), "{forget}");
+        run(&mut machine, "nil");
+        let after = machine.live_bytes() - empty;
+        assert!(after < big / 2, "{forget}: {after} bytes of {big}");
+    }
+}
