@@ -466,3 +466,31 @@ fn values_that_may_be_given_back_count_as_memory() {
         assert!(after < big / 2, "{forget}: {after} bytes of {big}");
     }
 }
+
+#[test]
+fn printed_lines_take_room_even_if_they_are_empty() {
+    let exceeded = "output_exceeded: the program printed more than its 1000 bytes";
+    for (program, ended) in [
+        ("(print (apply str (repeat 1000 \"x\")))", "nil"),
+        ("(print (apply str (repeat 1001 \"x\")))", exceeded),
+        ("(dotimes [_ 30] (println))", "nil"),
+        ("(dotimes [_ 31] (println))", exceeded),
+        ("(print (apply str (repeat 30 \"\\n\")))", "nil"),
+        ("(print (apply str (repeat 31 \"\\n\")))", exceeded),
+    ] {
+        let mut machine = Machine::new(Limits { print_bytes: 1000, ..Limits::default() });
+        assert_eq!(run(&mut machine, program), ended, "{program}");
+    }
+}
+
+#[test]
+fn every_program_of_a_session_may_print_as_much_as_the_first() {
+    let mut machine = Machine::new(Limits { print_bytes: 1000, ..Limits::default() });
+    let exceeded = "output_exceeded: the program printed more than its 1000 bytes";
+    for (number, (bytes, ended)) in
+        [(600, "nil"), (1000, "nil"), (1001, exceeded), (600, "nil")].into_iter().enumerate()
+    {
+        let program = format!("(print (apply str (repeat {bytes} \"x\")))");
+        assert_eq!(run(&mut machine, &program), ended, "program {number} prints {bytes} bytes");
+    }
+}
