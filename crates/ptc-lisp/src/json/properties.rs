@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Duplicates, ReadOptions, WriteOptions, read, write};
+use super::{Duplicates, ReadOptions, Unwritable, WriteOptions, read, write};
 use crate::builtins::testing::heap;
 use crate::edn;
 use crate::interchange::Keys;
@@ -74,6 +74,34 @@ proptest! {
         let options = ReadOptions { keys: Keys::Strings, duplicates: Duplicates::First, room: usize::MAX, interrupt: &interrupt };
         let (back, _) = read(&text, &options, &mut names).expect("readable");
         prop_assert!(same_key(&back, &value), "{}", text);
+    }
+
+    /// One character may become six bytes, so a text that fits need not fit as JSON.
+    #[test]
+    fn what_is_written_keeps_to_its_limit(text in "[\\x01\\x1f\\n\"\\\\a]{1,200}", percent in 0..100_usize) {
+        let names = Names::default();
+        let (text, more) = (Value::str(&text), Value::Int(1));
+        for value in [
+            text.clone(),
+            Value::vector(vec![more.clone(), text.clone()]),
+            Value::map_of([(text.clone(), more)]),
+            Value::map_of([(Value::str("k"), text)]),
+        ] {
+            let written = |limit| {
+                let options =
+                    WriteOptions { sorted: true, lenient: false, pretty: false, limit, fuel: u64::MAX };
+                write(&value, &names, &options).map(|(text, _)| text)
+            };
+            let whole = written(usize::MAX).expect("there is room");
+            prop_assert_eq!(written(whole.len()), Ok(whole.clone()));
+            // What ends texts and collections is not waited for.
+            const ENDS: usize = 3;
+            let limit = whole.len() * percent / 100;
+            match written(limit) {
+                Ok(text) => prop_assert!(text.len() <= limit + ENDS, "{} bytes of {}", text.len(), limit),
+                Err(stopped) => prop_assert_eq!(stopped, Unwritable::TooLong(0)),
+            }
+        }
     }
 
     #[test]
