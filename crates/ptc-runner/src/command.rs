@@ -97,16 +97,17 @@ async fn run(line: &Line, args: &Json) -> Result<Json, String> {
         }
     };
     let ((), printed, complained) = tokio::join!(write, read(output, MAX_OUTPUT), read(complaints, 64 << 10));
+    let printed = printed?;
+    // Asked before how the command ended: it may have failed only because nobody read on.
+    if printed.len() as u64 > MAX_OUTPUT {
+        return Err(format!("`{program}` printed more than {MAX_OUTPUT} bytes"));
+    }
     let status = child.wait().await.map_err(|error| format!("`{program}`: {error}"))?;
     group.release();
     let complained = String::from_utf8_lossy(&complained?).trim().to_owned();
     if !status.success() {
         let end = complained.char_indices().nth(MAX_COMPLAINT).map_or(complained.len(), |(at, _)| at);
         return Err(format!("`{program}` ended with {status}: {}", &complained[..end]));
-    }
-    let printed = printed?;
-    if printed.len() as u64 > MAX_OUTPUT {
-        return Err(format!("`{program}` printed more than {MAX_OUTPUT} bytes"));
     }
     let text =
         String::from_utf8(printed).map_err(|_| format!("`{program}` printed something that is no text"))?;

@@ -42,6 +42,21 @@ async fn commands_that_fail_say_why() {
 }
 
 #[tokio::test]
+async fn commands_that_print_too_much_fail_instead_of_being_cut() {
+    const MOST: usize = 16 << 20;
+    // A byte more, and so much more that the command notices that nobody reads on.
+    for bytes in [MOST + 1, MOST + (1 << 20)] {
+        let agent = format!(
+            "prompt = \"x\"\n[tools.talk]\ncommand = [\"sh\", \"-c\", \"head -c {bytes} /dev/zero | tr '\\\\0' a\"]\n"
+        );
+        let agent = parse_agent(Path::new("agent.toml"), &agent).expect("the file is right");
+        let step = run(agent, RunOptions::new(llm("(return (count (tool/talk {})))"))).await;
+        let error = step.tool_calls[0].error.as_deref().unwrap_or("none");
+        assert!(error.contains("`sh` printed more than 16777216 bytes"), "{bytes}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn files_name_other_agents_and_questions() {
     let agent = read_agent(&folder().join("parent.toml")).unwrap();
     assert_eq!(agent.tools().keys().collect::<Vec<_>>(), ["again", "child", "judge"]);
