@@ -1,7 +1,13 @@
 //! Clients of child processes: starting, crashing, ending, and what a child sees of us.
 
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
 use ptc_upstream::model::Reason;
 use serde_json::json;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 use crate::support::*;
 
@@ -125,4 +131,47 @@ async fn servers_die_with_us_even_if_we_are_killed() {
     holder.wait().unwrap();
     until("server and grandchild end", async || !pids.iter().any(|pid| alive(pid))).await;
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Keeps every field of whatever this crate logs. Libraries trace messages as they are.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Visit for Log {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.lock().expect("nobody panics").push(format!("{field}={value:?}"));
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("ptc_upstream")
+    }
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        span.record(&mut self.clone());
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        values.record(&mut self.clone());
+    }
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+#[tokio::test]
+async fn what_a_server_says_of_its_secrets_is_covered_in_logs() {
+    let log = Log::default();
+    let _logs = tracing::subscriber::set_default(log.clone());
+    let client = client(faulty(&[]));
+    fault(&*client, "secret", json!({})).await;
+    let lines = || log.0.lock().expect("nobody panics").clone();
+    until("its words are logged", async || lines().iter().any(|line| line.contains("my token is"))).await;
+    let open: Vec<String> =
+        lines().iter().filter(|line| line.contains(SECRET)).map(|line| line.replace(SECRET, "…")).collect();
+    assert_eq!(open, [] as [&str; 0], "lines with the secret");
+    assert!(lines().contains(&"message=my token is [REDACTED]".to_owned()));
 }
