@@ -29,6 +29,10 @@ const PYTHON_FOLDER: &str = ".tools/python";
 /// Where packages of npm are installed, from the root of the workspace.
 const NPM_FOLDER: &str = ".tools/npm";
 
+/// The version of `cargo-nextest` that is built where there is none, and where.
+const NEXTEST: &str = "0.9.143";
+const CARGO_FOLDER: &str = ".tools/cargo";
+
 /// Packages of Debian, each with a program of it: the proxy and the databases of tests, the browser in which they look
 /// at pages, what counts instructions, and the language whose answers conformance cases have.
 const DEBIAN: &[(&str, &str)] = &[
@@ -45,7 +49,27 @@ const DEBIAN: &[(&str, &str)] = &[
 pub fn install(root: &Path) -> Result<()> {
     debian(DEBIAN)?;
     python(root)?;
+    cargo_nextest(root)?;
     npm(root)
+}
+
+/// The program `cargo-nextest`, without which no test has a time limit: that of the user, or one that is built here.
+pub fn cargo_nextest(root: &Path) -> Result<PathBuf> {
+    if is_there("cargo-nextest") {
+        return Ok(PathBuf::from("cargo-nextest"));
+    }
+    let folder = root.join(CARGO_FOLDER);
+    let program = folder.join("bin/cargo-nextest");
+    if !program.exists() {
+        eprintln!("== installing cargo-nextest into {CARGO_FOLDER}");
+        let install = ["install", "--quiet", "--locked", "--debug", "--root"];
+        let version = format!("cargo-nextest@{NEXTEST}");
+        let status = Command::new("cargo").args(install).arg(&folder).arg(version).status()?;
+        if !status.success() {
+            bail!("cargo cannot install cargo-nextest {NEXTEST}; see above");
+        }
+    }
+    Ok(program)
 }
 
 /// Valgrind, which counts instructions.

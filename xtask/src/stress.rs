@@ -22,6 +22,8 @@ const STARTERS: &[&str] = &[
     "ptc-agent::runs",
     "ptc-host::hold",
     "ptc-lisp::dump",
+    "ptc-runner::driver",
+    "ptc-runner::files",
     "ptc-store::it",
     "ptc-upstream::it",
 ];
@@ -91,13 +93,11 @@ fn fragile() -> String {
 }
 
 fn nextest(root: &Path, args: &[&str]) -> Result<()> {
-    let mut command = Command::new("cargo");
+    let mut command = Command::new(crate::packages::cargo_nextest(root)?);
     command.args(["nextest", "run", "--workspace"]).args(args).env("PTC_SKIPS", "fail").current_dir(root);
     match command.status()?.success() {
         true => Ok(()),
-        false => {
-            bail!("cargo nextest run {} (`cargo install cargo-nextest` if there is none)", args.join(" "))
-        }
+        false => bail!("cargo nextest run {}", args.join(" ")),
     }
 }
 

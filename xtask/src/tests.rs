@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -27,16 +27,12 @@ pub fn run(root: &Path, which: &[String], skips: Skips) -> Result<Ran> {
     let files = crate::secrets::files(root);
     let _ = std::fs::remove_dir_all(&files);
     std::fs::create_dir_all(&files)?;
-    let mut command = Command::new("cargo");
+    let mut command = Command::new(crate::packages::cargo_nextest(root)?);
     command.env("TMPDIR", &files).current_dir(root);
     if skips == Skips::Fail {
         command.env("PTC_SKIPS", "fail");
     }
-    let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
-    let (output, passed) = match nextest.is_ok_and(|output| output.status.success()) {
-        true => with_nextest(root, command, which)?,
-        false => without_nextest(command, which)?,
-    };
+    let (output, passed) = with_nextest(root, command, which)?;
     Ok(Ran { output, passed, skips })
 }
 
@@ -83,18 +79,6 @@ fn with_nextest(root: &Path, mut command: Command, which: &[String]) -> Result<(
     let status = command.args(run).args(chosen(which)).status()?;
     let text = std::fs::read_to_string(&report).context("there is no report of tests: they do not build")?;
     Ok((unescaped(&text), status.success()))
-}
-
-/// What tests print where there is no nextest, and so no test has a time limit of its own.
-fn without_nextest(mut command: Command, which: &[String]) -> Result<(String, bool)> {
-    eprintln!("cargo-nextest is not installed, so a test that hangs is not ended");
-    let run = command.args(["test", "--no-fail-fast"]).args(chosen(which)).args(["--", "--show-output"]);
-    let output = run.stderr(Stdio::inherit()).output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() {
-        eprintln!("{text}");
-    }
-    Ok((text, output.status.success()))
 }
 
 fn chosen(which: &[String]) -> Vec<&str> {

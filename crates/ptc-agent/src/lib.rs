@@ -51,8 +51,8 @@ pub use reason::{REASONS, Reason, ReasonInfo};
 pub use render::{FormatOptions, MissionLogIn, preview_text};
 pub use reply::{Fix, FixKind, Multiple};
 pub use run::{
-    Admit, AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, Now, OnBudget, Price, Resolver,
-    RunOptions, SaveError, Spent, Supply, TraceMode, Waiting, WaitsOn, waiting,
+    Admit, AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, Now, OnBudget, Price,
+    Resolver, RunOptions, SaveError, Spent, Supply, TraceMode, Waiting, WaitsOn, waiting,
 };
 pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, UpstreamCall, Usage};
 pub use tool::{

@@ -33,8 +33,8 @@ pub struct Bodies {
     room: Arc<Mutex<Room>>,
 }
 
-/// The room of all bodies. An owner has at most as much as it leaves free: one alone half of it, two a third each, and
-/// so on. So there is always some for whoever comes next, and nobody has to know how many will.
+/// The room of all bodies. An owner has at most as much as it leaves free: the first half of it, the next half of the
+/// rest, and so on. So whoever comes next finds some, though less and less, and nobody has to know how many will.
 #[derive(Debug)]
 struct Room {
     free: usize,

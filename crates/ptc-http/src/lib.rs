@@ -1,9 +1,9 @@
 //! What stands between sockets and the answers of the HTTP servers here.
 //!
 //! Connections are bounded in total and per address ([`Connections`]). A server that is full closes the oldest
-//! connection that holds no admitted request, so that a newcomer always gets in and idle peers cost nothing. The head
-//! of a request has a time limit and a size limit. Headers that decide who may ask must not be sent twice. Bodies are
-//! read by whoever has admitted the request, with a bound and a time limit, and share a bounded room ([`Bodies`]).
+//! connection that holds no request which has arrived, so that idle peers keep nobody out. The head of a request has a
+//! time limit and a size limit. Headers that decide who may ask must not be sent twice. Bodies are read by whoever has
+//! admitted the request, with a bound and a time limit, and owners share a bounded room for them ([`Bodies`]).
 
 mod body;
 mod connections;

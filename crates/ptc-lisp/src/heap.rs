@@ -130,16 +130,21 @@ impl Heap {
         Ok(())
     }
 
-    /// Looks at the end of the fuel and asks the host whether to go on, and says when to do so again. The machine does
-    /// it at the beginning of each slice, so that limits that were changed count.
+    /// Looks at the end of the fuel and asks the host whether to go on.
     #[cold]
     pub(crate) fn look_up(&mut self) -> Res<()> {
         self.interrupt.check()?;
         if self.fuel_used > self.limits.fuel {
             return Err(self.out_of_fuel());
         }
-        self.looks_up_at = self.limits.fuel.min(self.fuel_used.saturating_add(Interrupt::FUEL));
+        self.look_up_later();
         Ok(())
+    }
+
+    /// Says when to look up. The machine does so at the beginning of each slice, so that limits that were changed count.
+    #[inline]
+    pub(crate) fn look_up_later(&mut self) {
+        self.looks_up_at = self.limits.fuel.min(self.fuel_used.saturating_add(Interrupt::FUEL));
     }
 
     /// Charges fuel for `count` pieces of work of the same size at once.
@@ -504,7 +509,7 @@ impl Heap {
     /// Forgets what belongs to the program that ran before.
     pub fn start_program(&mut self) {
         self.fuel_used = 0;
-        self.looks_up_at = 0;
+        self.look_up_later();
         self.prints.clear();
         self.partial_line.clear();
         self.printed_bytes = 0;

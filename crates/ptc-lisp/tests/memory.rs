@@ -388,14 +388,14 @@ fn a_native_that_goes_on_for_long_can_be_interrupted() {
         "(avg (range 1000000000))",
         "(= (range 1000000000) (range 1000000000))",
         "(hash (range 1000000000))",
-        "(compare [(range 1000000000)] [(range 1000000000)])",
+        "(compare (vec (repeat 2 (reduce (fn [a _] [a a]) [] (range 60)))) (vec (repeat 2 (reduce (fn [a _] [a a]) [] (range 60)))))",
         "(contains? #{[(range 1000000000)]} [(range 1000000000)])",
         "(.hashCode (range 1000000000))",
     ] {
         let mut machine = Machine::new(Limits { fuel: 1_000_000_000, ..Limits::default() });
         machine.set_interrupt(interrupt(1).0);
         let ended = run(&mut machine, program);
-        assert!(ended == "timeout: the time is up" || ended.starts_with("type_error"), "{program}: {ended}");
+        assert_eq!(ended, "timeout: the time is up", "{program}");
         assert!(machine.fuel_used() <= 1_000_000_000, "{program}");
     }
 }

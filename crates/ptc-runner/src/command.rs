@@ -96,7 +96,7 @@ async fn run(line: &Line, args: &Json) -> Result<Json, String> {
             let _ = input.write_all(text.as_bytes()).await;
         }
     };
-    let ((), printed, complained) = tokio::join!(write, read(output, MAX_OUTPUT), read(complaints, 64 << 10));
+    let ((), printed, complained) = tokio::join!(write, read(output, MAX_OUTPUT), heard(complaints));
     let printed = printed?;
     // Asked before how the command ended: it may have failed only because nobody read on.
     if printed.len() as u64 > MAX_OUTPUT {
@@ -133,6 +133,14 @@ impl Drop for Group {
             let _ = killpg(nix::unistd::Pid::from_raw(leader), Signal::SIGKILL);
         }
     }
+}
+
+/// The beginning of what a command complains of. The rest is read too, so that nobody fails for having said much.
+async fn heard(from: Option<impl tokio::io::AsyncRead + Unpin>) -> Result<Vec<u8>, String> {
+    let Some(mut from) = from else { return Ok(Vec::new()) };
+    let first = read(Some(&mut from), 64 << 10).await?;
+    tokio::io::copy(&mut from, &mut tokio::io::sink()).await.map_err(|error| error.to_string())?;
+    Ok(first)
 }
 
 async fn read(from: Option<impl tokio::io::AsyncRead + Unpin>, limit: u64) -> Result<Vec<u8>, String> {

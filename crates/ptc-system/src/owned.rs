@@ -53,7 +53,8 @@ pub fn check(path: &Path, reach: Reach) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a file and the folder that it is in are the user's own, so that nobody else can have put it there or change it.
+/// Whether a file and the folder that it is in belong to the user or to root and nobody else may write to them. Folders
+/// further up, and what links lead to, are not looked at.
 pub fn trusted(path: &Path) -> Result<(), String> {
     let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
     check(&path, Reach::AllRead)?;

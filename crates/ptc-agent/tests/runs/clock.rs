@@ -18,7 +18,9 @@ fn agent() -> Arc<Agent> {
         };
         Ok::<Reply, ModelError>(Reply::text(format!("```clojure\n{program}\n```")))
     };
-    Arc::new(Agent::builder("Answer").llm(Llm::function(model)).max_turns(3).timeout_ms(1_000).build().unwrap())
+    Arc::new(
+        Agent::builder("Answer").llm(Llm::function(model)).max_turns(3).timeout_ms(1_000).build().unwrap(),
+    )
 }
 
 /// Runs it, with a clock that shows half a second more at every look, and tapes it. What the run is told between

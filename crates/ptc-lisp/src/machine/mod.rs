@@ -248,7 +248,7 @@ impl Machine {
     pub fn set_limits(&mut self, limits: Limits) {
         self.census_at = next_census(&limits, self.heap.live_bytes);
         self.heap.limits = limits;
-        self.heap.looks_up_at = 0;
+        self.heap.look_up_later();
     }
 
     /// Grants tools: programs may call these and no others.

@@ -10,7 +10,6 @@ use super::run::Go;
 use super::{Call, Machine, Signal, Step, Stop};
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
-use crate::interrupt::Interrupt;
 use crate::value::{Value, ledger};
 
 /// The most fuel of a slice: the loop keeps what is left as a place in its code.
@@ -53,13 +52,13 @@ impl Machine {
         let limit = self.heap.limits.fuel;
         self.stop_at = self.heap.fuel_used.saturating_add(slice.min(LONGEST_SLICE)).min(limit);
         let _making = self.id.makes();
-        self.heap.looks_up_at = limit.min(self.heap.fuel_used.saturating_add(Interrupt::FUEL));
+        self.heap.look_up_later();
         ledger::open(self.heap.fuel_left(), &self.heap.interrupt);
         let step = self.advance();
         self.heap.fuel_used = self.heap.fuel_used.saturating_add(ledger::take());
         ledger::close(&self.heap.interrupt);
-        if !self.running {
-            self.heap.fuel_used = self.heap.fuel_used.min(limit);
+        if self.heap.fuel_used > limit && !self.running {
+            self.heap.fuel_used = limit;
         }
         step
     }

@@ -1,6 +1,6 @@
 //! The running frame's registers and code as the loop sees them: without bounds checks.
 //!
-//! This is the only unsafe code of the machine. The loop reads and writes two or three registers per
+//! With what `run.rs` does on top of it, this is the unsafe code of the machine. The loop reads and writes two or three registers per
 //! instruction; checking each against the length of the stack made it half as fast again. What makes
 //! it sound:
 //!

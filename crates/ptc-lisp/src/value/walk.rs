@@ -2,9 +2,9 @@
 //!
 //! Values share their parts, so a few hundred bytes of memory may be a tree of 2^60 leaves once it is
 //! written; and what can be set or realised later (arrays, cells, lazy sequences) may hold itself. So a walk
-//! keeps its place on a stack of its own and not on the native one, goes no deeper than [`DEEPEST`]
-//! whatever the parts hang behind, and takes no more steps than it may. What it does with the parts is up
-//! to a [`Visitor`]: it counts, writes text, makes JSON or copies, and ends the walk when it has no room.
+//! keeps its place on a stack of its own and not on the native one, and goes no deeper than [`DEEPEST`]
+//! whatever the parts hang behind. What it does with the parts is up to a [`Visitor`]: it counts, writes text,
+//! makes JSON or copies, and ends the walk when it has no room or has taken as many steps as it may.
 
 use std::rc::Rc;
 
