@@ -250,3 +250,9 @@
 ;; == toString that never ends => fuel_exceeded
 (defrecord R [] Object (toString [x] (loop [] (recur))))
 (.toString (->R))
+
+;; == an endless sequence as what a program returns => fuel_exceeded
+(return (cycle [1]))
+
+;; == an endless sequence as what a program fails with => fuel_exceeded
+(fail (cycle [1]))

@@ -174,21 +174,26 @@ impl Machine {
 
     /// Runs what is left of lazy sequences in a result, then ends again.
     fn realise_result(&mut self, value: Value, signal: Signal) -> Pause {
-        let name = match signal {
-            Signal::Value => "prim/realised",
-            Signal::Return => "prim/return",
-            Signal::Fail => "prim/fail",
+        // All of it in one call, which goes on until nothing is left: each end costs a unit.
+        let ends_with = match signal {
+            Signal::Value => None,
+            Signal::Return => Some("prim/return"),
+            Signal::Fail => Some("prim/fail"),
         };
-        let Some(id) = crate::builtins::registry().qualified(name) else {
+        let ids: Option<Vec<_>> = std::iter::once("prim/realised")
+            .chain(ends_with)
+            .map(|name| crate::builtins::registry().qualified(name))
+            .collect();
+        let Some(ids) = ids else {
             return self.fail(Error::new(ErrorKind::Runtime, "the result cannot be realised"));
         };
         self.fiber = Fiber::new();
+        let calls = ids.into_iter().map(|id| crate::code::Op::CallBuiltin { dst: 1, f: 0, n: 1, id });
+        let ops: Vec<_> =
+            calls.chain([crate::code::Op::Return { src: 1, residue: crate::residue::ALL }]).collect();
         let unit = std::sync::Arc::new(crate::code::Unit {
-            ops: vec![
-                crate::code::Op::CallBuiltin { dst: 0, f: 0, n: 1, id },
-                crate::code::Op::Return { src: 0, residue: crate::residue::ALL },
-            ],
-            spans: vec![crate::span::Span::default(); 2],
+            spans: vec![crate::span::Span::default(); ops.len()],
+            ops,
             funcs: vec![crate::code::Func {
                 arities: vec![crate::code::Arity { params: 0, variadic: false, registers: 3, entry: 0 }],
                 ..crate::code::Func::default()
