@@ -101,6 +101,11 @@ impl Batch {
 }
 
 impl Slot {
+    /// Takes the call out of its batch for the moment; it must be put back.
+    pub fn lend(&mut self) -> Slot {
+        std::mem::replace(self, slot(0, "", "", Json::Null, 0))
+    }
+
     /// Whether a person is asked and has not decided.
     pub fn is_asked(&self) -> bool {
         matches!(self.consent, Some(Consent::Asked(_)))
@@ -108,9 +113,8 @@ impl Slot {
 }
 
 /// Adds a call to a batch, not started.
-pub(super) fn slot(id: u64, native_id: &str, name: &str, args: &Json, now: u64) -> Slot {
-    let record =
-        CallRecord { name: name.to_owned(), args: args.clone(), timestamp: now, ..CallRecord::default() };
+pub(super) fn slot(id: u64, native_id: &str, name: &str, args: Json, now: u64) -> Slot {
+    let record = CallRecord { name: name.to_owned(), args, timestamp: now, ..CallRecord::default() };
     Slot {
         id,
         native_id: native_id.to_owned(),
@@ -161,12 +165,11 @@ pub(super) fn start(
         slot.span = (shared.span(), batch.span.clone());
         announce(node, shared, slot);
     }
-    let args = match checked(node, &tool, slot, layer) {
-        Ok(args) => args,
-        Err(message) => return finish(node, shared, slot, layer, Err(message)),
-    };
+    if let Err(message) = checked(node, &tool, slot, layer) {
+        return finish(node, shared, slot, layer, Err(message));
+    }
     if shares_cache(node, &tool, layer) {
-        let key = CacheKey::new(&name, &args);
+        let key = CacheKey::new(&name, &slot.record.args);
         // What a person decided about this very call holds.
         let found = node.cache.get(&key).filter(|_| slot.consent.is_none()).map(|entry| entry.result.clone());
         slot.key = Some(key);
@@ -208,7 +211,7 @@ fn decided(node: &mut Node, shared: &mut Shared, batch: &mut Batch, at: usize, b
             slot.record.args = args;
             match checked(node, &tool, slot, layer) {
                 // The result belongs to these arguments.
-                Ok(args) => slot.key = slot.key.take().map(|_| CacheKey::new(&tool.name, &args)),
+                Ok(()) => slot.key = slot.key.take().map(|_| CacheKey::new(&tool.name, &slot.record.args)),
                 Err(message) => {
                     let message = format!("{message}\nA person had changed the arguments.");
                     return finish(node, shared, slot, layer, Err(message));
@@ -309,21 +312,20 @@ pub(super) fn summary(node: &Node, value: &Json, chars: usize) -> String {
 }
 
 /// Arguments as one map, and as the tool's signature wants them; notes what was converted.
-pub(super) fn checked(node: &Node, tool: &Tool, slot: &mut Slot, layer: Layer) -> Result<Json, String> {
-    let args = match &slot.record.args {
-        args @ (Json::Null | Json::Object(_)) if layer == Layer::Native => snake(args.clone()),
-        args @ (Json::Null | Json::Object(_)) => args.clone(),
-        other => {
-            let given = render::brief_json(other, Limits::SAMPLE, node.agent.options().firewall);
-            return Err(format!("Tool validation errors:\n- arguments must be one map, got {given}"));
-        }
-    };
-    slot.record.args = if args.is_null() { json!({}) } else { args.clone() };
+pub(super) fn checked(node: &Node, tool: &Tool, slot: &mut Slot, layer: Layer) -> Result<(), String> {
+    let record = &mut slot.record;
+    if !matches!(record.args, Json::Null | Json::Object(_)) {
+        let given = render::brief_json(&record.args, Limits::SAMPLE, node.agent.options().firewall);
+        return Err(format!("Tool validation errors:\n- arguments must be one map, got {given}"));
+    }
+    let mut args = record.args.take();
+    if layer == Layer::Native {
+        args = snake(args);
+    }
+    record.args = if args.is_null() { json!({}) } else { args.clone() };
     let mode = tool.validation.unwrap_or(node.agent.options().signature_validation);
-    let (args, warnings) = tool.take(args, mode)?;
-    slot.record.warnings = warnings;
-    slot.record.args.clone_from(&args);
-    Ok(args)
+    (record.args, record.warnings) = tool.take(args, mode)?;
+    Ok(())
 }
 
 /// Takes a result from outside.
@@ -331,7 +333,7 @@ pub(super) fn supplied(node: &mut Node, shared: &mut Shared, at: usize, result: 
     let (State::Calls(_, batch) | State::Native(batch)) = &mut node.state else { return };
     let layer = batch.layer;
     let Some(slot) = batch.slots.get_mut(at).filter(|slot| slot.result.is_none()) else { return };
-    let mut slot = slot.clone();
+    let mut slot = slot.lend();
     finish(node, shared, &mut slot, layer, result);
     put_back(node, shared, at, slot);
 }

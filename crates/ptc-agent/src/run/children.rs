@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ptc_lisp::Limits;
-use ptc_lisp::machine::{Machine, Step as MachineStep};
+use ptc_lisp::machine::{Machine, Owner, Step as MachineStep};
 use ptc_signature::{OnMissing, Template};
 use serde_json::{Value as Json, json};
 
@@ -229,8 +229,8 @@ pub(super) fn delivered(node: &mut Node, shared: &mut Shared, at: usize, step: S
     let (State::Calls(_, batch) | State::Native(batch)) = &mut node.state else { return };
     let layer = batch.layer;
     let Some(slot) = batch.slots.get_mut(at).filter(|slot| slot.result.is_none()) else { return };
-    let mut slot = slot.clone();
-    let result = answer(node, &slot, &step);
+    let mut slot = slot.lend();
+    let result = answer(node, &shared.options.owner, &slot, &step);
     note(node, step);
     calls::finish(node, shared, &mut slot, layer, result);
     calls::put_back(node, shared, at, slot);
@@ -260,16 +260,16 @@ fn add_usage(node: &mut Node, step: &Step) {
 }
 
 /// What the step of an agent gives its caller.
-fn answer(node: &Node, slot: &Slot, step: &Step) -> ToolResult {
+fn answer(node: &Node, owner: &Owner, slot: &Slot, step: &Step) -> ToolResult {
     if let Some(fail) = &step.fail {
         return Err(format!("{}: {}", fail.reason, fail.message));
     }
     let Some(tool) = node.agent.tools().get(&slot.record.name) else { return Ok(step.value.clone()) };
     match &tool.body {
-        Body::Judge(tool) => judged(tool, &step.value),
+        Body::Judge(tool) => judged(tool, owner, &step.value),
         Body::Builtin(Builtin::LlmQuery) => {
             match slot.record.args.get("response_template").and_then(Json::as_str) {
-                Some(template) => filled(template, &step.value),
+                Some(template) => filled(template, owner, &step.value),
                 None => Ok(step.value.clone()),
             }
         }
@@ -277,23 +277,24 @@ fn answer(node: &Node, slot: &Slot, step: &Step) -> ToolResult {
     }
 }
 
-fn judged(tool: &LlmTool, value: &Json) -> ToolResult {
+fn judged(tool: &LlmTool, owner: &Owner, value: &Json) -> ToolResult {
     if let Some(validator) = &tool.validator {
         validator(value)?;
     }
     match &tool.response_template {
-        Some(template) => filled(template, value),
+        Some(template) => filled(template, owner, value),
         None => Ok(value.clone()),
     }
 }
 
 /// The value of a program that a template makes from JSON. It has no tools and little fuel.
-fn filled(template: &str, value: &Json) -> ToolResult {
+fn filled(template: &str, owner: &Owner, value: &Json) -> ToolResult {
     let wrong = |error: &dyn std::fmt::Display| format!("response_template: {error}");
     let template = Template::parse(template).map_err(|error| wrong(&error))?;
     let source = template.render(value, OnMissing::Error).map_err(|error| wrong(&error))?;
     let mut machine =
         Machine::new(Limits { fuel: 1_000_000, memory: 8 << 20, tool_calls: 0, ..Limits::default() });
+    machine.set_owner(owner.clone());
     machine.set_data(&json!({})).map_err(|error| wrong(&error))?;
     machine.load(&source).map_err(|error| wrong(&error))?;
     match machine.run(u64::MAX) {

@@ -35,8 +35,11 @@ pub(super) fn ask_ahead(node: &Node, shared: &mut Shared, batch: &mut Batch) {
         let Some(tool) = node.agent.tools().get(&slot.record.name).filter(|_| slot.result.is_none()) else {
             continue;
         };
-        let Ok(args) = calls::checked(node, tool, &mut slot, Layer::Native) else { continue };
-        if tool.asks(&args).is_none() || calls::is_cached(node, tool, &args, Layer::Native) {
+        if calls::checked(node, tool, &mut slot, Layer::Native).is_err() {
+            continue;
+        }
+        let args = &slot.record.args;
+        if tool.asks(args).is_none() || calls::is_cached(node, tool, args, Layer::Native) {
             continue;
         }
         slot.span = (shared.span(), batch.span.clone());

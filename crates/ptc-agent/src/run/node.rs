@@ -127,6 +127,9 @@ pub(crate) struct Book {
     pub draft: Turn,
     pub turn_began: u64,
     pub turns: Vec<Turn>,
+    /// Memory of what the records of turns keep whole.
+    #[serde(default)]
+    pub kept_bytes: usize,
     pub usage: Usage,
     pub summaries: Vec<(String, String)>,
     pub child_steps: Vec<Step>,
@@ -227,14 +230,17 @@ impl Node {
     /// Ends the turn under way.
     pub fn close_turn(&mut self, result: Json, success: bool) {
         let mut turn = std::mem::take(&mut self.book.draft);
-        turn.result = bounded(result);
+        turn.result = self.book.kept(result);
         turn.success = success;
         if success {
             self.book.last_fail = Json::Null;
         }
         // A turn without a program leaves the changes of the one before it alone.
         let changes = success && turn.program.is_some();
-        turn.memory = if changes { self.sandbox.changed_json() } else { Map::new() };
+        if changes {
+            let changed = self.sandbox.changed_json().into_iter();
+            turn.memory = changed.map(|(name, value)| (name, self.book.kept(value))).collect();
+        }
         self.book.tally.failures_in_row =
             if success { 0 } else { self.book.tally.failures_in_row.saturating_add(1) };
         self.book.turns.push(turn);
@@ -255,7 +261,7 @@ impl Node {
 }
 
 /// Levels of values that traces keep as they are.
-const TRACED_DEPTH: usize = 128;
+pub(super) const TRACED_DEPTH: usize = 128;
 
 /// A value as traces keep it: what nests too deeply for JSON readers becomes text.
 pub(super) fn bounded(value: Json) -> Json {
@@ -266,7 +272,7 @@ pub(super) fn bounded(value: Json) -> Json {
     value
 }
 
-fn is_deeper(value: &Json, levels: usize) -> bool {
+pub(super) fn is_deeper(value: &Json, levels: usize) -> bool {
     match value {
         Json::Array(_) | Json::Object(_) if levels == 0 => true,
         Json::Array(items) => items.iter().any(|item| is_deeper(item, levels - 1)),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ptc_lisp::Limits;
 use ptc_lisp::analyze::Manifest;
+use ptc_lisp::machine::Owner;
 use ptc_lisp::prelude::Upstreams;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -160,6 +161,9 @@ pub struct RunOptions {
     pub price: Option<Price>,
     /// A program to run in place of asking a model.
     pub program: Option<String>,
+    /// For whom the run is. Its machines share compiled programs and values of preludes only with those of the same
+    /// owner.
+    pub owner: Owner,
 }
 
 impl fmt::Debug for RunOptions {

@@ -105,6 +105,7 @@ pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(
         history_bytes: Some(agent.options().format.history_max_bytes).filter(|bytes| *bytes > 0),
         firewall: agent.options().firewall,
         takes_back: agent.options().memory_strategy == MemoryStrategy::Rollback,
+        owner: options.owner.clone(),
     })?;
     Ok(())
 }
@@ -246,7 +247,7 @@ fn make_calls(node: &mut Node, shared: &mut Shared, asked: Vec<Call>, born: &mut
     settle_fuel(node, shared);
     let mut batch = Batch::new(Layer::Program, shared.now);
     for call in asked {
-        batch.slots.push(calls::slot(call.id, "", &call.tool, &call.args, shared.now));
+        batch.slots.push(calls::slot(call.id, "", &call.tool, call.args, shared.now));
     }
     batch.span.clone_from(&node.book.spans.program);
     if batch.slots.len() > 1 {

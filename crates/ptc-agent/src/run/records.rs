@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::Shared;
+use super::node::{Book, TRACED_DEPTH, is_deeper};
 use crate::cache::json_bytes;
 use crate::step::CallRecord;
 
@@ -47,6 +48,19 @@ impl Shared {
 
 fn text_bytes(value: &Json) -> usize {
     usize::try_from(json_bytes(value)).unwrap_or(usize::MAX)
+}
+
+impl Book {
+    /// A value as the record of a turn keeps it: whole while the turns of the agent have room, otherwise as text.
+    pub fn kept(&mut self, value: Json) -> Json {
+        let with = self.kept_bytes.saturating_add(memory(&value));
+        if with > ROOM || is_deeper(&value, TRACED_DEPTH) {
+            let limits = crate::render::Limits { items: 20, chars: 1_000 };
+            return Json::from(crate::render::brief_json(&value, limits, true));
+        }
+        self.kept_bytes = with;
+        value
+    }
 }
 
 /// About how many bytes a value takes.

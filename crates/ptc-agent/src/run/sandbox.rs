@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ptc_lisp::machine::{Answer, Machine, Signal, Step};
+use ptc_lisp::machine::{Answer, Machine, Owner, Signal, Step};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::view::{Bounds, View};
 use ptc_lisp::{Error, ErrorKind, Interrupt, Limits};
@@ -23,6 +23,7 @@ pub(crate) struct Setup {
     pub firewall: bool,
     /// Whether definitions of a turn may have to be taken back.
     pub takes_back: bool,
+    pub owner: Owner,
 }
 
 /// A machine that is made when it is needed.
@@ -39,6 +40,7 @@ impl Sandbox {
         if self.machine.is_none() {
             let setup = setup();
             let mut machine = Machine::new(limits.clone());
+            machine.set_owner(setup.owner);
             if let Some(prelude) = &setup.prelude {
                 machine.attach(prelude)?;
             }

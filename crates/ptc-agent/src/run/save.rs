@@ -326,9 +326,9 @@ fn restored(
         ..Limits::default()
     };
     let limits = options.within_ceiling(limits);
-    let machine = saved
-        .machine
-        .map(|bytes| Machine::load_dump_with(&bytes.0, &limits, agent.options().prelude.as_slice()));
+    let machine = saved.machine.map(|bytes| {
+        Machine::load_dump_for(&bytes.0, &limits, agent.options().prelude.as_slice(), &options.owner)
+    });
     let machine = machine.transpose();
     let mut machine = machine.map_err(|error| SaveError::Machine(error.to_string()))?;
     if let Some(machine) = &mut machine {
@@ -379,14 +379,38 @@ fn state(saved: SavedState<'_>) -> Result<State, SaveError> {
     })
 }
 
+/// How many bytes there will be: a run may be large, and bytes that grow are there twice.
+struct Count(usize);
+
+impl minicbor::encode::Write for Count {
+    type Error = std::convert::Infallible;
+
+    fn write_all(&mut self, more: &[u8]) -> Result<(), Self::Error> {
+        self.0 += more.len();
+        Ok(())
+    }
+}
+
 fn encode(magic: &[u8; 4], version: u16, value: &impl Serialize) -> Result<Vec<u8>, SaveError> {
-    let mut bytes = [&magic[..], &version.to_le_bytes(), &[0; 8]].concat();
-    let mut serializer = minicbor_serde::Serializer::new(&mut bytes);
-    serializer.serialize_unit_as_null(true);
-    value.serialize(&mut serializer).map_err(|error| SaveError::NotARun(error.to_string()))?;
+    let mut count = Count(HEAD);
+    write(&mut count, value)?;
+    let mut bytes = Vec::with_capacity(count.0);
+    bytes.extend_from_slice(magic);
+    bytes.extend_from_slice(&version.to_le_bytes());
+    bytes.extend_from_slice(&[0; 8]);
+    write(&mut bytes, value)?;
     let sum = crate::hash::fnv(&bytes[HEAD..]);
     bytes[HEAD - 8..HEAD].copy_from_slice(&sum.to_le_bytes());
     Ok(bytes)
+}
+
+fn write<W: minicbor::encode::Write>(to: &mut W, value: &impl Serialize) -> Result<(), SaveError>
+where
+    W::Error: std::error::Error + 'static,
+{
+    let mut serializer = minicbor_serde::Serializer::new(to);
+    serializer.serialize_unit_as_null(true);
+    value.serialize(&mut serializer).map_err(|error| SaveError::NotARun(error.to_string()))
 }
 
 pub(super) fn decode<T: serde::de::DeserializeOwned>(magic: &[u8; 4], bytes: &[u8]) -> Result<T, SaveError> {

@@ -70,7 +70,7 @@ pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> Age
         node.veil = carried.veil.clone();
         let machine = carried.machine.as_deref().and_then(|bytes| {
             let preludes = agent.options().prelude.as_slice();
-            Machine::load_dump_with(bytes, &ptc_lisp::Limits::default(), preludes).ok()
+            Machine::load_dump_for(bytes, &ptc_lisp::Limits::default(), preludes, &options.owner).ok()
         });
         node.sandbox.machine = machine.map(Box::new);
     }

@@ -120,7 +120,7 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
     for (at, call) in calls.iter().enumerate() {
         let found = find(&call.name);
         let name = found.map_or(call.name.as_str(), |tool| tool.name.as_str());
-        let mut slot = calls::slot(at as u64, &call.id, name, &call.args, shared.now);
+        let mut slot = calls::slot(at as u64, &call.id, name, call.args.clone(), shared.now);
         node.book.native_calls = node.book.native_calls.saturating_add(1);
         let limit = node.agent.options().max_tool_calls;
         let refused = match (found, &call.args_error, limit) {

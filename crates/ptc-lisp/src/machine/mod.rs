@@ -344,9 +344,10 @@ impl Machine {
         };
         self.source = Arc::default();
         self.admit_prelude()?;
-        if self.heap.work(source.len() / 8).is_err() {
-            return Err(Error::new(ErrorKind::FuelExceeded, "reading the program used up its fuel"));
-        }
+        self.heap.work(source.len() / 8).map_err(|signal| match *signal {
+            crate::signal::Signal::Raise(error) if error.kind != ErrorKind::FuelExceeded => error,
+            _ => Error::new(ErrorKind::FuelExceeded, "reading the program used up its fuel"),
+        })?;
         let knows_nothing =
             self.heap.globals.is_empty() && self.carried.is_empty() && self.private.is_empty();
         let find = || prepared::find(&self.owner, source, &self.tools, &limits, self.prelude());

@@ -180,22 +180,21 @@ impl Machine {
             Signal::Return => Some("prim/return"),
             Signal::Fail => Some("prim/fail"),
         };
-        let ids: Option<Vec<_>> = std::iter::once("prim/realised")
-            .chain(ends_with)
-            .map(|name| crate::builtins::registry().qualified(name))
-            .collect();
-        let Some(ids) = ids else {
+        // What the first call gives is the argument of the second.
+        let calls = std::iter::once("prim/realised").chain(ends_with).zip([1, 0]).map(|(name, f)| {
+            let id = crate::builtins::registry().qualified(name)?;
+            Some(crate::code::Op::CallBuiltin { dst: f, f, n: 1, id })
+        });
+        let Some(mut ops) = calls.collect::<Option<Vec<_>>>() else {
             return self.fail(Error::new(ErrorKind::Runtime, "the result cannot be realised"));
         };
+        ops.push(crate::code::Op::Return { src: 1, residue: crate::residue::ALL });
         self.fiber = Fiber::new();
-        let calls = ids.into_iter().map(|id| crate::code::Op::CallBuiltin { dst: 1, f: 0, n: 1, id });
-        let ops: Vec<_> =
-            calls.chain([crate::code::Op::Return { src: 1, residue: crate::residue::ALL }]).collect();
         let unit = std::sync::Arc::new(crate::code::Unit {
             spans: vec![crate::span::Span::default(); ops.len()],
             ops,
             funcs: vec![crate::code::Func {
-                arities: vec![crate::code::Arity { params: 0, variadic: false, registers: 3, entry: 0 }],
+                arities: vec![crate::code::Arity { params: 0, variadic: false, registers: 4, entry: 0 }],
                 ..crate::code::Func::default()
             }],
             ..crate::code::Unit::default()
@@ -204,12 +203,12 @@ impl Machine {
             Ok(linked) => linked,
             Err(error) => return self.fail(error),
         };
-        self.fiber.regs = vec![Value::Nil, Value::Nil, value, Value::Nil];
+        self.fiber.regs = vec![Value::Nil, Value::Nil, Value::Nil, value, Value::Nil];
         self.fiber.frames.push(super::fiber::Frame {
             unit: linked.id,
             pc: 0,
             base: 1,
-            registers: 3,
+            registers: 4,
             give: super::fiber::Give::into(0),
         });
         Pause::Yield

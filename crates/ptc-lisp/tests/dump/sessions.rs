@@ -137,6 +137,18 @@ fn keys_that_are_written_once_and_used_last_take_no_more_bytes() {
 }
 
 #[test]
+fn a_result_is_realised_across_dumps() {
+    for (source, value) in [
+        ("(map #(tool/price {:n %}) (range 4))", "(0 10 20 30)"),
+        ("(return (map #(tool/price {:n %}) (range 4)))", "(0 10 20 30)"),
+        ("(fail (map #(tool/price {:n %}) (range 4)))", "(0 10 20 30)"),
+    ] {
+        let values = session(&[source], &mut |machine| reloaded(&machine));
+        assert_eq!(values[0], value, "{source}");
+    }
+}
+
+#[test]
 fn other_bytes_are_refused_with_the_reason() {
     let mut machine = machine();
     machine.load("(tool/price {:n 1})").expect("it loads");

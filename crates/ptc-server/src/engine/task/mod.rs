@@ -101,6 +101,7 @@ impl Engine {
         let options = RunOptions {
             guard: Some(guard(&attempts)),
             seed: plan.seed,
+            owner: Some(caller.principal.clone()),
             ..RunOptions::new(Llm::Model(Arc::new(model))).context(Json::Object(args.context.clone()))
         };
         let seed = plan.seed;
