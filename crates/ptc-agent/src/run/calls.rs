@@ -238,9 +238,10 @@ fn dispatch(
 ) {
     let (layer, several) = (batch.layer, batch.slots.len() > 1);
     let slot = &mut batch.slots[at];
-    let args = slot.record.args.clone();
     match &tool.body {
         Body::Function(_) => {
+            // They are with what is asked until the answer comes: large ones are there once.
+            let args = slot.record.args.take();
             // A branch of a `pmap` has its own time.
             let branch = (several && layer == Layer::Program).then(|| node.agent.options().pmap_timeout_ms);
             let timeout_ms = tool.timeout_ms.or(branch);
@@ -248,12 +249,15 @@ fn dispatch(
             let what = What::Tool { slot: at, tool: tool.name.clone(), args, timeout_ms, once };
             shared.ask(Asked::by(node, what));
         }
-        Body::Builtin(Builtin::Pure(call)) => finish(node, shared, slot, layer, call(&args)),
+        Body::Builtin(Builtin::Pure(call)) => {
+            let result = call(&slot.record.args);
+            finish(node, shared, slot, layer, result);
+        }
         Body::Builtin(Builtin::LlmQuery)
         | Body::Judge(_)
         | Body::Agent(_)
         | Body::Compiled(_)
-        | Body::This => match children::birth(node, tool, args, at) {
+        | Body::This => match children::birth(node, tool, slot.record.args.clone(), at) {
             Ok(birth) => born.push(birth),
             Err(message) => finish(node, shared, slot, layer, Err(message)),
         },
@@ -328,12 +332,13 @@ pub(super) fn checked(node: &Node, tool: &Tool, slot: &mut Slot, layer: Layer) -
     Ok(())
 }
 
-/// Takes a result from outside.
-pub(super) fn supplied(node: &mut Node, shared: &mut Shared, at: usize, result: ToolResult) {
+/// Takes a result from outside, with the arguments that the tool was asked with.
+pub(super) fn supplied(node: &mut Node, shared: &mut Shared, at: usize, args: Json, result: ToolResult) {
     let (State::Calls(_, batch) | State::Native(batch)) = &mut node.state else { return };
     let layer = batch.layer;
     let Some(slot) = batch.slots.get_mut(at).filter(|slot| slot.result.is_none()) else { return };
     let mut slot = slot.lend();
+    slot.record.args = args;
     finish(node, shared, &mut slot, layer, result);
     put_back(node, shared, at, slot);
 }

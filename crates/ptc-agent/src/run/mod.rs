@@ -273,12 +273,12 @@ impl AgentRun {
                 };
                 asking::supplied(node, shared, request, reply);
             }
-            What::Tool { slot, .. } => {
+            What::Tool { slot, args, .. } => {
                 let result = match supply {
                     Supply::Tool(result) => result,
                     other => Err(other.misplaced()),
                 };
-                calls::supplied(node, shared, slot, result);
+                calls::supplied(node, shared, slot, args, result);
             }
             What::Approval { slot, .. } => {
                 let decision = match supply {

@@ -460,11 +460,14 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
 
 /// Keeps the records of calls that were made, answered or not.
 pub(super) fn keep_records(node: &mut Node, shared: &mut Shared, batch: Batch) {
-    for mut slot in batch.slots {
+    for (at, mut slot) in batch.slots.into_iter().enumerate() {
         if calls::is_question(node, &slot) {
             continue;
         }
         if slot.result.is_none() {
+            if let Some(args) = shared.asked_with(node.id, at) {
+                slot.record.args = args;
+            }
             slot.record.error = Some("not answered before the end".to_owned());
         }
         node.book.draft.tool_calls.push(shared.recorded(slot.record));

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::Shared;
 use super::node::{Book, TRACED_DEPTH, is_deeper};
+use super::{Shared, What};
 use crate::cache::json_bytes;
 use crate::step::CallRecord;
 
@@ -30,6 +30,14 @@ impl Shared {
             record.args = shorten(&record.args);
         }
         record
+    }
+
+    /// The arguments that the tool of a call is asked with, if it is under way.
+    pub fn asked_with(&self, node: usize, at: usize) -> Option<Json> {
+        self.asks.values().filter(|asked| asked.node == node).find_map(|asked| match &asked.what {
+            What::Tool { slot, args, .. } if *slot == at => Some(args.clone()),
+            _ => None,
+        })
     }
 
     /// Whether there is room for a value, which is taken then.
