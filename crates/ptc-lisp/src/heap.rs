@@ -31,7 +31,7 @@ pub struct Heap {
     pub limits: Limits,
     /// Fuel used so far.
     pub fuel_used: u64,
-    /// Fuel at which work looks up: where it ends, or where the host is asked whether to go on.
+    /// Fuel at which work looks up: where it ends, or where the host is asked whether to go on. Never beyond the limit.
     pub(crate) looks_up_at: u64,
     /// Bytes allocated since the last census.
     pub fresh_bytes: usize,
@@ -79,9 +79,9 @@ impl Heap {
     pub fn new(base_names: Arc<Names>, limits: Limits) -> Self {
         Heap {
             names: Names::over(base_names),
+            looks_up_at: limits.fuel.min(Interrupt::FUEL),
             limits,
             fuel_used: 0,
-            looks_up_at: 0,
             fresh_bytes: 0,
             live_bytes: 0,
             interrupt: Interrupt::default(),
@@ -509,7 +509,6 @@ impl Heap {
     /// Forgets what belongs to the program that ran before.
     pub fn start_program(&mut self) {
         self.fuel_used = 0;
-        self.look_up_later();
         self.prints.clear();
         self.partial_line.clear();
         self.printed_bytes = 0;

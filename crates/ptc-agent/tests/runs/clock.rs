@@ -19,7 +19,12 @@ fn agent() -> Arc<Agent> {
         Ok::<Reply, ModelError>(Reply::text(format!("```clojure\n{program}\n```")))
     };
     Arc::new(
-        Agent::builder("Answer").llm(Llm::function(model)).max_turns(3).timeout_ms(1_000).build().unwrap(),
+        Agent::builder("Answer")
+            .llm(Llm::function(model))
+            .max_turns(3)
+            .timeout_ms(1_000)
+            .build()
+            .expect("an agent"),
     )
 }
 

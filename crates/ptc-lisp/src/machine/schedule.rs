@@ -55,12 +55,19 @@ impl Machine {
         self.heap.look_up_later();
         ledger::open(self.heap.fuel_left(), &self.heap.interrupt);
         let step = self.advance();
-        self.heap.fuel_used = self.heap.fuel_used.saturating_add(ledger::take());
-        ledger::close(&self.heap.interrupt);
-        if self.heap.fuel_used > limit && !self.running {
-            self.heap.fuel_used = limit;
+        let keys = ledger::take();
+        if keys > 0 {
+            self.charge_keys(keys, limit);
         }
+        ledger::close(&self.heap.interrupt);
         step
+    }
+
+    /// Charges work with keys that nobody has charged yet. A walk that was interrupted says more than there is fuel for.
+    #[cold]
+    fn charge_keys(&mut self, keys: u64, limit: u64) {
+        let used = self.heap.fuel_used.saturating_add(keys);
+        self.heap.fuel_used = if self.running { used } else { used.min(limit) };
     }
 
     /// Runs fibers until the host must act.
@@ -216,8 +223,10 @@ impl Machine {
 
     fn fail(&mut self, error: Error) -> Pause {
         // How far a native went beyond the end of the fuel depends on where slices ended.
-        if error.kind == ErrorKind::FuelExceeded {
-            self.heap.fuel_used = self.heap.limits.fuel;
+        let limit = self.heap.limits.fuel;
+        let over = error.kind == ErrorKind::FuelExceeded || self.heap.fuel_used > limit;
+        if over {
+            self.heap.fuel_used = limit;
         }
         self.end(false);
         Pause::Failed(error)

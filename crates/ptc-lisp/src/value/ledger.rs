@@ -20,6 +20,7 @@ thread_local! {
 const OVER: u64 = u64::MAX / 4;
 
 /// Begins to note work for a program that has `fuel` left, and asks `interrupt` where it takes long.
+#[inline]
 pub fn open(fuel: u64, interrupt: &Interrupt) {
     USED.set(0);
     LIMIT.set(fuel);
@@ -29,8 +30,8 @@ pub fn open(fuel: u64, interrupt: &Interrupt) {
 }
 
 /// Ends it: what hosts do with tables costs nothing.
+#[inline]
 pub fn close(interrupt: &Interrupt) {
-    USED.set(0);
     LIMIT.set(u64::MAX);
     if interrupt.is_set() {
         INTERRUPT.take();
