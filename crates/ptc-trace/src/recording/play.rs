@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ptc_agent::tape::{Divergence, Entry, Question};
 use ptc_host::{Error, ErrorKind, Limits, Ran, Signal};
+use ptc_lisp::Interrupt;
 use ptc_lisp::machine::{Answer, Call, Machine, Step};
 use serde_json::Value as Json;
 
@@ -16,6 +17,9 @@ use super::verify::{Proof, Verdict, differs, parted};
 
 /// Fuel between two looks around.
 const SLICE: u64 = 1 << 20;
+
+/// Said of a program that has no time left.
+const TOO_LONG: &str = "it takes longer than --timeout allows";
 
 /// What playing a recording may use. A recording is anybody's: of what it says that its program may use, no more than this
 /// counts.
@@ -31,6 +35,15 @@ impl Allowance {
     /// Limits, and so much time from now on.
     pub fn new(limits: Limits, time: Duration) -> Allowance {
         Allowance { limits, until: Instant::now().checked_add(time) }
+    }
+
+    /// Stops a native that goes on for longer than there is time.
+    fn interrupt(&self) -> Interrupt {
+        let most = self.clone();
+        Interrupt::new(move || match most.goes_on() {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::Timeout, TOO_LONG)),
+        })
     }
 
     /// Whether there is time left.
@@ -65,6 +78,10 @@ fn drive(
     by: &mut dyn Answers,
     most: Option<&Allowance>,
 ) -> Result<Result<Signal, Error>, Halt> {
+    if let Some(most) = most {
+        machine.set_interrupt(most.interrupt());
+    }
+    let too_long = || Err(Halt::Broken(BegunError::TooMuch(TOO_LONG.to_owned())));
     let mut calls = Vec::new();
     match begun.goes_on {
         true => calls = machine.outstanding(),
@@ -89,6 +106,11 @@ fn drive(
             }
             match machine.run(left.min(SLICE)) {
                 Step::Done(signal) => return Ok(Ok(signal)),
+                Step::Failed(error)
+                    if error.kind == ErrorKind::Timeout && !most.is_none_or(Allowance::goes_on) =>
+                {
+                    return too_long();
+                }
                 Step::Failed(error) => {
                     return match most.and_then(|most| beyond(begun, &most.limits, &error)) {
                         Some(why) => Err(Halt::Broken(BegunError::TooMuch(why))),
@@ -96,10 +118,7 @@ fn drive(
                     };
                 }
                 Step::Yield if most.is_none_or(Allowance::goes_on) => {}
-                Step::Yield => {
-                    let why = "it takes longer than --timeout allows".to_owned();
-                    return Err(Halt::Broken(BegunError::TooMuch(why)));
-                }
+                Step::Yield => return too_long(),
                 Step::Calls(calls) if calls.is_empty() => return Err(Halt::Stopped),
                 Step::Calls(calls) => break calls,
             }
