@@ -261,18 +261,20 @@ impl Node {
 }
 
 /// Levels of values that traces keep as they are.
-pub(super) const TRACED_DEPTH: usize = 128;
+const TRACED_DEPTH: usize = 128;
 
 /// A value as traces keep it: what nests too deeply for JSON readers becomes text.
 pub(super) fn bounded(value: Json) -> Json {
-    if is_deeper(&value, TRACED_DEPTH) {
-        let limits = crate::render::Limits { items: 20, chars: 1_000 };
-        return Json::from(crate::render::brief_json(&value, limits, true));
-    }
-    value
+    if is_deeper(&value, TRACED_DEPTH) { brief(&value) } else { value }
 }
 
-pub(super) fn is_deeper(value: &Json, levels: usize) -> bool {
+/// A value that traces do not keep, as text.
+pub(super) fn brief(value: &Json) -> Json {
+    let limits = crate::render::Limits { items: 20, chars: 1_000 };
+    Json::from(crate::render::brief_json(value, limits, true))
+}
+
+fn is_deeper(value: &Json, levels: usize) -> bool {
     match value {
         Json::Array(_) | Json::Object(_) if levels == 0 => true,
         Json::Array(items) => items.iter().any(|item| is_deeper(item, levels - 1)),

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::node::{Book, TRACED_DEPTH, is_deeper};
+use super::node::{Book, bounded, brief};
 use super::{Shared, What};
 use crate::cache::json_bytes;
 use crate::step::CallRecord;
@@ -61,10 +61,10 @@ fn text_bytes(value: &Json) -> usize {
 impl Book {
     /// A value as the record of a turn keeps it: whole while the turns of the agent have room, otherwise as text.
     pub fn kept(&mut self, value: Json) -> Json {
+        let value = bounded(value);
         let with = self.kept_bytes.saturating_add(memory(&value));
-        if with > ROOM || is_deeper(&value, TRACED_DEPTH) {
-            let limits = crate::render::Limits { items: 20, chars: 1_000 };
-            return Json::from(crate::render::brief_json(&value, limits, true));
+        if with > ROOM {
+            return brief(&value);
         }
         self.kept_bytes = with;
         value

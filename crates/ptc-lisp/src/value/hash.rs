@@ -11,11 +11,10 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::ledger;
-use super::meter::{address, lasting_address};
+use super::meter::{Bound, address, lasting_address};
 use super::text::Text;
 use super::walk::DEEPEST;
 use super::{Items, Value};
-use crate::interrupt::Interrupt;
 
 /// Walks shorter than this remember nothing.
 const LONG: u64 = 4096;
@@ -73,9 +72,7 @@ pub fn stable_hash(value: &Value, limit: u64) -> (i64, u64) {
 
 struct Walk<'s, S> {
     seed: &'s S,
-    limit: u64,
-    /// The limit, or where the host is asked whether to go on.
-    looks_up_at: u64,
+    bound: Bound,
     steps: u64,
     depth: u16,
     /// Whether the hash must not depend on where things are in memory.
@@ -88,8 +85,7 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
     fn new(seed: &'s S, limit: u64, stable: bool) -> Self {
         Walk {
             seed,
-            limit,
-            looks_up_at: limit.min(Interrupt::FUEL),
+            bound: Bound::new(limit),
             steps: 0,
             depth: 0,
             stable,
@@ -139,28 +135,12 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
         }
     }
 
-    /// Whether there were more steps than allowed, or the host has said that there shall be no more.
-    #[inline]
-    fn is_over(&mut self) -> bool {
-        self.steps > self.looks_up_at && !self.look_up()
-    }
-
-    #[cold]
-    fn look_up(&mut self) -> bool {
-        if self.steps > self.limit || !ledger::goes_on() {
-            self.limit = self.limit.min(self.looks_up_at);
-            return false;
-        }
-        self.looks_up_at = self.limit.min(self.steps.saturating_add(Interrupt::FUEL));
-        true
-    }
-
     fn place(&self, address: usize, state: &mut S::Hasher) {
         state.write_usize(if self.stable { 0 } else { address });
     }
 
     fn container(&mut self, value: &Value) -> u64 {
-        if self.is_over() || self.depth >= DEEPEST {
+        if !self.bound.allows(self.steps) || self.depth >= DEEPEST {
             // The answer means nothing any more, but must not make everything collide.
             return (address(value).unwrap_or_default() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
@@ -203,7 +183,7 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
         let mut items = Items::over(value).unwrap_or(Items::Empty);
         while let Ok(Some(item)) = items.next() {
             self.feed(&item, &mut hasher);
-            if self.is_over() {
+            if !self.bound.allows(self.steps) {
                 break;
             }
         }

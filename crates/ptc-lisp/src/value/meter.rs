@@ -12,12 +12,41 @@ use super::{Counted, Value, ledger};
 use crate::interrupt::Interrupt;
 use crate::seed::Unseeded;
 
+/// Where a walk ends: after so many steps, or when the host says that it shall not go on.
+#[derive(Debug)]
+pub(super) struct Bound {
+    limit: u64,
+    /// The limit, or where the host is asked.
+    looks_up_at: u64,
+}
+
+impl Bound {
+    pub fn new(limit: u64) -> Bound {
+        Bound { limit, looks_up_at: limit.min(Interrupt::FUEL) }
+    }
+
+    /// Whether a walk that has taken so many steps may go on.
+    #[inline]
+    pub fn allows(&mut self, steps: u64) -> bool {
+        steps <= self.looks_up_at || self.look_up(steps)
+    }
+
+    #[cold]
+    fn look_up(&mut self, steps: u64) -> bool {
+        if steps > self.limit || !ledger::goes_on() {
+            // A walk that was stopped does not begin again.
+            self.limit = self.limit.min(self.looks_up_at);
+            return false;
+        }
+        self.looks_up_at = self.limit.min(steps.saturating_add(Interrupt::FUEL));
+        true
+    }
+}
+
 /// The steps of one walk over a pair of values.
 #[derive(Debug)]
 pub struct Meter {
-    limit: u64,
-    /// The limit, or where the host is asked whether to go on.
-    looks_up_at: u64,
+    bound: Bound,
     used: u64,
     depth: u16,
     equal: HashSet<Pair, Unseeded>,
@@ -32,8 +61,8 @@ const LONG: u64 = 4096;
 impl Meter {
     /// A meter that ends the walk after `limit` steps.
     pub fn new(limit: u64) -> Meter {
-        let looks_up_at = limit.min(Interrupt::FUEL);
-        Meter { limit, looks_up_at, used: 0, depth: 0, equal: HashSet::with_hasher(Unseeded::with_seed(3)) }
+        let bound = Bound::new(limit);
+        Meter { bound, used: 0, depth: 0, equal: HashSet::with_hasher(Unseeded::with_seed(3)) }
     }
 
     /// A meter for walks nobody pays for.
@@ -45,18 +74,7 @@ impl Meter {
     #[inline]
     pub fn step(&mut self, steps: usize) -> bool {
         self.used = self.used.saturating_add(steps as u64);
-        self.used <= self.looks_up_at || self.look_up()
-    }
-
-    #[cold]
-    fn look_up(&mut self) -> bool {
-        if self.used > self.limit || !ledger::goes_on() {
-            // A walk that was stopped does not begin again.
-            self.limit = self.limit.min(self.looks_up_at);
-            return false;
-        }
-        self.looks_up_at = self.limit.min(self.used.saturating_add(Interrupt::FUEL));
-        true
+        self.bound.allows(self.used)
     }
 
     /// Goes a level deeper; false where walks go no deeper. The machine lets no program compare such values.
