@@ -1,6 +1,7 @@
 //! Tapes of runs: everything that came into a run from outside, in order, and what it asked for. What a run does
 //! depends on nothing else, so a tape played back gives the same run to the byte, without models, tools or a clock.
 
+use std::borrow::Borrow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -254,15 +255,16 @@ pub struct Played {
 
 /// Plays a tape. `watch` sees every entry before it is played, and what the run told since the last one; `goes_on` is
 /// asked before each step, since a tape may be anybody's.
-pub fn play<'t>(
+pub fn play(
     agent: Arc<Agent>,
     options: RunOptions,
-    tape: impl IntoIterator<Item = &'t Entry>,
+    tape: impl IntoIterator<Item = impl Borrow<Entry>>,
     mut watch: impl FnMut(&Entry, &[Event]),
     mut goes_on: impl FnMut() -> bool,
 ) -> Result<Played, Divergence> {
     let mut tape = tape.into_iter().peekable();
-    let mut run = match tape.next() {
+    let first = tape.next();
+    let mut run = match first.as_ref().map(Borrow::borrow) {
         Some(Entry::Begin { now }) => AgentRun::new(agent, options, *now),
         Some(Entry::Load { now, state }) => AgentRun::load(agent, options, state, *now)
             .map_err(|error| Divergence::NotLoaded(error.to_string()))?,
@@ -271,6 +273,7 @@ pub fn play<'t>(
     let mut asked: VecDeque<Question> = VecDeque::new();
     let (mut events, mut seen, mut over) = (Vec::new(), 0, None);
     while let Some(entry) = tape.next() {
+        let entry = entry.borrow();
         let early = |asked: &mut VecDeque<Question>| {
             let asks = asked.pop_front().map(Box::new);
             asks.map_or(Ok(()), |asks| Err(Divergence::Asked { taped: None, asks: Some(asks) }))
@@ -305,7 +308,7 @@ pub fn play<'t>(
             }
             Entry::Next { now, times } => {
                 early(&mut asked)?;
-                let stopped = tape.peek().and_then(|next| match next {
+                let stopped = tape.peek().and_then(|next| match next.borrow() {
                     Entry::Stopped { look } => Some(*look),
                     _ => None,
                 });

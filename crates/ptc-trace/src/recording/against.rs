@@ -36,10 +36,9 @@ pub enum Against {
 /// Runs what was recorded with another agent.
 pub fn against(recording: &Recording, agent: Arc<Agent>, options: RunOptions, most: &Allowance) -> Against {
     let Some(end) = &recording.end else { return Against::Unfinished };
-    let Some(Entry::Begin { now }) = recording.tape.first() else {
+    let Some(Entry::Begin { now }) = recording.tape.get(0) else {
         return missing("what came into it before it was resumed");
     };
-    let now = *now;
     let mut record = OnRecord::new(recording);
     let options = RunOptions { ceiling: Some(most.limits.clone()), ..options };
     let mut run = AgentRun::new(agent, options, now);
@@ -78,9 +77,10 @@ pub(super) fn missing(what: &str) -> Against {
 
 /// Answers of a recording: of models in the order of each agent, of tools by what they were asked.
 pub(super) struct OnRecord<'r> {
-    replies: BTreeMap<String, VecDeque<&'r Given>>,
-    results: BTreeMap<(String, String), VecDeque<&'r Given>>,
-    decisions: BTreeMap<(String, String), VecDeque<&'r Given>>,
+    recording: &'r Recording,
+    replies: BTreeMap<String, VecDeque<u64>>,
+    results: BTreeMap<(String, String), VecDeque<u64>>,
+    decisions: BTreeMap<(String, String), VecDeque<u64>>,
     /// What was asked for first and is not there.
     pub missing: Option<String>,
 }
@@ -88,26 +88,30 @@ pub(super) struct OnRecord<'r> {
 impl<'r> OnRecord<'r> {
     pub fn new(recording: &'r Recording) -> Self {
         let mut record = OnRecord {
+            recording,
             replies: BTreeMap::new(),
             results: BTreeMap::new(),
             decisions: BTreeMap::new(),
             missing: None,
         };
         for call in recording.calls() {
-            let Some(given) = call.given else { continue };
+            if call.given.is_none() {
+                continue;
+            }
+            let id = call.question.id;
             match &call.question.of {
                 Of::Model { .. } => {
                     record
                         .replies
                         .entry(call.question.agent.clone().unwrap_or_default())
                         .or_default()
-                        .push_back(given);
+                        .push_back(id);
                 }
                 Of::Tool { tool, args } => {
-                    record.results.entry((tool.clone(), args.to_string())).or_default().push_back(given);
+                    record.results.entry((tool.clone(), args.to_string())).or_default().push_back(id);
                 }
                 Of::Approval { tool, args, .. } => {
-                    record.decisions.entry((tool.clone(), args.to_string())).or_default().push_back(given);
+                    record.decisions.entry((tool.clone(), args.to_string())).or_default().push_back(id);
                 }
             }
         }
@@ -116,7 +120,7 @@ impl<'r> OnRecord<'r> {
 
     fn answer(&mut self, question: &Question) -> Supply {
         if let Some(given) = self.found(question) {
-            return given.clone().into();
+            return given.into();
         }
         match &question.of {
             Of::Model { .. } => {
@@ -128,8 +132,8 @@ impl<'r> OnRecord<'r> {
     }
 
     /// What was answered on record; what is not there is noted.
-    pub fn found(&mut self, question: &Question) -> Option<&'r Given> {
-        let found = match &question.of {
+    pub fn found(&mut self, question: &Question) -> Option<Given> {
+        let id = match &question.of {
             Of::Model { .. } => self
                 .replies
                 .get_mut(question.agent.as_deref().unwrap_or_default())
@@ -146,6 +150,7 @@ impl<'r> OnRecord<'r> {
                 self.decisions.get_mut(&(tool.clone(), args.to_string())).and_then(VecDeque::pop_front)
             }
         };
+        let found = id.and_then(|id| self.recording.tape.given(id));
         if found.is_none() {
             self.missing.get_or_insert_with(|| match &question.of {
                 Of::Model { request, .. } => format!("a reply in turn {}", request.turn),

@@ -40,23 +40,25 @@ pub fn first_difference(left: &Recording, right: &Recording) -> Option<Differenc
         Some(Difference { place, path, left, right })
     };
     between(Place::Beginning, &left.head.subject, &right.head.subject)
-        .or_else(|| calls(&left.calls(), &right.calls(), &between))
+        .or_else(|| calls(left, right, &between))
         .or_else(|| between(Place::End, &ended(left), &ended(right)))
 }
 
 fn calls(
-    left: &[Call<'_>],
-    right: &[Call<'_>],
+    left: &Recording,
+    right: &Recording,
     between: &dyn Fn(Place, &Json, &Json) -> Option<Difference>,
 ) -> Option<Difference> {
-    for at in 0..left.len().max(right.len()) {
-        let number = at + 1;
-        let (Some(left), Some(right)) = (left.get(at), right.get(at)) else {
-            let asked = |call: Option<&Call<'_>>| call.map_or(Json::Null, |call| json_of(&call.question.of));
-            let (left, right) = (asked(left.get(at)), asked(right.get(at)));
-            return Some(Difference { place: Place::Missing(number), path: String::new(), left, right });
+    for number in 1..=left.tape.asked().max(right.tape.asked()) {
+        let (left, right) = match (left.tape.call(number), right.tape.call(number)) {
+            (Some(left), Some(right)) => (left, right),
+            (left, right) => {
+                let asked = |call: Option<Call>| call.map_or(Json::Null, |call| json_of(&call.question.of));
+                let (left, right) = (asked(left), asked(right));
+                return Some(Difference { place: Place::Missing(number), path: String::new(), left, right });
+            }
         };
-        let asked = between(Place::Asked(number), &json_of(left.question), &json_of(right.question));
+        let asked = between(Place::Asked(number), &json_of(&left.question), &json_of(&right.question));
         let answered = || between(Place::Answered(number), &json_of(&left.given), &json_of(&right.given));
         if let Some(found) = asked.or_else(answered) {
             return Some(found);

@@ -9,18 +9,18 @@
 
 mod against;
 mod diff;
+mod entries;
 mod play;
 mod program;
 mod shelf;
 mod verify;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptc_agent::tape::{Entry, Given, Question, Taper};
+use ptc_agent::tape::{Entry, Given, Taper};
 use ptc_agent::{Event, Step};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -28,6 +28,7 @@ use sha2::{Digest, Sha256};
 
 pub use against::{Against, against};
 pub use diff::{Difference, Place, first_difference};
+pub use entries::{Call, Entries};
 pub use play::{Allowance, against_program, verify_program};
 pub use program::{Begun, BegunError, Lent, Part, Taped, ended};
 pub use shelf::Shelf;
@@ -348,30 +349,17 @@ impl Running {
     }
 }
 
-/// A call of a run: what it asked of a model or a tool, and what it got.
-#[derive(Clone, Copy, Debug)]
-pub struct Call<'r> {
-    /// Its number, from 1, in the order of asking.
-    pub number: usize,
-    /// What was asked.
-    pub question: &'r Question,
-    /// What was answered, if anything.
-    pub given: Option<&'r Given>,
-}
-
 /// A recording, read.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// What it was begun from.
     pub head: Head,
     /// The tape.
-    pub tape: Vec<Entry>,
+    pub tape: Entries,
     /// What came of it; nothing if the run was stopped from outside.
     pub end: Option<End>,
     /// Why the rest was not written, if it was not.
     pub cut: Option<String>,
-    /// Hashes of answers as they were recorded, by question.
-    hashes: BTreeMap<u64, String>,
 }
 
 impl Recording {
@@ -383,8 +371,7 @@ impl Recording {
     /// Reads a recording from any source. A last line that is torn is left out: the process was killed there.
     pub fn read_from(source: impl Read) -> Result<Self, RecordingError> {
         let mut source = BufReader::new(source.take(FILE_BYTES));
-        let (mut head, mut tape, mut end, mut hashes) = (None, Vec::new(), None, BTreeMap::new());
-        let mut cut = None;
+        let (mut head, mut tape, mut end, mut cut) = (None, Entries::default(), None, None);
         let (mut text, mut number) = (Vec::new(), 0);
         loop {
             text.clear();
@@ -405,19 +392,14 @@ impl Recording {
                     return Err(RecordingError::Version(ptc_recording));
                 }
                 Line::Head(found) => head = Some(found),
-                Line::Tape(entry) => tape.push(entry),
-                Line::Answer { entry, sha256 } => {
-                    if let Entry::Answer { id, .. } = &entry {
-                        hashes.insert(*id, sha256);
-                    }
-                    tape.push(entry);
-                }
+                Line::Tape(entry) => tape.push(&text, &entry, None),
+                Line::Answer { entry, sha256 } => tape.push(&text, &entry, Some(&sha256)),
                 Line::Cut(why) => cut = Some(why),
                 Line::End(found) => end = Some(found),
             }
         }
         let head = head.ok_or(RecordingError::NoHead)?;
-        Ok(Recording { head, tape, end, cut, hashes })
+        Ok(Recording { head, tape, end, cut })
     }
 
     /// What is not in it: what it was begun without, and what was left out on the way.
@@ -429,8 +411,7 @@ impl Recording {
                 "secrets: they were covered in {covered} lines; whatever looked into them may do something else here"
             ));
         }
-        let resumed = self.tape.iter().any(|entry| matches!(entry, Entry::Load { .. }));
-        if resumed {
+        if matches!(self.tape.get(0), Some(Entry::Load { .. })) {
             all.push(
                 "what came into the run before it was resumed; the run as it was kept then is here".into(),
             );
@@ -440,30 +421,12 @@ impl Recording {
     }
 
     /// The calls, in the order of asking.
-    pub fn calls(&self) -> Vec<Call<'_>> {
-        let given: BTreeMap<u64, &Given> = self
-            .tape
-            .iter()
-            .filter_map(|entry| match entry {
-                Entry::Answer { id, given, .. } => Some((*id, given)),
-                _ => None,
-            })
-            .collect();
-        let questions = self.tape.iter().filter_map(|entry| match entry {
-            Entry::Ask(question) | Entry::Again(question) => Some(question),
-            _ => None,
-        });
-        questions
-            .enumerate()
-            .map(|(at, question)| Call { number: at + 1, question, given: given.get(&question.id).copied() })
-            .collect()
+    pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
+        (1..=self.tape.asked()).filter_map(|number| self.tape.call(number))
     }
 
     /// The first call whose answer is not the one that was recorded.
-    pub fn changed(&self) -> Option<Call<'_>> {
-        self.calls().into_iter().find(|call| {
-            let recorded = self.hashes.get(&call.question.id);
-            call.given.is_some_and(|given| recorded.is_none_or(|recorded| *recorded != hash(given)))
-        })
+    pub fn changed(&self) -> Option<Call> {
+        self.tape.changed()
     }
 }

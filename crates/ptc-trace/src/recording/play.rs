@@ -9,11 +9,11 @@ use ptc_lisp::Interrupt;
 use ptc_lisp::machine::{Answer, Call, Machine, Step};
 use serde_json::Value as Json;
 
-use super::Recording;
 use super::against::{Against, OnRecord, missing};
 use super::diff::{outcome, parts};
 use super::program::{Begun, BegunError, answer, defined, ended, question};
 use super::verify::{Proof, Verdict, differs, parted};
+use super::{Entries, Recording};
 
 /// Fuel between two looks around.
 const SLICE: u64 = 1 << 20;
@@ -150,7 +150,9 @@ fn step(machine: &mut Machine, result: Result<Signal, Error>) -> Json {
 
 /// Answers as they stand on a tape.
 struct OnTape<'r> {
-    entries: std::iter::Peekable<std::slice::Iter<'r, Entry>>,
+    entries: &'r Entries,
+    /// The entry that is next.
+    at: usize,
     /// How much fuel the program had used when it was stopped from outside.
     stopped_at: Option<u64>,
     /// Whether the recording has its end.
@@ -162,27 +164,35 @@ impl<'r> OnTape<'r> {
     fn new(recording: &'r Recording) -> Self {
         let end = recording.end.as_ref().map(|end| &end.step);
         let stopped = end.filter(|step| step["stopped"] == true);
-        let entries = recording.tape.get(1..).unwrap_or_default().iter().peekable();
         OnTape {
-            entries,
+            entries: &recording.tape,
+            at: 1,
             stopped_at: stopped.and_then(|step| step["fuel"].as_u64()),
             ended: end.is_some(),
             calls: 0,
         }
     }
 
-    fn asked(&mut self, asks: Question) -> Result<(), Halt> {
-        let taped = match self.entries.next() {
+    /// The question that is next, if the next entry is one.
+    fn next_question(&mut self) -> Option<Question> {
+        let entry = self.entries.get(self.at);
+        self.at += 1;
+        match entry {
             Some(Entry::Ask(taped)) => Some(taped),
-            None if !self.ended => return Err(Halt::Stopped),
             _ => None,
-        };
+        }
+    }
+
+    fn asked(&mut self, asks: Question) -> Result<(), Halt> {
+        if self.at >= self.entries.len() && !self.ended {
+            return Err(Halt::Stopped);
+        }
+        let taped = self.next_question();
         self.calls += usize::from(taped.is_some());
-        if taped == Some(&asks) {
+        if taped.as_ref() == Some(&asks) {
             return Ok(());
         }
-        let taped = taped.cloned().map(Box::new);
-        Err(Halt::Parted(Divergence::Asked { taped, asks: Some(Box::new(asks)) }))
+        Err(Halt::Parted(Divergence::Asked { taped: taped.map(Box::new), asks: Some(Box::new(asks)) }))
     }
 }
 
@@ -190,21 +200,20 @@ impl Answers for OnTape<'_> {
     fn step(&mut self, asks: &[Call]) -> Result<Vec<(u64, Answer)>, Halt> {
         asks.iter().try_for_each(|call| self.asked(question(call)))?;
         let mut answers = Vec::new();
-        while let Some(Entry::Answer { id, given, .. }) =
-            self.entries.next_if(|entry| matches!(entry, Entry::Answer { .. }))
-        {
-            if !asks.iter().any(|call| call.id == *id) {
-                return Err(Halt::Parted(Divergence::Unwanted { id: *id }));
+        while let Some(Entry::Answer { id, given, .. }) = self.entries.get(self.at) {
+            self.at += 1;
+            if !asks.iter().any(|call| call.id == id) {
+                return Err(Halt::Parted(Divergence::Unwanted { id }));
             }
-            answers.push((*id, answer(given).map_err(Halt::Broken)?));
+            answers.push((id, answer(given).map_err(Halt::Broken)?));
         }
         // A step is answered as a whole, or not at all.
         if answers.len() < asks.len() { Err(Halt::Stopped) } else { Ok(answers) }
     }
 
     fn fuel_left(&self, used: u64) -> u64 {
-        match (self.stopped_at, self.entries.len()) {
-            (Some(stopped_at), 0) => stopped_at.saturating_sub(used),
+        match self.stopped_at {
+            Some(stopped_at) if self.at >= self.entries.len() => stopped_at.saturating_sub(used),
             _ => u64::MAX,
         }
     }
@@ -233,8 +242,8 @@ pub fn verify_program(recording: &Recording, most: &Allowance) -> Result<Proof, 
     };
     let fuel = machine.fuel_used();
     let Some(end) = &recording.end else { return Ok(proof(Verdict::Unfinished, calls, fuel)) };
-    if let Some(Entry::Ask(taped)) = tape.entries.next() {
-        let divergence = Divergence::Asked { taped: Some(Box::new(taped.clone())), asks: None };
+    if let Some(taped) = tape.next_question() {
+        let divergence = Divergence::Asked { taped: Some(Box::new(taped)), asks: None };
         return Ok(proof(parted(&divergence, recording, calls + 1), calls, fuel));
     }
     let mut now = step(&mut machine, result);

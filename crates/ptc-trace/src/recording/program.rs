@@ -284,10 +284,10 @@ fn given(answer: &Answer) -> Given {
 }
 
 /// The answer again.
-pub(super) fn answer(given: &Given) -> Result<Answer, BegunError> {
+pub(super) fn answer(given: Given) -> Result<Answer, BegunError> {
     let wrong = || BegunError::Senseless("an answer is none that programs get".to_owned());
     match given {
-        Given::Value(value) => Ok(Answer::Value(value.clone())),
+        Given::Value(value) => Ok(Answer::Value(value)),
         Given::Answer(json) => {
             let landed = Landed::deserialize(json).map_err(|_| wrong())?;
             landed.answer().map_err(BegunError::Senseless)

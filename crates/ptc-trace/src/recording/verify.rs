@@ -66,7 +66,7 @@ pub fn verify(
         calls += usize::from(matches!(entry, Entry::Ask(_) | Entry::Again(_)));
         watch(entry, events);
     };
-    let played = play(agent, options, &recording.tape, counted, || most.goes_on());
+    let played = play(agent, options, recording.tape.iter(), counted, || most.goes_on());
     let changed = recording.changed().map(|call| call.number);
     let (verdict, step) = match (played, &recording.end) {
         (Ok(played), Some(end)) => {
@@ -106,10 +106,11 @@ pub(super) fn parted(divergence: &Divergence, recording: &Recording, calls: usiz
             (Some(call), what.to_owned(), values)
         }
         Divergence::Unwanted { id } => {
-            let call = recording.calls().into_iter().find(|call| call.question.id == *id);
-            let given: Option<&Given> = call.and_then(|call| call.given);
+            let call = recording.calls().find(|call| call.question.id == *id);
+            let number = call.as_ref().map(|call| call.number);
+            let given: Option<Given> = call.and_then(|call| call.given);
             let what = "it no longer waits for this answer".to_owned();
-            (call.map(|call| call.number), what, (String::new(), json_of(&given), Json::Null))
+            (number, what, (String::new(), json_of(&given), Json::Null))
         }
         other => (None, other.to_string(), <(String, Json, Json)>::default()),
     };

@@ -33,6 +33,22 @@ fn recorded(dir: &Dir, source: &str) -> Recording {
     Recording::read(&path).unwrap()
 }
 
+/// A recording of two calls whose lines somebody changed.
+fn edited(dir: &Dir, edit: impl FnOnce(&mut Vec<Json>)) -> Recording {
+    recorded(dir, TWO_CALLS);
+    let text = std::fs::read_to_string(dir.0.join("program.recording")).unwrap();
+    let mut lines: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    edit(&mut lines);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    Recording::read_from(text.as_bytes()).unwrap()
+}
+
+/// The one place in lines where there is something at this path.
+fn one_at<'l>(lines: &'l mut [Json], of: &str, id: u64, path: &str) -> &'l mut Json {
+    let is = |line: &&mut Json| line.pointer(&format!("{of}/id")) == Some(&json!(id));
+    lines.iter_mut().find(is).and_then(|line| line.pointer_mut(&format!("{of}{path}"))).unwrap()
+}
+
 const TWO_CALLS: &str = "(+ (tool/double {:n 1}) (tool/double {:n 2}))";
 
 #[test]
@@ -49,24 +65,51 @@ fn a_program_that_does_the_same_is_proved() {
 #[test]
 fn a_recorded_call_that_is_not_made_any_more_is_named() {
     let dir = Dir::new("left-over");
-    let mut recording = recorded(&dir, TWO_CALLS);
-    let of = Of::Tool { tool: "double".to_owned(), args: json!({"n": 3}) };
-    recording.tape.push(Entry::Ask(Question { id: 3, agent: None, of }));
+    let recording = edited(&dir, |lines| {
+        let of = Of::Tool { tool: "double".to_owned(), args: json!({"n": 3}) };
+        let asks = Entry::Ask(Question { id: 3, agent: None, of });
+        lines.insert(lines.len() - 1, json!({"tape": asks}));
+    });
     let proof = verify_program(&recording, &any()).unwrap();
     let Verdict::Differs(parting) = proof.verdict else { panic!("the third call is left over: {proof:?}") };
     assert_eq!((parting.call, parting.what.as_str()), (Some(3), "it no longer asks for this"));
     assert_eq!(parting.recorded["tool"]["args"], json!({"n": 3}), "{parting:?}");
 }
 
+/// The most memory that this process ever had, in bytes.
+#[cfg(target_os = "linux")]
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+/// As values, the numbers of these 16 MB would take half a gigabyte.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_recording_of_numbers_takes_about_as_much_memory_as_its_text() {
+    let dir = Dir::new("numbers");
+    let before = peak();
+    let recording = edited(&dir, |lines| {
+        let numbers = format!("[{}0]", "0,".repeat(99_999));
+        *one_at(lines, "/tape/ask", 2, "/tool/args/n") = numbers.into();
+    });
+    let line = serde_json::to_string(&recording.calls().nth(1).unwrap().question).unwrap();
+    let head = serde_json::to_string(&json!({"head": recording.head})).unwrap();
+    let asks = line.replace("\"[", "[").replace("]\"", "]");
+    let text = format!("{head}\n{}", format!("{{\"tape\":{{\"ask\":{asks}}}}}\n").repeat(80));
+    assert!(text.len() > 16_000_000);
+    let recording = Recording::read_from(text.as_bytes()).unwrap();
+    assert_eq!(recording.calls().count(), 80);
+    assert!(verify_program(&recording, &any()).is_ok());
+    let grown = peak() - before;
+    assert!(grown < 5 * text.len(), "{grown} bytes for {} bytes of text", text.len());
+}
+
 #[test]
 fn a_program_that_asks_for_something_else_is_told_where() {
     let dir = Dir::new("asks");
-    let mut recording = recorded(&dir, TWO_CALLS);
-    for entry in &mut recording.tape {
-        if let Entry::Ask(Question { id: 2, of: Of::Tool { args, .. }, .. }) = entry {
-            *args = json!({"n": 9});
-        }
-    }
+    let recording = edited(&dir, |lines| *one_at(lines, "/tape/ask", 2, "/tool/args/n") = json!(9));
     let proof = verify_program(&recording, &any()).unwrap();
     let Verdict::Differs(parting) = proof.verdict else { panic!("{proof:?}") };
     assert_eq!((parting.call, parting.what.as_str()), (Some(2), "it asks for something else"));
@@ -76,12 +119,9 @@ fn a_program_that_asks_for_something_else_is_told_where() {
 #[test]
 fn an_answer_that_was_changed_afterwards_is_told_from_a_program_that_changed() {
     let dir = Dir::new("changed");
-    let mut recording = recorded(&dir, TWO_CALLS);
-    for entry in &mut recording.tape {
-        if let Entry::Answer { id: 2, given, .. } = entry {
-            *given = Given::Value(json!(40));
-        }
-    }
+    let recording = edited(&dir, |lines| {
+        *one_at(lines, "/answer/entry/answer", 2, "/given") = json!({"value": 40});
+    });
     let proof = verify_program(&recording, &any()).unwrap();
     assert_eq!(proof.changed, Some(2), "{proof:?}");
     let Verdict::Differs(parting) = proof.verdict else { panic!("{:?}", proof.verdict) };

@@ -61,7 +61,7 @@ fn played_back(root: &Path, folder: &Path, name: &str, command: &[String]) {
     let ran = ptc(root, &args);
     assert!(matches!(ran.status.code(), Some(0 | 1)), "{name}: {}", err(&ran));
     let recording = Recording::read(Path::new(&file)).expect("a recording");
-    let expected = recording.calls().len();
+    let expected = recording.calls().count();
     assert!(expected > 0, "{name} makes calls");
     // Elsewhere, where none of its files are.
     let played = ptc(folder, &["replay", &file, "--times", "100"]);
@@ -110,7 +110,7 @@ fn a_result_that_was_changed_is_found_at_exactly_its_call() {
         found += 1;
         let line: Json = serde_json::from_str(&lines[at]).expect("a line");
         let id = line["answer"]["entry"]["answer"]["id"].as_u64().expect("an id");
-        let number = original.calls().iter().find(|call| call.question.id == id).expect("its call").number;
+        let number = original.calls().find(|call| call.question.id == id).expect("its call").number;
         let other = folder.join("changed.recording");
         fs::write(&other, changed.join("\n") + "\n").expect("a file");
         let played = ptc(&folder, &["replay", "changed.recording"]);

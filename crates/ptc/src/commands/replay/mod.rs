@@ -111,7 +111,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mut out = terminal::stdout();
     if let Some(other) = &args.diff {
         let found = first_difference(&recording, &open(other)?);
-        ignore_closed_pipe(differences(&mut out, found.as_ref(), recording.calls().len()))?;
+        ignore_closed_pipe(differences(&mut out, found.as_ref(), recording.calls().count()))?;
         return Ok(if found.is_none() { Outcome::Done } else { Outcome::Failed });
     }
     if !args.at.is_empty() {
@@ -229,8 +229,9 @@ fn recordings(run: &Path, last: usize) -> anyhow::Result<Vec<PathBuf>> {
 
 /// What playing back gave.
 fn told(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) -> io::Result<()> {
-    let calls = recording.calls();
-    let name = |number: usize| calls.get(number.wrapping_sub(1)).map_or_else(String::new, title);
+    let name = |number: usize| {
+        recording.calls().find(|call| call.number == number).as_ref().map_or_else(String::new, title)
+    };
     if let Some(number) = proof.changed {
         writeln!(
             out,
@@ -299,7 +300,7 @@ fn step(out: &mut impl Write, recording: &Recording) -> io::Result<()> {
     let asks = io::stdin().is_terminal() && terminal::stdout().is_terminal();
     for call in recording.calls() {
         writeln!(out, "call {}, {}", call.number, title(&call))?;
-        writeln!(out, "  {}", call.given.map_or_else(|| "no answer".to_owned(), answer))?;
+        writeln!(out, "  {}", call.given.as_ref().map_or_else(|| "no answer".to_owned(), answer))?;
         if asks {
             out.flush()?;
             let mut line = String::new();
@@ -321,21 +322,20 @@ fn at(out: &mut impl Write, recording: &Recording, words: &[String]) -> anyhow::
     };
     let number: usize =
         number.parse().map_err(|_| anyhow!("--at: `{number}` is no number of a call; write --at call 3"))?;
-    let calls = recording.calls();
-    let Some(call) = calls.iter().find(|call| call.number == number) else {
-        bail!("--at: there is no call {number}; the recording has {}", calls.len());
+    let Some(call) = recording.calls().find(|call| call.number == number) else {
+        bail!("--at: there is no call {number}; the recording has {}", recording.calls().count());
     };
     let mut show = || {
-        writeln!(out, "call {number}, {}", title(call))?;
-        writeln!(out, "asked:\n{:#}", serde_json::to_value(call.question)?)?;
-        writeln!(out, "answered:\n{:#}", serde_json::to_value(call.given)?)?;
+        writeln!(out, "call {number}, {}", title(&call))?;
+        writeln!(out, "asked:\n{:#}", serde_json::to_value(&call.question)?)?;
+        writeln!(out, "answered:\n{:#}", serde_json::to_value(&call.given)?)?;
         out.flush()
     };
     Ok(show())
 }
 
 /// A call in a few words.
-fn title(call: &Call<'_>) -> String {
+fn title(call: &Call) -> String {
     let of = match &call.question.of {
         Of::Model { model, request } => format!("model {model}, turn {}", request.turn),
         Of::Tool { tool, args } => format!("tool {tool} {}", short(&args.to_string(), SHOWN)),
