@@ -37,12 +37,13 @@ fn hides(c: char) -> bool {
         ' ' | '\n' => false,
         '\t' => false,
         _ if c.is_ascii() => c.is_control(),
-        _ => {
-            c.is_control()
-                || c.is_whitespace()
-                || FORMAT.iter().any(|(low, high)| (*low..=*high).contains(&c))
-        }
+        _ => c.is_control() || c.is_whitespace() || is_format(c),
     }
+}
+
+/// Whether a character is seen as nothing, or changes how others are seen, and is no white space.
+pub fn is_format(c: char) -> bool {
+    FORMAT.iter().any(|(low, high)| (*low..=*high).contains(&c))
 }
 
 /// Format characters of Unicode, variation selectors, fillers and blanks that are no white space.

@@ -390,12 +390,39 @@ fn a_native_that_goes_on_for_long_can_be_interrupted() {
         "(hash (range 1000000000))",
         "(contains? #{[(range 1000000000)]} [(range 1000000000)])",
         "(.hashCode (range 1000000000))",
+        "(reduce + (range 100000000))",
+        "(reduce * 1.0 (range 100000000))",
+        "(reduce (fn [a b] (max a b)) 0 (range 100000000))",
     ] {
         let mut machine = Machine::new(Limits { fuel: 1_000_000_000, ..Limits::default() });
         machine.set_interrupt(interrupt(1).0);
         let ended = run(&mut machine, program);
         assert_eq!(ended, "timeout: the time is up", "{program}");
         assert!(machine.fuel_used() <= 1_000_000_000, "{program}");
+    }
+}
+
+/// What is paid for reading a text does not depend on what is found in it.
+#[test]
+fn searches_in_vain_cost_what_they_read() {
+    for search in [
+        r#"(re-seq #"(a|b)*c" s)"#,
+        r#"(re-find #"(a|b)*c" s)"#,
+        r#"(re-matches #"(a|b)*c" s)"#,
+        r#"(clojure.string/replace s #"(a|b)*c" "x")"#,
+        r#"(re-find #"(?m)^c" s)"#,
+        r#"(clojure.string/split s #"(c)$")"#,
+    ] {
+        for piece in ["ab", "abéé"] {
+            let cost = |times: usize| {
+                let mut machine = Machine::new(Limits { fuel: 1_000_000_000, ..Limits::default() });
+                let text = format!("(apply str (repeat 100000 \"{piece}\"))");
+                run(&mut machine, &format!("(let [s {text}] (dotimes [_ {times}] {search}))"));
+                machine.fuel_used()
+            };
+            let each = (cost(11) - cost(1)) / 10;
+            assert!(each > 200_000 / 100, "{search} of {piece}: {each} for a search");
+        }
     }
 }
 

@@ -281,6 +281,23 @@ impl Library {
         }
     }
 
+    /// A call that is made again and again with arguments that are made once: a function that costs less than it does
+    /// is not stopped in time.
+    pub fn repeated(&self, random: &mut Random) -> String {
+        let entry = *random.pick(&self.functions);
+        let arities = parameters(entry.params());
+        let names = if arities.is_empty() { Vec::new() } else { random.pick(&arities).clone() };
+        let large = |random: &mut Random, name: &str| match random.percent(60) {
+            true => self.hostile_of(random, Sort::Odd),
+            false => plain(random, name),
+        };
+        let made: Vec<String> =
+            names.iter().enumerate().map(|(at, name)| format!("v{at} {}", large(random, name))).collect();
+        let arguments: String = (0..names.len()).map(|at| format!(" v{at}")).collect();
+        let call = format!("(try ({}{arguments}) (catch Throwable _ nil))", entry.name);
+        format!("(let [{}] (dotimes [_ 1000000] {call}))", made.join(" "))
+    }
+
     fn argument(&self, random: &mut Random, name: &str, depth: usize) -> String {
         match random.below(100) {
             0..40 => self.hostile(random),

@@ -51,11 +51,18 @@ pub const WITH_DEFINITION: &[&str] = &[
 pub struct Pace {
     pub fuel: [u64; 4],
     pub millis: u64,
+    /// The fuel of programs that make one call again and again.
+    pub again: u64,
 }
 
 /// The last is more than the time is enough for, as it is in servers.
-pub const OPTIMISED: Pace = Pace { fuel: [200_000, 1_000_000, 20_000_000, 200_000_000], millis: 500 };
-pub const UNOPTIMISED: Pace = Pace { fuel: [50_000, 200_000, 1_000_000, 200_000_000], millis: 5_000 };
+pub const OPTIMISED: Pace =
+    Pace { fuel: [200_000, 1_000_000, 20_000_000, 200_000_000], millis: 500, again: 200_000_000 };
+pub const UNOPTIMISED: Pace =
+    Pace { fuel: [50_000, 200_000, 1_000_000, 200_000_000], millis: 5_000, again: 200_000 };
+
+/// One job of so many makes one call again and again; it takes all of its time.
+const AGAIN: u64 = 200;
 
 /// Makes jobs.
 pub struct Generator {
@@ -72,6 +79,9 @@ impl Generator {
     /// The job with a number.
     pub fn job(&self, number: u64) -> Job {
         let random = &mut Random::of(self.seed, number);
+        if number % AGAIN == AGAIN - 1 {
+            return self.again(random, number);
+        }
         let way = match random.below(100) {
             0..50 => Way::Eval,
             50..85 => Way::Sessions,
@@ -96,6 +106,23 @@ impl Generator {
             dump: random.percent(30),
             record: random.percent(15),
             steps,
+        }
+    }
+
+    /// One call again and again, for as long as the time is enough.
+    fn again(&self, random: &mut Random, number: u64) -> Job {
+        let step = Step { owner: 0, source: exits::once("$", &self.library.repeated(random)) };
+        let allowed = Allowed { fuel: self.pace.again, memory: 16 << 20, millis: self.pace.millis };
+        Job {
+            number,
+            way: Way::Eval,
+            allowed,
+            inputs: Inputs::Small,
+            signature: None,
+            prelude: false,
+            dump: false,
+            record: false,
+            steps: vec![step],
         }
     }
 

@@ -14,6 +14,7 @@ use super::unary::Unary;
 use super::vectors::BODY;
 use super::{Builtin, NativeFn, eager, native, prims, update};
 use crate::heap::Heap;
+use crate::interrupt::Interrupt;
 use crate::machine::is_core;
 use crate::signal::Res;
 use crate::value::{Map, RangeObj, Shape, Table, Value};
@@ -366,11 +367,31 @@ fn reduce(heap: &mut Heap, args: &mut [Value]) -> Res {
         },
     };
     heap.work_each(fold.cost(), walk.len() - from)?;
-    let done = match &walk {
-        Walk::Items(items) => fold.over(heap, init, items.iter().skip(from)),
-        Walk::Range(range) => fold.over_ints(heap, init, (from as u64..range.count).map(|at| range.at(at))),
-    };
-    Ok(done.unwrap_or(NOT_FOR_ME))
+    folded(heap, &mut fold, init, &walk, from)
+}
+
+/// A fold over the items from one on. All of them are paid for; between blocks of them the host is asked whether to go on.
+fn folded(heap: &mut Heap, fold: &mut Fold, init: Value, walk: &Walk<'_>, from: usize) -> Res {
+    const BLOCK: usize = Interrupt::FUEL as usize;
+    let (mut so_far, mut at) = (init, from);
+    while at < walk.len() {
+        if at > BLOCK {
+            heap.interrupt.check()?;
+        }
+        let end = walk.len().min(at + BLOCK);
+        let done = match walk {
+            Walk::Items(items) => fold.over(heap, so_far, items[at..end].iter()),
+            Walk::Range(range) => {
+                fold.over_ints(heap, so_far, (at as u64..end as u64).map(|at| range.at(at)))
+            }
+        };
+        match done {
+            Ok(value) => so_far = value,
+            Err(_) => return Ok(NOT_FOR_ME),
+        }
+        at = end;
+    }
+    Ok(so_far)
 }
 
 #[cfg(test)]

@@ -55,7 +55,9 @@ impl<'a> Search<'a> {
             (true, false) => Engine::Linear,
         };
         let credit = (1 << 20) + 64 * text.len();
-        Search { matcher, text, engine, state: None, slots: Vec::new(), last: None, credit, cost: 1 }
+        // Whoever asks for lines has the text looked through for their ends.
+        let lines = if matcher.traits.lines { text.len() as u64 / 32 } else { 0 };
+        Search { matcher, text, engine, state: None, slots: Vec::new(), last: None, credit, cost: 1 + lines }
     }
 
     /// Units of work done since the last call; the caller charges for them.
@@ -160,8 +162,9 @@ impl<'a> Search<'a> {
         let found = if groups && self.matcher.groups > 0 {
             self.slots.resize(2 * (self.matcher.groups + 1), None);
             self.slots.fill(None);
-            linear.search_slots(&input, &mut self.slots)?;
-            let at = |slot: usize| self.slots[slot].map(NonMaxUsize::get);
+            // A search in vain has cost as much.
+            let matched = linear.search_slots(&input, &mut self.slots).is_some();
+            let at = |slot: usize| self.slots[slot].map(NonMaxUsize::get).filter(|_| matched);
             at(0).zip(at(1)).map(|(from, to)| from..to)
         } else {
             linear.search(&input)

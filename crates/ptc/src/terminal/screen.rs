@@ -97,14 +97,10 @@ pub fn obeyed(text: &str) -> bool {
 }
 
 /// Whether a character does something to a terminal, turns the direction of writing, or cannot be seen. The joiners of
-/// emoji and of some scripts are left alone.
+/// emoji and of some scripts and the empty cell of Braille, which charts are drawn with, are left alone.
 fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-        )
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    let left_alone = matches!(c, '\u{200c}' | '\u{200d}' | '\u{2800}' | '\u{fe0e}' | '\u{fe0f}');
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || (ptc_host::is_format(c) && !left_alone)
 }
 
 fn number(c: char, out: &mut String) {
@@ -130,7 +126,8 @@ mod tests {
             ("over\rwritten\x08", "over\\u{d}written\\u{8}"),
             ("evil\u{202e}txt.exe", "evil\\u{202e}txt.exe"),
             ("a\u{200b}b\u{feff}", "a\\u{200b}b\\u{feff}"),
-            ("one\r\ntwo\tthree ä 👩\u{200d}🚀", "one\r\ntwo\tthree ä 👩\u{200d}🚀"),
+            ("x\u{ad}\u{3164}\u{e0041}y", "x\\u{ad}\\u{3164}\\u{e0041}y"),
+            ("one\r\ntwo\tthree ä ❤\u{fe0f} 👩\u{200d}🚀", "one\r\ntwo\tthree ä ❤\u{fe0f} 👩\u{200d}🚀"),
         ] {
             assert_eq!(ansi(text), shown, "{text:?}");
             let mut out = screen(true);
