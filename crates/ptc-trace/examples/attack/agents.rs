@@ -35,7 +35,9 @@ pub fn run(job: &Job, tally: &mut Tally) {
     let texts = tally.exit("answer of an agent", || {
         let children: Vec<String> =
             answer.child_steps.iter().map(|child| json!(child.value).to_string()).collect();
-        (serde_json::to_string(&answer).unwrap_or_default(), children)
+        // Piece by piece, as it is sent: a text of all of it would be memory of whoever sends it.
+        let written = serde_json::to_writer(std::io::sink(), &answer);
+        (written.is_ok(), children)
     });
     texts.1.iter().for_each(|text| tally.seen(job, 1, "answer", text));
     if let Some(tracer) = tracer {
