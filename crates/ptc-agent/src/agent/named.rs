@@ -79,9 +79,9 @@ options! {
         |o, v| into(&mut o.max_heap, optional(v, positive).map(|words: Option<usize>| words.map(|n| n.saturating_mul(8))));
     "fuel", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "100 million", "Work of a program.",
         |o, v| into(&mut o.fuel, optional(v, positive));
-    "memory_limit", "bytes or null", Kind::Either(&[Kind::Positive, Kind::Null]), "1048576", "Size of all definitions that turns leave behind.",
+    "memory_limit", "bytes or null", Kind::Either(&[Kind::Positive, Kind::Null]), "null", "Size of all definitions that turns leave behind; `null` means as much as the memory of programs holds.",
         |o, v| into(&mut o.memory_limit, optional(v, positive));
-    "memory_strategy", "strict or rollback", Kind::Choice(&["strict", "rollback"]), "strict", "Whether definitions beyond the limit end the run or are taken back.",
+    "memory_strategy", "strict or rollback", Kind::Choice(&["strict", "rollback"]), "rollback", "Whether definitions beyond the limit end the run, or are taken back and the model is told.",
         |o, v| into(&mut o.memory_strategy, read(v, "must be strict or rollback"));
     "pmap_timeout", "milliseconds", Kind::Positive, "5000", "Time of one parallel branch.",
         |o, v| into(&mut o.pmap_timeout_ms, positive(v));

@@ -56,9 +56,9 @@ pub enum Completion {
 #[serde(rename_all = "snake_case")]
 pub enum MemoryStrategy {
     /// The run fails.
-    #[default]
     Strict,
-    /// The definitions of the turn are taken back and the run goes on.
+    /// The definitions of the turn are taken back, the model is told, and the run goes on.
+    #[default]
     Rollback,
 }
 
@@ -165,8 +165,8 @@ impl Options {
             mission_timeout_ms: None,
             max_heap: None,
             fuel: None,
-            memory_limit: Some(1 << 20),
-            memory_strategy: MemoryStrategy::Strict,
+            memory_limit: None,
+            memory_strategy: MemoryStrategy::Rollback,
             pmap_timeout_ms: 5_000,
             pmap_max_concurrency: None,
             max_depth: 3,

@@ -1,5 +1,7 @@
 //! Where code stands in a reply: fenced blocks, found line by line, and elements such as `<clojure>`.
 
+use ptc_lisp::reader::is_incomplete;
+
 use super::chars::trim;
 
 /// The languages whose name on a fence says that the block is the program.
@@ -8,7 +10,7 @@ const TAGS: [&str; 2] = ["clojure", "lisp"];
 /// A block of code in a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// The word after the backticks, in lower case; empty if there is none.
+    /// The word after the fence, in lower case; empty if there is none.
     pub(super) tag: String,
     /// The lines between the fences, trimmed.
     pub(super) text: String,
@@ -26,8 +28,8 @@ pub(super) fn unify_line_ends(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// All fenced blocks, in order. Backticks within a line never count, and a block without an end is no
-/// block: the reply was cut.
+/// All fenced blocks, in order. Fences within a line never count. A block without an end is one if it holds a program
+/// that is complete; of anything else nobody can tell whether the reply was cut.
 pub(super) fn fenced(reply: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Option<(Fence, Vec<&str>)> = None;
@@ -35,7 +37,7 @@ pub(super) fn fenced(reply: &str) -> Vec<Block> {
         open = match open.take() {
             None => Fence::opened_by(line).map(|fence| (fence, Vec::new())),
             Some((fence, lines)) if fence.is_closed_by(line) => {
-                blocks.push(Block { tag: fence.tag, text: lines.join("\n").trim().to_owned() });
+                blocks.push(fence.around(&lines));
                 None
             }
             Some((fence, mut lines)) => {
@@ -44,30 +46,46 @@ pub(super) fn fenced(reply: &str) -> Vec<Block> {
             }
         };
     }
+    let unclosed = open.map(|(fence, lines)| fence.around(&lines));
+    blocks.extend(unclosed.filter(|block| {
+        (block.is_tagged() || block.tag.is_empty())
+            && begins_with_paren(&block.text)
+            && !is_incomplete(&block.text)
+    }));
     blocks
 }
 
 /// The line that opened a block.
 pub(super) struct Fence {
     tag: String,
-    ticks: usize,
+    /// What it is made of, and how often.
+    sign: char,
+    count: usize,
 }
 
 impl Fence {
-    /// At least three backticks, then one word or nothing.
+    /// At least three backticks or tildes, then one word or nothing; behind the name of our language anything, as
+    /// some write attributes there.
     pub(super) fn opened_by(line: &str) -> Option<Fence> {
         let line = trim(line);
-        let tag = line.trim_start_matches('`');
-        let ticks = line.len() - tag.len();
-        let tag = tag.trim_start();
-        let one_word = !tag.contains(|c: char| c.is_whitespace() || c == '`');
-        (ticks >= 3 && one_word).then(|| Fence { tag: tag.to_lowercase(), ticks })
+        let sign = line.chars().next().filter(|sign| ['`', '~'].contains(sign))?;
+        let info = line.trim_start_matches(sign);
+        let count = line.len() - info.len();
+        let info = info.trim_start();
+        let tag = info.split(char::is_whitespace).next().unwrap_or_default().to_lowercase();
+        let fits = !info.contains('`') && (info.len() == tag.len() || TAGS.contains(&tag.as_str()));
+        (count >= 3 && fits).then_some(Fence { tag, sign, count })
     }
 
-    fn is_closed_by(&self, line: &str) -> bool {
+    pub(super) fn is_closed_by(&self, line: &str) -> bool {
         let line = trim(line);
-        let backticks = line.len() >= self.ticks && line.bytes().all(|b| b == b'`');
-        backticks || TAGS.iter().any(|tag| is_closing_tag(line, tag))
+        let closes = line.len() >= self.count && line.chars().all(|sign| sign == self.sign);
+        closes || TAGS.iter().any(|tag| is_closing_tag(line, tag))
+    }
+
+    /// The block of these lines.
+    fn around(self, lines: &[&str]) -> Block {
+        Block { tag: self.tag, text: lines.join("\n").trim().to_owned() }
     }
 }
 
@@ -122,6 +140,8 @@ mod tests {
             ("```clojure\n(f)\n</clojure>", "clojure", "(f)"),
             ("```lisp\n(f)\n</lisp>", "lisp", "(f)"),
             ("\u{feff}```clojure\n(f)\n```\u{200b}", "clojure", "(f)"),
+            ("~~~clojure\n(f)\n~~~", "clojure", "(f)"),
+            ("```clojure {title=\"x\"}\n(f)\n```", "clojure", "(f)"),
             ("````clojure\n(str \"\n```\n\")\n````", "clojure", "(str \"\n```\n\")"),
         ] {
             assert_eq!(texts(reply), [(tag.to_owned(), text.to_owned())], "{reply:?}");
@@ -140,8 +160,15 @@ mod tests {
     }
 
     #[test]
-    fn r3_21_a_block_without_an_end_is_dropped() {
-        assert_eq!(texts("```clojure\n(+ 1 2)"), []);
+    fn a_block_without_an_end_counts_if_it_is_a_whole_program() {
+        for reply in ["```clojure\n(+ 1 2)", "~~~lisp\n(+ 1 2)\n", "text\n```\n(+ 1 2)"] {
+            let found: Vec<String> = texts(reply).into_iter().map(|(_, text)| text).collect();
+            assert_eq!(found, ["(+ 1 2)"], "{reply:?}");
+        }
+        for reply in ["```clojure\n(+ 1", "```clojure\n(str \"a", "```json\n{}", "```clojure\n", "```\nplain"]
+        {
+            assert_eq!(texts(reply), [], "{reply:?}");
+        }
         assert_eq!(texts("```clojure\n(f)\n```\n```clojure\n(g"), [("clojure".to_owned(), "(f)".to_owned())]);
     }
 

@@ -11,8 +11,8 @@
 use ptc_signature::{Coerced, Issue, Mode, Type, keys};
 use serde_json::Value as Json;
 
-use super::blocks::{fenced, unify_line_ends};
-use super::json::{extract_json, parse};
+use super::json::extract_json;
+use super::scalar::scalar;
 
 /// Why a final answer is not what was asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,7 @@ pub(crate) fn final_value(text: &str, ty: &Type, mode: Mode) -> Result<Coerced<J
         let value = structured(ty, extract_json(text).map_err(not_json)?)?;
         return check(ty, to_utc(ty, keys::snake_keys(value), 0), mode);
     }
-    let value = scalar(ty, text)?;
+    let value = scalar(ty, text).map_err(not_json)?;
     // With validation off there is still a value to give, and it should be of the kind that was asked for.
     let coerced = ty.coerce(&value, if mode == Mode::Disabled { Mode::WarnOnly } else { mode });
     let coerced = coerced.map_err(|rejection| FinalError::Validation(rejection.errors))?;
@@ -95,43 +95,6 @@ fn kind(value: &Json) -> &'static str {
         Json::Array(_) => "an array",
         Json::Object(_) => "an object",
     }
-}
-
-/// The text of a scalar answer, as JSON or, where the type has text of its own, as it stands.
-fn scalar(ty: &Type, text: &str) -> Result<Json, FinalError> {
-    let text = bare(text);
-    match parse(&text) {
-        Ok(value) if !text_would_fit_better(ty, &value) => Ok(value),
-        Err(error) if !takes_text(ty) => Err(not_json(error)),
-        _ => Ok(Json::String(text)),
-    }
-}
-
-/// The answer without a fence or backticks around it.
-fn bare(text: &str) -> String {
-    let text = unify_line_ends(text);
-    let mut blocks = fenced(&text).into_iter();
-    if let (Some(block), None) = (blocks.next(), blocks.next()) {
-        return block.text;
-    }
-    let trimmed = text.trim();
-    let inner = trimmed.strip_prefix('`').and_then(|inner| inner.strip_suffix('`'));
-    inner.filter(|inner| !inner.contains('`')).unwrap_or(trimmed).to_owned()
-}
-
-/// Whether values of this type can be text that needs no quotes.
-fn takes_text(ty: &Type) -> bool {
-    match ty {
-        Type::Any | Type::String(_) | Type::Keyword | Type::DateTime | Type::Enum(_) => true,
-        Type::Optional(inner) => takes_text(inner),
-        Type::Union(members) => members.iter().any(takes_text),
-        _ => false,
-    }
-}
-
-/// Whether the text is JSON only by chance, such as `42` where a string or a keyword is wanted.
-fn text_would_fit_better(ty: &Type, value: &Json) -> bool {
-    takes_text(ty) && !value.is_string() && ty.validate(value, Mode::Enabled).is_err()
 }
 
 /// Points in time brought to UTC, wherever the type has them. Nothing else is converted.
@@ -226,9 +189,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_come_as_people_write_them() {
+        for text in ["42.0", "**42**", "Answer: 42", "42."] {
+            assert_eq!(read(text, ":int"), Ok(json!(42)), "{text}");
+        }
+    }
+
+    #[test]
     fn r6_30_what_is_no_scalar_of_the_type_is_an_error() {
         for (text, ty, start) in [
-            ("The answer is 42", ":int", "parse: "),
+            ("It may be 42", ":int", "parse: "),
             ("", ":int", "parse: "),
             ("42.5", ":int", "invalid: root: expected int"),
             ("\"x\"", ":int", "invalid: root: expected int"),

@@ -3,11 +3,13 @@
 use serde_json::Value as Json;
 
 use super::blocks::{fenced, unify_line_ends};
+use super::thoughts::without_thoughts;
 
 /// The JSON of a reply: the first block that is fenced as JSON or without a language, else what begins
 /// with the first `{` or `[`. The error says what is wrong with it.
 pub(crate) fn extract_json(reply: &str) -> Result<Json, String> {
     let reply = unify_line_ends(reply);
+    let reply = without_thoughts(&reply);
     let block = fenced(&reply)
         .into_iter()
         .find(|block| matches!(block.tag.as_str(), "json" | "") && !block.text.is_empty());

@@ -2,12 +2,13 @@
 //!
 //! | file | what it knows |
 //! |---|---|
+//! | `thoughts` | what a model thought before it answered, which is no answer |
 //! | `blocks` | where code stands in a reply |
 //! | `program` | which block is the program, and what the history keeps of it |
 //! | `repair`, `chars`, `unwrap` | mistakes of writing whose correction cannot change what is meant |
 //! | `argument` | the program in a call of `lisp_eval` |
 //! | `json` | where JSON stands in a reply |
-//! | `final_value` | the text of a final answer as a value of the declared type |
+//! | `final_value`, `scalar` | the text of a final answer as a value of the declared type |
 
 mod argument;
 mod blocks;
@@ -16,6 +17,8 @@ mod final_value;
 mod json;
 mod program;
 mod repair;
+mod scalar;
+mod thoughts;
 mod unwrap;
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::blocks::{Block, begins_with_paren, elements, fenced, unify_line_ends};
 use super::chars::trim;
 use super::repair::{Fix, repair, repair_fenced};
+use super::thoughts::without_thoughts;
 use super::unwrap;
 
 /// What to do about a reply with several programs.
@@ -44,6 +45,7 @@ pub(crate) struct Program {
 /// Finds the program of a reply and repairs it where that is certain.
 pub(crate) fn read_program(reply: &str, multiple: Multiple) -> Found {
     let reply = unify_line_ends(reply);
+    let reply = without_thoughts(&reply).into_owned();
     let (candidates, tagged) = candidates(&reply);
     match candidates.len() {
         0 => return Found::None,
@@ -67,7 +69,7 @@ pub(crate) fn read_program(reply: &str, multiple: Multiple) -> Found {
 
 /// Whether a text answer holds a program, which a model should have sent as a call instead.
 pub(crate) fn holds_code(reply: &str) -> bool {
-    let blocks = fenced(&unify_line_ends(reply));
+    let blocks = fenced(&without_thoughts(&unify_line_ends(reply)));
     blocks.iter().any(|block| block.is_tagged() || (block.tag.is_empty() && begins_with_paren(&block.text)))
 }
 
@@ -127,6 +129,10 @@ mod tests {
             ("  (+ 1 2)  ", "(+ 1 2)"),
             ("(+ 1 2)\n(+ 3 4)", "(+ 1 2)\n(+ 3 4)"),
             (";; add\n(+ 1 2)", ";; add\n(+ 1 2)"),
+            ("```clojure\n(+ 1 2)", "(+ 1 2)"),
+            ("~~~clojure\n(+ 1 2)\n~~~", "(+ 1 2)"),
+            ("<think>\n```clojure\n(wrong)\n```\n</think>\n```clojure\n(+ 1 2)\n```", "(+ 1 2)"),
+            ("<think>First (f).</think>\n\n(+ 1 2)", "(+ 1 2)"),
         ] {
             assert_eq!(code(reply), expected, "{reply:?}");
         }
@@ -134,9 +140,14 @@ mod tests {
 
     #[test]
     fn r3_22_no_program() {
-        for reply in
-            ["", "The answer is 3.", "```json\n{\"a\": 1}\n```", "```\nplain\n```", "Let me think (briefly)."]
-        {
+        for reply in [
+            "<think>\n```clojure\n(f)\n```\n</think>\nDone.",
+            "",
+            "The answer is 3.",
+            "```json\n{\"a\": 1}\n```",
+            "```\nplain\n```",
+            "Let me think (briefly).",
+        ] {
             assert_eq!(read_program(reply, Multiple::Reject), Found::None, "{reply:?}");
         }
     }

@@ -28,8 +28,29 @@ pub(super) fn reason(error: &ptc_lisp::Error) -> Reason {
 /// The failure of a program, in the words that models read.
 pub(super) fn failure(node: &Node, error: &ptc_lisp::Error) -> Fail {
     let source = node.book.draft.program.as_deref().unwrap_or_default();
-    let text = ptc_lisp::render::for_models(error, source);
+    let mut text = ptc_lisp::render::for_models(error, source);
+    if error.kind == ErrorKind::MemoryExceeded {
+        text.extend(held(node).map(|held| format!("\n{held}")));
+    }
     Fail::new(reason(error), node.veil.cover(&text).into_owned())
+}
+
+/// What definitions of earlier turns hold of the memory, if that is much of it: a program that does not fit then is not
+/// what has to become smaller.
+fn held(node: &Node) -> Option<String> {
+    /// How many definitions are named.
+    const NAMED: usize = 3;
+    let machine = node.sandbox.machine.as_deref()?;
+    let (sizes, limit) = (machine.definition_memory(), machine.limits().memory);
+    let total: usize = sizes.iter().map(|(_, bytes)| bytes).sum();
+    let named: Vec<String> =
+        sizes.iter().take(NAMED).map(|(name, bytes)| format!("{name} {bytes} bytes")).collect();
+    let (largest, _) = sizes.first().filter(|_| total > limit / 4)?;
+    Some(format!(
+        "Definitions of earlier turns hold {total} of the {limit} bytes: {}. Keep less of them, or free one: \
+         (def {largest} nil).",
+        named.join(", ")
+    ))
 }
 
 /// What `(fail v)` says: fields of a map, or the value itself.

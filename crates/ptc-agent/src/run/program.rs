@@ -104,7 +104,8 @@ pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(
         seed,
         history_bytes: Some(agent.options().format.history_max_bytes).filter(|bytes| *bytes > 0),
         firewall: agent.options().firewall,
-        takes_back: agent.options().memory_strategy == MemoryStrategy::Rollback,
+        takes_back: agent.options().memory_limit.is_some()
+            && agent.options().memory_strategy == MemoryStrategy::Rollback,
         owner: options.owner.clone(),
     })?;
     Ok(())

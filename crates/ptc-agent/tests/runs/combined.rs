@@ -274,7 +274,8 @@ fn r6_14_definitions_beyond_the_limit_end_the_run_or_are_taken_back() {
         || Script::new([eval("(def a 1)"), eval("(def b (apply str (repeat 5000 \"x\")))"), "ok".into()]);
     let limited = || agent().memory_limit(Some(2_000));
     let options = RunOptions { collect_messages: true, ..RunOptions::new(scripted()) };
-    let step = run_with(limited().build().unwrap(), options, &mut big());
+    let strict = limited().memory_strategy(MemoryStrategy::Strict).build().unwrap();
+    let step = run_with(strict, options, &mut big());
     assert_eq!(reason(&step), "memory_limit_exceeded");
     assert_paired(&step.messages.unwrap());
     let mut script = big();

@@ -211,6 +211,46 @@ fn r3_37_definitions_beyond_the_limit_end_the_run_or_are_taken_back() {
     assert!(!script.told(3).contains("Turn "), "r3.47 comes bare: {}", script.told(3));
 }
 
+/// Memory that one program used up is not missing in the next.
+#[test]
+fn agents_1_a_run_survives_programs_that_need_too_much_memory() {
+    for greedy in
+        ["(into {} (map (fn [i] [i i]) (range 3000000)))", "(apply str (repeat 16000000 \"xxxxxxxx\"))"]
+    {
+        let mut script = Script::new([code(greedy), code("(+ 1 2)"), code(greedy), code("(return 7)")]);
+        let step = run(worker(), json!({}), &mut script);
+        assert_eq!(step.value, json!(7), "{step:#?}");
+        assert!(script.told(2).contains("memory_exceeded"), "{}", script.told(2));
+        assert!(script.told(3).contains("user=> 3"), "{}", script.told(3));
+    }
+}
+
+/// Definitions are part of the memory of programs. Over it the program is taken back, and the model is told what holds it.
+#[test]
+fn agents_2_definitions_may_fill_the_memory_and_are_named_when_they_do() {
+    let rows =
+        |name: &str| code(&format!("(def {name} (vec (repeatedly 60000 (fn [] (str (random-uuid))))))"));
+    let mut script = Script::new([
+        rows("rows"),
+        code("(def twice (mapv (fn [x] (str x x x x)) (concat rows rows rows rows rows rows rows rows)))"),
+        code("(return (count rows))"),
+    ]);
+    let step = run(worker(), json!({}), &mut script);
+    assert_eq!(step.value, json!(60_000), "{}", script.told(3));
+    let told = script.told(3);
+    assert!(told.contains("memory_exceeded") && !told.contains("twice"), "{told}");
+    let small = Agent::builder("x").set("max_heap", &json!(2 << 20)).build().unwrap();
+    let mut script = Script::new([
+        rows("rows"),
+        code("(count (mapv (fn [x] (str x x x x)) rows))"),
+        code("(return (count rows))"),
+    ]);
+    let step = run(small, json!({}), &mut script);
+    assert_eq!(step.value, json!(60_000), "{}", script.told(3));
+    let told = script.told(3);
+    assert!(told.contains("hold") && told.contains("rows") && told.contains("(def rows nil)"), "{told}");
+}
+
 #[test]
 fn r3_39_the_last_three_values_are_at_hand() {
     let mut script =

@@ -111,7 +111,11 @@ fn r4_5_every_call_is_answered_once_however_the_run_ends() {
         ("(def", "max_turns_exceeded"),
         (big, "memory_limit_exceeded"),
     ] {
-        let agent = agent().max_turns(2).memory_limit(Some(2_000)).build().unwrap();
+        let agent = {
+            let strict =
+                agent().max_turns(2).memory_limit(Some(2_000)).memory_strategy(MemoryStrategy::Strict);
+            strict.build().unwrap()
+        };
         let step = collected(agent, &mut Script::new([eval(program)]));
         assert_eq!(reason(&step), ends, "{program}");
         assert_eq!(step.messages.unwrap().last().unwrap().role, Role::Tool, "{program}");

@@ -47,6 +47,14 @@ pub(super) fn next_census(limits: &Limits, live: usize) -> usize {
     (room / 4).min(live.saturating_mul(2).max(16 << 20)).max(1 << 16)
 }
 
+/// Bytes of a value by itself, with everything that it holds.
+pub(super) fn bytes_of(value: &Value) -> usize {
+    let mut census = Census::default();
+    census.visit(value);
+    census.run();
+    census.bytes
+}
+
 impl Machine {
     /// Counts what is live and frees unreachable cycles.
     pub(super) fn census(&mut self) {

@@ -244,6 +244,11 @@ impl Machine {
         &self.owner
     }
 
+    /// What programs may use.
+    pub fn limits(&self) -> &Limits {
+        &self.heap.limits
+    }
+
     /// Sets what the next program may use.
     pub fn set_limits(&mut self, limits: Limits) {
         self.census_at = next_census(&limits, self.heap.live_bytes);
@@ -343,6 +348,7 @@ impl Machine {
             ..ReadLimits::default()
         };
         self.source = Arc::default();
+        self.forget_garbage();
         self.admit_prelude()?;
         self.heap.work(source.len() / 8).map_err(|signal| match *signal {
             crate::signal::Signal::Raise(error) if error.kind != ErrorKind::FuelExceeded => error,
@@ -379,6 +385,15 @@ impl Machine {
             prepared::remember(&prepared);
         }
         Ok(prepared)
+    }
+
+    /// What the last program made and left behind is not the next one's, and neither is counting it.
+    fn forget_garbage(&mut self) {
+        if self.heap.fresh_bytes >= self.census_at {
+            let fuel = self.heap.fuel_used;
+            self.census();
+            self.heap.fuel_used = fuel;
+        }
     }
 
     /// Whether a program uses what earlier ones left behind, which may call the tools they could call.

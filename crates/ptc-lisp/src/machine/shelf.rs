@@ -19,6 +19,14 @@ impl Machine {
         sizes.collect()
     }
 
+    /// Definitions with the bytes of memory that each holds, the largest first. What two of them share counts for both.
+    pub fn definition_memory(&self) -> Vec<(String, usize)> {
+        let one = |(name, value)| (self.heap.names.text(name).to_owned(), super::census::bytes_of(value));
+        let mut all: Vec<(String, usize)> = self.heap.globals.iter().map(one).collect();
+        all.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        all
+    }
+
     /// Forgets a definition; whether there was one. Functions that use it then find it undefined.
     pub fn forget(&mut self, name: &str) -> bool {
         if self.running {
