@@ -239,6 +239,30 @@ impl Heap {
         Ok(())
     }
 
+    /// Whether a collection may take `more` items in place. It may double then, and has to fit beside what it doubles from;
+    /// what items take is counted where they are added.
+    #[inline]
+    pub fn may_take<T>(&mut self, items: &Vec<T>, more: usize) -> Res<()> {
+        if more <= items.capacity() - items.len() {
+            Ok(())
+        } else {
+            self.may_double(items.capacity().max(more) * size_of::<T>())
+        }
+    }
+
+    /// The same for a text.
+    pub fn may_take_text(&mut self, text: &String, more: usize) -> Res<()> {
+        if more <= text.capacity() - text.len() { Ok(()) } else { self.may_double(text.capacity().max(more)) }
+    }
+
+    #[cold]
+    fn may_double(&mut self, bytes: usize) -> Res<()> {
+        match METERED && bytes > self.room() {
+            true => Err(Signal::Reclaim(bytes).into()),
+            false => Ok(()),
+        }
+    }
+
     /// Makes room for `more` bytes in a text that a native builds up. It doubles, and asks for that beforehand.
     pub fn grow_text(&mut self, out: &mut String, more: usize) -> Res<()> {
         let (needed, capacity) = (out.len().saturating_add(more), out.capacity());

@@ -80,6 +80,9 @@ pub const HOARDS: &[&str] = &[
     "(let [v $] (loop [n 0 ks []] (recur (inc n) (conj ks (re-pattern (str \"(\" n \"|b)*c{9}\"))))))",
     "(let [v $] (loop [n 0 q []] (recur (inc n) (conj q (delay [v n]) (lazy-seq [v n])))))",
     "(let [v $] (with-out-str (loop [n 0] (println v n) (recur (inc n)))))",
+    "(let [v $] (loop [k []] (recur (conj k v))))",
+    "(let [v $] (loop [n 0 m (sorted-map)] (recur (inc n) (assoc m n v))))",
+    "(let [v $] (loop [n 0 s #{}] (recur (inc n) (conj s n))))",
 ];
 
 /// What is done around a way out; `$` is it.

@@ -137,7 +137,8 @@ impl Generator {
             0..10 => 1 << 20,
             10..80 => 8 << 20,
             80..97 => 16 << 20,
-            _ => 64 << 20,
+            // Not a power of two, where what doubles comes to its end in time.
+            _ => 70_000_000,
         };
         Allowed { fuel, memory, millis: self.pace.millis }
     }

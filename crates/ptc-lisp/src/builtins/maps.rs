@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::access::{items, out_of_bounds};
-use super::vectors::{BODY, charge_copy, conj, take_from};
+use super::vectors::{BODY, charge_copy, conj, may_append, take_from};
 use super::{Builtin, args, lookup, native, sorted, transients};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -380,6 +380,7 @@ fn assoc_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
         count = count.max(at + 1);
     }
     charge_copy(heap, &args[0])?;
+    may_append(heap, &args[0], count - body.items.len())?;
     heap.allocated(size_of_val(args));
     let Value::Vec(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
     for (key, value) in pairs(take_from(args, 1)) {

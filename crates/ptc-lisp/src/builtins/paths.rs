@@ -77,6 +77,9 @@ fn charge_path(heap: &mut Heap, coll: &Value, path: &[Value]) -> Res<()> {
     for key in path {
         heap.work(1)?;
         heap.allocated(BODY + ENTRY);
+        if let Value::Vec(body) = &here {
+            heap.may_take(&body.items, 1)?;
+        }
         here = lookup::find(heap, &here, key)?.unwrap_or_default();
         // The handle in `here` is one owner, its slot the other.
         if let Value::Map(body) = &here

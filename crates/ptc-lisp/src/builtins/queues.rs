@@ -55,6 +55,7 @@ pub(super) fn conj(heap: &mut Heap, args: &mut [Value]) -> Res {
         heap.work(body.as_slice().len())?;
         heap.reserve_values(body.as_slice().len())?;
     }
+    heap.may_take(&body.items.items, args.len() - 1)?;
     heap.allocated(args.len() * 2 * size_of::<Value>());
     let Value::Seq(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
     let inner = Rc::make_mut(&mut body);

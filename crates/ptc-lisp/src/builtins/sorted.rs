@@ -100,6 +100,9 @@ fn insert_all(heap: &mut Heap, args: &mut [Value], new: Vec<(Value, Value)>) -> 
         heap.realised(key)?;
     }
     charge_copy(heap, &args[0])?;
+    if let Value::Sorted(body) = &args[0] {
+        heap.may_take(&body.entries, new.len())?;
+    }
     let Value::Sorted(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
     let inner = Rc::make_mut(&mut body);
     heap.work(new.len() * 4)?;

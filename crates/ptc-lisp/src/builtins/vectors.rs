@@ -296,10 +296,19 @@ pub(super) fn conj(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn conj_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
     charge_copy(heap, &args[0])?;
+    may_append(heap, &args[0], args.len() - 1)?;
     heap.allocated((args.len() - 1) * 2 * size_of::<Value>());
     let Value::Vec(mut body) = args::take(args, 0) else { return Ok(Value::Nil) };
     append(&mut body, take_from(args, 1));
     Ok(Value::Vec(body))
+}
+
+/// Asks whether a vector may have more items at its end.
+pub(super) fn may_append(heap: &mut Heap, vector: &Value, more: usize) -> Res<()> {
+    match vector {
+        Value::Vec(body) => heap.may_take(&body.items, more),
+        _ => Ok(()),
+    }
 }
 
 /// Appends items to a vector, in place if it has one owner.
@@ -369,6 +378,7 @@ fn rseq(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn push(heap: &mut Heap, args: &mut [Value]) -> Res {
     charge_copy(heap, &args[0])?;
+    may_append(heap, &args[0], 1)?;
     heap.allocated(2 * size_of::<Value>());
     let item = args::take(args, 1);
     match args::take(args, 0) {

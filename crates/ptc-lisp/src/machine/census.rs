@@ -164,21 +164,44 @@ impl Census {
                 }
             }
             _ if value.is_scalar() => {}
-            _ => self.pending.push(value.clone()),
+            _ => self.meet(value),
         }
     }
 
-    /// Whether a body is met for the first time. One that only its owner and the list of pending values
-    /// hold cannot be met again, so it need not be remembered.
-    fn first(&mut self, body: &impl Counted) -> bool {
-        const OWNER_AND_PENDING: usize = 2;
+    /// Has a body walked, unless it was met before. That is found out before it waits: a vector with one body in it a
+    /// million times would otherwise make a million wait.
+    fn meet(&mut self, value: &Value) {
         self.bodies += 1;
-        body.owners() <= OWNER_AND_PENDING || self.seen.insert(body.address())
+        let new = match value {
+            // The heap lists these and asks afterwards which were met.
+            Value::Lazy(body) => self.seen.insert(body.address()),
+            Value::Cell(body) => self.seen.insert(body.address()),
+            Value::Vec(body) => self.alone_or_new(body),
+            Value::Seq(body) => self.alone_or_new(body),
+            Value::Cons(body) => self.alone_or_new(body),
+            Value::Range(body) => self.alone_or_new(body),
+            Value::Map(body) => self.alone_or_new(body),
+            Value::Set(body) => self.alone_or_new(body),
+            Value::Sorted(body) => self.alone_or_new(body),
+            Value::Fn(body) => self.alone_or_new(body),
+            Value::Regex(body) => self.alone_or_new(body),
+            Value::Ex(body) => self.alone_or_new(body),
+            Value::Time(body) => self.alone_or_new(body),
+            Value::Reduced(body) => self.alone_or_new(body),
+            Value::Iter(body) => self.alone_or_new(body),
+            // Counted with what holds them, or by `visit`.
+            Value::Unbound | Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => false,
+            Value::Kw(_) | Value::Sym(_) | Value::Builtin(_) | Value::Tool(_) | Value::Var(_) => false,
+            Value::Type(_) | Value::Str(_) | Value::Big(_) => false,
+        };
+        if new {
+            self.pending.push(value.clone());
+        }
     }
 
-    /// Whether something inside of a body, which is never pending itself, is met for the first time.
-    fn alone_or_new<T: ?Sized>(&mut self, part: &Rc<T>) -> bool {
-        Rc::strong_count(part) == 1 || self.seen.insert(Rc::as_ptr(part) as *const u8 as usize)
+    /// Whether a body is met for the first time. One with one owner cannot be met again, so it need not be remembered.
+    fn alone_or_new(&mut self, body: &impl Counted) -> bool {
+        body.owners() == 1 || self.seen.insert(body.address())
     }
 
     pub(super) fn meta(&mut self, meta: &Meta) {
@@ -188,12 +211,6 @@ impl Census {
             self.bytes += BODY;
             self.visit(meta);
         }
-    }
-
-    /// Whether a body that the heap lists is met for the first time; it is remembered in any case.
-    fn listed<T>(&mut self, body: &Rc<T>) -> bool {
-        self.bodies += 1;
-        self.seen.insert(Rc::as_ptr(body) as usize)
     }
 
     /// Whether many values wait to be walked.
@@ -230,25 +247,28 @@ impl Census {
     fn body(&mut self, value: &Value) {
         stamp::meet(value);
         match value {
-            Value::Vec(body) if self.first(body) => {
+            Value::Vec(body) => {
                 let VecObj { items, entry: _, shape: _, meta, stamp: _ } = &**body;
                 self.bytes += BODY + room(items.len()) * size_of::<Value>();
                 self.all(items);
                 self.meta(meta);
             }
-            Value::Seq(body) if self.first(body) => {
+            Value::Seq(body) => {
                 let SeqObj { items, offset: _, list: _, queue: _, meta, stamp: _ } = &**body;
                 self.bytes += BODY;
-                self.pending.push(Value::Vec(items.clone()));
+                self.bodies += 1;
+                if self.alone_or_new(items) {
+                    self.pending.push(Value::Vec(items.clone()));
+                }
                 self.meta(meta);
             }
-            Value::Cons(body) if self.first(body) => {
+            Value::Cons(body) => {
                 let ConsObj { first, rest, list: _, shape: _, meta, stamp: _ } = &**body;
                 self.bytes += BODY + 2 * size_of::<Value>();
                 self.all([first, rest]);
                 self.meta(meta);
             }
-            Value::Lazy(body) if self.listed(body) => {
+            Value::Lazy(body) => {
                 let LazyObj { state, stamp: _ } = &**body;
                 // With its place in the heap's list and in this census.
                 self.bytes += BODY + 32;
@@ -256,19 +276,19 @@ impl Census {
                     self.visit(value);
                 }
             }
-            Value::Map(body) if self.first(body) => {
+            Value::Map(body) => {
                 self.bytes += body.bytes();
                 self.layout(body.layout());
                 self.all(body.slots());
                 self.meta(body.meta());
             }
-            Value::Set(body) if self.first(body) => {
+            Value::Set(body) => {
                 let SetObj { table, shape: _, meta, stamp: _ } = &**body;
                 self.bytes += BODY;
                 self.layout(table.layout());
                 self.meta(meta);
             }
-            Value::Sorted(body) if self.first(body) => {
+            Value::Sorted(body) => {
                 let SortedObj { entries, ordering, is_set: _, shape: _, meta, stamp: _ } = &**body;
                 self.bytes += BODY + room(entries.len()) * 2 * size_of::<Value>();
                 self.all(entries.iter().flat_map(|(key, value)| [key, value]));
@@ -277,7 +297,7 @@ impl Census {
                     self.visit(function);
                 }
             }
-            Value::Fn(body) if self.first(body) => {
+            Value::Fn(body) => {
                 // Its unit is counted among those of the machine, or belongs to all.
                 let Closure { unit: _, func: _, simple: _, captures, shape: _, meta, stamp: _ } = &**body;
                 // With the header of its captures.
@@ -288,38 +308,29 @@ impl Census {
                 }
                 self.meta(meta);
             }
-            Value::Cell(body) if self.listed(body) => {
+            Value::Cell(body) => {
                 let CellObj { kind: _, state, stamp: _ } = &**body;
                 self.bytes += BODY + 64;
                 let CellState { value, ready: _, validator, watches, meta } = &*state.borrow();
                 self.all([value, validator, watches]);
                 self.meta(meta);
             }
-            Value::Regex(body) if self.first(body) => {
+            Value::Regex(body) => {
                 let RegexObj { source, matcher, stamp: _ } = &**body;
                 self.bytes += BODY + source.len() + matcher.bytes();
             }
-            Value::Ex(body) if self.first(body) => self.exception(body),
-            Value::Time(body) if self.first(body) => self.bytes += BODY + body.bytes(),
-            Value::Range(body) if self.first(body) => self.bytes += BODY,
-            Value::Reduced(body) if self.first(body) => {
+            Value::Ex(body) => self.exception(body),
+            Value::Time(body) => self.bytes += BODY + body.bytes(),
+            Value::Range(_) => self.bytes += BODY,
+            Value::Reduced(body) => {
                 self.bytes += BODY;
                 self.visit(body);
             }
-            Value::Iter(body) if self.first(body) => {
+            Value::Iter(body) => {
                 self.bytes += BODY;
                 let items = body.borrow().clone();
                 self.items(&items);
             }
-            // Met before.
-            Value::Vec(_)
-            | Value::Seq(_)
-            | Value::Cons(_)
-            | Value::Lazy(_)
-            | Value::Map(_)
-            | Value::Set(_) => {}
-            Value::Sorted(_) | Value::Fn(_) | Value::Cell(_) | Value::Regex(_) | Value::Ex(_) => {}
-            Value::Time(_) | Value::Range(_) | Value::Reduced(_) | Value::Iter(_) => {}
             // Counted with what holds them, or by `visit`.
             Value::Unbound | Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
             Value::Kw(_) | Value::Sym(_) | Value::Builtin(_) | Value::Tool(_) | Value::Var(_) => {}

@@ -154,6 +154,9 @@ fn change(
 fn append(heap: &mut Heap, args: &mut [Value]) -> Res {
     let cell = builder(args)?.clone();
     let more = shown(heap, &args[1].clone())?;
+    if let Value::Str(Text::Long(text)) = &cell.state.borrow().value {
+        heap.may_take_text(text, more.len())?;
+    }
     made(heap, more.len())?;
     let mut state = cell.state.borrow_mut();
     if let Value::Str(text) = std::mem::take(&mut state.value) {
