@@ -164,13 +164,16 @@ fn tickets_are_on_the_disk_when_somebody_is_asked_and_when_they_are_used() {
     let prepared = |name: &str| {
         let disk = Disk::new(name);
         let tickets = Tickets::new(disk.store.clone());
-        tickets.put(&new("t"), 10, None).expect("kept");
+        tickets.put(&new("t"), crate::tickets::Room { tickets: 10, bytes: 1 << 20 }, None).expect("kept");
         let taken = tickets.take("t", "ann", &json!("approve"), 10_000).expect("taken");
         disk.lose();
         (disk, tickets, taken)
     };
     let (_disk, tickets, _) = prepared("put");
-    waits_for_the_disk("a ticket", tickets.put(&new("u"), 10, None));
+    waits_for_the_disk(
+        "a ticket",
+        tickets.put(&new("u"), crate::tickets::Room { tickets: 10, bytes: 1 << 20 }, None),
+    );
     let (_disk, tickets, taken) = prepared("ticket-done");
     waits_for_the_disk("what came of a ticket", tickets.done(&taken.lease, &nothing, None));
 }

@@ -68,6 +68,7 @@ impl Settings {
             turn_log_dir: options.turn_log_dir.clone(),
             ticket_ttl: Duration::from_millis(options.ticket_ttl_ms),
             tickets_per_owner: options.max_tickets_per_owner,
+            ticket_bytes_per_owner: options.max_ticket_bytes_per_owner,
             sessions: options.sessions.then(|| Sessions::of(options)).transpose()?,
             debug: options.debug_tool.then(|| Debug {
                 ring_size: size(options.debug_ring_size.get()),

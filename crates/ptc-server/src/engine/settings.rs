@@ -81,6 +81,8 @@ pub struct Settings {
     pub ticket_ttl: Duration,
     /// Programs of one owner that wait for approval at a time.
     pub tickets_per_owner: u64,
+    /// Bytes of all of them.
+    pub ticket_bytes_per_owner: u64,
     /// Sessions, if they are offered.
     pub sessions: Option<Sessions>,
     /// `lisp_debug`, if it is offered.
@@ -237,6 +239,7 @@ impl Default for Settings {
             approval_page: None,
             ticket_ttl: Duration::from_secs(3_600),
             tickets_per_owner: 1_000,
+            ticket_bytes_per_owner: 64 << 20,
             sessions: None,
             debug: None,
             task: None,

@@ -127,6 +127,8 @@ settings! {
     "ticket-ttl-ms" ticket_ttl_ms: u64 = 3_600_000, "3600000", "How long programs wait for approval.";
     "max-tickets-per-owner" max_tickets_per_owner: u64 = 1_000, "1000",
         "Programs of one owner that wait for approval at a time.";
+    "max-ticket-bytes-per-owner" max_ticket_bytes_per_owner: u64 = 64 << 20, "67108864",
+        "Bytes of all programs of one owner that wait for approval, with their arguments.";
     "response-profile" response_profile: ResponseProfile = ResponseProfile::Slim, "slim; debug with --debug-tool",
         "How much of an evaluation a client gets.";
     "debug-tool" debug_tool: bool = false, "false", "Offer `lisp_debug`.";

@@ -42,6 +42,7 @@ const ENGINE: &[(&str, Reads<Settings, u64>)] = &[
     ("record-max-bytes", |s| s.record_max_bytes),
     ("ticket-ttl-ms", |s| millis(s.ticket_ttl)),
     ("max-tickets-per-owner", |s| s.tickets_per_owner),
+    ("max-ticket-bytes-per-owner", |s| s.ticket_bytes_per_owner),
 ];
 
 /// Numbers of sessions.

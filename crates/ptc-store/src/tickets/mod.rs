@@ -24,7 +24,7 @@ use crate::effects::{self, EffectError, Kept};
 use crate::lease::{is_key, json};
 use crate::tx::Tx;
 use crate::{Lease, Store, StoreError};
-pub use model::{Listed, NewTicket, Taken, TicketError, Waiting};
+pub use model::{Listed, NewTicket, Room, Taken, TicketError, Waiting};
 
 /// How long a ticket is known after its time, to tell those who come late.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -36,14 +36,14 @@ const SWEPT: i64 = 500;
 /// ```
 /// use std::sync::Arc;
 /// use ptc_store::Store;
-/// use ptc_store::tickets::{NewTicket, TicketError, Tickets};
+/// use ptc_store::tickets::{NewTicket, Room, TicketError, Tickets};
 /// use serde_json::json;
 ///
 /// let tickets = Tickets::new(Arc::new(Store::open(":memory:")?));
 /// let about = json!({"tool": "mail/send"});
 /// let new =
 ///     NewTicket { id: "t1", owner: "ann", kind: "eval", expires_ms: i64::MAX, sealed: b"sealed", about: &about };
-/// tickets.put(&new, 100, None)?;
+/// tickets.put(&new, Room { tickets: 100, bytes: 1 << 20 }, None)?;
 /// assert_eq!(tickets.read("t1", "ann")?.sealed, b"sealed");
 /// let taken = tickets.take("t1", "ann", &json!("approve"), 10_000)?;
 /// tickets.done(&taken.lease, &json!({"status": "ok"}), None)?;
@@ -62,15 +62,20 @@ impl Tickets {
         Tickets { store }
     }
 
-    /// Keeps a ticket, if its owner has fewer than so many that are open, and the answer to the request that it came
+    /// Keeps a ticket, if its owner has room for it among those that are open, and the answer to the request that it came
     /// from: both or none.
-    pub fn put(&self, new: &NewTicket<'_>, most: u64, reply: Option<&Kept<'_>>) -> Result<(), TicketError> {
+    pub fn put(&self, new: &NewTicket<'_>, room: Room, reply: Option<&Kept<'_>>) -> Result<(), TicketError> {
         // Tickets of one owner come one after the other, so that they are counted right.
         self.store.write(&format!("tickets of {}", new.owner), |tx| {
-            if rows::count_of(tx, new.owner, most)? >= most {
+            if rows::count_of(tx, new.owner, room.tickets)? >= room.tickets {
                 return Err(TicketError::Full);
             }
-            rows::insert(tx, new)?;
+            let about = new.about.to_string().into_bytes();
+            let bytes = (about.len() + new.sealed.len()) as u64;
+            if rows::bytes_of(tx, new.owner)?.saturating_add(bytes) > room.bytes {
+                return Err(TicketError::TooLarge { bytes });
+            }
+            rows::insert(tx, new, about)?;
             match reply.map(|reply| effects::done(tx, reply)) {
                 Some(Err(EffectError::Missing { .. })) => Err(TicketError::Lost),
                 Some(Err(EffectError::Store(error))) => Err(error.into()),
@@ -133,7 +138,7 @@ impl Tickets {
             if !rows::done(tx, lease, ended)? {
                 return Err(TicketError::Lost);
             }
-            next.map_or(Ok(()), |next| rows::insert(tx, next))
+            next.map_or(Ok(()), |next| rows::insert(tx, next, next.about.to_string().into_bytes()))
         })
     }
 

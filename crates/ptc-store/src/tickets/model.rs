@@ -62,6 +62,15 @@ pub struct Listed {
     pub about: Json,
 }
 
+/// What the open tickets of an owner may take together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// How many there may be.
+    pub tickets: u64,
+    /// Bytes of what is sealed and shown.
+    pub bytes: u64,
+}
+
 /// Why something cannot be done with a ticket.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TicketError {
@@ -98,6 +107,12 @@ pub enum TicketError {
     /// The owner has as many open tickets as allowed.
     #[error("maximum number of programs that wait for approval reached")]
     Full,
+    /// With this ticket, the open ones of its owner would take more room than they may.
+    #[error("programs that wait for approval take more room than they may")]
+    TooLarge {
+        /// The bytes of this one.
+        bytes: u64,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

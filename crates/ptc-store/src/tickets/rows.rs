@@ -28,12 +28,12 @@ pub(super) struct Head {
 }
 
 /// Adds a ticket.
-pub(super) fn insert(tx: &mut Tx<'_>, new: &NewTicket<'_>) -> Result<(), TicketError> {
+pub(super) fn insert(tx: &mut Tx<'_>, new: &NewTicket<'_>, about: Vec<u8>) -> Result<(), TicketError> {
     let now = tx.now_ms()?;
     let added = tx.run(
         "INSERT INTO ptc_tickets (id, owner, kind, lease, lease_until, created_at, expires_at, used, about)
          VALUES (?1, ?2, ?3, 0, 0, ?4, ?5, 0, ?6) ON CONFLICT (id) DO NOTHING",
-        cells![new.id, new.owner, new.kind, now, new.expires_ms, new.about.to_string().into_bytes()],
+        cells![new.id, new.owner, new.kind, now, new.expires_ms, about],
     )?;
     if added == 0 {
         return Err(TicketError::Exists);
@@ -156,6 +156,18 @@ pub(super) fn count_of(tx: &mut Tx<'_>, owner: &str, most: u64) -> Result<u64, S
         cells![owner, now, most],
     )?;
     Ok(u64::try_from(count).unwrap_or_default())
+}
+
+/// How many bytes the tickets of an owner take that wait.
+pub(super) fn bytes_of(tx: &mut Tx<'_>, owner: &str) -> Result<u64, StoreError> {
+    let now = tx.now_ms()?;
+    let bytes = tx.number(
+        "SELECT COALESCE(SUM(LENGTH(t.about) + LENGTH(s.sealed)), 0)
+         FROM ptc_tickets t JOIN ptc_ticket_seals s ON s.ticket = t.id
+         WHERE t.owner = ?1 AND t.used = 0 AND t.expires_at > ?2",
+        cells![owner, now],
+    )?;
+    Ok(u64::try_from(bytes).unwrap_or_default())
 }
 
 /// Whether a sweep would find nothing.

@@ -112,7 +112,7 @@ fn ticketed(store: &Arc<Store>) {
         sealed: b"x",
         about: &about,
     };
-    tickets.put(&new, 9, None).expect("kept");
+    tickets.put(&new, ptc_store::tickets::Room { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
     let dead = tickets.take("t", "ann", &json!("approve"), 0).expect("taken");
     let alive = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken again");
     let taken = sessions.take("a", "ann", LONG, None).expect("taken");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptc_store::Store;
 use ptc_store::effects::{Begun, Effects, Kept, NewEffect};
-use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Taken, TicketError, Tickets};
+use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Room, Taken, TicketError, Tickets};
 use serde_json::json;
 
 use crate::support::{Rule, everywhere};
@@ -34,10 +34,14 @@ fn now() -> i64 {
     i64::try_from(since.as_millis()).expect("a number")
 }
 
+fn room(tickets: u64) -> Room {
+    Room { tickets, bytes: 1 << 20 }
+}
+
 fn put_until(tickets: &Tickets, id: &str, expires_ms: i64) {
     let about = json!({"calls": [id]});
     let new = NewTicket { id, owner: "ann", kind: "eval", expires_ms, sealed: id.as_bytes(), about: &about };
-    tickets.put(&new, 100, None).expect("kept");
+    tickets.put(&new, room(100), None).expect("kept");
 }
 
 fn put(tickets: &Tickets, id: &str) {
@@ -133,7 +137,7 @@ fn limited(store: &Arc<Store>) {
     let about = json!({});
     let put = |id: &str, owner: &str, expires_ms: i64| {
         let new = NewTicket { id, owner, kind: "eval", expires_ms, sealed: b"x", about: &about };
-        tickets.put(&new, 2, None)
+        tickets.put(&new, room(2), None)
     };
     put("late", "ann", now() - 1_000).expect("it counts for nothing");
     put("a", "ann", now() + LONG).expect("kept");
@@ -143,6 +147,24 @@ fn limited(store: &Arc<Store>) {
     let taken = take(&tickets, "a", "ann", LONG).expect("taken");
     tickets.done(&taken.lease, &json!(1), None).expect("done");
     put("d", "ann", now() + LONG).expect("there is room again");
+    // What is sealed and what is shown count.
+    let large = vec![7; 900_000];
+    let put_large = |id: &str| {
+        let new = NewTicket {
+            id,
+            owner: "zoe",
+            kind: "eval",
+            expires_ms: now() + LONG,
+            sealed: &large,
+            about: &about,
+        };
+        tickets.put(&new, room(9), None)
+    };
+    put_large("l1").expect("kept");
+    assert_eq!(put_large("l2"), Err(TicketError::TooLarge { bytes: 900_002 }));
+    let taken = take(&tickets, "l1", "zoe", LONG).expect("taken");
+    tickets.done(&taken.lease, &json!(1), None).expect("done");
+    put_large("l2").expect("there is room again");
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..6)
             .map(|thread| {
@@ -167,11 +189,11 @@ fn replied(store: &Arc<Store>) {
         about: &about,
     };
     let reply = Kept { scope: "request", identity: "request", answer: &answer };
-    assert_eq!(tickets.put(&new, 9, Some(&reply)), Err(TicketError::Lost), "nobody began it");
+    assert_eq!(tickets.put(&new, room(9), Some(&reply)), Err(TicketError::Lost), "nobody began it");
     assert_eq!(tickets.list_open("ann"), Ok(vec![]), "both or none");
     let request = NewEffect { identity: "request", server: "", tool: "", args: &args };
     assert_eq!(effects.begin("request", &request), Ok(Begun::Fresh));
-    tickets.put(&new, 9, Some(&reply)).expect("kept");
+    tickets.put(&new, room(9), Some(&reply)).expect("kept");
     assert_eq!(effects.begin("request", &request), Ok(Begun::Done(answer.clone())));
 }
 

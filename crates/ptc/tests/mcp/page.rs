@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::{Value as Json, json};
 
 use crate::approval::{World, program, waits};
-use crate::support::{Answer, StdioServer, exchange, initialize, ptc, text};
+use crate::support::{Answer, HttpServer, StdioServer, exchange, initialize, ptc, text};
 
 /// A server on stdio without a store, whose client shows no forms, and the folder of its user's state.
 struct Plain {
@@ -125,6 +125,52 @@ fn a_person_decides_for_a_plain_server_on_stdio_and_its_client_cannot() {
     assert!(log.iter().any(|line| line.contains("approval_page")), "{log:#?}");
     assert!(log.iter().all(|line| !line.contains(&token)), "{log:#?}");
     assert_eq!(std::fs::read_dir(state.join("ptc/approvals")).unwrap().count(), 0, "it ended");
+}
+
+/// The session belongs to the connection, the decision to its account.
+#[test]
+fn a_person_decides_about_a_program_of_a_session_on_stdio_and_over_http() {
+    let mut plain = Plain::start(&["--sessions"], |_| {});
+    let started = plain.server.call(1, "lisp_session_start", json!({}));
+    let session = started["structuredContent"]["session_id"].as_str().unwrap_or_else(|| panic!("{started}"));
+    let source = json!({"session_id": session, "program": program("(def kept (:n (:value (put 1))))")});
+    let held = plain.server.call(2, "lisp_session_eval", source);
+    let id = waits(&held).unwrap_or_else(|| panic!("it waits: {held}"));
+    let shown = String::from_utf8(plain.approvals(true).stdout).unwrap();
+    let whole = shown.lines().find(|line| line.starts_with("http://")).unwrap_or_else(|| panic!("{shown}"));
+    let (address, token) = opened(whole.trim());
+    let decision = json!({"id": id, "calls": [1], "decision": "approve"});
+    let decided = ask(address, Some(&token), "/approvals/decide", Some(&decision)).json();
+    assert_eq!(decided["error"], false, "{decided}");
+    assert_eq!(plain.world.writes(), ["{\"n\": 1}"]);
+    let after = json!({"session_id": session, "program": "(inc kept)"});
+    let after = plain.server.call(3, "lisp_session_eval", after);
+    assert!(text(&after).contains("user=> 2"), "{after}");
+
+    const TOKEN: &str = "a-token-of-at-least-thirty-two-signs";
+    let world = World::new();
+    let config = world.config("writes");
+    let flags = ["--sessions", "--upstreams-config", &config, "--http-auth-token", TOKEN];
+    let server = HttpServer::start(&flags);
+    let bearer = format!("Bearer {TOKEN}");
+    let auth = [("authorization", bearer.as_str())];
+    let connection = server.open(&auth);
+    let headers = [("mcp-session-id", connection.as_str()), auth[0]];
+    let tool = |id: i64, tool: &str, arguments: Json| {
+        server.post(&headers, &crate::support::call(id, tool, arguments)).json()["result"].clone()
+    };
+    let started = tool(1, "lisp_session_start", json!({}));
+    let session = started["structuredContent"]["session_id"].as_str().unwrap_or_else(|| panic!("{started}"));
+    let held = tool(
+        2,
+        "lisp_session_eval",
+        json!({"session_id": session, "program": program("(:n (:value (put 2)))")}),
+    );
+    let id = waits(&held).unwrap_or_else(|| panic!("it waits: {held}"));
+    let decision = json!({"id": id, "calls": [1], "decision": "approve"});
+    let decided = ask(server.address, Some(TOKEN), "/approvals/decide", Some(&decision)).json();
+    assert_eq!(decided["error"], false, "{decided}");
+    assert!(text(&tool(3, "lisp_result", json!({"id": id}))).contains("user=> 2"));
 }
 
 #[test]

@@ -234,6 +234,9 @@ impl Engine {
         (permit, taken): (Permit, &Taken),
         signals: &Signals,
     ) -> Result<Ended, Gone> {
+        // A ticket of an earlier version does not say who began.
+        let owner = Some(&*head.owner).filter(|owner| !owner.is_empty()).map(Arc::from);
+        let caller = &Caller { owner: owner.unwrap_or_else(|| caller.owner.clone()), ..caller.clone() };
         if head.session.is_some() {
             let receipt = Receipt::Ticket(taken.lease.clone());
             return self.session_goes_on(caller, head, resumption, (permit, receipt), signals).await;

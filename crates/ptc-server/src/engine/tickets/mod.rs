@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_host::{Held, now_ms, visible};
-use ptc_store::tickets::{Listed, NewTicket, TicketError, Tickets};
+use ptc_store::tickets::{Listed, NewTicket, Room, TicketError, Tickets};
 use ptc_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -130,6 +130,7 @@ impl Engine {
         let id = format!("tkt-{}", random_id::<18>());
         if head.scope.is_empty() {
             head.scope.clone_from(&id);
+            head.owner = caller.owner.to_string();
         }
         let expires_ms = now_ms().saturating_add(i64::try_from(desk.ttl.as_millis()).unwrap_or(i64::MAX));
         let claims = Claims {
@@ -168,8 +169,9 @@ impl Engine {
         let answered = Answered::new(new.reply.clone(), Some(Reason::APPROVAL.name));
         let (tickets, filled) = (desk.tickets.clone(), Receipt::of(signals).map(|one| one.filled(&answered)));
         let kept = filled.is_some();
-        let most = self.settings.tickets_per_owner;
-        let put = move || tickets.put(&new.row(), most, filled.as_ref().and_then(Filled::reply).as_ref());
+        let room =
+            Room { tickets: self.settings.tickets_per_owner, bytes: self.settings.ticket_bytes_per_owner };
+        let put = move || tickets.put(&new.row(), room, filled.as_ref().and_then(Filled::reply).as_ref());
         match blocking(put).await {
             Ok(()) => Answered { facts, kept, ..answered },
             Err(error) => refused(&error),
@@ -290,6 +292,11 @@ fn refused(error: &TicketError) -> Answered {
         TicketError::Full => (
             Reason::TICKET_LIMIT,
             "The calls that must be approved were not made. Decide about programs that wait, then run it again.",
+        ),
+        TicketError::TooLarge { .. } => (
+            Reason::TICKET_LIMIT,
+            "The calls that must be approved were not made. Pass less to them, decide about programs that wait, or have \
+             --max-ticket-bytes-per-owner raised.",
         ),
         TicketError::Exists | TicketError::Store(_) => (Reason::STORE, "Call again in a moment."),
     };

@@ -27,6 +27,9 @@ pub struct Head {
     pub grants: String,
     /// The id of its first ticket, which all later ones share.
     pub scope: String,
+    /// Whose connection began it: sessions and kept results are theirs, whichever connection of their account decides.
+    #[serde(default)]
+    pub owner: String,
     /// The session it runs in, and how often that had changed when the program began.
     pub session: Option<(String, u64)>,
     /// What earlier parts of it asked of upstreams.
