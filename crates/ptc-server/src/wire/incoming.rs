@@ -1,6 +1,8 @@
 //! What a message is, before anything is done about it: JSON-RPC requests, notifications and replies, and the
 //! answers to what is none of them.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value as Json, json};
 
 /// The version that is agreed on when a client asks for one that the server does not speak.
@@ -45,32 +47,41 @@ pub struct Refused {
     /// The code of the error.
     pub code: i64,
     /// Its message.
-    pub message: &'static str,
+    pub message: Cow<'static, str>,
     /// The id of the request, if it is known.
     pub id: Json,
 }
 
 impl Refused {
-    /// What is no JSON.
-    pub const PARSE: Refused = Refused { code: -32700, message: "Parse error", id: Json::Null };
     /// What is JSON, but no message.
-    pub const INVALID: Refused = Refused { code: -32600, message: "Invalid Request", id: Json::Null };
+    pub const INVALID: Refused =
+        Refused { code: -32600, message: Cow::Borrowed("Invalid Request"), id: Json::Null };
+
+    /// What is too long to be read.
+    pub const TOO_LONG: Refused = Refused {
+        code: -32700,
+        message: Cow::Borrowed("Parse error: the message is longer than --max-frame-bytes allows"),
+        id: Json::Null,
+    };
+
+    /// What is no JSON. Its client waits for an answer to the id that it has all the same.
+    fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Refused {
+        let mut message = format!("Parse error: the message is no JSON that can be read: {error}");
+        if ["hex escape", "surrogate"].iter().any(|half| message.contains(half)) {
+            message.push_str("; half of a surrogate pair such as \\ud83d stands for no character");
+        }
+        Refused { code: -32700, message: message.into(), id: id_of(bytes).unwrap_or_default() }
+    }
 
     /// The answer.
     pub fn reply(&self) -> Json {
-        error(self.id.clone(), self.code, self.message)
+        error(self.id.clone(), self.code, &self.message)
     }
 
     /// What has more than [`MOST_VALUES`].
     fn too_many(bytes: &[u8]) -> Refused {
-        #[derive(serde::Deserialize)]
-        struct Head {
-            id: Option<Json>,
-        }
-        // Everything else is skipped, not built.
-        let id = serde_json::from_slice::<Head>(bytes).ok().and_then(|head| head.id);
-        let id = id.filter(|id| id.is_string() || id.is_number()).unwrap_or_default();
-        Refused { code: -32600, message: TOO_MANY, id }
+        let id = id_of(bytes).unwrap_or_default();
+        Refused { code: -32600, message: TOO_MANY.into(), id }
     }
 }
 
@@ -103,6 +114,52 @@ fn is_too_many(bytes: &[u8]) -> bool {
     values > MOST_VALUES
 }
 
+/// The id of a request that cannot be read, or is not to be: a text or a number that stands under `id` in its outermost
+/// object. Texts are told apart from the rest; nothing is built of either.
+fn id_of(bytes: &[u8]) -> Option<Json> {
+    let (mut at, mut depth, mut key) = (0, 0_usize, None);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                let end = text_end(bytes, at);
+                let text = bytes.get(at..end)?;
+                if depth == 1 && key == Some(&b"\"id\""[..]) {
+                    return serde_json::from_slice(text).ok();
+                }
+                key = (depth == 1).then_some(text);
+                at = end;
+                continue;
+            }
+            b'{' | b'[' => (depth, key) = (depth + 1, None),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => key = None,
+            b'-' | b'0'..=b'9' if depth == 1 && key == Some(&b"\"id\""[..]) => {
+                let rest = &bytes[at..];
+                let end =
+                    rest.iter().position(|byte| !matches!(byte, b'-' | b'0'..=b'9')).unwrap_or(rest.len());
+                return serde_json::from_slice(&rest[..end]).ok();
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where a text ends that begins here, behind its closing quote.
+fn text_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'"' => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
 /// A JSON-RPC error.
 pub fn error(id: Json, code: i64, message: &str) -> Json {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
@@ -113,7 +170,7 @@ pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
     if is_too_many(bytes) {
         return Err(Refused::too_many(bytes));
     }
-    let json: Json = serde_json::from_slice(bytes).map_err(|_| Refused::PARSE)?;
+    let json: Json = serde_json::from_slice(bytes).map_err(|error| Refused::unreadable(bytes, &error))?;
     let Json::Object(fields) = &json else { return Err(Refused::INVALID) };
     if fields.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
         return Err(Refused::INVALID);
@@ -251,8 +308,6 @@ mod tests {
         assert_eq!(note.kind, Kind::Notification);
         assert_eq!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap().kind, Kind::Reply);
         for (text, refused) in [
-            ("", Refused::PARSE),
-            ("{", Refused::PARSE),
             ("[]", Refused::INVALID),
             ("1", Refused::INVALID),
             ("{}", Refused::INVALID),
@@ -263,6 +318,29 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Refused::INVALID),
         ] {
             assert_eq!(read(text.as_bytes()).unwrap_err(), refused, "{text}");
+        }
+    }
+
+    /// A client that gets no answer to its id waits for ever.
+    #[test]
+    fn what_cannot_be_read_is_answered_with_its_id_and_says_where_it_is_wrong() {
+        let deep = format!(r#"{{"id":3,"params":{}"#, "[".repeat(20_000));
+        for (text, id, says) in [
+            ("", json!(null), "EOF"),
+            ("{", json!(null), "EOF"),
+            (r#"{"jsonrpc":"2.0","id":7,"params":{"o":"\ud83d"}}"#, json!(7), "surrogate"),
+            (r#"{"params":{"id":1,"o":"\ud83d"},"id":"a\"b"}"#, json!("a\"b"), "column"),
+            (r#"{"x":"\"id\":5","id":-4,"n":1e400}"#, json!(-4), "number out of range"),
+            (r#"{"id":{"id":9},"o":"\ud83d"}"#, json!(null), "surrogate"),
+            (deep.as_str(), json!(3), "recursion"),
+            ("id 5", json!(null), "column 1"),
+        ] {
+            let refused = read(text.as_bytes()).unwrap_err();
+            assert_eq!((refused.code, &refused.id), (-32700, &id), "{text:.60}");
+            assert!(
+                refused.message.starts_with("Parse error") && refused.message.contains(says),
+                "{refused:?}"
+            );
         }
     }
 

@@ -51,6 +51,8 @@ impl Waiting {
 
 /// Serves the process that started this one, until it goes or says so.
 pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
+    // Before anything is answered: whoever has an answer may ask the process to stop.
+    let signalled = super::http::signalled();
     let (queue, to_write) = channel::<Vec<u8>>(256);
     let lines = Lines { queue, out: Arc::default() };
     let (messages, received) = channel::<Box<ClientJsonRpcMessage>>(256);
@@ -86,7 +88,7 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
 
     let why = tokio::select! {
         why = end.recv() => why.unwrap_or(End::Gone),
-        () = super::http::signalled() => End::Asked,
+        () = signalled => End::Asked,
     };
     if why == End::Asked {
         engine.drain();
@@ -216,7 +218,7 @@ impl Reader {
     /// Hands a frame on, or answers it; false when nothing more is to be read.
     fn frame(&self, frame: Frame) -> bool {
         let message = match frame {
-            Frame::TooLong => Err(Refused::PARSE),
+            Frame::TooLong => Err(Refused::TOO_LONG),
             Frame::Line(line) => incoming::read(&line),
         };
         let message = match message {

@@ -166,8 +166,10 @@ impl Left {
 fn stop_on_signal() -> CancellationToken {
     let token = CancellationToken::new();
     let stop = token.clone();
+    let mut asked = asked_to_stop();
     tokio::spawn(async move {
-        while asked_to_stop().await.is_ok() {
+        while asked.await.is_ok() {
+            asked = asked_to_stop();
             if stop.is_cancelled() {
                 std::process::exit(Outcome::Cancelled as i32);
             }
@@ -177,20 +179,22 @@ fn stop_on_signal() -> CancellationToken {
     token
 }
 
-/// Waits until the process is asked to end.
-#[cfg(unix)]
-pub async fn asked_to_stop() -> io::Result<()> {
-    let mut end = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        asked = tokio::signal::ctrl_c() => asked,
-        _ = end.recv() => Ok(()),
-    }
-}
-
-/// Waits until the process is asked to end.
-#[cfg(not(unix))]
-pub async fn asked_to_stop() -> io::Result<()> {
-    tokio::signal::ctrl_c().await
+/// Waits until the process is asked to end. From the call on that does not kill it any more.
+pub fn asked_to_stop() -> std::pin::Pin<Box<dyn Future<Output = io::Result<()>> + Send>> {
+    #[cfg(unix)]
+    let end = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+    Box::pin(async move {
+        #[cfg(unix)]
+        {
+            let mut end = end?;
+            tokio::select! {
+                asked = tokio::signal::ctrl_c() => asked,
+                _ = end.recv() => Ok(()),
+            }
+        }
+        #[cfg(not(unix))]
+        tokio::signal::ctrl_c().await
+    })
 }
 
 /// Prints what came of a run, with secrets covered.

@@ -134,6 +134,8 @@ impl Http {
         if self.has_page() {
             self.engine.decided_at(format!("http://{address}/approvals"), "");
         }
+        // Before anybody can know of it, and stop it.
+        let asked_to_stop = signalled();
         self.log.lifecycle(
             "http_listening",
             json!({"address": address.to_string(), "path": self.options.http_path}),
@@ -141,7 +143,7 @@ impl Http {
         let stop = CancellationToken::new();
         let accepting = tokio::spawn(self.clone().accept(listener, self.clone().router(), stop.clone()));
         let sweeping = tokio::spawn(self.clone().sweep());
-        signalled().await;
+        asked_to_stop.await;
         self.closing.cancel();
         self.engine.drain();
         self.log.lifecycle("http_draining", json!({"in_flight": self.counters.in_flight()}));
@@ -299,23 +301,26 @@ fn bounds(options: &Options) -> Bounds {
     }
 }
 
-/// Ends when the process is asked to stop.
-pub async fn signalled() {
+/// Ends when the process is asked to stop. From the call on, and not only once it is waited for, being asked no longer
+/// kills the process.
+pub fn signalled() -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let handlers = {
         use tokio::signal::unix::{SignalKind, signal};
-        if let (Ok(mut terminate), Ok(mut interrupt)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-        {
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    };
+    async move {
+        #[cfg(unix)]
+        if let (Ok(mut terminate), Ok(mut interrupt)) = handlers {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
             return;
         }
-    }
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }
 
