@@ -86,6 +86,17 @@ fn snippets_for_http_name_the_address_and_no_secret() {
         assert_eq!(code, 0, "{err}");
         assert!(out.contains("http://127.0.0.1:9999/mcp") && !out.contains(TOKEN), "{out}");
         assert!(err.starts_with("ptc: "), "it is said where that goes: {err}");
+        if let Some(words) = out.strip_prefix("claude ") {
+            // What a shell hands on is kept in the client's configuration.
+            let mut shell = std::process::Command::new("sh");
+            let kept = shell
+                .args(["-c", &format!("printf '%s ' {words}")])
+                .env("PTC_TOKEN", TOKEN)
+                .output()
+                .unwrap();
+            let kept = String::from_utf8(kept.stdout).unwrap();
+            assert!(kept.contains("Authorization: Bearer ${PTC_TOKEN} ") && !kept.contains(TOKEN), "{kept}");
+        }
     }
     let (code, _, err) = run(&["--http", "--client", "claude-desktop"]);
     assert!(code == 2 && err.contains("leave out --http"), "{err}");

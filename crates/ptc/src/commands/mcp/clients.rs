@@ -111,7 +111,8 @@ fn remote(client: Client, options: &Options) -> anyhow::Result<String> {
         }
         Client::ClaudeCode => {
             let header = match secured {
-                true => format!(" --header \"Authorization: Bearer ${TOKEN}\""),
+                // In single quotes: the client fills in the variable when it starts, not the shell now.
+                true => format!(" --header 'Authorization: Bearer ${{{TOKEN}}}'"),
                 false => String::new(),
             };
             format!("claude mcp add --transport http {NAME} {url}{header}\n")
