@@ -55,8 +55,9 @@ struct Patience {
     task: Duration,
 }
 
-/// Longer than a call may take, by so much.
-const SLACK: Duration = Duration::from_secs(1);
+/// Longer than a call may take, by so much: programs end by their own timeout, and say so, also where the processor is
+/// busy with something else. This is for what never answers.
+const SLACK: Duration = Duration::from_secs(30);
 
 /// The handler. One for all connections over HTTP, where requests carry their [`Arrival`]; one for stdio.
 #[derive(Clone)]
