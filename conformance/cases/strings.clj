@@ -275,3 +275,15 @@
 (with-out-str (clojure.pprint/pprint "text"))  ;=> "\"text\"\n"
 (with-out-str (clojure.pprint/print-table [{:id 1 :name "Ann"} {:id 22 :name "Bo"}]))  ;=> "\n| :id | :name |\n|-----+-------|\n|   1 |   Ann |\n|  22 |    Bo |\n"
 (with-out-str (clojure.pprint/print-table [:name :x] [{:id 1 :name "Ann"} {:id 22 :name "Bo"}]))  ;=> "\n| :name | :x |\n|-------+----|\n|   Ann |    |\n|    Bo |    |\n"
+
+;; Characters are code points.
+
+(count "a\r\nb")  ;=> 4
+(vec "\r\n")  ;=> [\return \newline]
+(str/reverse "ab\r\n")  ;=> "\n\rba"
+(subs "a\r\nb" 2)  ;=> "\nb"
+[(nth "a\r\nb" 1) (.charAt "a\r\nb" 2) (.indexOf "a\r\nb" "b") (.length "e\u0301")]  ;=> [\return \newline 3 2]
+(format "%-4s|" "e\u0301")  ;=> "e\u0301  |"
+(let [m (re-matcher #"b" "\r\nb")] [(.find m) (.start m)])  ;=> [true 2]
+; divergence: D02
+[(count "😀x") (.length "😀x") (subs "😀x" 1) (str/index-of "😀x" "x")]  ;=> [2 2 "x" 1]

@@ -5,7 +5,7 @@
 //! classes (an integer for Long and Integer, a one-character string for Character) all are listed.
 
 use super::exceptions::parent;
-use crate::value::text::char_count;
+use crate::value::text::is_character;
 use crate::value::{CellKind, Time, Value};
 
 const MAP: &str = "APersistentMap IPersistentMap Map Associative IPersistentCollection Counted Seqable Iterable \
@@ -25,7 +25,7 @@ fn row(value: &Value) -> Row {
         Value::Int(_) => ("Long Integer", "Number Comparable Object"),
         Value::Big(_) => ("BigInt BigInteger", "Number Comparable Object"),
         Value::Float(_) => ("Double Float", "Number Comparable Object"),
-        Value::Str(text) if char_count(text.as_str()) == 1 => {
+        Value::Str(text) if is_character(text.as_str()) => {
             ("String Character", "CharSequence Comparable Object")
         }
         Value::Str(_) => ("String", "CharSequence Comparable Object"),

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
 use crate::signal::Res;
-use crate::value::text::graphemes;
+use crate::value::text::characters;
 use crate::value::{CellKind, CellObj, Map, Value};
 
 /// The value of `key` in `coll`, or `default`. What cannot be looked into holds nothing.
@@ -52,7 +52,7 @@ pub(crate) fn find(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Val
         Value::Str(text) => {
             let Some(at) = index(key) else { return Ok(None) };
             heap.work(at / 8)?;
-            graphemes(text.as_str()).nth(at).map(Value::str)
+            characters(text.as_str()).nth(at).map(Value::str)
         }
         Value::Cell(cell) => match cell.kind {
             CellKind::Array => array_item(cell, key),

@@ -11,7 +11,7 @@ use crate::arith;
 use crate::heap::Heap;
 use crate::names::{Name, Names};
 use crate::signal::Res;
-use crate::value::text::char_count;
+use crate::value::text::is_character;
 use crate::value::{CellKind, Time, Value};
 
 /// Declares a predicate: name, test, doc, examples.
@@ -200,7 +200,7 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     predicate!(
         "clojure.core/char?",
-        |x| x.as_str().is_some_and(|text| text.len() < LONGEST_CHAR && char_count(text) == 1),
+        |x| x.as_str().is_some_and(|text| is_character(text)),
         "Whether it is a string of one character.",
         &[("(char? \\a)", "true"), ("(char? \"ab\")", "false")]
     ),
@@ -418,9 +418,6 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(bytes? \"a\")", "false")]
     ),
 ];
-
-/// Longer strings are certainly more than one character, even of stacked emoji.
-const LONGEST_CHAR: usize = 256;
 
 fn is_number(x: &Value) -> bool {
     matches!(x, Value::Int(_) | Value::Float(_) | Value::Big(_))

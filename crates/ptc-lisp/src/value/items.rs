@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::seq::{ConsObj, RangeObj, SeqObj};
-use super::text::{Text, first_grapheme};
+use super::text::{Text, first_character};
 use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Stamp, Value, VecObj};
 
 /// A position in a sequence. It owns what it walks over, so it can live in a register.
@@ -97,7 +97,7 @@ impl Items {
                 Some(if body.is_set { key.clone() } else { Value::entry(key.clone(), value.clone()) })
             }
             Items::Text(text, at) => {
-                let first = first_grapheme(text.as_str().get(*at..)?)?;
+                let first = first_character(text.as_str().get(*at..)?)?;
                 *at += first.len();
                 Some(Value::str(first))
             }

@@ -1,11 +1,9 @@
 //! Strings: up to 14 bytes inline, longer ones shared.
 //!
-//! Index functions count grapheme clusters, what a reader of the text would call characters. ASCII
-//! text, by far the most common, never pays for that.
+//! A character is a Unicode code point, and every function that counts, indexes or walks a text means these. ASCII
+//! text, by far the most common, is indexed without a look at what comes before.
 
 use std::rc::Rc;
-
-use unicode_segmentation::UnicodeSegmentation;
 
 use super::ledger;
 
@@ -136,30 +134,29 @@ impl Text {
     }
 }
 
-/// The characters of a string as a reader counts them.
-pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
-    let (ascii, other) = if is_simple(text) { (text, "") } else { ("", text) };
-    note(other, SEGMENTED);
+/// The characters of a text, each as a text of its own.
+pub fn characters(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let (ascii, other) = if is_ascii(text) { (text, "") } else { ("", text) };
+    note(other, DECODED);
     let ascii = (0..ascii.len()).map(move |at| &ascii[at..=at]);
-    ascii.chain(other.graphemes(true))
+    ascii.chain(other.char_indices().map(move |(at, c)| &other[at..at + c.len_utf8()]))
 }
 
 /// The first character of a text, found without looking at the rest.
-pub fn first_grapheme(text: &str) -> Option<&str> {
-    match text.as_bytes() {
-        [] => None,
-        [first, next, ..] if first.is_ascii() && next.is_ascii() && *first != b'\r' => Some(&text[..1]),
-        _ => {
-            let first = text.graphemes(true).next()?;
-            note(first, SEGMENTED);
-            Some(first)
-        }
-    }
+pub fn first_character(text: &str) -> Option<&str> {
+    let first = text.chars().next()?;
+    text.get(..first.len_utf8())
+}
+
+/// Whether a text is exactly one character, found without looking further than its second.
+pub fn is_character(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some() && chars.next().is_none()
 }
 
 /// Bytes per unit of work: a quick look, and finding where characters end.
 const LOOKED_AT: usize = 64;
-const SEGMENTED: usize = 2;
+const DECODED: usize = 8;
 
 /// Notes work on a long text; a short one costs no more than the call.
 #[inline]
@@ -169,30 +166,28 @@ fn note(text: &str, bytes_per_unit: usize) {
     }
 }
 
-/// Whether every byte is a character of its own: ASCII without CR LF pairs.
-fn is_simple(text: &str) -> bool {
+/// Whether every byte is a character of its own.
+fn is_ascii(text: &str) -> bool {
     note(text, LOOKED_AT);
-    text.is_ascii() && !text.contains('\r')
-}
-
-/// Counts the characters of a text that is not simple.
-fn segmented(text: &str) -> usize {
-    note(text, SEGMENTED);
-    text.graphemes(true).count()
+    text.is_ascii()
 }
 
 /// How many characters `text` has.
 pub fn char_count(text: &str) -> usize {
-    if is_simple(text) { text.len() } else { segmented(text) }
+    if is_ascii(text) {
+        return text.len();
+    }
+    note(text, DECODED);
+    text.chars().count()
 }
 
 /// The byte offset of character `index`; the end of the text when it has fewer.
 pub fn byte_offset(text: &str, index: usize) -> usize {
-    if is_simple(text) {
+    if is_ascii(text) {
         return index.min(text.len());
     }
-    note(text, SEGMENTED);
-    text.grapheme_indices(true).nth(index).map_or(text.len(), |(offset, _)| offset)
+    note(text, DECODED);
+    text.char_indices().nth(index).map_or(text.len(), |(offset, _)| offset)
 }
 
 /// How many characters come before byte `offset`.
@@ -213,14 +208,19 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_grapheme_clusters() {
-        for (text, count) in [("abc", 3), ("e\u{301}x", 2), ("👩‍👩‍👧", 1), ("a\r\nb", 3), ("", 0)]
+    fn characters_are_code_points() {
+        for (text, count) in [("abc", 3), ("e\u{301}x", 3), ("👩‍👩‍👧", 5), ("a\r\nb", 4), ("", 0)]
         {
             assert_eq!(char_count(text), count, "{text:?}");
-            assert_eq!(graphemes(text).count(), count, "{text:?}");
+            assert_eq!(characters(text).count(), count, "{text:?}");
+            assert_eq!(characters(text).next(), first_character(text), "{text:?}");
+            assert_eq!(is_character(text), count == 1, "{text:?}");
+            let back: Vec<&str> = characters(text).rev().collect();
+            assert_eq!(back.into_iter().rev().collect::<String>(), text);
         }
         assert_eq!(byte_offset("ežx", 2), 3);
         assert_eq!(byte_offset("abc", 9), 3);
+        assert_eq!(byte_offset("a\r\nb", 2), 2);
         assert_eq!(char_index("ežx", 3), 2);
     }
 }

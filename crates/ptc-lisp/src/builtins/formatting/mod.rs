@@ -21,7 +21,7 @@ use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
 use crate::value::hash::stable_hash;
-use crate::value::text::{byte_offset, char_count};
+use crate::value::text::{byte_offset, char_count, is_character};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -145,7 +145,7 @@ fn padded(directive: &Directive<'_>, text: String) -> String {
 
 fn character(directive: &Directive<'_>, value: &Value) -> Res<String> {
     match value {
-        Value::Str(text) if char_count(text.as_str()) == 1 => Ok(text.as_str().to_owned()),
+        Value::Str(text) if is_character(text.as_str()) => Ok(text.as_str().to_owned()),
         Value::Int(code) => match u32::try_from(*code).ok().and_then(char::from_u32) {
             Some(c) => Ok(c.to_string()),
             None => Err(unfit(directive, value, "give the code of a character").into()),

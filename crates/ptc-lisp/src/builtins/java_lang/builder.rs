@@ -1,8 +1,8 @@
 //! `StringBuilder`: a mutable cell that holds a string. Appending to it works in place.
 
 use super::super::{Builtin, args, native};
+use super::positions::{byte_at, clamped_byte_at};
 use super::strings::{made, text_or_char};
-use super::utf16::byte_at;
 use super::{no_method, whole};
 use crate::heap::Heap;
 use crate::signal::{Res, illegal};
@@ -81,7 +81,7 @@ pub(super) static TABLE: &[Builtin] = &[
             let (start, end) = (whole(args, 1)?, whole(args, 2)?);
             change(heap, args, 0, |text| {
                 let from = byte_at(text, start)?;
-                let to = super::utf16::clamped_byte_at(text, end)?;
+                let to = clamped_byte_at(text, end);
                 if from > to {
                     return illegal("the start must not lie behind the end");
                 }

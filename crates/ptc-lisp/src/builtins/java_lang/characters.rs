@@ -114,7 +114,7 @@ pub(super) fn character(args: &[Value], at: usize) -> Res<char> {
         Value::Str(text) => {
             let text = text.as_str();
             let first = text.chars().next();
-            first.filter(|_| crate::value::text::char_count(text) == 1)
+            first.filter(|_| crate::value::text::is_character(text))
         }
         Value::Int(code) => u32::try_from(*code).ok().and_then(char::from_u32),
         _ => None,

@@ -1,10 +1,11 @@
 //! The methods of collections and map entries, and those that strings share with them.
 
 use super::super::{Builtin, java_time, lookup, native};
-use super::{delegate, no_method, strings, utf16};
+use super::{delegate, no_method, strings};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::equal::equals;
+use crate::value::text::char_count;
 use crate::value::{Items, Value};
 
 /// Methods that are functions of the core library under another name.
@@ -60,12 +61,12 @@ pub(super) static TABLE: &[Builtin] = &[
         ".length",
         "[s] [month leap-year?]",
         |heap, args| match &args[0] {
-            Value::Str(text) => Ok(utf16::len(text.as_str()).into()),
-            Value::Cell(_) => Ok(utf16::len(&heap.display(&args[0].clone())?).into()),
+            Value::Str(text) => Ok(char_count(text.as_str()).into()),
+            Value::Cell(_) => Ok(char_count(&heap.display(&args[0].clone())?).into()),
             Value::Time(_) => java_time::length(args),
             _ => Err(no_method(args, "a string, StringBuilder, Month or Year")),
         },
-        "How many UTF-16 units a string has, or days a month.",
+        "How many characters a string has, or days a month.",
         &[(r#"(.length "abc")"#, "3"), ("(.length Month/FEBRUARY true)", "29")],
     ),
     native(

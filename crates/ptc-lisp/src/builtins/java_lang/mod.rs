@@ -14,10 +14,10 @@ mod decimals;
 mod math;
 mod numbers;
 mod objects;
+mod positions;
 mod statics;
 mod strings;
 mod system;
-mod utf16;
 
 use super::{Builtin, Run, registry};
 use crate::error::{Error, ErrorKind};

@@ -1,12 +1,13 @@
-//! The methods of strings. Positions count UTF-16 units, as in Java.
+//! The methods of strings. Positions count characters, which are code points.
 
 use super::super::strings::is_white;
 use super::super::{Builtin, args, native, regexes};
 use super::characters::character;
-use super::utf16::{self, byte_at, clamped_byte_at};
+use super::positions::{byte_at, clamped_byte_at};
 use super::{delegate, no_method, whole};
 use crate::heap::Heap;
 use crate::signal::Res;
+use crate::value::text::{char_count, char_index, characters};
 use crate::value::{Text, Value};
 
 /// Methods that cut something off a string: name, cut, doc, example.
@@ -182,9 +183,9 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| {
             let text = receiver(args)?;
             made(heap, text.len() * 16)?;
-            Ok(Value::seq(text.encode_utf16().map(|unit| Value::Int(unit.into())).collect()))
+            Ok(Value::seq(text.chars().map(|c| Value::Int(u32::from(c).into())).collect()))
         },
-        "The UTF-16 units of a string as integers.",
+        "The characters of a string as integers.",
         &[(r#"(.chars "ab")"#, "(97 98)")],
     ),
     native(
@@ -204,7 +205,7 @@ pub(super) static TABLE: &[Builtin] = &[
         |heap, args| {
             let text = receiver(args)?;
             made(heap, text.len() * 16)?;
-            Ok(Value::vector(crate::value::text::graphemes(text).map(Value::from).collect()))
+            Ok(Value::vector(characters(text).map(Value::from).collect()))
         },
         "The characters of a string as a vector.",
         &[(r#"(.toCharArray "ab")"#, r#"["a" "b"]"#)],
@@ -283,7 +284,7 @@ pub(super) fn text_distance(a: &str, b: &str) -> i64 {
     let different = a.encode_utf16().zip(b.encode_utf16()).find(|(x, y)| x != y);
     match different {
         Some((x, y)) => i64::from(x) - i64::from(y),
-        None => utf16::len(a) as i64 - utf16::len(b) as i64,
+        None => a.encode_utf16().count() as i64 - b.encode_utf16().count() as i64,
     }
 }
 
@@ -329,7 +330,7 @@ fn starts_with(_: &mut Heap, args: &mut [Value]) -> Res {
         return Ok(text.starts_with(prefix).into());
     }
     let from = whole(args, 2)?;
-    let inside = (0..=utf16::len(text) as i64).contains(&from);
+    let inside = (0..=char_count(text) as i64).contains(&from);
     Ok((inside && text[byte_at(text, from)?..].starts_with(prefix)).into())
 }
 
@@ -366,9 +367,9 @@ pub(super) fn index_of(heap: &mut Heap, args: &[Value]) -> Res {
     let text = receiver(args)?;
     let wanted = text_or_char(args, 1)?;
     heap.work(1 + text.len() / 8)?;
-    let from = if args.len() > 2 { clamped_byte_at(text, whole(args, 2)?)? } else { 0 };
+    let from = if args.len() > 2 { clamped_byte_at(text, whole(args, 2)?) } else { 0 };
     let found = text[from..].find(wanted.as_str());
-    Ok(found.map_or(-1, |at| utf16::index_of(text, from + at)).into())
+    Ok(found.map_or(Value::Int(-1), |at| Value::from(char_index(text, from + at))))
 }
 
 /// `.lastIndexOf` of a string.
@@ -379,8 +380,8 @@ pub(super) fn last_index_of(heap: &mut Heap, args: &[Value]) -> Res {
     let end = match args.len() {
         2 => text.len(),
         _ if whole(args, 2)? < 0 => return Ok(Value::Int(-1)),
-        _ => (clamped_byte_at(text, whole(args, 2)?)? + wanted.byte_len()).min(text.len()),
+        _ => (clamped_byte_at(text, whole(args, 2)?) + wanted.byte_len()).min(text.len()),
     };
     let part = text.get(..end).unwrap_or(text);
-    Ok(part.rfind(wanted.as_str()).map_or(-1, |at| utf16::index_of(text, at)).into())
+    Ok(part.rfind(wanted.as_str()).map_or(Value::Int(-1), |at| Value::from(char_index(text, at))))
 }

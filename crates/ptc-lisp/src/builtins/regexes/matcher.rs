@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::regex::Span;
 use crate::signal::Res;
+use crate::value::text::char_index;
 use crate::value::{CellKind, RegexObj, Shared, Value};
 
 /// What a matcher holds.
@@ -160,7 +161,7 @@ pub(super) fn end(_: &mut Heap, args: &mut [Value]) -> Res {
     Ok(state.group(args)?.map_or(Value::Int(-1), |span| units(state.text(), span.end)))
 }
 
-/// A byte offset in UTF-16 units, which is what methods of Java count.
+/// A byte offset in characters.
 fn units(text: &str, offset: usize) -> Value {
-    Value::from(text.get(..offset).unwrap_or(text).encode_utf16().count())
+    Value::from(char_index(text, offset))
 }

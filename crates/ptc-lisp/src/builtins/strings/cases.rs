@@ -5,7 +5,7 @@ use super::{named, not_text, read, write};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
-use crate::value::text::{Short, Text, graphemes};
+use crate::value::text::{Short, Text, characters};
 
 pub(super) fn upper_case(heap: &mut Heap, args: &mut [Value]) -> Res {
     change_case(
@@ -90,5 +90,5 @@ pub(super) fn capitalize(heap: &mut Heap, args: &mut [Value]) -> Res {
 pub(super) fn reverse(heap: &mut Heap, args: &mut [Value]) -> Res {
     let old = text(args, 0)?;
     write(heap, old.len())?;
-    Ok(Value::string(graphemes(old).rev().collect()))
+    Ok(Value::string(characters(old).rev().collect()))
 }

@@ -8,7 +8,7 @@ use super::replacing::is_callable;
 use super::{string_bytes, write};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
-use crate::value::text::graphemes;
+use crate::value::text::characters;
 use crate::value::{Items, Text, Value};
 
 pub(super) fn str(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -114,7 +114,7 @@ pub(super) fn escape(heap: &mut Heap, args: &mut [Value]) -> Res {
     };
     write(heap, whole.len())?;
     let mut out = String::with_capacity(whole.len());
-    for character in graphemes(whole) {
+    for character in characters(whole) {
         match table.get(&Value::str(character)) {
             None | Some(Value::Nil) => out.push_str(character),
             Some(replacement) => {

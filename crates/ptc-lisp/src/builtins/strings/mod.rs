@@ -1,7 +1,6 @@
 //! Strings: `clojure.string` and the string functions of `clojure.core`.
 //!
-//! Positions count characters as a reader of the text counts them (grapheme clusters); ASCII text never
-//! pays for that. Whatever gives back its argument unchanged shares it instead of copying.
+//! Positions count characters, which are code points. Whatever gives back its argument unchanged shares it instead of copying.
 
 mod cases;
 mod joining;

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::regex::Search;
 use crate::signal::Res;
-use crate::value::text::{char_count, graphemes};
+use crate::value::text::{char_count, characters};
 use crate::value::{RegexObj, Value};
 
 pub(super) fn split(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -45,7 +45,7 @@ fn split_at_text(heap: &mut Heap, whole: &str, separator: &str, limit: i64) -> R
     heap.reserve(string_bytes(whole.len()))?;
     let mut items: Vec<Value> = Vec::with_capacity(count.min(most));
     if separator.is_empty() {
-        items.extend(graphemes(whole).map(Value::str));
+        items.extend(characters(whole).map(Value::str));
     } else {
         items.extend(whole.splitn(most, separator).map(Value::str));
     }

@@ -39,7 +39,7 @@ fn case_and_trimming() {
         (r#"(str/capitalize 1)"#, r#""1""#),
         (r#"(str/capitalize "éCOLE")"#, r#""École""#),
         (r#"(str/capitalize nil)"#, "error: type_error"),
-        (r#"(str/reverse "ab\r\ncé")"#, r#""éc\r\nba""#),
+        (r#"(str/reverse "ab\r\ncé")"#, r#""éc\n\rba""#),
         (r#"(str/trim "\t\na \r")"#, r#""a""#),
         ("(str/trim \"\u{2003}a\u{1d}\u{a0}\")", "\"a\u{1d}\u{a0}\""),
         (r#"(str/triml "\t\na \r")"#, r#""a \r""#),
@@ -60,7 +60,7 @@ fn searching_counts_characters() {
     check(&[
         (r#"(subs "hello" 5)"#, r#""""#),
         (r#"(subs "héllo" 1 2)"#, r#""é""#),
-        (r#"(subs "👩‍👩‍👧x" 1)"#, r#""x""#),
+        (r#"(subs "👩‍👩‍👧x" 5)"#, r#""x""#),
         (r#"(subs "hello" -1)"#, "error: index_out_of_bounds"),
         (r#"(subs "hello" 2 1)"#, "error: index_out_of_bounds"),
         (r#"(subs "hello" 1 6)"#, "error: index_out_of_bounds"),
@@ -92,6 +92,42 @@ fn searching_counts_characters() {
         (r#"(str/split-lines "a\n\nb\r\nc\r")"#, r#"["a" "" "b" "c\r"]"#),
         (r#"[(str/split-lines "") (str/split-lines "\n\n") (str/split-lines "\r\n")]"#, r#"[[""] [] []]"#),
         (r#"(str/split-lines [])"#, "error: type_error"),
+    ]);
+}
+
+#[test]
+fn characters_are_code_points_in_every_function() {
+    check(&[
+        (r#"[(count "a\r\nb") (.length "a\r\nb") (seq "\r\n")]"#, r#"[4 4 ("\r" "\n")]"#),
+        (r#"[(count "😀x") (.length "😀x") (count "e\u0301")]"#, "[2 2 2]"),
+        (r#"[(first "😀x") (last "x😀") (rest "😀x") (second "😀x")]"#, r#"["😀" "😀" ("x") "x"]"#),
+        (r#"[(nth "a\r\nb" 2) (get "😀x" 1) (.charAt "😀x" 1) ("x" 0)]"#, "error: not_callable"),
+        (r#"[(nth "a\r\nb" 2) (get "😀x" 1) (.charAt "😀x" 1)]"#, r#"["\n" "x" "x"]"#),
+        (r#"[(subs "😀xy" 1) (.substring "😀xy" 1 2) (subs "a\r\nb" 2)]"#, r#"["xy" "x" "\nb"]"#),
+        (r#"[(.indexOf "😀x" "x") (str/index-of "😀x" "x") (.lastIndexOf "x😀x" "x")]"#, "[1 1 2]"),
+        (
+            r#"[(str/reverse "a😀") (reverse "\r\n") (map identity "\r\n")]"#,
+            r#"["😀a" ("\n" "\r") ("\r" "\n")]"#,
+        ),
+        (
+            r#"[(format "%3s|" "😀") (format "%-4s|" "e\u0301") (format "%.1s" "😀x")]"#,
+            r#"["  😀|" "é  |" "😀"]"#,
+        ),
+        (r#"(let [m (re-matcher #"x" "😀x")] [(.find m) (.start m) (.end m)])"#, "[true 1 2]"),
+        (
+            r#"[(.codePointAt "😀" 0) (.chars "😀") (vec (.toCharArray "\r\n"))]"#,
+            r#"[128512 (128512) ["\r" "\n"]]"#,
+        ),
+        (
+            r#"[(str/split "\r\n" #"") (vec "\r\n") (frequencies "\r\n")]"#,
+            r#"[["\r" "\n"] ["\r" "\n"] {"\r" 1, "\n" 1}]"#,
+        ),
+        (
+            r#"[(char? "\r\n") (char? "😀") (contains? "😀x" 1) (take-last 1 "a\r\n")]"#,
+            r#"[false true true ("\n")]"#,
+        ),
+        (r#"(str (.deleteCharAt (StringBuilder. "😀x") 0))"#, r#""x""#),
+        (r#"(.charAt "😀" 1)"#, "error: index_out_of_bounds"),
     ]);
 }
 
@@ -140,7 +176,7 @@ fn parsing() {
             r#"[(parse-long "") (parse-long " 4") (parse-long "1e3") (parse-long "9223372036854775808")]"#,
             "[nil nil nil nil]",
         ),
-        (r#"[(parse-long "+-5") (parse-long nil) (parse-long 5) (parse-int :a)]"#, "[nil nil nil nil]"),
+        (r#"[(parse-long "+-5") (parse-long nil) (parse-long 5) (parse-int :a)]"#, "[nil nil 5 nil]"),
         (
             r#"[(parse-double ".5") (parse-double "1.") (parse-double " 1.5 ") (parse-double "1.5f")]"#,
             "[0.5 1.0 1.5 1.5]",
@@ -155,7 +191,7 @@ fn parsing() {
         ),
         (
             r#"[(parse-double "0x1.8p3") (parse-double "+-5.6") (parse-double "Infinityd") (parse-double 1.5)]"#,
-            "[12.0 nil nil nil]",
+            "[12.0 nil nil 1.5]",
         ),
         (r#"[(parse-boolean "true") (parse-boolean "TRUE") (parse-boolean nil)]"#, "[true nil nil]"),
         (r#"(parse-uuid 5)"#, "error: type_error"),
