@@ -1,9 +1,11 @@
 //! Text to values: `parse-long` and its like, `char`, `read-string`.
 //!
-//! The functions that the reference language has answer nil for anything that is not a string, so that a
-//! missing field needs no check; the others raise as Clojure does.
+//! The functions that the reference language has answer nil for what spells nothing, so that a missing field
+//! needs no check, and take a number for what it is: a column of JSON may hold 512 and "1024". The others raise as
+//! Clojure does.
 
 use super::{Builtin, args, native, registry};
+use crate::arith;
 use crate::edn;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -16,21 +18,21 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/parse-long",
         "[s]",
         parse_long,
-        "The integer that s spells; nil if it spells none.",
-        &[(r#"(parse-long "42")"#, "42"), (r#"(parse-long "4.2")"#, "nil")],
+        "The integer that s spells, or is; nil if it is none.",
+        &[(r#"(parse-long "42")"#, "42"), (r#"(parse-long "4.2")"#, "nil"), ("(parse-long 42)", "42")],
     ),
     native(
         "ptc/parse-int",
         "[s]",
         parse_long,
-        "The integer that s spells; nil if it spells none.",
+        "The integer that s spells, or is; nil if it is none.",
         &[(r#"(parse-int "-7")"#, "-7")],
     ),
     native(
         "clojure.core/parse-double",
         "[s]",
         parse_double,
-        "The float that s spells; nil if it spells none.",
+        "The float that s spells, or the number s as a float; nil if it is none.",
         &[(r#"(parse-double "1e3")"#, "1000.0"), (r#"(parse-double "x")"#, "nil")],
     ),
     native(
@@ -77,8 +79,17 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
 ];
 
+/// The size beyond which a float is no integer of 64 bits.
+const LONGS: f64 = 9_223_372_036_854_775_808.0;
+
 fn parse_long(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(args[0].as_str().and_then(long).map_or(Value::Nil, Value::Int))
+    Ok(match &args[0] {
+        Value::Str(text) => long(text.as_str()).map_or(Value::Nil, Value::Int),
+        Value::Int(_) | Value::Big(_) => args::take(args, 0),
+        // Only a float that is a whole number is an integer; nothing is cut off.
+        Value::Float(float) if float.fract() == 0.0 && float.abs() < LONGS => Value::Int(*float as i64),
+        _ => Value::Nil,
+    })
 }
 
 /// An integer of 64 bits: digits with an optional sign.
@@ -88,7 +99,10 @@ pub(super) fn long(text: &str) -> Option<i64> {
 
 fn parse_double(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.work(args[0].as_str().map_or(0, str::len) / 8)?;
-    Ok(args[0].as_str().and_then(double).map_or(Value::Nil, Value::Float))
+    Ok(match &args[0] {
+        Value::Str(text) => double(text.as_str()).map_or(Value::Nil, Value::Float),
+        other => arith::to_f64(other).map_or(Value::Nil, Value::Float),
+    })
 }
 
 /// A float as Java reads it: spaces around it, a point at either end, a type letter and hexadecimal
@@ -147,7 +161,7 @@ fn parse_uuid(_: &mut Heap, args: &mut [Value]) -> Res {
 
 fn char(_: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
-        Value::Str(text) if crate::value::text::char_count(text.as_str()) == 1 => Ok(args[0].clone()),
+        Value::Str(text) if crate::value::text::is_character(text.as_str()) => Ok(args[0].clone()),
         Value::Int(_) | Value::Float(_) => {
             let code = args::int(args, 0)?;
             let found = u16::try_from(code).ok().and_then(|code| char::from_u32(u32::from(code)));
