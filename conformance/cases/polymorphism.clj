@@ -53,3 +53,9 @@
 (defrecord A [x] Object (toString [_] (str "A" x))) (str (->A 5))  ;=> "A5"
 (def shapes [{:kind :sq :s 2} {:kind :ci :r 1}]) (defmulti a* :kind) (defmethod a* :sq [{s :s}] (* s s)) (defmethod a* :ci [{r :r}] (* 3 r)) (mapv a* shapes)  ;=> [4 3]
 (prefers (do (defmulti f identity) f))  ;=> {}
+
+;; What type gives is what class gives.
+
+(defmulti kind type) (defmethod kind String [_] :text) (defmethod kind Number [_] :number) (defmethod kind :default [_] :other) (map kind ["a" 1 2.5 :k nil])  ;=> (:text :number :number :other :other)
+(map (fn [x] (condp = (type x) String :text Long :long Double :double :other)) ["ab" 1 2.5 [1]])  ;=> (:text :long :double :other)
+[(= (type [1]) (class [1])) (type nil) (type (with-meta [1] {:type :row}))]  ;=> [true nil :row]

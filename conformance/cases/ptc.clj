@@ -63,8 +63,6 @@
 ; ptc-only
 (regex? #"a")  ;=> true
 ; ptc-only
-[(type 1) (type "a") (type :k) (type [1]) (type {}) (type nil) (type inc)]  ;=> [:number :string :keyword :vector :map nil :function]
-; ptc-only
 (json/parse-string "{\"a\": [1, 2.5, null, true]}")  ;=> {"a" [1 2.5 nil true]}
 ; ptc-only
 (json/parse-string "not json")  ;=> nil

@@ -26,9 +26,9 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "clojure.core/type",
         "[x]",
-        type_keyword,
-        "The kind of a value as a keyword: :number, :string, :vector, …; nil for nil, the type of a record.",
-        &[("(type 1)", ":number"), ("(type [1])", ":vector"), ("(type nil)", "nil")],
+        type_of,
+        "The :type in the metadata of a value, or else its class; nil for nil.",
+        &[("(= String (type \"a\"))", "true"), ("(type nil)", "nil")],
     ),
     native(
         "clojure.core/class",
@@ -96,37 +96,14 @@ fn with_meta(heap: &mut Heap, args: &mut [Value]) -> Res {
     }
 }
 
-fn type_keyword(heap: &mut Heap, args: &mut [Value]) -> Res {
+fn type_of(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let Some(meta) = args[0].meta()
         && let Value::Map(body) = &*meta
         && let Some(tag) = body.get(&heap.keyword("type"))
     {
         return Ok(tag.clone());
     }
-    let name = match &args[0] {
-        Value::Nil => return Ok(Value::Nil),
-        Value::Map(body) => match body.record() {
-            Some(record) => return Ok(Value::Type(record)),
-            None => "map",
-        },
-        Value::Bool(_) => "boolean",
-        Value::Int(_) | Value::Float(_) | Value::Big(_) => "number",
-        Value::Str(_) => "string",
-        Value::Kw(_) => "keyword",
-        Value::Set(_) => "set",
-        Value::Sorted(body) => {
-            if body.is_set {
-                "set"
-            } else {
-                "map"
-            }
-        }
-        Value::Fn(_) | Value::Builtin(_) | Value::Tool(_) => "function",
-        Value::Regex(_) => "regex",
-        value if value.is_sequential() => "vector",
-        _ => "unknown",
-    };
-    Ok(heap.keyword(name))
+    class(heap, args)
 }
 
 fn class(heap: &mut Heap, args: &mut [Value]) -> Res {
