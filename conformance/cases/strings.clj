@@ -248,7 +248,11 @@
 (clojure.edn/read-string "{:a")  ;=!
 (Integer/parseInt (str (first "123")))  ;=> 1
 (map #(Character/digit % 10) "123")  ;=> (1 2 3)
-(map #(- (int %) (int \0)) "123")  ;=> (1 2 3)
+; divergence: D28
+(map #(- (int %) (int \0)) "123")  ;=! parse-long
+(map #(Character/digit % 10) "123")  ;=> (1 2 3)
+(int "5")  ;=! type_error
+(map int ["1" "2"])  ;=!
 (apply str (map (fn [c] (char (+ (mod (+ (- (int c) 97) 3) 26) 97))) "xyz"))  ;=> "abc"
 (str/join "\n" ["a" "b"])  ;=> "a\nb"
 (partition-by identity "aabbb")  ;=> ((\a \a) (\b \b \b))

@@ -15,7 +15,6 @@ use crate::heap::Heap;
 use crate::signal::{Res, raise, type_error};
 use crate::value::Value;
 use crate::value::print::float_text;
-use crate::value::text::char_count;
 
 /// An `unchecked-` function of two integers: 64 bits, and its 32-bit sibling.
 macro_rules! wrapping {
@@ -68,7 +67,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/int",
         "[x]",
         int,
-        "A number without its fraction, checked to fit 32 bits. A one-character string gives its code point.",
+        "A number without its fraction, checked to fit 32 bits. A one-character string gives its code point; a digit is refused.",
         &[("(int 3.9)", "3"), ("(int -3.9)", "-3"), ("(int \"A\")", "65")],
     ),
     native(
@@ -335,15 +334,27 @@ pub(super) fn within(args: &[Value], at: usize, low: i64, high: i64) -> Res<i64>
 
 fn int(_: &mut Heap, args: &mut [Value]) -> Res {
     if let Some(text) = args[0].as_str() {
-        let mut chars = text.chars();
-        return match (char_count(text), chars.next()) {
-            (1, Some(first)) => Ok(Value::Int(u32::from(first).into())),
-            _ => Err(Error::new(ErrorKind::Type, "argument 1 must be a number or one character, got string")
-                .hint("parse-long reads a number from text")
-                .into()),
-        };
+        return code_point(text);
     }
     Ok(Value::Int(within(args, 0, i32::MIN.into(), i32::MAX.into())?))
+}
+
+/// The code of a character. A digit is refused, because a string that spells a number looks the same: its code
+/// in place of the number would be a wrong answer that nobody notices.
+fn code_point(text: &str) -> Res {
+    let mut chars = text.chars();
+    let (message, hint) = match (chars.next(), chars.next()) {
+        (Some(digit @ '0'..='9'), None) => (
+            format!("argument 1 must be a number or a character, got the string \"{digit}\""),
+            "parse-long reads the number that it spells, (.codePointAt s 0) gives the code of its character",
+        ),
+        (Some(first), None) => return Ok(Value::Int(u32::from(first).into())),
+        _ => (
+            "argument 1 must be a number or one character, got string".to_owned(),
+            "parse-long reads a number from text",
+        ),
+    };
+    Err(Error::new(ErrorKind::Type, message).hint(hint).into())
 }
 
 fn float(_: &mut Heap, args: &mut [Value]) -> Res {
