@@ -65,7 +65,15 @@
 ; ptc-only
 (json/parse-string "{\"a\": [1, 2.5, null, true]}")  ;=> {"a" [1 2.5 nil true]}
 ; ptc-only
-(json/parse-string "not json")  ;=> nil
+(json/parse-string "not json")  ;=! bad JSON at line 1, column 1
+; ptc-only
+(try (json/parse-string "{'a': 1}") (catch Exception e (str/includes? (ex-message e) "line 1, column 2")))  ;=> true
+; ptc-only
+[(json/generate-string {:status :ok}) (json/generate-string {:tags #{"a"}})]  ;=> ["{\"status\":\"ok\"}" "{\"tags\":[\"a\"]}"]
+; ptc-only
+(json/generate-string {(LocalDate/parse "2025-01-01") 1})  ;=> "{\"2025-01-01\":1}"
+; ptc-only
+(json/write-str {1 :x "1" :y})  ;=! 1 and "1"
 ; ptc-only
 (:a (json/parse-string "{\"a\": 5}"))  ;=> 5
 ; ptc-only

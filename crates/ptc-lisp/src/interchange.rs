@@ -11,7 +11,7 @@ use serde_json::{Number, Value as Json};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interrupt::Interrupt;
-use crate::json::{self, Duplicates, ReadOptions};
+use crate::json::{self, Duplicates, ReadOptions, SameKey};
 use crate::names::Names;
 use crate::value::equal::same_key;
 use crate::value::extent::ELEMENT;
@@ -131,8 +131,12 @@ pub fn to_json(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit>
 
 /// The same, with about how many bytes it takes.
 pub(crate) fn to_json_counted(value: &Value, names: &Names, room: usize) -> Result<(Json, usize), Unfit> {
-    let mut maker = Maker { names, room, looks: Looks::default(), parts: 0, done: Json::Null };
-    walk(value, &mut maker)?;
+    let mut maker =
+        Maker { names, room, looks: Looks::default(), parts: 0, done: Json::Null, path: String::new() };
+    match walk(value, &mut maker) {
+        Err(Unfit::SameKey { keys, .. }) => return Err(Unfit::SameKey { path: maker.path, keys }),
+        done => done?,
+    }
     // A part counted as text until here.
     let more = maker.parts * size_of::<Json>().saturating_sub(ELEMENT);
     Ok((maker.done, room - maker.room + more))
@@ -145,6 +149,13 @@ pub enum Unfit {
     TooLarge,
     /// It nests too deeply, or holds itself.
     TooDeep(TooDeep),
+    /// Two keys of a map are one in JSON.
+    SameKey {
+        /// The way to the map, `[0].key`.
+        path: String,
+        /// The keys.
+        keys: SameKey,
+    },
 }
 
 impl Unfit {
@@ -153,6 +164,10 @@ impl Unfit {
         match self {
             Unfit::TooLarge => Error::new(ErrorKind::OutputExceeded, format!("{what} is too large for JSON")),
             Unfit::TooDeep(found) => found.error(what),
+            Unfit::SameKey { path, keys } => {
+                Error::new(ErrorKind::Type, format!("{what} is no JSON: it has {keys} (at x{path})"))
+                    .hint(SameKey::HINT)
+            }
         }
     }
 }
@@ -165,6 +180,8 @@ struct Maker<'a> {
     parts: usize,
     /// What was made last.
     done: Json,
+    /// The way to the value at which the walk ended.
+    path: String,
 }
 
 /// A collection of which parts are still to come.
@@ -230,6 +247,9 @@ impl Visitor for Maker<'_> {
             return Ok(Step::Done);
         };
         self.take(2)?;
+        if let Some(keys) = value.is_map().then(|| SameKey::of(value, self.names, self.room)).flatten() {
+            return Err(Unfit::SameKey { path: String::new(), keys });
+        }
         let made = match value.is_map() {
             true => Made::Object(serde_json::Map::new(), String::new()),
             false => {
@@ -249,10 +269,9 @@ impl Visitor for Maker<'_> {
     fn entry(&mut self, made: &mut Made, _: usize, key: &Value) -> Result<Entry, Unfit> {
         self.parts += 2;
         self.take(2 * ELEMENT)?;
-        let text = match key {
-            Value::Str(text) => self.copy(text.as_str())?,
-            Value::Kw(name) | Value::Sym(name) => self.copy(self.names.text(*name))?,
-            other => self.text(other)?,
+        let text = match json::keys::text(key, self.names) {
+            Some(text) => self.copy(&text)?,
+            None => self.text(key)?,
         };
         if let Made::Object(_, next) = made {
             *next = text;
@@ -288,13 +307,21 @@ impl Visitor for Maker<'_> {
     fn too_deep(&mut self, _: Made, place: Place<'_>) -> Result<(), Unfit> {
         Err(Unfit::TooDeep(place.too_deep(self.names)))
     }
+
+    fn stopped(&mut self, place: Place<'_>) {
+        self.path = place.path(self.names);
+    }
 }
 
-/// Where a value has no JSON form of its own and [`to_json`] would write text instead: functions, atoms, keys
-/// that are no names, numbers beyond JSON. The path from the outermost value, `[0].key`; empty for itself.
+/// Where a value has no JSON form of its own and [`to_json`] would write text instead: functions, atoms, numbers
+/// beyond JSON, and maps with keys that are one in JSON. The path from the outermost value, `[0].key`; empty for
+/// itself.
 pub fn without_json(value: &Value, names: &Names) -> Option<String> {
-    let mut search = Search { names, path: String::new(), left: MOST_SEARCHED, odd_key: false };
-    walk(value, &mut search).err().map(|Found| search.path)
+    let mut search = Search { names, path: String::new(), left: MOST_SEARCHED };
+    match walk(value, &mut search).err()? {
+        Found::Value => Some(search.path),
+        Found::SameKey(keys) => Some(format!("{}: {keys}", search.path)),
+    }
 }
 
 /// Parts that [`without_json`] looks at. The largest result that leaves a machine has fewer.
@@ -304,21 +331,24 @@ struct Search<'a> {
     names: &'a Names,
     path: String,
     left: usize,
-    /// Whether a key has been met that is no name.
-    odd_key: bool,
 }
 
-/// A value without a JSON form.
-struct Found;
+/// What has no JSON form.
+enum Found {
+    Value,
+    SameKey(SameKey),
+}
 
 impl Visitor for Search<'_> {
     type Mark = ();
     type Stop = Found;
 
     fn enter(&mut self, value: &Value) -> Result<Step<()>, Found> {
-        self.left = self.left.checked_sub(1).ok_or(Found)?;
+        self.left = self.left.checked_sub(1).ok_or(Found::Value)?;
+        if let Some(keys) = value.is_map().then(|| SameKey::of(value, self.names, MOST_SEARCHED)).flatten() {
+            return Err(Found::SameKey(keys));
+        }
         let has_form = match value {
-            _ if self.odd_key => false,
             Value::Float(float) => float.is_finite(),
             Value::Big(big) => value.as_i64().is_some() || u64::try_from(&**big).is_ok(),
             Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Str(_) => true,
@@ -328,12 +358,13 @@ impl Visitor for Search<'_> {
                 None => false,
             },
         };
-        if has_form { Ok(Step::Done) } else { Err(Found) }
+        if has_form { Ok(Step::Done) } else { Err(Found::Value) }
     }
 
     fn entry(&mut self, (): &mut (), _: usize, key: &Value) -> Result<Entry, Found> {
-        self.odd_key = !matches!(key, Value::Str(_) | Value::Kw(_) | Value::Sym(_));
-        Ok(if self.odd_key { Entry::Both } else { Entry::Value })
+        // The text of a key that is data says what it is; that of a function does not.
+        let has_text = json::keys::text(key, self.names).is_some();
+        Ok(if has_text { Entry::Value } else { Entry::Both })
     }
 
     fn leave(&mut self, (): ()) -> Result<(), Found> {
@@ -342,7 +373,7 @@ impl Visitor for Search<'_> {
 
     fn too_deep(&mut self, (): (), place: Place<'_>) -> Result<(), Found> {
         self.stopped(place);
-        Err(Found)
+        Err(Found::Value)
     }
 
     fn stopped(&mut self, place: Place<'_>) {

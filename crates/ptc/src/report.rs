@@ -11,8 +11,11 @@ use crate::exit::Outcome;
 /// printed, the signal that ended it, and its tool calls when it had tools.
 pub fn answer(machine: &Machine, ran: &Ran, with_calls: bool) -> Map<String, Value> {
     let mut answer = match &ran.result {
-        Ok(_) => fields(json!({"ok": true, "value": machine.value(), "json": machine.value_json()})),
-        Err(error) => fields(json!({"ok": false, "error": error_fields(error, machine.source())})),
+        Ok(_) => match machine.try_value_json() {
+            Ok(json) => fields(json!({"ok": true, "value": machine.value(), "json": json})),
+            Err(error) => failed(&error, machine),
+        },
+        Err(error) => failed(error, machine),
     };
     let signal = match ran.result {
         Ok(Signal::Return) => Some("return"),
@@ -30,6 +33,10 @@ pub fn answer(machine: &Machine, ran: &Ran, with_calls: bool) -> Map<String, Val
         answer.insert("calls".to_owned(), Value::Array(calls));
     }
     answer
+}
+
+fn failed(error: &Error, machine: &Machine) -> Map<String, Value> {
+    fields(json!({"ok": false, "error": error_fields(error, machine.source())}))
 }
 
 /// An error as JSON, with its place in `source`.

@@ -202,6 +202,21 @@ mod eval {
     }
 
     #[test]
+    fn keys_of_json_are_texts_and_none_is_lost() {
+        let answer = |program: &str| {
+            let ran = ptc(&["eval", "-e", program, "--json"]);
+            let answer: Value = serde_json::from_str(&ran.out).expect("JSON");
+            (answer, ran.code)
+        };
+        let (dated, _) = answer("{(LocalDate/parse \"2025-01-01\") 1 true 2 nil 3 :k 4 1.5 5}");
+        assert_eq!(dated["json"], json!({"2025-01-01": 1, "true": 2, "nil": 3, "k": 4, "1.5": 5}));
+        let (clash, code) = answer("{:m {1 :x \"1\" :y}}");
+        assert_eq!((&clash["ok"], code), (&json!(false), 1), "{clash}");
+        let message = clash["error"]["message"].as_str().expect("a message");
+        assert!(message.ends_with("two keys that are one in JSON, 1 and \"1\" (at x.m)"), "{message}");
+    }
+
+    #[test]
     fn stats_go_to_standard_error() {
         let ran = ptc(&["eval", "-e", "(+ 1 2)", "--stats"]);
         assert_eq!(ran.out, "3\n");

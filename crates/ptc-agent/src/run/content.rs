@@ -211,7 +211,14 @@ pub(super) struct Rejected {
 
 /// The value of the program as the answer: names with underscores, floats rounded, checked.
 pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> {
-    let value = public(node, node.sandbox.result_json());
+    let value = match node.sandbox.try_result_json() {
+        Ok(value) => public(node, value),
+        Err(error) => {
+            let fail = Fail::new(reason, node.veil.cover(&error.text()).into_owned());
+            let feedback = feedback::error(&fail.message, Some(&turn_info(node)), &lens(node));
+            return Err(Rejected { fail, feedback });
+        }
+    };
     match check(node, &value) {
         Ok(()) => Ok(value),
         Err(issues) => Err(rejected(node, &value, &issues, reason)),

@@ -1,28 +1,28 @@
 //! JSON functions, under the names of PTC-Lisp and those that models know from Clojure's libraries.
 //!
-//! `json/…` is the strict family of the reference language: bad text reads as nil, and what JSON cannot
-//! say is refused. The names of `cheshire` and `clojure.data.json` behave as there: bad text raises,
-//! keywords become strings.
+//! All of them raise for text that is no JSON and for values that JSON cannot say. `json/generate-string` puts
+//! members in the order of their keys, the others keep that of the map.
 
 use super::{Builtin, args, native, registry};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interchange::Keys;
-use crate::json::{self, Duplicates, Fault, FaultKind, ReadOptions, Unwritable, WriteOptions};
+use crate::json::{self, Duplicates, Fault, FaultKind, ReadOptions, SameKey, Unwritable, WriteOptions};
 use crate::signal::{Res, Signal};
 use crate::value::Value;
+use crate::value::walk::Parts;
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
         "json/parse-string",
         "[s] [s key-fn]",
         parse_string,
-        "The value that the JSON text s spells; nil if it spells none. Keys are strings, or keywords if \
+        "The value that the JSON text s spells; bad text raises. Keys are strings, or keywords if \
          key-fn is true or keyword.",
         &[
             (r#"(json/parse-string "{\"a\": [1, 2.5, null]}")"#, r#"{"a" [1 2.5 nil]}"#),
             (r#"(json/parse-string "{\"a\": 1}" true)"#, "{:a 1}"),
-            (r#"(json/parse-string "oops")"#, "nil"),
+            (r#"(try (json/parse-string "oops") (catch Exception e :bad))"#, ":bad"),
         ],
     ),
     native(
@@ -37,21 +37,21 @@ pub(super) static TABLE: &[Builtin] = &[
         "json/generate-string",
         "[x] [x opts]",
         generate_string,
-        "x as JSON text, members in the order of their keys. {:pretty true} indents it.",
+        "x as JSON text, members in the order of their keys, keywords as strings. {:pretty true} indents it.",
         &[(r#"(json/generate-string {:b [1 nil], "a" 2.0})"#, r#""{\"a\":2.0,\"b\":[1,null]}""#)],
     ),
     native(
         "json/parse",
         "[s & opts]",
         parse_string,
-        "The value that the JSON text s spells; nil if it spells none.",
+        "The value that the JSON text s spells; bad text raises.",
         &[(r#"(json/parse "[1]")"#, "[1]")],
     ),
     native(
         "json/decode",
         "[s & opts]",
         parse_string,
-        "The value that the JSON text s spells; nil if it spells none.",
+        "The value that the JSON text s spells; bad text raises.",
         &[(r#"(json/decode "{\"a\":1}" true)"#, "{:a 1}")],
     ),
     native(
@@ -204,9 +204,7 @@ fn read(heap: &mut Heap, text: &str, keys: Keys, duplicates: Duplicates) -> Res<
 }
 
 fn parse_string(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let keys = options(heap, args)?.keys;
-    let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
-    Ok(read(heap, text, keys, Duplicates::First)?.unwrap_or(Value::Nil))
+    parse(heap, args, Duplicates::First)
 }
 
 fn parse_lines(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -221,31 +219,37 @@ fn parse_lines(heap: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn read_str(heap: &mut Heap, args: &mut [Value]) -> Res {
+    parse(heap, args, Duplicates::Last)
+}
+
+fn parse(heap: &mut Heap, args: &mut [Value], duplicates: Duplicates) -> Res {
     let keys = options(heap, args)?.keys;
-    if args[0].is_nil() {
-        return Ok(Value::Nil);
-    }
-    let text = args::text(args, 0)?;
-    match read(heap, text, keys, Duplicates::Last)? {
-        Ok(value) => Ok(value),
-        Err(fault) => Err(fault.error(text).hint("json/parse-string gives nil for bad JSON").into()),
-    }
+    let text = match &args[0] {
+        Value::Nil => return Ok(Value::Nil),
+        Value::Str(text) => text.as_str(),
+        other => {
+            let error = args::wrong(args, 0, "JSON text");
+            let data = Parts::of(other).is_some();
+            return Err(if data { error.hint("it is data already; use it as it is") } else { error }.into());
+        }
+    };
+    read(heap, text, keys, duplicates)?.map_err(|fault| fault.error(text).into())
 }
 
 fn generate_string(heap: &mut Heap, args: &mut [Value]) -> Res {
-    write(heap, args, false)
-}
-
-fn write_str(heap: &mut Heap, args: &mut [Value]) -> Res {
     write(heap, args, true)
 }
 
-fn write(heap: &mut Heap, args: &[Value], lenient: bool) -> Res {
+fn write_str(heap: &mut Heap, args: &mut [Value]) -> Res {
+    write(heap, args, false)
+}
+
+fn write(heap: &mut Heap, args: &[Value], sorted: bool) -> Res {
     let pretty = options(heap, args)?.pretty;
     heap.realised(&args[0])?;
     const PER_UNIT: usize = 4;
     let limit = heap.most_text(PER_UNIT);
-    let options = WriteOptions { sorted: !lenient, lenient, pretty, limit, fuel: heap.fuel_left() };
+    let options = WriteOptions { sorted, pretty, limit, fuel: heap.fuel_left() };
     match json::write(&args[0], &heap.names, &options) {
         Ok((text, work)) => {
             heap.work(1 + text.len() / PER_UNIT + work)?;
@@ -258,16 +262,15 @@ fn write(heap: &mut Heap, args: &[Value], lenient: bool) -> Res {
         }
         Err(Unwritable::TooDeep(found)) => Err(found.error("what JSON is to hold").into()),
         Err(Unwritable::Value { path, what }) => {
-            let place = match path.is_empty() {
-                true => String::new(),
-                false => format!(" (at x{path})"),
-            };
-            let error = Error::new(ErrorKind::Type, format!("JSON cannot hold {what}{place}"));
-            Err(error
-                .hint("turn it into text first: (name k) for keywords, (vec s) for sets, (str x)")
-                .into())
+            Err(unwritable(&what, &path).hint("turn it into text first: (str x)").into())
         }
+        Err(Unwritable::SameKey { path, keys }) => Err(unwritable(&keys, &path).hint(SameKey::HINT).into()),
     }
+}
+
+fn unwritable(what: &dyn std::fmt::Display, path: &str) -> Error {
+    let place = if path.is_empty() { String::new() } else { format!(" (at x{path})") };
+    Error::new(ErrorKind::Type, format!("JSON cannot hold {what}{place}"))
 }
 
 #[cfg(test)]
@@ -279,9 +282,14 @@ mod tests {
         check(&[
             (r#"(json/parse-string "{\"a\":1,\"b\":[true,null]}")"#, r#"{"a" 1, "b" [true nil]}"#),
             (
-                r#"[(json/parse-string nil) (json/parse-string 5) (json/parse-string "1 2") (json/parse-string "")]"#,
-                "[nil nil nil nil]",
+                r#"[(json/parse-string nil) (json/parse-string "null") (json/parse-string "1")]"#,
+                "[nil nil 1]",
             ),
+            (r#"(json/parse-string 5)"#, "error: type_error"),
+            (r#"(json/parse-string {"a" 1})"#, "error: type_error"),
+            (r#"(json/parse-string "1 2")"#, "error: format_error"),
+            (r#"(json/parse-string "")"#, "error: format_error"),
+            (r#"(try (json/parse-string "{'a': 1}") (catch Exception e :caught))"#, ":caught"),
             (r#"(json/parse-string "{\"a\":1,\"a\":2}")"#, r#"{"a" 1}"#),
             (r#"(json/read-str "{\"a\":1,\"a\":2}" :key-fn keyword)"#, "{:a 2}"),
             (r#"(json/parse-string "{\"a\":1}" keyword)"#, "{:a 1}"),
@@ -310,12 +318,21 @@ mod tests {
                 r#"["{\"1\":2}" "{\"n/a\":1}" "1.0e20"]"#,
             ),
             (r#"(json/generate-string 12345678901234567890)"#, r#""12345678901234567890""#),
-            (r#"(json/generate-string :a)"#, "error: type_error"),
-            (r#"(json/generate-string {"a" :k})"#, "error: type_error"),
-            (r#"(json/generate-string #{1})"#, "error: type_error"),
+            (
+                r#"[(json/generate-string {:status :ok}) (json/generate-string {:s #{1}}) (json/generate-string ['a])]"#,
+                r#"["{\"status\":\"ok\"}" "{\"s\":[1]}" "[\"a\"]"]"#,
+            ),
+            (
+                r#"(json/generate-string {(LocalDate/parse "2025-01-01") 1, true 2, nil 3, 1.5 4})"#,
+                r#""{\"1.5\":4,\"2025-01-01\":1,\"nil\":3,\"true\":2}""#,
+            ),
             (r#"(json/generate-string ##Inf)"#, "error: type_error"),
             (r#"(json/generate-string {:a 1 "a" 2})"#, "error: type_error"),
-            (r#"(json/generate-string {1.5 2})"#, "error: type_error"),
+            (r#"(json/write-str {1 :x "1" :y})"#, "error: type_error"),
+            (
+                r#"(json/write-str (sorted-map-by (fn [a b] (compare (str a) (str b))) :b 1 "b" 2))"#,
+                "error: type_error",
+            ),
             (
                 r#"(json/generate-string {:a [] :b {} :c [1 {:d 2}]} {:pretty true})"#,
                 r#""{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": 2\n    }\n  ]\n}""#,
@@ -330,8 +347,17 @@ mod tests {
 
     #[test]
     fn errors_name_the_path() {
-        let source = r#"(json/generate-string {"a" [1 {"b" :k}]})"#;
-        let error = crate::builtins::trial::eval(source).expect_err("refused");
-        assert_eq!(error.message, "JSON cannot hold a keyword (at x.a[1].b)");
+        let cases = [
+            (r#"(json/generate-string {"a" [1 {"b" inc}]})"#, "JSON cannot hold a function (at x.a[1].b)"),
+            (
+                r#"(json/write-str {:m {1 :x "1" :y}})"#,
+                "JSON cannot hold a map with two keys that are one in JSON, 1 and \"1\" (at x.m)",
+            ),
+            (r#"(json/parse-string "[1,\n 2,]")"#, "bad JSON at line 2, column 4: expected a value"),
+        ];
+        for (source, message) in cases {
+            let error = crate::builtins::trial::eval(source).expect_err("refused");
+            assert_eq!(error.message, message, "{source}");
+        }
     }
 }

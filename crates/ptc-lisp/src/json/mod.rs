@@ -3,6 +3,7 @@
 //! Reading keeps integers of any size exact and goes from text straight to [`Value`](crate::value::Value);
 //! nesting waits on an explicit stack. Writing names the path of a value that JSON cannot say.
 
+pub(crate) mod keys;
 #[cfg(test)]
 mod properties;
 mod read;
@@ -10,5 +11,6 @@ mod scan;
 mod shapes;
 mod write;
 
+pub use keys::SameKey;
 pub use read::{Duplicates, Fault, FaultKind, ReadOptions, lines, read};
 pub use write::{Unwritable, WriteOptions, write};

@@ -67,7 +67,7 @@ proptest! {
         let value = plain.value();
         let mut names = Names::default();
         let options =
-            WriteOptions { sorted: false, lenient: false, pretty, limit: usize::MAX, fuel: u64::MAX };
+            WriteOptions { sorted: false, pretty, limit: usize::MAX, fuel: u64::MAX };
         let (text, _) = write(&value, &names, &options).expect("JSON can hold it");
         prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
         let interrupt = crate::Interrupt::default();
@@ -89,7 +89,7 @@ proptest! {
         ] {
             let written = |limit| {
                 let options =
-                    WriteOptions { sorted: true, lenient: false, pretty: false, limit, fuel: u64::MAX };
+                    WriteOptions { sorted: true, pretty: false, limit, fuel: u64::MAX };
                 write(&value, &names, &options).map(|(text, _)| text)
             };
             let whole = written(usize::MAX).expect("there is room");

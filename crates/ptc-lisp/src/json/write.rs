@@ -1,7 +1,8 @@
-//! Values to JSON text.
+//! Values to JSON text. Keywords and symbols become strings, sets become arrays, and any key becomes text.
 
 use std::fmt::Write;
 
+use super::keys::{self, SameKey};
 use crate::names::Names;
 use crate::value::Value;
 use crate::value::print::{self, Printer, Style};
@@ -12,9 +13,6 @@ use crate::value::walk::{Entry, Parts, Place, Step, TooDeep, Visitor, walk};
 pub struct WriteOptions {
     /// Whether members are in the order of their keys; else they keep the map's order.
     pub sorted: bool,
-    /// Whether keywords and symbols become strings, sets become arrays, and any key becomes text.
-    /// Otherwise they are refused, except keywords as keys.
-    pub lenient: bool,
     /// Whether to write one value per line, indented.
     pub pretty: bool,
     /// Most bytes of text.
@@ -33,6 +31,13 @@ pub enum Unwritable {
         /// What the value is.
         what: String,
     },
+    /// Two keys of a map are one in JSON.
+    SameKey {
+        /// The way to the map, `.key[0]`.
+        path: String,
+        /// The keys.
+        keys: SameKey,
+    },
     /// It nests too deeply, or holds itself.
     TooDeep(TooDeep),
     /// The text became longer, or its digits more work, than allowed; the work.
@@ -47,6 +52,7 @@ pub fn write(value: &Value, names: &Names, options: &WriteOptions) -> Result<(St
         Err(Stop::TooLong) => Err(Unwritable::TooLong(writer.work)),
         Err(Stop::TooDeep(found)) => Err(Unwritable::TooDeep(found)),
         Err(Stop::Refused(what)) => Err(Unwritable::Value { path: writer.path, what }),
+        Err(Stop::SameKey(keys)) => Err(Unwritable::SameKey { path: writer.path, keys }),
     }
 }
 
@@ -63,6 +69,7 @@ struct Writer<'a> {
 /// Why the writing ended early.
 enum Stop {
     Refused(String),
+    SameKey(SameKey),
     TooLong,
     TooDeep(TooDeep),
 }
@@ -172,6 +179,10 @@ impl Writer<'_> {
 
     fn object(&mut self, value: &Value) -> Result<Step<Open>, Stop> {
         let Some(parts) = Parts::of(value) else { return Err(refused(value)) };
+        let room = self.options.limit.saturating_sub(self.out.len());
+        if let Some(keys) = SameKey::of(value, self.names, room) {
+            return Err(Stop::SameKey(keys));
+        }
         let parts = if self.options.sorted { Parts::members(self.members(value)?) } else { parts };
         Ok(Step::Into(parts, self.open('{', '}')))
     }
@@ -188,25 +199,15 @@ impl Writer<'_> {
             members.push((self.key(key)?, value.clone()));
         }
         members.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
-        if let Some(pair) = members.windows(2).find(|pair| pair[0].0.as_str() == pair[1].0.as_str()) {
-            let key: String = pair[0].0.as_str().unwrap_or_default().chars().take(80).collect();
-            return Err(Stop::Refused(format!("a map with two keys that are both \"{key}\" in JSON")));
-        }
         Ok(members)
     }
 
     /// A key as a string.
     fn key(&mut self, key: &Value) -> Result<Value, Stop> {
-        let lenient = self.options.lenient;
-        Ok(match key {
-            Value::Str(_) => key.clone(),
-            Value::Kw(name) => Value::str(self.names.text(*name)),
-            Value::Int(int) => Value::string(int.to_string()),
-            Value::Sym(name) if lenient => Value::str(self.names.text(*name)),
-            Value::Time(time) if lenient => Value::string(time.to_string()),
-            Value::Big(_) => Value::string(self.printed(key)?),
-            _ if lenient => Value::string(self.printed(key)?),
-            _ => return Err(Stop::Refused(format!("a {} as a key", key.type_name()))),
+        Ok(match (key, keys::text(key, self.names)) {
+            (Value::Str(_), _) => key.clone(),
+            (_, Some(text)) => Value::str(&text),
+            (_, None) => Value::string(self.printed(key)?),
         })
     }
 }
@@ -232,11 +233,10 @@ impl Visitor for Writer<'_> {
             Value::Float(_) => return Err(Stop::Refused("an infinite number or NaN".to_owned())),
             Value::Str(text) => self.string(text.as_str())?,
             Value::Time(time) => self.string(&time.to_string())?,
-            Value::Kw(name) | Value::Sym(name) if self.options.lenient => {
+            Value::Kw(name) | Value::Sym(name) => {
                 self.string(self.names.text(*name))?;
             }
             _ if value.is_map() => return self.object(value),
-            Value::Set(_) | Value::Sorted(_) if !self.options.lenient => return Err(refused(value)),
             Value::Cell(_) => return Err(refused(value)),
             _ => match Parts::of(value) {
                 Some(parts) => return Ok(Step::Into(parts, self.open('[', ']'))),

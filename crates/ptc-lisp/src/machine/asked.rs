@@ -131,6 +131,24 @@ mod tests {
     }
 
     #[test]
+    fn arguments_of_one_name_are_refused() {
+        let mut machine = Machine::new(Limits::default());
+        machine.set_tools(["t".to_owned()]);
+        for (program, keys) in [
+            ("(tool/t {:a-b 1 :a_b 2})", ":a-b and :a_b"),
+            ("(tool/t :a 1 \"a\" 2)", ":a and \"a\""),
+            ("(tool/t {:m {1 :x \"1\" :y}})", "1 and \"1\""),
+        ] {
+            machine.load(program).expect("it compiles");
+            let Step::Failed(error) = machine.run(u64::MAX) else { panic!("{program} is not refused") };
+            assert!(error.message.ends_with(keys), "{program}: {}", error.message);
+        }
+        machine.load("(tool/t {:m {1 :x true 2 (LocalDate/parse \"2025-01-01\") 3}})").expect("it compiles");
+        let Step::Calls(calls) = machine.run(u64::MAX) else { panic!("it calls") };
+        assert_eq!(calls[0].args, serde_json::json!({"m": {"1": "x", "true": 2, "2025-01-01": 3}}));
+    }
+
+    #[test]
     fn arguments_that_the_host_was_given_count_until_the_program_ends() {
         let mut machine = Machine::new(Limits { memory: 2 << 20, ..Limits::default() });
         machine.set_tools(["t".to_owned()]);

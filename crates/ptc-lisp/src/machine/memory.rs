@@ -129,8 +129,12 @@ impl Machine {
     /// A value as JSON that was measured when it came where it is; if it does not fit after all, the JSON says
     /// why.
     pub(super) fn json_of(&self, value: &Value, what: &str) -> Json {
-        let json = to_json(value, &self.heap.names, self.heap.room_for_json());
-        json.unwrap_or_else(|unfit| Json::String(unfit.error(what).message))
+        self.try_json_of(value, what).unwrap_or_else(|error| Json::String(error.message))
+    }
+
+    /// A value as JSON, or why there is none; `what` names the value.
+    pub(super) fn try_json_of(&self, value: &Value, what: &str) -> Result<Json, Error> {
+        to_json(value, &self.heap.names, self.heap.room_for_json()).map_err(|unfit| unfit.error(what))
     }
 
     /// Parameters and docstring of a definition, if it is a function.

@@ -517,9 +517,14 @@ impl Machine {
         self.heap.show(&self.result)
     }
 
-    /// The value of the program that ended, as JSON.
+    /// The value of the program that ended, as JSON; if it has none, the JSON says why.
     pub fn value_json(&self) -> serde_json::Value {
         self.json_of(&self.result, "the result")
+    }
+
+    /// The value of the program that ended, as JSON, or why it has none: two keys of a map are one key in JSON.
+    pub fn try_value_json(&self) -> Result<serde_json::Value, Error> {
+        self.try_json_of(&self.result, "the result")
     }
 
     /// Lines that the program printed.

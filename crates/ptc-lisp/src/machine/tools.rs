@@ -1,8 +1,11 @@
 //! Arguments of tools: one map with string keys, the way JSON has them.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
-use crate::names::Name;
+use crate::json::{SameKey, keys};
+use crate::names::{Name, Names};
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::extent::ELEMENT;
 use crate::value::print::{Printer, Style};
@@ -182,6 +185,7 @@ fn entries(map: &Value) -> Vec<(Value, Value)> {
 }
 
 fn object(heap: &mut Heap, pairs: Vec<(Value, Value)>) -> Res {
+    distinct(heap, pairs.iter().map(|(key, _)| key))?;
     let mut map = Map::with_capacity(pairs.len());
     let room = heap.limits.output_bytes;
     let mut copy = Plain { heap, room, bytes: 0, done: Value::Nil };
@@ -194,11 +198,28 @@ fn object(heap: &mut Heap, pairs: Vec<(Value, Value)>) -> Res {
 }
 
 fn key_text(heap: &mut Heap, key: &Value) -> Res<String> {
-    Ok(match key {
-        Value::Kw(name) | Value::Sym(name) => heap.names.text(*name).replace('-', "_"),
-        Value::Str(text) => text.as_str().to_owned(),
-        other => heap.display(other)?,
-    })
+    match argument_name(key, &heap.names) {
+        Some(text) => Ok(text.into_owned()),
+        None => heap.readable(key),
+    }
+}
+
+/// The name that a keyword or symbol has as an argument; other keys are what they are in JSON.
+fn argument_name<'k>(key: &'k Value, names: &'k Names) -> Option<Cow<'k, str>> {
+    match key {
+        Value::Kw(name) | Value::Sym(name) => Some(names.text(*name).replace('-', "_").into()),
+        _ => keys::text(key, names),
+    }
+}
+
+/// Refuses arguments of which two would have one name: the tool would be given only one of them.
+fn distinct<'v>(heap: &'v Heap, keys: impl Iterator<Item = &'v Value>) -> Res<()> {
+    match SameKey::among(keys, &heap.names, heap.limits.output_bytes, argument_name) {
+        None => Ok(()),
+        Some(keys) => Err(Error::new(ErrorKind::InvalidToolArgs, format!("the arguments have {keys}"))
+            .hint(SameKey::HINT)
+            .into()),
+    }
 }
 
 /// Makes values as a tool sees them. Parts that are shared become as many copies, so what they take is
@@ -277,6 +298,7 @@ impl Visitor for Plain<'_> {
         self.count(if count == Some(0) { ELEMENT } else { 2 })?;
         self.take(BODY + 2 * size_of::<Value>() * count.unwrap_or(0).min(self.room / ELEMENT))?;
         let copying = if value.is_map() {
+            distinct(self.heap, keys::keys(value))?;
             Copying::Object(Map::default(), Value::Nil)
         } else {
             Copying::Items(Vec::new())

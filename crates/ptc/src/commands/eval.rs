@@ -241,9 +241,9 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
             taped.map_or(Ok(()), |taped| end_recording(&taped, &machine, &outcome))
         }
     };
-    let written = match args.json {
+    let (ended, written) = match args.json {
         true => print_json(&mut machine, &ran, &args, &account, &redactor),
-        false => print_text(&machine, &ran, &name, &redactor),
+        false => (report::outcome(&ran.result), print_text(&machine, &ran, &name, &redactor)),
     };
     if args.stats && !args.json {
         errln!("{}", stats_text(&mut machine, &ran));
@@ -253,7 +253,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     }
     ignore_closed_pipe(written)?;
     recorded?;
-    Ok(report::outcome(&ran.result))
+    Ok(ended)
 }
 
 impl Args {
@@ -400,14 +400,19 @@ fn error_text(error: &Error, source: &str, name: &str) -> String {
     terminal::error_text(error, source, name, terminal::colours(&terminal::stderr()))
 }
 
+/// Prints the answer, and says how the program ended: one whose value has no JSON has failed.
 fn print_json(
     machine: &mut Machine,
     ran: &Ran,
     args: &Args,
     account: &Account,
     redactor: &Redactor,
-) -> io::Result<()> {
+) -> (Outcome, io::Result<()>) {
     let mut answer = report::answer(machine, ran, args.tools.is_some());
+    let ended = match (&ran.result, answer.get("ok")) {
+        (Ok(_), Some(Value::Bool(false))) => Outcome::Failed,
+        (result, _) => report::outcome(result),
+    };
     if args.upstreams.upstreams_config.is_some() {
         let returned = Returned {
             result_bytes: ran.result.as_ref().map_or(0, |_| machine.value().len()),
@@ -429,8 +434,8 @@ fn print_json(
     }
     redactor.redact_map(&mut answer);
     let mut out = terminal::stdout();
-    writeln!(out, "{}", Value::Object(answer))?;
-    out.flush()
+    let written = writeln!(out, "{}", Value::Object(answer)).and_then(|()| out.flush());
+    (ended, written)
 }
 
 /// What a program used, in one line.

@@ -122,10 +122,15 @@ async fn r2_3_3_results_are_checked_by_the_schema_of_the_caller() {
     };
     let fits = run(r#"{:day (LocalDate/parse "2026-01-02") :n 3}"#).await;
     assert_eq!(object(&fits)["validated"], json!({"day": "2026-01-02", "n": 3}));
+    let keyed = run(r#"{:levels (sorted-map 1 2) :days {(LocalDate/parse "2026-01-02") 3}}"#).await;
+    assert_eq!(object(&keyed)["validated"], json!({"levels": {"1": 2}, "days": {"2026-01-02": 3}}));
     for (program, message) in [
         ("{:n \"x\"}", "return.n: expected integer, got string"),
         ("{:f {:g inc}}", "validated value: non-JSON-encodable value at return.f.g"),
-        ("{:m {1 2}}", "validated value: non-JSON-encodable value at return.m.1"),
+        (
+            "{:m {1 2 \"1\" 3}}",
+            "validated value: non-JSON-encodable value at return.m: a map with two keys that are one in JSON, 1 and \"1\"",
+        ),
     ] {
         let reply = run(program).await;
         assert_eq!(object(&reply)["reason"], "validation_error", "{program}");
