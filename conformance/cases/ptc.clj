@@ -101,7 +101,11 @@
 ; ptc-only
 (select-keys {"a" 1 "b" 2} [:a])  ;=> {:a 1}
 ; ptc-only
-(assoc {"a" 1} :a 2)  ;=> {"a" 1 :a 2}
+(assoc {"a" 1} :a 2)  ;=> {"a" 2}
+; ptc-only
+(map #(dissoc % :credit-card) [{"credit_card" 1 "n" 2} {:credit_card 1}])  ;=> ({"n" 2} {})
+; ptc-only
+[(update {:user_id 1} :user-id inc) (update-in {:a {:user_id 1}} [:a :user-id] inc) (set/rename-keys {:user_id 1} {:user-id :id})]  ;=> [{:user_id 2} {:a {:user_id 2}} {:id 1}]
 ; ptc-only
 (sort-by :k [{"k" 2} {:k 1}])  ;=> [{:k 1} {"k" 2}]
 ; ptc-only

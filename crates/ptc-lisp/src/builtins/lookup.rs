@@ -130,7 +130,34 @@ fn underscored(text: &str) -> Option<String> {
     text.contains('-').then(|| text.replace('-', "_"))
 }
 
-/// The exact value of `key` in a map, vector or nil: what `update` reads.
+/// The slot that writing `key` goes to although the key itself is not there: that of the other spelling under which a
+/// read finds it. A string is often data, so it only means the keyword with the same text.
+pub(crate) fn other_slot(map: &Map, key: &Value, names: &Names) -> Option<usize> {
+    let layout = map.layout()?;
+    match key {
+        Value::Kw(name) if layout.has_texts() || names.text(*name).contains('-') => {
+            counterparts(key, names).iter().flatten().find_map(|other| layout.position(other))
+        }
+        Value::Str(text) if layout.has_keywords() => layout.position(&Value::Kw(names.find(text.as_str())?)),
+        _ => None,
+    }
+}
+
+/// The key under which a map has the entry that `key` writes or removes, if it is another.
+pub(super) fn other_key(coll: &Value, key: &Value, names: &Names) -> Option<Value> {
+    match coll {
+        Value::Map(map) if map.contains(key) => None,
+        Value::Map(map) => map.layout()?.keys().get(other_slot(map, key, names)?).cloned(),
+        Value::Sorted(body) if !sorted::has_function(body) && sorted::entry(body, key, names).is_none() => {
+            let same = |other: &Value| sorted::entry(body, other, names).map(|(key, _)| key.clone());
+            let many = if let Value::Kw(_) = key { 3 } else { 1 };
+            counterparts(key, names).iter().take(many).flatten().find_map(same)
+        }
+        _ => None,
+    }
+}
+
+/// The exact value of `key` in a map, vector or nil: what `merge-with` reads.
 pub(crate) fn find_exact(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Option<Value>> {
     heap.realised(key)?;
     Ok(match coll {
@@ -142,12 +169,20 @@ pub(crate) fn find_exact(heap: &mut Heap, coll: &Value, key: &Value) -> Res<Opti
     })
 }
 
-/// Takes the value of `key` out of `coll` and leaves nil there, if `coll` has one owner; else it is a
-/// plain exact read. Whoever calls this puts a value back at once.
+/// Takes the value that writing `key` replaces out of `coll` and leaves nil there, if `coll` has one owner; else it
+/// is only read. Whoever calls this puts a value back at once.
 pub(crate) fn take_slot(heap: &mut Heap, coll: &mut Value, key: &Value) -> Res<Option<Value>> {
     heap.realised(key)?;
     let slot = match coll {
-        Value::Map(body) => body.own_slot(key),
+        Value::Map(body) => {
+            let Some(at) = body.position(key).or_else(|| other_slot(body, key, &heap.names)) else {
+                return Ok(None);
+            };
+            if !body.is_own() {
+                return Ok(body.slots().get(at).cloned());
+            }
+            body.own_slot_at(at)
+        }
         Value::Vec(body) => {
             Rc::get_mut(body).and_then(|body| index(key).and_then(|at| body.items.get_mut(at)))
         }
@@ -199,4 +234,68 @@ pub(super) fn swapped(name: &str, args: &[Value]) -> Option<Error> {
 /// Whether a map holds `key`, read flexibly.
 pub(super) fn map_has(body: &Map, key: &Value, names: &Names) -> bool {
     in_map(body, key, names).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::builtins::trial::check;
+
+    #[test]
+    fn writing_and_removing_find_the_entry_that_reading_finds() {
+        check(&[
+            ("(assoc {:user_id 1} :user-id 2)", "{:user_id 2}"),
+            ("(assoc {\"user_id\" 1} :user-id 2 :b 3)", "{\"user_id\" 2, :b 3}"),
+            ("(assoc {\"a\" 1} :a 2)", "{\"a\" 2}"),
+            ("(assoc {:a 1} \"a\" 2)", "{:a 2}"),
+            ("(assoc {:user-id 0 :user_id 1} :user-id 2)", "{:user-id 2, :user_id 1}"),
+            (
+                "(map #(dissoc % :credit-card) [{\"credit_card\" 1 \"n\" 2} {:credit_card 1}])",
+                "({\"n\" 2} {})",
+            ),
+            ("(update {:user_id 1} :user-id inc)", "{:user_id 2}"),
+            ("(update {:user_ids [1]} :user-ids conj 2)", "{:user_ids [1 2]}"),
+            ("(update-in {:a {:user_id 1}} [:a :user-id] inc)", "{:a {:user_id 2}}"),
+            ("(update-in {\"a\" {\"n\" [1]}} [:a :n] conj 2)", "{\"a\" {\"n\" [1 2]}}"),
+            ("(assoc-in {\"a\" {\"user_id\" 1}} [:a :user-id] 2)", "{\"a\" {\"user_id\" 2}}"),
+            ("(set/rename-keys {:user_id 1 :b 2} {:user-id :id})", "{:b 2, :id 1}"),
+            ("(select-keys {:user_id 1 :b 2} [:user-id])", "{:user-id 1}"),
+            ("(merge {:user_id 1} {:user-id 2})", "{:user_id 2}"),
+            ("(merge {:n 1} {\"a\" 1 :a 2})", "{:n 1, \"a\" 1, :a 2}"),
+            (
+                "(let [a (atom {:user_id 1})] (swap! a update :user-id inc) (swap! a assoc :user-id 5) @a)",
+                "{:user_id 5}",
+            ),
+            ("(let [a (atom {:user_id 1})] (swap! a update :user-id + 10) @a)", "{:user_id 11}"),
+            ("(assoc (sorted-map :user_id 1) :user-id 2)", "{:user_id 2}"),
+            ("(dissoc (sorted-map :user_id 1) :user-id)", "{}"),
+            (
+                "(let [m {:user_id [1]} n (update m :user-id conj 2)] [m n])",
+                "[{:user_id [1]} {:user_id [1 2]}]",
+            ),
+            ("(persistent! (assoc! (transient {:user_id 1}) :user-id 2))", "{:user_id 2}"),
+        ]);
+    }
+
+    #[test]
+    fn keys_that_are_data_stay_apart() {
+        check(&[
+            (
+                "(reduce (fn [m k] (update m k (fnil inc 0))) {} [\"web_1\" \"web-1\" \"web-1\"])",
+                "{\"web_1\" 1, \"web-1\" 2}",
+            ),
+            ("(reduce (fn [m k] (assoc m k 1)) {} [\"x_y\" \"x-y\"])", "{\"x_y\" 1, \"x-y\" 1}"),
+            ("(dissoc {\"x_y\" 1} \"x-y\")", "{\"x_y\" 1}"),
+            ("(frequencies [:a \"a\" :b_c :b-c])", "{:a 1, \"a\" 1, :b_c 1, :b-c 1}"),
+            ("(into {} [[\"a\" 1] [:a 2]])", "{\"a\" 1, :a 2}"),
+            ("(update-vals {\"a\" 1 :a 2} inc)", "{\"a\" 2, :a 3}"),
+            ("(update-vals {\"a\" 1 :a 2} (fn [n] (+ n 1)))", "{\"a\" 2, :a 3}"),
+            ("(update-keys {\"b_c\" 1 \"b-c\" 2} (fn [k] (keyword k)))", "{:b_c 1, :b-c 2}"),
+            ("(merge-with (fn [a b] (+ a b)) {:b_c 1} {:b-c 2})", "{:b_c 1, :b-c 2}"),
+            ("(walk/keywordize-keys {\"b_c\" 1 \"b-c\" 2})", "{:b_c 1, :b-c 2}"),
+            (
+                "(do (defmulti f identity) (defmethod f :b_c [_] 1) (defmethod f :b-c [_] 2) [(f :b_c) (f :b-c)])",
+                "[1 2]",
+            ),
+        ]);
+    }
 }

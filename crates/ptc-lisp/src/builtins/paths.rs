@@ -102,7 +102,7 @@ fn put(heap: &mut Heap, container: Value, key: Value, value: Value) -> Res {
     match container {
         Value::Nil => Ok(Value::map_of([(key, value)])),
         Value::Map(mut body) => {
-            body.insert(key, value);
+            body.insert_where(key, value, |map, key| lookup::other_slot(map, key, &heap.names));
             Ok(Value::Map(body))
         }
         Value::Vec(mut body) => {
@@ -126,7 +126,7 @@ mod tests {
         let nested = Value::map_of([(Value::str("a"), Value::map_of([(Value::str("b"), Value::Int(1))]))]);
         let cases = [
             (vec![Value::Nil, path(&[&a, &b]), Value::Int(1)], "{:a {:b 1}}"),
-            (vec![nested, path(&[&a, &c]), Value::Int(2)], "{\"a\" {\"b\" 1}, :a {\"b\" 1, :c 2}}"),
+            (vec![nested, path(&[&a, &c]), Value::Int(2)], "{\"a\" {\"b\" 1, :c 2}}"),
             (vec![ints([1, 2]), path(&[&Value::Int(0)]), Value::Int(9)], "[9 2]"),
             (vec![ints([1]), path(&[&Value::Int(7)]), Value::Int(9)], "index_out_of_bounds"),
             (vec![Value::Int(1), path(&[&a]), Value::Nil], "type_error"),

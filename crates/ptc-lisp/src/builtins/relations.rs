@@ -82,8 +82,16 @@ fn rename_keys(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn renamed(heap: &mut Heap, map: Value, renames: &[(Value, Value)]) -> Res {
     let Value::Map(mut body) = map else { return Ok(map) };
     heap.work(renames.len())?;
-    let moved: Vec<(Value, Value)> =
-        renames.iter().filter_map(|(old, new)| Some((new.clone(), body.remove(old)?.1))).collect();
+    let mut moved: Vec<(Value, Value)> = Vec::with_capacity(renames.len());
+    for (old, new) in renames {
+        let whole = Value::Map(body);
+        let other = lookup::other_key(&whole, old, &heap.names);
+        let Value::Map(own) = whole else { return Ok(Value::Nil) };
+        body = own;
+        if let Some((_, value)) = body.remove(other.as_ref().unwrap_or(old)) {
+            moved.push((new.clone(), value));
+        }
+    }
     for (key, value) in moved {
         heap.allocated(ENTRY);
         body.insert(key, value);

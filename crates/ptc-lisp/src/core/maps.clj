@@ -52,7 +52,7 @@
   (check-map-first m f)
   (if (vector? m)
     (mapv f m)
-    (with-meta (reduce* [out {} e m] (assoc out (key e) (f (val e))))
+    (with-meta (reduce* [out {} e m] (prim/assoc out (key e) (f (val e))))
       (meta m))))
 
 (defn update-keys
@@ -60,7 +60,7 @@
   {:examples [["(update-keys {\"a\" 1} keyword)" "{:a 1}"]]}
   [m f]
   (check-map-first m f)
-  (with-meta (reduce* [out {} e m] (assoc out (f (key e)) (val e)))
+  (with-meta (reduce* [out {} e m] (prim/assoc out (f (key e)) (val e)))
     (meta m)))
 
 (defn- check-map-first [m f]
@@ -82,9 +82,9 @@
          (let [k (key e)
                v (val e)]
            (if (identical? :ptc.impl/none (prim/get-exact out k :ptc.impl/none))
-             (assoc out k v)
+             (prim/assoc out k v)
              (let [old (take-slot! out k)]
-               (assoc out k (f old v))))))))))
+               (prim/assoc out k (f old v))))))))))
 
 (defn group-by
   "A map from (f x) to the vector of the elements x of coll that have it, in order. A string or a
@@ -116,4 +116,4 @@
   (let [values (prim/iter vs)]
     (reduce* [m {} k ks]
       (let [v (prim/next values)]
-        (if (prim/end? v) (reduced m) (assoc m k v))))))
+        (if (prim/end? v) (reduced m) (prim/assoc m k v))))))

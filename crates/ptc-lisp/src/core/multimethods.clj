@@ -24,7 +24,7 @@
   {:examples [["(do (defmulti f identity) (defmethod f :default [x] :other) (f 1))" ":other"]]}
   [multi value f]
   (let [table (table-of multi)]
-    (swap! table assoc :methods (assoc (:methods @table) value f))
+    (swap! table assoc :methods (prim/assoc (:methods @table) value f))
     multi))
 
 (defn- table-of [multi]
@@ -97,7 +97,7 @@
   {:examples [["(do (defmulti f identity) (defmethod f 1 [x] :one) (remove-method f 1) (methods f))" "{}"]]}
   [multi value]
   (let [table (ptc.impl/table-of multi)]
-    (swap! table assoc :methods (dissoc (:methods @table) value))
+    (swap! table assoc :methods (prim/dissoc (:methods @table) value))
     multi))
 
 (defn remove-all-methods

@@ -37,7 +37,7 @@
              (add-part (nth out 2) k both same)]))))
 
 (defn- add-part [m k value present?]
-  (if present? (assoc m k value) m))
+  (if present? (prim/assoc m k value) m))
 
 (defn- diff-sets [a b]
   [(not-empty (clojure.set/difference a b))

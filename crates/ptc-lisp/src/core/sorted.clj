@@ -106,7 +106,7 @@
   (if (odd? (count kvs))
     (prim/illegal "the last key has no value: keys and values come in pairs"))
   (reduce* [m (prim/sorted-from [] comparator false) pair (prim/partition 2 2 nil false kvs)]
-    (assoc m (first pair) (second pair))))
+    (prim/assoc m (first pair) (second pair))))
 
 (defn sorted-set-by
   "A set of the items, kept in the order the comparator gives."

@@ -16,13 +16,13 @@
    (if (and (prim/plain-atom? a) (plain-key? x) (plain-map? (prim/cell-get a)))
      (cond
        (identical? f assoc) (put-atom a (assoc (prim/cell-take a) x y))
-       (identical? f update) (let [value (y (prim/get-exact (prim/cell-get a) x nil))]
+       (identical? f update) (let [value (y (prim/old (prim/cell-get a) x))]
                                (put-atom a (assoc (prim/cell-take a) x value)))
        :else (set-atom a (f (prim/cell-get a) x y)))
      (set-atom a (f (prim/cell-get a) x y))))
   ([a f x y & args]
    (if (and (identical? f update) (prim/plain-atom? a) (plain-key? x) (plain-map? (prim/cell-get a)))
-     (let [value (prim/apply y (cons (prim/get-exact (prim/cell-get a) x nil) args))]
+     (let [value (prim/apply y (cons (prim/old (prim/cell-get a) x) args))]
        (put-atom a (assoc (prim/cell-take a) x value)))
      (set-atom a (prim/apply f (cons (prim/cell-get a) (cons x (cons y args))))))))
 
@@ -106,8 +106,8 @@
                "[[1 2]]"]]}
   [a key f]
   (if (var? a)
-    (prim/set-var-watches a (assoc (prim/var-watches a) key f))
-    (prim/set-watches a (assoc (prim/cell-watches a) key f)))
+    (prim/set-var-watches a (prim/assoc (prim/var-watches a) key f))
+    (prim/set-watches a (prim/assoc (prim/cell-watches a) key f)))
   a)
 
 (defn remove-watch
@@ -115,8 +115,8 @@
   {:examples [["(let [a (atom 1)] (add-watch a :w (fn [k r o n] (fail n))) (remove-watch a :w) (swap! a inc))" "2"]]}
   [a key]
   (if (var? a)
-    (prim/set-var-watches a (not-empty (dissoc (prim/var-watches a) key)))
-    (prim/set-watches a (not-empty (dissoc (prim/cell-watches a) key))))
+    (prim/set-var-watches a (not-empty (prim/dissoc (prim/var-watches a) key)))
+    (prim/set-watches a (not-empty (prim/dissoc (prim/cell-watches a) key))))
   a)
 
 (defn set-validator!

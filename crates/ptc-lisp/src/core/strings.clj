@@ -38,7 +38,7 @@
       (reduced? data) (let [[tag x] @data
                             reader (get readers tag)]
                         (if reader (reader (read x)) (default tag (read x))))
-      (map? data) (reduce* [out {} e data] (assoc out (read (key e)) (read (val e))))
+      (map? data) (reduce* [out {} e data] (prim/assoc out (read (key e)) (read (val e))))
       (vector? data) (mapv read data)
       (set? data) (set (map read data))
       (list? data) (apply list (map read data))

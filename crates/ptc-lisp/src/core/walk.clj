@@ -50,7 +50,7 @@
   (rekey (fn [k] (if (keyword? k) (name k) k)) form))
 
 (defn- rekey [f form]
-  (postwalk (fn [x] (if (map? x) (reduce* [out {} e x] (assoc out (f (key e)) (val e))) x))
+  (postwalk (fn [x] (if (map? x) (reduce* [out {} e x] (prim/assoc out (f (key e)) (val e))) x))
             form))
 
 (defn prewalk-replace

@@ -7,7 +7,7 @@ use super::fiber::Handler;
 use super::run::{Done, Go};
 use crate::arith;
 use crate::builtins::comparing::equals;
-use crate::builtins::lookup::{find_exact, get_or};
+use crate::builtins::lookup::{find_exact, get_or, other_slot};
 use crate::builtins::pipeline;
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
@@ -358,9 +358,18 @@ impl Machine {
     /// Takes the value at a key out of a map or vector that nobody else sees.
     fn take_slot(&mut self, base: usize, map: Reg, key: Reg) -> Value {
         let key = self.at(base, key).clone();
+        let slot = match self.at(base, map) {
+            Value::Map(body) => body.position(&key).or_else(|| other_slot(body, &key, &self.heap.names)),
+            _ => None,
+        };
         match self.at_mut(base, map) {
-            Value::Map(body) if body.is_own() => body.own_slot(&key).map(std::mem::take).unwrap_or_default(),
-            Value::Map(body) => body.get(&key).cloned().unwrap_or_default(),
+            Value::Map(body) => {
+                let Some(at) = slot else { return Value::Nil };
+                match body.own_slot_at(at) {
+                    Some(own) => std::mem::take(own),
+                    None => body.slots().get(at).cloned().unwrap_or_default(),
+                }
+            }
             Value::Vec(body) => {
                 let Value::Int(index) = key else { return Value::Nil };
                 let Ok(index) = usize::try_from(index) else { return Value::Nil };

@@ -4,7 +4,7 @@
 //! Iteration order never depends on hashes, so they are seeded per process, which keeps hand-made
 //! collisions harmless without making any result vary.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::LazyLock;
 
@@ -48,6 +48,8 @@ pub struct Layout {
     steps: u8,
     /// Whether machines share it.
     frozen: bool,
+    /// What kinds of keys there are, if somebody has asked.
+    kinds: Cell<u8>,
     /// Whose it is.
     #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "only debug builds look at stamps"))]
     stamp: Stamp,
@@ -67,6 +69,20 @@ const _: () = assert!(
 struct Slot {
     hash: u32,
     at: u32,
+}
+
+/// The kinds of keys of a layout, each a bit: that they are known, that there are keywords, and strings. A key that was
+/// removed may still count.
+const KNOWN: u8 = 1;
+const KEYWORDS: u8 = 2;
+const TEXTS: u8 = 4;
+
+fn kind(key: &Value) -> u8 {
+    match key {
+        Value::Kw(_) => KEYWORDS,
+        Value::Str(_) => TEXTS,
+        _ => 0,
+    }
 }
 
 /// How one layout becomes another.
@@ -229,6 +245,27 @@ impl Layout {
         self.origin.as_ref()
     }
 
+    /// Whether a key may be a keyword.
+    pub fn has_keywords(&self) -> bool {
+        self.kinds() & KEYWORDS != 0
+    }
+
+    /// Whether a key may be a string.
+    pub fn has_texts(&self) -> bool {
+        self.kinds() & TEXTS != 0
+    }
+
+    fn kinds(&self) -> u8 {
+        if self.kinds.get() != 0 {
+            return self.kinds.get();
+        }
+        let kinds = self.keys.iter().fold(KNOWN, |kinds, key| kinds | kind(key));
+        if !self.frozen {
+            self.kinds.set(kinds);
+        }
+        kinds
+    }
+
     fn is_indexed(&self) -> bool {
         !self.index.is_empty()
     }
@@ -279,6 +316,9 @@ impl Layout {
         if self.is_indexed() {
             let slot = Slot { hash: hash(&key), at: position_id(self.keys.len()) };
             self.index.insert_unique(spread(slot.hash), slot, |slot| spread(slot.hash));
+        }
+        if self.kinds.get() != 0 {
+            self.kinds.set(self.kinds.get() | kind(&key));
         }
         self.keys.push(key);
         if self.keys.len() == LINEAR + 1 && !self.is_indexed() {

@@ -337,6 +337,26 @@ impl Map {
         Some(std::mem::replace(&mut self.own_slots()[at], value))
     }
 
+    /// Sets the value of `key`, or of the slot that `elsewhere` finds for a key that is not there.
+    pub fn insert_where(
+        &mut self,
+        key: Value,
+        value: Value,
+        elsewhere: impl FnOnce(&Map, &Value) -> Option<usize>,
+    ) {
+        let Some(at) = self.position(&key).or_else(|| elsewhere(self, &key)) else {
+            return self.push(key, value);
+        };
+        self.make_own(0);
+        self.include(&value);
+        self.own_slots()[at] = value;
+    }
+
+    /// The value at a slot to change, if nobody else has the map. Only scalars may come in its place.
+    pub fn own_slot_at(&mut self, at: usize) -> Option<&mut Value> {
+        if self.is_own() { self.own_slots().get_mut(at) } else { None }
+    }
+
     /// Changes the value of `key`, which is nil if the key is not there yet.
     pub fn change(&mut self, key: &Value, change: impl FnOnce(&mut Value)) {
         let at = self.position(key).unwrap_or_else(|| {
