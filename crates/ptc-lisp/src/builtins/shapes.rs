@@ -120,6 +120,8 @@ impl Histogram {
 struct Field {
     types: Histogram,
     distinct: Table<()>,
+    /// Whether there are more different values than it keeps.
+    more_distinct: bool,
     least: Option<Value>,
     most: Option<Value>,
     sized: bool,
@@ -135,6 +137,8 @@ impl Field {
         self.present += 1;
         if self.distinct.len() < MAX_DISTINCT {
             self.distinct.insert(value.clone(), ());
+        } else if !self.more_distinct {
+            self.more_distinct = !self.distinct.contains(value);
         }
         match value {
             Value::Int(_) | Value::Big(_) | Value::Float(_) => self.add_number(value),
@@ -248,6 +252,10 @@ impl Report<'_> {
         let examples = samples.iter().map(|value| self.example(value)).collect();
         self.put(summary, "examples", Value::vector(examples));
         self.put(summary, "distinct_count", Value::from(field.distinct.len()));
+        if field.more_distinct {
+            self.put(summary, "distinct_capped", Value::Bool(true));
+            self.cap("max_distinct");
+        }
         if let (Some(least), Some(most)) = (field.least, field.most) {
             let mut range = Summary::default();
             self.put(&mut range, "min", least);
@@ -453,6 +461,24 @@ mod tests {
         let text = heap.show(&summary);
         assert!(text.contains(":count 5000") && text.contains(":scanned 1000"), "{text}");
         assert!(text.contains(":caps_hit [\"max_items\"], :truncated true"), "{text}");
+    }
+
+    #[test]
+    fn a_count_of_different_values_that_is_cut_says_so() {
+        let heap = &mut heap();
+        let id = heap.keyword("id");
+        let rows = |count: i64, different: i64| {
+            let row = |n| Value::map_of([(id.clone(), Value::Int(n % different))]);
+            Value::vector((0..count).map(row).collect())
+        };
+        let capped = ":distinct_count 50, :distinct_capped true";
+        let text = answer(heap, "ptc/describe", [rows(100, 100)]);
+        assert!(text.contains(capped) && text.contains(":caps_hit [\"max_distinct\"]"), "{text}");
+        for (count, different) in [(50, 50), (100, 50), (100, 3)] {
+            let text = answer(heap, "ptc/describe", [rows(count, different)]);
+            assert!(text.contains(&format!(":distinct_count {different}")), "{text}");
+            assert!(!text.contains("capped") && !text.contains("caps_hit"), "{text}");
+        }
     }
 
     #[test]
