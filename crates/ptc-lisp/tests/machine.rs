@@ -136,6 +136,37 @@ fn a_failing_branch_fails_its_parent_and_can_be_caught() {
 }
 
 #[test]
+fn what_a_branch_throws_arrives_with_message_data_and_class() {
+    let caught = [
+        ("(ex-data e)", "{:code 402}"),
+        ("(ex-message e)", "\"no money\""),
+        ("(instance? clojure.lang.ExceptionInfo e)", "true"),
+    ];
+    for (asked, expected) in caught {
+        for call in
+            ["(pmap f [1 2])", "(pcalls (fn [] 1) (fn [] (f 2)))", "(pmap (fn [x] (pmap f [x])) [1 2])"]
+        {
+            let source = format!(
+                "(defn f [x] (if (= x 2) (throw (ex-info \"no money\" {{:code 402}})) x))
+                 (try (doall {call}) (catch clojure.lang.ExceptionInfo e {asked}))"
+            );
+            assert_eq!(run(&mut machine(), &source).0.as_deref(), Ok(expected), "{source}");
+        }
+    }
+    let told = [
+        ("(pmap (fn [x] (throw (ex-info \"bad\" {}))) [1])", "pmap: item 0: bad"),
+        ("(pmap #(+ 1 %) [1 nil])", "pmap: item 1: +: expected a number, got nil"),
+        ("(pmap (fn [x] (pmap #(/ 1 %) [x])) [1 0])", "pmap: item 1: pmap: item 0: Divide by zero"),
+        ("(pcalls (fn [] 1) (fn [] (throw (ex-info \"bad\" {}))))", "pcalls: item 1: bad"),
+    ];
+    for (source, text) in told {
+        let error = run(&mut machine(), source).0.expect_err("a branch fails");
+        assert_eq!(error.text(), text, "{source}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("try")), "{source}");
+    }
+}
+
+#[test]
 fn unknown_tools_are_refused_before_anything_runs() {
     let (result, made, _) = run(&mut machine(), "(tool/price {:n 1}) (if false (tool/pirce {:n 1}) 2)");
     let error = result.expect_err("no such tool");

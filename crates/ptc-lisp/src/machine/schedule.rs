@@ -2,15 +2,17 @@
 //! run can be repeated exactly.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::answer::Answer;
 use super::asked::{Asked, Pause};
 use super::fiber::{Fiber, State};
 use super::run::Go;
 use super::{Call, Machine, Signal, Step, Stop};
+use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
 use crate::error::{Error, ErrorKind};
-use crate::value::{Value, ledger};
+use crate::value::{ExObj, Value, ledger};
 
 /// The most fuel of a slice: the loop keeps what is left as a place in its code.
 const LONGEST_SLICE: u64 = 1 << 40;
@@ -150,10 +152,10 @@ impl Machine {
             }
             Stop::Return(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Return)),
             Stop::Fail(value) if self.fiber.parent.is_none() => Some(self.done(value, Signal::Fail)),
-            Stop::Return(_) => self.child_failed("return called inside a parallel branch".to_owned()),
-            Stop::Fail(_) => self.child_failed("fail called inside a parallel branch".to_owned()),
+            Stop::Return(_) => self.child_failed(&from_error(left_branch("return"))),
+            Stop::Fail(_) => self.child_failed(&from_error(left_branch("fail"))),
             Stop::Thrown(ex) if self.fiber.parent.is_none() => Some(self.fail(ex.error.clone())),
-            Stop::Thrown(ex) => self.child_failed(ex.error.message.clone()),
+            Stop::Thrown(ex) => self.child_failed(&ex),
         }
     }
 
@@ -255,7 +257,7 @@ impl Machine {
             Ok(()) => None,
             // A limit ends the program; it is no error of the branch.
             Err(error) if !error.kind.is_catchable() => Some(self.fail(error)),
-            Err(error) => self.raise_in_parent(error.message),
+            Err(error) => self.raise_in_parent(None, &from_error(error)),
         }
     }
 
@@ -310,23 +312,25 @@ impl Machine {
         }
     }
 
-    /// The parent of the current fiber gets the error; its other children are given up.
-    fn child_failed(&mut self, message: String) -> Option<Pause> {
-        let (parent, _) = self.fiber.parent?;
+    /// The parent of the current fiber gets the exception; its other children are given up.
+    fn child_failed(&mut self, ex: &ExObj) -> Option<Pause> {
+        let (parent, place) = self.fiber.parent?;
         self.fiber.state = State::Over;
         self.become_fiber(parent);
-        self.raise_in_parent(message)
+        self.raise_in_parent(Some(place), ex)
     }
 
-    fn raise_in_parent(&mut self, message: String) -> Option<Pause> {
+    /// Raises what a branch threw, with its class, message and data, and says which branch it was.
+    fn raise_in_parent(&mut self, place: Option<usize>, ex: &ExObj) -> Option<Pause> {
         self.drop_children_of(self.current);
         let kind = match &self.fiber.state {
             State::Joining { kind, .. } => *kind,
             _ => ErrorKind::Runtime,
         };
         self.fiber.state = State::Ready;
-        let name = if kind == ErrorKind::Pmap { "pmap" } else { "pcalls" };
-        match self.raise(Error::new(kind, format!("{name}: {message}"))) {
+        let error = self.located(of_branch(kind, place, &ex.error));
+        self.heap.allocated(super::account::error_bytes(&error));
+        match self.unwind(Rc::new(ExObj { error, ..ex.clone() })) {
             Go::Stop(stop) => self.stopped(*stop),
             Go::On | Go::Frame | Go::Blocked => None,
         }
@@ -403,6 +407,34 @@ impl Machine {
         }
         Ok(())
     }
+}
+
+/// The error of a branch that wanted to end the program.
+fn left_branch(by: &str) -> Error {
+    Error::new(ErrorKind::Runtime, format!("{by} called inside a parallel branch"))
+        .hint(format!("let the function give its value, and call {by} with the results"))
+}
+
+/// The error of the whole for the error of a branch: the name of the branch stands before it, once.
+fn of_branch(kind: ErrorKind, place: Option<usize>, inner: &Error) -> Error {
+    let name = if kind == ErrorKind::Pmap { "pmap" } else { "pcalls" };
+    let branch = place.map_or_else(|| name.to_owned(), |place| format!("{name}: item {place}"));
+    let (function, message) = match (&inner.function, inner.kind) {
+        (Some(deeper), ErrorKind::Pmap | ErrorKind::Pcalls) => {
+            (format!("{branch}: {deeper}"), inner.message.clone())
+        }
+        (Some(_), _) => (branch, inner.text()),
+        (None, _) => (branch, inner.message.clone()),
+    };
+    let hint = match (&inner.hint, inner.kind) {
+        (Some(hint), ErrorKind::Pmap | ErrorKind::Pcalls) => hint.clone(),
+        (Some(hint), _) => format!("{hint}; or catch it inside the function: (try … (catch Exception e …))"),
+        (None, _) => "to keep the results of the other items, catch it inside the function: \
+                      (try … (catch Exception e …)); items count from 0"
+            .to_owned(),
+    };
+    let hint = Some(hint);
+    Error { kind, message, function: Some(function), hint, ..inner.clone() }
 }
 
 #[cfg(test)]

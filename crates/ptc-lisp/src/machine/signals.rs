@@ -102,7 +102,7 @@ impl Machine {
     }
 
     /// The error with the place in the program where it happened.
-    fn located(&self, mut error: Error) -> Error {
+    pub(super) fn located(&self, mut error: Error) -> Error {
         if error.span.is_none()
             && let Some(frame) = self.fiber.frames.iter().rev().find(|frame| !is_foreign(frame.unit))
         {
@@ -120,7 +120,7 @@ impl Machine {
         }
     }
 
-    fn unwind(&mut self, ex: Rc<ExObj>) -> Go {
+    pub(super) fn unwind(&mut self, ex: Rc<ExObj>) -> Go {
         self.reclaimed = false;
         let Some(handler) = self.fiber.handlers.pop() else {
             return Go::stop(Stop::Thrown(ex));
