@@ -110,9 +110,11 @@ pub fn input(text: &str) -> Result<Input, String> {
     Ok(Input { name: name.to_owned(), text, file })
 }
 
-/// Gives a machine its inputs; a later one replaces an earlier one of the same name.
+/// Gives a machine its inputs; a later one replaces an earlier one of the same name. A program that names another
+/// is refused.
 pub fn give(machine: &mut Machine, inputs: &[Input]) -> anyhow::Result<()> {
     machine.set_data_json("{}")?;
+    machine.set_strict_inputs(true);
     for input in inputs {
         machine.add_data_json(&input.name, &input.text).map_err(|error| match &input.file {
             _ if error.kind != ErrorKind::Format => {

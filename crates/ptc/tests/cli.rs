@@ -202,6 +202,20 @@ mod eval {
     }
 
     #[test]
+    fn a_misspelt_input_is_refused_before_the_program_runs() {
+        let program = "(println \"ran\") (count data/ordrs)";
+        for command in [&["eval"][..], &["eval", "--check"], &["check"]] {
+            let args = [command, &["-e", program, "--data", "orders=[1, 2]"]].concat();
+            let ran = ptc(&args);
+            assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{args:?}");
+            assert!(ran.err.contains("there is no input data/ordrs"), "{}", ran.err);
+            assert!(ran.err.contains("inputs are orders"), "{}", ran.err);
+        }
+        assert_eq!(ptc(&["eval", "-e", "(count data/orders)", "--data", "orders=[1, 2]"]).out, "2\n");
+        assert_eq!(ptc(&["eval", "--check", "-e", "(count data/orders)"]).code, 0, "no inputs are known");
+    }
+
+    #[test]
     fn keys_of_json_are_texts_and_none_is_lost() {
         let answer = |program: &str| {
             let ran = ptc(&["eval", "-e", program, "--json"]);

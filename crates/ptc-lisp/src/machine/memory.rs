@@ -272,9 +272,14 @@ impl Machine {
         self.lasting.overlays = overlays;
     }
 
-    /// Whether `data/name` raises an error where there is no such input, in place of nil. Not part of a dump.
+    /// Whether `data/name` is an error where there is no such input, in place of nil: before the program runs, and where
+    /// functions of earlier programs ask. Inputs come before the program. Not part of a dump.
     pub fn set_strict_inputs(&mut self, strict: bool) {
         self.lasting.strict_inputs = strict;
+    }
+
+    pub(super) fn is_strict_about_inputs(&self) -> bool {
+        self.lasting.strict_inputs
     }
 
     /// Whether [`Machine::take_back`] is possible, for which a machine keeps old values a little longer.

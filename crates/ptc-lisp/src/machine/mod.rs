@@ -333,7 +333,9 @@ impl Machine {
     /// What a program needs, without running it: every mistake that shows before it runs, and the
     /// tools it may call.
     pub fn check(&mut self, source: &str) -> Result<Manifest, Error> {
-        Ok((*self.prepare(source)?.manifest).clone())
+        let prepared = self.prepare(source)?;
+        self.has_inputs(&prepared.unit)?;
+        Ok((*prepared.manifest).clone())
     }
 
     /// Reads, checks and compiles a program, unless a machine that knows the same has done so.
@@ -409,6 +411,7 @@ impl Machine {
         self.cancel();
         self.reset();
         let prepared = self.prepare(source)?;
+        self.has_inputs(&prepared.unit)?;
         let linked = self.link(prepared.unit.clone())?;
         self.manifest = prepared.manifest.clone();
         self.prepared = Some(prepared);

@@ -1,6 +1,8 @@
 //! What a session shows and forgets between programs: sizes of definitions, earlier results, names that go.
 
 use super::Machine;
+use crate::builtins::lookup::in_map;
+use crate::code::{Const, Op, Unit};
 use crate::error::{Error, ErrorKind};
 use crate::value::Value;
 use crate::value::written::written;
@@ -52,6 +54,31 @@ impl Machine {
     /// The last results, newest first.
     pub fn history(&self, bounds: &Bounds) -> Vec<Glimpse> {
         self.history.iter().map(|value| Glimpse::of(value, &self.heap.names, bounds)).collect()
+    }
+
+    /// Refuses a program that names an input which is not there, if inputs are strict.
+    pub(super) fn has_inputs(&self, unit: &Unit) -> Result<(), Error> {
+        if !self.is_strict_about_inputs() {
+            return Ok(());
+        }
+        for (op, span) in unit.ops.iter().zip(&unit.spans) {
+            let Op::Data { at, .. } = op else { continue };
+            match unit.consts.get(*at as usize) {
+                Some(Const::Str(name)) if !self.has_input(name) => {
+                    return Err(self.missing_input(name).at(*span));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is an input of this name, as the program may spell it.
+    fn has_input(&self, name: &str) -> bool {
+        let Value::Map(given) = &self.data else { return false };
+        [name.to_owned(), name.replace('-', "_"), name.replace('_', "-")]
+            .into_iter()
+            .any(|spelling| in_map(given, &Value::string(spelling), &self.heap.names).is_some())
     }
 
     /// The error for an input that is not there.

@@ -118,6 +118,7 @@ fn answer_row(common: &Common, row: &Value, line: &[u8]) -> Result<Map<String, V
         machine
             .set_data_json(text.data.get())
             .map_err(|error: Error| format!("\"data\": {}", error.message))?;
+        machine.set_strict_inputs(true);
     }
     let ran = drive(&mut machine, source, &tools, &common.bounds());
     Ok(report::answer(&machine, &ran, given("tools").is_some() || given("upstream").is_some()))

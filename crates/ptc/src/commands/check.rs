@@ -64,6 +64,8 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     machine.set_tools(tools.names().map(str::to_owned));
     machine.set_discovery(tools.has_discovery());
     values::give(&mut machine, &args.data)?;
+    // Without any, nobody has said which inputs there will be.
+    machine.set_strict_inputs(!args.data.is_empty());
     let manifest = match machine.check(&source) {
         Ok(manifest) => manifest,
         Err(error) => {

@@ -216,6 +216,8 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     machine.set_interrupt(args.common.bounds().interrupt());
     values::give(&mut machine, &args.data)?;
     if args.check {
+        // Without any, nobody has said which inputs there will be.
+        machine.set_strict_inputs(!args.data.is_empty());
         return check(&mut machine, &name, &source, args.json);
     }
     let upstreams = args.upstreams.start()?;
@@ -269,6 +271,7 @@ impl Args {
             clock_ms: common.now.unwrap_or_default(),
             tools: tools.names().map(str::to_owned).collect(),
             discovery: tools.has_discovery(),
+            strict_inputs: true,
             prelude: common.lent.as_deref().map(Lent::of),
             ..Begun::default()
         };
