@@ -161,7 +161,7 @@ impl Heap {
             ErrorKind::MemoryExceeded,
             format!("the program needs more than its {limit} bytes of memory"),
         )
-        .hint("keep less at once: filter early, aggregate with reduce, return less")
+        .hint("keep less at once: filter early, aggregate with reduce, return less; (into [] (comp (map f) (filter pred)) coll) makes no collections in between")
     }
 
     /// How much fuel is left, for walks that stop by themselves.
@@ -175,7 +175,7 @@ impl Heap {
             ErrorKind::FuelExceeded,
             format!("the program used up its {} units of fuel", self.limits.fuel),
         )
-        .hint("check for an endless loop, or do less work per run")
+        .hint("check for an endless loop, or do less work per run: a search through a collection inside a loop over another is quadratic; build an index once with group-by or (into {} …), or a set")
         .into()
     }
 

@@ -191,12 +191,14 @@ fn limits() {
         (
             "(loop [] (recur))",
             "fuel_exceeded at 1:10: the program used up its 100000000 units of fuel. \
-             Fix: check for an endless loop, or do less work per run",
+             Fix: check for an endless loop, or do less work per run: a search through a collection inside a loop over \
+             another is quadratic; build an index once with group-by or (into {} …), or a set",
         ),
         (
             "(vec (repeat 5000000 \"x\"))",
             "memory_exceeded at 1:6: the program needs more than its 67108864 bytes of memory. \
-             Fix: keep less at once: filter early, aggregate with reduce, return less",
+             Fix: keep less at once: filter early, aggregate with reduce, return less; \
+             (into [] (comp (map f) (filter pred)) coll) makes no collections in between",
         ),
     ]);
 }

@@ -3,7 +3,7 @@
 
 use super::build::At;
 use super::node::{Node, NodeKind};
-use super::{Analyzer, Result, malformed, suggest, wrong_count};
+use super::{Analyzer, Result, malformed, meant, suggest, wrong_count};
 use crate::builtins::{Run, registry};
 use crate::code::Const;
 use crate::error::{Error, ErrorKind};
@@ -171,9 +171,10 @@ impl Analyzer<'_> {
         }
         let methods = registry().iter().map(|(_, entry)| entry.local).filter(|local| local.starts_with('.'));
         let error = Error::new(ErrorKind::Unsupported, format!("unknown method {name}")).at(span);
-        Err(match suggest::closest(name, methods) {
-            Some(best) => error.hint(format!("did you mean {best}?")),
-            None => {
+        Err(match (meant::method(name), suggest::closest(name, methods)) {
+            (Some(hint), _) => error.hint(hint),
+            (None, Some(best)) => error.hint(format!("did you mean {best}?")),
+            (None, None) => {
                 error.hint("use a function instead; (apropos \"…\") finds one by a part of its name or doc")
             }
         })

@@ -11,6 +11,7 @@ mod exports;
 mod functions;
 mod loops;
 mod manifest;
+mod meant;
 mod namespaces;
 pub mod node;
 mod outside;

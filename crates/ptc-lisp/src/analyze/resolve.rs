@@ -1,8 +1,8 @@
 //! What a symbol stands for.
 
 use super::node::{Node, NodeKind};
-use super::suggest;
 use super::{Analyzer, Result, Undefined};
+use super::{meant, suggest};
 use crate::builtins::registry;
 use crate::code::Const;
 use crate::error::{Error, ErrorKind};
@@ -147,9 +147,10 @@ impl Analyzer<'_> {
         if super::special::is_special(local) {
             return Err(error.hint(format!("{local} is a special form: write it without a namespace")));
         }
-        let hint = match suggest::closest(local, members.iter().copied()) {
-            Some(best) => format!("did you mean {ns}/{best}?"),
-            None => {
+        let hint = match (suggest::closest(local, members.iter().copied()), meant::name(local)) {
+            (Some(best), _) => format!("did you mean {ns}/{best}?"),
+            (None, Some(hint)) => hint,
+            (None, None) => {
                 let shown: Vec<&str> = members.iter().copied().take(40).collect();
                 format!("{ns}/ has: {}", shown.join(", "))
             }
@@ -255,7 +256,9 @@ impl Analyzer<'_> {
         };
         let mut globals = self.world.globals();
         globals.extend(self.defined.iter().cloned());
-        let hint = |undefined: &Undefined| suggest::for_undefined(undefined, &globals);
+        let granted = self.world.tools().unwrap_or_default().iter();
+        let tools: Vec<String> = granted.filter(|tool| !self.world.is_private(tool)).cloned().collect();
+        let hint = |undefined: &Undefined| suggest::for_undefined(undefined, &globals, &tools);
         let hints: Vec<String> = self.undefined.iter().filter_map(hint).collect();
         let mut error = Error::new(ErrorKind::UnboundVar, message);
         for undefined in &self.undefined {

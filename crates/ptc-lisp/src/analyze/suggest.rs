@@ -1,31 +1,110 @@
 //! Did you mean …?
 
-use super::Undefined;
+use super::{Undefined, meant};
 use crate::builtins::registry;
 
-/// The candidate closest to `name`, if it is close enough to be what was meant.
+/// The candidate closest to `name`, if it is close enough to be what was meant. No candidate is better than a wrong
+/// one: names agree word by word, and short words may only have their letters swapped or doubled.
 pub fn closest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
-    let limit = match name.chars().count() {
-        0..=4 => 1,
-        5..=7 => 2,
-        _ => 3,
-    };
+    let words = words(name);
     candidates
-        .filter(|candidate| candidate.len().abs_diff(name.len()) <= limit && *candidate != name)
-        .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
-        .min_by_key(|(distance, candidate)| (*distance, candidate.len().abs_diff(name.len())))
+        .filter(|candidate| *candidate != name)
+        .filter_map(|candidate| Some((difference(name, &words, candidate)?, candidate)))
+        .min_by_key(|(edits, candidate)| (*edits, candidate.len().abs_diff(name.len())))
         .map(|(_, candidate)| candidate)
 }
 
+/// How many edits turn a name into a candidate that it may stand for.
+fn difference(name: &str, words_of_name: &[String], candidate: &str) -> Option<usize> {
+    if candidate.len().abs_diff(name.len()) > MOST_EDITS + words_of_name.len() {
+        return None;
+    }
+    let words = words(candidate);
+    if words_of_name.concat() == words.concat() {
+        return Some(0);
+    }
+    if mark(name) != mark(candidate) || words_of_name.len() != words.len() {
+        return None;
+    }
+    let edits =
+        words_of_name.iter().zip(&words).map(|(a, b)| slip(a, b, words.len() > 1)).sum::<Option<usize>>()?;
+    (edits <= MOST_EDITS).then_some(edits)
+}
+
+/// How many edits a whole name may be away.
+const MOST_EDITS: usize = 3;
+
+/// What a name ends with that says how it is used.
+fn mark(name: &str) -> Option<char> {
+    name.chars().next_back().filter(|c| matches!(c, '?' | '!'))
+}
+
+/// The words of a name in small letters: `sort-by`, `sort_by` and `sortBy` have the same two.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut small = false;
+    for c in name.chars().take(64) {
+        let divides = matches!(c, '-' | '_' | '.' | '/' | '>' | '?' | '!');
+        if (divides || small && c.is_uppercase()) && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        if !divides && let Some(word) = words.last_mut() {
+            word.extend(c.to_lowercase());
+        }
+        small = c.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The edits between two words, if one is likely to be the other with a slip of the fingers. Words beside them that
+/// agree make it likelier.
+fn slip(a: &str, b: &str, has_others: bool) -> Option<usize> {
+    if a == b {
+        return Some(0);
+    }
+    let edits = distance(a, b);
+    let letters = a.chars().count().max(b.chars().count());
+    let most = if letters >= 9 { 2 } else { 1 };
+    if edits > most {
+        return None;
+    }
+    let same_length = a.chars().count() == b.chars().count();
+    let swapped = same_length && sorted(a) == sorted(b);
+    let doubled = dedup(a) == dedup(b);
+    let begins_alike = a.chars().next() == b.chars().next();
+    let likely = match letters {
+        4 if has_others => swapped || doubled || begins_alike && !same_length,
+        0..=4 => swapped || doubled,
+        5 => swapped || doubled || begins_alike && !same_length,
+        _ => swapped || begins_alike,
+    };
+    likely.then_some(edits)
+}
+
+fn sorted(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.sort_unstable();
+    letters
+}
+
+fn dedup(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.dedup();
+    letters
+}
+
 /// A hint for an undefined name.
-pub(super) fn for_undefined(undefined: &Undefined, globals: &[String]) -> Option<String> {
+pub(super) fn for_undefined(undefined: &Undefined, globals: &[String], tools: &[String]) -> Option<String> {
     let name = undefined.name.as_str();
     if super::special::is_special(name) {
         return Some(format!("{name} is a form: write it in parentheses, as in ({name} …)"));
     }
-    if let Some(hint) = known_absence(name) {
-        return Some(hint.to_owned());
+    if let Some(tool) = crate::prelude::granted_as(tools, name) {
+        return Some(format!("{tool} is a tool: write (tool/{tool} {{:name value}})"));
+    }
+    if let Some(hint) = meant::name(name) {
+        return Some(hint);
     }
     let hyphened = name.replace('_', "-");
     let exists = |name: &str| registry().unqualified(name).is_some() || globals.iter().any(|g| g == name);
@@ -37,29 +116,6 @@ pub(super) fn for_undefined(undefined: &Undefined, globals: &[String]) -> Option
     let globals = globals.iter().map(String::as_str);
     let candidates = undefined.near.as_deref().into_iter().chain(globals).chain(builtins).chain(specials);
     closest(name, candidates).map(|best| format!("did you mean {best} in place of {name}?"))
-}
-
-fn known_absence(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "slurp" | "spit" | "line-seq" | "file-seq" => "there are no files; inputs are in data/",
-        "pluck" => "write (map :key coll)",
-        "where" => "write (filter #(…) coll)",
-        "any-of" | "some-of" => "write (some-fn …) or (some pred coll)",
-        "all-of" => "write (every-pred …) or (every? pred coll)",
-        "none-of" => "write (not-any? pred coll)",
-        "length" | "len" | "size" => "write (count coll)",
-        "append" => "write (conj coll x)",
-        "contains" => "write (contains? m k) or (some #{x} coll)",
-        "foreach" | "each" => "write (doseq [x coll] …)",
-        "print-line" | "console.log" => "write (println …)",
-        "lambda" => "write (fn [x] …)",
-        "setq" | "set!" | "var" => "values do not change: use let, loop/recur or an atom",
-        "null" | "None" | "undefined" => "write nil",
-        "True" => "write true",
-        "False" => "write false",
-        "elif" | "else" => "write (cond test value … :else value)",
-        _ => return None,
-    })
 }
 
 /// Edits (with swaps of neighbours) that turn `a` into `b`.
@@ -94,5 +150,49 @@ mod tests {
         }
         assert_eq!(closest("fliter", ["filter", "flatten"].into_iter()), Some("filter"));
         assert_eq!(closest("zzz", ["filter"].into_iter()), None);
+    }
+
+    #[test]
+    fn names_agree_word_by_word() {
+        let close = [
+            ("sortBy", "sort-by"),
+            ("groupby", "group-by"),
+            ("mapp", "map"),
+            ("amp", "map"),
+            ("conut", "count"),
+            ("cout", "count"),
+            ("filtr", "filter"),
+            ("frequences", "frequencies"),
+            ("updte-in", "update-in"),
+            ("partiton-by", "partition-by"),
+            ("every", "every?"),
+            (".toUppercase", ".toUpperCase"),
+            ("get_usr", "get_user"),
+            ("ordrs", "orders"),
+        ];
+        for (name, candidate) in close {
+            assert_eq!(closest(name, [candidate].into_iter()), Some(candidate), "{name}");
+        }
+        let different = [
+            ("map-vals", "swap-vals!"),
+            ("parse-float", "parse-long"),
+            ("index-by", "index-of"),
+            ("now", "pow"),
+            ("foo", "for"),
+            ("resolve", "remove"),
+            ("null?", "coll?"),
+            ("in?", "int"),
+            ("raise", "range"),
+            ("transpose", "transduce"),
+            ("function", "eduction"),
+            ("enumerate", "numerator"),
+            ("has-key?", "max-key"),
+            (".push", ".plus"),
+            (".join", ".min"),
+            (".atZoneSameInstant", ".withZoneSameInstant"),
+        ];
+        for (name, candidate) in different {
+            assert_eq!(closest(name, [candidate].into_iter()), None, "{name}");
+        }
     }
 }

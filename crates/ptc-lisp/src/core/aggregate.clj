@@ -28,17 +28,17 @@
   "The element with the least key, the first of equals, nil if there is none. Elements come as a
   collection or as arguments."
   {:examples [["(min-by :n [{:n 2} {:n 1}])" "{:n 1}"] ["(min-by count \"aa\" \"b\")" "\"b\""]]}
-  ([key coll] (best-by neg? key coll))
+  ([key coll] (let [best (best-by neg? key coll)] best))
   ([key x y & more] (best-by neg? key (cons x (cons y more)))))
 
 (defn max-by
   "The element with the greatest key, the first of equals, nil if there is none. Elements come as a
   collection or as arguments."
   {:examples [["(max-by :n [{:n 2} {:n 9}])" "{:n 9}"] ["(max-by :n [])" "nil"]]}
-  ([key coll] (best-by pos? key coll))
+  ([key coll] (let [best (best-by pos? key coll)] best))
   ([key x y & more] (best-by pos? key (cons x (cons y more)))))
 
-;; better? judges the comparison of an element's key with the best so far.
+;; The callers wait for it, so that errors name them. better? judges the comparison of an element's key with the best so far.
 (defn- best-by [better? key coll]
   (let [f (ptc.impl/key-fn key)]
     (nth (reduce* [best [nil nil] x coll]

@@ -9,7 +9,7 @@ use super::run::{Done, Go};
 use super::tools::request;
 use crate::builtins::lookup::get_or;
 use crate::builtins::vars;
-use crate::builtins::{BuiltinId, NativeFn, Run, registry};
+use crate::builtins::{BuiltinId, Entry, NativeFn, Run, registry};
 use crate::code::{Func, Linked, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::names::Name;
@@ -240,6 +240,9 @@ impl Machine {
         if error.kind == ErrorKind::NotCallable {
             error.hint = Some("pass a function, for example inc, :key or #(…)".to_owned());
         }
+        if error.kind == ErrorKind::Type && error.hint.is_none() {
+            error.hint = swapped(entry, &error.message);
+        }
         error
     }
 
@@ -416,4 +419,16 @@ pub(super) fn check_depth(value: &Value) -> Result<(), Box<Signal>> {
     Err(Error::new(ErrorKind::NestingTooDeep, format!("a value nests deeper than {MAX_DEPTH} levels"))
         .hint("keep a flat collection instead of one inside the other")
         .into())
+}
+
+/// The hint for a keyword or string where a function that takes its collection last got it for the collection.
+#[cold]
+fn swapped(entry: &Entry, message: &str) -> Option<String> {
+    let got = message.strip_prefix("expected a collection, got ")?;
+    let params = entry.params().split(']').map(|params| params.trim_start_matches([' ', '[']));
+    let usual = params
+        .filter(|params| params.ends_with(" coll"))
+        .find(|params| matches!(params.split(' ').next(), Some("f" | "key" | "keyfn" | "key-fn" | "pred")))?;
+    let is_key = got == "keyword" || got == "string";
+    is_key.then(|| format!("the arguments look swapped: write ({} {usual})", entry.local))
 }

@@ -1,0 +1,247 @@
+//! Names that people and models know from elsewhere, with what to write here. A name that merely looks like another one
+//! is the business of [`super::suggest`]; what stands here was met in programs, or is common in other languages.
+
+/// Names that are not defined, several with one meaning in a row, and what to write instead.
+pub(super) const NAMES: &[(&str, &str)] = &[
+    // Maps.
+    ("map-vals map-values fmap update-values transform-values mapvals", "(update-vals m f)"),
+    ("map-keys transform-keys mapkeys", "(update-keys m f)"),
+    (
+        "filter-vals filter-keys filter-map select-vals remove-vals remove-keys",
+        "(into {} (filter (fn [[k v]] …) m))",
+    ),
+    ("index-by key-by keyed-by", "(into {} (map (juxt :id identity)) rows)"),
+    (
+        "deep-merge merge-deep merge-recursive",
+        "(defn deep-merge [a b] (if (and (map? a) (map? b)) (merge-with deep-merge a b) b))",
+    ),
+    ("dissoc-in remove-in delete-in", "(update-in m [:a] dissoc :b)"),
+    ("assoc-some assoc-when", "(cond-> m x (assoc :k x))"),
+    ("update-when update-if", "(cond-> m (contains? m k) (update k f))"),
+    ("get-or get-or-default default-to", "(get m k default)"),
+    ("has-key? key-exists? has? contains-key?", "(contains? m k)"),
+    ("invert invert-map", "(set/map-invert m)"),
+    ("symbolize-keys keywordize", "(walk/keywordize-keys m)"),
+    ("to-map as-map", "(into {} pairs)"),
+    ("zip-map zip-to-map", "(zipmap ks vs)"),
+    // Sequences.
+    ("pluck", "(map :key coll)"),
+    ("where", "(filter #(…) coll)"),
+    ("any-of some-of", "(some-fn …) or (some pred coll)"),
+    ("all-of", "(every-pred …) or (every? pred coll)"),
+    ("none-of none? none", "(not-any? pred coll)"),
+    ("all? all all-match", "(every? pred coll)"),
+    ("any any-match", "(some pred coll)"),
+    ("exists?", "(some pred coll), or (contains? m k)"),
+    ("in? member? member elem? contains", "(some #{x} coll), or (contains? s x) for a set or map"),
+    ("length len size", "(count coll)"),
+    ("append push push!", "(conj coll x)"),
+    ("foreach each for-each", "(doseq [x coll] …)"),
+    ("count-by", "(frequencies (map f coll))"),
+    ("uniq unique dedup", "(distinct coll)"),
+    ("enumerate with-index", "(map-indexed vector coll)"),
+    ("find-first detect first-where", "(first (filter pred coll))"),
+    ("head car", "(first coll)"),
+    ("tail cdr", "(rest coll)"),
+    ("collect", "(map f coll)"),
+    ("fold foldl inject accumulate", "(reduce f init coll)"),
+    ("foldr reduce-right", "(reduce f init (reverse coll))"),
+    ("flat-map flatmap", "(mapcat f coll)"),
+    ("flatten-once flatten1", "(apply concat coll)"),
+    ("group", "(group-by f coll)"),
+    ("chunk chunks chunked batch batches partition-by-size", "(partition-all n coll)"),
+    ("sliding-window window windows rolling", "(partition n 1 coll)"),
+    ("slice", "(subvec v start end), or (subs s start end) for text"),
+    ("take-right last-n", "(take-last n coll)"),
+    ("drop-right", "(drop-last n coll)"),
+    ("first-n limit", "(take n coll)"),
+    ("top top-n", "(take n (sort-by f > coll))"),
+    ("skip offset", "(drop n coll)"),
+    ("nth-or", "(nth coll index default)"),
+    ("order-by orderby", "(sort-by f coll)"),
+    ("sort-by-desc sort-desc sort-descending reverse-sort desc", "(sort-by f > coll)"),
+    ("rank dense-rank", "(map-indexed vector (sort-by f > coll))"),
+    ("transpose unzip", "(apply map vector rows)"),
+    ("zip-with", "(map f a b)"),
+    ("cross-join cartesian-product cross-product", "(for [a as b bs] [a b])"),
+    (
+        "left-join inner-join hash-join join-by",
+        "an index of one side, (into {} (map (juxt :id identity)) rows), and look each row up in it",
+    ),
+    ("cumsum cumulative-sum running-total prefix-sums scan", "(reductions + coll)"),
+    ("lag lead", "(map vector coll (rest coll))"),
+    ("range-inclusive", "(range a (inc b))"),
+    ("to-vec to-vector to-list to-array-list as-list", "(vec coll)"),
+    ("to-set as-set", "(set coll)"),
+    ("sample choose", "(take n (shuffle coll)), or (rand-nth coll)"),
+    // Numbers.
+    ("mean average", "(avg coll), or (avg-by :key rows)"),
+    ("median", "(let [s (vec (sort xs)) n (count s)] (/ (+ (s (quot (dec n) 2)) (s (quot n 2))) 2.0))"),
+    ("mode", "(key (apply max-key val (frequencies coll)))"),
+    ("variance", "(let [m (avg xs)] (avg (map #(* (- % m) (- % m)) xs)))"),
+    (
+        "stddev std-dev stdev standard-deviation",
+        "(let [m (avg xs)] (Math/sqrt (avg (map #(* (- % m) (- % m)) xs))))",
+    ),
+    ("percentile quantile", "(nth (vec (sort xs)) (long (* p (dec (count xs))))) with p from 0 to 1"),
+    ("total sum-of", "(sum coll), or (sum-by :key rows)"),
+    ("argmax", "(max-by f coll)"),
+    ("argmin", "(min-by f coll)"),
+    (
+        "parse-float parse-number parse-num to-float to-number to-double string->number str->double str->float",
+        "(parse-double s)",
+    ),
+    (
+        "to-int to-integer to-long str->int str->long string->int",
+        "(parse-long s) for text, (long x) for a number",
+    ),
+    ("round-to round2 to-fixed", "(/ (Math/round (* x 100.0)) 100.0), or (format \"%.2f\" x) for text"),
+    ("format-number", "(format \"%.2f\" x)"),
+    ("positive?", "(pos? x)"),
+    ("negative?", "(neg? x)"),
+    ("between? in-range?", "(<= low x high)"),
+    ("clamp", "(max low (min x high))"),
+    ("sign", "(Math/signum x)"),
+    ("xor", "(not= (boolean a) (boolean b))"),
+    ("rand-between random-int", "(+ low (rand-int (- high low)))"),
+    // Text.
+    ("substring substr", "(subs s start end)"),
+    ("upper uppercase to-upper upper-str", "(str/upper-case s)"),
+    ("lower lowercase to-lower lower-str", "(str/lower-case s)"),
+    ("to-string to-str tostring toString number->string int->str", "(str x)"),
+    ("concat-strings string-concat strcat str-concat", "(str a b)"),
+    ("string-join str-join join-strings", "(str/join \", \" coll)"),
+    ("string-split str-split split-string", "(str/split s #\",\")"),
+    ("pad-left left-pad lpad pad-start", "(format \"%5s\" s), or (format \"%05d\" n) with zeros"),
+    ("pad-right right-pad rpad pad-end", "(format \"%-5s\" s)"),
+    ("title-case capitalize-words", "(str/join \" \" (map str/capitalize (str/split s #\" \")))"),
+    ("regex-match re-match re-search", "(re-find #\"…\" s), or re-matches for the whole text"),
+    ("re-test regex-test", "(boolean (re-find #\"…\" s))"),
+    ("re-replace regex-replace re-sub", "(str/replace s #\"…\" \"…\")"),
+    ("match", "(case x …), (cond …), or (re-find #\"…\" s) for text"),
+    ("keyword->string keyword->str", "(name k)"),
+    ("name->keyword string->keyword str->keyword", "(keyword s)"),
+    ("to-json json-encode json-stringify write-json ->json stringify dumps", "(json/generate-string x)"),
+    ("parse-json json-parse from-json read-json json-decode loads", "(json/parse-string s)"),
+    ("uuid gen-uuid make-uuid", "(random-uuid)"),
+    // Time.
+    ("now current-time", "(Instant/now), or (System/currentTimeMillis) for milliseconds"),
+    ("today current-date", "(LocalDate/now)"),
+    ("parse-date to-date string->date", "(LocalDate/parse s)"),
+    ("format-date date-format", "(.format date (DateTimeFormatter/ofPattern \"yyyy-MM-dd\"))"),
+    ("days-between date-diff", "(.between ChronoUnit/DAYS a b)"),
+    ("add-days plus-days", "(.plusDays date n)"),
+    // The language.
+    ("null None undefined", "nil"),
+    ("True", "true"),
+    ("False", "false"),
+    ("null? is-nil? is-null?", "(nil? x)"),
+    ("not-nil? non-nil? not-null?", "(some? x)"),
+    ("not-empty?", "(seq coll)"),
+    ("coalesce nvl", "(or x default)"),
+    ("typeof type-of", "(type x), or ask with string? number? map? and their like"),
+    ("elif else", "(cond test value … :else value)"),
+    ("lambda", "(fn [x] …)"),
+    ("function func defun", "(defn name [x] …), or (fn [x] …)"),
+    ("define defvar defconst const", "(def name value)"),
+    ("print-line printl print-ln puts echo console console.log", "(println …)"),
+    (
+        "raise error throw-error",
+        "(throw (ex-info \"message\" {:key value})), or (fail reason) to end the program",
+    ),
+    ("assert-equal assert=", "(assert (= expected x))"),
+];
+
+/// Names for which there is nothing to write, with the reason.
+const ABSENT: &[(&str, &str)] = &[
+    ("slurp spit line-seq file-seq", "there are no files; inputs are in data/"),
+    ("setq set! var", "values do not change: use let, loop/recur or an atom"),
+    ("sleep wait", "leave it out: a program has no time to wait in"),
+    ("clj->js js->clj", "leave it out: values of Clojure become JSON by themselves"),
+    ("resolve ns-resolve", "functions are values: use the name itself, or a map from text to function"),
+    ("async", "leave it out: a tool call gives its result; pmap makes several at once"),
+];
+
+/// Methods that strings, collections and dates of other languages have, and what to write instead.
+const METHODS: &[(&str, &str)] = &[
+    (".push .add_all .unshift", "(conj coll x)"),
+    (".map", "(map f coll)"),
+    (".filter", "(filter pred coll)"),
+    (".reduce", "(reduce f init coll)"),
+    (".forEach .each", "(doseq [x coll] …)"),
+    (".some", "(some pred coll)"),
+    (".every", "(every? pred coll)"),
+    (".includes", "(some #{x} coll), or (str/includes? s part) for text"),
+    (".slice", "(subs s start end), or (subvec v start end)"),
+    (".sort", "(sort coll)"),
+    (".sortBy", "(sort-by f coll)"),
+    (".groupBy", "(group-by f coll)"),
+    (".join", "(str/join \", \" coll)"),
+    (".keys", "(keys m)"),
+    (".items .entries", "(seq m)"),
+    (".lower .lowercase", "(str/lower-case s)"),
+    (".upper .uppercase", "(str/upper-case s)"),
+    (".toFixed", "(format \"%.2f\" x)"),
+    (".padStart .rjust .zfill", "(format \"%5s\" s), or (format \"%05d\" n) with zeros"),
+    (".padEnd .ljust", "(format \"%-5s\" s)"),
+    (".startswith", "(str/starts-with? s part)"),
+    (".endswith", "(str/ends-with? s part)"),
+    (".toISOString .isoformat", "(str date)"),
+    (".atZoneSameInstant", "(.atZone (.toInstant x) zone)"),
+];
+
+fn named(table: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {
+    table.iter().find(|(names, _)| names.split_whitespace().any(|known| known == name)).map(|(_, hint)| *hint)
+}
+
+/// The hint for a name that is not defined.
+pub(super) fn name(name: &str) -> Option<String> {
+    named(NAMES, name)
+        .map(|instead| format!("write {instead}"))
+        .or_else(|| named(ABSENT, name).map(str::to_owned))
+}
+
+/// The hint for a method that does not exist.
+pub(super) fn method(name: &str) -> Option<String> {
+    named(METHODS, name).map(|instead| format!("write {instead}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins::registry;
+
+    /// Names in the place of a function that stand for something of the reader's.
+    const HOLES: &[&str] = &["deep-merge", "s"];
+
+    #[test]
+    fn what_hints_name_exists() {
+        let all = NAMES.iter().chain(METHODS);
+        for (names, hint) in all {
+            for part in hint.split('(').skip(1) {
+                let called = part.split([' ', ')', '…']).next().unwrap_or_default();
+                let exists = registry().unqualified(called).is_some()
+                    || registry().qualified(called).is_some()
+                    || super::super::special::is_special(called)
+                    || ["str/", "set/", "walk/", "json/", "Math/"].iter().any(|ns| called.starts_with(ns))
+                    || HOLES.contains(&called)
+                    || called.starts_with([':', '[', '.', '"'])
+                    || called.is_empty();
+                assert!(exists, "{names}: {called} in {hint}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_name_stands_twice_or_exists() {
+        let all: Vec<&str> =
+            [NAMES, ABSENT].concat().iter().flat_map(|(names, _)| names.split_whitespace()).collect();
+        for (at, name) in all.iter().enumerate() {
+            assert!(!all[..at].contains(name), "{name} stands twice");
+            assert!(registry().unqualified(name).is_none(), "{name} exists");
+        }
+        for name in METHODS.iter().flat_map(|(names, _)| names.split_whitespace()) {
+            assert!(registry().qualified(name).is_none(), "{name} exists");
+        }
+    }
+}
