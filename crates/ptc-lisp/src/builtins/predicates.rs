@@ -200,7 +200,7 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     predicate!(
         "clojure.core/char?",
-        |x| x.as_str().is_some_and(|text| is_character(text)),
+        |x| x.as_str().is_some_and(is_character),
         "Whether it is a string of one character.",
         &[("(char? \\a)", "true"), ("(char? \"ab\")", "false")]
     ),

@@ -1,7 +1,7 @@
 //! Keys of maps as keys of JSON, which are texts: everything that writes JSON names keys in the same way.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::names::Names;
 use crate::value::Value;
@@ -51,7 +51,7 @@ impl SameKey {
         text: impl Fn(&'v Value, &'v Names) -> Option<Cow<'v, str>>,
     ) -> Option<SameKey> {
         let mut left = room;
-        let mut seen: HashMap<Cow<'v, str>, &Value> = HashMap::new();
+        let mut seen: BTreeMap<Cow<'v, str>, &Value> = BTreeMap::new();
         for key in keys {
             let text = match text(key, names) {
                 Some(text) => text,
