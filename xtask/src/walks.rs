@@ -64,6 +64,11 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         ],
         "goes no deeper than DEEPEST, writes shared bodies once, and puts lazy sequences and cells in a queue",
     ),
+    (
+        "machine/schedule.rs",
+        &["child_failed", "raise_in_parent"],
+        "from a branch to the one that waits for it; looks into no value",
+    ),
     ("edn.rs", &["with_meta"], "forms, which the reader bounds"),
     ("heap.rs", &["seq"], "a realised sequence is not lazy"),
     ("machine/history.rs", &["cut", "entries"], "goes into one part of each level, to DEEPEST"),
