@@ -238,10 +238,10 @@
 ;; == json nested very deeply => memory_exceeded
 (json/parse-string (apply str (repeat 1000000 "[")))
 
-;; == json nested very deeply and closed => value nil
+;; == json nested very deeply and closed => format_error
 (json/parse-string (str (apply str (repeat 100000 "[")) (apply str (repeat 100000 "]"))))
 
-;; == json objects nested very deeply => value nil
+;; == json objects nested very deeply => format_error
 (json/parse-string (str (apply str (repeat 100000 "{\"a\":")) "1" (apply str (repeat 100000 "}"))))
 
 ;; == json very wide => fuel_exceeded
@@ -259,7 +259,7 @@
 ;; == json with a huge number => memory_exceeded
 (json/parse-string (apply str (repeat 1000000 "9")))
 
-;; == json with a huge exponent => value nil
+;; == json with a huge exponent => format_error
 (json/parse-string "1e999999999999999")
 
 ;; == json with a tiny exponent => value 0.0

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::{ENTRY, part_of_entry};
 use crate::builtins::access::{first_of, out_of_bounds};
-use crate::builtins::vectors::{BODY, charge_copy, conj, take_from};
+use crate::builtins::vectors::{BODY, charge_copy, conj, may_append, take_from};
 use crate::builtins::{args, lookup, sorted};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
