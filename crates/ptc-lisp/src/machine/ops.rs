@@ -7,7 +7,7 @@ use super::fiber::Handler;
 use super::run::{Done, Go};
 use crate::arith;
 use crate::builtins::comparing::equals;
-use crate::builtins::lookup::{find_exact, get_or, other_slot};
+use crate::builtins::lookup::{find_exact, get_or, take_slot};
 use crate::builtins::pipeline;
 use crate::code::{Op, Reg};
 use crate::error::{Error, ErrorKind};
@@ -355,21 +355,23 @@ impl Machine {
         self.put_deep(base, dst, set)
     }
 
+    /// Takes the value that writing a key replaces out of a map; if others see the map, a copy.
+    // Out of line: in the loop it would cost every instruction.
+    #[inline(never)]
+    fn take_value(&mut self, base: usize, map: Reg, key: &Value) -> Value {
+        let mut whole = std::mem::take(self.at_mut(base, map));
+        let taken = take_slot(&mut self.heap, &mut whole, key);
+        *self.at_mut(base, map) = whole;
+        taken.ok().flatten().unwrap_or_default()
+    }
+
     /// Takes the value at a key out of a map or vector that nobody else sees.
     fn take_slot(&mut self, base: usize, map: Reg, key: Reg) -> Value {
         let key = self.at(base, key).clone();
-        let slot = match self.at(base, map) {
-            Value::Map(body) => body.position(&key).or_else(|| other_slot(body, &key, &self.heap.names)),
-            _ => None,
-        };
+        if let Value::Map(_) = self.at(base, map) {
+            return self.take_value(base, map, &key);
+        }
         match self.at_mut(base, map) {
-            Value::Map(body) => {
-                let Some(at) = slot else { return Value::Nil };
-                match body.own_slot_at(at) {
-                    Some(own) => std::mem::take(own),
-                    None => body.slots().get(at).cloned().unwrap_or_default(),
-                }
-            }
             Value::Vec(body) => {
                 let Value::Int(index) = key else { return Value::Nil };
                 let Ok(index) = usize::try_from(index) else { return Value::Nil };
