@@ -97,6 +97,7 @@ mod program;
 #[cfg(feature = "tokio")]
 mod runtime;
 mod shown;
+mod strict;
 mod tape;
 mod tools;
 
@@ -109,6 +110,7 @@ pub use pool::{Fair, Lane, Pool, PoolConfig, PoolStats, Running, STACK, Session}
 pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms, random_seed};
 pub use ptc_lisp::machine::{Answer, Signal, ValueKind};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
-pub use shown::{arguments, is_format, visible, visible_json};
+pub use shown::{arguments, is_format, is_read_alike, visible, visible_json};
+pub use strict::strict_json;
 pub use tape::{Landed, Tape};
 pub use tools::{IntoAnswer, Tool, Tools, Watch, Watched};

@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
+use crate::strict::strict_json;
+
 /// Text in which every character can be seen. What turns the direction of writing, takes no room, moves a cursor or
 /// looks like a space is written as `\u202e`, as JSON and PTC-Lisp write it in strings.
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -76,10 +78,11 @@ const FORMAT: [(char, char); 26] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Reads the arguments that a person wrote: a JSON object whose numbers can be sent as they stand.
+/// Reads the arguments that a person wrote: a JSON object whose keys are told apart and whose numbers can be sent as
+/// they stand.
 pub fn arguments(text: &str) -> Result<Json, String> {
-    let value: Json =
-        serde_json::from_str(text).map_err(|error| format!("the new arguments are not JSON: {error}"))?;
+    let value = strict_json(text)
+        .map_err(|error| format!("the new arguments are not JSON that can be used: {error}"))?;
     if !value.is_object() {
         return Err("the new arguments must be a JSON object".to_owned());
     }
@@ -92,6 +95,19 @@ pub fn arguments(text: &str) -> Result<Json, String> {
         }
         None => Ok(value),
     }
+}
+
+/// The largest integer up to which programs whose numbers are floats know every one.
+const LARGEST_FLOAT_INTEGER: u64 = 1 << 53;
+
+/// Whether whoever reads this JSON text sees what it says: every character shows, and no integer is rounded by programs
+/// whose numbers are floats, as those of JavaScript.
+pub fn is_read_alike(text: &str) -> bool {
+    let exact = |literal: &str| {
+        literal.contains(['.', 'e', 'E'])
+            || literal.trim_start_matches('-').parse::<u64>().is_ok_and(|n| n <= LARGEST_FLOAT_INTEGER)
+    };
+    !text.chars().any(hides) && numbers(text).all(exact)
 }
 
 /// The numbers of a JSON text, as they are written.
@@ -176,5 +192,6 @@ mod tests {
         }
         assert!(arguments("[1]").unwrap_err().contains("object"));
         assert!(arguments("{").unwrap_err().contains("not JSON"));
+        assert!(arguments("{\"a\": {\"n\": 1, \"n\": 2}}").unwrap_err().contains("stands twice"));
     }
 }

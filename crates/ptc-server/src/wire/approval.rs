@@ -41,8 +41,12 @@ impl Way {
     }
 }
 
-/// What asks about one call: exactly what will happen, and what can be done about it.
-fn form(call: &Json) -> Option<ElicitRequestParams> {
+/// How often a question is asked again whose answer cannot be used.
+const REPEATS: usize = 3;
+
+/// What asks about one call: exactly what will happen, and what can be done about it. `wrong` is what was wrong with the
+/// answer before.
+fn form(call: &Json, wrong: Option<&str>) -> Option<ElicitRequestParams> {
     let text = |key: &str| visible(call[key].as_str().unwrap_or_default());
     let target = match &*text("server") {
         "" => text("tool").into_owned(),
@@ -57,8 +61,11 @@ fn form(call: &Json) -> Option<ElicitRequestParams> {
         description => format!("\n{description}"),
     };
     let args = &call["args"];
-    let message =
-        format!("A program wants to call {target}{effect}.{about}\n\nArguments:\n{}", visible_json(args));
+    let wrong = wrong.map_or(String::new(), |wrong| format!("Nothing was decided: {}.\n\n", visible(wrong)));
+    let message = format!(
+        "{wrong}A program wants to call {target}{effect}.{about}\n\nArguments:\n{}",
+        visible_json(args)
+    );
     let form = json!({
         "mode": "form",
         "message": message,
@@ -84,7 +91,7 @@ fn question(call: &Json) -> String {
 /// All that waits as questions, with the ticket as the state that comes back.
 pub fn input_required(approval: &Approval) -> InputRequiredResult {
     let questions = approval.pending.iter().filter_map(|call| {
-        Some((question(call), InputRequest::Elicitation(ElicitRequest::new(form(call)?))))
+        Some((question(call), InputRequest::Elicitation(ElicitRequest::new(form(call, None)?))))
     });
     let questions: InputRequests = questions.collect();
     InputRequiredResult::new(Some(questions), Some(approval.ticket.clone()))
@@ -131,16 +138,27 @@ pub fn left(approval: &Approval) -> Duration {
 pub async fn elicit(peer: &Peer<RoleServer>, approval: &Approval) -> Option<Vec<Choice>> {
     let mut choices = Vec::new();
     for call in &approval.pending {
-        let asked = ServerRequest::ElicitRequest(ElicitRequest::new(form(call)?));
+        choices.extend(ask(peer, call).await?);
+    }
+    (!choices.is_empty()).then_some(choices)
+}
+
+/// Asks about one call, and again if the answer cannot be used. Nothing if the client does not answer.
+async fn ask(peer: &Peer<RoleServer>, call: &Json) -> Option<Option<Choice>> {
+    let mut wrong = None;
+    for _ in 0..=REPEATS {
+        let asked = ServerRequest::ElicitRequest(ElicitRequest::new(form(call, wrong.as_deref())?));
         let Ok(ClientResult::ElicitResult(model::ElicitResult { action, content, .. })) =
             peer.send_request(asked).await
         else {
             return None;
         };
-        let number = call["call"].as_u64()?;
-        choices.extend(choice(number, &json!(action), &json!(content)).ok().flatten());
+        match choice(call["call"].as_u64()?, &json!(action), &json!(content)) {
+            Ok(choice) => return Some(choice),
+            Err(why) => wrong = Some(why),
+        }
     }
-    (!choices.is_empty()).then_some(choices)
+    Some(None)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ mod headers;
 mod locate;
 mod parse;
 mod problem;
-mod text;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -242,7 +241,7 @@ impl Config {
 
     /// Reads JSON text; relative paths in it are relative to `base`.
     pub fn from_json(text: &str, base: &Path) -> Result<Config, ConfigError> {
-        let value = text::parse(text).map_err(|error| {
+        let value = ptc_host::strict_json(text).map_err(|error| {
             ConfigError::one(Problem::general(
                 format!("JSON decode failed: {error}"),
                 "check the file with a JSON formatter",

@@ -124,6 +124,37 @@ fn both_versions_with_sessions_are_asked_and_take_all_three_decisions() {
 }
 
 #[test]
+fn an_answer_that_cannot_be_used_is_asked_for_again_with_what_is_wrong_and_then_left_to_others() {
+    let world = World::new();
+    let server = start(&world, &[]);
+    let client = Asked::new(&server, "2025-11-25");
+    let edit = |args: &str| json!({"action": "accept", "content": {"decision": "edit", "args": args}});
+    let mut events = client.eval(1, "(:n (:value (put 1)))");
+    let mut question = events.message();
+    for (wrong, says) in [
+        (edit("{\"n\": 1, \"n\": 2}"), "stands twice"),
+        (edit("{\"n\": 12345678901234567890123}"), "cannot be sent exactly"),
+        (json!({"action": "accept", "content": {"decision": "APPROVE"}}), "approve, reject or edit"),
+    ] {
+        client.reply(&question, wrong);
+        question = events.message();
+        let message = question["params"]["message"].as_str().unwrap();
+        assert!(message.starts_with("Nothing was decided: ") && message.contains(says), "{message}");
+        assert!(message.contains("\"n\": 1"), "{message}");
+    }
+    client.reply(&question, edit("{\"n\": 33}"));
+    assert_eq!(text(&events.result()), "user=> 33");
+
+    let mut events = client.eval(2, "(put 4)");
+    for _ in 0..4 {
+        let question = events.message();
+        client.reply(&question, edit("nope"));
+    }
+    assert!(waits(&events.result()).is_some());
+    assert_eq!((client.open().len(), world.writes()), (1, vec!["{\"n\": 33}".to_owned()]));
+}
+
+#[test]
 fn requests_of_one_session_are_asked_at_once_and_each_hears_its_own_replies() {
     let world = World::new();
     let server = start(&world, &[]);
@@ -149,9 +180,12 @@ fn without_a_decision_the_ticket_stays() {
     let server = start(&world, &[]);
     let client = Asked::new(&server, "2025-11-25");
     let strange = json!({"action": "accept", "content": {"decision": "perhaps"}});
-    for (id, answer) in [(1, json!({"action": "cancel"})), (2, strange)] {
+    for (id, answer) in [(1, json!({"action": "cancel"})), (2, strange.clone())] {
         let mut events = client.eval(id, "(put 5)");
-        client.reply(&events.message(), answer);
+        // What is no decision is asked for again.
+        for _ in 0..if answer == strange { 4 } else { 1 } {
+            client.reply(&events.message(), answer.clone());
+        }
         assert!(waits(&events.result()).is_some());
     }
     // A client that fails, one that takes its request back, and one that ends its session.

@@ -128,7 +128,7 @@ impl Decided {
                 let call = pending.iter().find(|call| call.id == id);
                 let call = call.ok_or_else(|| format!("call {id} does not wait for a decision"))?;
                 let decision = match &choice.decision {
-                    Decision::Edit(args) => edited(call, args.clone()),
+                    Decision::Edit(args) => edited(call, args.clone())?,
                     other => other.clone(),
                 };
                 decisions.push((id, decision));

@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use self::decide::{Choice, Decided, Ended, Gone, Which, kept, stale};
 pub use self::parked::Head;
-use self::parked::{Parked, for_people, shown};
+use self::parked::{Parked, for_model, for_people, shown};
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
 use super::api::{Approval, Caller, Reply, Signals};
@@ -256,7 +256,7 @@ fn required(approval: Approval, place: Option<&Place>) -> Reply {
         "id": approval.id,
         "page": place.map(|place| &place.page),
         "expires_at": moment(approval.expires_ms),
-        "pending": approval.pending,
+        "pending": approval.pending.iter().map(for_model).collect::<Vec<_>>(),
         "feedback": where_to_decide(place),
     });
     Reply { approval: Some(approval), ..envelope::plain(object, false) }
@@ -270,7 +270,7 @@ fn for_models(approval: Approval) -> Reply {
         "id": approval.id,
         "ticket": approval.ticket,
         "expires_at": moment(approval.expires_ms),
-        "pending": approval.pending,
+        "pending": approval.pending.iter().map(for_model).collect::<Vec<_>>(),
         "feedback": "Show the pending calls to the user, whole. Then call lisp_approve, lisp_reject or lisp_edit \
                      with the ticket. Do not run the program again.",
     });

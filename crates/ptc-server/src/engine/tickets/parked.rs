@@ -1,11 +1,13 @@
 //! What is kept of a program that waits for approval, and what its owner is shown.
 
-use ptc_host::{Decision, Held, PendingCall, visible, visible_json};
+use ptc_host::{Decision, Held, PendingCall, is_read_alike, visible, visible_json};
 use ptc_upstream::Redactor;
+use ptc_upstream::redact::COVER;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::super::payload::Upstream;
+use super::super::text::cut;
 
 /// A program that waits, with all that going on needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,14 +117,43 @@ pub fn for_people(call: &Json) -> Json {
     shown
 }
 
-/// The whole call that an edit of its arguments makes.
-pub fn edited(call: &PendingCall, args: Json) -> Decision {
-    match (&call.args, call.tool.as_str()) {
+/// Bytes of the arguments of a call that a model is told.
+const TOLD_BYTES: usize = 4 << 10;
+
+/// A call as a model sees it, which is to tell its user what waits. Arguments that are long, or that would not arrive as
+/// they are sent, stand in it as text, as people see them.
+pub fn for_model(call: &Json) -> Json {
+    let compact = call["args"].to_string();
+    if compact.len() <= TOLD_BYTES && is_read_alike(&compact) {
+        return call.clone();
+    }
+    let mut told = for_people(call);
+    let text = told["args_text"].take();
+    let text = text.as_str().unwrap_or_default();
+    if let Json::Object(fields) = &mut told {
+        fields.shift_remove("args");
+    }
+    told["args_text"] = match cut(text, TOLD_BYTES) {
+        whole if whole.len() == text.len() => text.into(),
+        head => format!("{head}\n… {} of {} bytes; people see the rest", head.len(), text.len()).into(),
+    };
+    told
+}
+
+/// The whole call that an edit of its arguments makes. What covers a secret is no argument.
+pub fn edited(call: &PendingCall, args: Json) -> Result<Decision, String> {
+    if args.to_string().contains(COVER) {
+        return Err(format!(
+            "the new arguments hold {COVER}, which stands for a secret that is not shown; write the value itself, or \
+             approve or reject the call as it is"
+        ));
+    }
+    Ok(Decision::Edit(match (&call.args, call.tool.as_str()) {
         (Json::Object(whole), "call") => {
             let mut whole = whole.clone();
             whole.insert("args".to_owned(), args);
-            Decision::Edit(Json::Object(whole))
+            Json::Object(whole)
         }
-        _ => Decision::Edit(args),
-    }
+        _ => args,
+    }))
 }

@@ -151,6 +151,20 @@ async fn edits_and_rejections_go_on_too() {
 }
 
 #[tokio::test]
+async fn an_edit_with_what_covers_a_secret_is_refused_and_the_call_still_waits() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let ticket = waits(&engine, &put("1")).await;
+    let covered = json!({"ticket": ticket, "args": {"n": 2, "key": ["Bearer [REDACTED]"]}});
+    let refused = call(&engine, "lisp_edit", covered).await;
+    assert_eq!(reason(&refused), "args_error", "{refused:?}");
+    assert!(refused.text().contains("stands for a secret"), "{}", refused.text());
+    let reply = call(&engine, "lisp_approve", json!({"ticket": ticket})).await;
+    assert!(!reply.is_error, "{reply:?}");
+    assert_eq!(world.seen(), ["put {\"n\":1}"]);
+}
+
+#[tokio::test]
 async fn calls_of_branches_are_decided_together_or_one_at_a_time() {
     let world = World::default();
     let engine = engine(&world).await;

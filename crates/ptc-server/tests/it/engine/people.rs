@@ -94,3 +94,38 @@ async fn people_see_the_numbers_that_are_sent_and_what_would_hide() {
     let sent: Json = serde_json::from_str(sent.strip_prefix("put ").expect("a call")).expect("JSON");
     assert_eq!(serde_json::from_str::<Json>(text).expect("JSON"), sent, "what was shown is what was sent");
 }
+
+/// A model tells its user what waits. Its client may read numbers as floats, and its context is no place for megabytes.
+#[tokio::test]
+async fn models_are_told_long_and_inexact_arguments_as_text() {
+    let world = World::default();
+    let engine = world.server(patient(Profile::Structured), Parts::default()).await;
+    let told = async |args: &str| {
+        let call = format!("(tool/call {{:server \"crm\" :tool \"put\" :args {{{args}}}}})");
+        let reply = eval(&engine, &call).await;
+        (object(&reply)["pending"][0].clone(), reply.text().len())
+    };
+    let (plain, _) = told(":n 9007199254740992 :x 1.5 :s \"1e5 -\\\"7\"").await;
+    assert_eq!(plain["args"], json!({"n": 9_007_199_254_740_992_u64, "x": 1.5, "s": "1e5 -\"7"}), "{plain}");
+    for (args, says) in [
+        (":n 9007199254740993", "9007199254740993"),
+        (":n -9007199254740993", "-9007199254740993"),
+        (":to \"a\u{202e}b\"", "a\\u202eb"),
+    ] {
+        let (call, _) = told(args).await;
+        assert!(call["args_text"].as_str().is_some_and(|text| text.contains(says)), "{call}");
+        assert_eq!(call.get("args"), None, "{call}");
+    }
+    let (long, bytes) = told(":s (apply str (repeat 20000 \"abcdefghij\"))").await;
+    let text = long["args_text"].as_str().expect("a text");
+    assert!(
+        text.len() < 5_000 && text.ends_with("of 200013 bytes; people see the rest"),
+        "{}",
+        &text[text.len() - 60..]
+    );
+    assert!(bytes < 20_000, "{bytes}");
+    let listed = engine.open_tickets(&anna()).await.expect("a list");
+    let whole =
+        listed.iter().map(|ticket| ticket["pending"][0]["args_text"].as_str().map_or(0, str::len)).max();
+    assert_eq!(whole, Some(200_013), "people see all of it");
+}

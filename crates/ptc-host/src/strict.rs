@@ -1,4 +1,4 @@
-//! JSON text to values, refusing objects that name a key twice: of two values for `url`, a reader of the file
+//! JSON text that people write, refusing objects that name a key twice: of two values for `url`, a reader of the text
 //! cannot know which one counts.
 
 use std::fmt;
@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
-/// The value of `text`; nesting is bounded by the JSON reader itself.
-pub fn parse(text: &str) -> Result<Json, serde_json::Error> {
+/// The value of a JSON text in which no object names a key twice. Nesting is bounded by the JSON reader itself.
+pub fn strict_json(text: &str) -> Result<Json, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Strict.deserialize(&mut reader)?;
     reader.end()?;
