@@ -16,7 +16,7 @@ mod shape;
 mod untrusted;
 mod veil;
 
-use ptc_lisp::view::{Bounds, View};
+use ptc_lisp::view::{Bounds, Glimpse, View};
 use serde_json::Value as Json;
 
 pub(crate) use clojure::quoted;
@@ -77,7 +77,15 @@ pub fn preview_text(view: &View, items: usize, chars: usize) -> String {
     brief(view, Limits { items, chars })
 }
 
-/// The same for JSON.
+/// What a value is that is too large to show, as one Clojure map of about so many characters: type, count, size, shape,
+/// beginning and end, and the expression that gives `all` of it in the next program, if there is one.
+pub fn handle_text(json: &Json, chars: usize, all: Option<&str>) -> String {
+    let limits = Limits { items: 50, chars };
+    let reach = all.map_or(Reach::Lost, |name| Reach::Named(name.to_owned()));
+    preview(&Glimpse::of_json(json, &limits.bounds(false)), limits, &reach).text
+}
+
+/// The same as [`brief`] for JSON.
 pub(crate) fn brief_json(json: &Json, limits: Limits, firewall: bool) -> String {
     brief(&View::of_json(json, &limits.bounds(firewall)), limits)
 }

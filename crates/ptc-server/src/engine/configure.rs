@@ -59,6 +59,8 @@ impl Settings {
                 TracePayloads::Summary => Payloads::Summary,
                 TracePayloads::Full => Payloads::Full,
             },
+            result_bytes: size(options.max_result_bytes),
+            prints_bytes: size(options.max_prints_bytes),
             trace_dir: options.trace_dir.clone(),
             trace_max_files: size(options.trace_max_files),
             record_dir: options.record_dir.clone(),

@@ -4,43 +4,35 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::api::{Content, Reply};
-use super::payload::Payload;
-use super::settings::Profile;
-use super::text::{cut, cut_chars, json_bytes, quoted_bytes, without_tags};
+use super::payload::{Payload, too_long};
+use super::settings::{Profile, Settings};
+use super::text::{cut, json_bytes, quoted_bytes, without_tags};
 
-/// How much of an answer fits a profile.
+/// How much of an answer is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Printed lines.
-    pub prints: usize,
+    /// Bytes of a result that is shown whole.
+    pub result_bytes: usize,
     /// Bytes of printed lines.
     pub prints_bytes: usize,
-    /// Bytes of feedback.
-    pub feedback_bytes: usize,
-    /// Bytes of a validated value; a larger one is shown as a preview.
-    pub validated_bytes: usize,
-    /// Characters of that preview.
-    pub preview_chars: usize,
     /// Bytes of the whole envelope.
     pub envelope_bytes: usize,
 }
 
+/// Bytes of feedback.
+const FEEDBACK_BYTES: usize = 8 << 10;
+
 impl Bounds {
-    /// The bounds of a profile.
-    pub const fn of(profile: Profile) -> Bounds {
-        let (prints, kib, validated_kib, preview_chars, envelope_kib) = match profile {
-            Profile::Slim => (20, 8, 0, 512, 32),
-            Profile::Structured => (50, 16, 32, 1024, 96),
-            Profile::Debug => (200, 64, 128, 2048, 512),
+    /// The bounds of a server's answers. What is shown is in them once or twice, with quotes that may double it.
+    pub const fn of(settings: &Settings) -> Bounds {
+        let Settings { result_bytes, prints_bytes, .. } = *settings;
+        let shown = result_bytes.saturating_add(prints_bytes);
+        let envelope_bytes = match settings.profile {
+            Profile::Slim => (16_usize << 10).saturating_add(shown.saturating_mul(2)),
+            Profile::Structured => (32_usize << 10).saturating_add(shown.saturating_mul(4)),
+            Profile::Debug => (448_usize << 10).saturating_add(shown.saturating_mul(4)),
         };
-        Bounds {
-            prints,
-            prints_bytes: kib << 10,
-            feedback_bytes: kib << 10,
-            validated_bytes: validated_kib << 10,
-            preview_chars,
-            envelope_bytes: envelope_kib << 10,
-        }
+        Bounds { result_bytes, prints_bytes, envelope_bytes }
     }
 }
 
@@ -75,7 +67,9 @@ impl Family {
                 "message",
                 "feedback",
                 "result",
+                "prints",
                 "detail",
+                "prints_truncated",
                 "truncated",
                 "output_truncated",
                 "upstream_calls",
@@ -103,11 +97,13 @@ impl Family {
                 "message",
                 "feedback",
                 "result",
+                "prints",
                 "detail",
                 "session",
                 "memory",
                 "history_notices",
                 "upstream_errors",
+                "prints_truncated",
                 "truncated",
                 "output_truncated",
             ],
@@ -123,8 +119,8 @@ const DROPPED: &[&str] =
 const SLIM_TEXT_BYTES: usize = 16 << 10;
 
 /// The envelope of a payload.
-pub fn envelope(payload: &Payload, profile: Profile, family: Family) -> Reply {
-    let bounds = Bounds::of(profile);
+pub fn envelope(payload: &Payload, settings: &Settings, family: Family) -> Reply {
+    let (bounds, profile) = (Bounds::of(settings), settings.profile);
     let mut full = full(payload, &bounds);
     let is_error = payload.error.is_some();
     let view = |full: &Map<String, Json>| match profile {
@@ -185,7 +181,7 @@ fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
         full.insert(key.to_owned(), value);
     };
     let (prints, prints_cut) = fitting(&payload.prints, bounds);
-    let feedback = cut(&payload.feedback, bounds.feedback_bytes);
+    let feedback = cut(&payload.feedback, FEEDBACK_BYTES);
     let feedback_cut = feedback.len() < payload.feedback.len();
     match &payload.error {
         None => put("status", "ok".into()),
@@ -228,60 +224,36 @@ fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
     full
 }
 
-/// A validated value is exact or absent.
+/// A validated value is exact or absent; what it is stands in its place.
 fn put_validated(value: &Json, bounds: &Bounds, put: &mut impl FnMut(&str, Json)) {
     let bytes = json_bytes(value);
-    if bytes <= bounds.validated_bytes {
+    if bytes <= bounds.result_bytes {
         return put("validated", value.clone());
     }
-    let (preview, is_cut) = preview(value, bounds.preview_chars);
-    put("validated_preview", preview.into());
+    put("validated_preview", too_long(value, bytes, bounds.result_bytes, None).into());
     put("validated_bytes", bytes.into());
-    if is_cut {
-        put("validated_preview_truncated", true.into());
-    }
+    put("validated_preview_truncated", true.into());
 }
 
-/// Items of a collection in a preview.
-const PREVIEW_ITEMS: usize = 20;
-
-/// The beginning of a value as JSON text, and whether something is missing.
-fn preview(value: &Json, chars: usize) -> (String, bool) {
-    let mut missing = false;
-    let text = sampled(value, &mut missing).to_string();
-    let (head, is_cut) = cut_chars(&text, chars);
-    (head.to_owned(), missing || is_cut)
-}
-
-fn sampled(value: &Json, missing: &mut bool) -> Json {
-    match value {
-        Json::Array(items) => {
-            *missing |= items.len() > PREVIEW_ITEMS;
-            items.iter().take(PREVIEW_ITEMS).map(|item| sampled(item, missing)).collect()
-        }
-        Json::Object(fields) => {
-            *missing |= fields.len() > PREVIEW_ITEMS;
-            let few = fields.iter().take(PREVIEW_ITEMS);
-            Json::Object(few.map(|(key, value)| (key.clone(), sampled(value, missing))).collect())
-        }
-        other => other.clone(),
-    }
-}
-
-/// The first printed lines that fit, and whether some are missing.
+/// The first printed lines that fit, the last of them cut if it is the only one; and whether something is missing.
 fn fitting(prints: &[String], bounds: &Bounds) -> (Vec<Json>, bool) {
-    let mut bytes = 0;
-    let kept: Vec<Json> = prints
-        .iter()
-        .take(bounds.prints)
-        .take_while(|line| {
-            bytes += line.len();
-            bytes <= bounds.prints_bytes
-        })
-        .map(|line| Json::from(line.as_str()))
-        .collect();
-    let missing = kept.len() < prints.len();
-    (kept, missing)
+    let mut left = bounds.prints_bytes;
+    let mut kept = Vec::new();
+    for line in prints {
+        match left.checked_sub(line.len() + 1) {
+            Some(rest) => {
+                left = rest;
+                kept.push(Json::from(line.as_str()));
+            }
+            None if kept.is_empty() => {
+                let head = cut(line, left);
+                kept.push(format!("{head} … ({} of {} bytes)", head.len(), line.len()).into());
+                return (kept, true);
+            }
+            None => return (kept, true),
+        }
+    }
+    (kept, false)
 }
 
 /// The compact object of the structured profile: nothing that is empty, flags only when they are set.
@@ -340,8 +312,8 @@ fn minimal(full: &Map<String, Json>, envelope_bytes: usize) -> Map<String, Json>
 /// What a model reads of an answer.
 fn text(full: &Map<String, Json>, payload: &Payload) -> String {
     let field = |key: &str| full.get(key).and_then(Json::as_str);
-    let mut text = match full.get("status") == Some(&json!("error")) {
-        true => error_text(full),
+    let (name, end) = match full.get("status") == Some(&json!("error")) {
+        true => ("error", error_text(full)),
         false => {
             let result = match (full.get("validated"), field("validated_preview"), field("result")) {
                 (Some(validated), ..) => validated.to_string(),
@@ -349,19 +321,17 @@ fn text(full: &Map<String, Json>, payload: &Payload) -> String {
                 (None, None, Some(result)) => result.to_owned(),
                 (None, None, None) => "user=> nil".to_owned(),
             };
-            let prints = full.get("prints").and_then(Json::as_array).filter(|prints| !prints.is_empty());
-            match prints {
-                None => result,
-                Some(prints) => {
-                    let lines: Vec<&str> = prints.iter().filter_map(Json::as_str).collect();
-                    let inside = |text: &str| without_tags(text, &["prints", "result"]);
-                    format!(
-                        "<prints>\n{}\n</prints>\n\n<result>\n{}\n</result>",
-                        inside(&lines.join("\n")),
-                        inside(&result)
-                    )
-                }
-            }
+            ("result", result)
+        }
+    };
+    let prints = full.get("prints").and_then(Json::as_array).filter(|prints| !prints.is_empty());
+    let mut text = match prints {
+        None => end,
+        Some(prints) => {
+            let lines: Vec<&str> = prints.iter().filter_map(Json::as_str).collect();
+            let inside = |text: &str| without_tags(text, &["prints", "result", "error"]);
+            let (lines, end) = (inside(&lines.join("\n")), inside(&end));
+            format!("<prints>\n{lines}\n</prints>\n\n<{name}>\n{end}\n</{name}>")
         }
     };
     let is_set = |key: &str| full.get(key) == Some(&Json::Bool(true));

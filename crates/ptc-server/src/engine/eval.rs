@@ -12,15 +12,13 @@ use serde_json::Value as Json;
 use super::api::{Args, Caller, Signals};
 use super::args::EvalArgs;
 use super::evaluate::{self, End, Evaluated, Given, Job};
-use super::payload::{Payload, Upstream, print_lines, result_line, upstream_summary};
+use super::payload::{Payload, Upstream, result_line, upstream_summary};
 use super::reason::Reason;
 use super::schema::OutputSchema;
 use super::text::cut_chars;
 use super::tickets::{Ended, Head};
 use super::{Answered, Engine, Facts, Handled};
 
-/// Characters of a result that are shown.
-const RESULT_CHARS: usize = 250;
 /// Characters of feedback.
 const FEEDBACK_CHARS: usize = 512;
 /// Characters of the value of `(fail value)`.
@@ -111,7 +109,7 @@ impl Engine {
             };
         }
         let evaluated = evaluate::evaluated(outcome, not_json, &head.source, &self.redactor);
-        let mut payload = payload(&evaluated, schema);
+        let mut payload = payload(&evaluated, schema, self.settings.result_bytes);
         if payload.error.is_some()
             && let Some(summary) = ledger.as_deref().and_then(upstream_summary)
         {
@@ -130,13 +128,9 @@ impl Engine {
         if payload.error.is_some() {
             return;
         }
-        let bounds = super::envelope::Bounds::of(self.settings.profile);
         let cut = match &payload.validated {
             None => payload.truncated,
-            Some(validated) => {
-                let bytes = super::text::json_bytes(validated);
-                bytes > bounds.validated_bytes && bytes > bounds.preview_chars
-            }
+            Some(validated) => super::text::json_bytes(validated) > self.settings.result_bytes,
         };
         if cut {
             let text = given.json.to_string();
@@ -151,8 +145,8 @@ pub fn args_error(message: String) -> Payload {
 }
 
 /// What a program of `lisp_eval` came to.
-fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>) -> Payload {
-    let prints = print_lines(&evaluated.prints);
+fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: usize) -> Payload {
+    let prints = evaluated.prints.clone();
     match &evaluated.end {
         End::Value(given) => {
             let validated = match schema.map(|schema| validated(given, schema)).transpose() {
@@ -162,13 +156,15 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>) -> Payload {
                     return Payload { prints, ..Payload::error(Reason::VALIDATION.name, message, feedback) };
                 }
             };
-            let (line, truncated) = result_line(&given.text, RESULT_CHARS);
+            let (line, cut) = result_line(given, result_bytes, None);
             let result = (!given.is_nil()).then_some(line);
+            // A value that fits a schema is shown as its JSON.
+            let truncated = cut && validated.is_none();
             let feedback = shown(&prints, result.as_deref().unwrap_or("user=> nil"), FEEDBACK_CHARS);
             Payload { result, truncated, validated, prints, feedback, ..Payload::default() }
         }
         End::Fail(given) => {
-            let (line, truncated) = result_line(&given.text, RESULT_CHARS);
+            let (line, truncated) = result_line(given, result_bytes, None);
             let (message, _) = cut_chars(&given.text, FAIL_CHARS);
             Payload {
                 result: Some(line),

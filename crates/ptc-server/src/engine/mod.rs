@@ -624,7 +624,7 @@ impl Engine {
 
     /// The envelope of a payload of `lisp_eval`.
     fn shaped(&self, payload: &Payload) -> Answered {
-        let reply = envelope::envelope(payload, self.settings.profile, envelope::Family::Eval);
+        let reply = envelope::envelope(payload, &self.settings, envelope::Family::Eval);
         Answered::new(reply, payload.reason())
     }
 }

@@ -5,7 +5,8 @@ use ptc_upstream::metrics::{Returned, ptc_metrics};
 use serde_json::{Map, Value as Json};
 
 use super::api::ResourceLink;
-use super::text::{cut_chars, without_tags};
+use super::evaluate::Given;
+use super::text::without_tags;
 
 /// The answer of a program, or why there is none. Texts have their secrets covered already.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,26 +82,28 @@ impl Payload {
     }
 }
 
-/// The line that shows a result, cut by characters; and whether something is missing.
-pub fn result_line(value: &str, most: usize) -> (String, bool) {
-    match cut_chars(value, most) {
-        (whole, false) => (format!("user=> {whole}"), false),
-        (head, true) => {
-            (format!("user=> {head} ... (truncated at {most} chars; use println on specific fields)"), true)
-        }
+/// What shows a result: itself if it fits `most` bytes, else what it is; and whether it is not whole. `all` is the
+/// expression by which the next program has it.
+pub fn result_line(given: &Given, most: usize, all: Option<&str>) -> (String, bool) {
+    match given.text.len() <= most {
+        true => (format!("user=> {}", given.text), false),
+        false => (too_long(&given.json, given.text.len(), most, all), true),
     }
 }
 
-/// Characters of one printed line.
-const LINE_CHARS: usize = 2_000;
+/// Characters of what says what a value is.
+const HANDLE_CHARS: usize = 2_048;
 
-/// Printed lines, each cut.
-pub fn print_lines(prints: &[String]) -> Vec<String> {
-    let line = |line: &String| match cut_chars(line, LINE_CHARS) {
-        (whole, false) => whole.to_owned(),
-        (head, true) => format!("{head} ... (truncated at {LINE_CHARS} chars)"),
+/// What is shown of a value of so many bytes that is not shown whole.
+pub fn too_long(value: &Json, bytes: usize, most: usize, all: Option<&str>) -> String {
+    let handle = ptc_agent::handle_text(value, HANDLE_CHARS.min(most), all);
+    let rest = match all {
+        Some(name) => format!("the next program has all of it as {name}"),
+        None => "return less of it, or print the parts you need".to_owned(),
     };
-    prints.iter().map(line).collect()
+    format!(
+        ";; the result takes {bytes} bytes, {most} are shown whole; this is what it is, not the result: {rest}\n{handle}"
+    )
 }
 
 /// Entries, bytes of each preview, and bytes of the whole summary.

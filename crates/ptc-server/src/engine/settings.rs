@@ -57,6 +57,10 @@ pub struct Settings {
     pub payloads: Payloads,
     /// Where each call has a trace file.
     pub trace_dir: Option<PathBuf>,
+    /// Bytes of a result that is shown whole.
+    pub result_bytes: usize,
+    /// Bytes of printed lines that are shown.
+    pub prints_bytes: usize,
     /// Trace files that are kept.
     pub trace_max_files: usize,
     /// Where each call of a program or a task has a recording.
@@ -226,6 +230,8 @@ impl Default for Settings {
             read_only: false,
             catalog: CatalogText::default(),
             payloads: Payloads::default(),
+            result_bytes: 8 << 10,
+            prints_bytes: 8 << 10,
             trace_dir: None,
             trace_max_files: 1_000,
             record_dir: None,

@@ -76,6 +76,9 @@ settings! {
     "max-frame-bytes" max_frame_bytes: u64 = 8 << 20, "8388608", "Bytes of one message on stdio.";
     "max-program-bytes" max_program_bytes: u64 = 65_536, "65536", "Bytes of a program.";
     "max-context-bytes" max_context_bytes: u64 = 4 << 20, "4194304", "Bytes of a context, as compact JSON.";
+    "max-result-bytes" max_result_bytes: u64 = 8_192, "8192",
+        "Bytes of a result that is shown whole; of a longer one the answer says what it is and how to get the rest.";
+    "max-prints-bytes" max_prints_bytes: u64 = 8_192, "8192", "Bytes of printed lines that are shown.";
     "max-concurrent-calls" max_concurrent_calls: u64 = processors().min(8), "8, or the number of processors if lower",
         "Programs of one owner that run at a time; further calls wait for their turn.";
     "max-waiting-calls" max_waiting_calls: u64 = 64, "64",
@@ -170,7 +173,7 @@ settings! {
     "max-session-tool-call-bytes" max_session_tool_call_bytes: u64 = 131_072, "131072", "Bytes of them.";
     "max-session-upstream-call-entries" max_session_upstream_call_entries: u64 = 50, "50", "Upstream calls that a session keeps.";
     "max-session-upstream-call-bytes" max_session_upstream_call_bytes: u64 = 131_072, "131072", "Bytes of them.";
-    "max-session-preview-chars" max_session_preview_chars: u64 = 512, "512", "Characters of a result that a session shows.";
+    "max-session-preview-chars" max_session_preview_chars: u64 = 512, "512", "Characters of a definition that a session shows.";
     "collection-hint" collection_hint: bool = false, "false", "Point out long lists of maps to the model.";
     "http" http: Listen = Listen { on: false, address: None }, "false", "Serve HTTP instead of stdio, here.";
     "http-host" http_host: String = "127.0.0.1".to_owned(), "127.0.0.1", "IP address to listen at, or localhost.";

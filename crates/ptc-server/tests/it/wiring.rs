@@ -37,6 +37,8 @@ const ENGINE: &[(&str, Reads<Settings, u64>)] = &[
     ("max-catalog-result-bytes", |s| s.caps.max_catalog_bytes as u64),
     ("catalog-inline-max-chars", |s| s.catalog.max_chars as u64),
     ("catalog-inline-max-tools", |s| s.catalog.max_tools as u64),
+    ("max-result-bytes", |s| s.result_bytes as u64),
+    ("max-prints-bytes", |s| s.prints_bytes as u64),
     ("trace-max-files", |s| s.trace_max_files as u64),
     ("record-max-files", |s| s.record_max_files as u64),
     ("record-max-bytes", |s| s.record_max_bytes),

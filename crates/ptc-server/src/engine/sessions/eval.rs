@@ -19,7 +19,7 @@ use super::super::eval::{shown, validated};
 use super::super::evaluate::{self, End, Evaluated};
 use super::super::gate::Permit;
 use super::super::host::Witness;
-use super::super::payload::{Payload, Upstream, print_lines, result_line, upstream_summary};
+use super::super::payload::{Payload, Upstream, result_line, upstream_summary};
 use super::super::reason::Reason;
 use super::super::receipt::Receipt;
 use super::super::recordings::Recorded;
@@ -290,18 +290,21 @@ impl Engine {
         verdict: &Verdict,
         ledger: &Option<Vec<LedgerEntry>>,
     ) -> Payload {
-        let prints = print_lines(&evaluated.prints);
+        let prints = evaluated.prints.clone();
+        let (most, all) = (self.settings.result_bytes, (!verdict.history_cut).then_some("*1"));
         let mut payload = match (&evaluated.end, &verdict.refused) {
             (End::Value(_), Some(refused)) => refused.payload(),
             (End::Value(given), None) => {
-                let (line, truncated) = result_line(&given.text, settings.preview_chars);
+                let (line, cut) = result_line(given, most, all);
                 let result = (!given.is_nil()).then_some(line);
+                // A value that fits a schema is shown as its JSON.
+                let truncated = cut && !verdict.validated;
                 let feedback = shown(&prints, result.as_deref().unwrap_or("user=> nil"), FEEDBACK_CHARS);
                 let validated = verdict.validated.then(|| given.json.clone());
                 Payload { result, truncated, validated, feedback, ..Payload::default() }
             }
             (End::Fail(given), _) => {
-                let (line, truncated) = result_line(&given.text, settings.preview_chars);
+                let (line, truncated) = result_line(given, most, None);
                 let (message, _) = cut_chars(&given.text, FAIL_CHARS);
                 let failed = Payload::error(Reason::FAIL.name, message, message);
                 Payload { result: Some(line), truncated, ..failed }
@@ -346,7 +349,7 @@ impl Engine {
     }
 
     fn session_shaped(&self, payload: &Payload) -> Answered {
-        let reply = envelope::envelope(payload, self.settings.profile, Family::Session);
+        let reply = envelope::envelope(payload, &self.settings, Family::Session);
         Answered::new(reply, payload.reason())
     }
 }

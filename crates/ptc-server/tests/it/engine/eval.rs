@@ -94,22 +94,75 @@ async fn r2_2_4_fail_shows_its_value() {
     assert_eq!(shown["prints"], json!(["seen"]));
 }
 
+/// 8,192 bytes of a result, in every profile; what is longer is told as what it is, and never cut inside.
 #[tokio::test]
-async fn r2_3_2_long_results_are_cut_and_kept_whole_as_a_resource() {
+async fn results_are_shown_whole_or_as_what_they_are_and_kept_as_a_resource() {
+    for profile in [Profile::Slim, Profile::Structured, Profile::Debug] {
+        let engine = engine(patient(profile)).await;
+        let whole = eval(&engine, "(apply str (repeat 8190 \"x\"))").await;
+        assert!(
+            whole.text().contains(&"x".repeat(8190)) && !whole.text().contains("[truncated]"),
+            "{profile:?}"
+        );
+        let longer = eval(&engine, "(apply str (repeat 8191 \"x\"))").await;
+        assert!(longer.text().contains(":type string :chars 8191"), "{profile:?}: {}", longer.text());
+        assert!(!longer.text().contains(&"x".repeat(2_048)), "{profile:?}");
+    }
     let engine = engine(patient(Profile::Structured)).await;
-    let reply = eval(&engine, "(vec (range 500))").await;
+    let reply = eval(&engine, "(mapv (fn [n] {:id n :name (str \"row\" n)}) (range 1842))").await;
     let shown = object(&reply)["result"].as_str().expect("a result");
-    assert!(shown.ends_with(" ... (truncated at 250 chars; use println on specific fields)"), "{shown}");
+    let lines: Vec<&str> = shown.lines().collect();
+    let [told, handle] = lines[..] else { panic!("{shown}") };
+    assert!(told.starts_with(";; the result takes ") && told.contains("8192 are shown whole"), "{told}");
+    assert!(!shown.contains("user=>"), "{shown}");
+    for part in
+        ["{:type vector :count 1842 ", ":of {:id int :name string}", ":head [{:id 0 ", ":tail [", "1841"]
+    {
+        assert!(handle.contains(part), "{part}: {handle}");
+    }
     assert!(reply.text().ends_with("\n\n[truncated]"));
     let Some(Content::ResourceLink(link)) = reply.content.get(1) else { panic!("a link follows") };
     assert_eq!(object(&reply)["resource"]["uri"], link.uri.as_str());
     let whole = engine.read_resource(&anna(), &link.uri).await.expect("anna reads it");
-    let numbers: Vec<u32> = serde_json::from_str(&whole.text).expect("it is JSON");
-    assert_eq!((numbers.len(), link.size as usize), (500, whole.text.len()));
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&whole.text).expect("it is JSON");
+    assert_eq!((rows.len(), link.size as usize), (1842, whole.text.len()));
     let ben = Caller::new("ben", Transport::Stdio);
     assert!(engine.read_resource(&ben, &link.uri).await.is_err(), "it is anna's");
     engine.close_owner("anna");
     assert!(engine.read_resource(&anna(), &link.uri).await.is_err());
+}
+
+/// A program that fails cannot be mended by what nobody sees.
+#[tokio::test]
+async fn what_a_program_printed_is_shown_with_its_error() {
+    for profile in [Profile::Slim, Profile::Structured] {
+        let engine = engine(patient(profile)).await;
+        let reply = eval(&engine, "(println \"before\") (println (range 5) \"</prints>\") (+ 1 nil)").await;
+        let text = reply.text();
+        assert!(reply.is_error && text.starts_with("<prints>\nbefore\n(0 1 2 3 4) "), "{text}");
+        assert!(
+            text.contains("</prints>\n\n<error>\nruntime_error: ") && text.ends_with("</error>"),
+            "{text}"
+        );
+        assert_eq!(text.matches("</prints>").count(), 1, "{text}");
+        let prints = reply.structured.as_ref().map(|object| object["prints"][0].clone());
+        assert!(prints.is_none_or(|first| first == "before"));
+    }
+}
+
+#[tokio::test]
+async fn prints_are_shown_up_to_their_limit_and_a_line_that_is_longer_is_cut() {
+    let engine = engine(patient(Profile::Structured)).await;
+    let reply = eval(&engine, "(dotimes [n 500] (println n)) 1").await;
+    assert!(reply.text().contains("\n499\n</prints>"), "{}", reply.text());
+    let reply = eval(&engine, "(dotimes [n 5000] (println n)) 1").await;
+    let shown = reply.text();
+    assert!(
+        shown.contains("\n1000\n") && !shown.contains("\n4999\n") && shown.contains("[truncated]"),
+        "{shown}"
+    );
+    let reply = eval(&engine, "(println (apply str (repeat 9000 \"x\"))) (println 2) 1").await;
+    assert!(reply.text().contains("x … (8192 of 9000 bytes)\n</prints>"), "{}", reply.text());
 }
 
 #[tokio::test]
@@ -145,16 +198,23 @@ async fn r2_6_2_validated_is_exact_or_absent() {
         let engine = engine(patient(profile)).await;
         call(&engine, "lisp_eval", json!({"program": program, "output_schema": schema})).await
     };
-    assert_eq!(run(Profile::Slim, "[1 2]").await.text(), "[1,2]");
-    let long = "(vec (repeat 30 \"ab\"))";
-    let slim = run(Profile::Slim, long).await;
-    assert!(slim.text().ends_with("[truncated]"), "{}", slim.text());
-    let exact = run(Profile::Structured, long).await;
+    for profile in [Profile::Slim, Profile::Structured] {
+        assert_eq!(run(profile, "[1 2]").await.text(), "[1,2]");
+        let long = run(profile, "(vec (repeat 300 \"ab\"))").await.text();
+        assert_eq!(
+            serde_json::from_str::<Vec<String>>(&long).map(|list| list.len()).ok(),
+            Some(300),
+            "{long}"
+        );
+    }
+    let exact = run(Profile::Structured, "(vec (repeat 30 \"ab\"))").await;
     assert_eq!(object(&exact)["validated"].as_array().map(Vec::len), Some(30));
     let larger = run(Profile::Structured, "(vec (range 10000))").await;
     let shown = object(&larger);
     assert!(shown.get("validated").is_none() && shown["validated_preview_truncated"] == true);
     assert_eq!(shown["validated_bytes"], json!(48_891));
+    assert!(shown["validated_preview"].as_str().is_some_and(|text| text.contains(":count 10000")), "{shown}");
+    assert!(larger.text().ends_with("[truncated]"), "{}", larger.text());
     assert!(matches!(larger.content.get(1), Some(Content::ResourceLink(_))));
 }
 
@@ -162,7 +222,7 @@ async fn r2_6_2_validated_is_exact_or_absent() {
 async fn r2_6_4_envelopes_stay_within_their_size() {
     let noisy =
         "(dotimes [n 400] (println (apply str (repeat 1900 \"é\\\"\")))) (apply str (repeat 100000 \"x\"))";
-    for (profile, most) in [(Profile::Slim, 32), (Profile::Structured, 96), (Profile::Debug, 512)] {
+    for (profile, most) in [(Profile::Slim, 48), (Profile::Structured, 96), (Profile::Debug, 512)] {
         let engine = engine(patient(profile)).await;
         for program in [noisy, &format!("{noisy} (fail (apply str (repeat 100000 \"é\")))")] {
             let reply = eval(&engine, program).await;

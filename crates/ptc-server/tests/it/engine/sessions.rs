@@ -51,9 +51,10 @@ async fn r9_3_4_the_fourth_result_is_forgotten() {
         with_sessions(Profile::Structured, Sessions { history_entry_bytes: 100, ..Sessions::default() });
     let engine = super::support::engine(small).await;
     let id = session(&engine).await;
-    let long = eval_in(&engine, &id, "(vec (range 200))").await;
+    let long = eval_in(&engine, &id, "(vec (range 3000))").await;
     assert_eq!(object(&long)["history_notices"][0]["reason"], "max_history_entry_bytes");
     assert!(matches!(long.content.get(1), Some(Content::ResourceLink(_))));
+    assert!(!long.text().contains("as *1"), "it is not kept: {}", long.text());
 }
 
 #[tokio::test]
@@ -295,8 +296,9 @@ async fn r9_3_10_long_lists_are_pointed_out() {
     assert!(reply.text().contains("rows has 25 maps"), "{}", reply.text());
     let engine = super::support::engine(with_sessions(Profile::Slim, Sessions::default())).await;
     let id = session(&engine).await;
-    let reply = eval_in(&engine, &id, "(vec (range 900))").await;
+    let reply = eval_in(&engine, &id, "(vec (range 3000))").await;
     assert!(reply.text().contains("(describe *1)"), "{}", reply.text());
+    assert!(reply.text().contains("the next program has all of it as *1"), "{}", reply.text());
 }
 
 #[tokio::test]
