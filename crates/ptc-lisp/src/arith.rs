@@ -1,9 +1,9 @@
 //! Arithmetic on values, shared by the machine's instructions and the natives.
 //!
 //! Integers never overflow: a result that does not fit 64 bits becomes a big integer, and a big result
-//! that fits becomes small again, unless an operand was big though it need not be (`1N`). An operation with a float gives a float. `/` on integers gives an
-//! integer when it divides evenly and a float otherwise. The paths for two small integers and two floats
-//! are inlined; all else is out of line.
+//! that fits becomes small again, unless an operand was big though it need not be (`1N`). An operation with a
+//! float gives a float, one of decimals and integers a decimal. `/` on integers gives an integer when it divides
+//! evenly and a float otherwise. The paths for two small integers and two floats are inlined; all else is out of line.
 //!
 //! Results of more than [`MAX_BITS`] bits are refused before they are computed, so no single operation
 //! takes long. Operations on big integers cost more than one unit of fuel: [`sum_cost`],
@@ -16,6 +16,7 @@ use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_traits::{Signed, ToPrimitive, Zero};
 
+use crate::decimal::{Context, Decimal, context, ops};
 use crate::error::{Error, ErrorKind};
 use crate::float;
 use crate::signal::{Res, Signal, raise};
@@ -121,6 +122,7 @@ pub fn negate(a: &Value) -> Res {
     match a {
         Value::Float(x) => Ok(Value::Float(-x)),
         Value::Int(x) if *x != i64::MIN => Ok(Value::Int(-x)),
+        Value::Decimal(x) => Ok(Value::decimal(ops::negate(x, context::current())?)),
         _ => sub_slow(&Value::Int(0), a),
     }
 }
@@ -174,12 +176,18 @@ fn order(a: &Value, b: &Value) -> Res<Option<Ordering>> {
 enum Pair<'a> {
     Floats(f64, f64),
     Ints(Cow<'a, BigInt>, Cow<'a, BigInt>),
+    Decimals(Cow<'a, Decimal>, Cow<'a, Decimal>),
 }
 
 impl<'a> Pair<'a> {
     fn of(a: &'a Value, b: &'a Value) -> Res<Pair<'a>> {
         if let (Some(a), Some(b)) = (as_big(a), as_big(b)) {
             return Ok(Pair::Ints(a, b));
+        }
+        if (is_decimal(a) || is_decimal(b))
+            && let (Some(a), Some(b)) = (as_decimal(a), as_decimal(b))
+        {
+            return Ok(Pair::Decimals(a, b));
         }
         Ok(Pair::Floats(to_f64(a)?, to_f64(b)?))
     }
@@ -193,12 +201,25 @@ fn as_big(value: &Value) -> Option<Cow<'_, BigInt>> {
     }
 }
 
+fn is_decimal(value: &Value) -> bool {
+    matches!(value, Value::Decimal(_))
+}
+
+/// An exact number as a decimal.
+fn as_decimal(value: &Value) -> Option<Cow<'_, Decimal>> {
+    match value {
+        Value::Decimal(decimal) => Some(Cow::Borrowed(decimal)),
+        _ => as_big(value).map(|int| Cow::Owned(Decimal::of_int(int.into_owned()))),
+    }
+}
+
 /// A number as a float; integers beyond its range become infinite.
 pub fn to_f64(value: &Value) -> Res<f64> {
     match value {
         Value::Int(int) => Ok(*int as f64),
         Value::Float(float) => Ok(*float),
         Value::Big(big) => Ok(big_to_f64(big)),
+        Value::Decimal(decimal) => Ok(decimal.to_f64()),
         _ => Err(not_a_number(value)),
     }
 }
@@ -211,9 +232,18 @@ fn big_to_f64(big: &BigInt) -> f64 {
 #[inline]
 pub fn check_number(value: &Value) -> Res<()> {
     match value {
-        Value::Int(_) | Value::Float(_) | Value::Big(_) => Ok(()),
+        Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_) => Ok(()),
         _ => Err(not_a_number(value)),
     }
+}
+
+/// An operation on decimals, to the precision that `with-precision` sets.
+fn decimals(
+    operation: fn(&Decimal, &Decimal, Option<Context>) -> Res<Decimal>,
+    a: &Decimal,
+    b: &Decimal,
+) -> Res {
+    operation(a, b, context::current()).map(Value::decimal)
 }
 
 #[cold]
@@ -221,6 +251,7 @@ fn add_slow(a: &Value, b: &Value) -> Res {
     Ok(match Pair::of(a, b)? {
         Pair::Floats(a, b) => Value::Float(a + b),
         Pair::Ints(x, y) => sized_as(&*x + &*y, a, b)?,
+        Pair::Decimals(x, y) => decimals(ops::add, &x, &y)?,
     })
 }
 
@@ -229,6 +260,11 @@ fn sub_slow(a: &Value, b: &Value) -> Res {
     Ok(match Pair::of(a, b)? {
         Pair::Floats(a, b) => Value::Float(a - b),
         Pair::Ints(x, y) => sized_as(&*x - &*y, a, b)?,
+        // As in Clojure, which adds the negated number: a precision rounds it, too.
+        Pair::Decimals(x, y) if is_decimal(b) => {
+            decimals(ops::add, &x, &ops::negate(&y, context::current())?)?
+        }
+        Pair::Decimals(x, y) => decimals(ops::sub, &x, &y)?,
     })
 }
 
@@ -240,6 +276,7 @@ fn mul_slow(a: &Value, b: &Value) -> Res {
             check_bits(x.bits() + y.bits())?;
             big_as(&*x * &*y, a, b)
         }
+        Pair::Decimals(x, y) => decimals(ops::mul, &x, &y)?,
     })
 }
 
@@ -252,6 +289,7 @@ fn div_slow(a: &Value, b: &Value) -> Res {
             let (quotient, rest) = x.div_rem(&y);
             Ok(if rest.is_zero() { big_as(quotient, a, b) } else { Value::Float(ratio_to_f64(&x, &y)) })
         }
+        Pair::Decimals(x, y) => decimals(ops::div, &x, &y),
     }
 }
 
@@ -261,6 +299,7 @@ fn quot_slow(a: &Value, b: &Value) -> Res {
         Pair::Floats(a, b) => Ok(Value::Float(whole_quotient(a, b)?)),
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
         Pair::Ints(x, y) => Ok(big_as(&*x / &*y, a, b)),
+        Pair::Decimals(x, y) => decimals(ops::quot, &x, &y),
     }
 }
 
@@ -270,6 +309,7 @@ fn rem_slow(a: &Value, b: &Value) -> Res {
         Pair::Floats(a, b) => Ok(Value::Float(float_rem(a, b)?)),
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
         Pair::Ints(x, y) => Ok(big_as(&*x % &*y, a, b)),
+        Pair::Decimals(x, y) => decimals(ops::rem, &x, &y),
     }
 }
 
@@ -283,6 +323,7 @@ fn modulo_slow(a: &Value, b: &Value) -> Res {
         }
         Pair::Ints(_, b) if b.is_zero() => zero_divisor(),
         Pair::Ints(x, y) => Ok(big_as(x.mod_floor(&y), a, b)),
+        Pair::Decimals(x, y) => decimals(ops::modulo, &x, &y),
     }
 }
 
@@ -396,11 +437,12 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
     error.hint(hint).into()
 }
 
-/// How many 64-bit words a big integer has; zero for all other values.
+/// How many 64-bit words a big integer or decimal has; zero for all other values.
 #[inline]
 pub fn words(value: &Value) -> usize {
     match value {
         Value::Big(big) => usize::try_from(big.bits() / 64 + 1).unwrap_or(usize::MAX),
+        Value::Decimal(decimal) => decimal.words(),
         _ => 0,
     }
 }
@@ -435,6 +477,7 @@ pub fn sign(value: &Value) -> Res<Ordering> {
         Value::Int(int) => Ok(int.cmp(&0)),
         Value::Float(float) => Ok(float.partial_cmp(&0.0).unwrap_or(Ordering::Equal)),
         Value::Big(big) => Ok(big.sign().cmp(&Sign::NoSign)),
+        Value::Decimal(decimal) => Ok(decimal.sign()),
         _ => Err(not_a_number(value)),
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 
 use crate::builtins::BuiltinId;
+use crate::decimal::Decimal;
 use crate::span::Span;
 use crate::value::Value;
 
@@ -204,6 +205,8 @@ pub enum Const {
     Int(i64),
     /// A large integer.
     Big(BigInt),
+    /// An exact decimal.
+    Decimal(Decimal),
     /// A float.
     Float(f64),
     /// A string.

@@ -40,6 +40,7 @@ impl Conversion<'_> {
             FormKind::Bool(flag) => Value::Bool(*flag),
             FormKind::Int(int) => Value::Int(*int),
             FormKind::BigInt(int) => Value::wide(int.clone()),
+            FormKind::Decimal(decimal) => Value::decimal(decimal.clone()),
             FormKind::Float(float) => Value::Float(*float),
             FormKind::Str(text) => Value::str(text),
             FormKind::Keyword(text) => self.heap.keyword(text),

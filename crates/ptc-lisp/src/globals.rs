@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::names::Name;
+use crate::decimal::context;
+use crate::names::{Name, Names};
 use crate::seed::Unseeded;
 use crate::span::Span;
 use crate::value::equal::is_same;
-use crate::value::{CellObj, Shared, Value};
+use crate::value::{CellObj, Shared, Time, Value};
 
 /// The text of a definition: a part of the program that made it.
 #[derive(Clone, Debug)]
@@ -73,6 +74,8 @@ pub struct Globals {
     pub(crate) undo_cells: Vec<(Shared<CellObj>, Value)>,
     /// The values that stand behind those given by `binding`, oldest first.
     pub(crate) bound: Vec<(u32, Value)>,
+    /// The definition that holds the precision of decimals, once there is one.
+    pub(crate) context: Option<u32>,
 }
 
 impl Globals {
@@ -176,6 +179,7 @@ impl Globals {
         self.note(slot);
         let old = std::mem::replace(&mut self.values[slot as usize], value);
         self.bound.push((slot, old));
+        self.show_context();
     }
 
     /// Takes away the value that was put in front last.
@@ -183,6 +187,31 @@ impl Globals {
         if let Some(at) = self.bound.iter().rposition(|(bound, _)| *bound == slot) {
             self.values[slot as usize] = self.bound.remove(at).1;
         }
+        self.show_context();
+    }
+
+    /// Binds the precision of decimals, which arithmetic has to know.
+    pub fn bind_context(&mut self, slot: u32, context: Value) {
+        self.context = Some(slot);
+        self.bind(slot, context);
+    }
+
+    /// Finds the definition that holds the precision of decimals among those of a dump.
+    pub fn find_context(&mut self, names: &Names) {
+        self.context = names.find(context::VAR).and_then(|name| self.index.get(&name).copied());
+    }
+
+    /// Tells arithmetic the precision that is set now.
+    #[inline]
+    pub fn show_context(&self) {
+        let Some(slot) = self.context else { return };
+        context::set(match self.values.get(slot as usize) {
+            Some(Value::Time(time)) => match **time {
+                Time::MathContext(context) => Some(context),
+                _ => None,
+            },
+            _ => None,
+        });
     }
 
     /// Takes away all that is in front, for as long as another fiber runs.
@@ -192,6 +221,7 @@ impl Globals {
             parked.push((slot, std::mem::replace(&mut self.values[slot as usize], behind)));
         }
         parked.reverse();
+        self.show_context();
         parked
     }
 

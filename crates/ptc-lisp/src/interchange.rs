@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Number, Value as Json};
 
+use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interrupt::Interrupt;
@@ -223,6 +224,13 @@ impl Maker<'_> {
                 (None, Ok(int)) => Json::from(int),
                 _ => Json::String(self.text(value)?),
             },
+            Value::Decimal(decimal) => match decimal_number(decimal) {
+                Some(number) => Json::Number(number),
+                None => {
+                    let text = self.text(value)?;
+                    Json::String(text.trim_end_matches('M').to_owned())
+                }
+            },
             Value::Float(float) => match Number::from_f64(*float) {
                 Some(number) => Json::Number(number),
                 None => Json::String(self.text(value)?),
@@ -324,6 +332,16 @@ pub fn without_json(value: &Value, names: &Names) -> Option<String> {
     }
 }
 
+/// A decimal as a number of JSON, which is an integer of 64 bits or a float: nothing if it has more digits than that.
+fn decimal_number(decimal: &Decimal) -> Option<Number> {
+    if decimal.scale() <= 0
+        && let Some(int) = decimal.to_int().ok().and_then(|int| i64::try_from(int).ok())
+    {
+        return Some(Number::from(int));
+    }
+    decimal.as_f64().and_then(Number::from_f64)
+}
+
 /// Parts that [`without_json`] looks at. The largest result that leaves a machine has fewer.
 const MOST_SEARCHED: usize = 1 << 24;
 
@@ -351,6 +369,7 @@ impl Visitor for Search<'_> {
         let has_form = match value {
             Value::Float(float) => float.is_finite(),
             Value::Big(big) => value.as_i64().is_some() || u64::try_from(&**big).is_ok(),
+            Value::Decimal(decimal) => decimal_number(decimal).is_some(),
             Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Str(_) => true,
             Value::Kw(_) | Value::Sym(_) | Value::Time(_) => true,
             _ => match Parts::of(value) {

@@ -6,6 +6,7 @@ pub mod builtins;
 mod code;
 mod compile;
 mod core;
+pub mod decimal;
 pub mod dump;
 pub mod edn;
 pub mod error;

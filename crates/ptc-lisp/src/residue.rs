@@ -5,8 +5,8 @@
 //! is followed once: a register needs a look only if something that may be counted has been put there and has
 //! not been taken away again on every path.
 //!
-//! Large integers are counted and can come out of any addition, but they are rare. So arithmetic is taken to leave nothing,
-//! and once it has met a large integer (`Machine::large`) returns look for those in all registers.
+//! Large integers and decimals are counted and can come out of any addition, but they are rare. So arithmetic is taken to leave nothing,
+//! and once it has met one (`Machine::large`) returns look for those in all registers.
 //!
 //! This is computed wherever code comes from, the compiler or a dump, and is never part of a dump: code from outside
 //! must not say what need not be looked at.
@@ -122,7 +122,7 @@ fn step(op: Op, before: u32, consts: &[Const]) -> u32 {
         Op::Const { dst, at } => set(dst, is_counted(consts.get(at as usize))),
         Op::Copy { dst, src } => set(dst, before & bit(src) != 0),
         Op::Move { dst, src } if dst != src => set(dst, before & bit(src) != 0) & !bit(src),
-        // Whatever went through arithmetic is a number, and not counted unless it is a large one.
+        // Whatever went through arithmetic is a number, and not counted unless it is a large one or a decimal.
         Op::Add { dst, a, b }
         | Op::Sub { dst, a, b }
         | Op::Mul { dst, a, b }

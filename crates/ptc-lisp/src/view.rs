@@ -52,6 +52,8 @@ pub enum View {
     Big(String),
     /// A float.
     Float(f64),
+    /// An exact decimal, as text.
+    Decimal(String),
     /// A string, cut.
     Str {
         /// Its beginning.
@@ -290,6 +292,10 @@ impl<'a> Painter<'a> {
             Value::Big(int) if int.bits() / 4 <= self.bounds.string_chars as u64 => {
                 View::Big(int.to_string())
             }
+            Value::Decimal(decimal) if decimal.text_len() <= self.bounds.string_chars => {
+                View::Decimal(decimal.to_string())
+            }
+            Value::Decimal(decimal) => View::Opaque(format!("#<decimal of {} digits>", decimal.precision())),
             Value::Big(int) => View::Opaque(format!("#<integer of about {} digits>", int.bits() * 3 / 10)),
             Value::Str(text) => {
                 let shown = beginning(text.as_str(), self.bounds.string_chars).to_owned();

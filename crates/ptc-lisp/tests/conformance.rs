@@ -37,7 +37,7 @@ macro_rules! case_files {
 }
 
 case_files! {
-    errors forms functions higher_order java_lang java_time maps mutable numbers polymorphism
+    decimals errors forms functions higher_order java_lang java_time maps mutable numbers polymorphism
     programs_algorithms programs_business programs_data programs_idioms programs_mixed programs_reports programs_styles
     programs_text
     programs_time ptc reader seqs sharing strings time vars

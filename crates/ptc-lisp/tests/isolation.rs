@@ -328,6 +328,8 @@ fn attacks_run_in_two_machines_by_turns_as_they_do_alone() {
 #[test]
 fn all_variables_of_threads_are_known_to_lead_nowhere() {
     const KNOWN: &[(&str, &str)] = &[
+        // The precision of decimals, a number, which a machine sets before it runs and takes away behind itself.
+        ("ptc-lisp/src/decimal/context.rs", "CURRENT"),
         // Whether a test wants it.
         ("ptc-lisp/src/dump/tests.rs", "LIBRARY_HAS_CHANGED"),
         // Frozen: made from constants alone.

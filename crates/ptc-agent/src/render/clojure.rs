@@ -225,7 +225,7 @@ const LONGEST: usize = 120;
 /// What stands for a name or number that is too long to write.
 fn long_atom(view: &View) -> Option<String> {
     let (text, what) = match view {
-        View::Big(text) => (text, "digits"),
+        View::Big(text) | View::Decimal(text) => (text, "digits"),
         View::Keyword(text) | View::Symbol(text) | View::Opaque(text) | View::Time { text, .. } => {
             (text, "chars")
         }
@@ -244,6 +244,7 @@ fn atom(view: &View) -> String {
         View::Keyword(name) => keyword(name),
         View::Time { text, .. } => quoted(text),
         View::Big(text) => text.clone(),
+        View::Decimal(text) => format!("{text}M"),
         View::Symbol(text) | View::Opaque(text) => printable(text),
         View::Hidden => FIREWALLED.to_owned(),
         _ => "nil".to_owned(),

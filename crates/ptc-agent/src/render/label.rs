@@ -36,7 +36,7 @@ pub(crate) fn type_name(view: &View) -> &'static str {
         View::Nil => "nil",
         View::Bool(_) => "bool",
         View::Int(_) | View::Big(_) => "int",
-        View::Float(_) => "float",
+        View::Float(_) | View::Decimal(_) => "float",
         View::Str { .. } => "string",
         View::Keyword(_) => "keyword",
         View::Symbol(_) => "symbol",

@@ -300,7 +300,7 @@ impl Analyzer<'_> {
         self.form(&at.list([head, rest].concat()), false)
     }
 
-    /// `(with-precision digits :rounding MODE body…)`: rounds what the body gives.
+    /// `(with-precision digits :rounding MODE body…)`: the precision of decimals for the time of the body.
     fn with_precision(&mut self, args: &[Form], span: Span) -> Result {
         let at = At(span);
         let (digits, mode, body) = match args {
@@ -311,8 +311,10 @@ impl Analyzer<'_> {
             [] => return Err(wrong_count("(with-precision digits :rounding HALF_UP body…)", span)),
         };
         let rounding = at.sym(&format!("java.math.RoundingMode/{mode}"));
-        let value = at.do_(body.iter().cloned());
-        self.form(&at.call("%prim/to-precision", [value, digits.clone(), rounding]), false)
+        let push = at.call("%prim/push-precision", [digits.clone(), rounding]);
+        let finally = at.list(vec![at.sym("finally"), at.call("%prim/pop-precision", [])]);
+        let body = at.call("%try", body.iter().cloned().chain([finally]));
+        self.form(&at.do_([push, body]), false)
     }
 
     /// `(assert test message?)`

@@ -14,6 +14,7 @@ impl Analyzer<'_> {
             FormKind::Bool(value) => Const::Bool(*value),
             FormKind::Int(value) => Const::Int(*value),
             FormKind::BigInt(value) => Const::Big(value.clone()),
+            FormKind::Decimal(value) => Const::Decimal(value.clone()),
             FormKind::Float(value) => Const::Float(*value),
             FormKind::Str(text) => Const::Str(text.clone()),
             FormKind::Keyword(name) => Const::Keyword(self.namespaces.keyword(name)),

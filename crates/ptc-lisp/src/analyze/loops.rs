@@ -171,7 +171,7 @@ impl Analyzer<'_> {
 
     fn check_collection(&self, name: &str, pattern: &Form, coll: &Form) -> Result<()> {
         let kind = match coll.kind {
-            FormKind::Int(_) | FormKind::Float(_) | FormKind::BigInt(_) => "a number",
+            FormKind::Int(_) | FormKind::Float(_) | FormKind::BigInt(_) | FormKind::Decimal(_) => "a number",
             FormKind::Keyword(_) => "a keyword",
             FormKind::Bool(_) => "a boolean",
             _ => return Ok(()),

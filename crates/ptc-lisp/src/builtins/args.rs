@@ -25,11 +25,15 @@ pub fn text(args: &[Value], at: usize) -> Res<&str> {
     args.get(at).and_then(Value::as_str).ok_or_else(|| wrong(args, at, "a string").into())
 }
 
-/// An integer argument that fits 64 bits; whole floats count.
+/// An integer argument that fits 64 bits; floats and decimals count without their fraction.
 pub fn int(args: &[Value], at: usize) -> Res<i64> {
     match args.get(at) {
         Some(Value::Int(int)) => Ok(*int),
         Some(Value::Float(float)) if float.is_finite() => Ok(*float as i64),
+        Some(Value::Decimal(decimal)) => {
+            let int = decimal.to_int().ok().and_then(|int| i64::try_from(int).ok());
+            int.ok_or_else(|| wrong(args, at, "an integer of at most 64 bits").into())
+        }
         Some(big @ Value::Big(_)) => {
             big.as_i64().ok_or_else(|| wrong(args, at, "an integer of at most 64 bits").into())
         }
@@ -48,6 +52,7 @@ pub fn float(args: &[Value], at: usize) -> Res<f64> {
         Some(Value::Int(int)) => Ok(*int as f64),
         Some(Value::Float(float)) => Ok(*float),
         Some(Value::Big(big)) => Ok(big.to_f64().unwrap_or(f64::INFINITY)),
+        Some(Value::Decimal(decimal)) => Ok(decimal.to_f64()),
         _ => Err(wrong(args, at, "a number").into()),
     }
 }

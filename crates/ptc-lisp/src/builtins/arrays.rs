@@ -144,7 +144,7 @@ fn size(args: &[Value], at: usize) -> Res<usize> {
 }
 
 fn array(heap: &mut Heap, args: &mut [Value], zero: Value) -> Res {
-    if !matches!(args[0], Value::Int(_) | Value::Float(_) | Value::Big(_)) {
+    if !matches!(args[0], Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_)) {
         return collected(heap, &args[0]);
     }
     let size = size(args, 0)?;

@@ -28,6 +28,9 @@ fn nth(heap: &mut Heap, args: &mut [Value]) -> Res {
             let mut item = None;
             for _ in 0..=index {
                 item = items.next().map_err(|lazy| Box::new(Signal::Force(lazy)))?;
+                if item.is_none() {
+                    break;
+                }
             }
             item
         }
@@ -54,7 +57,13 @@ fn nth(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn bindable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Seq(_) | Value::Cons(_) | Value::Lazy(_) => {}
-        Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Bool(_) | Value::Kw(_) | Value::Fn(_) => {
+        Value::Int(_)
+        | Value::Float(_)
+        | Value::Big(_)
+        | Value::Decimal(_)
+        | Value::Bool(_)
+        | Value::Kw(_)
+        | Value::Fn(_) => {
             let message = format!("a map pattern needs a map, got {}", heap.brief(&args[0]));
             return Err(Error::new(ErrorKind::Destructure, message)
                 .hint("give it a map, or bind the value to a plain name")

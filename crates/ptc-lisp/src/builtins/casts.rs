@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::numbers::integer;
-use super::{Builtin, args, native};
+use super::{Builtin, args, java_lang, native};
 use crate::arith;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
@@ -112,9 +112,9 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "clojure.core/bigdec",
         "[x]",
-        bigdec,
-        "A number, or the number that a string spells. There are no decimals: fractions are floats.",
-        &[("(bigdec 3)", "3"), ("(bigdec \"1.5\")", "1.5")],
+        java_lang::bigdec,
+        "An exact decimal from a number or the text of one, for money; a float is the decimal that it prints as.",
+        &[("(bigdec 3)", "3M"), ("(bigdec \"1.50\")", "1.50M"), ("(bigdec 0.1)", "0.1M")],
     ),
     native(
         "clojure.core/rationalize",
@@ -325,6 +325,10 @@ pub(super) fn within(args: &[Value], at: usize, low: i64, high: i64) -> Res<i64>
             Some(int) => Ok(int),
             None => out_of_range(at, "a larger integer", low, high),
         },
+        Value::Decimal(decimal) => match decimal.to_int().ok().and_then(|int| i64::try_from(int).ok()) {
+            Some(int) if (low..=high).contains(&int) => Ok(int),
+            _ => out_of_range(at, "a decimal beyond it", low, high),
+        },
         Value::Str(_) => Err(args::wrong(args, at, "a number")
             .hint("parse-long reads a number from text; int gives the code point of a character")
             .into()),
@@ -376,6 +380,12 @@ fn bigint(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Int(int) => Ok(Value::wide(BigInt::from(*int))),
         Value::Big(_) => Ok(args::take(args, 0)),
+        Value::Decimal(decimal) => {
+            let int = decimal.to_int()?;
+            heap.work(arith::words(&args[0]))?;
+            arith::check_bits(int.bits())?;
+            Ok(Value::wide(int))
+        }
         Value::Float(float) => match whole_decimal(float.trunc()) {
             Some(Value::Int(int)) => Ok(Value::wide(BigInt::from(int))),
             Some(int) => Ok(int),
@@ -408,27 +418,6 @@ fn whole_decimal(whole: f64) -> Option<Value> {
     }
 }
 
-fn bigdec(_: &mut Heap, args: &mut [Value]) -> Res {
-    match &args[0] {
-        Value::Int(_) | Value::Big(_) => Ok(args::take(args, 0)),
-        Value::Float(float) if float.is_finite() => Ok(Value::Float(*float)),
-        Value::Float(_) => raise(ErrorKind::Format, "NaN and infinite floats have no decimal"),
-        Value::Str(text) => {
-            let text = text.as_str();
-            let numeric =
-                text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-            if let Ok(int) = text.parse::<i64>() {
-                return Ok(Value::Int(int));
-            }
-            match text.parse::<f64>() {
-                Ok(float) if numeric => Ok(Value::Float(float)),
-                _ => bad_number(text),
-            }
-        }
-        _ => args::fail(args, 0, "a number or string"),
-    }
-}
-
 fn rationalize(_: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Float(float) if float.is_finite() && float.fract() == 0.0 => {
@@ -455,6 +444,10 @@ fn low_bits(args: &[Value]) -> Res<i64> {
         Value::Float(float) => Ok(*float as i64),
         Value::Big(big) => {
             let low = (&**big) & BigInt::from(u64::MAX);
+            Ok(low.to_u64().unwrap_or_default().cast_signed())
+        }
+        Value::Decimal(decimal) => {
+            let low = decimal.to_int()? & BigInt::from(u64::MAX);
             Ok(low.to_u64().unwrap_or_default().cast_signed())
         }
         other => Err(arith::not_a_number(other)),

@@ -123,6 +123,7 @@ fn cell_of(args: &[Value], kind: CellKind) -> Res<&Rc<CellObj>> {
                 CellKind::Builder => "a StringBuilder",
                 CellKind::Transient => "a transient",
                 CellKind::Array => "an array",
+                CellKind::Format => "a DecimalFormat",
             };
             Err(args::wrong(args, 0, expected).into())
         }
@@ -170,7 +171,10 @@ fn deref(heap: &mut Heap, args: &mut [Value]) -> Res {
     let cell = match &args[0] {
         Value::Var(name) => return super::vars::value(heap, *name),
         Value::Cell(cell)
-            if !matches!(cell.kind, CellKind::Matcher | CellKind::Transient | CellKind::Array) =>
+            if !matches!(
+                cell.kind,
+                CellKind::Matcher | CellKind::Transient | CellKind::Array | CellKind::Format
+            ) =>
         {
             cell
         }

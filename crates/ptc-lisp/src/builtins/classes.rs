@@ -24,6 +24,7 @@ fn row(value: &Value) -> Row {
         Value::Bool(_) => ("Boolean", "Comparable Object"),
         Value::Int(_) => ("Long Integer", "Number Comparable Object"),
         Value::Big(_) => ("BigInt BigInteger", "Number Comparable Object"),
+        Value::Decimal(_) => ("BigDecimal", "Number Comparable Object"),
         Value::Float(_) => ("Double Float", "Number Comparable Object"),
         Value::Str(text) if is_character(text.as_str()) => {
             ("String Character", "CharSequence Comparable Object")
@@ -55,6 +56,7 @@ fn row(value: &Value) -> Row {
             CellKind::Builder => ("StringBuilder", "CharSequence Object"),
             CellKind::Transient => ("ITransientCollection", "Object"),
             CellKind::Array => ("Array", "Object"),
+            CellKind::Format => ("DecimalFormat", "NumberFormat Format Object"),
         },
         Value::Var(_) => ("Var", "IDeref IFn Object"),
         Value::Type(_) => ("Class", "Object"),
@@ -146,7 +148,8 @@ const PACKAGES: &[Row] = &[
          NullPointerException IndexOutOfBoundsException NumberFormatException UnsupportedOperationException \
          StringIndexOutOfBoundsException AssertionError InterruptedException",
     ),
-    ("java.math.", "BigInteger BigDecimal"),
+    ("java.math.", "BigInteger BigDecimal MathContext RoundingMode"),
+    ("java.text.", "DecimalFormat NumberFormat Format"),
     ("java.util.", "Date UUID Map List Set Collection NoSuchElementException"),
     ("java.util.regex.", "Pattern"),
     ("java.time.", "LocalDate LocalDateTime LocalTime Instant Duration ZonedDateTime Period"),

@@ -186,7 +186,8 @@ fn same_number(heap: &mut Heap, args: &mut [Value]) -> Res {
         return Ok(Value::Bool(true));
     }
     args.iter().try_for_each(arith::check_number)?;
-    Ok(Value::Bool(all_equal(heap, args)?))
+    // By value: the decimal 1.0M is no integer, and yet the same number.
+    chain(heap, args, |a, b| Ok(order::compare_numbers(a, b) == Some(Ordering::Equal)))
 }
 
 /// A single argument is in order whatever it is.

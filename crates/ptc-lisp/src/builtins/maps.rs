@@ -319,7 +319,7 @@ fn rank(key: &Value) -> u8 {
     match key {
         Value::Nil => 0,
         Value::Bool(_) => 1,
-        Value::Int(_) | Value::Big(_) | Value::Float(_) => 2,
+        Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Decimal(_) => 2,
         Value::Kw(_) => 3,
         Value::Sym(_) => 4,
         Value::Str(_) => 5,

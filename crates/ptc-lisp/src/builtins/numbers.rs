@@ -6,8 +6,10 @@
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, Signed};
 
+use super::numeric::{Arith, pay};
 use super::{Builtin, args, native};
 use crate::arith;
+use crate::decimal::{Context, Decimal, Rounding, context, ops};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
 use crate::value::{Items, Value};
@@ -136,28 +138,28 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         "ptc/floor",
         "[x]",
-        |_, args| rounded(args, f64::floor),
+        |_, args| rounded(args, f64::floor, Rounding::Floor),
         "The greatest integer that is not above a number. `clojure.math/floor` gives a float.",
         &[("(floor 1.7)", "1"), ("(floor -1.2)", "-2")],
     ),
     native(
         "ptc/ceil",
         "[x]",
-        |_, args| rounded(args, f64::ceil),
+        |_, args| rounded(args, f64::ceil, Rounding::Ceiling),
         "The least integer that is not below a number. `clojure.math/ceil` gives a float.",
         &[("(ceil 1.2)", "2"), ("(ceil -1.7)", "-1")],
     ),
     native(
         "ptc/round",
         "[x]",
-        |_, args| rounded(args, f64::round),
+        |_, args| rounded(args, f64::round, Rounding::HalfUp),
         "The integer nearest to a number; halves go away from zero.",
         &[("(round 2.5)", "3"), ("(round -2.5)", "-3")],
     ),
     native(
         "ptc/trunc",
         "[x]",
-        |_, args| rounded(args, f64::trunc),
+        |_, args| rounded(args, f64::trunc, Rounding::Down),
         "A number without its fraction, as an integer.",
         &[("(trunc 1.9)", "1"), ("(trunc -1.9)", "-1")],
     ),
@@ -172,8 +174,14 @@ pub(super) static TABLE: &[Builtin] = &[
         "ptc/avg",
         "[coll]",
         avg,
-        "The mean of the numbers in a collection as a float; nil items are skipped. Nil if there are none.",
-        &[("(avg [1 2 3])", "2.0"), ("(avg [1 nil 4])", "2.5"), ("(avg [])", "nil")],
+        "The mean of the numbers in a collection as a float; of decimals a decimal, to 34 digits if need be. \
+         Nil items are skipped. Nil if there are none.",
+        &[
+            ("(avg [1 2 3])", "2.0"),
+            ("(avg [1 nil 4])", "2.5"),
+            ("(avg [1.10M 2.25M])", "1.675M"),
+            ("(avg [])", "nil"),
+        ],
     ),
 ];
 
@@ -188,19 +196,27 @@ fn charge(heap: &mut Heap, cost: usize, a: &Value, b: &Value) -> Res<()> {
     Ok(())
 }
 
+/// A result; a decimal pays for its memory, for which large integers have paid before, and for its scale.
+fn paid(heap: &mut Heap, result: Value) -> Res {
+    if let Value::Decimal(_) = result {
+        pay(heap, &result)?;
+    }
+    Ok(result)
+}
+
 /// Folds two or more arguments from the left.
 fn fold(heap: &mut Heap, args: &[Value], cost: fn(&Value, &Value) -> usize, operation: Operation) -> Res {
     let (mut result, rest) = match args {
         [a, b, rest @ ..] => {
             charge(heap, cost(a, b), a, b)?;
-            (operation(a, b)?, rest)
+            (paid(heap, operation(a, b)?)?, rest)
         }
         _ => return Ok(Value::Nil),
     };
     heap.work(rest.len())?;
     for x in rest {
         charge(heap, cost(&result, x), &result, x)?;
-        result = operation(&result, x)?;
+        result = paid(heap, operation(&result, x)?)?;
     }
     Ok(result)
 }
@@ -222,7 +238,7 @@ fn minus(heap: &mut Heap, args: &mut [Value]) -> Res {
     match args {
         [x] => {
             heap.work(arith::words(x))?;
-            arith::negate(x)
+            paid(heap, arith::negate(x)?)
         }
         _ => fold(heap, args, arith::sum_cost, arith::sub),
     }
@@ -238,19 +254,19 @@ fn times(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn divide(heap: &mut Heap, args: &mut [Value]) -> Res {
     match args {
-        [x] => arith::div(&Value::Int(1), x),
+        [x] => paid(heap, arith::div(&Value::Int(1), x)?),
         _ => fold(heap, args, arith::quotient_cost, arith::div),
     }
 }
 
 fn inc(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.work(arith::words(&args[0]))?;
-    arith::inc(&args[0])
+    paid(heap, arith::inc(&args[0])?)
 }
 
 fn dec(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.work(arith::words(&args[0]))?;
-    arith::dec(&args[0])
+    paid(heap, arith::dec(&args[0])?)
 }
 
 fn quot(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -276,6 +292,14 @@ pub(super) fn abs(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Big(big) => {
             heap.work(arith::words(&args[0]))?;
             Ok(Value::wide(big.abs()))
+        }
+        Value::Decimal(decimal) => {
+            heap.work(arith::words(&args[0]))?;
+            if decimal.sign().is_lt() {
+                paid(heap, arith::negate(&args[0])?)
+            } else {
+                Ok(args::take(args, 0))
+            }
         }
         other => Err(arith::not_a_number(other)),
     }
@@ -305,9 +329,10 @@ fn extreme(heap: &mut Heap, args: &mut [Value], better: fn(&Value, &Value) -> Re
 }
 
 /// A number rounded to an integer; NaN and the infinities stay.
-fn rounded(args: &[Value], round: fn(f64) -> f64) -> Res {
+fn rounded(args: &[Value], round: fn(f64) -> f64, rounding: Rounding) -> Res {
     match &args[0] {
         Value::Float(float) => Ok(integer(round(*float)).unwrap_or(Value::Float(*float))),
+        Value::Decimal(decimal) => arith::sized(decimal.rescaled(0, rounding)?.unscaled().clone()),
         other => number(other),
     }
 }
@@ -333,8 +358,8 @@ fn total(heap: &mut Heap, coll: &Value) -> Res<(Value, u64)> {
             Ok(None) => return Ok((total, count)),
             Ok(Some(Value::Nil)) => heap.work(1)?,
             Ok(Some(item)) => {
-                heap.work(1 + arith::sum_cost(&total, &item))?;
-                total = arith::add(&total, &item)?;
+                heap.work(1)?;
+                total = Arith::Add.apply(heap, &total, &item)?;
                 count += 1;
             }
             Err(_) => return Err(Signal::Realise(coll.clone()).into()),
@@ -346,9 +371,17 @@ fn sum(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(total(heap, &args[0])?.0)
 }
 
+/// What a mean of decimals is rounded to, as `MathContext/DECIMAL128`.
+const MEAN: Context = Context { precision: 34, rounding: Rounding::HalfEven };
+
 fn avg(heap: &mut Heap, args: &mut [Value]) -> Res {
     match total(heap, &args[0])? {
         (_, 0) => Ok(Value::Nil),
+        (Value::Decimal(total), count) => {
+            let context = context::current().unwrap_or(MEAN);
+            let mean = ops::div(&total, &Decimal::of_int(count.into()), Some(context))?;
+            Ok(Value::decimal(mean))
+        }
         (total, count) => Ok(Value::Float(arith::to_f64(&total)? / count as f64)),
     }
 }

@@ -3,7 +3,7 @@
 use crate::arith;
 use crate::heap::Heap;
 use crate::signal::Res;
-use crate::value::Value;
+use crate::value::{Value, ledger};
 
 /// An operation on two numbers.
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +46,18 @@ impl Arith {
             Arith::Sub => arith::sub(a, b)?,
             Arith::Mul => arith::mul(a, b)?,
         };
-        if let Value::Big(_) = value {
-            heap.allocated(64 + arith::words(&value) * size_of::<u64>());
-        }
+        pay(heap, &value)?;
         Ok(value)
     }
+}
+
+/// Pays for the memory of a large number, and for bringing decimals to one scale.
+pub(super) fn pay(heap: &mut Heap, value: &Value) -> Res<()> {
+    if let Value::Big(_) | Value::Decimal(_) = value {
+        heap.allocated(64 + arith::words(value) * size_of::<u64>());
+        heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
+    }
+    Ok(())
 }
 
 /// A comparison of two numbers.

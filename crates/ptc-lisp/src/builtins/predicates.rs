@@ -115,9 +115,9 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     predicate!(
         "clojure.core/rational?",
-        |x| is_integer(x),
-        "Whether it is an integer: there are no ratios.",
-        &[("(rational? 1)", "true"), ("(rational? 1.5)", "false")]
+        |x| is_integer(x) || matches!(x, Value::Decimal(_)),
+        "Whether it is an integer or a decimal: there are no ratios.",
+        &[("(rational? 1)", "true"), ("(rational? 1.5M)", "true"), ("(rational? 1.5)", "false")]
     ),
     predicate!(
         "clojure.core/ratio?",
@@ -127,9 +127,9 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     predicate!(
         "clojure.core/decimal?",
-        |_x| false,
-        "False for everything: there are no decimals.",
-        &[("(decimal? 1.5)", "false")]
+        |x| matches!(x, Value::Decimal(_)),
+        "Whether it is an exact decimal, such as 1.5M.",
+        &[("(decimal? 1.5M)", "true"), ("(decimal? 1.5)", "false")]
     ),
     predicate!(
         "clojure.core/nat-int?",
@@ -420,7 +420,7 @@ pub(super) static TABLE: &[Builtin] = &[
 ];
 
 fn is_number(x: &Value) -> bool {
-    matches!(x, Value::Int(_) | Value::Float(_) | Value::Big(_))
+    matches!(x, Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_))
 }
 
 fn is_integer(x: &Value) -> bool {
@@ -436,15 +436,18 @@ fn has_sign(x: &Value, sign: Ordering) -> bool {
 }
 
 fn is_zero(x: &Value) -> bool {
-    x.as_i64() == Some(0) || matches!(x, Value::Float(float) if *float == 0.0)
+    x.as_i64() == Some(0)
+        || matches!(x, Value::Float(float) if *float == 0.0)
+        || matches!(x, Value::Decimal(decimal) if decimal.is_zero())
 }
 
-/// Whether a number is even; whole floats count.
+/// Whether a number is even; whole floats and decimals count.
 fn parity(x: &Value) -> Option<bool> {
     match x {
         Value::Int(int) => Some(int % 2 == 0),
         Value::Big(big) => Some(big.is_even()),
         Value::Float(float) if float.is_finite() && float.fract() == 0.0 => Some(float % 2.0 == 0.0),
+        Value::Decimal(decimal) => decimal.as_int().map(|int| int.is_even()),
         _ => None,
     }
 }

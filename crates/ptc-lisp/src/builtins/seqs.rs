@@ -4,8 +4,10 @@ use num_traits::ToPrimitive;
 
 use super::access::{empty_seq, items, rest_of, step, tail};
 use super::known::items_of;
+use super::numeric::Arith;
 use super::vectors::BODY;
 use super::{Builtin, args, native, registry, sorted};
+use crate::arith;
 use crate::error::ErrorKind;
 use crate::heap::Heap;
 use crate::signal::{Res, Signal, pending, raise};
@@ -138,6 +140,7 @@ fn stepped_range(heap: &mut Heap, start: Value, end: &Value, step: Value) -> Res
         Value::Int(int) => *int as f64,
         Value::Float(float) => *float,
         Value::Big(big) => big.to_f64().unwrap_or(f64::INFINITY),
+        Value::Decimal(decimal) => decimal.to_f64(),
         _ => f64::NAN,
     };
     let (from, to, by) = (number(&start), number(end), number(&step));
@@ -155,6 +158,9 @@ fn stepped_range(heap: &mut Heap, start: Value, end: &Value, step: Value) -> Res
     if to.is_infinite() {
         return Err(sorted::call("ptc.impl/range-from", vec![start, step]));
     }
+    if [&start, end, &step].iter().any(|value| matches!(value, Value::Decimal(_))) {
+        return exact_range(heap, start, end, &step);
+    }
     let count = ((to - from) / by).abs().ceil().to_usize().unwrap_or(usize::MAX);
     heap.work(count)?;
     heap.reserve_values(count.saturating_add(1))?;
@@ -166,6 +172,22 @@ fn stepped_range(heap: &mut Heap, start: Value, end: &Value, step: Value) -> Res
             return raise(ErrorKind::Arithmetic, "the step is too small to reach the end of the range");
         }
         at += by;
+    }
+    Ok(Value::seq(items))
+}
+
+/// A range with decimals: each number is the sum of the one before and the step, whatever kind that gives.
+fn exact_range(heap: &mut Heap, start: Value, end: &Value, step: &Value) -> Res {
+    let goes_up = arith::sign(step)?.is_gt();
+    let (mut items, mut at) = (Vec::new(), start);
+    while if goes_up { arith::less(&at, end)? } else { arith::less(end, &at)? } {
+        let next = Arith::Add.apply(heap, &at, step)?;
+        heap.work(1)?;
+        heap.grow(&mut items)?;
+        if arith::less(&at, &next)? != goes_up {
+            return raise(ErrorKind::Arithmetic, "the step is too small to reach the end of the range");
+        }
+        items.push(std::mem::replace(&mut at, next));
     }
     Ok(Value::seq(items))
 }

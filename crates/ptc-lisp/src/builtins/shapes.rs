@@ -141,7 +141,7 @@ impl Field {
             self.more_distinct = !self.distinct.contains(value);
         }
         match value {
-            Value::Int(_) | Value::Big(_) | Value::Float(_) => self.add_number(value),
+            Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Decimal(_) => self.add_number(value),
             Value::Str(_) | Value::Vec(_) | Value::Map(_) | Value::Set(_) | Value::Sorted(_) => {
                 self.sized = true;
                 self.non_empty += i64::from(count_of(heap, value)? > 0);

@@ -76,7 +76,7 @@ impl Known {
 /// Like `<`: only numbers have an order, and NaN stands beside every number.
 fn by_number(a: &Value, b: &Value) -> Result<Ordering, Error> {
     for value in [a, b] {
-        if !matches!(value, Value::Int(_) | Value::Float(_) | Value::Big(_)) {
+        if !matches!(value, Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_)) {
             let error = Error::new(ErrorKind::Type, format!("expected numbers, got {}", value.type_name()));
             return Err(error.hint("sort other values without a comparator, or with compare"));
         }

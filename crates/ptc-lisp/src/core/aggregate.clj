@@ -13,16 +13,14 @@
         (if (nil? value) total (+ total value))))))
 
 (defn avg-by
-  "The mean of the keys of all elements as a float, nil if there are none."
+  "The mean of the keys of all elements, as avg gives it: a float, of decimals a decimal. Nil if there are none."
   {:examples [["(avg-by :n [{:n 1} {:n 2} {:n nil}])" "1.5"] ["(avg-by :n [])" "nil"]]}
   [key coll]
   (let [f (ptc.impl/key-fn key)
         values (reduce* [out [] x coll]
                  (let [value (f x)]
                    (if (nil? value) out (prim/push out value))))]
-    (if (zero? (count values))
-      nil
-      (/ (double (reduce* [total 0 x values] (+ total x))) (count values)))))
+    (avg values)))
 
 (defn min-by
   "The element with the least key, the first of equals, nil if there is none. Elements come as a

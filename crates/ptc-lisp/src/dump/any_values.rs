@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use crate::builtins::{Run, registry};
+use crate::decimal::Decimal;
 use crate::heap::Heap;
 use crate::limits::Limits;
 use crate::regex::Matcher;
@@ -39,6 +40,9 @@ fn pool(heap: &mut Heap) -> Vec<Value> {
         Value::Var(name),
         Value::Builtin(registry().qualified("clojure.core/inc").expect("a builtin")),
         Value::Builtin(registry().qualified("clojure.core/map").expect("a builtin")),
+        Value::decimal(Decimal::parse("-1.50").expect("a decimal")),
+        Value::decimal(Decimal::parse("7e-9999").expect("a decimal")),
+        Value::decimal(Decimal::parse("3e9999").expect("a decimal")),
         Value::str(""),
         Value::str("a"),
         Value::str("žluťoučký kůň\r\n and more"),
@@ -101,6 +105,7 @@ fn pool(heap: &mut Heap) -> Vec<Value> {
         CellKind::Builder,
         CellKind::Transient,
         CellKind::Array,
+        CellKind::Format,
     ];
     for kind in kinds {
         for held in [Value::Nil, Value::str("text"), Value::vector(scalars.clone()), Value::map_of([])] {

@@ -62,8 +62,8 @@ impl Reader<'_> {
                 self.machine.fibers[at].as_deref_mut()
             };
             for (register, kept) in fiber.into_iter().flat_map(|fiber| &mut fiber.regs).zip(kept) {
-                // Large integers stand where numbers are expected.
-                if !kept && !register.is_plain() && !matches!(register, Value::Big(_)) {
+                // Large integers and decimals stand where numbers are expected.
+                if !kept && !register.is_plain() && !matches!(register, Value::Big(_) | Value::Decimal(_)) {
                     *register = Value::Nil;
                 }
             }

@@ -12,6 +12,7 @@ use super::ops::{read_op, write_op};
 use super::{DumpError, read::Reader, write::Writer};
 use crate::builtins::registry;
 use crate::code::{Arity, Const, Func, Unit};
+use crate::decimal::Decimal;
 use crate::span::Span;
 use crate::value::MAX_DEPTH;
 
@@ -75,6 +76,10 @@ impl<'m> Writer<'m> {
                 self.out.byte(tag::BIG);
                 self.big(value);
             }
+            Const::Decimal(value) => {
+                self.out.byte(tag::DECIMAL);
+                self.decimal(value);
+            }
             Const::Float(value) => {
                 self.out.byte(tag::FLOAT);
                 self.out.raw(&value.to_bits().to_le_bytes());
@@ -115,6 +120,11 @@ impl<'m> Writer<'m> {
         let bytes = value.to_signed_bytes_le();
         self.out.size(bytes.len());
         self.out.raw(&bytes);
+    }
+
+    pub(super) fn decimal(&mut self, value: &Decimal) {
+        self.out.signed(value.scale());
+        self.big(value.unscaled());
     }
 }
 
@@ -175,6 +185,7 @@ impl Reader<'_> {
             tag::INT => Const::Int(self.input.signed()?),
             tag::FLOAT => Const::Float(self.float()?),
             tag::BIG => Const::Big(self.big()?),
+            tag::DECIMAL => Const::Decimal(self.decimal()?),
             tag::STR => Const::Str(text(self)?),
             tag::KEYWORD => Const::Keyword(text(self)?),
             tag::SYMBOL => Const::Symbol(text(self)?),
@@ -201,5 +212,10 @@ impl Reader<'_> {
     pub(super) fn big(&mut self) -> Read<BigInt> {
         let count = self.input.count()?;
         Ok(BigInt::from_signed_bytes_le(self.input.raw(count)?))
+    }
+
+    pub(super) fn decimal(&mut self) -> Read<Decimal> {
+        let scale = self.input.signed()?;
+        Decimal::checked(self.big()?, scale).ok_or(DumpError::damaged("a decimal is too large"))
     }
 }

@@ -71,12 +71,13 @@ pub(super) enum Tag {
     Again,
     /// A lazy sequence that is realised to its end.
     Realised,
+    Decimal,
 }
 
 numbered!(tag_number, tag_of, Tag {
     0 Unbound, 1 Nil, 2 False, 3 True, 4 Int, 5 Float, 6 Kw, 7 Sym, 8 Str, 9 Big, 10 Vec, 11 Seq, 12 Cons,
     13 Range, 14 Lazy, 15 Map, 16 Set, 17 Sorted, 18 Fn, 19 Builtin, 20 Tool, 21 Cell, 22 Var, 23 Type,
-    24 Regex, 25 Ex, 26 Time, 27 Reduced, 28 Iter, 29 Again, 30 Realised,
+    24 Regex, 25 Ex, 26 Time, 27 Reduced, 28 Iter, 29 Again, 30 Realised, 31 Decimal,
 });
 
 /// Added to the tag of a body that something else refers to again later.
@@ -106,7 +107,7 @@ pub(super) mod flag {
 }
 
 numbered!(cell_number, cell_kind, CellKind {
-    0 Atom, 1 Volatile, 2 Delay, 3 Promise, 4 Matcher, 5 Builder, 6 Transient, 7 Array,
+    0 Atom, 1 Volatile, 2 Delay, 3 Promise, 4 Matcher, 5 Builder, 6 Transient, 7 Array, 8 Format,
 });
 
 numbered!(kind_number, error_kind, ErrorKind {
@@ -217,4 +218,5 @@ pub(super) mod constant {
     pub const TYPE: u8 = 23;
     pub const REGEX: u8 = 24;
     pub const TAGGED: u8 = 26;
+    pub const DECIMAL: u8 = 31;
 }

@@ -116,6 +116,8 @@ fn read_machine(bytes: &[u8], machine: Machine, preludes: &[Arc<Prelude>]) -> Re
         reader.machine.loaded = true;
     }
     reader.set_meters();
+    let heap = &mut reader.machine.heap;
+    heap.globals.find_context(&heap.names);
     // The lists by which cycles are found and freed.
     reader.machine.heap.lazies.append(&mut reader.lazies);
     reader.machine.heap.cells = std::mem::take(&mut reader.cells);
@@ -309,6 +311,7 @@ pub(super) fn each_body(constant: &Value, each: &mut impl FnMut(usize, Slot)) {
     match constant {
         Value::Str(Text::Long(body)) => each(body.address(), itself()),
         Value::Big(body) => each(body.address(), itself()),
+        Value::Decimal(body) => each(body.address(), itself()),
         Value::Regex(body) => each(body.address(), itself()),
         Value::Time(body) => each(body.address(), itself()),
         Value::Vec(body) => {

@@ -118,6 +118,7 @@ impl Reader<'_> {
             Tag::Builtin => Value::Builtin(self.builtin()?),
             Tag::Str => Value::str(self.input.text()?),
             Tag::Big => Value::wide(self.big()?),
+            Tag::Decimal => Value::decimal(self.decimal()?),
             Tag::Again => self.again()?,
             Tag::Range => Value::Range(Rc::new(self.range()?)),
             Tag::Lazy => Value::Lazy(self.lazy()?),

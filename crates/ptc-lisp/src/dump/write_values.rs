@@ -74,6 +74,7 @@ impl Writer<'_> {
     fn other(&mut self, value: &Value) {
         match value {
             Value::Big(body) if self.begin(Tag::Big, body) => self.big(body),
+            Value::Decimal(body) if self.begin(Tag::Decimal, body) => self.decimal(body),
             Value::Range(body) if self.begin(Tag::Range, body) => {
                 self.out.signed(body.start);
                 self.out.signed(body.step);

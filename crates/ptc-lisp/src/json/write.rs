@@ -225,9 +225,9 @@ impl Visitor for Writer<'_> {
                 // Writing to a string cannot fail.
                 let _ = write!(self.out, "{int}");
             }
-            Value::Big(_) => {
+            Value::Big(_) | Value::Decimal(_) => {
                 let digits = self.printed(value)?;
-                self.out.push_str(&digits);
+                self.out.push_str(digits.trim_end_matches('M'));
             }
             Value::Float(float) if float.is_finite() => self.float(*float),
             Value::Float(_) => return Err(Stop::Refused("an infinite number or NaN".to_owned())),

@@ -156,7 +156,7 @@ impl Census {
     }
 
     fn globals(&mut self, globals: &Globals) {
-        let Globals { values, facts, index, undo, undo_cells, bound } = globals;
+        let Globals { values, facts, index, undo, undo_cells, bound, context: _ } = globals;
         self.bytes += list(values)
             + list(facts)
             + room(index.len()) * 2 * size_of::<(u32, u32)>()

@@ -163,6 +163,11 @@ impl Census {
                     self.bytes += BODY + 32 + usize::try_from(int.bits() / 8).unwrap_or(usize::MAX);
                 }
             }
+            Value::Decimal(decimal) => {
+                if Rc::strong_count(decimal) == 1 || self.seen.insert(Rc::as_ptr(decimal) as usize) {
+                    self.bytes += BODY + 40 + decimal.words() * 8;
+                }
+            }
             _ if value.is_scalar() => {}
             _ => self.meet(value),
         }
@@ -192,7 +197,7 @@ impl Census {
             // Counted with what holds them, or by `visit`.
             Value::Unbound | Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => false,
             Value::Kw(_) | Value::Sym(_) | Value::Builtin(_) | Value::Tool(_) | Value::Var(_) => false,
-            Value::Type(_) | Value::Str(_) | Value::Big(_) => false,
+            Value::Type(_) | Value::Str(_) | Value::Big(_) | Value::Decimal(_) => false,
         };
         if new {
             self.pending.push(value.clone());
@@ -334,7 +339,7 @@ impl Census {
             // Counted with what holds them, or by `visit`.
             Value::Unbound | Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
             Value::Kw(_) | Value::Sym(_) | Value::Builtin(_) | Value::Tool(_) | Value::Var(_) => {}
-            Value::Type(_) | Value::Str(_) | Value::Big(_) => {}
+            Value::Type(_) | Value::Str(_) | Value::Big(_) | Value::Decimal(_) => {}
         }
     }
 }

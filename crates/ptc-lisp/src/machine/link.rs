@@ -63,6 +63,7 @@ pub(super) fn value_of(
         Const::Bool(value) => Value::Bool(*value),
         Const::Int(value) => Value::Int(*value),
         Const::Big(value) => Value::wide(value.clone()),
+        Const::Decimal(value) => Value::decimal(value.clone()),
         Const::Float(value) => Value::Float(*value),
         Const::Str(text) => Value::str(text),
         Const::Keyword(name) => Value::Kw(intern(name)),

@@ -267,7 +267,7 @@ impl Machine {
         self.put(base, dst, value?)
     }
 
-    /// Stores a number. A big integer pays for the time and memory it took.
+    /// Stores a number. A big integer or decimal pays for the time and memory it took.
     #[inline]
     fn put_number(
         &mut self,
@@ -278,7 +278,7 @@ impl Machine {
         cost: fn(&Value, &Value) -> usize,
     ) -> Done {
         let value = value?;
-        if let Value::Big(_) = value {
+        if let Value::Big(_) | Value::Decimal(_) = value {
             let cost = cost(self.at(base, a), self.at(base, b));
             self.heap.work(cost)?;
             self.heap.allocated(64 + arith::words(&value) * size_of::<u64>());

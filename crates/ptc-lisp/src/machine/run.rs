@@ -81,6 +81,8 @@ impl Machine {
         let done = self.slow(op)?;
         if op.is_arithmetic() && !self.operands_are_plain(op) {
             self.large = true;
+            // Bringing decimals to one scale.
+            self.heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
         }
         if self.heap.fresh_bytes >= self.census_at {
             return self.look();

@@ -11,6 +11,7 @@ use super::run::Go;
 use super::{Call, Machine, Signal, Step, Stop};
 use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
+use crate::decimal::context;
 use crate::error::{Error, ErrorKind};
 use crate::value::{ExObj, Value, ledger};
 
@@ -56,12 +57,15 @@ impl Machine {
         let _making = self.id.makes();
         self.heap.look_up_later();
         ledger::open(self.heap.fuel_left(), &self.heap.interrupt);
+        context::set(None);
+        self.heap.globals.show_context();
         let step = self.advance();
         let keys = ledger::take();
         if keys > 0 {
             self.charge_keys(keys, limit);
         }
         ledger::close(&self.heap.interrupt);
+        context::set(None);
         step
     }
 

@@ -122,7 +122,12 @@ impl Visitor for Encodable {
             Value::Map(_) | Value::Vec(_) => {
                 Ok(Parts::of(value).map_or(Step::Done, |parts| Step::Into(parts, ())))
             }
-            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Str(_) => Ok(Step::Done),
+            Value::Nil
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Big(_)
+            | Value::Decimal(_)
+            | Value::Str(_) => Ok(Step::Done),
             Value::Float(float) if float.is_finite() => Ok(Step::Done),
             other => Err(other.clone()),
         }

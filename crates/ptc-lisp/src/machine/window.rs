@@ -265,10 +265,10 @@ impl Window {
         }
     }
 
-    /// Empties those of the window's `count` registers that hold a large integer.
+    /// Empties those of the window's `count` registers that hold a large integer or a decimal.
     #[inline(never)]
     pub fn clear_large(&mut self, count: u16) {
-        let large = |register: &&mut Value| matches!(register, Value::Big(_));
+        let large = |register: &&mut Value| matches!(register, Value::Big(_) | Value::Decimal(_));
         self.row(0, usize::from(count)).iter_mut().filter(large).for_each(|register| *register = Value::Nil);
     }
 

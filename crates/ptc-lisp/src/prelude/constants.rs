@@ -97,6 +97,7 @@ fn frozen(value: &Value, heap: &Heap) -> Result<Const, &'static str> {
         Value::Bool(value) => Const::Bool(*value),
         Value::Int(value) => Const::Int(*value),
         Value::Big(value) => Const::Big((**value).clone()),
+        Value::Decimal(value) => Const::Decimal((**value).clone()),
         Value::Float(value) => Const::Float(*value),
         Value::Str(text) => Const::Str(text.as_str().to_owned()),
         Value::Kw(text) => Const::Keyword(name(text)),

@@ -2,6 +2,7 @@
 
 use super::ReadLimits;
 use super::text::CHARACTER_NAMES;
+use crate::decimal::MAX_SCALE;
 use crate::error::{Error, ErrorKind};
 use crate::span::{Position, Span};
 
@@ -331,6 +332,8 @@ pub(super) enum NumberFault {
     ZeroDenominator,
     /// No finite float is that large.
     OutOfRange,
+    /// The exponent of a decimal is too large or too small.
+    Scale,
 }
 
 /// A token that should be a number and is not.
@@ -359,6 +362,10 @@ pub(super) fn bad_number(fault: &NumberFault, token: &str, span: Span, limits: &
         NumberFault::OutOfRange => (
             format!("`{shown}` is too large for a float"),
             "write `##Inf` for infinity, or the digits of an integer".to_owned(),
+        ),
+        NumberFault::Scale => (
+            format!("`{shown}` is out of the range of decimals: at most {MAX_SCALE} places or zeros"),
+            "write fewer digits, or a float (without `M`)".to_owned(),
         ),
     };
     parse(span, message).hint(hint).into()

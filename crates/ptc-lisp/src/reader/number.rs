@@ -7,6 +7,7 @@ use num_integer::Integer;
 use num_traits::{ToPrimitive, Zero};
 
 use super::fault::NumberFault;
+use crate::decimal::Decimal;
 use crate::syntax::FormKind;
 
 /// Whether a token that begins with `first`, followed by `next`, is meant as a number.
@@ -75,15 +76,22 @@ impl Unsigned<'_> {
         Ok(integer_form(if self.negative { -big } else { big }))
     }
 
-    /// `1.5`, `5.`, `1e9`, `2M`.
+    /// `1.5`, `5.`, `1e9`; with `M` at the end an exact decimal.
     fn float(&self) -> Result<FormKind, NumberFault> {
-        let text = self.digits.strip_suffix('M').unwrap_or(self.digits);
+        let (text, exact) = match self.digits.strip_suffix('M') {
+            Some(text) => (text, true),
+            None => (self.digits, false),
+        };
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
         let fraction_fits = fraction.is_empty() || all_digits(fraction);
         if !all_digits(whole) || !fraction_fits || !all_digits(exponent) {
             return Err(NumberFault::Malformed);
+        }
+        if exact {
+            let decimal = Decimal::parse(text).ok_or(NumberFault::Scale)?;
+            return Ok(FormKind::Decimal(if self.negative { -decimal } else { decimal }));
         }
         let value: f64 = text.parse().map_err(|_| NumberFault::Malformed)?;
         finite(if self.negative { -value } else { value })

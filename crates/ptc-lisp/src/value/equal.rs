@@ -95,6 +95,7 @@ fn same_parts(a: &Value, b: &Value, strict: bool, meter: &mut Meter) -> bool {
         (Value::Big(big), Value::Float(float)) | (Value::Float(float), Value::Big(big)) => {
             !strict && big_with_float(big, *float) == Some(Ordering::Equal)
         }
+        (Value::Decimal(a), Value::Decimal(b)) => meter.step(a.words()) && a.compare(b).is_eq(),
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => meter.step(a.byte_len() / 8) && a.is(b),
         (Value::Map(a), Value::Map(b)) => {

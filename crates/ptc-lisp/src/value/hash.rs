@@ -124,6 +124,10 @@ impl<'s, S: BuildHasher> Walk<'s, S> {
                     Err(_) => value.hash(state),
                 }
             }
+            Value::Decimal(value) => {
+                self.steps += value.words() as u64;
+                value.hash(state);
+            }
             Value::Builtin(id) => id.hash(state),
             Value::Regex(body) => body.source.hash(state),
             Value::Time(body) => body.hash(state),

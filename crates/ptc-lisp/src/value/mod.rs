@@ -35,6 +35,7 @@ use num_bigint::BigInt;
 
 use crate::builtins::BuiltinId;
 use crate::code::{Linked, Simple};
+use crate::decimal::Decimal;
 use crate::error::Error;
 use crate::names::Name;
 pub use counted::Counted;
@@ -85,6 +86,8 @@ pub enum Value {
     Str(Text),
     /// An integer that does not fit 64 bits.
     Big(Shared<BigInt>),
+    /// An exact decimal.
+    Decimal(Shared<Decimal>),
     /// A vector.
     Vec(Shared<VecObj>),
     /// A list or realised sequence: a tail of a shared array.
@@ -299,6 +302,8 @@ pub enum CellKind {
     Transient,
     /// A Java array: a vector whose items can be set.
     Array,
+    /// `DecimalFormat`: a vector of its pattern and its rounding mode.
+    Format,
 }
 
 /// The body of an atom or of another cell.
@@ -380,6 +385,7 @@ impl Value {
         match self {
             Value::Str(text) => Value::Str(text.clone()),
             Value::Big(body) => Value::Big(Rc::clone(body)),
+            Value::Decimal(body) => Value::Decimal(Rc::clone(body)),
             Value::Vec(body) => Value::Vec(Rc::clone(body)),
             Value::Seq(body) => Value::Seq(Rc::clone(body)),
             Value::Cons(body) => Value::Cons(Rc::clone(body)),
@@ -517,6 +523,11 @@ impl Value {
         Value::Big(Rc::new(int))
     }
 
+    /// An exact decimal.
+    pub fn decimal(decimal: Decimal) -> Value {
+        Value::Decimal(Rc::new(decimal))
+    }
+
     /// The integer of a value, if it fits 64 bits.
     #[inline]
     pub fn as_i64(&self) -> Option<i64> {
@@ -593,6 +604,7 @@ impl Value {
                 | Value::Bool(_)
                 | Value::Sym(_)
                 | Value::Big(_)
+                | Value::Decimal(_)
                 | Value::Builtin(_)
         )
     }
@@ -627,6 +639,7 @@ impl Value {
             Value::Bool(_) => "boolean",
             Value::Int(_) | Value::Big(_) => "integer",
             Value::Float(_) => "float",
+            Value::Decimal(_) => "decimal",
             Value::Kw(_) => "keyword",
             Value::Sym(_) => "symbol",
             Value::Str(_) => "string",
@@ -648,6 +661,7 @@ impl Value {
                 CellKind::Builder => "StringBuilder",
                 CellKind::Transient => "transient",
                 CellKind::Array => "array",
+                CellKind::Format => "DecimalFormat",
             },
             Value::Var(_) => "var",
             Value::Type(_) => "class",

@@ -7,6 +7,7 @@ use num_bigint::BigInt;
 use num_traits::FromPrimitive;
 
 use super::{Meter, Value, ledger};
+use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::names::{Name, Names};
 
@@ -52,6 +53,10 @@ pub fn compare_within(a: &Value, b: &Value, names: &Names, meter: &mut Meter) ->
             }
             order
         }
+        (Value::Decimal(x), Value::Decimal(y)) => {
+            meter.step(x.words().max(y.words()) / 4);
+            x.compare(y)
+        }
         (Value::Time(x), Value::Time(y)) => x.compare(y).ok_or_else(|| incomparable(a, b))?,
         _ => compare_numbers(a, b).ok_or_else(|| incomparable(a, b))?,
     })
@@ -82,6 +87,19 @@ pub fn compare_numbers(a: &Value, b: &Value) -> Option<Ordering> {
         (Value::Int(_), Value::Big(_)) => compare_numbers(b, a).map(Ordering::reverse),
         (Value::Big(a), Value::Float(b)) => big_with_float(a, *b),
         (Value::Float(a), Value::Big(b)) => big_with_float(b, *a).map(Ordering::reverse),
+        (Value::Decimal(a), _) => decimal_with(a, b),
+        (_, Value::Decimal(b)) => decimal_with(b, a).map(Ordering::reverse),
+        _ => None,
+    }
+}
+
+#[cold]
+fn decimal_with(decimal: &Decimal, other: &Value) -> Option<Ordering> {
+    match other {
+        Value::Decimal(other) => Some(decimal.compare(other)),
+        Value::Int(int) => Some(decimal.compare(&Decimal::of_int(BigInt::from(*int)))),
+        Value::Big(int) => Some(decimal.compare(&Decimal::of_int((**int).clone()))),
+        Value::Float(float) => decimal.compare_float(*float),
         _ => None,
     }
 }

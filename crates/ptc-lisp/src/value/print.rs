@@ -8,6 +8,7 @@ use num_bigint::BigInt;
 use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
 use super::{CellKind, CellObj, ExObj, Value};
 use crate::builtins::full_name;
+use crate::decimal::Decimal;
 use crate::names::Names;
 use crate::seed::Unseeded;
 use crate::view::is_hidden_name;
@@ -123,6 +124,7 @@ impl<'a> Printer<'a> {
             Value::Nil => Ok(()),
             Value::Str(text) => self.text(text.as_str()),
             Value::Float(float) => self.text(&float_text(*float, ["NaN", "Infinity", "-Infinity"])),
+            Value::Decimal(decimal) => self.decimal(decimal, ""),
             Value::Regex(body) => self.text(&body.source),
             Value::Time(time) => self.text(&time.to_string()),
             Value::Cell(cell) if cell.kind == CellKind::Builder => {
@@ -150,6 +152,18 @@ impl<'a> Printer<'a> {
             return Err(TooLong);
         }
         self.text(&int.to_string())
+    }
+
+    /// A decimal and what ends it: `M`, unless it is text for itself.
+    fn decimal(&mut self, decimal: &Decimal, end: &str) -> Result<(), TooLong> {
+        let words = decimal.words();
+        self.work = self.work.saturating_add(words.saturating_mul(words) / 8);
+        let fits = self.out.len().saturating_add(decimal.text_len()) <= self.limit;
+        if !fits || self.work as u64 > self.fuel {
+            return Err(TooLong);
+        }
+        self.text(&decimal.to_string())?;
+        self.text(end)
     }
 
     /// An exception as Java shows it: class, message and, behind them, the data of `ex-info`.
@@ -209,6 +223,7 @@ impl<'a> Printer<'a> {
             CellKind::Builder => "#<StringBuilder ",
             CellKind::Transient => "#<transient ",
             CellKind::Array => "#<array ",
+            CellKind::Format => "#<DecimalFormat ",
         })?;
         let state = cell.state.borrow();
         if state.ready && self.is_simple(cell, &state.value)? {
@@ -315,6 +330,7 @@ impl Visitor for Printer<'_> {
             }
             Value::Float(float) => self.text(&float_text(*float, ["##NaN", "##Inf", "##-Inf"]))?,
             Value::Big(int) => self.big(int)?,
+            Value::Decimal(decimal) => self.decimal(decimal, "M")?,
             Value::Kw(name) => {
                 self.out.push(':');
                 self.text(self.names.text(*name))?;

@@ -167,6 +167,7 @@ pub fn meet(value: &Value) {
         // They hold nothing but themselves, or what is met when it is taken out.
         Value::Str(_)
         | Value::Big(_)
+        | Value::Decimal(_)
         | Value::Range(_)
         | Value::Time(_)
         | Value::Reduced(_)

@@ -132,6 +132,7 @@ impl Visitor for Count<'_> {
             Value::Float(float) => self.add(float_text(*float, ["##NaN", "##Inf", "##-Inf"]).len())?,
             // A digit is a bit more than three bits.
             Value::Big(int) => self.add(1 + usize::try_from(int.bits() * 3 / 10).unwrap_or(usize::MAX))?,
+            Value::Decimal(decimal) => self.add(decimal.text_len() + "M".len())?,
             Value::Str(text) => self.add(quoted(text.as_str()))?,
             Value::Kw(name) => self.add(1 + self.names.text(*name).len())?,
             Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {

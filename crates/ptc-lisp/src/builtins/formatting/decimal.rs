@@ -1,5 +1,7 @@
-//! Floats digit by digit. As in Java, the digits are the shortest that read back as the same float, and
+//! Numbers digit by digit. As in Java, the digits are the shortest that read back as the same float, and
 //! rounding goes by them, half up: 0.125 and 0.15 round up although the float 0.15 is a little less.
+
+use crate::decimal::Decimal as Exact;
 
 /// A number that is not negative: `0.d₁d₂…dₙ × 10^point`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,13 @@ impl Decimal {
         let digits: Vec<u8> = text.bytes().map(|byte| byte - b'0').collect();
         let point = i32::try_from(digits.len()).unwrap_or(i32::MAX);
         Decimal { digits, point }
+    }
+
+    /// The digits of an exact decimal without its sign.
+    pub(super) fn of_decimal(decimal: &Exact) -> Decimal {
+        let Decimal { digits, point } = Decimal::of_digits(&decimal.unscaled().magnitude().to_string());
+        let scale = i32::try_from(decimal.scale()).unwrap_or(i32::MAX);
+        Decimal { digits, point: point.saturating_sub(scale) }
     }
 
     fn is_zero(&self) -> bool {

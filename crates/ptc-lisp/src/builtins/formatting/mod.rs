@@ -16,6 +16,7 @@ use num_traits::{FromPrimitive, Signed};
 use self::decimal::Decimal;
 use self::directive::{Directive, Part};
 use super::{Builtin, args, native, shown};
+use crate::arith;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -108,7 +109,19 @@ fn unfit(directive: &Directive<'_>, value: &Value, fix: &str) -> Error {
     Error::new(ErrorKind::IllegalArgument, message).hint(fix)
 }
 
+/// Pays for the digits of a long number, which take time in the square of their count.
+fn pay_for_digits(heap: &mut Heap, value: &Value) -> Res<()> {
+    let words = arith::words(value);
+    let zeros = match value {
+        Value::Decimal(decimal) => usize::try_from(decimal.scale().unsigned_abs()).unwrap_or(usize::MAX),
+        _ => 0,
+    };
+    heap.work(words.saturating_mul(words) / 8 + zeros / 8)?;
+    heap.reserve(words.saturating_mul(20).saturating_add(zeros))
+}
+
 fn shown(heap: &mut Heap, directive: &Directive<'_>, value: &Value) -> Res<String> {
+    pay_for_digits(heap, value)?;
     let text = match directive.conversion.to_ascii_lowercase() {
         's' => cut(directive, if value.is_nil() { String::new() } else { heap.display(value)? }),
         'b' => cut(directive, value.truthy().to_string()),
@@ -154,19 +167,20 @@ fn character(directive: &Directive<'_>, value: &Value) -> Res<String> {
     }
 }
 
-/// The integer a value is; whole floats count.
+/// The integer a value is; whole floats and decimals count.
 fn whole(value: &Value) -> Option<BigInt> {
     match value {
         Value::Int(int) => Some(BigInt::from(*int)),
         Value::Big(int) => Some((**int).clone()),
         Value::Float(float) if float.fract() == 0.0 => BigInt::from_f64(*float),
+        Value::Decimal(decimal) => decimal.as_int(),
         _ => None,
     }
 }
 
 fn integer(directive: &Directive<'_>, value: &Value) -> Res<String> {
     let hint = match value {
-        Value::Float(_) => "use %.2f for a float, or (long x) to cut it off",
+        Value::Float(_) | Value::Decimal(_) => "use %.2f for a fraction, or (long x) to cut it off",
         _ => "use %s for any value, %.2f for a float",
     };
     let Some(int) = whole(value) else { return Err(unfit(directive, value, hint).into()) };
@@ -195,6 +209,7 @@ fn float(directive: &Directive<'_>, value: &Value) -> Res<String> {
     let (negative, decimal) = match value {
         Value::Float(float) if !float.is_finite() => return Ok(endless(directive, *float)),
         Value::Float(float) => (float.is_sign_negative(), Decimal::of(float.abs())),
+        Value::Decimal(decimal) => (decimal.sign().is_lt(), Decimal::of_decimal(decimal)),
         Value::Int(_) | Value::Big(_) => match whole(value) {
             Some(int) => (int.is_negative(), Decimal::of_digits(&int.magnitude().to_string())),
             None => (false, Decimal::of(0.0)),
@@ -301,6 +316,7 @@ fn hash_code(value: &Value) -> u32 {
         }
         Value::Int(int) => of_long(*int as u64),
         Value::Float(float) => of_long(float.to_bits()),
+        Value::Decimal(decimal) => decimal.hash_code() as u32,
         Value::Str(text) => text
             .as_str()
             .encode_utf16()

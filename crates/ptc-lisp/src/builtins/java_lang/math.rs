@@ -166,7 +166,8 @@ fn abs(_: &mut Heap, args: &mut [Value]) -> Res {
         Value::Float(float) => Ok(Value::Float(float.abs())),
         Value::Int(int) if *int < 0 => arith::negate(&args[0]),
         Value::Big(big) => Ok(Value::big(big.abs())),
-        Value::Int(_) => Ok(args::take(args, 0)),
+        Value::Decimal(decimal) if decimal.sign().is_lt() => arith::negate(&args[0]),
+        Value::Int(_) | Value::Decimal(_) => Ok(args::take(args, 0)),
         _ => args::fail(args, 0, "a number"),
     }
 }
@@ -175,6 +176,7 @@ fn round(_: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Int(_) | Value::Big(_) => Ok(args::take(args, 0)),
         Value::Float(float) => Ok(Value::Int(float::round_half_up(*float))),
+        Value::Decimal(decimal) => Ok(Value::Int(float::round_half_up(decimal.to_f64()))),
         _ => args::fail(args, 0, "a number"),
     }
 }

@@ -6,18 +6,24 @@
 //! looks at the receiver itself. Characters are one-character strings, arrays are vectors, and numbers
 //! are the language's own, so `Integer` and `Long` differ only where Java checks a range.
 
+mod arithmetic;
+mod big_decimal;
+mod big_integer;
 mod builder;
 mod characters;
 mod collections;
-mod decimal;
-mod decimals;
+mod decimal_format;
 mod math;
+mod math_context;
 mod numbers;
 mod objects;
 mod positions;
 mod statics;
 mod strings;
 mod system;
+
+pub(super) use big_decimal::of_number as bigdec;
+pub(super) use decimal_format::format_number;
 
 use super::{Builtin, Run, registry};
 use crate::error::{Error, ErrorKind};
@@ -26,17 +32,24 @@ use crate::signal::{Res, Signal};
 use crate::value::Value;
 
 pub(super) static TABLES: &[&[Builtin]] = &[
+    arithmetic::OPERATIONS,
+    arithmetic::TABLE,
+    big_decimal::MODES,
+    big_decimal::PARTS,
+    big_decimal::TABLE,
+    big_integer::TABLE,
     builder::TABLE,
     characters::QUESTIONS,
     characters::TABLE,
     collections::DELEGATES,
     collections::TABLE,
-    decimals::OPERATIONS,
-    decimals::TABLE,
+    decimal_format::TABLE,
     math::FLOATS,
     math::FLOAT_PAIRS,
     math::EXACT,
     math::TABLE,
+    math_context::CONTEXTS,
+    math_context::TABLE,
     numbers::CONSTANTS,
     numbers::INTEGER,
     numbers::LONG,

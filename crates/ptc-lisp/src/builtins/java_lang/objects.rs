@@ -1,5 +1,6 @@
 //! Methods that every value has, and those of numbers, keywords, classes and exceptions.
 
+use num_bigint::{BigInt, Sign};
 use num_traits::ToPrimitive;
 
 use super::super::classes::full_name;
@@ -165,13 +166,15 @@ fn long(value: &Value) -> Option<i64> {
     match value {
         Value::Int(int) => Some(*int),
         Value::Float(float) => Some(*float as i64),
-        Value::Big(big) => {
-            let (sign, digits) = big.to_u64_digits();
-            let low = digits.first().copied().unwrap_or(0) as i64;
-            Some(if sign == num_bigint::Sign::Minus { low.wrapping_neg() } else { low })
-        }
+        Value::Big(big) => Some(low_bits(big)),
+        Value::Decimal(decimal) => Some(low_bits(&decimal.to_int().ok()?)),
         _ => None,
     }
+}
+
+fn low_bits(int: &BigInt) -> i64 {
+    let low = int.iter_u64_digits().next().unwrap_or(0).cast_signed();
+    if int.sign() == Sign::Minus { low.wrapping_neg() } else { low }
 }
 
 fn to_string(heap: &mut Heap, args: &mut [Value]) -> Res {
@@ -189,6 +192,10 @@ fn to_string(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn equals(heap: &mut Heap, args: &mut [Value]) -> Res {
     if args[0].is_nil() {
         return Err(no_method(args, "any value but nil"));
+    }
+    if let (Value::Decimal(a), Value::Decimal(b)) = (&args[0], &args[1]) {
+        // Java tells 1.0 and 1.00 apart here.
+        return Ok((a == b).into());
     }
     heap.realised(&args[0])?;
     heap.realised(&args[1])?;
@@ -209,6 +216,10 @@ pub(super) fn hash_code(heap: &mut Heap, value: &Value) -> Res<i32> {
         }
         Value::Int(int) => fold(*int),
         Value::Float(float) => fold(float.to_bits() as i64),
+        Value::Decimal(decimal) => {
+            heap.work(1 + decimal.words())?;
+            decimal.hash_code()
+        }
         Value::Str(text) => {
             heap.work(1 + text.byte_len() / 8)?;
             let step = |hash: i32, unit: u16| hash.wrapping_mul(31).wrapping_add(unit.into());

@@ -1,6 +1,6 @@
 //! `DateTimeFormatter`, and the text of values through one.
 
-use super::super::java_lang::{delegate, no_method};
+use super::super::java_lang::{delegate, format_number, no_method};
 use super::super::java_util::parse_legacy;
 use super::super::{Builtin, args, constant, native};
 use super::{any_time, constant_of, receiver, zone};
@@ -70,6 +70,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "[temporal formatter]",
         |heap, args| match &args[0] {
             Value::Str(_) => delegate(heap, "clojure.core/format", args),
+            Value::Cell(_) => format_number(heap, args),
             _ => format(heap, args),
         },
         "The text of a date or time through a DateTimeFormatter; either may come first.",

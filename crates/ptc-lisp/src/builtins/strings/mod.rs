@@ -240,7 +240,9 @@ fn not_text(args: &[Value], at: usize) -> Error {
     let error = args::wrong(args, at, "a string");
     match args.get(at) {
         Some(Value::Nil) => error.hint("handle nil first: (or s \"\") or (when s …)"),
-        Some(Value::Int(_) | Value::Float(_) | Value::Big(_)) => error.hint("make it text with (str x)"),
+        Some(Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_)) => {
+            error.hint("make it text with (str x)")
+        }
         Some(Value::Regex(_)) => error.hint("the text comes first, then the pattern"),
         Some(value) if value.shape().depth > 0 => {
             error.hint("use (map f coll) to work on each string, or (str x) for the text of the whole")

@@ -32,6 +32,7 @@ pub enum Kind {
     Base64,
     Date,
     Uuid,
+    MathContext,
 }
 
 impl Kind {
@@ -64,6 +65,7 @@ impl Kind {
             Kind::Base64 => "Base64",
             Kind::Date => "Date",
             Kind::Uuid => "UUID",
+            Kind::MathContext => "MathContext",
         }
     }
 }
@@ -89,6 +91,7 @@ impl Time {
             Time::Constant(constant) => constant.class.kind(),
             Time::JavaDate(_) => Kind::Date,
             Time::Uuid(_) => Kind::Uuid,
+            Time::MathContext(_) => Kind::MathContext,
         }
     }
 }

@@ -31,6 +31,7 @@ pub use kind::Kind;
 pub use unit::Unit;
 pub use zone::{Zone, ZonedTime, checked_instant, offset_of, parse_offset};
 
+use crate::decimal::Context;
 use crate::error::{Error, ErrorKind};
 
 /// A value of the Java-shaped surface. Equality and order are by value.
@@ -69,6 +70,8 @@ pub enum Time {
     JavaDate(Timestamp),
     /// `java.util.UUID`
     Uuid(u128),
+    /// `java.math.MathContext`
+    MathContext(Context),
 }
 
 /// An amount of calendar time; the parts are independent, as in Java.
@@ -120,7 +123,8 @@ impl Time {
             | Time::Adjuster(_)
             | Time::Constant(_)
             | Time::JavaDate(_)
-            | Time::Uuid(_) => 0,
+            | Time::Uuid(_)
+            | Time::MathContext(_) => 0,
         };
         size_of::<Time>() + behind
     }

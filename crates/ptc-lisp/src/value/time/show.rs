@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::constant::TextWidth;
 use super::zone::offset_id;
-use super::{Adjuster, Period, Time, Zone};
+use super::{Adjuster, Class, Constant, Period, Time, Zone};
 
 impl Time {
     /// The text that `pr-str` shows.
@@ -60,6 +60,10 @@ impl fmt::Display for Time {
             Time::Adjuster(adjuster) => write!(f, "TemporalAdjuster[{}]", adjuster_text(*adjuster)),
             Time::Constant(constant) => f.write_str(&constant.text()),
             Time::JavaDate(instant) => f.write_str(&java_date_text(*instant)),
+            Time::MathContext(context) => {
+                let mode = Constant { class: Class::RoundingMode, ordinal: context.rounding as u8 };
+                write!(f, "precision={} roundingMode={}", context.precision, mode.name())
+            }
             Time::Uuid(value) => {
                 let hex = format!("{value:032x}");
                 write!(f, "{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])

@@ -2,6 +2,7 @@
 
 use super::show::adjuster_text;
 use super::{Adjuster, Class, Formatter, Kind, Time, Zone, instant_at};
+use crate::decimal::{Context, Rounding};
 
 const CLASSES: [Class; 10] = [
     Class::DayOfWeek,
@@ -61,11 +62,19 @@ impl Time {
             "ZoneOffset" => super::parse_offset(text).ok().map(|offset| Time::Zone(Zone::Fixed(offset))),
             "Year" => text.parse().ok().map(Time::Year),
             "Date" => instant_at(text.parse().ok()?).ok().map(Time::JavaDate),
+            "MathContext" => read_context(text).map(Time::MathContext),
             "TemporalAdjuster" => read_adjuster(text).map(Time::Adjuster),
             "DateTimeFormatter" => read_formatter(text).map(|made| Time::Formatter(made.into())),
             _ => None,
         }
     }
+}
+
+/// `precision=3 roundingMode=HALF_UP`
+fn read_context(text: &str) -> Option<Context> {
+    let (precision, mode) = text.strip_prefix("precision=")?.split_once(" roundingMode=")?;
+    let mode = Class::RoundingMode.constant(mode)?;
+    Some(Context { precision: precision.parse().ok()?, rounding: Rounding::at(mode.ordinal)? })
 }
 
 fn read_adjuster(text: &str) -> Option<Adjuster> {

@@ -102,7 +102,8 @@ fn cover(view: &mut View, redactor: &Redactor) {
         | View::Keyword(text)
         | View::Symbol(text)
         | View::Opaque(text)
-        | View::Big(text) => {
+        | View::Big(text)
+        | View::Decimal(text) => {
             if let std::borrow::Cow::Owned(covered) = redactor.redact_str(text) {
                 *text = covered;
             }
