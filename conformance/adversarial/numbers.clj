@@ -85,10 +85,10 @@
 ;; == sums of big integers => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (reduce + (repeat 10000000 a)))
 
-;; == big decimals that grow => fuel_exceeded
+;; == big decimals that grow => arithmetic_error
 (loop [x (bigdec "1.1")] (recur (* x x)))
 
-;; == BigDecimal that grows => type_error
+;; == BigDecimal that grows => arithmetic_error
 (loop [x (BigDecimal. "1.1")] (recur (.multiply x x)))
 
 ;; == BigDecimal with a huge exponent => format_error
@@ -97,8 +97,65 @@
 ;; == BigDecimal with a huge exponent as text => format_error
 (.toPlainString (BigDecimal. "1e1000000000"))
 
-;; == BigDecimal with a huge scale => illegal_argument
+;; == BigDecimal with a huge scale => arithmetic_error
 (.setScale (BigDecimal. "1.5") 1000000000)
+
+;; == a decimal literal with a huge exponent => parse_error
+(+ 1e999999999M 1M)
+
+;; == a decimal moved far => arithmetic_error
+(.movePointLeft 1M 2147483647)
+
+;; == a decimal moved far to the right => arithmetic_error
+(.movePointRight 1M 2147483647)
+
+;; == a large power of a decimal => arithmetic_error or memory_exceeded
+(.pow 1.1M 999999)
+
+;; == a large power of a whole decimal => memory_exceeded
+(.pow 11M 999999)
+
+;; == sums of decimals far apart => fuel_exceeded
+(loop [] (+ 1E9999M 1E-9999M) (recur))
+
+;; == comparisons of long decimals of different scales => fuel_exceeded
+(let [a (+ 1E9999M 1E-9999M) b (+ 1E9999M 1E-9998M)] (loop [] (< a b) (= a b) (recur)))
+
+;; == products of long decimals => fuel_exceeded
+(let [a (+ 1E4000M 1E-4000M)] (loop [] (* a a) (recur)))
+
+;; == quotients of long decimals => fuel_exceeded
+(let [a (+ 1E4000M 1E-4000M)] (loop [] (with-precision 4000 (/ a 7M)) (quot a 3M) (recur)))
+
+;; == exact quotients with many places => fuel_exceeded
+(let [a (.pow 2M 9000)] (loop [] (/ 1M a) (recur)))
+
+;; == hashing decimals in a loop => fuel_exceeded
+(let [a (+ 1E9999M 1E-9999M)] (loop [] (hash a) (#{1M} a) (recur)))
+
+;; == text of long decimals => fuel_exceeded
+(let [a (+ 1E9999M 1E-9999M)] (loop [] (str a) (.toPlainString a) (format "%.2f" a) (recur)))
+
+;; == sums of decimals => fuel_exceeded
+(reduce + (repeat 100000000 1.10M))
+
+;; == decimals that fill the memory => memory_exceeded or fuel_exceeded
+(loop [all [] x 1.1M] (recur (conj all (* x 1E5000M (+ 1 1E-5000M))) x))
+
+;; == a precision beyond all digits => illegal_argument
+(with-precision 1000000000 (/ 1M 3M))
+
+;; == a quotient to a huge precision => fuel_exceeded
+(loop [] (with-precision 10000 (/ 1M 3M)) (recur))
+
+;; == a range of decimals without end => fuel_exceeded or memory_exceeded
+(count (range 0M 1E9999M 1E-9999M))
+
+;; == a pattern with too many digits => illegal_argument
+(.format (java.text.DecimalFormat. (apply str (repeat 100000 "0"))) 1M)
+
+;; == a format of decimals far from the point => fuel_exceeded
+(loop [] (.format (java.text.DecimalFormat. "#,##0.00") 1E9999M) (recur))
 
 ;; == a float with a huge exponent => value ##Inf
 (parse-double "1e999999999999999999999")

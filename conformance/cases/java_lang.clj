@@ -265,10 +265,16 @@ Double/MAX_VALUE  ;=> 1.7976931348623157E308
 (Math/max 1 2.5)
 ;=> 2.5
 
-; divergence: D52
-(.divide (BigDecimal. "10.00") (BigDecimal. "3") RoundingMode/HALF_UP)
-;=> 3.3
+(str (.divide (BigDecimal. "10.00") (BigDecimal. "3") RoundingMode/HALF_UP))
+;=> "3.33"
+
+(str (.setScale (bigdec 2.5) 2 RoundingMode/HALF_UP))
+;=> "2.50"
 
 ; divergence: D52
-(str (.setScale (bigdec 2.5) 2 RoundingMode/HALF_UP))
-;=> "2.5"
+(.add 1M 2)
+;=> 3M
+
+; divergence: D52
+(pr-str (with-precision 3 (map #(* 1.2345M %) [1 2])))
+;=> "(1.23M 2.47M)"

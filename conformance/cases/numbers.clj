@@ -204,8 +204,7 @@ Math/E  ;=> 2.718281828459045
 (str ##Inf)  ;=> "Infinity"
 (pr-str ##NaN)  ;=> "##NaN"
 (str 5N)  ;=> "5"
-; divergence: D05
-(str 1.50M)  ;=> "1.5"
+(str 1.50M)  ;=> "1.50"
 (rand-nth [7])  ;=> 7
 (let [r (rand)] (and (<= 0 r) (< r 1)))  ;=> true
 (let [r (rand-int 10)] (and (<= 0 r) (< r 10)))  ;=> true

@@ -384,3 +384,19 @@
 ;; a mistake after a call names its place
 (let [x (tool/price {:n 1})] (+ x (tool/echo {:value "text"})))
 ;=> error type_error: +: expected a number, got string "text" at (+ x (tool/echo {:value "text"}))
+
+;; decimals over calls
+(let [a 1.10M total (reduce (fn [s n] (+ s (* a (tool/price {:n n})))) 0M [1 2 3])] [total (str (.setScale total 1)) {a total}])
+;=> [66.00M "66.0" {1.10M 66.00M}]
+
+;; a precision over calls
+[(with-precision 3 (let [a (/ 10M 3)] [a (* (tool/price {:n 1}) 1.2345M) (/ 2M 3)])) (* 1.2345M 1)]
+;=> [[3.33M 12.3M 0.667M] 1.2345M]
+
+;; a precision in one branch of two
+(pmap (fn [n] (if (odd? n) (with-precision 2 (tool/price {:n n}) (/ 1M 3)) (do (tool/price {:n n}) (* 1.2345M 1)))) [1 2])
+;=> (0.33M 1.2345M)
+
+;; a formatter of numbers over calls
+(let [f (java.text.DecimalFormat. "0.0")] (.setRoundingMode f RoundingMode/UP) (tool/price {:n 1}) (.format f 1.21M))
+;=> "1.3"

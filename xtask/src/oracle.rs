@@ -18,8 +18,27 @@ pub fn check(root: &Path) -> Result<()> {
         .args(files)
         .current_dir(root)
         .status()?;
-    match asked.success() {
+    if !asked.success() {
+        bail!("Clojure answers otherwise than conformance/cases say, or not at all; see above");
+    }
+    decimals(root)
+}
+
+/// Fails if Clojure computes otherwise with decimals: some expressions for each change, by hand thousands.
+fn decimals(root: &Path) -> Result<()> {
+    const COUNT: &str = "500";
+    if !Command::new("cargo").args(["build", "--quiet", "-p", "ptc"]).current_dir(root).status()?.success() {
+        bail!("ptc does not build");
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let compared = Command::new("python3")
+        .arg(root.join("conformance/decimals.py"))
+        .args(["--count", COUNT, "--ptc"])
+        .arg(target.join("debug/ptc"))
+        .current_dir(root)
+        .status()?;
+    match compared.success() {
         true => Ok(()),
-        false => bail!("Clojure answers otherwise than conformance/cases say, or not at all; see above"),
+        false => bail!("Clojure computes otherwise with decimals; see above"),
     }
 }
