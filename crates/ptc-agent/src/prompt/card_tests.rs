@@ -215,7 +215,7 @@ fn a_failing_tool_can_be_caught_as_the_card_says() {
 fn what_the_reference_claims_about_the_language_holds() {
     let claims = [
         ("(/ 7 2)", "3.5"),
-        ("(quot 7 2)", "3"),
+        ("(+ 0.10M (bigdec 0.2))", "0.30M"),
         ("(let [row {:item_id 7}] [(:item-id row) (:item_id row)])", "[7 7]"),
         ("(:item-id (first data/rows))", "7"),
         ("(assoc (first data/rows) :item-id 8)", "{:item_id 8}"),
