@@ -188,13 +188,21 @@ fn declare(source: &Source) -> Declaration {
             _ => {}
         }
     }
-    let params = params.join(" ");
+    let params = match params.len() {
+        1 => params.swap_remove(0),
+        _ => params.join(" "),
+    };
     Declaration { arity: Arity::parse(&params), params, doc, examples, form: strip(form) }
 }
 
 fn describe_params(vector: &[Form]) -> String {
-    let names = vector.iter().map(|form| form.as_symbol().unwrap_or("x"));
-    format!("[{}]", names.collect::<Vec<_>>().join(" "))
+    let mut text = String::from("[");
+    for (at, form) in vector.iter().enumerate() {
+        text.push_str(if at > 0 { " " } else { "" });
+        text.push_str(form.as_symbol().unwrap_or("x"));
+    }
+    text.push(']');
+    text
 }
 
 fn read_examples(pairs: &[Form]) -> Vec<Example> {

@@ -30,14 +30,19 @@ pub fn int(args: &[Value], at: usize) -> Res<i64> {
     match args.get(at) {
         Some(Value::Int(int)) => Ok(*int),
         Some(Value::Float(float)) if float.is_finite() => Ok(*float as i64),
-        Some(Value::Decimal(decimal)) => {
-            let int = decimal.to_int().ok().and_then(|int| i64::try_from(int).ok());
-            int.ok_or_else(|| wrong(args, at, "an integer of at most 64 bits").into())
-        }
-        Some(big @ Value::Big(_)) => {
-            big.as_i64().ok_or_else(|| wrong(args, at, "an integer of at most 64 bits").into())
+        Some(large @ (Value::Big(_) | Value::Decimal(_))) => {
+            narrowed(large).ok_or_else(|| wrong(args, at, "an integer of at most 64 bits").into())
         }
         _ => Err(wrong(args, at, "an integer").into()),
+    }
+}
+
+/// A large integer or a decimal as an integer of 64 bits, if it fits.
+#[cold]
+fn narrowed(value: &Value) -> Option<i64> {
+    match value {
+        Value::Decimal(decimal) => i64::try_from(decimal.to_int().ok()?).ok(),
+        _ => value.as_i64(),
     }
 }
 

@@ -197,6 +197,7 @@ fn charge(heap: &mut Heap, cost: usize, a: &Value, b: &Value) -> Res<()> {
 }
 
 /// A result; a decimal pays for its memory, for which large integers have paid before, and for its scale.
+#[inline]
 fn paid(heap: &mut Heap, result: Value) -> Res {
     if let Value::Decimal(_) = result {
         pay(heap, &result)?;

@@ -52,12 +52,15 @@ impl Arith {
 }
 
 /// Pays for the memory of a large number, and for bringing decimals to one scale.
+#[inline]
 pub(super) fn pay(heap: &mut Heap, value: &Value) -> Res<()> {
-    if let Value::Big(_) | Value::Decimal(_) = value {
-        heap.allocated(64 + arith::words(value) * size_of::<u64>());
-        heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
-    }
-    Ok(())
+    if value.is_plain() { Ok(()) } else { pay_large(heap, value) }
+}
+
+#[cold]
+fn pay_large(heap: &mut Heap, value: &Value) -> Res<()> {
+    heap.allocated(64 + arith::words(value) * size_of::<u64>());
+    heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))
 }
 
 /// A comparison of two numbers.

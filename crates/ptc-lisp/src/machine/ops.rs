@@ -278,7 +278,7 @@ impl Machine {
         cost: fn(&Value, &Value) -> usize,
     ) -> Done {
         let value = value?;
-        if let Value::Big(_) | Value::Decimal(_) = value {
+        if !value.is_plain() {
             let cost = cost(self.at(base, a), self.at(base, b));
             self.heap.work(cost)?;
             self.heap.allocated(64 + arith::words(&value) * size_of::<u64>());
