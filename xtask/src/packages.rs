@@ -62,7 +62,8 @@ pub fn cargo_nextest(root: &Path) -> Result<PathBuf> {
     let program = folder.join("bin/cargo-nextest");
     if !program.exists() {
         eprintln!("== installing cargo-nextest into {CARGO_FOLDER}");
-        let install = ["install", "--quiet", "--locked", "--debug", "--root"];
+        // Without what updates it by itself.
+        let install = ["install", "--quiet", "--locked", "--debug", "--no-default-features", "--root"];
         let version = format!("cargo-nextest@{NEXTEST}");
         let status = Command::new("cargo").args(install).arg(&folder).arg(version).status()?;
         if !status.success() {

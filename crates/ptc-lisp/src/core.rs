@@ -155,8 +155,12 @@ fn scan_files() -> Vec<Source> {
                 (Some("ns"), Some(name)) => ns = name,
                 (Some(head @ ("defn" | "defn-")), Some(name)) => {
                     let private = head == "defn-" && ns != "ptc.impl";
-                    let name = [if private { "ptc.impl" } else { ns }, "/", name].concat();
-                    let name = Box::leak(name.into_boxed_str());
+                    let home = if private { "ptc.impl" } else { ns };
+                    let mut full = String::with_capacity(home.len() + 1 + name.len());
+                    full.push_str(home);
+                    full.push('/');
+                    full.push_str(name);
+                    let name = Box::leak(full.into_boxed_str());
                     let (declaration, unit) = (OnceLock::new(), OnceLock::new());
                     sources.push(Source { ns, name, text, declaration, unit });
                 }
@@ -188,21 +192,13 @@ fn declare(source: &Source) -> Declaration {
             _ => {}
         }
     }
-    let params = match params.len() {
-        1 => params.swap_remove(0),
-        _ => params.join(" "),
-    };
+    let params = params.join(" ");
     Declaration { arity: Arity::parse(&params), params, doc, examples, form: strip(form) }
 }
 
 fn describe_params(vector: &[Form]) -> String {
-    let mut text = String::from("[");
-    for (at, form) in vector.iter().enumerate() {
-        text.push_str(if at > 0 { " " } else { "" });
-        text.push_str(form.as_symbol().unwrap_or("x"));
-    }
-    text.push(']');
-    text
+    let names = vector.iter().map(|form| form.as_symbol().unwrap_or("x"));
+    format!("[{}]", names.collect::<Vec<_>>().join(" "))
 }
 
 fn read_examples(pairs: &[Form]) -> Vec<Example> {

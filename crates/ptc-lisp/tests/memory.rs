@@ -520,3 +520,32 @@ fn every_program_of_a_session_may_print_as_much_as_the_first() {
         assert_eq!(run(&mut machine, &program), ended, "program {number} prints {bytes} bytes");
     }
 }
+
+/// Groups of a collection are parts of it, not copies: a moving average takes room for its windows, not for what is in
+/// them, and whatever is done with a part sees that part only.
+#[test]
+fn groups_are_parts_of_their_collection() {
+    let mut machine = machine();
+    let windows = "(apply max (map avg (partition 50 1 (vec (range 500000)))))";
+    assert_eq!(run(&mut machine, windows), "499974.5");
+    let uses = "[count first last rest next butlast reverse vec set seq hash str pr-str sort empty? not-empty second
+                 #(nth % 2) #(nth % 3 :none) #(conj % 9) #(into [] %) #(into % [7]) #(concat % %) #(drop 1 %) #(drop 9 %)
+                 #(take 2 %) #(take 9 %) #(reduce + %) #(apply + %) #(map inc %) #(filter odd? %) #(partition 2 1 %)
+                 #(split-at 1 %) #(vec (rest %)) #(mapv identity (next %)) #(let [[a & more] %] [a more]) #(zipmap % %)
+                 #(reduce conj () %) #(loop [s (seq %) out []] (if s (recur (next s) (conj out (first s))) out))
+                 #(with-meta % {:a 1}) #(pop (into clojure.lang.PersistentQueue/EMPTY %)) #(interleave % %) #(subvec (vec %) 1)
+                 #(json/generate-string %) #(compare (vec %) [1 2 3]) #(= % '(1 2 3)) #(cons 0 %) #(list* 5 %) #(frequencies %)
+                 #(some #{3} %) #(take-last 2 %) #(drop-last 1 %) #(distinct %) #(to-array %) #(vec (to-array %))]";
+    let same = format!(
+        "(def parts (concat (partition 3 1 [0 1 2 3 4 5]) (partition-all 3 2 [1 2 3 4 5]) (split-at 3 [1 2 3 4 5])
+                            [(first (partition 3 (rest [9 1 2 3 4])))]))
+         (for [part parts, f {uses}
+               :let [copy (apply list part), ask #(try (pr-str (f %)) (catch Exception e (ex-message e)))]
+               :when (not= (ask part) (ask copy))]
+           [part (ask part) (ask copy)])"
+    );
+    assert_eq!(run(&mut machine, &same), "()");
+    let kept = "(map (juxt identity count vec) parts)";
+    let before = run(&mut machine, kept);
+    assert_eq!(run(&mut moved(&machine), kept), before);
+}

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::{Heap, not_seqable};
 use crate::signal::{Res, Signal, pending};
 use crate::value::text::{char_count, characters};
-use crate::value::{CellKind, Items, RangeObj, SeqObj, Shared, Stamp, Value, VecObj};
+use crate::value::{CellKind, Items, RangeObj, SeqObj, Shared, Value, VecObj};
 
 pub(super) static TABLE: &[Builtin] = &[
     native(
@@ -138,15 +138,7 @@ pub(super) fn step(items: &mut Items) -> Res<Option<Value>> {
 
 /// The tail of an array from `offset` on.
 pub(super) fn tail(items: &Shared<VecObj>, offset: usize, list: bool) -> Value {
-    let offset = offset.min(items.items.len());
-    Value::Seq(Rc::new(SeqObj {
-        items: items.clone(),
-        offset,
-        list,
-        queue: false,
-        meta: None,
-        stamp: Stamp::new(),
-    }))
+    SeqObj::tail(items.clone(), offset, list)
 }
 
 const EMPTY_BYTES: usize = 96;
@@ -173,7 +165,7 @@ pub(super) fn rest_of(heap: &mut Heap, value: &Value) -> Res {
     heap.allocated(EMPTY_BYTES);
     Ok(match value {
         Value::Vec(body) => tail(body, 1, false),
-        Value::Seq(body) => tail(&body.items, body.offset + 1, body.list),
+        Value::Seq(body) => body.without(1, body.list),
         Value::Cons(cell) if cell.rest.is_nil() => empty_seq(),
         Value::Cons(cell) => cell.rest.clone(),
         Value::Range(range) => rest_of_range(range),
@@ -204,7 +196,7 @@ fn advance(value: &mut Value, by: usize) -> bool {
     if let Value::Seq(body) = value
         && let Some(body) = Rc::get_mut(body)
     {
-        body.offset = body.offset.saturating_add(by).min(body.items.items.len());
+        body.offset = body.offset.saturating_add(by).min(body.end);
         body.meta = None;
         body.queue = false;
         return true;

@@ -12,7 +12,8 @@ use crate::heap::Heap;
 use crate::signal::{Res, Signal, illegal};
 use crate::value::equal::same_key;
 use crate::value::items::Items;
-use crate::value::{RangeObj, Shape, Shared, Stamp, Table, Value, VecObj};
+use crate::value::seq::SEQ_BYTES;
+use crate::value::{RangeObj, SeqObj, Shape, Shared, Stamp, Table, Value, VecObj};
 
 pub(super) static TABLE: &[Builtin] = &[
     native("prim/vec-of", "[coll]", vec_of, "All items as a vector.", &[]),
@@ -29,6 +30,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "Groups of n items at distance step; a short last group is filled from pad or left out.",
         &[],
     ),
+    native("prim/split-at", "[n coll]", split_at, "The first n items and the rest.", &[]),
     native("prim/partition-all", "[n step coll]", partition_all, "Groups of up to n items.", &[]),
     native("prim/interleave", "[colls]", interleave, "One item of each collection in turn.", &[]),
     native("prim/interpose", "[sep coll]", interpose, "The items with a separator between them.", &[]),
@@ -69,7 +71,7 @@ fn take(heap: &mut Heap, args: &mut [Value]) -> Res {
     let n = args::count(args, 0)?;
     match &args[1] {
         Value::Vec(body) if n >= body.items.len() => Ok(tail(body, 0, false)),
-        Value::Seq(body) if n >= body.as_slice().len() => Ok(tail(&body.items, body.offset, false)),
+        Value::Seq(body) if n >= body.as_slice().len() => Ok(body.without(0, false)),
         Value::Range(range) => Ok(RangeObj::value(range.start, range.step, range.count.min(n as u64))),
         coll => {
             let items = first_items(heap, coll, n)?;
@@ -83,7 +85,7 @@ fn drop_items(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.allocated(BODY);
     match &args[1] {
         Value::Vec(body) => Ok(tail(body, n, false)),
-        Value::Seq(body) => Ok(tail(&body.items, body.offset.saturating_add(n), false)),
+        Value::Seq(body) => Ok(body.without(n, false)),
         Value::Range(range) => {
             let skip = range.count.min(n as u64);
             Ok(RangeObj::value(range.at(skip), range.step, range.count - skip))
@@ -186,36 +188,72 @@ fn size(args: &[Value], at: usize) -> Res<usize> {
     }
 }
 
-/// The first `count` groups of up to `n` items, one beginning every `step` items.
-fn groups(heap: &mut Heap, all: &[Value], n: usize, step: usize, count: usize) -> Res<Vec<Vec<Value>>> {
-    let size = n.min(all.len());
-    heap.reserve(count.saturating_mul(size * size_of::<Value>() + BODY))?;
-    heap.work(count.saturating_mul(size))?;
-    let group = |start: usize| all[start..start.saturating_add(n).min(all.len())].to_vec();
-    Ok((0..all.len()).step_by(step).take(count).map(group).collect())
+/// The array that a collection is a part of, and where that begins and ends. Other collections become an array.
+fn array_of(heap: &mut Heap, coll: &Value) -> Res<(Shared<VecObj>, usize, usize)> {
+    Ok(match items(coll)? {
+        Items::Slice(body, at) => {
+            let end = body.items.len();
+            (body, at.min(end), end)
+        }
+        Items::Part(body, at, end) => (body, at, end),
+        _ => {
+            let items = heap.collect(coll)?;
+            let (shape, end) = (Shape::of(&items), items.len());
+            heap.allocated(BODY);
+            (Shared::new(VecObj { items, entry: false, shape, meta: None, stamp: Stamp::new() }), 0, end)
+        }
+    })
+}
+
+/// The first `count` groups of up to `n` items, one beginning every `step` items. They are parts of the array itself:
+/// overlapping ones would take many times its room.
+fn groups(
+    heap: &mut Heap,
+    (array, start, end): &(Shared<VecObj>, usize, usize),
+    (n, step): (usize, usize),
+    count: usize,
+) -> Res<Vec<Value>> {
+    heap.reserve(count.saturating_mul(size_of::<Value>() + SEQ_BYTES))?;
+    heap.work(count)?;
+    let group = |from: usize| SeqObj::part(array.clone(), from, from.saturating_add(n).min(*end), false);
+    Ok((*start..*end).step_by(step).take(count).map(group).collect())
 }
 
 fn partition(heap: &mut Heap, args: &mut [Value]) -> Res {
     let (n, step) = (size(args, 0)?, size(args, 1)?);
-    let all = heap.collect(&args[4])?;
-    let whole = if all.len() < n { 0 } else { (all.len() - n) / step + 1 };
-    let mut out = groups(heap, &all, n, step, whole)?;
+    let all = array_of(heap, &args[4])?;
+    let (start, end) = (all.1, all.2);
+    let len = end - start;
+    let whole = if len < n { 0 } else { (len - n) / step + 1 };
+    let mut out = groups(heap, &all, (n, step), whole)?;
     let next = whole.saturating_mul(step);
-    if args[3].truthy() && next < all.len() {
-        let mut last = all[next..].to_vec();
+    if args[3].truthy() && next < len {
+        let rest = &all.0.items[start + next..end];
+        heap.reserve_values(rest.len())?;
+        let mut last = rest.to_vec();
         let pad = heap.collect(&args[2])?;
         let missing = n - last.len();
         last.extend(pad.into_iter().take(missing));
-        out.push(last);
+        out.push(Value::seq(last));
     }
-    seq_of(heap, out.into_iter().map(Value::seq).collect())
+    seq_of(heap, out)
 }
 
 fn partition_all(heap: &mut Heap, args: &mut [Value]) -> Res {
     let (n, step) = (size(args, 0)?, size(args, 1)?);
-    let all = heap.collect(&args[2])?;
-    let groups = groups(heap, &all, n, step, all.len().div_ceil(step))?;
-    seq_of(heap, groups.into_iter().map(Value::seq).collect())
+    let all = array_of(heap, &args[2])?;
+    let groups = groups(heap, &all, (n, step), (all.2 - all.1).div_ceil(step))?;
+    seq_of(heap, groups)
+}
+
+/// The first items and the rest, as parts of one array.
+fn split_at(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let n = args::count(args, 0)?;
+    let (array, start, end) = array_of(heap, &args[1])?;
+    let middle = start.saturating_add(n).min(end);
+    heap.allocated(BODY + 2 * SEQ_BYTES);
+    let parts = [(start, middle), (middle, end)];
+    Ok(Value::vector(parts.map(|(from, to)| SeqObj::part(array.clone(), from, to, false)).to_vec()))
 }
 
 fn interleave(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -26,8 +26,9 @@ pub(super) fn queue(items: Vec<Value>) -> Value {
     let shape = Shape::of(&items);
     let items = Rc::new(VecObj { items, entry: false, shape, meta: None, stamp: Stamp::new() });
     Value::Seq(Rc::new(SeqObj {
-        items,
         offset: 0,
+        end: items.items.len(),
+        items,
         list: false,
         queue: true,
         meta: None,
@@ -41,7 +42,7 @@ pub(super) fn pop(heap: &mut Heap, args: &mut [Value]) -> Value {
     match args::take(args, 0) {
         Value::Seq(mut body) => {
             let inner = Rc::make_mut(&mut body);
-            inner.offset = (inner.offset + 1).min(inner.items.items.len());
+            inner.offset = (inner.offset + 1).min(inner.end);
             Value::Seq(body)
         }
         other => other,
@@ -69,6 +70,7 @@ pub(super) fn conj(heap: &mut Heap, args: &mut [Value]) -> Res {
         array.shape.include(&item);
         array.items.push(item);
     }
+    inner.end = array.items.len();
     Ok(Value::Seq(body))
 }
 

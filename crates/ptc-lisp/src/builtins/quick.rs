@@ -271,8 +271,9 @@ fn take_items(coll: &mut Value) -> Vec<Value> {
     match coll {
         Value::Vec(body) => Rc::get_mut(body).map(|body| std::mem::take(&mut body.items)),
         Value::Seq(body) => Rc::get_mut(body).and_then(|seq| {
-            let offset = seq.offset;
+            let (offset, end) = (seq.offset, seq.end);
             let mut items = std::mem::take(&mut Rc::get_mut(&mut seq.items)?.items);
+            items.truncate(end);
             items.drain(..offset.min(items.len()));
             Some(items)
         }),

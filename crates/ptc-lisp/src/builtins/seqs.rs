@@ -197,7 +197,7 @@ fn drop_n(heap: &mut Heap, args: &mut [Value]) -> Res {
     let n = args::count(args, 1)?;
     match &args[0] {
         Value::Vec(body) => return Ok(tail(body, n, false)),
-        Value::Seq(body) => return Ok(tail(&body.items, body.offset.saturating_add(n), body.list)),
+        Value::Seq(body) => return Ok(body.without(n, body.list)),
         _ => {}
     }
     for dropped in 0..n {

@@ -147,7 +147,9 @@ pub(super) fn vec(heap: &mut Heap, args: &mut [Value]) -> Res {
             Ok(args::take(args, 0))
         }
         // A sequence over a whole array is that vector.
-        Value::Seq(body) if body.offset == 0 && !body.items.entry && body.items.meta.is_none() => {
+        Value::Seq(body)
+            if body.offset == 0 && body.is_tail() && !body.items.entry && body.items.meta.is_none() =>
+        {
             let items = body.items.clone();
             args[0] = Value::Nil;
             Ok(Value::Vec(items))
@@ -252,7 +254,7 @@ pub(super) fn pop(heap: &mut Heap, args: &mut [Value]) -> Res {
                 return illegal("cannot pop an empty list");
             }
             heap.allocated(BODY);
-            let rest = tail(&body.items, body.offset + 1, true);
+            let rest = body.without(1, true);
             Ok(rest.with_meta(body.meta.clone()).unwrap_or_default())
         }
         Value::Cons(cell) if cell.list => {

@@ -135,7 +135,9 @@
   "A vector of (take n coll) and (drop n coll)."
   {:examples [["(split-at 1 [1 2 3])" "[(1) (2 3)]"]]}
   [n coll]
-  [(take n coll) (drop n coll)])
+  (if (prim/lazy? coll)
+    [(take n coll) (drop n coll)]
+    (prim/split-at n coll)))
 
 (defn splitv-at
   "Like split-at, but the first part is a vector."

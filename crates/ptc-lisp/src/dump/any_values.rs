@@ -70,7 +70,8 @@ fn pool(heap: &mut Heap) -> Vec<Value> {
     pool.push(Value::list(scalars.clone()));
     pool.push(Value::seq(Vec::new()));
     if let Value::Vec(items) = Value::vector(scalars.clone()) {
-        let seq = SeqObj { items, offset: 4, list: true, queue: true, meta: None, stamp: Stamp::new() };
+        let end = items.items.len();
+        let seq = SeqObj { items, offset: 4, end, list: true, queue: true, meta: None, stamp: Stamp::new() };
         pool.push(Value::Seq(Rc::new(seq)));
     }
     pool.push(ConsObj::cell(Value::Int(1), Value::Int(2), false));

@@ -98,6 +98,8 @@ pub(super) mod flag {
     pub const SPECIAL: u8 = 8;
     /// A sorted collection backwards.
     pub const REVERSE: u8 = 16;
+    /// A sequence that ends before its array does; the end follows.
+    pub const PART: u8 = 16;
     /// A sorted collection by a function of the program.
     pub const BY: u8 = 32;
     /// A function whose captures others share; a number follows.
@@ -143,6 +145,7 @@ pub(super) mod items {
     pub const SORTED: u8 = 5;
     pub const TEXT: u8 = 6;
     pub const CHAIN: u8 = 7;
+    pub const PART: u8 = 8;
 }
 
 /// Work that waits for a function.

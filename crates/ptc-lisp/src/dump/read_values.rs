@@ -187,15 +187,19 @@ impl Reader<'_> {
     }
 
     fn seq(&mut self) -> Read<Value> {
-        let flags = self.flags(flag::ENTRY | flag::SPECIAL)?;
+        let flags = self.flags(flag::ENTRY | flag::SPECIAL | flag::PART)?;
         let offset = self.input.small()?;
+        let end = if flags.has(flag::PART) { Some(self.input.small()?) } else { None };
         let items = self.array()?;
-        if offset > items.items.len() {
-            return Err(DumpError::damaged("a sequence begins beyond its array"));
+        let end = end.unwrap_or(items.items.len());
+        // A queue grows at its end, which must be that of its array.
+        let part = end < items.items.len();
+        if offset > end || end > items.items.len() || (part && flags.has(flag::SPECIAL)) {
+            return Err(DumpError::damaged("a sequence goes beyond its array"));
         }
         let meta = self.meta(&flags)?;
         let (list, queue) = (flags.has(flag::ENTRY), flags.has(flag::SPECIAL));
-        Ok(Value::Seq(Rc::new(SeqObj { items, offset, list, queue, meta, stamp: Stamp::new() })))
+        Ok(Value::Seq(Rc::new(SeqObj { items, offset, end, list, queue, meta, stamp: Stamp::new() })))
     }
 
     fn cons(&mut self) -> Read<Value> {
@@ -509,6 +513,11 @@ impl Reader<'_> {
                 let body = self.array()?;
                 let at = position(self, body.items.len())?;
                 Items::Slice(body, at)
+            }
+            tag::PART => {
+                let body = self.array()?;
+                let (at, end) = (position(self, body.items.len())?, position(self, body.items.len())?);
+                Items::Part(body, at.min(end), end)
             }
             tag::RANGE => {
                 let (start, step, count) = (self.input.signed()?, self.input.signed()?, self.input.int()?);

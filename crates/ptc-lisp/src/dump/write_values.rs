@@ -177,8 +177,12 @@ impl Writer<'_> {
         if self.begin(Tag::Seq, body) {
             let list = if body.list { flag::ENTRY } else { 0 };
             let queue = if body.queue { flag::SPECIAL } else { 0 };
-            self.flags(list | queue, &body.meta, Shape::EMPTY, Shape::EMPTY);
+            let part = if body.is_tail() { 0 } else { flag::PART };
+            self.flags(list | queue | part, &body.meta, Shape::EMPTY, Shape::EMPTY);
             self.out.size(body.offset);
+            if part != 0 {
+                self.out.size(body.end);
+            }
             self.vector(&body.items);
             self.meta(&body.meta);
         }
@@ -413,6 +417,12 @@ impl Writer<'_> {
                 self.out.byte(tag::SLICE);
                 self.vector(body);
                 self.out.size(*at);
+            }
+            Items::Part(body, at, end) => {
+                self.out.byte(tag::PART);
+                self.vector(body);
+                self.out.size(*at);
+                self.out.size(*end);
             }
             Items::Range(range) => {
                 self.out.byte(tag::RANGE);

@@ -272,7 +272,7 @@ impl Census {
     /// What a walk over a sequence holds.
     pub(super) fn items(&mut self, items: &Items) {
         match items {
-            Items::Slice(body, _) => self.visit(&Value::Vec(body.clone())),
+            Items::Slice(body, _) | Items::Part(body, ..) => self.visit(&Value::Vec(body.clone())),
             Items::Map(body, _) => self.visit(&Value::Map(body.clone())),
             Items::Set(body, _) => self.visit(&Value::Set(body.clone())),
             Items::Sorted(body, _) => self.visit(&Value::Sorted(body.clone())),

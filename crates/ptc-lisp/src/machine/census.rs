@@ -13,6 +13,7 @@ use super::fiber::{Cont, Frame, Handler};
 use crate::limits::Limits;
 use crate::seed::Unseeded;
 use crate::signal::Signal;
+use crate::value::seq::SEQ_BYTES;
 use crate::value::{
     CellObj, CellState, Closure, ConsObj, Counted, Layout, LazyObj, LazyState, Meta, Ordering, RegexObj,
     SeqObj, SetObj, Shared, SortedObj, Value, VecObj, stamp,
@@ -259,8 +260,8 @@ impl Census {
                 self.meta(meta);
             }
             Value::Seq(body) => {
-                let SeqObj { items, offset: _, list: _, queue: _, meta, stamp: _ } = &**body;
-                self.bytes += BODY;
+                let SeqObj { items, offset: _, end: _, list: _, queue: _, meta, stamp: _ } = &**body;
+                self.bytes += SEQ_BYTES;
                 self.bodies += 1;
                 if self.alone_or_new(items) {
                     self.pending.push(Value::Vec(items.clone()));

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::seq::{ConsObj, RangeObj, SeqObj};
 use super::text::{Text, first_character};
-use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Stamp, Value, VecObj};
+use super::{CellKind, LazyObj, Map, SetObj, Shared, SortedObj, Value, VecObj};
 
 /// A position in a sequence. It owns what it walks over, so it can live in a register.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub enum Items {
     Empty,
     /// The rest of an array.
     Slice(Shared<VecObj>, usize),
+    /// The rest of a part of an array, which ends before the array does.
+    Part(Shared<VecObj>, usize, usize),
     /// The rest of a range.
     Range(RangeObj),
     /// The rest of a map, by slot.
@@ -36,7 +38,8 @@ impl Items {
         Some(match value {
             Value::Nil => Items::Empty,
             Value::Vec(body) => Items::Slice(body.clone(), 0),
-            Value::Seq(body) => Items::Slice(body.items.clone(), body.offset),
+            Value::Seq(body) if body.is_tail() => Items::Slice(body.items.clone(), body.offset),
+            Value::Seq(body) => Items::Part(body.items.clone(), body.offset, body.end),
             Value::Range(body) => Items::Range((**body).clone()),
             Value::Cons(_) | Value::Lazy(_) => Items::Chain(value.clone()),
             Value::Map(body) => Items::Map(body.clone(), 0),
@@ -72,6 +75,11 @@ impl Items {
 
     fn next_counted(&mut self) -> Option<Value> {
         match self {
+            Items::Part(body, at, end) => {
+                let item = body.items.get(*at..*end)?.first().cloned()?;
+                *at += 1;
+                Some(item)
+            }
             Items::Range(range) => {
                 if range.count == 0 {
                     return None;
@@ -129,6 +137,7 @@ impl Items {
         Some(match self {
             Items::Empty => 0,
             Items::Slice(body, at) => body.items.len().saturating_sub(*at),
+            Items::Part(_, at, end) => end.saturating_sub(*at),
             Items::Range(range) => usize::try_from(range.count).unwrap_or(usize::MAX),
             Items::Map(body, 0) => body.len(),
             Items::Set(body, 0) => body.table.len(),
@@ -141,15 +150,9 @@ impl Items {
     pub fn into_seq(mut self) -> Result<Value, Pending> {
         match self {
             Items::Slice(items, offset) if offset < items.items.len() => {
-                return Ok(Value::Seq(Rc::new(SeqObj {
-                    items,
-                    offset,
-                    list: false,
-                    queue: false,
-                    meta: None,
-                    stamp: Stamp::new(),
-                })));
+                return Ok(SeqObj::tail(items, offset, false));
             }
+            Items::Part(items, at, end) if at < end => return Ok(SeqObj::part(items, at, end, false)),
             Items::Range(range) if range.count > 0 => return Ok(Value::Range(Rc::new(range))),
             Items::Chain(value @ Value::Cons(_)) => return Ok(value),
             _ => {}

@@ -434,14 +434,7 @@ impl Value {
         let items = room::fitted(items);
         let shape = source.for_some(&items);
         let items = Rc::new(VecObj { items, entry: false, shape, meta: None, stamp: Stamp::new() });
-        Value::Seq(Rc::new(SeqObj {
-            items,
-            offset: 0,
-            list: false,
-            queue: false,
-            meta: None,
-            stamp: Stamp::new(),
-        }))
+        SeqObj::tail(items, 0, false)
     }
 
     /// A map entry: a vector of key and value.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::{Meta, Shape, Shared, Stamp, Value, VecObj};
 
-/// A list or realised sequence: the part of a shared array from `offset` on. Taking the rest of it
+/// A list or realised sequence: a part of a shared array. Taking the rest of it, or parts of it as `partition` does,
 /// copies nothing.
 #[derive(Clone, Debug)]
 pub struct SeqObj {
@@ -14,6 +14,8 @@ pub struct SeqObj {
     pub items: Shared<VecObj>,
     /// Where the sequence begins in it.
     pub offset: usize,
+    /// Where it ends.
+    pub end: usize,
     /// Whether `list?` says so.
     pub list: bool,
     /// Whether it is a queue: `conj` adds at its end.
@@ -24,18 +26,50 @@ pub struct SeqObj {
     pub stamp: Stamp,
 }
 
+/// How many bytes a sequence takes besides its array; a stamp is not counted.
+pub const SEQ_BYTES: usize = 56;
+
 impl SeqObj {
     /// A sequence over all of `items`.
     pub fn over(items: Vec<Value>, list: bool) -> Value {
         let items = super::room::fitted(items);
         let shape = Shape::of(&items);
         let items = Rc::new(VecObj { items, entry: false, shape, meta: None, stamp: Stamp::new() });
-        Value::Seq(Rc::new(SeqObj { items, offset: 0, list, queue: false, meta: None, stamp: Stamp::new() }))
+        SeqObj::tail(items, 0, list)
+    }
+
+    /// The tail of an array from `offset` on.
+    pub fn tail(items: Shared<VecObj>, offset: usize, list: bool) -> Value {
+        let end = items.items.len();
+        SeqObj::part(items, offset.min(end), end, list)
+    }
+
+    /// The part of an array from `offset` up to `end`, both inside of it.
+    pub fn part(items: Shared<VecObj>, offset: usize, end: usize, list: bool) -> Value {
+        Value::Seq(Rc::new(SeqObj {
+            items,
+            offset,
+            end,
+            list,
+            queue: false,
+            meta: None,
+            stamp: Stamp::new(),
+        }))
+    }
+
+    /// What is left of it behind its first `n` elements.
+    pub fn without(&self, n: usize, list: bool) -> Value {
+        SeqObj::part(self.items.clone(), self.offset.saturating_add(n).min(self.end), self.end, list)
     }
 
     /// The elements.
     pub fn as_slice(&self) -> &[Value] {
-        self.items.items.get(self.offset..).unwrap_or_default()
+        self.items.items.get(self.offset..self.end).unwrap_or_default()
+    }
+
+    /// Whether it goes on to the end of its array.
+    pub fn is_tail(&self) -> bool {
+        self.end == self.items.items.len()
     }
 }
 

@@ -126,12 +126,15 @@ impl Parts {
     pub fn of(value: &Value) -> Option<Parts> {
         Some(Parts::from(match value {
             Value::Vec(body) => Source::Slice(body.clone(), 0),
-            Value::Seq(body) => Source::Slice(body.items.clone(), body.offset),
+            Value::Seq(body) if body.is_tail() => Source::Slice(body.items.clone(), body.offset),
             Value::Map(body) => Source::Entries(body.clone(), 0),
             Value::Sorted(body) if !body.is_set => Source::Sorted(body.clone()),
-            Value::Cons(_) | Value::Range(_) | Value::Lazy(_) | Value::Set(_) | Value::Sorted(_) => {
-                Source::Items(Items::over(value)?)
-            }
+            Value::Seq(_)
+            | Value::Cons(_)
+            | Value::Range(_)
+            | Value::Lazy(_)
+            | Value::Set(_)
+            | Value::Sorted(_) => Source::Items(Items::over(value)?),
             Value::Cell(_) => match Items::over(value)? {
                 Items::Slice(body, from) => Source::Slice(body, from),
                 _ => return None,

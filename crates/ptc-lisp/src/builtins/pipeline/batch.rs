@@ -41,7 +41,8 @@ impl<'v> Batch<'v> {
     pub(super) fn fill(&mut self, items: &'v [Value]) {
         self.kind = Kind::Lent;
         self.lent.clear();
-        self.lent.extend(items.iter().inspect(|item| prefetch::fetch(item)));
+        self.lent.extend(items);
+        items.iter().for_each(prefetch::fetch);
     }
 
     /// How many items there are.
