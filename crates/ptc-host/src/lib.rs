@@ -110,7 +110,7 @@ pub use pool::{Fair, Lane, Pool, PoolConfig, PoolStats, Running, STACK, Session}
 pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms, random_seed};
 pub use ptc_lisp::machine::{Answer, Signal, ValueKind};
 pub use ptc_lisp::{Error, ErrorKind, Limits};
-pub use shown::{arguments, is_format, is_read_alike, visible, visible_json};
+pub use shown::{arguments, is_format, is_read_alike, rounded_integer, visible, visible_json};
 pub use strict::strict_json;
 pub use tape::{Landed, Tape};
 pub use tools::{IntoAnswer, Tool, Tools, Watch, Watched};

@@ -110,6 +110,19 @@ pub fn is_read_alike(text: &str) -> bool {
     !text.chars().any(hides) && numbers(text).all(exact)
 }
 
+/// The first integer of a JSON text that does not fit 64 bits, which readers of JSON would round.
+pub fn rounded_integer(text: &str) -> Option<&str> {
+    // The shortest such integer has 19 digits.
+    const SHORTEST: usize = 19;
+    let fits = |literal: &str| {
+        literal.len() < SHORTEST
+            || literal.contains(['.', 'e', 'E'])
+            || literal.parse::<i64>().is_ok()
+            || literal.parse::<u64>().is_ok()
+    };
+    numbers(text).find(|literal| !fits(literal))
+}
+
 /// The numbers of a JSON text, as they are written.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -159,6 +172,21 @@ fn decimal(text: &str) -> (bool, String, i64) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn integers_beyond_64_bits_are_found() {
+        for (text, found) in [
+            ("[1, -9223372036854775808, 18446744073709551615, 1e400, 0.12345678901234567890]", None),
+            (
+                "{\"a\": [\"18446744073709551616\", \"\\\"18446744073709551616\", {\"99999999999999999999\": 1}]}",
+                None,
+            ),
+            ("{\"a\": [18446744073709551616]}", Some("18446744073709551616")),
+            ("-9223372036854775809", Some("-9223372036854775809")),
+        ] {
+            assert_eq!(rounded_integer(text), found, "{text}");
+        }
+    }
 
     #[test]
     fn what_hides_is_shown_and_reads_back_as_the_same_value() {

@@ -118,6 +118,16 @@ pub fn fault(fault: &Fault) -> Answer {
     Answer::Fault { reason: fault.reason.name().to_owned(), message: fault.message.clone() }
 }
 
+/// Sees that no integer of an answer was rounded when it was read: a wrong id is worse than none.
+pub fn exact(json: &str) -> Result<(), Fault> {
+    let Some(number) = ptc_host::rounded_integer(json) else { return Ok(()) };
+    let message = format!(
+        "the answer has the integer {}, which does not fit 64 bits and would be rounded; ask for it as a text",
+        bounded(number)
+    );
+    Err(Fault { bytes: Some(json.len()), ..Fault::new(Reason::UpstreamError, message) })
+}
+
 /// What a program gets of an answer: structured content, else the first text, as JSON if it is JSON. A server
 /// that says that the tool failed is believed, whatever else it sends.
 pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
@@ -136,7 +146,12 @@ pub fn select(payload: Payload) -> Result<(Json, ValueKind), Fault> {
     Ok(match payload.texts.into_iter().next() {
         None => (Json::Null, ValueKind::None),
         Some(text) => match serde_json::from_str(&text) {
-            Ok(value) => (value, ValueKind::Json),
+            // A text of digits is a text.
+            Ok(Json::Number(_)) if exact(&text).is_err() => (Json::String(text), ValueKind::Text),
+            Ok(value) => {
+                exact(&text)?;
+                (value, ValueKind::Json)
+            }
             Err(_) => (Json::String(text), ValueKind::Text),
         },
     })
@@ -182,6 +197,16 @@ mod tests {
                 CallRequest::parse(call.clone(), &|| "fs, github".to_owned()).expect_err("it is wrong");
             assert_eq!(error, expected, "{call}");
         }
+    }
+
+    #[test]
+    fn texts_of_digits_stay_texts_and_rounded_ids_are_refused() {
+        let select = |text: &str| select(Payload { texts: vec![text.to_owned()], ..Payload::default() });
+        let digits = "18446744073709551617";
+        assert_eq!(select(digits).ok(), Some((json!(digits), ValueKind::Text)));
+        assert_eq!(select("[1, 2]").ok(), Some((json!([1, 2]), ValueKind::Json)));
+        let refused = select("{\"id\": 18446744073709551617}").expect_err("it would be rounded");
+        assert!(refused.message.contains("would be rounded"), "{}", refused.message);
     }
 
     #[test]

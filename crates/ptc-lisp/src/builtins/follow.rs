@@ -261,7 +261,10 @@ impl Follower<'_> {
 
 /// Builtins that are too much to do twice, as walks over collections are.
 fn is_text_walk(name: &str) -> bool {
-    const WALKS: [&str; 4] = [
+    const WALKS: [&str; 7] = [
+        "clojure.core/re-find",
+        "clojure.core/re-matches",
+        "clojure.core/re-seq",
         "clojure.string/join",
         "clojure.string/replace",
         "clojure.string/split",

@@ -62,9 +62,14 @@ const PURE: &[&str] = &[
     "clojure.core/nth",
     "clojure.core/number?",
     "clojure.core/odd?",
+    "clojure.core/parse-boolean",
+    "clojure.core/parse-double",
+    "clojure.core/parse-long",
     "clojure.core/peek",
     "clojure.core/pos?",
     "clojure.core/quot",
+    "clojure.core/re-matches",
+    "clojure.core/re-seq",
     "clojure.core/rem",
     "clojure.core/second",
     "clojure.core/some?",
@@ -79,16 +84,23 @@ const PURE: &[&str] = &[
     "clojure.string/capitalize",
     "clojure.string/ends-with?",
     "clojure.string/includes?",
+    "clojure.string/index-of",
     "clojure.string/join",
     "clojure.string/lower-case",
     "clojure.string/replace",
     "clojure.string/split",
     "clojure.string/starts-with?",
     "clojure.string/trim",
+    "clojure.string/trim-newline",
+    "clojure.string/triml",
+    "clojure.string/trimr",
     "clojure.string/upper-case",
     "prim/bindable-map",
     "prim/nth",
 ];
+
+/// Builtins without effects unless they have one argument: the next match of a matcher is not the one before.
+const PURE_OF_TWO: &[&str] = &["clojure.core/re-find"];
 
 /// Builtins without effects that change their first argument in place if nobody else has it. Natives keep
 /// what they hand over, so these copy: right for one item after the other, wrong for what a fold builds up.
@@ -117,8 +129,9 @@ pub(super) fn native_of(id: BuiltinId, count: usize) -> Option<NativeFn> {
         ids
     });
     let entry = registry().get(id);
+    let pure = || IDS.binary_search(&id).is_ok() || (count == 2 && PURE_OF_TWO.contains(&entry.name));
     match entry.run {
-        Run::Native(run) if IDS.binary_search(&id).is_ok() && entry.arity().accepts(count) => Some(run),
+        Run::Native(run) if entry.arity().accepts(count) && pure() => Some(run),
         _ => None,
     }
 }

@@ -238,6 +238,14 @@ mod tests {
         (outcome, owner)
     }
 
+    #[test]
+    fn the_docs_say_how_much_fuel_programs_have() {
+        let page = include_str!("../../../../docs/mcp-tools.md");
+        assert!(page.contains("has 200,000,000 units of fuel for each second"));
+        let settings = Settings { program_timeout: Duration::from_millis(2_500), ..Settings::default() };
+        assert_eq!((FUEL_PER_SECOND, limits(&settings).fuel), (200_000_000, 400_000_000));
+    }
+
     /// What machines share, they share by owner: a program of nobody would share it with everybody.
     #[test]
     fn programs_run_for_their_owner_from_the_start_and_when_they_go_on() {

@@ -361,7 +361,7 @@ impl Engine {
         if signals.cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        if caller.roles.is_some() && matches!(tool, Tool::Eval | Tool::Task) {
+        if !is_for(caller, tool) {
             return Ok(fixed(
                 Reason::ROLE_DENIED,
                 &format!("{} is not available to role-token credentials", tool.name()),
@@ -559,8 +559,8 @@ impl Engine {
 
     /// The tools in the list of this caller.
     fn offered(&self, caller: &Caller) -> impl Iterator<Item = Tool> {
-        Tool::all()
-            .filter(|tool| self.listed(caller, *tool) && (self.sessions.is_some() || !tool.is_session()))
+        let there = |tool: &Tool| self.sessions.is_some() || !tool.is_session();
+        Tool::all().filter(move |tool| is_for(caller, *tool) && self.listed(caller, *tool) && there(tool))
     }
 
     /// Whether a tool exists for this caller. Sessions that are off have an answer of their own.
@@ -659,6 +659,11 @@ async fn sweep_journal(engine: std::sync::Weak<Engine>, stop: CancellationToken)
             () = tokio::time::sleep(once::SWEEP) => {}
         }
     }
+}
+
+/// Whether a tool is for this caller: programs that nothing bounds but the server are not for roles.
+fn is_for(caller: &Caller, tool: Tool) -> bool {
+    caller.roles.is_none() || !matches!(tool, Tool::Eval | Tool::Task)
 }
 
 fn busy(why: String) -> Payload {

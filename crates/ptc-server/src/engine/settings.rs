@@ -225,7 +225,7 @@ impl Default for Settings {
             max_queued_calls: 64,
             seed: None,
             program_timeout: Duration::from_millis(1_000),
-            program_memory_bytes: 10 << 20,
+            program_memory_bytes: 64 << 20,
             caps: Caps::default(),
             read_only: false,
             catalog: CatalogText::default(),

@@ -23,9 +23,6 @@ pub(super) fn check(
     if aggregator && !given("program-timeout-ms") {
         options.program_timeout_ms = 10_000;
     }
-    if aggregator && !given("program-memory-limit-bytes") {
-        options.program_memory_limit_bytes = 100 << 20;
-    }
     if options.debug_tool && !given("response-profile") {
         options.response_profile = ResponseProfile::Debug;
     }

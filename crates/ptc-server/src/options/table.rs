@@ -86,7 +86,7 @@ settings! {
     "max-queued-calls" max_queued_calls: Natural = Natural(64), "64",
         "Calls of one owner that wait for their turn; one more is answered `busy`.";
     "program-timeout-ms" program_timeout_ms: u64 = 1_000, "1000; 10000 with upstreams", "Time of a program.";
-    "program-memory-limit-bytes" program_memory_limit_bytes: u64 = 10 << 20, "10 MiB; 100 MiB with upstreams",
+    "program-memory-limit-bytes" program_memory_limit_bytes: u64 = 64 << 20, "64 MiB",
         "Memory of a program.";
     "seed" seed: Option<u64> = None, "random for each program",
         "Where random numbers of programs begin, the same for all; for tests.";

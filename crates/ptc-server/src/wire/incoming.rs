@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use ptc_host::rounded_integer;
 use serde_json::{Map, Value as Json, json};
 
 /// The version that is agreed on when a client asks for one that the server does not speak.
@@ -78,6 +79,15 @@ impl Refused {
         error(self.id.clone(), self.code, &self.message)
     }
 
+    /// What has an integer that would be rounded.
+    fn rounded(bytes: &[u8], number: &str) -> Refused {
+        let number = number.get(..40).map_or(number.to_owned(), |head| format!("{head}…"));
+        let message = format!(
+            "Invalid params: the integer {number} does not fit 64 bits and would be rounded; send it as a text"
+        );
+        Refused { code: -32602, message: message.into(), id: id_of(bytes).unwrap_or_default() }
+    }
+
     /// What has more than [`MOST_VALUES`].
     fn too_many(bytes: &[u8]) -> Refused {
         let id = id_of(bytes).unwrap_or_default();
@@ -86,9 +96,9 @@ impl Refused {
 }
 
 /// Most values of a message. Each takes about 80 bytes when it is read, however short its text.
-const MOST_VALUES: usize = 500_000;
+const MOST_VALUES: usize = 600_000;
 /// What is said of messages with more.
-const TOO_MANY: &str = "Invalid Request: a message has at most 500000 values; send less in `context`, or texts in place of lists";
+const TOO_MANY: &str = "Invalid Request: a message has at most 600000 values; send less in `context`, or texts in place of lists";
 
 /// Whether a message has more values than are read. Values are told by what separates them, so no text is made.
 fn is_too_many(bytes: &[u8]) -> bool {
@@ -171,6 +181,9 @@ pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
         return Err(Refused::too_many(bytes));
     }
     let json: Json = serde_json::from_slice(bytes).map_err(|error| Refused::unreadable(bytes, &error))?;
+    if let Some(number) = std::str::from_utf8(bytes).ok().and_then(rounded_integer) {
+        return Err(Refused::rounded(bytes, number));
+    }
     let Json::Object(fields) = &json else { return Err(Refused::INVALID) };
     if fields.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
         return Err(Refused::INVALID);
@@ -290,10 +303,10 @@ mod tests {
         let list = |item: &str, count: usize| format!(r#"{{"a":[{}]}}"#, vec![item; count].join(","));
         let read = |context: &str| read(call(context).as_bytes()).map(|_| ());
         for item in ["[]", "{}", "1", r#""""#] {
-            let refused = read(&list(item, 600_000)).expect_err(item);
+            let refused = read(&list(item, 700_000)).expect_err(item);
             assert_eq!((refused.code, refused.id.clone()), (-32600, json!("seven")), "{item}");
             assert_eq!(refused.message, TOO_MANY);
-            assert_eq!(read(&list(item, 400_000)), Ok(()), "{item}");
+            assert_eq!(read(&list(item, 550_000)), Ok(()), "{item}");
         }
         // What stands in a text is one value.
         assert_eq!(read(&format!(r#"{{"a":"{}"}}"#, r#"[{,\",]"#.repeat(300_000))), Ok(()));
@@ -341,6 +354,23 @@ mod tests {
                 refused.message.starts_with("Parse error") && refused.message.contains(says),
                 "{refused:?}"
             );
+        }
+    }
+
+    #[test]
+    fn an_integer_beyond_64_bits_is_refused_not_rounded() {
+        let call = |n: &str| {
+            let arguments = format!(r#"{{"program":"data/n","context":{{"n":{n}}}}}"#);
+            let params = format!(r#"{{"name":"lisp_eval","arguments":{arguments}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{params},"id":7}}"#)
+        };
+        let refused = read(call("18446744073709551617").as_bytes()).expect_err("it would be rounded");
+        assert_eq!((refused.code, refused.id.clone()), (-32602, json!(7)));
+        assert!(refused.message.contains("18446744073709551617 does not fit 64 bits"), "{}", refused.message);
+        let long = read(call(&"9".repeat(100_000)).as_bytes()).expect_err("it would be rounded");
+        assert!(long.message.len() < 200, "{}", long.message);
+        for n in ["18446744073709551615", "-9223372036854775808", "1.25", "\"18446744073709551617\""] {
+            assert!(read(call(n).as_bytes()).is_ok(), "{n}");
         }
     }
 

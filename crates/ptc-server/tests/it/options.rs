@@ -63,9 +63,9 @@ fn r3_booleans_in_all_their_spellings() {
 #[test]
 fn r3_defaults_that_follow_from_other_settings() {
     let plain = options(&[], &[]);
-    assert_eq!((plain.program_timeout_ms, plain.program_memory_limit_bytes), (1_000, 10 << 20));
+    assert_eq!((plain.program_timeout_ms, plain.program_memory_limit_bytes), (1_000, 64 << 20));
     let aggregator = options(&[("upstreams-config", "u.json")], &[]);
-    assert_eq!((aggregator.program_timeout_ms, aggregator.program_memory_limit_bytes), (10_000, 100 << 20));
+    assert_eq!((aggregator.program_timeout_ms, aggregator.program_memory_limit_bytes), (10_000, 64 << 20));
     assert_eq!(
         options(&[("upstreams-config", "u.json"), ("program-timeout-ms", "7")], &[]).program_timeout_ms,
         7

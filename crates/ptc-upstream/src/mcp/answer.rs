@@ -4,6 +4,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json, json};
 
+use crate::call;
 use crate::model::{Fault, Payload, Reason, ToolDef};
 
 /// One page of a list of tools.
@@ -73,6 +74,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D
 /// Reads the text of the result of a call.
 pub fn payload(text: &str) -> Result<Payload, Fault> {
     let called: Called = serde_json::from_str(text).map_err(|error| nonsense("tools/call", &error))?;
+    call::exact(text)?;
     if let Some(kind) = called.result_type.filter(|kind| kind != "complete") {
         let message =
             format!("the server wants something before it answers ({kind}), which programs cannot give");
@@ -115,6 +117,13 @@ mod tests {
         );
         assert_eq!(read(json!({})).expect("an empty result"), Payload { bytes: 2, ..Payload::default() });
         assert_eq!(read(json!({"structuredContent": null})).expect("null").structured, Some(Json::Null));
+        let rounded = payload("{\"structuredContent\": {\"id\": 18446744073709551617}}")
+            .expect_err("it would be rounded");
+        assert!(
+            rounded.message.contains("18446744073709551617, which does not fit 64 bits"),
+            "{}",
+            rounded.message
+        );
         for bad in [json!(1), json!({"content": 1}), json!({"resultType": "input_required"})] {
             assert_eq!(read(bad.clone()).expect_err(&bad.to_string()).reason, Reason::UpstreamError);
         }

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::call;
 use crate::ledger::shortened;
 use crate::model::{Fault, Payload, Reason};
 
@@ -17,7 +18,10 @@ pub fn payload(status: u16, body: &[u8]) -> Result<Payload, Fault> {
             Ok(Payload { bytes, ..Payload::default() })
         }
         200..=299 => match serde_json::from_slice::<Json>(body) {
-            Ok(value) => Ok(Payload { structured: Some(value), bytes, ..Payload::default() }),
+            Ok(value) => {
+                call::exact(std::str::from_utf8(body).unwrap_or_default())?;
+                Ok(Payload { structured: Some(value), bytes, ..Payload::default() })
+            }
             Err(_) => fault(Reason::UpstreamError, "malformed JSON response".to_owned()),
         },
         400 | 403 | 404 | 422 => fault(Reason::ToolError, format!("http {status}{}", said(body))),
@@ -55,6 +59,12 @@ mod tests {
     fn bad_answers_by_status() {
         for (status, body, reason, message) in [
             (200, "<html>", Reason::UpstreamError, "malformed JSON response"),
+            (
+                200,
+                "{\"wei\": 18446744073709551617}",
+                Reason::UpstreamError,
+                "the answer has the integer 18446744073709551617, which does not fit 64 bits and would be rounded; ask for it as a text",
+            ),
             (400, "no such field", Reason::ToolError, "http 400: no such field"),
             (403, "", Reason::ToolError, "http 403"),
             (404, "gone", Reason::ToolError, "http 404: gone"),

@@ -343,6 +343,8 @@ async fn r1_7_8_and_r14_4_1_role_credentials_stay_within_their_roles() {
     let eval = call_as(&caller, &engine, "lisp_eval", json!({"program": "1"})).await;
     assert_eq!(object(&eval)["message"], "lisp_eval is not available to role-token credentials");
     assert_eq!(object(&eval)["reason"], "role_credential_denied");
+    let offered: Vec<&str> = engine.tools(&caller).into_iter().map(|tool| tool.name).collect();
+    assert_eq!(offered, ["lisp_session_start", "lisp_session_eval"]);
     let other = call_as(&caller, &engine, "lisp_session_start", json!({"role": "b"})).await;
     assert_eq!(object(&other)["message"], "role is not allowed for this credential");
     let own = call_as(&caller, &engine, "lisp_session_start", json!({})).await;
