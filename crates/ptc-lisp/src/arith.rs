@@ -411,7 +411,8 @@ fn too_long(bits: u64) -> Box<Signal> {
 /// Raises the error for a divisor of zero.
 #[cold]
 pub fn zero_divisor<T>() -> Res<T> {
-    raise(ErrorKind::Arithmetic, "Divide by zero")
+    let error = Error::new(ErrorKind::Arithmetic, "Divide by zero");
+    Err(error.hint("look at the divisor first: (if (zero? d) nil (/ n d))").into())
 }
 
 /// The error for an operand that is not a number, with the likely fix.

@@ -97,6 +97,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ),
     ("round-to round2 to-fixed", "(/ (Math/round (* x 100.0)) 100.0), or (format \"%.2f\" x) for text"),
     ("format-number", "(format \"%.2f\" x)"),
+    ("is-nan? isnan nan?", "(NaN? x)"),
     ("positive?", "(pos? x)"),
     ("negative?", "(neg? x)"),
     ("between? in-range?", "(<= low x high)"),
@@ -105,6 +106,9 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("xor", "(not= (boolean a) (boolean b))"),
     ("rand-between random-int", "(+ low (rand-int (- high low)))"),
     // Text.
+    ("strip trim-str", "(str/trim s)"),
+    ("contains-str? str-contains? string-contains? substring?", "(str/includes? s part)"),
+    ("replace-all", "(str/replace s match replacement)"),
     ("substring substr", "(subs s start end)"),
     ("upper uppercase to-upper upper-str", "(str/upper-case s)"),
     ("lower lowercase to-lower lower-str", "(str/lower-case s)"),
@@ -131,7 +135,20 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("format-date date-format", "(.format date (DateTimeFormatter/ofPattern \"yyyy-MM-dd\"))"),
     ("days-between date-diff", "(.between ChronoUnit/DAYS a b)"),
     ("add-days plus-days", "(.plusDays date n)"),
+    ("timestamp unix-time epoch-millis", "(System/currentTimeMillis)"),
+    ("parse-datetime to-datetime", "(LocalDateTime/parse s), or (Instant/parse s) where it ends with Z"),
+    ("year", "(.getYear (LocalDate/parse s))"),
+    ("strftime", "(.format date (DateTimeFormatter/ofPattern \"yyyy-MM-dd\"))"),
     // The language.
+    ("!= <> /= !==", "(not= a b)"),
+    ("&&", "(and a b)"),
+    ("||", "(or a b)"),
+    ("!", "(not x)"),
+    ("===", "(= a b)"),
+    ("switch", "(case x 1 … 2 … default)"),
+    ("except rescue", "(catch Exception e …) as the last part of try"),
+    ("call-tool invoke-tool use-tool run-tool", "(tool/name {:key value})"),
+    ("print-table show-table", "(clojure.pprint/print-table rows)"),
     ("null None undefined", "nil"),
     ("True", "true"),
     ("False", "false"),
@@ -156,6 +173,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
 const ABSENT: &[(&str, &str)] = &[
     ("slurp spit line-seq file-seq", "there are no files; inputs are in data/"),
     ("setq set! var", "values do not change: use let, loop/recur or an atom"),
+    ("fetch http-get curl", "there is no network but through tools: (tool/name {:key value})"),
     ("sleep wait", "leave it out: a program has no time to wait in"),
     ("clj->js js->clj", "leave it out: values of Clojure become JSON by themselves"),
     ("resolve ns-resolve", "functions are values: use the name itself, or a map from text to function"),
@@ -196,6 +214,9 @@ fn named(table: &[(&'static str, &'static str)], name: &str) -> Option<&'static 
 
 /// The hint for a name that is not defined.
 pub(super) fn name(name: &str) -> Option<String> {
+    if let Some(input) = name.strip_prefix("data.") {
+        return Some(format!("write data/{input}"));
+    }
     named(NAMES, name)
         .map(|instead| format!("write {instead}"))
         .or_else(|| named(ABSENT, name).map(str::to_owned))
@@ -223,7 +244,9 @@ mod tests {
                 let exists = registry().unqualified(called).is_some()
                     || registry().qualified(called).is_some()
                     || super::super::special::is_special(called)
-                    || ["str/", "set/", "walk/", "json/", "Math/"].iter().any(|ns| called.starts_with(ns))
+                    || ["str/", "set/", "walk/", "json/", "Math/", "tool/"]
+                        .iter()
+                        .any(|ns| called.starts_with(ns))
                     || HOLES.contains(&called)
                     || called.starts_with([':', '[', '.', '"'])
                     || called.is_empty();

@@ -138,6 +138,10 @@ impl Analyzer<'_> {
         if members.is_empty() {
             members = within(&core);
         }
+        if members.is_empty() && matches!(ns, "tools" | "Tool" | "Tools") {
+            let error = Error::new(ErrorKind::InvalidForm, format!("unknown namespace {ns}/"));
+            return Err(error.hint(format!("write (tool/{local} {{:key value}})")).at(span));
+        }
         if members.is_empty() {
             return self.unknown_namespace(ns, span);
         }

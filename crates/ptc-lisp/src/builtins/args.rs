@@ -22,7 +22,20 @@ pub fn wrong(args: &[Value], at: usize, expected: &str) -> Error {
 
 /// A string argument.
 pub fn text(args: &[Value], at: usize) -> Res<&str> {
-    args.get(at).and_then(Value::as_str).ok_or_else(|| wrong(args, at, "a string").into())
+    args.get(at).and_then(Value::as_str).ok_or_else(|| no_text(args, at).into())
+}
+
+/// The error for an argument that is no text, with what to do about it.
+#[cold]
+fn no_text(args: &[Value], at: usize) -> Error {
+    let error = wrong(args, at, "a string");
+    match args.get(at) {
+        Some(Value::Nil) => error.hint("handle nil first: (or s \"\") or (when s …)"),
+        Some(Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_)) => {
+            error.hint("make it text with (str x)")
+        }
+        _ => error,
+    }
 }
 
 /// An integer argument that fits 64 bits; floats and decimals count without their fraction.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::{Builtin, native};
 use crate::arith;
+use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, pending};
 use crate::value::hash::stable_hash;
@@ -185,7 +186,10 @@ fn same_number(heap: &mut Heap, args: &mut [Value]) -> Res {
     if args.len() == 1 {
         return Ok(Value::Bool(true));
     }
-    args.iter().try_for_each(arith::check_number)?;
+    if let Some(other) = args.iter().find(|value| arith::check_number(value).is_err()) {
+        let message = format!("expected a number, got {}", other.type_name());
+        return Err(Error::new(ErrorKind::Type, message).hint("use = for values that are no numbers").into());
+    }
     // By value: the decimal 1.0M is no integer, and yet the same number.
     chain(heap, args, |a, b| Ok(order::compare_numbers(a, b) == Some(Ordering::Equal)))
 }

@@ -10,6 +10,7 @@ use super::numeric::{Arith, pay};
 use super::{Builtin, args, native};
 use crate::arith;
 use crate::decimal::{Context, Decimal, Rounding, context, ops};
+use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
 use crate::value::{Items, Value};
@@ -318,6 +319,16 @@ pub(super) fn min(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn extreme(heap: &mut Heap, args: &mut [Value], better: fn(&Value, &Value) -> Res<bool>) -> Res {
     let is_nan = |value: &Value| matches!(value, Value::Float(float) if float.is_nan());
+    if let [only] = args
+        && Items::over(only).is_some()
+        && !only.is_nil()
+    {
+        let message = format!("expected a number, got {}", only.type_name());
+        let error = Error::new(ErrorKind::Type, message);
+        return Err(error
+            .hint("for the elements of a collection write (apply max coll) or (apply min coll)")
+            .into());
+    }
     heap.work(args.len() + args.iter().map(arith::words).sum::<usize>())?;
     let mut best = 0;
     for at in 1..args.len() {

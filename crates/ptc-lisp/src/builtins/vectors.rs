@@ -102,6 +102,9 @@ pub(super) static TABLE: &[Builtin] = &[
 /// Bytes of the body of a vector or sequence, without its items.
 pub(super) const BODY: usize = 96;
 
+/// How to stay inside of a vector.
+const INSIDE: &str = "write (subvec v start (min end (count v)))";
+
 /// All arguments from `from` on, taken out.
 pub(super) fn take_from(args: &mut [Value], from: usize) -> Vec<Value> {
     args[from..].iter_mut().map(std::mem::take).collect()
@@ -189,10 +192,11 @@ fn subvec(heap: &mut Heap, args: &mut [Value]) -> Res {
     let start = position(args, 1)?;
     let end = if args.len() > 2 { position(args, 2)? } else { count as i64 };
     let (Ok(from), Ok(to)) = (usize::try_from(start), usize::try_from(end)) else {
-        return Err(out_of_bounds(start.min(end), &args[0]).into());
+        return Err(out_of_bounds(start.min(end), &args[0]).hint(INSIDE).into());
     };
     if to > count || from > to {
-        return Err(out_of_bounds(if to > count { end } else { start }, &args[0]).into());
+        let outside = if to > count { end } else { start };
+        return Err(out_of_bounds(outside, &args[0]).hint(INSIDE).into());
     }
     heap.work(to - from)?;
     heap.reserve_values(to - from)?;

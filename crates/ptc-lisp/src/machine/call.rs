@@ -241,7 +241,7 @@ impl Machine {
             error.hint = Some("pass a function, for example inc, :key or #(…)".to_owned());
         }
         if error.kind == ErrorKind::Type && error.hint.is_none() {
-            error.hint = swapped(entry, &error.message);
+            error.hint = misplaced(entry, &error.message);
         }
         error
     }
@@ -421,14 +421,24 @@ pub(super) fn check_depth(value: &Value) -> Result<(), Box<Signal>> {
         .into())
 }
 
-/// The hint for a keyword or string where a function that takes its collection last got it for the collection.
+/// The hint for arguments that stand in each other's place: a keyword or string where a function that takes its
+/// collection last got it for the collection, a collection in place of a number, a keyword in place of a path.
 #[cold]
-fn swapped(entry: &Entry, message: &str) -> Option<String> {
+fn misplaced(entry: &Entry, message: &str) -> Option<String> {
+    let name = entry.local;
+    let mut params = entry.params().split(']').map(|params| params.trim_start_matches([' ', '[']));
+    let swapped = |usual: &str| format!("the arguments look swapped: write ({name} {usual})");
+    if let Some((_, got)) = message.split_once(" must be an integer, got ") {
+        let numbered = |params: &&str| matches!(*params, "n coll" | "n x" | "coll index");
+        let is_other = matches!(got, "vector" | "list" | "sequence" | "string" | "map" | "set");
+        return params.find(numbered).filter(|_| is_other).map(swapped);
+    }
     let got = message.strip_prefix("expected a collection, got ")?;
-    let params = entry.params().split(']').map(|params| params.trim_start_matches([' ', '[']));
+    if got == "keyword" && matches!(name, "get-in" | "assoc-in" | "update-in") {
+        return Some(format!("the path is a vector: write ({name} m [:a :b] …)"));
+    }
     let usual = params
         .filter(|params| params.ends_with(" coll"))
         .find(|params| matches!(params.split(' ').next(), Some("f" | "key" | "keyfn" | "key-fn" | "pred")))?;
-    let is_key = got == "keyword" || got == "string";
-    is_key.then(|| format!("the arguments look swapped: write ({} {usual})", entry.local))
+    (got == "keyword" || got == "string").then(|| swapped(usual))
 }

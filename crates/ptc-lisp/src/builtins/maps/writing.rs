@@ -121,7 +121,10 @@ fn index_of(body: &Shared<VecObj>, key: &Value, count: usize) -> Res<usize> {
     };
     match usize::try_from(*index) {
         Ok(at) if at <= count => Ok(at),
-        _ => Err(out_of_bounds(*index, &Value::Vec(body.clone())).into()),
+        _ => {
+            let error = out_of_bounds(*index, &Value::Vec(body.clone()));
+            Err(error.hint("(conj coll x) adds at the end").into())
+        }
     }
 }
 

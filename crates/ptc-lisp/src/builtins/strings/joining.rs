@@ -72,6 +72,15 @@ fn push_scalar(out: &mut String, value: &Value) -> bool {
 }
 
 pub(super) fn join(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if let [separator, Value::Str(_)] = args
+        && matches!(
+            separator,
+            Value::Vec(_) | Value::Seq(_) | Value::Lazy(_) | Value::Set(_) | Value::Range(_)
+        )
+    {
+        let wrong = args::wrong(args, 1, "a collection");
+        return args::fail_with_hint(wrong.message, "the separator comes first: (join \", \" coll)");
+    }
     let (separator, coll) = match args {
         [coll] => (String::new(), &*coll),
         [separator, coll] => (heap.display(separator)?, &*coll),
