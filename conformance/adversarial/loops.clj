@@ -67,7 +67,7 @@
 ;; == an endless loop in a sort key => fuel_exceeded
 (sort-by (fn [x] (while true nil)) [3 1 2])
 
-;; == recursion through a sorted map's comparator => memory_exceeded
+;; == recursion through a sorted map's comparator => fuel_exceeded
 (defn by [a b] (do (get (sorted-map-by by a 1 b 2) a) -1))
 (sorted-map-by by 1 1 2 2)
 

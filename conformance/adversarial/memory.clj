@@ -231,8 +231,11 @@
 ;; == frequencies of many => fuel_exceeded
 (frequencies (range 100000000))
 
-;; == partitions that repeat everything => memory_exceeded
+;; == partitions that repeat everything => output_exceeded
 (doall (partition 10000 1 (range 100000)))
+
+;; == copies of partitions that repeat everything => memory_exceeded
+(mapv vec (partition 10000 1 (range 100000)))
 
 ;; == combinations by for => memory_exceeded
 (vec (for [a (range 1000) b (range 1000) c (range 1000)] [a b c]))

@@ -213,8 +213,8 @@ mod tests {
     use super::*;
     use crate::attack::calls::SPECIAL_FORMS;
 
-    /// Jobs that are looked at: as many as run in a minute.
-    const JOBS: u64 = 30_000;
+    /// Jobs that are looked at: fewer than run in half an hour.
+    const JOBS: u64 = 60_000;
 
     fn sources() -> (Generator, String) {
         let generator = Generator::new(1, OPTIMISED);
