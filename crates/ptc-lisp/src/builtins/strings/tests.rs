@@ -18,7 +18,7 @@ fn str_and_join() {
         (r#"(str/join "," nil)"#, r#""""#),
         (r#"(str/join "," {:a 1})"#, r#""[:a 1]""#),
         (r#"(str/join :x [1 2.0 "é"])"#, r#""1:x2.0:xé""#),
-        (r#"(str/join [1 2] ",")"#, r#"",""#),
+        (r#"(str/join [1 2] ",")"#, "error: type_error"),
         (r#"(str/join "," 5)"#, "error: type_error"),
         (r#"(str/escape "a<b>c" {"<" "&lt;" ">" 1 1 2})"#, r#""a&lt;b1c""#),
         (r#"(str/escape nil {})"#, "error: type_error"),
