@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Asks real Clojure the questions about data, by the programs of data.clj, and compares its answers with answers.json.
+
+    clojure.py [task …]
+
+Programs marked `ptc-only` use what Clojure does not have and are left out.
+"""
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import edn  # noqa: E402
+import oracle  # noqa: E402
+
+# Objects whose keys are data: Clojure gets them as strings, as PTC-Lisp does.
+KEYED_BY_DATA = {("catalog",), ("stock", "before"), ("stock", "after"), ("config", "services"), ("config", "features")}
+
+
+def main():
+    answers = json.loads((HERE / "answers.json").read_text(encoding="utf-8"))
+    asked = [task for task in tasks(HERE / "data.clj") if not task.ptc_only and task.id in (sys.argv[1:] or answers)]
+    wrong = 0
+    for task, answer in zip(asked, oracle.ask(asked, 30_000)):
+        got = as_json(edn.parse(answer[2])) if answer[1] == "ok" else " ".join(answer[1:])
+        if not same(answers[task.id], got):
+            wrong += 1
+            print(f"{task.id} {task.question}\n  expected {answers[task.id]}\n  Clojure  {got}")
+    print(f"{len(asked)} asked, {wrong} disagreements")
+    sys.exit(1 if wrong else 0)
+
+
+def tasks(path):
+    """The tasks of a file: id, question, src and the data that it reads."""
+    for block in re.split(r"(?m)^;; == ", path.read_text(encoding="utf-8"))[1:]:
+        head, body = block.split("\n", 1)
+        name, question = head.split(" ", 1)
+        inputs = set(re.findall(r"data/(\w+)", body))
+        data = {i: Edn(i, json.loads((HERE / f"data/{i}.json").read_text(encoding="utf-8"))) for i in sorted(inputs)}
+        yield SimpleNamespace(id=name, question=question, src=body, data=data, ptc_only="\n;; ptc-only" in "\n" + body)
+
+
+class Edn(dict):
+    """A value that oracle.py writes as Clojure text; `path` tells where keys are data."""
+
+    def __init__(self, name, value):
+        super().__init__()
+        self.text = as_edn(value, (name,))
+
+
+def as_edn(value, path):
+    if isinstance(value, list):
+        return "[" + " ".join(as_edn(item, path) for item in value) + "]"
+    if isinstance(value, dict):
+        key = oracle.text if path in KEYED_BY_DATA else oracle.key
+        return "{" + " ".join(f"{key(k)} {as_edn(v, path + (k,))}" for k, v in value.items()) + "}"
+    return oracle.json_as_edn(value)
+
+
+def as_json(tree):
+    """A printed value as the JSON that leaves a program: keywords and keys are text, sets are lists."""
+    kind, *rest = tree
+    if kind in ("seq", "set"):
+        return [as_json(item) for item in rest[0]]
+    if kind == "map":
+        return {key(k): as_json(v) for k, v in rest[0]}
+    return {"nil": None, "true": True, "false": False}.get(kind, rest[0] if rest else None)
+
+
+def key(tree):
+    return str(tree[1])
+
+
+def same(expected, got):
+    """Equal values; floats up to what adding in another order may change."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return expected.keys() == got.keys() and all(same(expected[k], got[k]) for k in expected)
+    if isinstance(expected, list) and isinstance(got, list):
+        return len(expected) == len(got) and all(map(same, expected, got))
+    numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in (expected, got))
+    return math.isclose(expected, got, rel_tol=1e-12) if numbers else expected == got and type(expected) is type(got)
+
+
+if __name__ == "__main__":
+    main()
