@@ -109,8 +109,14 @@ def as_edn(numbered):
     return f"{{:id {number} :src {text(case.src)} :data {{{data}}}}}"
 
 
+class Edn(str):
+    """Data that is Clojure text already."""
+
+
 def json_as_edn(value):
     """JSON as Clojure text; object keys become keywords, as programs expect of data/…"""
+    if isinstance(value, Edn):
+        return str(value)
     if value is None:
         return "nil"
     if isinstance(value, bool):

@@ -42,19 +42,12 @@ def tasks(path):
         head, body = block.split("\n", 1)
         name, question = head.split(" ", 1)
         inputs = set(re.findall(r"data/(\w+)", body))
-        data = {i: Edn(i, json.loads((HERE / f"data/{i}.json").read_text(encoding="utf-8"))) for i in sorted(inputs)}
+        data = {i: oracle.Edn(as_edn(json.loads((HERE / f"data/{i}.json").read_text(encoding="utf-8")), (i,))) for i in sorted(inputs)}
         yield SimpleNamespace(id=name, question=question, src=body, data=data, ptc_only="\n;; ptc-only" in "\n" + body)
 
 
-class Edn(dict):
-    """A value that oracle.py writes as Clojure text; `path` tells where keys are data."""
-
-    def __init__(self, name, value):
-        super().__init__()
-        self.text = as_edn(value, (name,))
-
-
 def as_edn(value, path):
+    """JSON as Clojure text; `path` tells where keys are data."""
     if isinstance(value, list):
         return "[" + " ".join(as_edn(item, path) for item in value) + "]"
     if isinstance(value, dict):

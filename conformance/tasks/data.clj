@@ -179,7 +179,7 @@
 ;; == d26 What is still open per customer, largest first, customers with nothing open left out; text with two places?
 (->> data/invoices
      (map (fn [inv]
-            (assoc inv :open (apply - (bigdec (:amount inv)) (map (comp bigdec :amount) (:payments inv))))))
+            (assoc inv :open (- (bigdec (:amount inv)) (reduce + 0M (map (comp bigdec :amount) (:payments inv)))))))
      (group-by :customer_id)
      (map (fn [[c invs]] [c (reduce + (map :open invs))]))
      (filter (fn [[_ open]] (pos? open)))
