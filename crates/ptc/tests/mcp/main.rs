@@ -28,6 +28,7 @@ mod security;
 mod skip;
 mod stdio;
 mod support;
+mod tasks;
 mod upstreams;
 // Tests of the command use the rest of it.
 #[allow(dead_code)]
