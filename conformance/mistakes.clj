@@ -96,7 +96,6 @@
 (.toFixed 1.5 2)  ;=? (format "%.2f" x)
 (.padStart "a" 3)  ;=? (format "%5s" s)
 (.toISOString (LocalDate/parse "2024-01-01"))  ;=? (str date)
-(.atZoneSameInstant 1 2)  ;=? (.atZone (.toInstant x) zone)
 (.toUppercase "a")  ;=? did you mean .toUpperCase?
 
 ;; Members of namespaces.
@@ -156,6 +155,12 @@
 (str/split "a, b" ", ")  ;=? write the separator as a regex
 (re-find "a" "abc")  ;=? write the pattern as #"…"
 (.plusDays "2024-01-01" 1)  ;=? (LocalDate/parse text)
+(subs :sku-1 0 3)  ;=? (name k)
+(str/split :sku-1 #"-")  ;=? (name k)
+(re-find #"sku" :sku-1)  ;=? (name k)
+(LocalDate/parse :2024-01-01)  ;=? (name k)
+(Integer/parseInt :2024)  ;=? (name k)
+(bigdec :12)  ;=? (name k)
 (json/parse-string {:a 1})  ;=? it is data already
 (json/write-str {1 :x "1" :y})  ;=? rename one of the two keys
 (1 2 3)  ;=? one pair of parentheses too many

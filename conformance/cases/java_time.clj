@@ -180,6 +180,11 @@
 (.atOffset (Instant/parse "2024-07-04T12:00:00Z") (ZoneOffset/ofHours -3))  ;=> "2024-07-04T09:00-03:00"
 (.withZoneSameInstant (ZonedDateTime/parse "2024-07-04T12:00Z[UTC]") (ZoneId/of "Australia/Sydney"))  ;=> "2024-07-04T22:00+10:00[Australia/Sydney]"
 (.withZoneSameLocal (ZonedDateTime/parse "2024-07-04T12:00Z[UTC]") (ZoneId/of "Australia/Sydney"))  ;=> "2024-07-04T12:00+10:00[Australia/Sydney]"
+(.atZoneSameInstant (OffsetDateTime/parse "2024-03-10T01:30:00-08:00") (ZoneId/of "America/Los_Angeles"))  ;=> "2024-03-10T01:30-08:00[America/Los_Angeles]"
+(.atZoneSameInstant (OffsetDateTime/parse "2024-03-10T12:00:00+02:00") (ZoneId/of "America/Los_Angeles"))  ;=> "2024-03-10T03:00-07:00[America/Los_Angeles]"
+(.atZoneSimilarLocal (OffsetDateTime/parse "2024-10-27T02:30:00+01:00") (ZoneId/of "Europe/Paris"))  ;=> "2024-10-27T02:30+01:00[Europe/Paris]"
+(.atZoneSimilarLocal (OffsetDateTime/parse "2024-10-27T02:30:00+02:00") (ZoneId/of "Europe/Paris"))  ;=> "2024-10-27T02:30+02:00[Europe/Paris]"
+(.atZoneSimilarLocal (OffsetDateTime/parse "2024-03-31T02:30:00Z") (ZoneId/of "Europe/Paris"))  ;=> "2024-03-31T03:30+02:00[Europe/Paris]"
 (.toInstant (.atStartOfDay (LocalDate/of 2024 7 4) (ZoneId/of "Asia/Tokyo")))  ;=> "2024-07-03T15:00:00Z"
 (.toEpochSecond (LocalDateTime/of 2024 7 4 0 0) ZoneOffset/UTC)  ;=> 1720051200
 (.toEpochMilli (Instant/parse "1969-12-31T23:59:59.9995Z"))  ;=> -1

@@ -128,6 +128,10 @@
 [(parse-long nil) (parse-double :x)]  ;=> [nil nil]
 ; ptc-only
 [(parse-long 42) (parse-long 2.0) (parse-long 1.5) (parse-long 12345678901234567890) (parse-long ##Inf) (parse-int 7)]  ;=> [42 2 nil 12345678901234567890 nil 7]
+; name: keys of JSON objects are keywords, and spell numbers as their text does
+;data years {"2024": 5, "2023": 3}
+; ptc-only
+[(into {} (map (fn [[k v]] [(parse-long k) v])) data/years) (map #(parse-double (key %)) data/years) (parse-long :x)]  ;=> [{2024 5, 2023 3} (2024.0 2023.0) nil]
 ; ptc-only
 [(parse-double 512) (parse-double 2048.5) (keep parse-double [512 "1024" "n/a" 2048.5])]  ;=> [512.0 2048.5 (512.0 1024.0 2048.5)]
 ; ptc-only

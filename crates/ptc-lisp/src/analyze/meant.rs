@@ -205,7 +205,6 @@ const METHODS: &[(&str, &str)] = &[
     (".startswith", "(str/starts-with? s part)"),
     (".endswith", "(str/ends-with? s part)"),
     (".toISOString .isoformat", "(str date)"),
-    (".atZoneSameInstant", "(.atZone (.toInstant x) zone)"),
 ];
 
 fn named(table: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {

@@ -189,7 +189,6 @@ mod tests {
             ("has-key?", "max-key"),
             (".push", ".plus"),
             (".join", ".min"),
-            (".atZoneSameInstant", ".withZoneSameInstant"),
         ];
         for (name, candidate) in different {
             assert_eq!(closest(name, [candidate].into_iter()), None, "{name}");

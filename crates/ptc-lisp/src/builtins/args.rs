@@ -14,10 +14,16 @@ pub fn take(args: &mut [Value], at: usize) -> Value {
     args.get_mut(at).map(std::mem::take).unwrap_or_default()
 }
 
-/// The error for an argument of the wrong type.
+/// The error for an argument of the wrong type. A keyword where text is wanted is most often a key of a JSON object.
 pub fn wrong(args: &[Value], at: usize, expected: &str) -> Error {
     let got = args.get(at).map_or("nothing", Value::type_name);
-    Error::new(ErrorKind::Type, format!("argument {} must be {expected}, got {got}", at + 1))
+    let error = Error::new(ErrorKind::Type, format!("argument {} must be {expected}, got {got}", at + 1));
+    match args.get(at) {
+        Some(Value::Kw(_)) if expected.contains("string") => {
+            error.hint("keys of JSON objects are keywords; (name k) is the text of one")
+        }
+        _ => error,
+    }
 }
 
 /// A string argument.

@@ -1,8 +1,8 @@
 //! Text to values: `parse-long` and its like, `char`, `read-string`.
 //!
 //! The functions that the reference language has answer nil for what spells nothing, so that a missing field
-//! needs no check, and take a number for what it is: a column of JSON may hold 512 and "1024". The others raise as
-//! Clojure does.
+//! needs no check, and take a number for what it is: a column of JSON may hold 512 and "1024". A keyword spells what its
+//! name does, because keys of JSON objects are keywords. The others raise as Clojure does.
 
 use super::{Builtin, args, native, registry};
 use crate::arith;
@@ -19,7 +19,12 @@ pub(super) static TABLE: &[Builtin] = &[
         "[s]",
         parse_long,
         "The integer that s spells, or is; nil if it is none.",
-        &[(r#"(parse-long "42")"#, "42"), (r#"(parse-long "4.2")"#, "nil"), ("(parse-long 42)", "42")],
+        &[
+            (r#"(parse-long "42")"#, "42"),
+            (r#"(parse-long "4.2")"#, "nil"),
+            ("(parse-long 42)", "42"),
+            ("(parse-long :2024)", "2024"),
+        ],
     ),
     native(
         "ptc/parse-int",
@@ -82,9 +87,10 @@ pub(super) static TABLE: &[Builtin] = &[
 /// The size beyond which a float is no integer of 64 bits.
 const LONGS: f64 = 9_223_372_036_854_775_808.0;
 
-fn parse_long(_: &mut Heap, args: &mut [Value]) -> Res {
+fn parse_long(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(match &args[0] {
         Value::Str(text) => long(text.as_str()).map_or(Value::Nil, Value::Int),
+        Value::Kw(name) => long(heap.names.text(*name)).map_or(Value::Nil, Value::Int),
         Value::Int(_) | Value::Big(_) => args::take(args, 0),
         // Only a float that is a whole number is an integer; nothing is cut off.
         Value::Float(float) if float.fract() == 0.0 && float.abs() < LONGS => Value::Int(*float as i64),
@@ -101,6 +107,7 @@ fn parse_double(heap: &mut Heap, args: &mut [Value]) -> Res {
     heap.work(args[0].as_str().map_or(0, str::len) / 8)?;
     Ok(match &args[0] {
         Value::Str(text) => double(text.as_str()).map_or(Value::Nil, Value::Float),
+        Value::Kw(name) => double(heap.names.text(*name)).map_or(Value::Nil, Value::Float),
         other => arith::to_f64(other).map_or(Value::Nil, Value::Float),
     })
 }

@@ -1,7 +1,7 @@
 //! `String`, `Objects`, `Collections` and `Arrays`: static members and constructors.
 
 use super::super::{Builtin, args, native};
-use super::strings::made;
+use super::strings::{compare_ignoring_case, made};
 use super::{delegate, objects};
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -48,6 +48,13 @@ pub(super) static TABLE: &[Builtin] = &[
         new_string,
         "A string made of characters.",
         &[(r#"(String/copyValueOf ["a" "b"])"#, r#""ab""#)],
+    ),
+    native(
+        "String/CASE_INSENSITIVE_ORDER",
+        "[a b]",
+        |heap, args| Ok(compare_ignoring_case(heap, args)?.into()),
+        "A comparator of strings that takes no notice of case.",
+        &[(r#"(sort String/CASE_INSENSITIVE_ORDER ["b" "C" "a"])"#, r#"("a" "b" "C")"#)],
     ),
     native(
         "Objects/equals",

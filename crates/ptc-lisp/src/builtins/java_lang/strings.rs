@@ -83,9 +83,9 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".equalsIgnoreCase",
         "[s other]",
-        |_, args| {
-            let text = receiver(args)?;
-            Ok(args[1].as_str().is_some_and(|other| folded(text) == folded(other)).into())
+        |heap, args| {
+            receiver(args)?;
+            Ok((args[1].as_str().is_some() && compare_ignoring_case(heap, args)? == 0).into())
         },
         "Whether two strings are equal apart from case.",
         &[(r#"(.equalsIgnoreCase "Ab" "aB")"#, "true")],
@@ -93,9 +93,9 @@ pub(super) static TABLE: &[Builtin] = &[
     native(
         ".compareToIgnoreCase",
         "[s other]",
-        |_, args| {
+        |heap, args| {
             receiver(args)?;
-            Ok(text_distance(&folded(args::text(args, 0)?), &folded(args::text(args, 1)?)).into())
+            Ok(compare_ignoring_case(heap, args)?.into())
         },
         "How far two strings are apart in order, apart from case: negative, zero or positive.",
         &[(r#"(.compareToIgnoreCase "a" "B")"#, "-1")],
@@ -276,7 +276,23 @@ fn changed(heap: &mut Heap, args: &mut [Value], change: fn(&str) -> String) -> R
 
 /// Both cases folded away, character by character as Java does it.
 fn folded(text: &str) -> String {
-    text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    let fold = |c: char| {
+        let upper = alone(c.to_uppercase()).unwrap_or(c);
+        alone(upper.to_lowercase()).unwrap_or(upper)
+    };
+    text.chars().map(fold).collect()
+}
+
+/// The character of a change of case that gives one; Java leaves `ß`, which would become two, as it is.
+fn alone(mut changed: impl Iterator<Item = char>) -> Option<char> {
+    changed.next().filter(|_| changed.next().is_none())
+}
+
+/// The order of two strings apart from case.
+pub(super) fn compare_ignoring_case(heap: &mut Heap, args: &[Value]) -> Res<i64> {
+    let (a, b) = (args::text(args, 0)?, args::text(args, 1)?);
+    made(heap, a.len() + b.len())?;
+    Ok(text_distance(&folded(a), &folded(b)))
 }
 
 /// `compareTo`: the difference of the first units that differ, else of the lengths.

@@ -131,6 +131,37 @@ pub(super) static TABLE: &[Builtin] = &[
         )],
     ),
     native(
+        ".atZoneSameInstant",
+        "[offset-date-time zone]",
+        |_, args| {
+            let time @ Time::OffsetDateTime(..) = receiver(args, "OffsetDateTime")? else {
+                return Err(no_method(args, "OffsetDateTime"));
+            };
+            Ok(Value::time(Time::Zoned(zone(args, 1)?.at(time.instant().unwrap_or_default()).into())))
+        },
+        "The same instant as clocks in a zone show it.",
+        &[(
+            "(.atZoneSameInstant (OffsetDateTime/parse \"2024-07-01T10:00Z\") (ZoneId/of \"Asia/Tokyo\"))",
+            "\"2024-07-01T19:00+09:00[Asia/Tokyo]\"",
+        )],
+    ),
+    native(
+        ".atZoneSimilarLocal",
+        "[offset-date-time zone]",
+        |_, args| {
+            let Time::OffsetDateTime(local, offset) = receiver(args, "OffsetDateTime")? else {
+                return Err(no_method(args, "OffsetDateTime"));
+            };
+            let moved = zone(args, 1)?.resolve(*local, Some(*offset))?;
+            Ok(Value::time(Time::Zoned(moved.into())))
+        },
+        "The same time on the clocks of a zone.",
+        &[(
+            "(.atZoneSimilarLocal (OffsetDateTime/parse \"2024-07-01T10:00Z\") (ZoneId/of \"Asia/Tokyo\"))",
+            "\"2024-07-01T10:00+09:00[Asia/Tokyo]\"",
+        )],
+    ),
+    native(
         ".withOffsetSameInstant",
         "[offset-date-time offset]",
         |_, args| {
