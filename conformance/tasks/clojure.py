@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Asks real Clojure the questions about data, by the programs of data.clj, and compares its answers with answers.json.
+"""Asks real Clojure the questions about data, by their programs, and compares its answers with answers.json and more.json.
 
-    clojure.py [task …]
+    clojure.py             every program of data.clj and more.clj
+    clojure.py d01 m02     these
+    clojure.py --fill      write more.json: the answers of more.clj are Clojure's
 
 Programs marked `ptc-only` use what Clojure does not have and are left out.
 """
@@ -19,21 +21,46 @@ sys.path.insert(0, str(HERE.parent))
 import edn  # noqa: E402
 import oracle  # noqa: E402
 
-# Objects whose keys are data: Clojure gets them as strings, as PTC-Lisp does.
+# How long a program may take.
+MILLIS = 30_000
+# Objects whose keys are data: programs look them up by text, which finds keywords only in PTC-Lisp (D20).
 KEYED_BY_DATA = {("catalog",), ("stock", "before"), ("stock", "after"), ("config", "services"), ("config", "features")}
 
 
 def main():
-    answers = json.loads((HERE / "answers.json").read_text(encoding="utf-8"))
-    asked = [task for task in tasks(HERE / "data.clj") if not task.ptc_only and task.id in (sys.argv[1:] or answers)]
+    if "--fill" in sys.argv:
+        sys.exit(fill())
+    answers = load("answers.json") | load("more.json")
+    every = [*tasks(HERE / "data.clj"), *tasks(HERE / "more.clj")]
+    asked = [task for task in every if not task.ptc_only and task.id in (sys.argv[1:] or answers)]
     wrong = 0
-    for task, answer in zip(asked, oracle.ask(asked, 30_000)):
-        got = as_json(edn.parse(answer[2])) if answer[1] == "ok" else " ".join(answer[1:])
+    for task, answer in zip(asked, oracle.ask(asked, MILLIS)):
+        got = value(answer)
         if not same(answers[task.id], got):
             wrong += 1
             print(f"{task.id} {task.question}\n  expected {answers[task.id]}\n  Clojure  {got}")
     print(f"{len(asked)} asked, {wrong} disagreements")
     sys.exit(1 if wrong else 0)
+
+
+def fill():
+    """Writes Clojure's answers to more.clj; returns how many programs it fails."""
+    asked = list(tasks(HERE / "more.clj"))
+    answered = list(zip(asked, oracle.ask(asked, MILLIS)))
+    lines = [f"{json.dumps(task.id)}: {json.dumps(value(answer), ensure_ascii=False)}" for task, answer in answered]
+    (HERE / "more.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    failed = [(task.id, *answer[2:]) for task, answer in answered if answer[1] != "ok"]
+    print(f"{len(asked)} answered, failed: {failed}")
+    return len(failed)
+
+
+def load(name):
+    return json.loads((HERE / name).read_text(encoding="utf-8"))
+
+
+def value(answer):
+    """The JSON of what Clojure answered, or what it raised."""
+    return as_json(edn.parse(answer[2])) if answer[1] == "ok" else " ".join(answer[1:])
 
 
 def tasks(path):
@@ -42,7 +69,7 @@ def tasks(path):
         head, body = block.split("\n", 1)
         name, question = head.split(" ", 1)
         inputs = set(re.findall(r"data/(\w+)", body))
-        data = {i: oracle.Edn(as_edn(json.loads((HERE / f"data/{i}.json").read_text(encoding="utf-8")), (i,))) for i in sorted(inputs)}
+        data = {i: oracle.Edn(as_edn(load(f"data/{i}.json"), (i,))) for i in sorted(inputs)}
         yield SimpleNamespace(id=name, question=question, src=body, data=data, ptc_only="\n;; ptc-only" in "\n" + body)
 
 

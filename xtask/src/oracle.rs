@@ -1,4 +1,4 @@
-//! Answers of the conformance cases, asked of real Clojure.
+//! Answers of the conformance cases and of the tasks over data, asked of real Clojure.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,19 @@ pub fn check(root: &Path) -> Result<()> {
     if !asked.success() {
         bail!("Clojure answers otherwise than conformance/cases say, or not at all; see above");
     }
+    tasks(root)?;
     decimals(root)
+}
+
+/// Fails if Clojure answers a task over data otherwise than Python.
+fn tasks(root: &Path) -> Result<()> {
+    let script = root.join("conformance/tasks/clojure.py");
+    match Command::new("python3").arg(script).current_dir(root).status()?.success() {
+        true => Ok(()),
+        false => {
+            bail!("Clojure answers otherwise than conformance/tasks/answers.json, or not at all; see above")
+        }
+    }
 }
 
 /// Fails if Clojure computes otherwise with decimals: some expressions for each change, by hand thousands.

@@ -34,7 +34,8 @@ pub fn read(name: &str) -> String {
 
 /// The right answers by task.
 pub fn answers() -> BTreeMap<String, Json> {
-    serde_json::from_str(&read("answers.json")).unwrap()
+    let of = |name| -> BTreeMap<String, Json> { serde_json::from_str(&read(name)).unwrap() };
+    of("answers.json").into_iter().chain(of("more.json")).collect()
 }
 
 /// The tasks of a file.
