@@ -125,6 +125,8 @@
 (map get-user [1 2])  ;=? (tool/get_user
 (tool/get_usr {:id 1})  ;=? did you mean tool/get_user?
 (tool/get_user 1)  ;=? write (tool/get_user {:name value})
+(tool/get_user "ann" 10)  ;=? write (tool/get_user {:name value})
+(let [n "ann"] (tool/get_user n 10))  ;=? write (tool/get_user {:name value})
 (count data/rosw)  ;=? inputs are rows
 
 ;; Arguments in the wrong order.

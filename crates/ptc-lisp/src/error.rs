@@ -177,6 +177,16 @@ impl Error {
         Error::new(ErrorKind::Arity, format!("{name} takes {expected} argument{plural}, got {count}"))
     }
 
+    /// A call of a tool with arguments that have no names. Hosts that know the parameters say them in the hint.
+    pub fn positional_arguments(tool: &str) -> Self {
+        let message = format!("tool/{tool} takes named arguments, not positional ones");
+        let form = match tool {
+            "call" => "{:server \"…\" :tool \"…\" :args {…}}",
+            _ => "{:name value}",
+        };
+        Error::new(ErrorKind::InvalidToolArgs, message).hint(format!("write (tool/{tool} {form})"))
+    }
+
     /// The message with the function that found fault before it. `Divide by zero` says which it was.
     pub fn text(&self) -> String {
         let named = |function: &str| {

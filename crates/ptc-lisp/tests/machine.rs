@@ -125,6 +125,35 @@ fn tool_arguments_are_json_with_underscored_keys() {
 }
 
 #[test]
+fn positional_arguments_are_refused_whatever_their_number() {
+    let calls = [
+        "(tool/price \"budget\")",
+        "(tool/price \"budget\" 10)",
+        "(tool/price \"budget\" 10 \"x\" 2)",
+        "(tool/price :n 1 \"unit\" 2)",
+        "(tool/price 1 2)",
+        "(tool/price {:n 1} {:m 2})",
+        "(tool/price [1] 2)",
+        "(let [q \"budget\" n 10] (tool/price q n))",
+        "(apply tool/price [\"budget\" 10])",
+        "(first (map tool/price [\"a\"] [1]))",
+    ];
+    for source in calls {
+        let (result, made, _) = run(&mut machine(), source);
+        let error = result.expect_err(source);
+        assert_eq!(error.kind, ErrorKind::InvalidToolArgs, "{source}");
+        assert_eq!(error.hint.as_deref(), Some("write (tool/price {:name value})"), "{source}");
+        assert!(made.is_empty(), "{source}");
+    }
+    for source in ["(tool/price :n 1)", "(let [k :n] (tool/price k 1))", "(apply tool/price [:n 1])"] {
+        assert_eq!(run(&mut machine(), source).1, [json!({"n": 1})], "{source}");
+    }
+    let caught = "(try (apply tool/price [\"a\" 1]) (catch Exception e (ex-message e)))";
+    let message = "tool/price takes named arguments, not positional ones";
+    assert_eq!(run(&mut machine(), caught).0, Ok(format!("{message:?}")));
+}
+
+#[test]
 fn a_failing_branch_fails_its_parent_and_can_be_caught() {
     let (result, ..) = run(&mut machine(), "(pmap #(tool/price {:n %}) [1 13 2])");
     let error = result.expect_err("a branch fails");

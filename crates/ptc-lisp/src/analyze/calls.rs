@@ -101,13 +101,11 @@ impl Analyzer<'_> {
             ),
             [first, ..] => {
                 let quoted = name == "call" && matches!(first.kind, FormKind::Quote(_));
-                !quoted && (args.len() % 2 == 1 || matches!(first.kind, FormKind::Int(_) | FormKind::Map(_)))
+                !quoted && (args.len() % 2 == 1 || !args.iter().step_by(2).all(may_be_keyword))
             }
         };
         if positional {
-            return Err(Error::new(ErrorKind::InvalidToolArgs, format!("tool/{name} takes named arguments"))
-                .hint(format!("write (tool/{name} {{:name value}})"))
-                .at(span));
+            return Err(Error::positional_arguments(&name).at(span));
         }
         self.manifest.add_call(&name, &nodes);
         let function = Node::new(NodeKind::Const(Const::Tool(name)), span);
@@ -359,6 +357,11 @@ impl Analyzer<'_> {
         let known = |full: &String| registry().iter().any(|(_, entry)| entry.ns == full);
         !has_values && !self.namespaces.expand(ns).iter().any(known)
     }
+}
+
+/// Whether a form can stand where the name of an argument is expected: a keyword, or what may give one.
+fn may_be_keyword(form: &Form) -> bool {
+    matches!(form.kind, FormKind::Keyword(_) | FormKind::Symbol(_) | FormKind::List(_) | FormKind::Deref(_))
 }
 
 /// Refuses a number of arguments that none of the arities takes.

@@ -15,7 +15,7 @@ use crate::value::{Map, Value};
 /// The tool that calls upstreams.
 const CALL: &str = "call";
 
-/// The arguments of a call as one map: none, a map, or keys and values in turn. Keys become strings
+/// The arguments of a call as one map: none, a map, or keywords and values in turn. Keys become strings
 /// with underscores, keywords become strings. A map that says the same without all that is taken as it is.
 pub fn request(heap: &mut Heap, tool: Name, args: &mut [Value]) -> Res<ToolRequest> {
     if let [Value::Map(body)] = &args
@@ -43,7 +43,7 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
             return checked(shorthand(heap, *name, rest)?);
         }
         _ if args.len().is_multiple_of(2)
-            && args.iter().step_by(2).all(|key| matches!(key, Value::Kw(_) | Value::Str(_))) =>
+            && args.iter().step_by(2).all(|key| matches!(key, Value::Kw(_))) =>
         {
             args.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
         }
@@ -52,10 +52,7 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
             return Err(wrong_call(format!("tool/call requires a map, got {got}")));
         }
         _ => {
-            let tool = heap.names.text(tool);
-            return Err(Error::new(ErrorKind::InvalidToolArgs, format!("tool/{tool} takes named arguments"))
-                .hint(format!("write (tool/{tool} {{:name value}})"))
-                .into());
+            return Err(Error::positional_arguments(heap.names.text(tool)).into());
         }
     };
     if heap.names.text(tool) != CALL {
