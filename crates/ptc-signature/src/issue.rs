@@ -90,21 +90,6 @@ impl Path {
         };
         Path(self.0.iter().map(spell).collect())
     }
-
-    /// The path with dots only: `results.0.id`.
-    pub fn dotted(&self) -> String {
-        let parts: Vec<String> = self.0.iter().map(Segment::to_string).collect();
-        parts.join(".")
-    }
-}
-
-impl Display for Segment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Segment::Field(name) => f.write_str(name),
-            Segment::Index(index) => write!(f, "{index}"),
-        }
-    }
 }
 
 impl Display for Path {
@@ -219,9 +204,18 @@ pub struct Issue {
     pub message: String,
 }
 
+impl Issue {
+    /// The issue with hyphens in the names of its path, as a model writes them.
+    pub fn kebab(&self) -> Issue {
+        Issue { path: self.path.kebab(), message: self.message.clone() }
+    }
+}
+
 impl Display for Issue {
+    /// `limit: expected int, got nil`, and as one sentence `limit is missing (int)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
+        let colon = if self.message.starts_with("is ") { "" } else { ":" };
+        write!(f, "{}{colon} {}", self.path, self.message)
     }
 }
 

@@ -8,8 +8,8 @@ use crate::render::quote;
 use crate::shape::{Kind, Shape};
 use crate::types::{Literal, MapOf, Number, Range, Record, Type};
 
-/// Longest text of an offending value shown in a message.
-const PREVIEW: usize = 40;
+/// Most bytes of an offending value shown in a message: enough to know it by, too few to carry data to a model.
+const PREVIEW: usize = 30;
 
 /// The errors of a value against a type; `strict` rejects undeclared fields.
 pub(crate) fn validate_type<V: Shape>(ty: &Type, value: &V, strict: bool) -> Vec<Issue> {
@@ -163,9 +163,9 @@ pub(crate) fn mismatch<V: Shape>(ty: &Type, value: &V, hidden: bool) -> String {
     format!("expected {}, got {}", expected(ty), describe(value, hidden))
 }
 
-/// The message for a required field that is not there.
+/// The message for a required field that is not there; it goes on from the name of the field.
 pub(crate) fn missing(ty: &Type) -> String {
-    format!("expected field, got nil (missing {})", expected(ty))
+    format!("is missing ({})", expected(ty))
 }
 
 /// The message for a field that is not declared where it must be.
@@ -313,8 +313,8 @@ fn preview(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(PREVIEW) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    match text.len() > PREVIEW {
+        true => format!("{}…", &text[..text.floor_char_boundary(PREVIEW)]),
+        false => text.to_owned(),
     }
 }

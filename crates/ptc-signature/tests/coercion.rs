@@ -167,7 +167,7 @@ fn r7_21_only_declared_fields_arrive_under_their_declared_names() {
 fn r7_21_missing_and_closed() {
     let open = Signature::parse("(id :int) -> :any").expect("a signature");
     let missing = open.coerce_input(&json!({}), Mode::Enabled).expect_err("id is required");
-    assert_eq!(missing.errors[0].to_string(), "id: expected field, got nil (missing int)");
+    assert_eq!(missing.errors[0].to_string(), "id is missing (int)");
     let closed = Signature::parse("(id :int)! -> :any").expect("a signature");
     let extra = closed.coerce_input(&json!({"id": 1, "x": 2}), Mode::Enabled).expect_err("x is not declared");
     assert_eq!(extra.errors[0].to_string(), "x: unexpected field");

@@ -84,10 +84,13 @@ fn r7_2_names_begin_with_a_letter_or_underscore() {
     reads_as(&[
         ("{_a :int, b-c :int, D2 :int}", "() -> {_a :int, b-c :int, D2 :int}"),
         (r#"{"$odd name" :int}"#, r#"() -> {"$odd name" :int}"#),
+        ("(größe :int, 价格 :float) -> {naïve :bool}", "(größe :int, 价格 :float) -> {naïve :bool}"),
     ]);
     fails_with(&[
         ("{2a :int}", "expected a field name, found `2`", "double quotes"),
         ("{a :int, a :int}", "declared twice", ""),
+        ("(a_b :int, a-b :int) -> :int", "parameter `a-b` is the same name as `a_b`", ""),
+        ("{x_y :int, x-y :int}", "field `x-y` is the same name as `x_y`", ""),
         ("(a, b :int) -> :int", "parameter `a` has no type", "a :any"),
         ("{[:int]}", "expected a field name", "needs a name"),
     ]);

@@ -8,13 +8,15 @@ mod edn;
 mod write;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use edn::{Form, Node};
 
 use crate::intersect::{Room, TooLarge, intersect};
+use crate::keys;
 use crate::parse::error::ParseError;
 use crate::parse::refine::is_key_type;
+use crate::parse::twice;
 use crate::shape::Shape;
 use crate::signature::Signature;
 use crate::types::{Bound, Field, Literal, MAX_DEPTH, Number, Range, Record, Type};
@@ -209,11 +211,11 @@ impl Reader<'_> {
     /// `[:name schema]` or `[:name {:optional true} schema]` entries.
     fn record(&self, entries: &[Form], closed: bool) -> Result<Record, ParseError> {
         let mut record = Record { fields: Vec::new(), closed };
-        let mut names = BTreeSet::new();
+        let mut names = BTreeMap::new();
         for entry in entries {
             let field = self.entry(entry)?;
-            if !names.insert(field.name.clone()) {
-                return Err(self.error(entry, format!("field `{}` is declared twice", field.name)));
+            if let Some(first) = names.insert(keys::snake(&field.name), field.name.clone()) {
+                return Err(self.error(entry, twice("field", &field.name, &first)));
             }
             record.fields.push(field);
         }

@@ -7,8 +7,9 @@ pub(super) const NAMES: &[&str] =
 const LIST: &str = "lists are written [:type], for example [:any] or [:string]";
 const TUPLE: &str = "there are no tuples: use a map with named fields, for example {x :int, y :int}";
 const OBJECT: &str = "use {field :type} for known fields, or :map for any map";
-const GENERAL: &str = "types are :string :int :float :bool :keyword :datetime :map :any, \
-                       lists [:type], maps {field :type}, enums :enum[a b], unions :a|:b; `?` after a type makes it optional";
+const GENERAL: &str = "types are :string :int :float :bool :keyword :datetime :map :nil :any, \
+                       lists [:type], maps {field :type}, enums :enum[a b], unions :a|:b, ranges :int[1..100]; `?` after \
+                       a type makes it optional";
 
 /// Guessed names (lower case) and the advice for each.
 const GUESSES: &[(&[&str], &str)] = &[

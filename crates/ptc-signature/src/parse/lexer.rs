@@ -65,8 +65,7 @@ impl<'s> Cursor<'s> {
 
     /// A name: a letter or `_`, then letters, digits, `_` and `-`.
     pub(crate) fn name(&mut self) -> Option<&'s str> {
-        let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
-        if !self.peek().is_some_and(starts) {
+        if !self.peek().is_some_and(begins_name) {
             return None;
         }
         let rest = self.rest();
@@ -198,12 +197,17 @@ impl<'s> Cursor<'s> {
     }
 }
 
+/// Whether `c` can begin a name. Letters are those of all languages.
+fn begins_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
 /// Whether `c` can continue a name.
 pub(crate) fn is_name_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+    c.is_alphanumeric() || c == '_' || c == '-'
 }
 
 /// Whether `text` can be written as a field name without quotes.
 pub(crate) fn is_bare_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && text.chars().all(is_name_char)
+    text.starts_with(begins_name) && text.chars().all(is_name_char)
 }

@@ -12,8 +12,9 @@ pub(crate) mod hints;
 pub(crate) mod lexer;
 pub(crate) mod refine;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use crate::keys;
 use crate::types::{Field, MAX_DEPTH, Record, Type};
 use error::ParseError;
 use lexer::Cursor;
@@ -50,6 +51,14 @@ pub(crate) fn single_type(source: &str) -> Result<Type, ParseError> {
     let ty = parser.ty()?;
     parser.end()?;
     Ok(ty)
+}
+
+/// The message for a name that is there already, perhaps in its other spelling.
+pub(crate) fn twice(noun: &str, name: &str, first: &str) -> String {
+    match name == first {
+        true => format!("{noun} `{name}` is declared twice"),
+        false => format!("{noun} `{name}` is the same name as `{first}`: hyphens and underscores are one"),
+    }
 }
 
 struct Parser<'s> {
@@ -101,7 +110,7 @@ impl Parser<'_> {
     fn fields(&mut self, named: Named) -> Result<Record, ParseError> {
         let open = self.cursor.at - 1;
         let mut fields: Vec<Field> = Vec::new();
-        let mut names = BTreeSet::new();
+        let mut names = BTreeMap::new();
         loop {
             self.cursor.separators();
             if self.cursor.eat(named.close()) {
@@ -116,10 +125,8 @@ impl Parser<'_> {
             }
             let start = self.cursor.at;
             let field = self.field(named)?;
-            if !names.insert(field.name.clone()) {
-                return Err(self
-                    .cursor
-                    .error(start, format!("{} `{}` is declared twice", named.noun(), field.name)));
+            if let Some(first) = names.insert(keys::snake(&field.name), field.name.clone()) {
+                return Err(self.cursor.error(start, twice(named.noun(), &field.name, &first)));
             }
             fields.push(field);
         }

@@ -3,7 +3,7 @@
 //! The guiding rule: whatever is valid under the schema stays valid under the type. So what types cannot say
 //! is left out, with a note, and only widens the type. Strict reading refuses such schemas instead.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::{keywords, numbers};
 use crate::intersect::{Room, TooLarge, intersect};
 use crate::issue::{Issue, Step, Trail};
+use crate::keys;
 use crate::signature::Signature;
 use crate::types::{Field, Literal, Number, Record, Type};
 
@@ -337,7 +338,12 @@ impl<'d> Import<'d> {
         let mut fields: Vec<Field> = Vec::new();
         let declared = map.get("properties").and_then(Value::as_object);
         self.trail.push(Step::field("properties"));
+        let mut names = BTreeMap::new();
         for (name, schema) in declared.into_iter().flatten() {
+            if let Some(first) = names.insert(keys::snake(name), name) {
+                self.note(format!("property `{name}` is one name with `{first}`, and is left out"));
+                continue;
+            }
             if schema == &Value::Bool(false) {
                 self.note(format!("property `{name}` is forbidden, which is left out"));
                 continue;

@@ -94,7 +94,11 @@ fn find<'v, V: Shape>(path: &Name, stack: &[&'v V]) -> Option<&'v V> {
         return stack.last().copied();
     };
     let start = stack.iter().rev().find_map(|frame| keys::lookup(*frame, first))?;
-    rest.iter().try_fold(start, |value, segment| keys::lookup(value, segment))
+    rest.iter().try_fold(start, |value, segment| match value.kind() {
+        // What belongs to nothing is nothing.
+        Kind::Nil => Some(value),
+        _ => keys::lookup(value, segment),
+    })
 }
 
 /// Nil, false, the empty list and the empty string are not; zero is.
