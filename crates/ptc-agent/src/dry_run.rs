@@ -1,8 +1,10 @@
 //! Looks at a run before it begins: placeholders without values, inputs that break the signature, names that
 //! clash.
 
-use ptc_signature::{Mode, OnMissing};
-use serde_json::Value as Json;
+use std::borrow::Cow;
+
+use ptc_signature::{Issue, OnMissing, Rejection, keys};
+use serde_json::{Map, Value as Json};
 
 use crate::agent::Agent;
 use crate::reason::Reason;
@@ -11,6 +13,11 @@ use crate::step::Fail;
 impl Agent {
     /// What would go wrong with these inputs, without asking any model.
     pub fn validate(&self, context: &Json) -> Vec<Fail> {
+        let mut whole = Cow::Borrowed(context);
+        if self.lacks_optional(context) {
+            self.complete(whole.to_mut());
+        }
+        let context = &*whole;
         let mut found = Vec::new();
         found.extend(self.clash(context));
         if let Err(error) = self.template().render(context, OnMissing::Error)
@@ -18,13 +25,42 @@ impl Agent {
         {
             found.push(Fail::new(Reason::TEMPLATE_ERROR, error.to_string()));
         }
-        if let Some(signature) = self.signature()
-            && let Err(rejection) = signature.validate_input(context, Mode::Enabled)
-        {
+        if let Err(rejection) = self.takes(context) {
             let errors = rejection.errors.iter().map(ToString::to_string);
             found.extend(errors.map(|error| Fail::new(Reason::VALIDATION_ERROR, error)));
         }
         found
+    }
+
+    /// Holds inputs to the signature, as strictly as the agent says; `Ok` carries what is only warned of.
+    pub(crate) fn takes(&self, context: &Json) -> Result<Vec<Issue>, Rejection> {
+        let Some(signature) = self.signature() else { return Ok(Vec::new()) };
+        signature.validate_input(context, self.options().signature_validation)
+    }
+
+    /// Whether an input that may be left out was.
+    pub(crate) fn lacks_optional(&self, context: &Json) -> bool {
+        self.left_out(context).next().is_some()
+    }
+
+    /// Gives inputs that were left out, and may be, as nil: programs and prompts can name them all the same.
+    pub(crate) fn complete(&self, context: &mut Json) {
+        let names: Vec<String> = self.left_out(context).map(str::to_owned).collect();
+        if context.is_null() {
+            *context = Json::Object(Map::new());
+        }
+        if let Json::Object(inputs) = context {
+            inputs.extend(names.into_iter().map(|name| (name, Json::Null)));
+        }
+    }
+
+    fn left_out(&self, context: &Json) -> impl Iterator<Item = &str> {
+        let fields = self.signature().map(|signature| signature.input.fields.as_slice()).unwrap_or_default();
+        let absent = |name: &str| keys::lookup(context, name).is_none();
+        fields
+            .iter()
+            .filter(move |field| field.ty.is_optional() && absent(&field.name))
+            .map(|field| field.name.as_str())
     }
 
     /// An input that has the name of a tool.

@@ -53,7 +53,6 @@ impl Builder {
             options.multiple_blocks = other.multiple_blocks;
             options.on_missing = other.on_missing;
             options.depth_inclusive = other.depth_inclusive;
-            options.tool_errors_as_data = other.tool_errors_as_data;
         })
     }
 

@@ -97,7 +97,7 @@ fn signature_of_context(options: &Options) -> Result<Option<Type>, BuildError> {
     Ok(signature.map(|signature| signature.output))
 }
 
-/// Placeholders name parameters; in text agents, where data only reaches the model through the prompt, each
+/// Placeholders name parameters; in agents of text alone, where data only reaches the model through the prompt, each
 /// parameter has its placeholder too, and lists stand in sections.
 fn placeholders(
     options: &Options,
@@ -107,7 +107,8 @@ fn placeholders(
     let Some(signature) = signature else { return Ok(()) };
     let used = template.placeholders();
     let outer: Vec<&Placeholder> = used.iter().filter(|placeholder| placeholder.path != ".").collect();
-    if options.output == Output::Text {
+    let programs = options.output == Output::PtcLisp || options.ptc_transport == Some(Transport::ToolCall);
+    if !programs {
         template
             .check(signature)
             .map_err(|error| BuildError::option("prompt", error.to_string().replace('\n', "; ")))?;
@@ -199,7 +200,8 @@ fn metadata(options: &Options, tool: &Tool) -> Result<(), BuildError> {
     let wrong = |message: &str| Err(BuildError::option("tools", format!("`{}`: {message}", tool.name)));
     if tool.native_result.is_some() && (tool.expose != Some(Expose::Both) || !tool.cache) {
         return wrong(
-            "native_result needs expose: both and cache: true, so that programs can reach the full result",
+            "a preview of its results (native_result, preview_rows) needs expose: both and cache: true, so that programs \
+             can reach the full result",
         );
     }
     if matches!(&tool.native_result, Some(crate::tool::Preview::Rows { limit: 0 })) {

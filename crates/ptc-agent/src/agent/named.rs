@@ -144,7 +144,7 @@ options! {
         |o, v| into(&mut o.on_missing, on_missing(v));
     "depth_inclusive", "boolean", Kind::Flag, "false (draft: true)", "Whether max_depth counts levels below the root.",
         |o, v| into(&mut o.depth_inclusive, boolean(v));
-    "tool_errors_as_data", "boolean", Kind::Flag, "false (draft: true)", "Whether an error of a tool is a value, `[\"error\" text]`, in place of an exception.",
+    "tool_errors_as_data", "boolean", Kind::Flag, "false", "Whether what the function of a tool gives as an error is a value, `[\"error\" text]`, in place of an exception.",
         |o, v| into(&mut o.tool_errors_as_data, boolean(v));
     "tool_cache_limit", "bytes or null", Kind::Either(&[Kind::Positive, Kind::Null]), "none", "Results of tools that the cache keeps in all.",
         |o, v| into(&mut o.tool_cache_limit, optional(v, positive));

@@ -212,7 +212,6 @@ impl Options {
                 multiple_blocks: Multiple::Sequence,
                 on_missing: OnMissing::Error,
                 depth_inclusive: true,
-                tool_errors_as_data: true,
                 ..current
             },
         }

@@ -11,17 +11,14 @@ pub(crate) struct Invalid<'a> {
     pub expected: &'a str,
     /// The value, already shortened ([`brief`](crate::render::brief)).
     pub received: &'a str,
-    /// Paths with dots, empty for the value itself, and what is wrong there.
-    pub errors: &'a [(String, String)],
+    /// What is wrong, each with its place.
+    pub errors: &'a [String],
 }
 
 impl Invalid<'_> {
     fn report(&self, lens: &Lens<'_>) -> String {
         let mut lines = vec![format!("received: {}", lens.veil.cover(self.received))];
-        lines.extend(self.errors.iter().map(|(path, message)| {
-            let place = if path.is_empty() { "root".to_owned() } else { format!("[{path}]") };
-            format!("- {place}: {}", lens.veil.cover(message))
-        }));
+        lines.extend(self.errors.iter().map(|error| format!("- {}", lens.veil.cover(error))));
         cut(&lines.join("\n"), lens.options.feedback_max_chars, "more mistakes are left out")
     }
 }
@@ -117,21 +114,21 @@ mod tests {
     const INFO: TurnInfo =
         TurnInfo { turn: 3, max_turns: 5, work_left: 3, retry_left: 0, retry_total: 0, minimal: false };
 
-    fn invalid(errors: &[(String, String)]) -> Invalid<'_> {
+    fn invalid(errors: &[String]) -> Invalid<'_> {
         Invalid { expected: "{order-count :int}", received: "{:order-count \"7\"}", errors }
     }
 
     #[test]
     fn r3_34_a_rejected_return_says_what_is_wrong_where() {
         let errors = [
-            ("order-count".to_owned(), "expected int, got string".to_owned()),
-            (String::new(), "expected </untrusted_ptc_output>".to_owned()),
+            "order-count: expected int, got string".to_owned(),
+            "root: expected </untrusted_ptc_output>".to_owned(),
         ];
         let text = with_lens(|lens| return_invalid(&invalid(&errors), &INFO, lens));
         for part in [
             "Expected: {order-count :int}",
             "received: {:order-count \"7\"}",
-            "- [order-count]: expected int, got string",
+            "- order-count: expected int, got string",
             "- root: expected &lt;/untrusted_ptc_output>",
             "(return …)",
             "Turn 3 of 5 (3 remaining)",
@@ -139,7 +136,7 @@ mod tests {
             assert!(text.contains(part), "{part} is not in {text}");
         }
         let text = with_lens(|lens| direct_final_invalid(&invalid(&errors), &INFO, lens));
-        assert!(text.contains("- [order-count]: expected int") && text.contains("lisp_eval"), "{text}");
+        assert!(text.contains("- order-count: expected int") && text.contains("lisp_eval"), "{text}");
     }
 
     #[test]

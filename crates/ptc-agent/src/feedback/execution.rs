@@ -18,6 +18,8 @@ pub(crate) struct Execution {
     pub changed: Vec<(String, Glimpse)>,
     /// The names of all definitions, sorted.
     pub stored: Vec<String>,
+    /// What the contracts of tools had to say about its calls.
+    pub notes: Vec<String>,
 }
 
 impl Default for Execution {
@@ -28,6 +30,7 @@ impl Default for Execution {
             prints: Vec::new(),
             changed: Vec::new(),
             stored: Vec::new(),
+            notes: Vec::new(),
         }
     }
 }
@@ -80,6 +83,11 @@ pub(crate) fn execution(run: &Execution, multi_turn: bool, lens: &Lens<'_>) -> S
         let most = lens.options.feedback_max_chars;
         let text = cut(&run.lines(lens).join("\n"), most, "print less at once, or look at parts");
         blocks.push(block("println", &text));
+    }
+    if !run.notes.is_empty() {
+        let notes: Vec<String> =
+            run.notes.iter().map(|note| format!("- {}", lens.veil.cover(note))).collect();
+        blocks.push(block("warnings", &cut(&notes.join("\n"), lens.options.feedback_max_chars, "")));
     }
     if multi_turn {
         let memory = memory(run, lens);
@@ -143,6 +151,7 @@ mod tests {
             prints: owned(prints),
             changed: changed.iter().map(|(name, json)| ((*name).to_owned(), glimpse(json))).collect(),
             stored: owned(stored),
+            notes: Vec::new(),
         }
     }
 

@@ -104,12 +104,13 @@ proptest! {
             prints: leaked.iter().cloned().chain([printed.clone()]).collect(),
             changed: vec![("x".to_owned(), glimpse(&result)), ("y".to_owned(), glimpse(&json))],
             stored: vec!["x".to_owned()],
+            notes: leaked.clone(),
         };
         let quiet = Execution { prints: Vec::new(), ..run.clone() };
         let info = TurnInfo { turn: 2, max_turns: 5, work_left: 4, ..TurnInfo::default() };
         let message = format!("failed with {} {}", leaked.join(" "), printed);
         let received = brief_json(&json, Limits::RECEIVED, true);
-        let errors = [(String::new(), message.clone())];
+        let errors = [message.clone()];
         let invalid = crate::feedback::Invalid { expected: ":int", received: &received, errors: &errors };
         let texts = [
             success(&run, &info, "", &lens),

@@ -1,6 +1,9 @@
 //! Calls of tools, from programs and from the model alike: checked, looked up in the cache, started, and
 //! gathered until all of a batch are there.
 
+use std::collections::BTreeSet;
+
+use ptc_signature::Mode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -17,6 +20,8 @@ use crate::tool::{Answers, Body, Builtin, Decision, Tool, ToolResult, snake};
 pub(super) const ARGS_CHARS: usize = 1_000;
 /// How much of a result events show.
 const RESULT_CHARS: usize = 2_000;
+/// How many warnings of a call events show.
+const WARNINGS: usize = 10;
 
 /// Who calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -327,9 +332,51 @@ pub(super) fn checked(node: &Node, tool: &Tool, slot: &mut Slot, layer: Layer) -
         args = snake(args);
     }
     record.args = if args.is_null() { json!({}) } else { args.clone() };
-    let mode = tool.validation.unwrap_or(node.agent.options().signature_validation);
-    (record.args, record.warnings) = tool.take(args, mode)?;
+    (record.args, record.warnings) = tool.take(args, strictness(node, tool))?;
     Ok(())
+}
+
+/// How strictly the contract of a tool holds.
+fn strictness(node: &Node, tool: &Tool) -> Mode {
+    tool.validation.unwrap_or(node.agent.options().signature_validation)
+}
+
+/// A result held to the signature of its tool. One from the cache was held to it when it came.
+fn held(node: &mut Node, slot: &mut Slot, result: ToolResult) -> ToolResult {
+    let (Ok(value), Some(tool)) = (&result, node.agent.tools().get(&slot.record.name)) else { return result };
+    if slot.record.cached {
+        return result;
+    }
+    match tool.gives(value, strictness(node, tool)) {
+        Ok(warnings) => slot.record.warnings.extend(warnings),
+        Err(message) => {
+            if node.agent.options().firewall {
+                node.veil.learn(value);
+            }
+            return Err(message);
+        }
+    }
+    result
+}
+
+/// What the contracts of tools had to say about the calls of the turn, each once and not too many.
+pub(super) fn notes(node: &Node) -> Vec<String> {
+    const SHOWN: usize = 5;
+    let mut seen = BTreeSet::new();
+    let mut notes = Vec::new();
+    for call in &node.book.draft.tool_calls {
+        for warning in &call.warnings {
+            let note = format!("tool/{}: {warning}", call.name);
+            if notes.len() < SHOWN && !seen.contains(&note) {
+                notes.push(note.clone());
+            }
+            seen.insert(note);
+        }
+    }
+    if seen.len() > notes.len() {
+        notes.push(format!("and {} more", seen.len() - notes.len()));
+    }
+    notes
 }
 
 /// Takes a result from outside, with the arguments that the tool was asked with.
@@ -360,6 +407,7 @@ pub(super) fn finish(
     layer: Layer,
     result: ToolResult,
 ) {
+    let result = held(node, slot, result);
     slot.record.duration_ms = shared.now.saturating_sub(slot.record.timestamp);
     let mut facts = json!({
         "tool_name": slot.record.name,
@@ -372,6 +420,9 @@ pub(super) fn finish(
             slot.record.error = Some(message.clone());
             facts["error"] = json!(&*node.veil.cover(message));
         }
+    }
+    for warning in &slot.record.warnings {
+        node.book.warn(format!("tool/{}: {warning}", slot.record.name));
     }
     let mut measured = json!({"duration_ms": slot.record.duration_ms});
     if result.is_ok() {
@@ -388,6 +439,12 @@ pub(super) fn finish(
         "exposure_layer": facts["exposure_layer"],
         "cached": facts["cached"],
     });
+    if !slot.record.warnings.is_empty() {
+        let told =
+            slot.record.warnings.iter().take(WARNINGS).map(|text| node.veil.cover(text)).collect::<Vec<_>>();
+        facts["warnings"] = json!(told);
+        ended["warnings"] = json!(told);
+    }
     let name = match slot.result.as_ref() {
         Some(Ok(value)) => {
             ended["result"] = json!(summary(node, value, RESULT_CHARS));

@@ -137,6 +137,8 @@ pub(super) fn born(
     let gone = || Fail::new(Reason::CANCELLED, "the caller is gone");
     let parent = nodes.get(birth.caller.node).and_then(Option::as_deref).ok_or_else(gone)?;
     let options = birth.agent.options();
+    let mut context = birth.context;
+    birth.agent.complete(&mut context);
     let depth = parent.depth.saturating_add(1);
     let depth_limit = parent.depth_limit.min(depth_limit(&birth.agent));
     if depth >= depth_limit {
@@ -163,7 +165,7 @@ pub(super) fn born(
         deadline: shared.budget.deadline(account),
         span: String::new(),
         parent_span: Some(call_span(parent, birth.caller.slot)),
-        context: Arc::new(birth.context),
+        context: Arc::new(context),
         context_signature: None,
         program: birth.program,
         descriptions: birth.agent.options().context_descriptions.clone(),
@@ -239,6 +241,12 @@ pub(super) fn delivered(node: &mut Node, shared: &mut Shared, at: usize, step: S
 /// Keeps the step of an agent below, and counts what it used.
 pub(super) fn note(node: &mut Node, step: Step) {
     add_usage(node, &step);
+    for warning in &step.warnings {
+        node.book.warn(match &step.name {
+            Some(name) => format!("{name}: {warning}"),
+            None => warning.clone(),
+        });
+    }
     node.book.child_steps.push(Step { messages: None, prompt: None, tools: BTreeMap::new(), ..step });
 }
 

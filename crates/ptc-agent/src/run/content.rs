@@ -245,7 +245,7 @@ pub(super) fn check(node: &mut Node, value: &Json) -> Result<(), Vec<Issue>> {
 fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Rejected {
     let expected = expected(node);
     let received = render::brief_json(value, Limits::RECEIVED, node.agent.options().firewall);
-    let errors = pathed(issues);
+    let errors = placed(issues);
     let invalid = Invalid { expected: &expected, received: &received, errors: &errors };
     let feedback = feedback::return_invalid(&invalid, &turn_info(node), &lens(node));
     let listed: Vec<Json> = issues
@@ -264,9 +264,9 @@ pub(super) fn expected(node: &Node) -> String {
     signature.map_or_else(|| ":any".to_owned(), |signature| signature.output.public().render(Style::Prompt))
 }
 
-/// Issues by their paths, as models read them.
-pub(super) fn pathed(issues: &[Issue]) -> Vec<(String, String)> {
-    issues.iter().map(|issue| (issue.path.kebab().dotted(), issue.message.clone())).collect()
+/// Issues with their places, as models read them.
+pub(super) fn placed(issues: &[Issue]) -> Vec<String> {
+    issues.iter().map(|issue| issue.kebab().to_string()).collect()
 }
 
 /// Rounds all floats of a value.

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::node::Node;
 use super::sandbox::Ended;
-use super::{Next, Shared, content};
+use super::{Next, Shared, calls, content};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::cache::{evictions_note, json_bytes};
 use crate::feedback::{self, Execution};
@@ -32,6 +32,8 @@ pub(super) fn failure(node: &Node, error: &ptc_lisp::Error) -> Fail {
     if error.kind == ErrorKind::MemoryExceeded {
         text.extend(held(node).map(|held| format!("\n{held}")));
     }
+    // An argument that was left out may be why.
+    text.extend(calls::notes(node).iter().map(|note| format!("\n- {note}")));
     Fail::new(reason(error), node.veil.cover(&text).into_owned())
 }
 
@@ -88,6 +90,7 @@ pub(super) fn execution(node: &Node) -> Execution {
             })
             .collect(),
         stored: machine.definitions(),
+        notes: calls::notes(node),
     }
 }
 

@@ -157,6 +157,21 @@ pub(crate) struct Book {
     pub spans: Spans,
 }
 
+/// How many warnings a step lists: whoever calls a tool chooses how many there are.
+const WARNINGS: usize = 100;
+
+impl Book {
+    /// Notes a warning for the step, each once. The one after the last says that there are more.
+    pub fn warn(&mut self, warning: String) {
+        match self.warnings.len() {
+            _ if self.warnings.contains(&warning) => {}
+            WARNINGS => self.warnings.push(format!("there were more warnings than these {WARNINGS}")),
+            listed if listed < WARNINGS => self.warnings.push(warning),
+            _ => {}
+        }
+    }
+}
+
 /// One agent of a run.
 #[derive(Debug)]
 pub(crate) struct Node {

@@ -317,8 +317,12 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
     for mut slot in batch.slots {
         let answer = match slot.result.take().unwrap_or(Ok(Json::Null)) {
             Ok(value) => answer(node, &slot.record.name, value),
-            Err(message) if as_data => Answer::Value(json!(["error", message])),
-            Err(message) => Answer::Raise(tool_error(&slot.record, &message)),
+            Err(message) => {
+                let error = tool_error(&slot.record, &message);
+                // Only what a function gave is its own word; that it could not be called is a failure.
+                let given = as_data && error.kind == ErrorKind::Tool && !is_agent(node, &slot);
+                if given { Answer::Value(json!(["error", message])) } else { Answer::Raise(error) }
+            }
         };
         // Asking what there is calls nothing.
         if !calls::is_question(node, &slot) {
@@ -388,8 +392,11 @@ fn over(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
     program_ended(node, shared, after, ended)
 }
 
-/// An error with what only the agent knows: why a tool cannot be called.
+/// An error with what only the agent knows: how a tool is called, or why it cannot be.
 fn explained(node: &Node, mut error: Error) -> Error {
+    if let Some(form) = named_form(node, &error) {
+        error.hint = Some(format!("write {form}"));
+    }
     if error.kind != ErrorKind::UnknownTool {
         return error;
     }
@@ -404,6 +411,14 @@ fn explained(node: &Node, mut error: Error) -> Error {
         error.hint = Some("tools of the catalog are for planning; they cannot be called".to_owned());
     }
     error
+}
+
+/// How to call the tool that was given positional arguments.
+fn named_form(node: &Node, error: &Error) -> Option<String> {
+    let refused = |tool: &&Arc<crate::tool::Tool>| {
+        error.message.contains(&Error::positional_arguments(&tool.name).message)
+    };
+    node.agent.tools().values().find(refused)?.call_form()
 }
 
 fn mentions(message: &str, tool: &str) -> bool {

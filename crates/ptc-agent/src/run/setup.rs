@@ -29,6 +29,11 @@ use crate::tool::Tool;
 
 /// Begins a run.
 pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> AgentRun {
+    if let Context::Data(data) = &mut options.context
+        && agent.lacks_optional(data)
+    {
+        agent.complete(Arc::make_mut(data));
+    }
     let trace_id = options.trace_id.clone().unwrap_or_else(|| trace_id(&agent, &options, now));
     let limits = children::limits(&agent);
     let tokens = limits.of(Unit::Tokens).into_iter().chain(options.token_limit).min();
@@ -159,7 +164,8 @@ fn root_context(node: &mut Node, shared: &Shared) -> Result<Arc<Json>, Fail> {
             )),
         },
         Context::Step(step) => {
-            let context = crate::chain::context_of(step)?;
+            let mut context = crate::chain::context_of(step)?;
+            node.agent.complete(&mut context);
             node.context_signature.clone_from(&step.signature);
             for (name, text) in &step.field_descriptions {
                 node.descriptions.insert(name.clone(), text.clone());
@@ -170,7 +176,7 @@ fn root_context(node: &mut Node, shared: &Shared) -> Result<Arc<Json>, Fail> {
 }
 
 /// What must hold before a model is asked.
-fn check(node: &Node, shared: &Shared) -> Result<(), Fail> {
+fn check(node: &mut Node, shared: &Shared) -> Result<(), Fail> {
     let options = node.agent.options();
     if node.caller.is_none() {
         if let Some(fail) = node.agent.clash(&node.context) {
@@ -189,13 +195,24 @@ fn check(node: &Node, shared: &Shared) -> Result<(), Fail> {
     {
         return Err(Fail::new(Reason::TEMPLATE_ERROR, error.to_string()));
     }
-    if options.signature_validation == Strictness::Strict
-        && let Some(signature) = node.agent.signature()
-        && let Err(rejection) = signature.validate_input(&*node.context, Strictness::Strict)
-    {
-        return Err(Fail::new(Reason::VALIDATION_ERROR, rejection.to_string()));
+    check_inputs(node)
+}
+
+/// Holds the inputs to the signature. Those of an agent that is called were held to it at the call, if not as
+/// strictly, and a message of a chat needs none of those that the mission does.
+fn check_inputs(node: &mut Node) -> Result<(), Fail> {
+    let options = node.agent.options();
+    let elsewhere = node.caller.is_some() || options.literal_prompt;
+    if elsewhere && options.signature_validation != Strictness::Strict {
+        return Ok(());
     }
-    Ok(())
+    match node.agent.takes(&node.context) {
+        Ok(warnings) => {
+            warnings.iter().for_each(|issue| node.book.warn(format!("input {issue}")));
+            Ok(())
+        }
+        Err(rejection) => Err(Fail::new(Reason::VALIDATION_ERROR, rejection.feedback("Input"))),
+    }
 }
 
 /// Composes the first message.

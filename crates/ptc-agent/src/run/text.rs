@@ -205,10 +205,12 @@ fn told(node: &Node, slot: &Slot) -> String {
     let name = &slot.record.name;
     let is_known = native_tools(node).iter().any(|tool| tool.name == *name);
     match slot.result.as_ref().unwrap_or(&Ok(Json::Null)) {
-        Ok(value) => slot
-            .preview
-            .clone()
-            .unwrap_or_else(|| render::masked_json(value, node.agent.options().firewall).to_string()),
+        Ok(value) => {
+            slot.preview
+                .clone()
+                .unwrap_or_else(|| render::masked_json(value, node.agent.options().firewall).to_string())
+                + &warned(&slot.record.warnings)
+        }
         Err(message) if node.agent.mode() == Mode::Combined && !is_known => {
             feedback::protocol_error(Reason::UNKNOWN_TOOL.as_str(), message, false).to_string()
         }
@@ -221,6 +223,12 @@ fn told(node: &Node, slot: &Slot) -> String {
         }
         Err(message) => json!({"error": message}).to_string(),
     }
+}
+
+/// What the contract of a tool had to say about a call, to stand below its result.
+fn warned(warnings: &[String]) -> String {
+    let lines: Vec<String> = warnings.iter().map(|warning| format!("\n- {warning}")).collect();
+    if lines.is_empty() { String::new() } else { format!("\n\nTool validation warnings:{}", lines.concat()) }
 }
 
 /// Makes the preview that stands for a native result which is kept for programs; true if it leaves out

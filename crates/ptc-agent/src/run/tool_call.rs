@@ -130,7 +130,7 @@ fn direct(node: &mut Node, shared: &mut Shared, text: String) -> Next {
 }
 
 /// Text as the final answer: raw, or as JSON that fits the signature.
-pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, Vec<(String, String)>)> {
+pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, Vec<String>)> {
     let Some(output) = node.agent.output_type().cloned() else { return Ok(Json::from(text)) };
     let mode = node.agent.options().signature_validation;
     match reply::final_value(text, &output, mode) {
@@ -142,10 +142,10 @@ pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, V
             let message = node.veil.cover(&error.to_string()).into_owned();
             Err(match error {
                 FinalError::JsonParse(wrong) => {
-                    (Fail::new(Reason::JSON_PARSE_ERROR, message), vec![(String::new(), wrong)])
+                    (Fail::new(Reason::JSON_PARSE_ERROR, message), vec![format!("root: {wrong}")])
                 }
                 FinalError::Validation(issues) => {
-                    (Fail::new(Reason::VALIDATION_ERROR, message), content::pathed(&issues))
+                    (Fail::new(Reason::VALIDATION_ERROR, message), content::placed(&issues))
                 }
             })
         }

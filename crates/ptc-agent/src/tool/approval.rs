@@ -4,11 +4,10 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use ptc_signature::{Mode, keys};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::{Body, Builtin, Effect, Tool};
+use super::{Effect, Tool};
 
 /// Which calls of a tool wait until a person has decided.
 #[derive(Clone, Debug, Default)]
@@ -168,27 +167,4 @@ impl Tool {
             Approval::Of(_) => Some("Some calls wait for a person's approval"),
         }
     }
-
-    /// Arguments as one map that fits the signature, with notes of what was converted.
-    pub(crate) fn take(&self, args: Json, mode: Mode) -> Result<(Json, Vec<String>), String> {
-        let args = match args {
-            Json::Null => json!({}),
-            Json::Object(_) => args,
-            _ => return Err("Tool validation errors:\n- arguments must be one map".to_owned()),
-        };
-        // The parameters of a question are its own.
-        let free = matches!(self.body, Body::Builtin(Builtin::LlmQuery));
-        let Some(signature) = self.signature.as_ref().filter(|_| !free) else {
-            return Ok((args, Vec::new()));
-        };
-        match signature.coerce_input(&args, mode) {
-            Ok(coerced) => Ok((coerced.value, coerced.warnings.iter().map(ToString::to_string).collect())),
-            Err(rejection) => Err(rejection.feedback("Tool validation")),
-        }
-    }
-}
-
-/// Arguments that a model wrote, as programs spell them.
-pub(crate) fn snake(args: Json) -> Json {
-    if args.is_object() { keys::snake_keys(args) } else { args }
 }

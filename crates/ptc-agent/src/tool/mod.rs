@@ -2,6 +2,7 @@
 
 mod approval;
 mod config;
+mod contract;
 mod function;
 mod judge;
 
@@ -17,8 +18,8 @@ use crate::compile::Compiled;
 use crate::model::{Llm, Pending};
 pub use crate::preview::PreviewError;
 use crate::typed::TypedFunction;
-pub(crate) use approval::snake;
 pub use approval::{Approval, ApprovalOf, Decision, PendingCall, Pick, Verdict};
+pub(crate) use contract::snake;
 pub use function::{Function, IntoToolResult, ToolResult};
 pub use judge::LlmTool;
 

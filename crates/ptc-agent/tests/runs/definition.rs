@@ -129,7 +129,7 @@ fn section_19_the_draft_profile_sets_defaults_only() {
     assert_eq!(o.llm_retry.as_ref().map(|retry| retry.max_attempts), Some(3), "C10");
     assert_eq!(o.mission_timeout_ms, Some(60_000), "C11");
     assert_eq!((o.prompt_limit.list, o.prompt_limit.string), (Some(5), Some(1_000)), "C12");
-    assert!(!o.expression_fallback && o.depth_inclusive && o.tool_errors_as_data, "C5, C13, C16");
+    assert!(!o.expression_fallback && o.depth_inclusive && !o.tool_errors_as_data, "C5, C13, C16");
     assert_eq!((o.multiple_blocks, o.on_missing), (Multiple::Sequence, OnMissing::Error), "C7, C21");
     let own = Agent::builder("x").profile(Profile::Draft).mission_timeout_ms(5).build().unwrap();
     assert_eq!(own.options().mission_timeout_ms, Some(5));

@@ -6,6 +6,7 @@ mod chain;
 mod clock;
 mod combined;
 mod content;
+mod contracts;
 mod definition;
 mod ends;
 mod firewall;

@@ -91,8 +91,8 @@ fn r8_5_c16_results_and_errors_by_profile() {
     let step = value(tool(), "(tool/get {:x 2})");
     assert_eq!(reason(&step), "tool_error");
     assert!(step.fail.unwrap().message.contains("no such x"));
-    let draft = agent().profile(Profile::Draft).tool(tool()).build().unwrap();
-    let step = run(draft, json!({}), &mut Script::new([code("(return (tool/get {:x 2}))")]));
+    let as_data = agent().set("tool_errors_as_data", &json!(true)).tool(tool()).build().unwrap();
+    let step = run(as_data, json!({}), &mut Script::new([code("(return (tool/get {:x 2}))")]));
     assert_eq!(step.value, json!(["error", "no such x"]));
 }
 

@@ -221,6 +221,9 @@ pub fn finish(
         errln!("ptc: {}", redactor.redact_str(&failure));
     }
     if !output.quiet {
+        for warning in show::untold_warnings(step) {
+            errln!("ptc: warning: {}", redactor.redact_str(&terminal::plain(warning)));
+        }
         errln!("{}", show::cost(&step.usage));
     }
     Ok(show::outcome(step))

@@ -151,10 +151,14 @@ impl Progress {
         let took = event.measurements.get("duration_ms").and_then(Json::as_u64).unwrap_or_default();
         let cached = event.metadata.get("cached").and_then(Json::as_bool).unwrap_or_default();
         let how = if cached { "from the cache".to_owned() } else { format!("{took} ms") };
-        match event.metadata.get("error").and_then(Json::as_str) {
+        let mut line = match event.metadata.get("error").and_then(Json::as_str) {
             Some(error) => format!("  tool/{tool} {} ({how})", self.paint.wrong(error)),
             None => self.paint.dim(&format!("  tool/{tool} ({how})")),
+        };
+        for warning in event.metadata.get("warnings").and_then(Json::as_array).into_iter().flatten() {
+            line.push_str(&format!("\n    warning: {}", plain(warning.as_str().unwrap_or_default())));
         }
+        line
     }
 
     /// A turn that is over: what the run has used so far, its program and what came of it.

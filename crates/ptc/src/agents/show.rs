@@ -76,6 +76,11 @@ pub fn document(step: &Step, shown: &Shown<'_>) -> Json {
     })
 }
 
+/// Warnings of a run that were not told while it ran, as those of its calls were.
+pub fn untold_warnings(step: &Step) -> impl Iterator<Item = &str> {
+    step.warnings.iter().map(String::as_str).filter(|warning| !warning.contains("tool/"))
+}
+
 /// The calls of a run that wait for a person.
 pub fn pending(step: &Step) -> &[Json] {
     let fail = step.fail.as_ref().filter(|fail| fail.reason == Reason::APPROVAL_REQUIRED);
@@ -87,6 +92,7 @@ fn turn_fields(turn: &Turn) -> Json {
         json!({
             "tool": call.name, "args": call.args, "error": call.error, "approval": call.approval,
             "cached": call.cached, "result_bytes": call.result_bytes, "duration_ms": call.duration_ms,
+            "warnings": call.warnings,
         })
     };
     json!({
