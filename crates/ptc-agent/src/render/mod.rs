@@ -6,6 +6,7 @@
 //! stands in a block that it cannot end ([`untrusted`]), and a [`Veil`] covers hidden texts that a program
 //! took out of their fields.
 
+mod beginning;
 mod clojure;
 mod handle;
 mod label;

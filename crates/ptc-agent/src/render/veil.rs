@@ -1,5 +1,6 @@
-//! The veil: texts that stood behind the firewall and that a program took out of their fields,
-//! `(println (:_ssn x))` for instance. It remembers them and covers where they occur in text for a model.
+//! The veil: values that stood behind the firewall and that a program took out of their fields,
+//! `(println (:_ssn x))` for instance. It remembers them and covers where they occur in text for a model: texts, numbers
+//! that nobody has by chance, lists and maps. Of small numbers and truth values nobody can say whose they are.
 //!
 //! It is a second line of defence: fields are hidden where values are shown, and a program can always spell a
 //! secret backwards. It costs nothing as long as nothing is hidden.
@@ -14,10 +15,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::FIREWALLED;
+use super::beginning::{beginnings, enclosed};
 use super::clojure::quoted;
 
 /// Shorter texts would cover too much.
-const SHORTEST: usize = 4;
+pub(super) const SHORTEST: usize = 4;
+/// Numbers of fewer digits would cover counts and sums.
+const DIGITS: usize = 6;
 /// Of a longer text the beginning is remembered.
 const LONGEST: usize = 4096;
 /// How many characters of a long text are enough to cover as much of it as there is.
@@ -25,6 +29,10 @@ const ENOUGH: usize = 16;
 /// How many texts, and how many bytes of them, are remembered.
 const MOST: usize = 2000;
 const MOST_BYTES: usize = 256 << 10;
+/// How many numbers are remembered, so that texts have room.
+const MOST_NUMBERS: usize = 1000;
+/// Stands before beginnings of collections where a veil is written.
+const COLLECTION: char = '\0';
 
 /// Texts to cover.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -32,6 +40,9 @@ const MOST_BYTES: usize = 256 << 10;
 pub(crate) struct Veil {
     texts: BTreeSet<String>,
     bytes: usize,
+    numbers: usize,
+    /// How collections begin behind their bracket.
+    beginnings: BTreeSet<String>,
     search: OnceLock<Option<Search>>,
 }
 
@@ -39,14 +50,21 @@ impl From<BTreeSet<String>> for Veil {
     /// Texts from bytes are learned like any others, within the same bounds.
     fn from(texts: BTreeSet<String>) -> Self {
         let mut veil = Veil::default();
-        texts.iter().for_each(|text| veil.remember(text));
+        for text in texts {
+            match text.strip_prefix(COLLECTION) {
+                Some(beginning) => veil.remember_beginning(beginning.to_owned()),
+                None => veil.remember(&text),
+            }
+        }
         veil
     }
 }
 
 impl From<Veil> for BTreeSet<String> {
     fn from(veil: Veil) -> Self {
-        veil.texts
+        let mut all = veil.texts;
+        all.extend(veil.beginnings.iter().map(|beginning| format!("{COLLECTION}{beginning}")));
+        all
     }
 }
 
@@ -56,15 +74,17 @@ struct Search {
     beginnings: AhoCorasick,
     /// For each beginning the texts that begin so.
     texts: Vec<Vec<String>>,
+    /// Beginnings of collections.
+    collections: AhoCorasick,
 }
 
 impl Veil {
     /// Whether there is nothing to cover.
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        self.texts.is_empty() && self.beginnings.is_empty()
     }
 
-    /// Remembers the texts that stand under names that begin with `_`. JSON of hosts nests no deeper than
+    /// Remembers what stands under names that begin with `_`. JSON of hosts nests no deeper than
     /// its reader allowed.
     pub fn learn(&mut self, json: &Json) {
         self.walk(json, false);
@@ -78,11 +98,23 @@ impl Veil {
     /// Remembers what another veil covers.
     pub fn join(&mut self, other: &Veil) {
         other.texts.iter().for_each(|text| self.remember(text));
+        other.beginnings.iter().for_each(|beginning| self.remember_beginning(beginning.clone()));
     }
 
     fn walk(&mut self, json: &Json, hidden: bool) {
+        if hidden && self.beginnings.len() < MOST {
+            beginnings(json).for_each(|beginning| self.remember_beginning(beginning));
+        }
         match json {
             Json::String(text) if hidden => self.remember(text),
+            Json::Number(number) if hidden => {
+                let text = number.to_string();
+                let digits = text.bytes().filter(u8::is_ascii_digit).count();
+                if digits >= DIGITS && self.numbers < MOST_NUMBERS {
+                    self.numbers += 1;
+                    self.remember(&text);
+                }
+            }
             Json::Array(items) => items.iter().for_each(|item| self.walk(item, hidden)),
             Json::Object(fields) => {
                 fields.iter().for_each(|(key, value)| self.walk(value, hidden || is_hidden_name(key)));
@@ -103,12 +135,18 @@ impl Veil {
         }
     }
 
+    fn remember_beginning(&mut self, beginning: String) {
+        if self.beginnings.len() < MOST && self.beginnings.insert(beginning) {
+            self.search = OnceLock::new();
+        }
+    }
+
     /// The text with everything remembered covered.
     pub fn cover<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_empty() {
             return Cow::Borrowed(text);
         }
-        let Some(search) = self.search.get_or_init(|| Search::over(&self.texts)) else {
+        let Some(search) = self.search.get_or_init(|| Search::over(&self.texts, &self.beginnings)) else {
             return Cow::Borrowed(text);
         };
         search.cover(text)
@@ -170,6 +208,7 @@ impl Veil {
                     View::Str { text: covered, chars: if whole { count } else { chars.max(count + 1) } }
                 }
             },
+            View::Int(_) | View::Big(_) | View::Float(_) if self.is_hidden_number(&view) => View::Hidden,
             View::Keyword(name) => View::Keyword(text(name)),
             View::Symbol(name) => View::Symbol(text(name)),
             View::Opaque(shown) => View::Opaque(text(shown)),
@@ -185,6 +224,16 @@ impl Veil {
         }
     }
 
+    fn is_hidden_number(&self, view: &View) -> bool {
+        let text = match view {
+            View::Int(number) => number.to_string(),
+            View::Big(text) => text.clone(),
+            View::Float(number) => number.to_string(),
+            _ => return false,
+        };
+        self.texts.contains(&text)
+    }
+
     fn covered_part(&self, mut part: ptc_lisp::view::Part) -> ptc_lisp::view::Part {
         part.items = part.items.into_iter().map(|item| self.covered(item)).collect();
         part
@@ -193,18 +242,30 @@ impl Veil {
 
 impl Search {
     /// None if the texts cannot be searched for, which their bounds exclude.
-    fn over(texts: &BTreeSet<String>) -> Option<Search> {
+    fn over(texts: &BTreeSet<String>, collections: &BTreeSet<String>) -> Option<Search> {
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for text in texts.iter().flat_map(|text| spellings(text)) {
             let end = text.char_indices().nth(ENOUGH).map_or(text.len(), |(at, _)| at);
             groups.entry(text[..end].to_owned()).or_default().push(text);
         }
-        let mut builder = AhoCorasick::builder();
-        let beginnings = builder.match_kind(MatchKind::LeftmostLongest).build(groups.keys()).ok()?;
-        Some(Search { beginnings, texts: groups.into_values().collect() })
+        // They stand in blocks too, where tags are made harmless.
+        let collections: BTreeSet<String> =
+            collections.iter().flat_map(|text| [text.clone(), super::untrusted::neutralise(text)]).collect();
+        Some(Search {
+            beginnings: automaton(groups.keys())?,
+            texts: groups.into_values().collect(),
+            collections: automaton(collections.iter())?,
+        })
     }
 
     fn cover<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.cover_collections(text) {
+            Cow::Borrowed(text) => self.cover_texts(text),
+            Cow::Owned(covered) => Cow::Owned(self.cover_texts(&covered).into_owned()),
+        }
+    }
+
+    fn cover_texts<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut out = String::new();
         let mut from = 0;
         while let Some(found) = self.beginnings.find(&text[from..]) {
@@ -221,6 +282,34 @@ impl Search {
         out.push_str(&text[from..]);
         Cow::Owned(out)
     }
+
+    /// Covers all that stands in the brackets of a collection that begins like a hidden one.
+    fn cover_collections<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut out = String::new();
+        // Up to where the text was looked at, and up to where it was copied.
+        let (mut from, mut copied) = (0, 0);
+        while let Some(found) = self.collections.find(&text[from..]) {
+            let start = from + found.start();
+            if !text[..start].ends_with(['[', '(', '{']) {
+                from = start + text[start..].chars().next().map_or(1, char::len_utf8);
+                continue;
+            }
+            out.push_str(&text[copied..start]);
+            out.push_str(FIREWALLED);
+            from = start + enclosed(&text[start..]);
+            copied = from;
+        }
+        if copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(&text[copied..]);
+        Cow::Owned(out)
+    }
+}
+
+/// Finds the longest of these texts that begins first.
+fn automaton<'t>(texts: impl Iterator<Item = &'t String>) -> Option<AhoCorasick> {
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok()
 }
 
 /// A text as it is, and as it stands in Clojure and JSON strings, each as blocks show it too.
@@ -274,6 +363,35 @@ mod tests {
             assert_eq!(veil.cover(text), expected);
         }
         assert!(matches!(Veil::default().cover("top secret"), Cow::Borrowed("top secret")));
+    }
+
+    #[test]
+    fn numbers_and_collections_are_covered_too() {
+        let mut veil = Veil::default();
+        veil.learn(&json!({"_ids": [11, 22, 33], "_account": 4_711_555, "_n": 4711, "_few": [1, 2]}));
+        veil.learn(
+            &json!({"_raw": [{"id": 1, "amount": 99.5, "who": "Yak"}, {"id": 2, "amount": 7, "who": "Gnu"}]}),
+        );
+        let written = serde_json::to_string(&veil).expect("it can be written");
+        let read: Veil = serde_json::from_str(&written).expect("it can be read");
+        for veil in [veil, read] {
+            let cases = [
+                ("[11 22 33]", "[<Firewalled>]"),
+                ("ids (11 22 33) and [44]", "ids (<Firewalled>) and [44]"),
+                ("{\"a\":[11,22,33]}", "{\"a\":[<Firewalled>]}"),
+                ("4711555 of 4711", "<Firewalled> of 4711"),
+                ("[{:id 1 :amount 99.5 :who \"Yak\"} {:id 2 ... +2}] (2/2)", "[<Firewalled>] (2/2)"),
+                ("({:id 2, :amount 7, :who Gnu} 5)", "({<Firewalled>} 5)"),
+                // Nobody's, and others.
+                ("[1 2] 11 22 33 [0 11 22 33]", "[1 2] 11 22 33 [0 11 22 33]"),
+                ("[{:id 3 :amount 99.5}]", "[{:id 3 :amount 99.5}]"),
+            ];
+            for (text, expected) in cases {
+                assert_eq!(veil.cover(text), expected);
+            }
+            assert_eq!(veil.cover_view(View::Int(4_711_555)), View::Hidden);
+            assert_eq!(veil.cover_view(View::Int(4711)), View::Int(4711));
+        }
     }
 
     #[test]

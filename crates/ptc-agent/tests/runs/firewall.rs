@@ -156,3 +156,41 @@ fn d1_without_the_firewall_underscores_are_ordinary() {
     run_with(agent, RunOptions::new(scripted()), &mut script);
     assert!(script.told(2).contains("in the open"), "{}", script.told(2));
 }
+
+#[test]
+fn hidden_values_are_hidden_whatever_their_type() {
+    let rows =
+        json!([{"id": 1, "amount": 99.5, "who": "Yak"}, {"id": 2, "amount": 77, "who": "Gnu the Second"}]);
+    let value = json!({"summary": "two", "_ids": [101, 102, 103], "_raw": rows, "_account": 47_115_555});
+    let open = ["101 102", "101,102", "99.5", "Yak", "Gnu", "47115555"];
+    let programs = [
+        "data/_ids",
+        "(def ids (:_ids r))",
+        "(def raw (:_raw r))",
+        "(first (:_raw r))",
+        "(println (:_ids r)) (println (:_raw r)) (prn (first (:_raw r))) (println (:_account r))",
+        "(:_account r)",
+        "(json/generate-string (:_raw r))",
+        "(throw (ex-info (str (:_raw r)) {}))",
+        "(seq (:_ids r))",
+    ];
+    for program in programs {
+        let result = value.clone();
+        let fetch = Tool::new("fetch", move |_| result.clone());
+        let agent = Agent::builder("x").tool(fetch).build().unwrap();
+        let program = format!("(def r (tool/fetch {{}})) {program}");
+        let mut script = Script::new([code(&program), code("(return 1)")]);
+        run_with(agent, RunOptions::new(scripted()).context(value.clone()), &mut script);
+        for part in open {
+            assert!(!script.told(2).contains(part), "{program}: {}", script.told(2));
+        }
+        assert!(script.told(2).contains("<Firewalled>"), "{program}: {}", script.told(2));
+    }
+    // What programs make of hidden values is theirs to show.
+    let fetch = Tool::new("fetch", move |_| value.clone());
+    let agent = Agent::builder("x").tool(fetch).build().unwrap();
+    let counted = code("(let [r (tool/fetch {})] [(count (:_ids r)) (reduce + (map :amount (:_raw r)))])");
+    let mut script = Script::new([counted, code("(return 1)")]);
+    run_with(agent, RunOptions::new(scripted()), &mut script);
+    assert!(script.told(2).contains("[3 176.5]"), "{}", script.told(2));
+}
