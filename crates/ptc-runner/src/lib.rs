@@ -52,7 +52,9 @@ pub use blocking::run_blocking;
 pub use chat::Chat;
 pub use compose::{compile, delegate, execute, run_all, then};
 pub use drive::{Checkpoint, Subscriber, Surroundings};
-pub use file::{AgentFile, FileError, Place, agent_schema, model_beside, parse_agent, read_agent};
+pub use file::{
+    AgentFile, FileError, Place, agent_schema, compile_preludes, model_beside, parse_agent, read_agent,
+};
 pub use journal::{Answer, Answerer, Journal, Saved, unanswered};
 pub use outside::answer;
 pub use ptc_agent::typed::tool;

@@ -73,6 +73,65 @@ async fn files_name_other_agents_and_questions() {
     assert_eq!(step.child_steps.len(), 1);
 }
 
+#[tokio::test]
+async fn agents_that_are_tools_have_preludes_of_their_own() {
+    let text = "prompt = \"x\"\n[tools.kid]\nagent = \"lent.toml\"\n";
+    let agent = parse_agent(&folder().join("caller.toml"), text).expect("the file is right");
+    let llm = Llm::function(|request: &Request| {
+        let text = request.messages.iter().map(|message| message.content.as_str()).collect::<String>();
+        Ok::<_, String>(match text.contains("words/lengths") {
+            true => "```clojure\n(return {:lengths (words/lengths data/words)})\n```".to_owned(),
+            false => "```clojure\n(return (:lengths (tool/kid {:words [\"x\" \"yy\"]})))\n```".to_owned(),
+        })
+    });
+    let step = run(agent, RunOptions::new(llm)).await;
+    assert_eq!(step.value, json!([1, 2]), "{step:#?}");
+    // An agent of a file has them when it is read, too.
+    let step = mission("lent.toml", "(return {:lengths (words/lengths data/words)})").await;
+    assert_eq!(step.value, json!({"lengths": [1, 2]}), "{step:#?}");
+    let file = AgentFile::parse(&folder().join("caller.toml"), text).expect("the file is right");
+    assert!(file.texts.keys().any(|path| path.ends_with("words.clj")), "it is kept with the rest");
+    let gone = "prompt = \"x\"\npreludes = [\"gone.clj\"]\n";
+    let error = parse_agent(&folder().join("caller.toml"), gone).unwrap_err().to_string();
+    assert!(error.contains(":2:1: `preludes`") && error.contains("gone.clj"), "{error}");
+}
+
+#[tokio::test]
+async fn files_say_how_strictly_a_tool_is_held_and_what_is_shown_of_it() {
+    let text = r#"
+        prompt = "x"
+        [tools.count]
+        command = ["echo", '{"count": "abc"}']
+        signature = "() -> {count :int}"
+        validation = "disabled"
+        [tools.held]
+        command = ["echo", '{"count": "abc"}']
+        signature = "() -> {count :int}"
+        [tools.rows]
+        command = ["echo", "[1, 2]"]
+        expose = "both"
+        cache = true
+        native_result = { preview = "rows", limit = 20 }
+        [tools.shape]
+        command = ["echo", "[1, 2]"]
+        expose = "both"
+        cache = true
+        native_result = { preview = "metadata" }
+        [tool_catalog.deploy]
+        signature = "(version :string) -> :bool"
+        description = "Deploys a version"
+    "#;
+    let agent = parse_agent(&folder().join("held.toml"), text).expect("the file is right");
+    let shown = |name: &str| format!("{:?}", agent.tools()[name].native_result);
+    assert_eq!((shown("rows"), shown("shape")), ("Some(Rows(20))".to_owned(), "Some(Metadata)".to_owned()));
+    assert_eq!(agent.options().tool_catalog[0].description.as_deref(), Some("Deploys a version"));
+    let program = "(return [(:count (tool/count)) (try (tool/held) (catch Exception e (ex-message e)))])";
+    let step = run(agent, RunOptions::new(llm(program))).await;
+    let message =
+        "tool/held: the result breaks the tool's signature: count: expected int, got string \"abc\"";
+    assert_eq!(step.value, json!(["abc", message]), "{step:#?}");
+}
+
 #[test]
 fn wrong_files_say_where_and_what() {
     for (text, place, parts) in [
@@ -127,6 +186,26 @@ fn wrong_files_say_where_and_what() {
             ["strnig", "^^^^^^^^^"],
         ),
         ("prompt = \"x\"\n[tools.return]\nself = true\n", ":2:2: `tools`", ["return", "name of the system"]),
+        (
+            "prompt = \"x\"\n[tools.a]\ncommand = [\"x\"]\nvalidation = \"loose\"\n",
+            ":4:1: `tools.a.validation`",
+            ["one of enabled", "warn_only"],
+        ),
+        (
+            "prompt = \"x\"\n[tools.a]\ncommand = [\"x\"]\nnative_result = {preview = \"all\"}\n",
+            ":4:1: `tools.a.native_result`",
+            ["preview = \"rows\", limit = 20", "all"],
+        ),
+        (
+            "prompt = \"x\"\n[tools.a]\ncommand = [\"x\"]\npreview_rows = 3\n",
+            ":2:2: `tools`",
+            ["preview_rows", "expose: both"],
+        ),
+        (
+            "prompt = \"x\"\n[tool_catalog.a]\ncommand = [\"x\"]\n",
+            ":2:15: `tool_catalog.a`",
+            ["unknown field", "description"],
+        ),
         ("{\"prompt\": \"x\",}", ":1:16", ["no JSON: trailing comma", "^"]),
         ("{\"prompt\": \"x\",\n \"fuel\": -1}", ":2:2: `fuel`", ["positive integer", "^^^^^^"]),
         (

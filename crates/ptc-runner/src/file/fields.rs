@@ -25,6 +25,11 @@ pub(super) const OWN: &[Field] = &[
     field("profile", Kind::Choice(&["current", "draft"]), "Which defaults hold."),
     field("limits", Kind::Map, "Limits, if you like them in a table of their own."),
     field("tools", Kind::Map, "The tools that programs may call: [tools.NAME]."),
+    field(
+        "tool_catalog",
+        Kind::Map,
+        "Tools that the model may plan with and nobody can call: [tool_catalog.NAME] with `signature` and `description`.",
+    ),
     field("preludes", Kind::Words, "Files with definitions that programs may use."),
     field("upstreams", Kind::Text, "A file that names servers whose tools programs may call."),
     field(
@@ -56,7 +61,22 @@ pub(super) const TOOL: &[Field] = &[
     field("cache", Kind::Flag, "Whether results may be used again for the same arguments."),
     field("max_cached_bytes", Kind::Positive, "Bytes of results that are kept for it."),
     field("expose", Kind::Choice(&["native", "ptc_lisp", "both"]), "Who may call it."),
-    field("preview_rows", Kind::Positive, "Rows that the model sees of a result that is kept for programs."),
+    field(
+        "native_result",
+        Kind::Map,
+        "What the model sees of a result that is kept for programs: `{preview = \"metadata\"}`, which is its shape, or \
+         `{preview = \"rows\", limit = 20}`. It needs `expose = \"both\"` and `cache = true`.",
+    ),
+    field(
+        "preview_rows",
+        Kind::Positive,
+        "Rows that the model sees of a result that is kept for programs: short for `native_result`.",
+    ),
+    field(
+        "validation",
+        Kind::Choice(&["enabled", "warn_only", "disabled", "strict"]),
+        "How strictly its signature holds; as `signature_validation` says unless set.",
+    ),
     field("effect", Kind::Choice(&["read", "write", "unknown"]), "What it does to the world."),
     field("approval", Kind::Choice(&Approval::NAMES), "Which calls wait until a person has decided."),
     field(

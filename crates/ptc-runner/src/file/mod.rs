@@ -21,6 +21,7 @@
 mod document;
 mod error;
 mod fields;
+mod preludes;
 mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,15 +37,16 @@ use serde_json::{Map, Value as Json};
 use document::Document;
 pub use error::{FileError, Place};
 pub use fields::agent_schema;
+pub use preludes::compile_preludes;
 
 /// Reads an agent from a file; files it names are looked for beside it.
 pub fn read_agent(path: &Path) -> Result<Agent, FileError> {
-    AgentFile::read(path)?.build()
+    AgentFile::read(path)?.with_preludes(None)?.build()
 }
 
 /// Reads an agent from text. `path` is for messages and for files that it names.
 pub fn parse_agent(path: &Path, text: &str) -> Result<Agent, FileError> {
-    AgentFile::parse(path, text)?.build()
+    AgentFile::parse(path, text)?.with_preludes(None)?.build()
 }
 
 /// A file of an agent, read and checked field by field. What it names besides the agent itself is for the host
@@ -106,6 +108,7 @@ impl AgentFile {
             builder = builder.profile(profile.map_err(|error| document.wrong("profile", error.to_string()))?);
         }
         let tools = given.remove("tools");
+        let catalog = given.remove("tool_catalog");
         let text = |value: Option<Json>| value.as_ref().and_then(Json::as_str).map(str::to_owned);
         let folder = folder(path);
         let words = |value: Option<Json>| -> Vec<PathBuf> {
@@ -136,6 +139,9 @@ impl AgentFile {
         }
         if let Some(Json::Object(tools)) = tools {
             tools::add(&mut file, tools, texts, depth)?;
+        }
+        if let Some(Json::Object(catalog)) = catalog {
+            tools::plan(&mut file, catalog)?;
         }
         Ok(file)
     }

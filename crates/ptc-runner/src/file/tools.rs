@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ptc_agent::model::Llm;
 use ptc_agent::{Approval, Effect, Expose, LlmTool, Preview, Tool};
+use ptc_signature::Mode;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
@@ -29,12 +30,48 @@ struct Entry {
     cache: bool,
     max_cached_bytes: Option<usize>,
     expose: Option<Expose>,
+    native_result: Option<NativeResult>,
     preview_rows: Option<usize>,
+    validation: Option<String>,
     effect: Option<Effect>,
     approval: Option<String>,
     #[serde(default)]
     idempotent: bool,
     timeout: Option<u64>,
+}
+
+/// What a model sees of a result that is kept for programs.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "preview", rename_all = "snake_case", deny_unknown_fields)]
+enum NativeResult {
+    Metadata,
+    Rows { limit: usize },
+}
+
+/// A tool that nobody can call, as the file describes it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Planned {
+    signature: Option<String>,
+    description: Option<String>,
+}
+
+/// Gives an agent the tools that its model may plan with and nobody can call.
+pub(super) fn plan(file: &mut AgentFile, tools: Map<String, Json>) -> Result<(), FileError> {
+    for (name, given) in tools {
+        let place = format!("tool_catalog.{name}");
+        let planned: Planned =
+            serde_json::from_value(given).map_err(|error| file.wrong(&place, error.to_string()))?;
+        let mut tool = Tool::new(name, |_| Err::<Json, _>("tools of the catalog are for planning"));
+        if let Some(text) = planned.signature {
+            tool = tool
+                .signature(&text)
+                .map_err(|error| file.wrong(&format!("{place}.signature"), error.to_string()))?;
+        }
+        tool.description = planned.description;
+        file.builder = file.builder.clone().catalog(tool);
+    }
+    Ok(())
 }
 
 /// Gives an agent the tools of its file.
@@ -70,6 +107,13 @@ fn entry(file: &AgentFile, place: &str, given: Json) -> Result<Entry, FileError>
     if bodies.count() != 1 {
         let message = format!("give it exactly one of {}", fields::BODIES.join(", "));
         return Err(file.wrong(place, message));
+    }
+    if let Some(preview) = given.get("native_result")
+        && let Err(error) = NativeResult::deserialize(preview)
+    {
+        let message =
+            format!("write {{preview = \"metadata\"}} or {{preview = \"rows\", limit = 20}}: {error}");
+        return Err(file.wrong(&format!("{place}.native_result"), message));
     }
     serde_json::from_value(Json::Object(given)).map_err(|error| file.wrong(place, error.to_string()))
 }
@@ -122,7 +166,16 @@ fn tool(
     tool.effect = entry.effect.unwrap_or_default();
     tool.approval = entry.approval.as_deref().and_then(Approval::named).unwrap_or_default();
     tool.idempotent = entry.idempotent;
-    tool.native_result = entry.preview_rows.map(|limit| Preview::Rows { limit });
+    tool.validation = entry.validation.as_deref().and_then(Mode::from_name);
+    tool.native_result = match (entry.native_result, entry.preview_rows) {
+        (Some(_), Some(_)) => {
+            let message = "says the same as `native_result`; leave one of them out";
+            return Err(file.wrong(&format!("{place}.preview_rows"), message));
+        }
+        (Some(NativeResult::Metadata), None) => Some(Preview::Metadata),
+        (Some(NativeResult::Rows { limit }), None) | (None, Some(limit)) => Some(Preview::Rows { limit }),
+        (None, None) => None,
+    };
     Ok(tool)
 }
 
@@ -143,14 +196,11 @@ fn agent(
     if !texts.has(path) {
         return Err(file.wrong(&at, format!("there is no file {}", path.display())));
     }
-    let other = AgentFile::read_at(path, texts, depth + 1)?;
+    let other = AgentFile::read_at(path, texts, depth + 1)?.attached(texts)?;
     file.texts.extend(other.texts.clone());
-    for (field, given) in [("preludes", !other.preludes.is_empty()), ("upstreams", other.upstreams.is_some())]
-    {
-        if given {
-            let message = "only the agent that is run may name this; agents that are tools cannot";
-            return Err(other.wrong(field, message));
-        }
+    if other.upstreams.is_some() {
+        let message = "only the agent that is run may name this; agents that are tools cannot";
+        return Err(other.wrong("upstreams", message));
     }
     file.environment.extend(other.environment.iter().cloned());
     let nested = other.commands.iter().map(|(tool, words)| (format!("{name}/{tool}"), words.clone()));

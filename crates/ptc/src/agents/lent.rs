@@ -1,9 +1,6 @@
 //! What the file of an agent names and the command brings: preludes, and upstreams, which programs call with
 //! `tool/call` and ask about with `tool/servers`, `dir`, `doc` and `apropos`.
 
-use std::collections::BTreeMap;
-use std::io::ErrorKind;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -17,38 +14,11 @@ use ptc_upstream::runtime::{Begun, EffectJournal, NewEffect, RuntimeOptions, Sna
 use secrecy::SecretString;
 use serde_json::Value as Json;
 
-use crate::commands::prelude::{self, Refused};
-
 /// The field of files.
 const FIELD: &str = "upstreams";
 /// How much an agent may use in all its turns; its own limits hold beside that.
 fn caps() -> Caps {
     Caps { calls: 1_000, catalog_ops: 500, call_timeout: Duration::from_secs(60), ..Caps::default() }
-}
-
-/// The file of an agent with the prelude that its files make together; later ones may use those before. Their texts are
-/// among those of the agent, and may be some that were kept.
-pub fn with_prelude(
-    mut file: AgentFile,
-    kept: Option<&BTreeMap<PathBuf, String>>,
-) -> anyhow::Result<AgentFile> {
-    if file.preludes.is_empty() {
-        return Ok(file);
-    }
-    let mut texts = Vec::with_capacity(file.preludes.len());
-    for path in &file.preludes {
-        let unreadable = |error| file.wrong("preludes", format!("cannot read {}: {error}", path.display()));
-        texts.push(match kept {
-            Some(kept) => kept.get(path).cloned().ok_or_else(|| unreadable(ErrorKind::NotFound.into()))?,
-            None => std::fs::read_to_string(path).map_err(unreadable)?,
-        });
-    }
-    let prelude = prelude::compile_texts(&file.preludes, &texts).map_err(|refused| match refused {
-        Refused::Unreadable(message) => file.wrong("preludes", message),
-        Refused::Wrong(problem, path, _) => file.wrong("preludes", format!("{path}: {problem}")),
-    })?;
-    file.texts.extend(file.preludes.iter().cloned().zip(texts));
-    Ok(file.prelude(Arc::new(prelude)))
 }
 
 /// The configuration of a file's upstreams with their secrets. Nothing is started.

@@ -231,7 +231,7 @@ impl Mission {
                 if self.model.is_some() {
                     file.model.clone_from(&self.model);
                 }
-                file = lent::with_prelude(file, kept.map(|(_, texts)| texts))?;
+                file = file.with_preludes(kept.map(|(_, texts)| texts))?;
                 Ok((file.clone().build()?, Some(file)))
             }
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ptc_lisp::Limits;
-use ptc_lisp::prelude::{Options, Prelude, Problem, Source, Verdict};
+use ptc_lisp::prelude::{Prelude, Problem, Verdict};
 
 use super::eval::ignore_closed_pipe;
 use super::prelude_store;
@@ -87,18 +87,8 @@ pub fn compile(files: &[PathBuf]) -> Result<Prelude, Refused> {
 
 /// Compiles the texts of files together, in order.
 pub fn compile_texts(files: &[PathBuf], texts: &[String]) -> Result<Prelude, Refused> {
-    let ids: Vec<String> = files
-        .iter()
-        .map(|file| file.file_stem().unwrap_or_default().to_string_lossy().into_owned())
-        .collect();
-    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let sources: Vec<Source<'_>> = (0..files.len())
-        .map(|at| Source { id: &ids[at], text: &texts[at], needs: &ids[..at], origin: &names[at] })
-        .collect();
-    Prelude::compile(&sources, &Options::default()).map_err(|problem| {
-        let at = ids.iter().position(|id| Some(id) == problem.part.as_ref()).unwrap_or_default();
-        Refused::Wrong(Box::new(problem), names[at].clone(), texts[at].clone())
-    })
+    ptc_runner::compile_preludes(files, texts)
+        .map_err(|(at, problem)| Refused::Wrong(problem, files[at].display().to_string(), texts[at].clone()))
 }
 
 /// Runs the command.
