@@ -13,6 +13,8 @@ mod agents;
 mod approval;
 #[path = "cli/attached.rs"]
 mod attached;
+#[path = "cli/contracts.rs"]
+mod contracts;
 #[path = "cli/examples.rs"]
 mod examples;
 #[path = "cli/killed.rs"]

@@ -1,0 +1,63 @@
+//! Contracts on the command line: inputs are held to them as strictly as the agent says, and what was converted or left
+//! out is told on the terminal and in the document.
+
+use super::agents::{command_in, folder, write};
+use super::*;
+
+const AGENT: &str = "prompt = \"Add {{numbers}} and {{n}}\"\nmodel = \"script:replies.jsonl\"\n\
+                     signature = \"(numbers [:int], n :int?) -> :any\"\n\
+                     [tools.search]\ncommand = [\"cat\"]\nsignature = \"(query :string, limit :int?) -> :map\"\n";
+
+fn ptc_in(folder: &std::path::Path, args: &[&str]) -> Ran {
+    let output = command_in(folder, args).output().expect("the command starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn project(name: &str, program: &str) -> PathBuf {
+    let folder = folder(name);
+    let reply = format!("{}\n", json!({"program": program}));
+    write(&folder, &[("agent.toml", AGENT), ("replies.jsonl", &reply)]);
+    folder
+}
+
+#[test]
+fn inputs_are_held_to_the_signature_as_the_mode_says() {
+    let folder = project("contracts-inputs", "(return (count data/numbers))");
+    let run = |more: &[&str]| ptc_in(&folder, &[&["run", "agent.toml"], more].concat());
+    // Optional inputs may be left out where the prompt names them.
+    let ran = run(&["--data", "numbers=[1, 2]", "--quiet"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "2\n"), "{}", ran.err);
+    let wrong = ["--data", "numbers=\"abc\""];
+    let ran = run(&wrong);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("numbers: expected list, got string \"abc\""), "{}", ran.err);
+    assert!(run(&[]).err.contains("numbers is missing (list)"));
+    let ran = run(&[&wrong[..], &["--set", "signature_validation=warn_only"]].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (0, "3\n"), "{}", ran.err);
+    assert!(ran.err.contains("ptc: warning: input numbers: expected list, got string"), "{}", ran.err);
+    let ran = run(&[&wrong[..], &["--set", "signature_validation=disabled"]].concat());
+    assert_eq!((ran.code, ran.err.contains("warning")), (0, false), "{}", ran.err);
+    let strict = ["--data", "numbers=[1]", "--data", "more=1", "--set", "signature_validation=strict"];
+    assert_eq!(run(&strict).code, 2);
+}
+
+#[test]
+fn what_was_converted_or_left_out_is_told() {
+    let folder =
+        project("contracts-warnings", "(return (tool/search {:query \"b\" :limitt 5 :limit \"7\"}))");
+    let inputs = ["--data", "numbers=[1]"];
+    let ran = ptc_in(&folder, &[&["run", "agent.toml"], &inputs[..]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for note in
+        ["limit: coerced string \"7\" to int", "limitt: dropped unexpected field (did you mean limit?)"]
+    {
+        assert!(ran.err.contains(&format!("    warning: {note}\n")), "{}", ran.err);
+        let json = ptc_in(&folder, &[&["run", "agent.toml", "--json"], &inputs[..]].concat());
+        let document: Value = serde_json::from_str(&json.out).expect("a document");
+        let listed = document["warnings"].as_array().expect("a list");
+        assert!(listed.contains(&json!(format!("tool/search: {note}"))), "{listed:?}");
+        let called = document["trace"][0]["calls"][0]["warnings"].as_array().expect("a list");
+        assert!(called.contains(&json!(note)), "{called:?}");
+    }
+}
