@@ -15,6 +15,7 @@ mod isolation;
 mod missions;
 mod pairing;
 mod preludes;
+mod prompts;
 mod save;
 mod seeds;
 mod steps;
