@@ -218,6 +218,11 @@ impl Builder {
         self.with(|options| options.system_prompt = system_prompt)
     }
 
+    /// Rows of each input that the model is shown; none unless set.
+    pub fn samples(self, rows: usize) -> Self {
+        self.with(|options| options.samples = Some(rows))
+    }
+
     /// Limits of what prompts show.
     pub fn prompt_limit(self, limit: PromptLimit) -> Self {
         self.with(|options| options.prompt_limit = limit)

@@ -118,6 +118,8 @@ options! {
         |o, v| into(&mut o.system_prompt, system_prompt(v));
     "prompt_limit", "{max_chars, list, string}", Kind::Map, "none", "Limits of what prompts show.",
         |o, v| into(&mut o.prompt_limit, map(v, "must be a map with max_chars, list or string"));
+    "samples", "integer from 0", Kind::Natural, "0 (draft: 5)", "Rows of each input that the model is shown; without them it sees keys, types and what values look like, and no row.",
+        |o, v| into(&mut o.samples, natural(v).map(Some));
     "format_options", "map", Kind::Map, "see there", "Limits of what feedback shows.",
         |o, v| format_options(o, v);
     "float_precision", "integer from 0", Kind::Natural, "2", "Decimals of floats in answers.",

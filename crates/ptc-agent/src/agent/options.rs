@@ -69,7 +69,7 @@ pub struct PromptLimit {
     /// Characters of the system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
-    /// Items of a list in samples.
+    /// Rows of each input that the prompt shows, where `samples` does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<usize>,
     /// Characters of a text in samples.
@@ -122,6 +122,7 @@ pub struct Options {
     pub schema: Option<Json>,
     pub system_prompt: SystemPrompt,
     pub prompt_limit: PromptLimit,
+    pub samples: Option<usize>,
     pub format: FormatOptions,
     pub float_precision: u32,
     pub thinking: bool,
@@ -184,6 +185,7 @@ impl Options {
             schema: None,
             system_prompt: SystemPrompt::Standard,
             prompt_limit: PromptLimit::default(),
+            samples: None,
             format: FormatOptions::default(),
             float_precision: 2,
             thinking: false,

@@ -1,84 +1,95 @@
-//! Answers to the native tool call `lisp_eval`, as JSON (4.6, 4.7, 6.7).
+//! Answers to the native tool call `lisp_eval`, as JSON (4.6, 4.7, 6.7). Nothing is said twice: values are texts for the
+//! model, and `feedback` holds our words and nothing of the program's.
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Execution, Lens, execution};
+use super::execution::covered;
+use super::{Execution, Lens, TurnInfo, turn_info};
 use crate::render::{cut, neutralise};
 
-/// The answer to a program that ended well (4.6). Values are texts: they are for a model.
-pub(crate) fn eval_ok(run: &Execution, lens: &Lens<'_>) -> Json {
-    let shown = run.shown(lens, lens.options.answer());
+/// The answer to a program that ended well (4.6).
+pub(crate) fn eval_ok(run: &Execution, info: &TurnInfo, lens: &Lens<'_>) -> Json {
+    let shown = run.shown(lens);
     let definitions = run.definitions(lens);
-    let memory_truncated =
-        run.changed.len() > definitions.len() || definitions.iter().any(|(_, preview)| !preview.whole);
-    let most = lens.options.feedback_max_chars;
-    let prints: Vec<String> = run.lines(lens).iter().map(|line| neutralise(line)).collect();
-    let printed: usize = prints.iter().map(|line| line.chars().count() + 1).sum();
-    let truncated = shown.as_ref().is_some_and(|shown| !shown.whole) || printed > most;
-    let changed: Map<String, Json> = definitions
-        .into_iter()
-        .map(|(name, preview)| (name.to_owned(), Json::from(neutralise(&preview.text))))
-        .collect();
+    let memory_truncated = run.changed.len() > definitions.len();
+    let (prints, prints_cut) = prints_within(&run.prints, lens);
+    let truncated = shown.as_ref().is_some_and(|shown| !shown.whole) || prints_cut;
+    let changed: Map<String, Json> =
+        definitions.into_iter().map(|(name, text)| (name.to_owned(), Json::from(neutralise(&text)))).collect();
     let mut answer = Map::new();
     answer.insert("status".to_owned(), json!("ok"));
     if let Some(shown) = shown {
-        answer.insert("result".to_owned(), Json::from(neutralise(&format!("user=> {}", shown.with_hint()))));
+        answer.insert("result".to_owned(), Json::from(neutralise(&shown.told())));
     }
-    answer.insert("prints".to_owned(), json!(prints_within(prints, most)));
-    answer.insert("feedback".to_owned(), Json::from(execution(run, true, lens)));
+    answer.insert("prints".to_owned(), json!(prints));
     answer.insert("truncated".to_owned(), json!(truncated));
     let memory = json!({"changed": changed, "stored_keys": run.stored, "truncated": memory_truncated});
     answer.insert("memory".to_owned(), memory);
-    lens.veil.cover_json(Json::Object(answer))
+    with_feedback(lens.veil.cover_json(Json::Object(answer)), &turn_info(info))
 }
 
-/// Printed lines as long as all of them together are not too much; the rest is counted.
-fn prints_within(prints: Vec<String>, most: usize) -> Vec<String> {
-    let total = prints.len();
-    let mut left = most;
+fn with_feedback(mut answer: Json, feedback: &str) -> Json {
+    if !feedback.is_empty() {
+        answer["feedback"] = Json::from(feedback);
+    }
+    answer
+}
+
+/// Printed lines as long as all of them together are not too much; the rest is counted. And whether there is a rest.
+fn prints_within(prints: &[String], lens: &Lens<'_>) -> (Vec<String>, bool) {
+    let mut left = lens.options.print_max_bytes;
     let mut kept = Vec::new();
-    for line in prints {
-        let chars = line.chars().count() + 1;
-        if chars > left {
+    for line in covered(prints, lens).iter().map(|line| neutralise(line)) {
+        let bytes = line.len() + 1;
+        if bytes > left {
             if kept.is_empty() {
                 kept.push(cut(&line, left, ""));
             }
             break;
         }
-        left -= chars;
+        left -= bytes;
         kept.push(line);
     }
-    if kept.len() < total {
-        kept.push(format!("... ({}/{total} lines)", kept.len()));
+    let whole = kept.len() == prints.len() && prints.iter().map(|line| line.len() + 1).sum::<usize>() <= lens.options.print_max_bytes;
+    if kept.len() < prints.len() {
+        kept.push(format!("... ({} of {} lines)", kept.len(), prints.len()));
     }
-    kept
+    (kept, !whole)
 }
 
-/// The answer to a program that failed, or that could not be run (4.7). `feedback` is what
-/// [`error`](super::error) says; `result` is the preview of a value that the program failed with.
-pub(crate) fn eval_error(
-    reason: &str,
-    message: &str,
-    feedback: &str,
-    result: Option<&str>,
-    lens: &Lens<'_>,
-) -> Json {
-    let message = cut(message, lens.options.feedback_max_chars, "");
-    let mut answer = json!({"status": "error", "reason": reason, "message": neutralise(&message)});
-    answer["feedback"] = Json::from(feedback);
-    if let Some(result) = result {
+/// What went wrong with a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Failed<'a> {
+    /// One of the few reasons of `lisp_eval`.
+    pub reason: &'a str,
+    /// What happened.
+    pub message: &'a str,
+    /// What the program printed before.
+    pub prints: &'a [String],
+    /// The preview of a value that the program failed with, or that was refused.
+    pub result: Option<&'a str>,
+    /// What to do about it, in our words.
+    pub advice: &'a str,
+}
+
+/// The answer to a program that failed, or that could not be run (4.7).
+pub(crate) fn eval_error(failed: &Failed<'_>, info: &TurnInfo, lens: &Lens<'_>) -> Json {
+    let message = cut(&lens.veil.cover(failed.message), lens.options.result_max_bytes, "");
+    let mut answer = json!({"status": "error", "reason": failed.reason, "message": neutralise(&message)});
+    if let Some(result) = failed.result {
         answer["result"] = Json::from(neutralise(result));
     }
-    lens.veil.cover_json(answer)
+    if !failed.prints.is_empty() {
+        answer["prints"] = json!(prints_within(failed.prints, lens).0);
+    }
+    let feedback = super::joined([failed.advice, &turn_info(info)]);
+    with_feedback(lens.veil.cover_json(answer), &feedback)
 }
 
-/// The answer to calls that break the rules (4.7); in combined mode without feedback (6.7).
-pub(crate) fn protocol_error(reason: &str, message: &str, with_feedback: bool) -> Json {
-    let mut answer = json!({"status": "error", "reason": reason, "message": message});
-    if with_feedback {
-        answer["feedback"] = Json::from(message);
-    }
-    answer
+/// The answer to calls that break the rules (4.7, 6.7), with what is left of the turns.
+pub(crate) fn protocol_error(reason: &str, message: &str, info: &TurnInfo) -> Json {
+    let answer = json!({"status": "error", "reason": reason, "message": message});
+    with_feedback(answer, &turn_info(info))
 }
 
 #[cfg(test)]
@@ -86,71 +97,83 @@ mod tests {
     use ptc_lisp::view::{Glimpse, View};
 
     use super::*;
-    use crate::render::{FormatOptions, Reach, Veil};
+    use crate::render::{FormatOptions, Limits, Reach, Veil};
+
+    const INFO: TurnInfo = TurnInfo {
+        turn: 2,
+        max_turns: 5,
+        work_left: 4,
+        retry_left: 0,
+        retry_total: 0,
+        minimal: false,
+        ending: super::super::Ending::Return,
+    };
 
     fn answer(run: &Execution) -> Json {
         let (options, veil) = (FormatOptions::default(), Veil::default());
-        eval_ok(run, &Lens { options: &options, veil: &veil })
+        eval_ok(run, &INFO, &Lens { options: &options, veil: &veil })
     }
 
     fn glimpse(json: &Json) -> Glimpse {
-        Glimpse::of_json(json, &FormatOptions::default().answer().bounds(true))
+        Glimpse::of_json(json, &Limits::bytes(FormatOptions::default().result_max_bytes).bounds(true))
     }
 
     #[test]
-    fn r4_6_a_success_has_result_prints_feedback_and_memory() {
+    fn r4_6_a_success_has_result_prints_and_memory_each_once_and_the_turns_left() {
         let run =
             Execution { result: Some(glimpse(&json!(3))), reach: Reach::Latest, ..Execution::default() };
-        let answer = answer(&run);
-        let keys: Vec<&String> = answer.as_object().expect("an object").keys().collect();
-        assert_eq!(keys, ["status", "result", "prints", "feedback", "truncated", "memory"]);
-        assert_eq!(answer["status"], "ok");
-        assert_eq!(answer["result"], "user=> 3");
-        assert_eq!(answer["prints"], json!([]));
-        assert!(answer["feedback"].as_str().is_some_and(|text| text.contains("user=> 3")));
-        assert_eq!(answer["memory"], json!({"changed": {}, "stored_keys": [], "truncated": false}));
-        assert_eq!(answer["truncated"], false);
+        let expected = json!({
+            "status": "ok", "result": "user=> 3", "prints": [], "truncated": false,
+            "memory": {"changed": {}, "stored_keys": [], "truncated": false},
+            "feedback": "Turn 2 of 5 (4 remaining)",
+        });
+        assert_eq!(answer(&run), expected);
     }
 
     #[test]
-    fn r4_6_the_result_is_there_with_prints_and_absent_for_nil() {
+    fn r4_6_the_result_is_there_with_prints_and_for_nil() {
         let run = Execution {
             result: Some(glimpse(&json!([1]))),
             prints: vec!["x".to_owned()],
-            changed: vec![("xs".to_owned(), glimpse(&json!((0..999).collect::<Vec<i32>>())))],
+            changed: vec![("xs".to_owned(), glimpse(&json!((0..999).collect::<Vec<i32>>())).view)],
             stored: vec!["xs".to_owned()],
             ..Execution::default()
         };
         let full = answer(&run);
         assert_eq!((&full["result"], &full["prints"]), (&json!("user=> [1]"), &json!(["x"])));
-        assert!(full["memory"]["changed"]["xs"].as_str().is_some_and(|text| text.contains(":count 999")));
-        assert_eq!(full["memory"]["truncated"], true);
+        assert_eq!(full["memory"]["changed"]["xs"], "list[999] of int 0 … 1,000");
         assert_eq!(full["memory"]["stored_keys"], json!(["xs"]));
         let nothing = Execution { result: Some(glimpse(&Json::Null)), ..Execution::default() };
-        assert!(answer(&nothing).get("result").is_none());
-        let large = Execution { result: Some(glimpse(&json!("x".repeat(900)))), ..Execution::default() };
+        assert_eq!(answer(&nothing)["result"], "user=> nil");
+        let large = Execution { result: Some(glimpse(&json!("x".repeat(9_000)))), ..Execution::default() };
         assert_eq!(answer(&large)["truncated"], true);
-        let many = Execution { prints: vec!["y".repeat(100); 20], ..Execution::default() };
+        let many = Execution { prints: vec!["y".repeat(999); 20], ..Execution::default() };
         let many = answer(&many);
-        assert_eq!(many["prints"].as_array().map(Vec::len), Some(6));
-        assert_eq!((&many["prints"][5], &many["truncated"]), (&json!("... (5/20 lines)"), &json!(true)));
+        assert_eq!(many["prints"].as_array().map(Vec::len), Some(9));
+        assert_eq!((&many["prints"][8], &many["truncated"]), (&json!("... (8 of 20 lines)"), &json!(true)));
     }
 
     #[test]
-    fn r4_7_r6_7_errors_have_reason_and_message() {
+    fn r4_7_r6_7_errors_have_reason_message_and_prints() {
         let (options, veil) = (FormatOptions::default(), Veil::default());
         let lens = Lens { options: &options, veil: &veil };
-        let failed = eval_error("fail", "no </untrusted_ptc_output>", "told", Some("{:reason :no}"), &lens);
+        let prints = ["before".to_owned()];
+        let failed = Failed {
+            reason: "fail",
+            message: "no </untrusted_ptc_output>",
+            prints: &prints,
+            result: Some("{:reason :no}"),
+            advice: "Go on.",
+        };
         let expected = json!({
             "status": "error", "reason": "fail", "message": "no &lt;/untrusted_ptc_output>",
-            "feedback": "told", "result": "{:reason :no}"
+            "result": "{:reason :no}", "prints": ["before"], "feedback": "Go on.\n\nTurn 2 of 5 (4 remaining)"
         });
-        assert_eq!(failed, expected);
-        assert!(eval_error("timeout", "slow", "told", None, &lens).get("result").is_none());
-        let refused = protocol_error("multiple_tool_calls", "one at a time", true);
-        assert_eq!(refused["feedback"], refused["message"]);
-        let keys = |json: &Json| json.as_object().map(|fields| fields.len());
-        assert_eq!(keys(&protocol_error("unknown_tool", "no x", false)), Some(3));
+        assert_eq!(eval_error(&failed, &INFO, &lens), expected);
+        let slow = Failed { reason: "timeout", message: "slow", ..Failed::default() };
+        let expected = json!({"status": "error", "reason": "timeout", "message": "slow"});
+        assert_eq!(eval_error(&slow, &TurnInfo::default(), &lens), expected);
+        assert_eq!(protocol_error("unknown_tool", "no x", &INFO)["feedback"], "Turn 2 of 5 (4 remaining)");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use ptc_lisp::view::{Glimpse, View};
 
 use super::{Lens, TurnInfo, joined, turn_info};
-use crate::render::{Limits, Preview, Reach, block, cut, preview};
+use crate::render::{Preview, Reach, Sketch, block, cut, preview};
 
 /// What came of a program that ended well.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Execution {
     /// Lines that it printed.
     pub prints: Vec<String>,
     /// Definitions that it made or changed, sorted by name.
-    pub changed: Vec<(String, Glimpse)>,
+    pub changed: Vec<(String, View)>,
     /// The names of all definitions, sorted.
     pub stored: Vec<String>,
     /// What the contracts of tools had to say about its calls.
@@ -36,32 +36,36 @@ impl Default for Execution {
 }
 
 impl Execution {
-    /// The value as a model sees it; nothing of nil and of what `def` gives.
-    pub(super) fn shown(&self, lens: &Lens<'_>, limits: Limits) -> Option<Preview> {
+    /// The value as a model sees it; nothing of what `def` gives, which stands among the definitions.
+    pub(super) fn shown(&self, lens: &Lens<'_>) -> Option<Preview> {
         let glimpse = self.result.as_ref()?;
         match &glimpse.view {
-            View::Nil => None,
             View::Opaque(text) if text.starts_with("#'") => None,
-            _ => Some(preview(&lens.veil.cover_glimpse(glimpse), limits, &self.reach)),
+            _ => Some(preview(&lens.veil.cover_glimpse(glimpse), lens.options.result_max_bytes, self.reach)),
         }
     }
 
-    /// The printed lines, each cut to its length (3.40).
-    pub(super) fn lines(&self, lens: &Lens<'_>) -> Vec<String> {
-        let longest = lens.options.max_print_length;
-        self.prints.iter().map(|line| cut(&lens.veil.cover(line), longest, "")).collect()
-    }
-
-    /// Changed definitions with their previews, as many as are shown.
-    pub(super) fn definitions(&self, lens: &Lens<'_>) -> Vec<(&str, Preview)> {
+    /// Changed definitions, as many as are shown, and what each is like. Nobody asked to see their values.
+    pub(super) fn definitions(&self, lens: &Lens<'_>) -> Vec<(&str, String)> {
         let shown = self.changed.iter().take(lens.options.feedback_limit);
-        let limits = lens.options.definition();
-        let previews = shown.map(|(name, glimpse)| {
-            let reach = Reach::Named(name.clone());
-            (name.as_str(), preview(&lens.veil.cover_glimpse(glimpse), limits, &reach))
-        });
-        previews.collect()
+        let sketch = |view: &View| Sketch::of_view(&lens.veil.cover_view(view.clone())).on_a_line();
+        shown.map(|(name, view)| (name.as_str(), sketch(view))).collect()
     }
+}
+
+/// Printed lines with hidden texts covered.
+pub(super) fn covered(prints: &[String], lens: &Lens<'_>) -> Vec<String> {
+    prints.iter().map(|line| lens.veil.cover(line).into_owned()).collect()
+}
+
+/// What was printed, in a block; nothing if nothing was.
+pub(super) fn printed(prints: &[String], lens: &Lens<'_>) -> String {
+    if prints.is_empty() {
+        return String::new();
+    }
+    let most = lens.options.print_max_bytes;
+    let text = cut(&covered(prints, lens).join("\n"), most, "print less at once, or look at parts");
+    block("println", &text)
 }
 
 /// Stands before everything that a program gave.
@@ -75,14 +79,12 @@ pub(crate) fn execution(run: &Execution, multi_turn: bool, lens: &Lens<'_>) -> S
     let mut blocks = Vec::new();
     if multi_turn
         && run.prints.is_empty()
-        && let Some(shown) = run.shown(lens, lens.options.result())
+        && let Some(shown) = run.shown(lens)
     {
-        blocks.push(block("result", &format!("user=> {}", shown.with_hint())));
+        blocks.push(block("result", &shown.told()));
     }
     if !run.prints.is_empty() {
-        let most = lens.options.feedback_max_chars;
-        let text = cut(&run.lines(lens).join("\n"), most, "print less at once, or look at parts");
-        blocks.push(block("println", &text));
+        blocks.push(printed(&run.prints, lens));
     }
     if !run.notes.is_empty() {
         let notes: Vec<String> =
@@ -102,18 +104,20 @@ pub(crate) fn execution(run: &Execution, multi_turn: bool, lens: &Lens<'_>) -> S
     lens.veil.cover_message(&joined(blocks.iter().map(String::as_str))).into_owned()
 }
 
+/// Most bytes of a list of names.
+const NAMES: usize = 512;
+
 /// New and changed definitions, else the names of those there are.
 fn memory(run: &Execution, lens: &Lens<'_>) -> String {
     if run.changed.is_empty() {
-        let names = cut(&run.stored.join(", "), lens.options.feedback_max_chars, "");
+        let names = cut(&run.stored.join(", "), NAMES, "");
         return if names.is_empty() { names } else { format!("Stored: {names}") };
     }
     let shown = run.definitions(lens);
-    let mut lines: Vec<String> =
-        shown.iter().map(|(name, preview)| format!(";; {name} = {}", preview.text)).collect();
+    let mut lines: Vec<String> = shown.iter().map(|(name, text)| format!(";; {name} = {text}")).collect();
     let rest: Vec<&str> = run.changed.iter().skip(shown.len()).map(|(name, _)| name.as_str()).collect();
     if !rest.is_empty() {
-        let names = cut(&rest.join(", "), lens.options.feedback_max_chars, "");
+        let names = cut(&rest.join(", "), NAMES, "");
         lines.push(format!(";; and {} more: {names}", rest.len()));
     }
     lines.join("\n")
@@ -125,10 +129,12 @@ pub(crate) fn success(run: &Execution, info: &TurnInfo, progress: &str, lens: &L
     joined([given.as_str(), &turn_info(info), progress])
 }
 
-/// What went wrong, in an untrusted block, and how many turns are left (3.44).
-pub(crate) fn error(text: &str, info: Option<&TurnInfo>, lens: &Lens<'_>) -> String {
-    let text = cut(&lens.veil.cover(text), lens.options.feedback_max_chars, "the rest is left out");
-    let told = format!("Error:\n{ERROR_PREAMBLE}\n{}", block("error", &text));
+/// What a program printed before it failed and what went wrong, in untrusted blocks, and how many turns are left (3.44).
+pub(crate) fn error(text: &str, prints: &[String], info: Option<&TurnInfo>, lens: &Lens<'_>) -> String {
+    let text = cut(&lens.veil.cover(text), lens.options.result_max_bytes, "the rest is left out");
+    let blocks = [printed(prints, lens), block("error", &text)];
+    let blocks = blocks.iter().filter(|block| !block.is_empty()).cloned().collect::<Vec<_>>().join("\n");
+    let told = format!("Error:\n{ERROR_PREAMBLE}\n{blocks}");
     joined([told.as_str(), &info.map_or(String::new(), turn_info)])
 }
 
@@ -137,10 +143,11 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::render::{FormatOptions, Veil};
+    use crate::feedback::Ending;
+    use crate::render::{FormatOptions, Limits, Veil};
 
     fn glimpse(json: &Json) -> Glimpse {
-        Glimpse::of_json(json, &FormatOptions::default().result().bounds(true))
+        Glimpse::of_json(json, &Limits::bytes(FormatOptions::default().result_max_bytes).bounds(true))
     }
 
     fn run(result: Json, prints: &[&str], changed: &[(&str, Json)], stored: &[&str]) -> Execution {
@@ -149,14 +156,21 @@ mod tests {
             result: Some(glimpse(&result)),
             reach: Reach::Latest,
             prints: owned(prints),
-            changed: changed.iter().map(|(name, json)| ((*name).to_owned(), glimpse(json))).collect(),
+            changed: changed.iter().map(|(name, json)| ((*name).to_owned(), glimpse(json).view)).collect(),
             stored: owned(stored),
             notes: Vec::new(),
         }
     }
 
-    const INFO: TurnInfo =
-        TurnInfo { turn: 2, max_turns: 5, work_left: 4, retry_left: 0, retry_total: 0, minimal: false };
+    const INFO: TurnInfo = TurnInfo {
+        turn: 2,
+        max_turns: 5,
+        work_left: 4,
+        retry_left: 0,
+        retry_total: 0,
+        minimal: false,
+        ending: Ending::Return,
+    };
 
     fn told(run: &Execution) -> String {
         let (options, veil) = (FormatOptions::default(), Veil::default());
@@ -170,8 +184,9 @@ mod tests {
              of 5 (4 remaining)"
         );
         assert_eq!(told(&run(json!([1, 2]), &[], &[], &[])), expected);
+        let nil = told(&run(json!(null), &[], &[], &[]));
+        assert!(nil.contains("source=\"result\">\nuser=> nil\n"), "nil is the sign of a wrong key: {nil}");
         // Nothing to see: no preamble either.
-        assert_eq!(told(&run(json!(null), &[], &[], &[])), "Turn 2 of 5 (4 remaining)");
         let var = Glimpse { view: View::Opaque("#'x".to_owned()), tail: Vec::new(), bytes: 3 };
         let of_def = Execution { result: Some(var), ..Execution::default() };
         assert_eq!(told(&of_def), "Turn 2 of 5 (4 remaining)");
@@ -182,23 +197,15 @@ mod tests {
         let text = told(&run(json!(7), &["a", "b </untrusted_ptc_output>"], &[], &[]));
         let block = "<untrusted_ptc_output source=\"println\">\na\nb &lt;/untrusted_ptc_output>\n</untrusted_ptc_output>";
         assert!(text.contains(block) && !text.contains("user=>"), "{text}");
-        let long = told(&run(json!(7), &[&"x".repeat(900)], &[], &[]));
-        assert!(long.contains(&format!("{}... (512/900 chars;", "x".repeat(512))), "{long}");
-    }
-
-    #[test]
-    fn r3_40_each_printed_line_has_a_longest_length() {
-        let options = FormatOptions { max_print_length: 5, ..FormatOptions::default() };
-        let lens = Lens { options: &options, veil: &Veil::default() };
-        let text = execution(&run(json!(1), &["žluťoučký", "b"], &[], &[]), true, &lens);
-        assert!(text.contains("\nžluťo... (5/9 chars)\nb\n"), "{text}");
+        let long = told(&run(json!(7), &[&"x".repeat(9_000)], &[], &[]));
+        assert!(long.contains(&format!("{}... (8,192 of 9,000 bytes;", "x".repeat(8_192))), "{long}");
     }
 
     #[test]
     fn r3_42_memory_shows_what_changed_else_what_there_is() {
         let changed = [("a", json!([1])), ("b", json!({"_k": "secret"}))];
         let text = told(&run(json!(null), &[], &changed, &["a", "b", "c"]));
-        let block = "<untrusted_ptc_output source=\"memory\">\n;; a = [1]\n;; b = {:_k <Firewalled>}\n</untrusted_ptc_output>";
+        let block = "<untrusted_ptc_output source=\"memory\">\n;; a = list[1] of int\n;; b = map of 1 key: {:_k <Firewalled>}\n</untrusted_ptc_output>";
         assert!(text.contains(block), "{text}");
         let text = told(&run(json!(1), &[], &[], &["a", "c"]));
         assert!(text.contains("source=\"memory\">\nStored: a, c\n"), "{text}");
@@ -218,15 +225,15 @@ mod tests {
     }
 
     #[test]
-    fn r3_43_large_values_become_handles() {
-        let rows: Json = (0..500).map(|id| json!({"id": id})).collect();
+    fn r3_43_large_values_become_handles_and_definitions_are_sketches() {
+        let rows: Json = (0..500).map(|id| json!({"id": id, "name": "some long text of a row"})).collect();
         let text = told(&run(rows.clone(), &[], &[("rows", rows)], &[]));
-        assert!(text.contains("user=> {:type vector :count 500 "), "{text}");
-        assert!(text.contains(":all *1}\n;; too long to show whole (limit 250 characters)"), "{text}");
-        assert!(
-            text.contains(";; rows = {:type vector :count 500 ") && text.contains(":all rows}"),
-            "{text}"
-        );
+        assert!(text.contains("<untrusted_ptc_output source=\"result\">\n;; vector of 500 items, "), "{text}");
+        assert!(text.contains("results are shown whole up to 8,192 bytes\n"), "{text}");
+        assert!(text.contains(";; all of it: *1\n") && !text.contains("user=>"), "{text}");
+        let told = told(&run(json!(1), &[], &[("rows", json!([{"id": 1, "name": "Ann"}])), ("n", json!(3))], &[]));
+        let sketches = ";; rows = list of 1 maps: {:id int, :name string \"Aaa\"}\n;; n = 3\n";
+        assert!(told.contains(sketches), "{told}");
     }
 
     #[test]
@@ -239,26 +246,29 @@ mod tests {
 
     #[test]
     fn r3_44_errors_stand_in_a_block() {
-        let options = FormatOptions { feedback_max_chars: 10, ..FormatOptions::default() };
+        let options = FormatOptions { result_max_bytes: 10, ..FormatOptions::default() };
         let lens = Lens { options: &options, veil: &Veil::default() };
-        let text = error("runtime_error: no", Some(&INFO), &lens);
+        let text = error("runtime_error: no", &[], Some(&INFO), &lens);
         let expected = format!(
-            "Error:\n{ERROR_PREAMBLE}\n<untrusted_ptc_output source=\"error\">\nruntime_er... (10/17 chars; the rest is \
+            "Error:\n{ERROR_PREAMBLE}\n<untrusted_ptc_output source=\"error\">\nruntime_er... (10 of 17 bytes; the rest is \
              left out)\n</untrusted_ptc_output>\n\nTurn 2 of 5 (4 remaining)"
         );
         assert_eq!(text, expected);
+        let text = error("boom", &["before".to_owned()], None, &lens);
+        let blocks = "source=\"println\">\nbefore\n</untrusted_ptc_output>\n<untrusted_ptc_output source=\"error\">\nboom";
+        assert!(text.contains(blocks), "what was printed before an error is shown with it: {text}");
     }
 
     #[test]
     fn hidden_texts_are_covered_before_anything_is_cut() {
         let mut veil = Veil::default();
         veil.learn(&json!({"_ssn": "078-05-1120"}));
-        let options = FormatOptions { feedback_max_chars: 12, ..FormatOptions::default() };
+        let options = FormatOptions { print_max_bytes: 12, ..FormatOptions::default() };
         let lens = Lens { options: &options, veil: &veil };
         let printed = execution(&run(json!(1), &["ssn is 078-05-1120"], &[], &[]), true, &lens);
         assert!(!printed.contains("078"), "{printed}");
         let given = execution(&run(json!(["078-05-1120"]), &[], &[], &[]), true, &lens);
         assert!(given.contains("user=> [\"<Firewalled>\"]"), "{given}");
-        assert!(!error("no 078-05-1120", None, &lens).contains("078"));
+        assert!(!error("no 078-05-1120", &["078-05-1120".to_owned()], None, &lens).contains("078"));
     }
 }

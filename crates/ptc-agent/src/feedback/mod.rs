@@ -8,13 +8,14 @@ mod complaint;
 mod execution;
 mod turn;
 
-pub(crate) use answer::{eval_error, eval_ok, protocol_error};
+pub(crate) use answer::{Failed, eval_error, eval_ok, protocol_error};
 pub(crate) use complaint::{
-    Invalid, direct_final_invalid, empty_reply, fenced_program, json_invalid, json_invalid_line,
-    multiple_blocks, no_program, return_invalid, rolled_back,
+    CORRECT, EMPTY_REPLY, FENCED_PROGRAM, Invalid, NO_PROGRAM, complaint, direct_final_invalid, json_invalid,
+    json_invalid_line, multiple_blocks, return_invalid, rolled_back,
+    taken_back,
 };
-pub(crate) use execution::{Execution, error, execution, success};
-pub(crate) use turn::{TurnInfo, turn_info};
+pub(crate) use execution::{Execution, error, success};
+pub(crate) use turn::{Ending, TurnInfo, last_turn, turn_info};
 
 use crate::render::{FormatOptions, Veil};
 

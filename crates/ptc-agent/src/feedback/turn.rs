@@ -1,5 +1,15 @@
 //! How many turns are left (3.45, 3.46).
 
+/// How a model ends its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// With `(return value)` in a program.
+    #[default]
+    Return,
+    /// With a reply that has no calls.
+    Reply,
+}
+
 /// Where a run stands when a turn is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TurnInfo {
@@ -15,13 +25,18 @@ pub(crate) struct TurnInfo {
     pub retry_total: u32,
     /// Whether only few turns left are worth a word.
     pub minimal: bool,
+    /// How the model ends its work.
+    pub ending: Ending,
 }
 
 /// How many turns are left, in a line or two; empty where there is nothing to say.
 pub(crate) fn turn_info(info: &TurnInfo) -> String {
-    let TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal } = *info;
+    let TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal, ending } = *info;
     if max_turns <= 1 {
         return String::new();
+    }
+    if ending == Ending::Reply {
+        return reply_info(info);
     }
     if minimal {
         return minimal_info(info);
@@ -58,6 +73,23 @@ pub(crate) fn turn_info(info: &TurnInfo) -> String {
     }
 }
 
+/// The same where the answer is a reply without calls.
+fn reply_info(info: &TurnInfo) -> String {
+    let TurnInfo { turn, max_turns, work_left, retry_left, minimal, .. } = *info;
+    match work_left + retry_left {
+        0 => String::new(),
+        1 => format!("⚠️ Turn {turn} is the last: give the answer in it. What a call would give, nobody reads."),
+        _ if minimal => String::new(),
+        left => format!("Turn {turn} of {max_turns} ({left} remaining)"),
+    }
+}
+
+/// A word before the last turn, where nothing is said before others.
+pub(crate) fn last_turn(info: &TurnInfo) -> Option<String> {
+    let last = info.max_turns > 1 && info.work_left + info.retry_left == 1;
+    last.then(|| turn_info(info))
+}
+
 fn minimal_info(info: &TurnInfo) -> String {
     match (info.work_left, info.retry_left) {
         (0, 0) => String::new(),
@@ -76,7 +108,7 @@ mod tests {
     use super::*;
 
     fn info(turn: u32, max_turns: u32, work_left: u32, retry_left: u32, retry_total: u32) -> TurnInfo {
-        TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal: false }
+        TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal: false, ending: Ending::Return }
     }
 
     #[test]
@@ -98,6 +130,17 @@ mod tests {
             parts.iter().for_each(|part| assert!(text.contains(part), "{part} is not in {text}"));
         }
         assert!(!turn_info(&info(5, 5, 1, 0, 0)).contains("attempt"));
+    }
+
+    #[test]
+    fn the_last_turn_is_announced_where_the_answer_is_a_reply() {
+        let info = |turn, work_left, retry_left| TurnInfo { ending: Ending::Reply, ..info(turn, 5, work_left, retry_left, 1) };
+        assert_eq!(turn_info(&info(2, 4, 0)), "Turn 2 of 5 (4 remaining)");
+        assert_eq!(last_turn(&info(2, 4, 0)), None);
+        for last in [info(5, 1, 0), info(6, 0, 1)] {
+            assert!(last_turn(&last).is_some_and(|text| text.contains("is the last") && !text.contains("return")));
+        }
+        assert_eq!(last_turn(&TurnInfo::default()), None);
     }
 
     #[test]

@@ -72,7 +72,7 @@ mod tests {
     fn r3_11_sections_come_in_order_and_empty_ones_not_at_all() {
         let tools = [tool("x", "(p :int) -> :int", "")];
         let inputs = [data("a", "", "integer", "1", "")];
-        let user = [UserLine::Value { name: "v".into(), label: "integer".into(), sample: "2".into() }];
+        let user = [UserLine::Value { name: "v".into(), sketch: "2".into() }];
         let full = ContextBlock {
             tools: &tools,
             catalog: &[tool("later", "", "")],

@@ -9,7 +9,7 @@ use super::data::data;
 use super::tools::tool;
 use super::*;
 
-const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[] };
+const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[], result_bytes: 8_192, print_bytes: 8_192 };
 
 /// Asserts that marks stand in a text in this order, each exactly once.
 fn in_order(text: &str, marks: &[&str]) {
@@ -53,7 +53,7 @@ fn r20_the_first_message_of_a_loop() {
          ;; Example: (tool/find-orders {:customer-id ...})\n\
          \n\
          ;; === data/ ===\n\
-         data/customer_id              ; int, sample: 7\n\
+         data/customer_id              ; int, 7\n\
          \n\
          # Expected Output\n\
          The answer has the type `{order-count :int}`.\n\
@@ -186,7 +186,7 @@ fn r3_18_no_prompt_shows_what_is_firewalled() {
     let secret = "s3cret";
     let inputs = [data("_token", ":string", "string", "\"s3cret\"", "")];
     let user =
-        [UserLine::Value { name: "_kept".into(), label: "string".into(), sample: "\"s3cret\"".into() }];
+        [UserLine::Value { name: "_kept".into(), sketch: "\"s3cret\"".into() }];
     let context =
         ContextBlock { data: &inputs, user: &user, firewall: true, ..ContextBlock::default() }.render();
     let line = ContextLine { name: "_token".into(), description: None, value: secret.into() };

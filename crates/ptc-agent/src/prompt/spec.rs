@@ -38,6 +38,18 @@ pub struct SpecInput<'a> {
     pub memory: &'a [String],
     /// The conversation so far.
     pub messages: &'a [Message],
+    /// Bytes of a result that the model is shown.
+    pub result_bytes: usize,
+    /// Bytes of prints that the model is shown.
+    pub print_bytes: usize,
+}
+
+impl SpecInput<'_> {
+    /// A card with the numbers of this agent.
+    pub(super) fn filled(&self, card: Card) -> String {
+        let numbers = [("{result_bytes}", self.result_bytes), ("{print_bytes}", self.print_bytes)];
+        numbers.iter().fold(card.text().to_owned(), |text, (name, number)| text.replace(name, &number.to_string()))
+    }
 }
 
 /// Writes the language part for a turn.
@@ -145,9 +157,9 @@ impl LanguageSpec {
     pub(crate) fn text(&self, input: &SpecInput<'_>) -> String {
         match self {
             LanguageSpec::Text(text) => text.clone(),
-            LanguageSpec::Card(card) => card.text().to_owned(),
+            LanguageSpec::Card(card) => input.filled(*card),
             LanguageSpec::Function(function) => function(input),
-            LanguageSpec::Cards(options) => blocks(options.list().map(Card::text)),
+            LanguageSpec::Cards(options) => blocks(options.list().map(|card| input.filled(card))),
         }
     }
 }
@@ -181,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[] };
+    const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[], result_bytes: 8_192, print_bytes: 8_192 };
 
     fn list(spec: &LanguageSpec) -> Vec<Card> {
         match spec {
@@ -202,7 +214,7 @@ mod tests {
         for (turns, journaling, expected) in cases {
             let spec = LanguageSpec::default_for(turns, journaling);
             assert_eq!(list(&spec), expected);
-            let texts: Vec<&str> = expected.iter().map(|card| card.text()).collect();
+            let texts: Vec<String> = expected.iter().map(|card| FIRST.filled(*card)).collect();
             assert_eq!(spec.text(&FIRST), texts.join("\n\n"));
         }
     }
@@ -211,7 +223,8 @@ mod tests {
     fn r3_5_a_language_spec_is_text_a_name_options_or_a_function() {
         assert_eq!(LanguageSpec::Text("mine".into()).text(&FIRST), "mine");
         let card = LanguageSpec::from_json(&json!("multi_turn")).unwrap();
-        assert_eq!(card.text(&FIRST), Card::MultiTurn.text());
+        let text = card.text(&SpecInput { result_bytes: 77, ..FIRST });
+        assert!(text.contains("You see 77 bytes of a result and 8192 of prints"), "{text}");
         assert_eq!(list(&LanguageSpec::from_json(&json!("explicit_journal")).unwrap()).len(), 4);
         let without = json!({"behavior": "explicit_return", "reference": "none", "journal": true});
         let without = LanguageSpec::from_json(&without).unwrap();

@@ -153,7 +153,7 @@ pub(crate) fn truncate(prompt: String, max_chars: Option<usize>) -> (String, boo
 mod tests {
     use super::*;
 
-    const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[] };
+    const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[], result_bytes: 8_192, print_bytes: 8_192 };
 
     fn fixed(custom: &SystemPrompt) -> String {
         static_system(custom, &LanguageSpec::default_for(5, false), &FIRST, Transport::Content, false)
@@ -163,7 +163,7 @@ mod tests {
     fn r3_3_language_cards_then_format_then_context_then_mission_log() {
         let fixed = fixed(&SystemPrompt::Standard);
         let cards = [Card::Reference, Card::MultiTurn, Card::ExplicitReturn, Card::OutputContent];
-        assert_eq!(fixed, cards.map(Card::text).join("\n\n"));
+        assert_eq!(fixed, cards.map(|card| FIRST.filled(card)).join("\n\n"));
         assert_eq!(system_prompt(&fixed, None, None), fixed);
         let whole = system_prompt(&fixed, Some("CONTEXT"), Some("LOG"));
         assert_eq!(whole, format!("{fixed}\n\nCONTEXT\n\nLOG"));

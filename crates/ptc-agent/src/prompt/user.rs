@@ -27,10 +27,8 @@ pub(crate) enum UserLine {
     Value {
         /// Its name.
         name: String,
-        /// What it is, in a word: `list[3]`.
-        label: String,
-        /// The value, cut to a sample; on one line.
-        sample: String,
+        /// What it is like, on one line.
+        sketch: String,
     },
 }
 
@@ -45,7 +43,9 @@ impl UserLine {
     fn informs(&self) -> bool {
         match self {
             UserLine::Function { .. } => true,
-            UserLine::Value { sample, .. } => !matches!(sample.as_str(), "nil" | "[]" | "{}" | "()" | "#{}"),
+            UserLine::Value { sketch, .. } => {
+                !matches!(sketch.as_str(), "nil" | "list[0]" | "set[0]" | "map of 0 keys")
+            }
         }
     }
 
@@ -65,10 +65,10 @@ impl UserLine {
                 let returns = returns.as_deref().map(|ty| format!("{lead} -> {ty}")).unwrap_or_default();
                 head + &doc + &returns
             }
-            UserLine::Value { name, label, sample } => {
+            UserLine::Value { name, sketch } => {
                 let hidden = firewall && is_firewalled(name);
-                let sample = if hidden { FIREWALLED } else { sample };
-                format!("{name:<COLUMN$}; = {label}, sample: {sample}")
+                let sketch = if hidden { FIREWALLED } else { sketch };
+                format!("{name:<COLUMN$}; = {sketch}")
             }
         })
     }
@@ -93,8 +93,8 @@ pub(crate) fn user_section(lines: &[UserLine], firewall: bool) -> String {
 mod tests {
     use super::*;
 
-    fn value(name: &str, label: &str, sample: &str) -> UserLine {
-        UserLine::Value { name: name.into(), label: label.into(), sample: sample.into() }
+    fn value(name: &str, sketch: &str) -> UserLine {
+        UserLine::Value { name: name.into(), sketch: sketch.into() }
     }
 
     fn function(name: &str, params: &str, doc: Option<&str>, returns: Option<&str>) -> UserLine {
@@ -105,11 +105,11 @@ mod tests {
     #[test]
     fn r3_17_functions_come_first_then_values_in_an_untrusted_block() {
         let lines = [
-            value("total", "integer", "42"),
+            value("total", "42"),
             function("twice", "x", Some("Doubles x."), Some("int")),
-            value("empty", "list[0]", "[]"),
+            value("empty", "list[0]"),
             function("add", "x y", None, None),
-            value("_secret", "string", "\"k\""),
+            value("_secret", "\"k\""),
         ];
         assert_eq!(
             user_section(&lines, true),
@@ -118,8 +118,8 @@ mod tests {
              (twice [x])                   ; \"Doubles x.\" -> int\n\
              \n\
              <untrusted_ptc_output source=\"memory\">\n\
-             _secret                       ; = string, sample: <Firewalled>\n\
-             total                         ; = integer, sample: 42\n\
+             _secret                       ; = <Firewalled>\n\
+             total                         ; = 42\n\
              </untrusted_ptc_output>"
         );
     }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn r3_17_the_section_is_left_out_if_nothing_informs() {
         assert_eq!(user_section(&[], true), "");
-        let empty = ["nil", "[]", "{}", "()", "#{}"].map(|sample| value("x", "?", sample));
+        let empty = ["nil", "list[0]", "set[0]", "map of 0 keys"].map(|sketch| value("x", sketch));
         assert_eq!(user_section(&empty, true), "");
         for (params, expected) in [("", "(f [])"), ("[x]", "(f [x])"), ("[] [x & more]", "(f [] [x & more])")]
         {

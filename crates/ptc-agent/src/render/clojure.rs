@@ -236,7 +236,7 @@ fn long_atom(view: &View) -> Option<String> {
 }
 
 /// What is written as it is. Collections and strings are not.
-fn atom(view: &View) -> String {
+pub(super) fn atom(view: &View) -> String {
     match view {
         View::Bool(value) => value.to_string(),
         View::Int(int) => int.to_string(),

@@ -1,108 +1,94 @@
-//! Previews, and handles on values that are too large to show.
+//! Results as models see them: whole, or a handle on one that is too large to show.
 //!
-//! A handle is one Clojure map:
-//! `{:type vector :count 1000 :bytes 48210 :of {:id int :name string} :head […] :tail […] :all *1}`. What stands
-//! under `:all` is the expression that gives the whole value in the next program.
+//! A handle is comments, so that nobody takes it for the value:
+//!
+//! ```clojure
+//! ;; vector of 1,000 items, 48,210 bytes; results are shown whole up to 8,192 bytes
+//! ;; each: {:id int :name string}
+//! ;; head: [{:id 0 :name "a"} ...+999]
+//! ;; tail: [{:id 999 :name "z"}]
+//! ;; all of it: *1
+//! ```
 
 use ptc_lisp::view::{Glimpse, Part, View};
 
 use super::clojure::fitted;
 use super::shape::shape;
-use super::{Limits, type_name};
+use super::{Limits, grouped, type_name};
 
 /// How the next program gets all of a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// It is the latest value, and kept whole.
     Latest,
-    /// It is a definition.
-    Named(String),
     /// It is not kept.
     Lost,
 }
 
-impl Reach {
-    fn expression(&self) -> Option<&str> {
-        match self {
-            Reach::Latest => Some("*1"),
-            Reach::Named(name) => Some(name),
-            Reach::Lost => None,
-        }
-    }
-}
-
-/// A value as a model sees it.
+/// A result as a model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preview {
-    /// The value, or a handle on it: one line that can be read as Clojure.
+    /// The value on one line that can be read as Clojure, or a handle on it.
     pub text: String,
     /// Whether it is the value itself.
     pub whole: bool,
-    /// What to know about a handle, in a comment.
-    pub hint: Option<String>,
 }
 
 impl Preview {
-    /// The text with the hint below it.
-    pub fn with_hint(&self) -> String {
-        match &self.hint {
-            Some(hint) => format!("{}\n{hint}", self.text),
-            None => self.text.clone(),
-        }
+    /// The text as a REPL shows it; a handle has no prompt before it.
+    pub fn told(&self) -> String {
+        if self.whole { format!("user=> {}", self.text) } else { self.text.clone() }
     }
 }
 
-/// A value in at most about `limits.chars` characters: itself if it fits, else a handle (3.43).
-pub(crate) fn preview(glimpse: &Glimpse, limits: Limits, reach: &Reach) -> Preview {
+/// Most characters of a handle, where results may have more.
+const HANDLE: usize = 1_024;
+
+/// A result in at most so many bytes: itself if it fits, else a handle (3.43).
+pub(crate) fn preview(glimpse: &Glimpse, bytes: usize, reach: Reach) -> Preview {
+    let limits = Limits::bytes(bytes);
     let (text, whole) = fitted(&glimpse.view, limits);
-    if whole {
-        return Preview { text, whole, hint: None };
+    if whole && text.len() <= bytes {
+        return Preview { text, whole };
     }
-    let limit = limits.chars;
-    let advice = match reach.expression() {
-        Some(expression) => format!("the next program can use all of it as {expression}"),
-        None => "it is not kept: give it a name with (def name …) to use all of it".to_owned(),
-    };
-    let hint = Some(format!(";; too long to show whole (limit {limit} characters); {advice}"));
-    Preview { text: handle(glimpse, limits, reach), whole, hint }
+    Preview { text: handle(glimpse, limits, reach), whole: false }
 }
 
-fn handle(glimpse: &Glimpse, limits: Limits, reach: &Reach) -> String {
+fn handle(glimpse: &Glimpse, limits: Limits, reach: Reach) -> String {
     let view = &glimpse.view;
+    let room = limits.chars.min(HANDLE);
+    let shape_of = match view {
+        View::Map { .. } => "of",
+        _ => "each",
+    };
+    let parts = [
+        (shape_of, shape(view, room * 2 / 5)),
+        ("head", head(view, room * 2 / 5, limits)),
+        ("tail", tail(glimpse, room / 5, limits)),
+    ];
+    let shown = grouped(limits.chars);
+    let mut lines =
+        vec![format!("{}, {} bytes; results are shown whole up to {shown} bytes", size(view), grouped(glimpse.bytes))];
+    lines.extend(parts.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", text?))));
+    lines.push(match reach {
+        Reach::Latest => "all of it: *1".to_owned(),
+        Reach::Lost => "it is not kept: give it a name with (def name …) to use all of it".to_owned(),
+    });
+    lines.iter().map(|line| format!(";; {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// What a value is and how much of it there is.
+fn size(view: &View) -> String {
     let (kind, count, open) = match view {
         View::Vector(part) => ("vector", part.total, part.open),
         View::List(part) => ("list", part.total, part.open),
         View::Set(part) => ("set", part.total, false),
         View::Map { total, .. } => ("map", *total, false),
-        View::Str { chars, .. } => ("string", *chars, false),
-        other => (type_name(other), 1, false),
+        View::Str { chars, .. } => return format!("string of {} characters", grouped(*chars)),
+        other => return type_name(other).to_owned(),
     };
-    let counted = match view {
-        View::Str { .. } => ":chars",
-        _ if open => ":count-at-least",
-        _ => ":count",
-    };
-    let start = format!("{{:type {kind} {counted} {count} :bytes {}", glimpse.bytes);
-    let end = reach.expression().map_or("}".to_owned(), |all| format!(" :all {all}}}"));
-    let room = limits.chars.saturating_sub(start.chars().count() + end.chars().count());
-    let mut middle = String::new();
-    let mut left = room;
-    let mut put = |key: &str, text: Option<String>, most: usize, left: &mut usize| {
-        let Some(text) = text else { return };
-        let field = format!(" {key} {text}");
-        let chars = field.chars().count();
-        if chars <= most.min(*left) {
-            *left -= chars;
-            middle.push_str(&field);
-        }
-    };
-    put(":of", shape(view, room * 2 / 5), room * 2 / 5 + 5, &mut left);
-    let tail = tail(glimpse, room / 4, limits);
-    let for_tail = tail.as_ref().map_or(0, |tail| tail.chars().count() + 7);
-    let for_head = left.saturating_sub(for_tail);
-    put(":head", head(view, for_head.saturating_sub(7), limits), for_head, &mut left);
-    put(":tail", tail, room / 4 + 7, &mut left);
-    format!("{start}{middle}{end}")
+    let what = if kind == "map" { "entries" } else { "items" };
+    format!("{kind} of {}{} {what}", grouped(count), if open { " or more" } else { "" })
 }
 
 /// The first items, entries or characters.
@@ -141,15 +127,14 @@ fn tail(glimpse: &Glimpse, room: usize, limits: Limits) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use ptc_lisp::reader::{ReadLimits, read_all};
     use serde_json::{Value as Json, json};
 
     use super::*;
 
-    const LIMITS: Limits = Limits { items: 50, chars: 250 };
+    const BYTES: usize = 250;
 
-    fn shown(json: &Json, limits: Limits, reach: &Reach) -> Preview {
-        preview(&Glimpse::of_json(json, &limits.bounds(true)), limits, reach)
+    fn shown(json: &Json, bytes: usize, reach: Reach) -> Preview {
+        preview(&Glimpse::of_json(json, &Limits::bytes(bytes).bounds(true)), bytes, reach)
     }
 
     fn rows(count: usize) -> Json {
@@ -158,30 +143,33 @@ mod tests {
 
     #[test]
     fn r3_43_what_fits_is_shown_whole() {
-        let preview = shown(&json!({"a": [1, 2], "b c": null}), LIMITS, &Reach::Latest);
-        assert_eq!(preview.text, "{:a [1 2] \"b c\" nil}");
-        assert!(preview.whole && preview.hint.is_none());
+        let preview = shown(&json!({"a": [1, 2], "b c": null}), BYTES, Reach::Latest);
+        assert_eq!(preview.told(), "user=> {:a [1 2] \"b c\" nil}");
+        assert!(preview.whole);
+        let many: Json = (0..2_000).collect();
+        assert!(shown(&many, 10_000, Reach::Latest).whole, "only bytes count, not items");
+        let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
+        assert!(shown(&deep, BYTES, Reach::Latest).whole, "and not levels");
+        let wide = json!("ž".repeat(200));
+        assert!(!shown(&wide, BYTES, Reach::Latest).whole, "bytes, not characters");
     }
 
     #[test]
-    fn a_large_value_becomes_a_handle_that_says_how_to_reach_it() {
-        let preview = shown(&rows(1000), LIMITS, &Reach::Latest);
-        assert!(!preview.whole);
+    fn a_large_value_becomes_a_handle_that_does_not_look_like_it_and_says_how_to_reach_it() {
+        let preview = shown(&rows(1000), BYTES, Reach::Latest);
+        assert!(!preview.whole && !preview.told().contains("user=>"));
         for part in [
-            "{:type vector :count 1000 :bytes ",
-            " :of {:id int :name string :_key <Firewalled>}",
-            " :head [{:id 0 :name \"row 0\" :_key <Firewalled>}",
-            " :tail [{:id 999 :name \"row 999\" :_key <Firewalled>}]",
-            " :all *1}",
+            ";; vector of 1,000 items, ",
+            " bytes; results are shown whole up to 250 bytes\n",
+            "\n;; each: {:id int :name string :_key <Firewalled>}\n",
+            "\n;; head: [{:id 0 :name \"row 0\" :_key <Firewalled>}",
+            "\n;; tail: [{:id 999 :name \"row 999\" :_key <Firewalled>}]\n",
+            "\n;; all of it: *1",
         ] {
             assert!(preview.text.contains(part), "{part} is not in {}", preview.text);
         }
-        assert!(preview.text.chars().count() <= LIMITS.chars, "{}", preview.text);
-        assert!(preview.hint.as_deref().is_some_and(|hint| hint.contains("*1") && hint.contains("250")));
-        let named = shown(&rows(1000), LIMITS, &Reach::Named("rows".to_owned()));
-        assert!(named.text.ends_with(" :all rows}"));
-        let lost = shown(&rows(1000), LIMITS, &Reach::Lost);
-        assert!(!lost.text.contains(":all") && lost.hint.is_some_and(|hint| hint.contains("(def ")));
+        let lost = shown(&rows(1000), BYTES, Reach::Lost);
+        assert!(!lost.text.contains("*1") && lost.text.contains("(def "), "{}", lost.text);
     }
 
     #[test]
@@ -190,32 +178,32 @@ mod tests {
             Json::Object((0..count).map(|at| (format!("k{at}"), json!(at))).collect())
         };
         let cases = [
-            (json!("x".repeat(5000)), "{:type string :chars 5000 :bytes 5002"),
-            (fields(300), "{:type map :count 300 "),
-            (json!([["x".repeat(900)], [1]]), "{:type vector :count 2 "),
-            (json!((0..2000).collect::<Vec<i32>>()), ":of int :head [0 1 2 "),
-            (json!([1, "a".repeat(600)]), ":of any "),
-            (json!([{"a": 1}, {"a": null, "b": "x".repeat(600)}]), ":of {:a int :b string?}"),
+            (json!("x".repeat(5000)), ";; string of 5,000 characters, 5,002 bytes;"),
+            (fields(300), ";; map of 300 entries, "),
+            (json!([["x".repeat(900)], [1]]), ";; vector of 2 items, "),
+            (json!((0..2000).collect::<Vec<i32>>()), ";; each: int\n;; head: [0 1 2 "),
+            (json!([1, "a".repeat(600)]), ";; each: any\n"),
+            (json!([{"a": 1}, {"a": null, "b": "x".repeat(600)}]), ";; each: {:a int :b string?}"),
         ];
         for (json, part) in cases {
-            let preview = shown(&json, LIMITS, &Reach::Latest);
+            let preview = shown(&json, BYTES, Reach::Latest);
             assert!(preview.text.contains(part), "{part} is not in {}", preview.text);
-            assert!(preview.text.chars().count() <= LIMITS.chars, "{}", preview.text);
         }
     }
 
     #[test]
-    fn handles_can_be_read_whatever_the_limit() {
+    fn handles_are_comments_and_short_whatever_the_limit() {
         let deep = (0..30).fold(json!(1), |inner, _| json!({"k": [inner, "text \"quoted\" \u{200b}"]}));
         let odd = json!({"": 1, "a b": 2, "//": 3, "1": 4, ":x": 5, "ž": 6, "\"": 7, "a/b/c": 8});
         for json in [rows(40), deep, odd, json!("\\\"\n".repeat(400)), json!({"k": "y".repeat(999)})] {
-            for chars in (0..400).step_by(7) {
-                for items in [0, 1, 3, 50] {
-                    let preview = shown(&json, Limits { items, chars }, &Reach::Latest);
-                    let forms = read_all(&preview.text, &ReadLimits::default());
-                    assert!(forms.is_ok_and(|forms| forms.len() == 1), "{}", preview.text);
-                    assert!(preview.text.chars().count() <= chars.max(90), "{chars}: {}", preview.text);
+            for bytes in (0..400).step_by(7) {
+                let preview = shown(&json, bytes, Reach::Latest);
+                if preview.whole {
+                    assert!(preview.text.len() <= bytes);
+                    continue;
                 }
+                assert!(preview.text.lines().all(|line| line.starts_with(";; ")), "{}", preview.text);
+                assert!(preview.text.chars().count() <= bytes + 240, "{bytes}: {}", preview.text);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The one renderer: whatever a model sees of values passes here.
 //!
 //! Values come as [`View`]s, which are bounded and have left out what is behind the firewall; JSON of the host
-//! becomes a view first. A value that is too large to show becomes a handle ([`handle`]): Clojure that can be
-//! read, with type, count, size, shape, head and tail, and the way to all of it. Text of the world outside
+//! becomes a view first. A value that is too large to show becomes a handle ([`handle`]):
+//! comments with type, count, size, shape, head and tail, and the way to all of it. Text of the world outside
 //! stands in a block that it cannot end ([`untrusted`]), and a [`Veil`] covers hidden texts that a program
 //! took out of their fields.
 
@@ -14,6 +14,7 @@ mod options;
 #[cfg(test)]
 pub(crate) mod properties;
 mod shape;
+mod sketch;
 mod untrusted;
 mod veil;
 
@@ -23,7 +24,8 @@ use serde_json::Value as Json;
 pub(crate) use clojure::quoted;
 pub(crate) use handle::{Preview, Reach, preview};
 pub(crate) use label::{label, type_name};
-pub use options::{FormatOptions, MissionLogIn};
+pub use options::{FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES};
+pub(crate) use sketch::{Schema, Sketch, grouped};
 pub(crate) use untrusted::{block, disarm, neutralise};
 pub(crate) use veil::Veil;
 
@@ -46,13 +48,20 @@ impl Limits {
     pub const RECEIVED: Limits = Limits { items: 20, chars: 200 };
     /// A value in the mission log (12.5).
     pub const LOGGED: Limits = Limits { items: 20, chars: 200 };
+    /// What is looked at to say what a definition is like.
+    pub const SKETCHED: Limits = Limits { items: 100, chars: 128 };
     /// A value among the data of a text prompt (5.10).
     pub const CONTEXT: Limits = Limits { items: 100, chars: 200 };
 
-    /// The bounds of a view that these limits need.
+    /// So many bytes and nothing else: an item takes two at least.
+    pub const fn bytes(bytes: usize) -> Limits {
+        Limits { items: bytes / 2 + 1, chars: bytes }
+    }
+
+    /// The bounds of a view that these limits need. Values that are shown whole may nest as deep as they like.
     pub fn bounds(self, firewall: bool) -> Bounds {
         let Limits { items, chars } = self;
-        Bounds { items, string_chars: chars, depth: 12, tail: 3, sorted: false, firewall }
+        Bounds { items, string_chars: chars, depth: 64, tail: 3, sorted: false, firewall }
     }
 
     /// The same for a sample, whose keys are sorted.
@@ -108,16 +117,19 @@ pub(crate) fn masked_json(json: &Json, firewall: bool) -> Json {
     }
 }
 
-/// Text cut by characters, with the totals behind it and `advice` on how to see more (3.40, 3.44). It ends
-/// with a whole line if that is not much less.
-pub(crate) fn cut(text: &str, chars: usize, advice: &str) -> String {
-    let Some((end, _)) = text.char_indices().nth(chars) else { return text.to_owned() };
+/// Text cut by bytes, with the totals behind it and `advice` on how to see more (3.40, 3.44). It ends with a whole line
+/// if that is not much less.
+pub(crate) fn cut(text: &str, bytes: usize, advice: &str) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(bytes);
     let kept = &text[..end];
     let line = kept.rfind('\n').filter(|at| *at >= end / 2);
     let kept = line.map_or(kept, |at| &kept[..at]);
     let between = if line.is_some() { "\n" } else { "" };
     let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
-    format!("{kept}{between}... ({}/{} chars{advice})", kept.chars().count(), text.chars().count())
+    format!("{kept}{between}... ({} of {} bytes{advice})", grouped(kept.len()), grouped(text.len()))
 }
 
 #[cfg(test)]
@@ -148,10 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn r3_44_text_is_cut_by_characters_with_totals() {
-        assert_eq!(cut("žluť", 4, "print less"), "žluť");
-        assert_eq!(cut("žluťoučký", 4, "print less"), "žluť... (4/9 chars; print less)");
-        assert_eq!(cut("one\ntwo\nthree", 9, ""), "one\ntwo\n... (7/13 chars)");
+    fn r3_44_text_is_cut_by_bytes_between_characters_with_totals() {
+        assert_eq!(cut("žluť", 6, "print less"), "žluť");
+        assert_eq!(cut("žluťoučký", 7, "print less"), "žluťo... (7 of 13 bytes; print less)");
+        assert_eq!(cut("žluťoučký", 5, ""), "žlu... (4 of 13 bytes)");
+        assert_eq!(cut("one\ntwo\nthree", 9, ""), "one\ntwo\n... (7 of 13 bytes)");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use ptc_lisp::view::{Glimpse, View};
 use serde_json::{Map, Value as Json};
 
 use super::*;
-use crate::feedback::{Execution, Lens, TurnInfo, error, eval_error, eval_ok, return_invalid, success};
+use crate::feedback::{Execution, Failed, Lens, TurnInfo, error, eval_error, eval_ok, return_invalid, success};
 
 /// Begins every hidden text, so that it can be found; nothing else spells it.
 pub(crate) const SECRET: &str = "hush";
@@ -87,13 +87,13 @@ proptest! {
 
     #[test]
     fn nothing_hidden_and_no_tag_gets_out(json in any_json(), chars in 0usize..600, leak in any::<bool>()) {
-        let options = FormatOptions { preview_max_chars: chars, result_max_chars: chars, ..FormatOptions::default() };
+        let options = FormatOptions { result_max_bytes: chars, print_max_bytes: chars, ..FormatOptions::default() };
         let mut veil = Veil::default();
         veil.learn(&json);
         let lens = Lens { options: &options, veil: &veil };
         let mut hidden = Vec::new();
         secrets(&json, false, &mut hidden);
-        let glimpse = |json: &Json| Glimpse::of_json(json, &options.answer().bounds(true));
+        let glimpse = |json: &Json| Glimpse::of_json(json, &Limits::bytes(chars).bounds(true));
         // A program may print a secret, return it, or fail with it.
         let leaked: Vec<String> = if leak { hidden.clone() } else { Vec::new() };
         let result = if leak && !hidden.is_empty() { Json::from(leaked.clone()) } else { json.clone() };
@@ -102,7 +102,7 @@ proptest! {
             result: Some(glimpse(&result)),
             reach: Reach::Latest,
             prints: leaked.iter().cloned().chain([printed.clone()]).collect(),
-            changed: vec![("x".to_owned(), glimpse(&result)), ("y".to_owned(), glimpse(&json))],
+            changed: vec![("x".to_owned(), glimpse(&result).view), ("y".to_owned(), glimpse(&json).view)],
             stored: vec!["x".to_owned()],
             notes: leaked.clone(),
         };
@@ -115,13 +115,14 @@ proptest! {
         let texts = [
             success(&run, &info, "", &lens),
             success(&quiet, &info, "", &lens),
-            error(&message, Some(&info), &lens),
-            return_invalid(&invalid, &info, &lens),
+            error(&message, &run.prints, Some(&info), &lens),
+            return_invalid(&invalid, &run.prints, &info, &lens),
         ];
+        let failed = Failed { reason: "fail", message: &message, prints: &run.prints, result: Some(&received), advice: "" };
         let answers = [
-            eval_ok(&run, &lens),
-            eval_ok(&quiet, &lens),
-            eval_error("fail", &message, "told", Some(&received), &lens),
+            eval_ok(&run, &info, &lens),
+            eval_ok(&quiet, &info, &lens),
+            eval_error(&failed, &info, &lens),
         ];
         let view = View::of_json(&json, &Limits::SAMPLE.sample_bounds(true));
         let samples = [sample(&view, Limits::SAMPLE), masked_json(&json, true).to_string(), received.clone()];
@@ -138,11 +139,10 @@ proptest! {
     }
 
     #[test]
-    fn previews_can_be_read_and_are_short(json in any_json(), chars in 100usize..400, items in 0usize..20) {
-        let limits = Limits { items, chars };
-        let shown = preview(&Glimpse::of_json(&json, &limits.bounds(true)), limits, &Reach::Latest);
-        let forms = read_all(&shown.text, &ReadLimits::default());
-        prop_assert!(forms.is_ok_and(|forms| forms.len() == 1), "{}", shown.text);
-        prop_assert!(shown.text.chars().count() <= chars, "{}", shown.text);
+    fn results_are_read_as_values_or_are_handles(json in any_json(), bytes in 100usize..400) {
+        let shown = preview(&Glimpse::of_json(&json, &Limits::bytes(bytes).bounds(true)), bytes, Reach::Latest);
+        let forms = read_all(&shown.text, &ReadLimits::default()).map(|forms| forms.len()).ok();
+        prop_assert_eq!(forms, Some(usize::from(shown.whole)), "{}", shown.text);
+        prop_assert!(shown.text.len() <= if shown.whole { bytes } else { 4 * (bytes + 240) }, "{}", shown.text);
     }
 }

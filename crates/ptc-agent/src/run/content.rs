@@ -8,8 +8,8 @@ use super::eval::{self, Oversize};
 use super::node::{After, Node};
 use super::sandbox::Ended;
 use super::{Next, Shared, finish, program, setup};
-use crate::agent::Completion;
-use crate::feedback::{self, Invalid, Lens, TurnInfo};
+use crate::agent::{Completion, Mode};
+use crate::feedback::{self, Ending, Failed, Invalid, Lens, TurnInfo};
 use crate::model::{Message, Output, Reply, Request};
 use crate::reason::Reason;
 use crate::render::{self, Limits};
@@ -36,7 +36,7 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
     // The rest of a program could be mended to something that was never meant.
     if reply.cut && !has_whole_block(&text) {
         let fail = Fail::new(Reason::REPLY_CUT, CUT);
-        let told = feedback::error(CUT, Some(&turn_info(node)), &lens(node));
+        let told = feedback::complaint(CUT, &turn_info(node));
         node.messages.push(Message::assistant(text));
         return reminded(node, shared, fail, told);
     }
@@ -47,12 +47,12 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
             program::begin(node, shared, &found.code, After::Content)
         }
         Found::None => {
-            let told = feedback::no_program(&turn_info(node), &lens(node));
+            let told = feedback::complaint(feedback::NO_PROGRAM, &turn_info(node));
             node.messages.push(Message::assistant(text));
             reminded(node, shared, Fail::new(Reason::NO_CODE_FOUND, "the reply has no program"), told)
         }
         Found::Multiple(count) => {
-            let told = feedback::multiple_blocks(count, &turn_info(node), &lens(node));
+            let told = feedback::complaint(&feedback::multiple_blocks(count), &turn_info(node));
             node.messages.push(Message::assistant(text));
             let reason =
                 if node.is_single_shot() { Reason::NO_CODE_FOUND } else { Reason::MULTIPLE_CODE_BLOCKS };
@@ -144,7 +144,8 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
             return Next::Over(Err(fail));
         }
         Err(Oversize::Rollback(message)) => {
-            node.messages.push(Message::user(message.clone()));
+            let told = feedback::taken_back(&message, &node.book.prints, &turn_info(node), &lens(node));
+            node.messages.push(Message::user(told));
             node.close_failed(&Fail::new(Reason::MEMORY_LIMIT_EXCEEDED, message));
             shared.turn_stop(node);
             return Next::Turn;
@@ -166,7 +167,7 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
 
 /// A turn that failed: the model is told what, and on.
 pub(super) fn turn_failed(node: &mut Node, shared: &mut Shared, fail: &Fail) -> Next {
-    let told = feedback::error(&fail.message, Some(&turn_info(node)), &lens(node));
+    let told = feedback::error(&fail.message, &node.book.prints, Some(&turn_info(node)), &lens(node));
     told_failed(node, shared, fail, told)
 }
 
@@ -195,6 +196,10 @@ pub(super) fn turn_info(node: &Node) -> TurnInfo {
         retry_left: tally.retry_left,
         retry_total: options.retry_turns,
         minimal: options.format.minimal_turn_info,
+        ending: match node.agent.mode() {
+            Mode::Content | Mode::ToolCall => Ending::Return,
+            Mode::Text | Mode::Combined => Ending::Reply,
+        },
     }
 }
 
@@ -206,7 +211,10 @@ pub(super) fn lens(node: &Node) -> Lens<'_> {
 /// An answer that breaks the signature.
 pub(super) struct Rejected {
     pub fail: Fail,
+    /// What the model is told in a message.
     pub feedback: String,
+    /// What it is told as the result of `lisp_eval`.
+    pub body: Json,
 }
 
 /// The value of the program as the answer: names with underscores, floats rounded, checked.
@@ -215,8 +223,10 @@ pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> 
         Ok(value) => public(node, value),
         Err(error) => {
             let fail = Fail::new(reason, node.veil.cover(&error.text()).into_owned());
-            let feedback = feedback::error(&fail.message, Some(&turn_info(node)), &lens(node));
-            return Err(Rejected { fail, feedback });
+            let (info, lens) = (turn_info(node), lens(node));
+            let feedback = feedback::error(&fail.message, &node.book.prints, Some(&info), &lens);
+            let body = eval::error_body(node, &fail, None).0;
+            return Err(Rejected { fail, feedback, body });
         }
     };
     match check(node, &value) {
@@ -247,7 +257,16 @@ fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Reje
     let received = render::brief_json(value, Limits::RECEIVED, node.agent.options().firewall);
     let errors = placed(issues);
     let invalid = Invalid { expected: &expected, received: &received, errors: &errors };
-    let feedback = feedback::return_invalid(&invalid, &turn_info(node), &lens(node));
+    let (info, lens) = (turn_info(node), lens(node));
+    let feedback = feedback::return_invalid(&invalid, &node.book.prints, &info, &lens);
+    let failed = Failed {
+        reason: "validation_error",
+        message: &invalid.message(&lens),
+        prints: &node.book.prints,
+        result: Some(&received),
+        advice: feedback::CORRECT,
+    };
+    let body = feedback::eval_error(&failed, &info, &lens);
     let listed: Vec<Json> = issues
         .iter()
         .map(|issue| json!({"path": issue.path.to_string(), "message": issue.message}))
@@ -255,7 +274,7 @@ fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Reje
     let message = issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let details = json!({"actual_value": value, "errors": listed});
     let message = node.veil.cover(&message).into_owned();
-    Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback }
+    Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback, body }
 }
 
 /// The type of the answer, as models read it.

@@ -10,10 +10,10 @@ use super::sandbox::Ended;
 use super::{Next, Shared, calls, content};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::cache::{evictions_note, json_bytes};
-use crate::feedback::{self, Execution};
-use crate::model::Message;
+use crate::feedback::{self, Execution, Failed, TurnInfo};
+use crate::model::{Message, ToolCall};
 use crate::reason::Reason;
-use crate::render::Reach;
+use crate::render::{Limits, Reach};
 use crate::step::{CallRecord, Fail};
 
 /// The reason of a language error as runs report it.
@@ -76,18 +76,15 @@ pub(super) fn failed(node: &Node) -> Fail {
 pub(super) fn execution(node: &Node) -> Execution {
     let options = node.agent.options();
     let Some(machine) = node.sandbox.machine.as_deref() else { return Execution::default() };
-    let (result, definition) =
-        (options.format.answer().bounds(options.firewall), options.format.definition());
-    let bounds = definition.bounds(options.firewall);
+    let result = Limits::bytes(options.format.result_max_bytes).bounds(options.firewall);
+    let definition = Limits::SKETCHED.sample_bounds(options.firewall);
     let changed = machine.changed().iter();
     Execution {
         result: Some(machine.glimpse_result(&result)),
         reach: if machine.history_is_whole() { Reach::Latest } else { Reach::Lost },
         prints: node.book.prints.clone(),
         changed: changed
-            .filter_map(|name| {
-                machine.glimpse_definition(name, &bounds).map(|glimpse| (name.clone(), glimpse))
-            })
+            .filter_map(|name| machine.view_definition(name, &definition).map(|view| (name.clone(), view)))
             .collect(),
         stored: machine.definitions(),
         notes: calls::notes(node),
@@ -152,6 +149,19 @@ pub(super) fn combined(node: &mut Node, shared: &mut Shared, id: &str, ended: En
     Next::Turn
 }
 
+/// Refuses all calls of a turn: every id gets its answer, and the last one says how many turns are left.
+pub(super) fn refuse(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], fail: &Fail) -> Next {
+    let info = content::turn_info(node);
+    for (at, call) in calls.iter().enumerate() {
+        let info = if at + 1 == calls.len() { info } else { TurnInfo::default() };
+        let body = feedback::protocol_error(fail.reason.as_str(), &fail.message, &info);
+        answer(node, shared, &call.id, &body);
+    }
+    node.close_failed(fail);
+    shared.turn_stop(node);
+    Next::Turn
+}
+
 /// Ends the turn of a program that was run by tool call.
 pub(super) fn close(node: &mut Node, shared: &mut Shared, outcome: Result<(), Fail>) {
     match outcome {
@@ -211,15 +221,19 @@ pub(super) fn evicted(node: &mut Node) -> Option<String> {
 }
 
 pub(super) fn success_body(node: &Node) -> Json {
-    feedback::eval_ok(&execution(node), &content::lens(node))
+    feedback::eval_ok(&execution(node), &content::turn_info(node), &content::lens(node))
 }
 
 /// The error object, and the failure for the turn.
 pub(super) fn error_body(node: &Node, fail: &Fail, result: Option<String>) -> (Json, Result<(), Fail>) {
-    let lens = content::lens(node);
-    let told = feedback::error(&fail.message, None, &lens);
-    let body =
-        feedback::eval_error(eval_reason(&fail.reason), &fail.message, &told, result.as_deref(), &lens);
+    let failed = Failed {
+        reason: eval_reason(&fail.reason),
+        message: &fail.message,
+        prints: &node.book.prints,
+        result: result.as_deref(),
+        advice: "",
+    };
+    let body = feedback::eval_error(&failed, &content::turn_info(node), &content::lens(node));
     (body, Err(fail.clone()))
 }
 

@@ -8,6 +8,7 @@ use super::node::{After, Node, State};
 use super::{Next, OnBudget, Shared, TraceMode, content, events, lent, program};
 use crate::agent::{Completion, Mode};
 use crate::budget::Unit;
+use crate::feedback::{TurnInfo, protocol_error};
 use crate::model::Message;
 use crate::reason::Reason;
 use crate::step::{CallRecord, Fail, Step, ToolInfo};
@@ -107,7 +108,7 @@ fn close_open_turn(node: &mut Node, shared: &mut Shared, outcome: &Result<Json, 
         return;
     }
     let body =
-        |reason: &str| crate::feedback::protocol_error(reason, "the run ended before this was done", false);
+        |reason: &str| protocol_error(reason, "the run ended before this was done", &TurnInfo::default());
     let body = body(&node.veil.cover(fail.reason.as_str())).to_string();
     let state = std::mem::replace(&mut node.state, State::Over);
     let ids: Vec<String> = match state {

@@ -23,7 +23,7 @@ use crate::prompt::{
     Transport, UserLine,
 };
 use crate::reason::Reason;
-use crate::render::{self, Limits, MissionLogIn};
+use crate::render::{self, Limits, MissionLogIn, Sketch};
 use crate::step::Fail;
 use crate::tool::Tool;
 
@@ -335,18 +335,22 @@ fn inputs(node: &Node) -> impl Iterator<Item = (&String, &Json)> {
     node.context.as_object().into_iter().flatten()
 }
 
-/// How much of a value samples show.
-fn sample_limits(node: &Node) -> Limits {
-    let limit = node.agent.options().prompt_limit;
-    Limits {
-        items: limit.list.unwrap_or(Limits::SAMPLE.items),
-        chars: limit.string.unwrap_or(Limits::SAMPLE.chars),
-    }
+/// Some of an input, where the agent wants that: so many rows of it, or the value itself if it is no list.
+fn sample(node: &Node, value: &Json) -> Option<String> {
+    /// Characters for each row.
+    const ROW: usize = 240;
+    let options = node.agent.options();
+    let rows = options.samples.or(options.prompt_limit.list).filter(|rows| *rows > 0)?;
+    let chars = options.prompt_limit.string.unwrap_or(rows.saturating_mul(ROW).min(render::RESULT_BYTES));
+    // The entries of a map are no rows of it.
+    let items = if value.is_array() { rows } else { Limits::CONTEXT.items };
+    let limits = Limits { items, chars };
+    Some(render::sample(&View::of_json(value, &limits.sample_bounds(options.firewall)), limits))
 }
 
 fn data_lines(node: &Node) -> Vec<DataLine> {
-    let limits = sample_limits(node);
-    let bounds = limits.sample_bounds(node.agent.options().firewall);
+    let firewall = node.agent.options().firewall;
+    let (bounds, most) = (Limits::SAMPLE.sample_bounds(firewall), Sketch::share(inputs(node).count()));
     // What another agent gave has the types of its signature.
     let signature = node.context_signature.as_deref().and_then(|text| Signature::parse(text).ok());
     let given = signature.and_then(|signature| match signature.output {
@@ -354,7 +358,9 @@ fn data_lines(node: &Node) -> Vec<DataLine> {
         _ => None,
     });
     let line = |(name, value): (&String, &Json)| {
-        let view = View::of_json(value, &bounds);
+        let sketch = Sketch::of_json(value, firewall, most);
+        let scalar = !matches!(value, Json::Array(_) | Json::Object(_) | Json::Null);
+        let itself = scalar && !sketch.line.starts_with("string ");
         DataLine {
             name: name.clone(),
             ty: node
@@ -362,8 +368,10 @@ fn data_lines(node: &Node) -> Vec<DataLine> {
                 .input_type(name)
                 .or_else(|| given.as_ref()?.field(name).map(|field| &field.ty))
                 .cloned(),
-            label: render::label(&view),
-            sample: render::sample(&view, limits),
+            label: if itself { render::label(&View::of_json(value, &bounds)) } else { String::new() },
+            // What stands for itself needs no sample.
+            sample: if itself { None } else { sample(node, value) },
+            sketch,
             description: node.descriptions.get(name).cloned(),
         }
     };
@@ -372,8 +380,7 @@ fn data_lines(node: &Node) -> Vec<DataLine> {
 
 fn user_lines(node: &Node) -> Vec<UserLine> {
     let Some(machine) = node.sandbox.machine.as_deref() else { return Vec::new() };
-    let limits = sample_limits(node);
-    let bounds = limits.sample_bounds(node.agent.options().firewall);
+    let bounds = Limits::SKETCHED.sample_bounds(node.agent.options().firewall);
     let line = |name: String| match machine.function(&name) {
         Some(function) => Some(UserLine::Function {
             name,
@@ -383,7 +390,7 @@ fn user_lines(node: &Node) -> Vec<UserLine> {
         }),
         None => {
             let view = machine.view_definition(&name, &bounds)?;
-            Some(UserLine::Value { name, label: render::label(&view), sample: render::sample(&view, limits) })
+            Some(UserLine::Value { name, sketch: Sketch::of_view(&view).on_a_line() })
         }
     };
     machine.definitions().into_iter().filter_map(line).collect()
@@ -411,12 +418,21 @@ fn text_message(node: &Node, text: &str) -> String {
     }
 }
 
+/// The inputs of a text agent: programs read those of a combined one, another has nothing but what it is shown.
 fn context_lines(node: &Node) -> Vec<ContextLine> {
-    let bounds = Limits::CONTEXT.sample_bounds(node.agent.options().firewall);
+    let firewall = node.agent.options().firewall;
+    let most = Sketch::share(inputs(node).count());
+    let shown = |value: &Json| match node.agent.mode() {
+        Mode::Combined => {
+            let sample = sample(node, value).map(|sample| format!(", sample: {sample}"));
+            Sketch::of_json(value, firewall, most).on_a_line() + &sample.unwrap_or_default()
+        }
+        _ => render::sample(&View::of_json(value, &Limits::CONTEXT.sample_bounds(firewall)), Limits::CONTEXT),
+    };
     let line = |(name, value): (&String, &Json)| ContextLine {
         name: name.clone(),
         description: node.descriptions.get(name).cloned(),
-        value: render::sample(&View::of_json(value, &bounds), Limits::CONTEXT),
+        value: shown(value),
     };
     inputs(node).map(line).collect()
 }
@@ -445,6 +461,8 @@ fn programs_system(node: &Node, _shared: &Shared) -> String {
         model: node.llm.as_ref().map_or("", Llm::label),
         memory: &memory,
         messages: &node.messages,
+        result_bytes: options.format.result_max_bytes,
+        print_bytes: options.format.print_max_bytes,
     };
     if is_one_prompt(node) {
         let mission = prompt::mission(&node.mission);

@@ -97,13 +97,7 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply, born: &mu
             _ => Some(Fail::new(Reason::MULTIPLE_TOOL_CALLS, ONE_EVAL)),
         };
         if let Some(fail) = fault {
-            for call in &calls {
-                let body = feedback::protocol_error(fail.reason.as_str(), &fail.message, false);
-                eval::answer(node, shared, &call.id, &body);
-            }
-            node.close_failed(&fail);
-            shared.turn_stop(node);
-            return Next::Turn;
+            return eval::refuse(node, shared, &calls, &fail);
         }
     }
     call_natively(node, shared, &calls, born)
@@ -189,6 +183,8 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
             failed = Some(Fail::new(reason, message.clone()));
         }
     }
+    // A message of its own: what tools give is theirs.
+    node.messages.extend(feedback::last_turn(&content::turn_info(node)).map(Message::user));
     let records: Vec<_> = batch.slots.into_iter().map(|slot| shared.recorded(slot.record)).collect();
     node.book.draft.tool_calls.extend(records.clone());
     node.book.calls.extend(records);
@@ -212,7 +208,7 @@ fn told(node: &Node, slot: &Slot) -> String {
                 + &warned(&slot.record.warnings)
         }
         Err(message) if node.agent.mode() == Mode::Combined && !is_known => {
-            feedback::protocol_error(Reason::UNKNOWN_TOOL.as_str(), message, false).to_string()
+            feedback::protocol_error(Reason::UNKNOWN_TOOL.as_str(), message, &TurnInfo::default()).to_string()
         }
         Err(message) if is_known => {
             let mut told = json!({"error": message, "tool": name, "args_received": slot.record.args});
@@ -273,8 +269,7 @@ fn finals(node: &mut Node, shared: &mut Shared, text: String, cut: bool) -> Next
     let last = node.book.tally.is_exhausted();
     // Plain text may be empty.
     if variant(node) != TextVariant::Plain && text.trim().is_empty() {
-        // What is said of turns left speaks of programs.
-        let told = feedback::empty_reply(&TurnInfo::default(), &content::lens(node));
+        let told = feedback::complaint(feedback::EMPTY_REPLY, &TurnInfo::default());
         let fail = Fail::new(Reason::EMPTY_RESPONSE, "the reply is empty");
         return again(node, shared, text, fail, told, last);
     }
@@ -326,5 +321,6 @@ fn again(node: &mut Node, shared: &mut Shared, text: String, fail: Fail, told: S
         shared.turn_stop(node);
         return Next::Over(Err(fail));
     }
-    content::told_failed(node, shared, &fail, told)
+    let last = feedback::last_turn(&content::turn_info(node)).unwrap_or_default();
+    content::told_failed(node, shared, &fail, prompt::blocks([told, last]))
 }

@@ -44,12 +44,12 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
             let message = unknown_tool(&call.name, &["lisp_eval"]);
             let fail = Fail::new(Reason::UNKNOWN_TOOL, message);
             node.messages.push(Message::calling(text, calls.clone()));
-            refuse(node, shared, &calls, fail)
+            eval::refuse(node, shared, &calls, &fail)
         }
         _ => {
             let fail = Fail::new(Reason::MULTIPLE_TOOL_CALLS, ONE_CALL);
             node.messages.push(Message::calling(text, calls.clone()));
-            refuse(node, shared, &calls, fail)
+            eval::refuse(node, shared, &calls, &fail)
         }
     }
 }
@@ -88,26 +88,17 @@ pub(super) fn evaluate(node: &mut Node, shared: &mut Shared, call: &ToolCall) ->
     }
 }
 
-/// Refuses all calls of a turn; every id gets its answer, and a message says what to do.
-fn refuse(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], fail: Fail) -> Next {
-    for call in calls {
-        let body = feedback::protocol_error(fail.reason.as_str(), &fail.message, true);
-        eval::answer(node, shared, &call.id, &body);
-    }
-    content::turn_failed(node, shared, &fail)
-}
-
 /// A reply without calls is the final answer.
 fn direct(node: &mut Node, shared: &mut Shared, text: String) -> Next {
     node.messages.push(Message::assistant(text.clone()));
-    let (info, lens) = (content::turn_info(node), content::lens(node));
+    let info = content::turn_info(node);
     if text.trim().is_empty() {
-        let told = feedback::empty_reply(&info, &lens);
+        let told = feedback::complaint(feedback::EMPTY_REPLY, &info);
         let fail = Fail::new(Reason::EMPTY_RESPONSE, "the reply is empty");
         return content::told_failed(node, shared, &fail, told);
     }
     if reply::holds_code(&text) {
-        let told = feedback::fenced_program(&info, &lens);
+        let told = feedback::complaint(feedback::FENCED_PROGRAM, &info);
         let fail = Fail::new(Reason::DIRECT_FINAL_INVALID, "the reply has a program outside of lisp_eval");
         return content::told_failed(node, shared, &fail, told);
     }
@@ -197,9 +188,7 @@ fn returned(node: &mut Node, shared: &mut Shared, id: &str) -> Next {
             let over = node.book.tally.is_exhausted();
             let reason = if over { Reason::VALIDATION_ERROR } else { Reason::RETURN_VALIDATION_FAILED };
             let fail = Fail { reason, ..rejected.fail };
-            let told = Fail::new(Reason::RUNTIME_ERROR, rejected.feedback);
-            let (body, _) = eval::error_body(node, &told, None);
-            eval::answer(node, shared, id, &body);
+            eval::answer(node, shared, id, &rejected.body);
             node.close_failed(&fail);
             shared.turn_stop(node);
             if over { Next::Over(finish::fallback(node).ok_or(fail)) } else { Next::Turn }

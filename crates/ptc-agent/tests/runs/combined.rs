@@ -40,7 +40,9 @@ fn asks(n: i64) -> Reply {
 
 /// The message that answers the last call before a request, as JSON.
 fn answer(script: &Script, request: usize) -> Json {
-    serde_json::from_str(script.told(request)).unwrap_or_else(|_| panic!("no JSON: {}", script.told(request)))
+    let messages = &script.requests[request - 1].messages;
+    let told = messages.iter().rev().find(|message| message.role == Role::Tool).expect("a call was answered");
+    serde_json::from_str(&told.content).unwrap_or_else(|_| panic!("no JSON: {}", told.content))
 }
 
 #[test]
@@ -188,7 +190,7 @@ fn r6_6_r6_7_r6_8_calls_beside_a_program_are_refused_and_native_ones_answered_ea
                 "EOF" => assert_eq!(body["error"], "EOF"),
                 reason => {
                     assert_eq!((&body["status"], &body["reason"]), (&json!("error"), &json!(reason)));
-                    assert_eq!(body.as_object().unwrap().len(), 3, "{body}");
+                    assert!(!body["message"].as_str().unwrap().contains("Turn "), "{body}");
                 }
             }
         }

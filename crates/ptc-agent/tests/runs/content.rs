@@ -48,7 +48,7 @@ fn r3_9_the_first_message_has_inventory_and_mission_and_later_ones_do_not() {
     for part in [
         ";; === tools ===",
         "tool/find-orders(customer-id int) -> [{id int, total float}]  ; Orders of one customer",
-        "data/customer_id              ; int, sample: 7",
+        "data/customer_id              ; int, 7",
         "(return {:order-count 42})",
         "<mission>\nCount orders of ~{data/customer_id}\n</mission>",
     ] {
@@ -208,7 +208,7 @@ fn r3_37_definitions_beyond_the_limit_end_the_run_or_are_taken_back() {
     assert_eq!(step.value["a"], json!(1), "{step:#?}");
     assert_eq!(step.memory.keys().collect::<Vec<_>>(), ["a"]);
     assert!(script.told(3).contains("2000"), "{}", script.told(3));
-    assert!(!script.told(3).contains("Turn "), "r3.47 comes bare: {}", script.told(3));
+    assert!(script.told(3).starts_with("Memory is full") && script.told(3).ends_with("(3 remaining)"));
 }
 
 /// Memory that one program used up is not missing in the next.
@@ -264,13 +264,13 @@ fn issue_8_a_value_too_large_to_show_is_at_hand_in_the_next_program() {
     let mut script = Script::new([code("(vec (range 5000))"), code("(return (count *1))")]);
     let step = run(worker(), json!({}), &mut script);
     let told = script.told(2);
-    assert!(told.contains(":count 5000") && told.contains(":all *1"), "{told}");
+    assert!(told.contains(";; vector of 5,000 items") && told.contains(";; all of it: *1"), "{told}");
     assert_eq!(step.value, json!(5000));
     let mut script = Script::new([code("(vec (range 5000))"), code("(return (count *1))")]);
     let cut = Agent::builder("x").set("format_options", &json!({"history_max_bytes": 64})).build().unwrap();
     let step = run(cut, json!({}), &mut script);
     assert!(step.value.as_u64().unwrap() < 100, "r3.39: values of the history may be cut");
-    assert!(!script.told(2).contains(":all *1"), "{}", script.told(2));
+    assert!(!script.told(2).contains("*1"), "{}", script.told(2));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn r3_42_feedback_shows_results_prints_and_definitions_in_blocks() {
         code("(return 1)"),
     ]);
     run(worker(), json!({}), &mut script);
-    assert!(script.told(2).contains("source=\"memory\"") && script.told(2).contains(";; xs = [1 2 3]"));
+    assert!(script.told(2).contains("source=\"memory\"") && script.told(2).contains(";; xs = list[3] of int 1 … 3"));
     assert!(!script.told(2).contains("source=\"result\""));
     assert!(script.told(3).contains("user=> 42"));
     assert!(script.told(4).contains("seen 1") && !script.told(4).contains("user=> 5"));
@@ -438,4 +438,95 @@ fn a_reply_that_was_cut_is_not_run_and_the_model_is_told() {
     // A program that is whole was not cut, whatever came behind it.
     let mut script = Script::new([cut("```clojure\n(return 1)\n```\nThis program")]);
     assert_eq!(run(agent(), json!({}), &mut script).value, json!(1));
+}
+
+#[test]
+fn nil_is_told_in_every_transport() {
+    use ptc_agent::Transport;
+
+    use crate::support::eval;
+    let rows = Tool::new("nothing", |_| json!(null)).expose(ptc_agent::Expose::PtcLisp);
+    for program in ["(:owner (first data/rows))", "(first [])", "(tool/nothing)", "; only a comment"] {
+        let inputs = json!({"rows": [{"id": 1}]});
+        let told = |agent: ptc_agent::Builder, replies: [Reply; 2]| {
+            let mut script = Script::new(replies);
+            run(agent.tool(rows.clone()).build().unwrap(), inputs.clone(), &mut script);
+            let messages = &script.requests[1].messages;
+            messages[2..].iter().map(|message| message.content.clone()).collect::<String>()
+        };
+        let content = told(Agent::builder("x"), [code(program), code("(return 1)")]);
+        assert!(content.contains("\nuser=> nil\n"), "{program}: {content}");
+        let by_call = Agent::builder("x").transport(Transport::ToolCall);
+        let by_call = told(by_call, [eval(program), eval("(return 1)")]);
+        assert!(by_call.contains("\"result\":\"user=> nil\""), "{program}: {by_call}");
+        let combined = told(Agent::builder("x").combined(), [eval(program), "done".into()]);
+        assert!(combined.contains("\"result\":\"user=> nil\""), "{program}: {combined}");
+    }
+}
+
+#[test]
+fn what_was_printed_before_an_error_is_shown_with_it_in_every_transport() {
+    use ptc_agent::Transport;
+
+    use crate::support::eval;
+    let program = "(println \"before\" (range 5)) (+ 1 nil)";
+    let told = |agent: ptc_agent::Builder, replies: Vec<Reply>| {
+        let mut script = Script::new(replies);
+        run(agent.build().unwrap(), json!({}), &mut script);
+        let told = |request: usize| {
+            let messages = &script.requests[request].messages;
+            messages.iter().rev().take(2).map(|message| message.content.clone()).collect::<String>()
+        };
+        (told(1), told(2))
+    };
+    let replies = |run: fn(&str) -> Reply, last: Reply| vec![run(program), run("(inc"), last];
+    let cases = [
+        told(Agent::builder("x"), replies(code, code("(return 1)"))),
+        told(
+            Agent::builder("x").transport(Transport::ToolCall),
+            replies(eval, eval("(return 1)")),
+        ),
+        told(Agent::builder("x").combined(), replies(eval, "done".into())),
+    ];
+    for (failed, unreadable) in cases {
+        assert!(failed.contains("before (0 1 2 3 4)") && failed.contains("type_error"), "{failed}");
+        let last = unreadable.rsplit("parse_error").next().unwrap();
+        assert!(!last.contains("before"), "prints of another program: {unreadable}");
+    }
+    // A value that breaks the signature is an error too.
+    let agent = Agent::builder("x").signature(":int").build().unwrap();
+    let mut script = Script::new([code("(println \"seen\") (return \"no\")"), code("(return 1)")]);
+    run(agent, json!({}), &mut script);
+    assert!(script.told(2).contains("source=\"println\">\nseen\n"), "{}", script.told(2));
+}
+
+#[test]
+fn complaints_about_replies_without_a_program_speak_of_no_program() {
+    for reply in ["", "I think it is 5.", "```clojure\n1\n```\n```clojure\n2\n```"] {
+        let mut script = Script::new([Reply::text(reply), code("(return 1)")]);
+        run(worker(), json!({}), &mut script);
+        let told = script.told(2);
+        assert!(told.starts_with("Error: ") && !told.contains("did not run to its end"), "{told}");
+        assert!(!told.contains("untrusted"), "these words are ours: {told}");
+    }
+}
+
+#[test]
+fn one_limit_of_results_stands_in_prompt_feedback_and_code() {
+    for limit in [8_192, 300] {
+        let options = json!({"result_max_bytes": limit, "print_max_bytes": limit});
+        let agent = || Agent::builder("x").set("format_options", &options).build().unwrap();
+        let program = |chars: usize| code(&format!("(apply str (repeat {chars} \"x\"))"));
+        let mut script = Script::new([program(limit - 2), program(limit - 1), code("(return 1)")]);
+        run(agent(), json!({}), &mut script);
+        let said = format!("You see {limit} bytes of a result and {limit} of prints");
+        assert!(script.requests[0].system.contains(&said), "{}", script.requests[0].system);
+        let quoted = format!("user=> \"{}\"\n", "x".repeat(limit - 2));
+        assert!(script.told(2).contains(&quoted), "what fits is whole");
+        assert!(script.told(3).contains(";; string of ") && !script.told(3).contains("user=>"));
+        let print = |bytes: usize| code(&format!("(println (apply str (repeat {bytes} \"x\")))"));
+        let mut script = Script::new([print(limit), print(limit + 1), code("(return 1)")]);
+        run(agent(), json!({}), &mut script);
+        assert!(!script.told(2).contains("bytes;") && script.told(3).contains("bytes; print less"));
+    }
 }

@@ -167,7 +167,7 @@ fn nested() -> Agent {
 fn nested_model(agent: &str, request: &Request) -> Result<Reply, ModelError> {
     let told = &request.messages[0].content;
     Ok(match (agent, request.turn) {
-        ("parent", 1) if told.contains("sample: 2") => {
+        ("parent", 1) if told.contains("; int, 2") || told.contains("sample: 2") => {
             code("(def kids (pmap #(tool/double {:n %}) [1 2 3])) (def deep (tool/again {:n 1})) deep")
         }
         ("parent", 1) => code("(return (+ data/n (tool/double {:n 1})))"),

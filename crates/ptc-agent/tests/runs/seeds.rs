@@ -19,7 +19,9 @@ fn r1_54_samples_follow_the_limits_of_prompts_and_give_the_total() {
         run(agent, context.clone(), &mut script);
         format!("{}\n{}", script.requests[0].system, script.requests[0].messages[0].content)
     };
-    assert!(first(worker()).contains("[0 1 2 ...] (3/20)"));
+    assert!(first(worker()).contains("data/xs                       ; list[20] of int 0 … 20\n"), "no value by default");
+    let three = Agent::builder("x").samples(3).build().unwrap();
+    assert!(first(three).contains("sample: [0 1 2 ...] (3/20)"));
     let draft = Agent::builder("x").profile(ptc_agent::Profile::Draft).build().unwrap();
     assert!(first(draft).contains("[0 1 2 3 4 ...] (5/20)"));
 }
@@ -62,7 +64,7 @@ fn r2_22_c23_the_signature_of_a_step_gives_the_types_of_the_next_inputs() {
     let options = RunOptions::new(scripted()).context(step);
     assert_eq!(run_with(worker(), options, &mut script).value, json!(2));
     let told = &script.requests[0].messages[0].content;
-    assert!(told.contains("data/order_ids                ; [int], sample: [1 2]"), "{told}");
+    assert!(told.contains("data/order_ids                ; [int], list[2] of int 1 … 2"), "{told}");
     assert!(told.contains("<Firewalled>") && !told.contains("secret text"), "{told}");
 }
 

@@ -1,0 +1,501 @@
+//! What values in the same place have in common: a column of a table, the items of a list, the field of a map.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptc_lisp::view::{Part, View, is_hidden_name};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::clojure::key_text;
+use super::super::type_name;
+use super::FIREWALLED;
+use super::numbers::{grouped, range, share};
+use super::texts::Texts;
+use crate::hash::fnv;
+
+/// Items of a list that are looked at: some from all over it.
+const ROWS: usize = 1_000;
+/// Values that are looked at in all.
+const LOOKS: usize = 50_000;
+/// Levels of nesting that are looked at.
+const DEEPEST: usize = 4;
+/// Keys that are told apart.
+const KEYS: usize = 512;
+/// A single map with more keys than this whose values are of one kind is a dictionary: its keys are data.
+const NAMED: usize = 32;
+/// Different values are counted up to here.
+const DISTINCT: usize = 50;
+/// Fields of one map that a schema lists.
+pub(super) const FIELDS: usize = 100;
+/// Most bytes of a map inside of a line.
+const INLINE: usize = 400;
+/// Characters of a text that are looked at.
+const LOOKED_AT: usize = 128;
+
+/// How much may still be looked at, and whether hidden names are.
+pub(super) struct Looks {
+    left: usize,
+    firewall: bool,
+    /// Lists around what is looked at.
+    lists: usize,
+}
+
+impl Looks {
+    pub fn new(firewall: bool) -> Self {
+        Looks { left: LOOKS, firewall, lists: 0 }
+    }
+}
+
+/// What values in the same place have in common.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Column {
+    values: usize,
+    nils: usize,
+    kinds: Vec<&'static str>,
+    range: Option<(f64, f64)>,
+    texts: Texts,
+    distinct: BTreeSet<u64>,
+    list: Option<Box<List>>,
+    record: Option<Box<Record>>,
+    dictionary: Option<Box<(Texts, Column)>>,
+}
+
+/// Lists in the same place.
+#[derive(Clone, Debug, Default)]
+struct List {
+    items: Column,
+    /// How many items all of them have.
+    total: usize,
+    lists: usize,
+    open: bool,
+}
+
+/// Maps in the same place.
+#[derive(Clone, Debug, Default)]
+struct Record {
+    maps: usize,
+    fields: Vec<(String, Column)>,
+    places: BTreeMap<String, usize>,
+    /// Whether there are keys that are not told apart.
+    more: bool,
+}
+
+impl Record {
+    fn field(&mut self, key: &str) -> Option<&mut Column> {
+        let known = self.places.get(key).copied();
+        let at = match known {
+            Some(at) => at,
+            None if self.fields.len() == KEYS => {
+                self.more = true;
+                return None;
+            }
+            None => {
+                self.places.insert(key.to_owned(), self.fields.len());
+                self.fields.push((key.to_owned(), Column::default()));
+                self.fields.len() - 1
+            }
+        };
+        self.fields.get_mut(at).map(|(_, column)| column)
+    }
+
+    /// Whether keys are data: there are many, and hardly any map has most of them.
+    fn has_data_for_keys(&self) -> bool {
+        let present: usize = self.fields.iter().map(|(_, column)| column.values).sum();
+        self.fields.len() > NAMED && present < self.fields.len() * self.maps / 4
+    }
+}
+
+impl Column {
+    fn begin(&mut self, kind: &'static str) {
+        self.values += 1;
+        if kind == "nil" {
+            self.nils += 1;
+        } else if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+    }
+
+    fn number(&mut self, kind: &'static str, number: f64) {
+        self.begin(kind);
+        let (low, high) = self.range.unwrap_or((number, number));
+        self.range = Some((low.min(number), high.max(number)));
+        self.differs(&number.to_bits().to_le_bytes());
+    }
+
+    fn text(&mut self, kind: &'static str, text: &str, chars: usize) {
+        self.begin(kind);
+        self.texts.note(text, chars);
+        self.differs(text.as_bytes());
+    }
+
+    fn differs(&mut self, bytes: &[u8]) {
+        if self.distinct.len() <= DISTINCT {
+            self.distinct.insert(fnv(bytes));
+        }
+    }
+
+    /// Takes in JSON, as much as may be looked at.
+    pub fn note_json(&mut self, json: &Json, looks: &mut Looks, depth: usize) {
+        if looks.left == 0 {
+            return;
+        }
+        looks.left -= 1;
+        match json {
+            Json::Null => self.begin("nil"),
+            Json::Bool(_) => self.begin("bool"),
+            Json::Number(number) => {
+                let kind = if number.is_f64() { "float" } else { "int" };
+                self.number(kind, number.as_f64().unwrap_or(0.0));
+            }
+            Json::String(text) => {
+                let (shown, chars) = beginning(text);
+                self.text("string", shown, chars);
+            }
+            Json::Array(items) => self.note_items(items, looks, depth),
+            Json::Object(fields) => self.note_fields(fields, looks, depth),
+        }
+    }
+
+    fn note_items(&mut self, items: &[Json], looks: &mut Looks, depth: usize) {
+        self.begin("list");
+        let list = self.list.get_or_insert_default();
+        list.lists += 1;
+        list.total = list.total.saturating_add(items.len());
+        if depth >= DEEPEST {
+            return;
+        }
+        looks.lists += 1;
+        let count = items.len().min(ROWS);
+        for at in 0..count {
+            // The first, the last, and those in between at the same distance.
+            let place = if count < 2 { 0 } else { at * (items.len() - 1) / (count - 1) };
+            list.items.note_json(&items[place], looks, depth + 1);
+        }
+        looks.lists -= 1;
+    }
+
+    fn note_fields(&mut self, fields: &Map<String, Json>, looks: &mut Looks, depth: usize) {
+        // A row that is looked at in part would say that others lack what it has.
+        if looks.left < fields.len().min(KEYS) {
+            looks.left = 0;
+            return;
+        }
+        self.begin("map");
+        if depth >= DEEPEST {
+            return;
+        }
+        let first = fields.values().next().map(json_kind);
+        let alike = || fields.values().all(|value| Some(json_kind(value)) == first);
+        if looks.lists == 0 && fields.len() > NAMED && alike() {
+            let dictionary = self.dictionary.get_or_insert_default();
+            for (key, value) in fields.iter().take(ROWS) {
+                dictionary.0.note(beginning(key).0, key.chars().count());
+                if !(looks.firewall && is_hidden_name(key)) {
+                    dictionary.1.note_json(value, looks, depth + 1);
+                }
+            }
+            return;
+        }
+        let record = self.record.get_or_insert_default();
+        record.maps += 1;
+        for (key, value) in fields {
+            let Some(column) = record.field(key) else { return };
+            match looks.firewall && is_hidden_name(key) {
+                true => column.begin(FIREWALLED),
+                false => column.note_json(value, looks, depth + 1),
+            }
+        }
+    }
+
+    /// Takes in a view.
+    pub fn note_view(&mut self, view: &View, in_list: bool, depth: usize) {
+        match view {
+            View::Int(int) => self.number("int", *int as f64),
+            View::Float(float) => self.number("float", *float),
+            View::Str { text, chars } => self.text("string", beginning(text).0, *chars),
+            View::Time { text, .. } => self.text(type_name(view), text, text.chars().count()),
+            View::Vector(part) | View::List(part) => self.note_part("list", part, depth),
+            View::Set(part) => self.note_part("set", part, depth),
+            View::Map { entries, .. } => self.note_entries(entries, in_list, depth),
+            other => self.begin(type_name(other)),
+        }
+    }
+
+    fn note_part(&mut self, kind: &'static str, part: &Part, depth: usize) {
+        self.begin(kind);
+        let list = self.list.get_or_insert_default();
+        list.lists += 1;
+        list.total = list.total.saturating_add(part.total);
+        list.open |= part.open;
+        if depth < DEEPEST {
+            part.items.iter().for_each(|item| list.items.note_view(item, true, depth + 1));
+        }
+    }
+
+    fn note_entries(&mut self, entries: &[(View, View)], in_list: bool, depth: usize) {
+        self.begin("map");
+        if depth >= DEEPEST {
+            return;
+        }
+        let kinds = |entry: &(View, View)| (type_name(&entry.0), type_name(&entry.1));
+        let first = entries.first().map(kinds);
+        let alike = entries.iter().all(|entry| Some(kinds(entry)) == first);
+        // Keys that are no names are data.
+        let named = entries.iter().all(|(key, _)| matches!(key, View::Keyword(_)));
+        if !named || (!in_list && entries.len() > NAMED && alike) {
+            let dictionary = self.dictionary.get_or_insert_default();
+            for (key, value) in entries {
+                let text = key_text(key);
+                dictionary.0.note(beginning(&text).0, text.chars().count());
+                dictionary.1.note_view(value, in_list, depth + 1);
+            }
+            return;
+        }
+        let record = self.record.get_or_insert_default();
+        record.maps += 1;
+        for (key, value) in entries {
+            let View::Keyword(name) = key else { continue };
+            let Some(column) = record.field(name) else { return };
+            column.note_view(value, in_list, depth + 1);
+        }
+    }
+
+    /// A line, and the keys on lines of their own where it is a map or a table, in at most so many bytes.
+    pub fn told(&self, most: usize) -> (String, Vec<String>) {
+        let rows = self.list.as_deref().filter(|_| self.kinds.len() == 1);
+        let (line, record) = match (rows, self.record.as_deref()) {
+            (Some(list), _) if list.items.is_record() && list.items.nils == 0 => {
+                (list.rows(), list.items.record.as_deref())
+            }
+            (None, Some(record)) if self.is_record() => {
+                let keys = record.fields.len();
+                (format!("map of {} {}", grouped(keys), if keys == 1 { "key" } else { "keys" }), Some(record))
+            }
+            _ => return (self.describe(), Vec::new()),
+        };
+        let Some(record) = record.filter(|record| !record.has_data_for_keys()) else {
+            return (self.describe(), Vec::new());
+        };
+        (line, record.lines(most))
+    }
+
+    fn is_record(&self) -> bool {
+        self.record.is_some() && self.kinds == ["map"] && self.dictionary.is_none()
+    }
+
+    /// What the values are, on a part of a line.
+    fn describe(&self) -> String {
+        let notes = self.notes();
+        let what = self.what();
+        if notes.is_empty() { what } else { format!("{what} ({})", notes.join(", ")) }
+    }
+
+    /// Kinds, with what is known of each.
+    fn what(&self) -> String {
+        if self.kinds.is_empty() {
+            return if self.values > 0 { "nil" } else { "any" }.to_owned();
+        }
+        let mixed = self.kinds.contains(&"int") && self.kinds.contains(&"float");
+        let kinds = self.kinds.iter().filter(|kind| !(mixed && **kind == "int"));
+        kinds.map(|kind| self.kind(kind)).collect::<Vec<_>>().join(" or ")
+    }
+
+    fn kind(&self, kind: &'static str) -> String {
+        let more = match kind {
+            "int" | "float" => self.range.and_then(|(low, high)| range(low, high)),
+            "list" | "set" => return self.list.as_ref().map_or(kind.to_owned(), |list| list.describe(kind)),
+            "map" => return self.maps(),
+            _ if self.kinds.contains(&"string") && kind != "string" => None,
+            _ => self.texts.told(),
+        };
+        more.map_or(kind.to_owned(), |more| format!("{kind} {more}"))
+    }
+
+    fn maps(&self) -> String {
+        if let Some(dictionary) = self.dictionary.as_deref() {
+            let keys = dictionary.0.told().unwrap_or_default();
+            return format!("map from keys {keys} to {}", dictionary.1.describe());
+        }
+        match self.record.as_deref() {
+            Some(record) if record.has_data_for_keys() => {
+                format!("map (keys differ, {} of them)", grouped(record.fields.len()))
+            }
+            Some(record) => record.inline(),
+            None => "map".to_owned(),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.nils > 0 && self.nils < self.values {
+            notes.push(format!("{} nil", share(self.nils, self.values)));
+        }
+        let distinct = self.distinct.len();
+        if distinct > 0 && distinct <= DISTINCT && distinct * 2 <= self.values {
+            notes.push(format!("{distinct} distinct"));
+        }
+        notes
+    }
+
+    /// The keys of the maps, or of those in the list, sorted.
+    pub fn keys(&self) -> Option<Vec<&str>> {
+        let holder = match self.kinds.as_slice() {
+            ["list"] => &self.list.as_deref()?.items,
+            _ => self,
+        };
+        let record = holder.record.as_deref().filter(|_| holder.is_record())?;
+        let mut keys: Vec<&str> = record.fields.iter().map(|(key, _)| key.as_str()).collect();
+        keys.sort_unstable();
+        Some(keys)
+    }
+
+    /// What the values are as JSON Schema tells it, without a word about what they look like; and whether something
+    /// is left out.
+    pub fn schema(&self) -> (Json, bool) {
+        match (self.kinds.as_slice(), self.list.as_deref(), self.record.as_deref()) {
+            (["list"], Some(list), _) => {
+                let (items, cut) = list.items.schema();
+                (json!({"type": "array", "items": items}), cut)
+            }
+            (["map"], _, Some(record)) => record.schema(),
+            ([], ..) if self.values == 0 => (json!({}), false),
+            _ => (json!({"type": self.schema_word()}), false),
+        }
+    }
+
+    fn schema_word(&self) -> String {
+        let mixed = self.kinds.contains(&"int") && self.kinds.contains(&"float");
+        let kinds = self.kinds.iter().filter(|kind| !(mixed && **kind == "int"));
+        let word = |kind: &&'static str| match (*kind, self.list.as_deref()) {
+            ("list", Some(list)) if list.items.values > list.items.nils => {
+                format!("array of {}", list.items.schema_word())
+            }
+            (kind, _) => schema_word(kind).to_owned(),
+        };
+        let words: Vec<String> = kinds.map(word).collect();
+        if words.is_empty() { "null".to_owned() } else { words.join(" or ") }
+    }
+}
+
+impl List {
+    fn rows(&self) -> String {
+        let more = if self.open { " or more" } else { "" };
+        let looked = self.items.values;
+        let looks = match looked < self.total {
+            true => format!(", {} looked at", grouped(looked)),
+            false => String::new(),
+        };
+        format!("list of {}{more} maps{looks}", grouped(self.total))
+    }
+
+    fn describe(&self, kind: &str) -> String {
+        let items = match self.items.values {
+            0 => String::new(),
+            _ => format!(" of {}", self.items.describe()),
+        };
+        match self.lists {
+            1 => format!("{kind}[{}{}]{items}", grouped(self.total), if self.open { "+" } else { "" }),
+            _ => format!("{kind}{items}"),
+        }
+    }
+}
+
+impl Record {
+    /// A line for each key, in at most so many bytes: with what is known of them, else with their kinds, else as many
+    /// as fit.
+    fn lines(&self, most: usize) -> Vec<String> {
+        let bytes = |lines: &[String]| lines.iter().map(|line| line.len() + 2).sum::<usize>();
+        let full: Vec<String> = self.fields.iter().map(|field| self.field_text(field, true)).collect();
+        if bytes(&full) <= most && !self.more {
+            return full;
+        }
+        let brief: Vec<String> = self.fields.iter().map(|field| self.field_text(field, false)).collect();
+        let mut left = most;
+        let mut lines: Vec<String> = Vec::new();
+        for line in &brief {
+            let Some(room) = left.checked_sub(line.len() + 2) else { break };
+            left = room;
+            lines.push(line.clone());
+        }
+        let rest = brief.len() - lines.len();
+        if rest > 0 || self.more {
+            let or_more = if self.more { " or more" } else { "" };
+            lines.push(format!("and {}{or_more} other keys", grouped(rest)));
+        }
+        lines
+    }
+
+    fn field_text(&self, (key, column): &(String, Column), full: bool) -> String {
+        let key = key_text(&View::Keyword(key.clone()));
+        let mut notes = if full { column.notes() } else { Vec::new() };
+        if column.values < self.maps {
+            notes.insert(0, format!("in {}", share(column.values, self.maps)));
+        }
+        let what = if full { column.what() } else { column.kinds.join(" or ") };
+        let what = if what.is_empty() { "nil".to_owned() } else { what };
+        match notes.is_empty() {
+            true => format!("{key} {what}"),
+            false => format!("{key} {what} ({})", notes.join(", ")),
+        }
+    }
+
+    fn inline(&self) -> String {
+        format!("{{{}}}", self.lines(INLINE).join(", "))
+    }
+
+    fn schema(&self) -> (Json, bool) {
+        let mut fields: Vec<&(String, Column)> = self.fields.iter().collect();
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut cut = fields.len() > FIELDS || self.more;
+        let mut properties = Map::new();
+        for (key, column) in fields.into_iter().take(FIELDS) {
+            let (schema, inner) = column.schema();
+            cut |= inner;
+            let nested = schema.get("items").unwrap_or(&schema).get("properties").is_some();
+            let rows = (column.values < self.maps).then(|| format!(" (in {})", share(column.values, self.maps)));
+            let told = match nested {
+                true => schema,
+                false => Json::from(column.schema_word() + &rows.unwrap_or_default()),
+            };
+            properties.insert(key.clone(), told);
+        }
+        let mut schema = json!({"type": "object"});
+        if !properties.is_empty() {
+            schema["properties"] = Json::Object(properties);
+        }
+        if cut {
+            schema["truncated"] = json!(true);
+        }
+        (schema, cut)
+    }
+}
+
+/// The name of a kind in JSON Schema.
+fn schema_word(kind: &'static str) -> &'static str {
+    match kind {
+        "nil" => "null",
+        "bool" => "boolean",
+        "int" => "integer",
+        "float" => "number",
+        "list" => "array",
+        "map" => "object",
+        other => other,
+    }
+}
+
+fn json_kind(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "nil",
+        Json::Bool(_) => "bool",
+        Json::Number(_) => "number",
+        Json::String(_) => "string",
+        Json::Array(_) => "list",
+        Json::Object(_) => "map",
+    }
+}
+
+/// The beginning of a text, and its characters; of a very long text its bytes.
+fn beginning(text: &str) -> (&str, usize) {
+    const LONG: usize = 65_536;
+    let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(at, _)| at);
+    (&text[..end], if text.len() > LONG { text.len() } else { text.chars().count() })
+}

@@ -1,0 +1,115 @@
+//! What sketches say, and what they never do.
+
+use ptc_lisp::view::Bounds;
+use serde_json::json;
+
+use super::*;
+
+fn of(json: &Json) -> Sketch {
+    Sketch::of_json(json, true, MOST)
+}
+
+#[test]
+fn keys_are_told_with_types_shares_and_what_values_look_like() {
+    let rows: Json = (0..200)
+        .map(|id| {
+            let mut row = json!({
+                "id": id, "day": format!("2026-11-{:02}", id % 4 + 10), "open": id % 3 == 0, "total": 1.5 * f64::from(id),
+                "note": null, "who": {"name": "Ann Lee", "tags": ["a", "bb"]},
+            });
+            if id % 5 == 0 {
+                row["owner"] = json!("ann@example.com");
+            }
+            row
+        })
+        .collect();
+    let sketch = of(&rows);
+    assert_eq!(sketch.line, "list of 200 maps");
+    assert_eq!(
+        sketch.keys,
+        [
+            ":id int 0 … 200",
+            ":day string \"9999-99-99\" (4 distinct)",
+            ":open bool",
+            ":total float 0 … 300",
+            ":note nil",
+            ":who {:name string \"Aaa Aaa\" (1 distinct), :tags list of string \"a+\" (2 distinct)}",
+            ":owner string \"aaa@aaaaaaa.aaa\" (in 20%, 1 distinct)",
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_table_is_told_on_a_line() {
+    let cases = [
+        (json!(7), "7"),
+        (json!(null), "nil"),
+        (json!("2026-11-16"), "\"2026-11-16\""),
+        (json!("a text that is longer than a name can be"), "string of 40 characters"),
+        (json!([]), "list[0]"),
+        (json!([1, 2, 30]), "list[3] of int 1 … 30"),
+        (json!([1, 2.5, null]), "list[3] of float 1 … 3 (33% nil)"),
+        (json!([1, "x1"]), "list[2] of int or string \"a9\""),
+        (json!([[1], [2, 3]]), "list[2] of list of int 1 … 3"),
+        (json!({}), "map of 0 keys"),
+    ];
+    for (json, expected) in cases {
+        assert_eq!(of(&json).on_a_line().split(": {").next(), Some(expected), "{json}");
+    }
+    let user = json!({"name": "Ann", "age": 42, "_ssn": "078-05-1120"});
+    let told = "map of 3 keys: {:name string \"Aaa\", :age int 40 … 50, :_ssn <Firewalled>}";
+    assert_eq!(of(&user).on_a_line(), told);
+    let page = json!({"rows": [{"id": 1, "name": "a"}, {"id": 2}], "next": null});
+    let told = "map of 2 keys: {:rows list[2] of {:id int 1 … 2, :name string \"a\" (in 50%)}, :next nil}";
+    assert_eq!(of(&page).on_a_line(), told);
+}
+
+#[test]
+fn keys_that_are_data_are_not_told() {
+    let by_mail: Json = Json::Object((0..100).map(|n| (format!("user{n}@example.com"), json!(n))).collect());
+    assert_eq!(of(&by_mail).line, "map from keys \"aaaa9+@aaaaaaa.aaa\" to int 0 … 100");
+    let rows: Json = (0..100).map(|n| json!({format!("2026-11-{n}"): n})).collect();
+    assert_eq!(of(&rows).line, "list[100] of map (keys differ, 100 of them)");
+}
+
+#[test]
+fn wide_long_and_deep_data_is_told_in_few_bytes_and_looked_at_in_bounds() {
+    let wide: Json = (0..300)
+        .map(|_| Json::Object((0..500).map(|n| (format!("column_{n}"), json!(n))).collect()))
+        .collect();
+    let sketch = of(&wide);
+    assert!(sketch.on_a_line().len() < MOST + 100, "{}", sketch.on_a_line().len());
+    assert!(sketch.keys.last().is_some_and(|line| line.ends_with("other keys")), "{:?}", sketch.keys.last());
+    assert!(sketch.line.starts_with("list of 300 maps, "), "{}", sketch.line);
+    let mut rows: Vec<Json> = vec![json!({"id": 1}); 100_000];
+    rows.push(json!({"id": 2, "late": true}));
+    let sketch = of(&Json::from(rows));
+    assert_eq!(sketch.line, "list of 100,001 maps, 1,000 looked at");
+    assert_eq!(sketch.keys[1], ":late bool (in <1%)", "the last row is among them");
+    let deep = (0..100).fold(json!(1), |inner, _| json!({ "in": inner }));
+    assert!(of(&deep).on_a_line().len() < 100, "{}", of(&deep).on_a_line());
+    let lists: Json = (0..200).map(|n| json!({"xs": vec![n; 2_000]})).collect();
+    assert!(of(&lists).on_a_line().contains(":xs list of int"), "{}", of(&lists).on_a_line());
+}
+
+#[test]
+fn views_and_json_give_the_same_sketch() {
+    let rows: Json = (0..20).map(|id| json!({"id": id, "name": "Ann", "_k": 1})).collect();
+    let view = View::of_json(&rows, &Bounds { items: 100, ..Bounds::default() });
+    assert_eq!(Sketch::of_view(&view), of(&rows));
+    assert_eq!(Sketch::of_view(&View::Keyword("ok".to_owned())).line, ":ok");
+}
+
+#[test]
+fn schemas_tell_all_keys_with_types_and_shares_and_nothing_of_values() {
+    let of = |json: Json| Schema::of(&json, true);
+    let rows = of(json!([{"id": 1, "name": "a"}, {"id": 2}]));
+    let properties = json!({"id": "integer", "name": "string (in 50%)"});
+    assert_eq!(rows.json, json!({"type": "array", "items": {"type": "object", "properties": properties}}));
+    assert_eq!(rows.keys.unwrap(), ["id", "name"]);
+    let page = of(json!({"rows": [{"id": 1}], "next": null, "_k": 1}));
+    let rows = json!({"type": "array", "items": {"type": "object", "properties": {"id": "integer"}}});
+    assert_eq!(page.json["properties"], json!({"_k": "<Firewalled>", "next": "null", "rows": rows}));
+    assert_eq!(of(json!([])).json, json!({"type": "array", "items": {}}));
+    assert_eq!(of(json!(["a", 1])).json, json!({"type": "array", "items": {"type": "string or integer"}}));
+}
