@@ -45,7 +45,10 @@ impl Agent {
         }
         let retries =
             if self.tools().is_empty() || options.retry_turns > 0 { options.retry_turns } else { 2 };
-        self.rebuilt(|options| options.retry_turns = retries)
+        self.rebuilt(|options| {
+            options.retry_turns = retries;
+            options.made_up = true;
+        })
     }
 
     /// Inputs to write the program with: made up from the signature, with the host's own in front.

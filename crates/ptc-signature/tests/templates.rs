@@ -136,8 +136,15 @@ fn r9_6_r9_8_missing_values_are_an_error_or_stay() {
 #[test]
 fn r9_7_references_instead_of_values() {
     let template = Template::parse("Count {{user.id}} of {{n}}").expect("a template");
-    assert_eq!(template.render_references().as_deref(), Some("Count ~{data/user.id} of ~{data/n}"));
-    assert_eq!(Template::parse("{{#a}}{{/a}}").expect("a template").render_references(), None);
+    let context = json!({"n": 5, "user": {"id": 7}, "a": [1, 2]});
+    let instead = |template: &Template, path: &str| {
+        let text = |place: &Placeholder| (place.path == path).then(|| "<that>".to_owned());
+        template.render_or(&context, OnMissing::Error, text)
+    };
+    assert_eq!(instead(&template, "user.id").as_deref(), Ok("Count <that> of 5"));
+    let section = Template::parse("{{#a}}{{.}},{{/a}} {{n}}").expect("a template");
+    assert_eq!(instead(&section, "a").as_deref(), Ok("<that> 5"), "a section goes as a whole");
+    assert_eq!(instead(&section, ".").as_deref(), Ok("1,2, 5"));
 }
 
 #[test]

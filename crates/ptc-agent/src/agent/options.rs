@@ -85,6 +85,8 @@ pub struct Options {
     pub prompt: String,
     /// Whether the prompt is taken as it is, without placeholders.
     pub literal_prompt: bool,
+    /// Whether the inputs are made up, so that nothing of them may be shown.
+    pub made_up: bool,
     pub signature: Option<String>,
     pub tools: Vec<Tool>,
     pub tool_catalog: Vec<Tool>,
@@ -148,6 +150,7 @@ impl Options {
             profile,
             prompt: String::new(),
             literal_prompt: false,
+            made_up: false,
             signature: None,
             tools: Vec::new(),
             tool_catalog: Vec::new(),

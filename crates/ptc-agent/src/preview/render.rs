@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::call::call_text;
 use super::shape::shape;
+use crate::cache::json_bytes;
 
 /// Longest call that a hint repeats, in characters.
 const MAX_CALL: usize = 2_000;
@@ -78,6 +79,8 @@ pub(crate) struct Preview {
     pub(crate) json: Json,
     /// Whether rows or fields were left out.
     pub(crate) truncated: bool,
+    /// Bytes of the result that it shows.
+    pub(crate) shown: usize,
     /// What the host should know.
     pub(crate) warning: Option<PreviewWarning>,
 }
@@ -92,11 +95,17 @@ pub(crate) fn preview(of: &ResultOf<'_>, kind: &PreviewKind) -> Preview {
         }
         PreviewKind::Custom(outcome) => metadata(of, Some(warning(of.tool, outcome))),
     };
+    let shown = match kind {
+        PreviewKind::Metadata => 0,
+        PreviewKind::Rows(_) => fields.get("rows").map_or(0, |rows| json_bytes(rows) as usize),
+        PreviewKind::Custom(_) if warning.is_some() => 0,
+        PreviewKind::Custom(_) => json_bytes(&Json::Object(fields.clone())) as usize,
+    };
     let mut json = universal(of);
     for (name, value) in fields {
         json.entry(name).or_insert(value);
     }
-    Preview { json: Json::Object(json), truncated, warning }
+    Preview { json: Json::Object(json), truncated, shown, warning }
 }
 
 type Parts = (Map<String, Json>, bool, Option<PreviewWarning>);

@@ -31,14 +31,14 @@ pub use card::Card;
 pub(crate) use combined::combined_system;
 pub(crate) use context::ContextBlock;
 pub(crate) use data::DataLine;
-pub(crate) use mission::{Expansion, expand, expand_in_words, first_message, harmless, mission, tagged};
+pub(crate) use mission::{Expanded, Expansion, expand, expand_in_words, first_message, harmless, tagged};
 pub use native::{EvalProfile, lisp_eval};
 pub(crate) use native::{NameMap, native_tools};
 pub use preview::PromptPreview;
 pub(crate) use preview::{preview_ptc, preview_text};
 pub use spec::{Behavior, LanguageSpec, SpecError, SpecInput, SpecOptions};
 pub use system::{PromptParts, SystemPrompt};
-pub(crate) use system::{Transport, single_shot_system, static_system, system_prompt, text_system, truncate};
+pub(crate) use system::{Transport, static_system, system_prompt, text_system, truncate};
 pub(crate) use text::{
     ContextLine, TextVariant, json_example, json_message, plain_message, text_card, text_tools_message,
 };

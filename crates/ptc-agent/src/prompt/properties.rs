@@ -33,7 +33,7 @@ proptest! {
         let data = [DataLine { name: name.clone(), sketch, sample, ..DataLine::default() }];
         let context = ContextBlock { data: &data, user: &user, firewall: true, ..ContextBlock::default() }.render();
         prop_assert!(frames(&context) <= 2, "one block at most: {}", context);
-        let line = ContextLine { name: name.clone(), value: shown(&value, Limits::CONTEXT), description: None };
+        let line = ContextLine { name: name.clone(), value: shown(&value, Limits::CONTEXT), ..ContextLine::default() };
         let message = text_tools_message(&[line], None, "M", true);
         prop_assert_eq!(frames(&message), 6, "{}", message);
         let log = mission_log(&[(name.clone(), shown(&value, Limits::LOGGED))], true).unwrap_or_default();
@@ -41,9 +41,9 @@ proptest! {
         let mut texts = vec![context, message, log];
         let values = json!({ "x": value });
         for source in ["{{x}}", "{{x}} {{gone}}", "{{#x}}{{.}}{{/x}}"] {
-            for expansion in [Expansion::References, Expansion::Values] {
-                let text = expand(source, &values, expansion, OnMissing::Keep, true).unwrap();
-                let text = mission(&text);
+            for expansion in [Expansion::References, Expansion::Short, Expansion::Values] {
+                let text = expand(source, &values, expansion, OnMissing::Keep, true).unwrap().text;
+                let text = mission::mission(&text);
                 prop_assert_eq!(text.matches("</mission>").count(), 1, "{}", text);
                 texts.push(text);
             }

@@ -44,7 +44,7 @@ fn r20_the_first_message_of_a_loop() {
     };
     let source = "Count orders of {{customer_id}}";
     let text =
-        expand(source, &json!({"customer_id": 7}), Expansion::References, OnMissing::Keep, true).unwrap();
+        expand(source, &json!({"customer_id": 7}), Expansion::References, OnMissing::Keep, true).unwrap().text;
     let message = first_message(Some(&context.render()), &text, None);
     assert_eq!(
         message,
@@ -81,27 +81,13 @@ fn r3_3_the_system_prompt_of_a_loop_is_fixed_and_holds_nothing_of_the_run() {
 }
 
 #[test]
-fn r3_12_the_prompts_of_a_single_shot() {
-    let inputs = [data("rows", "", "list[2]", "[1 2]", "")];
-    let context =
-        ContextBlock { data: &inputs, output: Some(&Type::INT), firewall: true, ..ContextBlock::default() };
-    let source = "Sum {{n}} rows";
-    let values = expand(source, &json!({"n": 2}), Expansion::Values, OnMissing::Keep, true).unwrap();
-    let text =
-        single_shot_system(&SystemPrompt::Standard, &FIRST, false, &context.render(), &mission(&values));
-    in_order(
-        &text,
-        &[
-            "You write programs",
-            "# How to answer",
-            ";; No tools available",
-            ";; === data/ ===",
-            "# Expected Output",
-            "# Reply format",
-            "<mission>\nSum 2 rows\n</mission>",
-        ],
-    );
-    assert_eq!(plain_message(&values), "Sum 2 rows");
+fn r3_12_a_single_shot_has_cards_of_its_own_and_the_same_first_message() {
+    let text = system(1, Transport::Content, false);
+    in_order(&text, &["You write programs", "# How to answer", "# Reply format"]);
+    let source = "Sum {{n}} of {{rows}}";
+    let context = json!({"n": 2, "rows": [1, 2]});
+    let made = expand(source, &context, Expansion::Short, OnMissing::Keep, true).unwrap();
+    assert_eq!(made.text, "Sum 2 of `data/rows`");
 }
 
 #[test]
@@ -124,7 +110,7 @@ fn r5_the_prompts_of_text_agents() {
         &json_task,
         &["<task>", "List them", "</task>", "<expected_output>", "- `id` (integer)", "</expected_output>"],
     );
-    let context = [ContextLine { name: "limit".into(), description: None, value: "3".into() }];
+    let context = [ContextLine { name: "limit".into(), description: None, value: "3".into(), shown: 1 }];
     let tools_task = text_tools_message(&context, Some(&output), "List them", true);
     in_order(
         &tools_task,
@@ -189,13 +175,13 @@ fn r3_18_no_prompt_shows_what_is_firewalled() {
         [UserLine::Value { name: "_kept".into(), sketch: "\"s3cret\"".into() }];
     let context =
         ContextBlock { data: &inputs, user: &user, firewall: true, ..ContextBlock::default() }.render();
-    let line = ContextLine { name: "_token".into(), description: None, value: secret.into() };
+    let line = ContextLine { name: "_token".into(), description: None, value: secret.into(), shown: 1 };
     let values = json!({"_token": secret, "a": 1});
     let texts = [
         context,
         text_tools_message(&[line], None, "M", true),
-        expand("{{_token}} {{gone}}", &values, Expansion::References, OnMissing::Keep, true).unwrap(),
-        expand("{{_token}}", &values, Expansion::Values, OnMissing::Keep, true).unwrap(),
+        expand("{{_token}} {{gone}}", &values, Expansion::References, OnMissing::Keep, true).unwrap().text,
+        expand("{{_token}}", &values, Expansion::Values, OnMissing::Keep, true).unwrap().text,
         crate::journal::mission_log(&[("_token".into(), secret.into())], true).unwrap(),
     ];
     for text in texts {

@@ -116,19 +116,6 @@ pub(crate) fn system_prompt(fixed: &str, context: Option<&str>, mission_log: Opt
     blocks([Some(fixed), context, mission_log].into_iter().flatten())
 }
 
-/// The system prompt of an agent with one turn, which holds everything but the request itself.
-pub(crate) fn single_shot_system(
-    custom: &SystemPrompt,
-    input: &SpecInput<'_>,
-    thinking: bool,
-    context: &str,
-    mission: &str,
-) -> String {
-    let language = custom.language(&LanguageSpec::default_for(1, false), input);
-    let format = custom.format(Transport::Content, thinking);
-    custom.apply(blocks([&language, context, &format, mission]))
-}
-
 /// The system prompt of a text agent, around the card of its variant.
 pub(crate) fn text_system(custom: &SystemPrompt, card: Card) -> String {
     let format = custom.parts().and_then(|parts| parts.output_format.as_deref()).unwrap_or("");
@@ -209,15 +196,6 @@ mod tests {
         let (text, cut) = truncate("äöüß".into(), Some(2));
         assert!(cut);
         assert_eq!(text, "äö\n\n[The system prompt was cut: 2 of 4 characters are shown.]");
-    }
-
-    #[test]
-    fn r3_12_a_single_shot_holds_everything_in_order() {
-        let text =
-            single_shot_system(&SystemPrompt::Standard, &FIRST, false, "CONTEXT", "<mission>M</mission>");
-        let [reference, how, format] =
-            [Card::Reference, Card::SingleShot, Card::OutputContent].map(Card::text);
-        assert_eq!(text, [reference, how, "CONTEXT", format, "<mission>M</mission>"].join("\n\n"));
     }
 
     #[test]

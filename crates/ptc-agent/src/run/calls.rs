@@ -44,6 +44,9 @@ pub(crate) struct Slot {
     pub result: Option<ToolResult>,
     /// What the model sees in place of a result that is kept for programs.
     pub preview: Option<String>,
+    /// Bytes of the result that the preview shows.
+    #[serde(default)]
+    pub shown: usize,
     /// Not started yet: calls that change the world wait for those before them.
     pub held: bool,
     /// Its span and the one around it, for events; empty before it is told of.
@@ -127,6 +130,7 @@ pub(super) fn slot(id: u64, native_id: &str, name: &str, args: Json, now: u64) -
         key: None,
         result: None,
         preview: None,
+        shown: 0,
         held: true,
         span: Default::default(),
         consent: None,
@@ -483,8 +487,9 @@ fn succeeded(
     if node.agent.options().firewall {
         node.veil.learn(value);
     }
-    if layer == Layer::Program {
-        node.book.usage.bytes_kept = node.book.usage.bytes_kept.saturating_add(bytes as u64);
+    // What the cache has was brought before.
+    if !record.cached {
+        node.book.brought = node.book.brought.saturating_add(bytes as u64);
     }
     let Some(key) = slot.key.clone() else { return };
     let kept = record.cached || node.cache.insert(key.clone(), value.clone(), None).kept;
@@ -492,7 +497,6 @@ fn succeeded(
     facts["retained_bytes"] = json!(node.cache.bytes());
     facts["cache_key_hash"] = json!(key.hash());
     if layer == Layer::Native {
-        node.book.usage.bytes_kept = node.book.usage.bytes_kept.saturating_add(bytes as u64);
         facts["result_preview_truncated"] = json!(text::give_preview(node, shared, slot, value, kept));
     }
 }

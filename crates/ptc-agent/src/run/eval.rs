@@ -91,6 +91,20 @@ pub(super) fn execution(node: &Node) -> Execution {
     }
 }
 
+/// Counts what the feedback on a program shows of data: its result, unless it printed, and its prints.
+pub(super) fn count_shown(node: &mut Node) {
+    let format = &node.agent.options().format;
+    let prints: usize = node.book.prints.iter().map(|line| line.len() + 1).sum();
+    let result = node.sandbox.machine.as_deref().map_or(0, |machine| {
+        let bounds = Limits::bytes(format.result_max_bytes).bounds(true);
+        machine.glimpse_result(&bounds).bytes
+    });
+    let beside_prints = node.agent.mode() != Mode::Content || prints == 0;
+    let result = if beside_prints { result.min(format.result_max_bytes) } else { 0 };
+    let shown = prints.min(format.print_max_bytes).saturating_add(result);
+    node.book.shown = node.book.shown.saturating_add(shown as u64);
+}
+
 /// Definitions within their limit? If not: taken back, or the run is over.
 pub(super) fn memory_checked(node: &mut Node) -> Result<(), Oversize> {
     let Some(limit) = node.agent.options().memory_limit else { return Ok(()) };

@@ -163,6 +163,7 @@ pub(super) fn step(node: &mut Node, shared: &mut Shared, outcome: Result<Json, F
     let mut usage = std::mem::take(&mut node.book.usage);
     usage.duration_ms = shared.now.saturating_sub(node.began);
     usage.turns = node.book.tally.turn;
+    usage.bytes_kept = usage.bytes_kept.saturating_add(node.book.brought.saturating_sub(node.book.shown));
     usage.memory_bytes = node.sandbox.memory_bytes();
     let keep_turns = match shared.options.trace {
         TraceMode::On => true,

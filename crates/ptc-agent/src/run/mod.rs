@@ -427,6 +427,9 @@ impl AgentRun {
             Some(caller) => {
                 if let Some(parent) = self.nodes.get_mut(caller.node).and_then(Option::as_deref_mut) {
                     parent.veil.join(&node.veil);
+                    // What an agent was shown beyond what its own tools brought came from its caller.
+                    let lent = node.book.shown.saturating_sub(node.book.brought);
+                    parent.book.shown = parent.book.shown.saturating_add(lent);
                 }
                 self.deliver(caller, step);
             }

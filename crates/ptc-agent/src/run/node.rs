@@ -131,6 +131,12 @@ pub(crate) struct Book {
     #[serde(default)]
     pub kept_bytes: usize,
     pub usage: Usage,
+    /// Bytes that inputs and tools brought, each result once.
+    #[serde(default)]
+    pub brought: u64,
+    /// Bytes of them that stood in some request: values of the mission, samples, results, prints.
+    #[serde(default)]
+    pub shown: u64,
     pub summaries: Vec<(String, String)>,
     pub child_steps: Vec<Step>,
     /// Calls of the last program; in text mode, of the run.

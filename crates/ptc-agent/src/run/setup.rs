@@ -19,7 +19,7 @@ use crate::cache::json_bytes;
 use crate::journal::{self, Phase, ProgressInput};
 use crate::model::{Llm, Message};
 use crate::prompt::{
-    self, ContextBlock, ContextLine, DataLine, Expansion, LanguageSpec, SpecInput, TextVariant, ToolLine,
+    self, ContextBlock, ContextLine, DataLine, Expanded, Expansion, LanguageSpec, SpecInput, TextVariant, ToolLine,
     Transport, UserLine,
 };
 use crate::reason::Reason;
@@ -129,8 +129,8 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
             }
         }
     }
-    if node.agent.mode() != Mode::Text && node.caller.is_none() {
-        node.book.usage.bytes_kept += json_bytes(&node.context);
+    if node.caller.is_none() {
+        node.book.brought = inputs(node).map(|(_, value)| json_bytes(value)).sum();
     }
     if let Some(source) = node.program.clone() {
         node.book.tally.begin();
@@ -219,55 +219,62 @@ fn check_inputs(node: &mut Node) -> Result<(), Fail> {
 fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
     let mode = node.agent.mode();
     let runs_programs = matches!(mode, Mode::Content | Mode::ToolCall);
-    let layout = is_one_prompt(node);
-    let expansion = if runs_programs && !layout { Expansion::References } else { Expansion::Values };
-    let (text, below) = match mode {
-        Mode::Text | Mode::Combined => mission_in_words(node, node.agent.options().on_missing)?,
-        _ => (mission(node, expansion, node.agent.options().on_missing)?, String::new()),
+    let Expanded { text, below, shown } = mission(node, None)?;
+    node.mission = match mode {
+        Mode::Text => text.clone(),
+        _ => mission(node, Some(Expansion::Short))?.text,
     };
-    node.mission = mission(node, Expansion::Values, OnMissing::Keep)?;
+    node.book.shown = node.book.shown.saturating_add(shown as u64);
     renew_inputs(node)?;
     if runs_programs {
         prepare_memory(node, shared)?;
-        node.inventory = inventory(node);
+        let data = data_lines(node);
+        node.book.shown = node.book.shown.saturating_add(data.iter().map(shown_bytes).sum::<usize>() as u64);
+        node.inventory = inventory(node, &data);
     }
     let progress = if runs_programs { progress(node, 0) } else { String::new() };
     let first = match mode {
-        Mode::Content | Mode::ToolCall if layout => text,
         Mode::Content | Mode::ToolCall => {
             let context = (!node.agent.options().format.context_in_system).then_some(node.inventory.as_str());
             prompt::first_message(context, &text, (!progress.is_empty()).then_some(progress.as_str()))
         }
-        Mode::Text | Mode::Combined => with_catalog(node, prompt::blocks([text_message(node, &text), below])),
+        Mode::Text | Mode::Combined => {
+            let lines = context_lines(node);
+            let message = text_message(node, &lines, &text);
+            if variant(node).has_tools() {
+                let shown: usize = lines.iter().map(|line| line.shown).sum();
+                node.book.shown = node.book.shown.saturating_add(shown as u64);
+            }
+            with_catalog(node, prompt::blocks([message, below]))
+        }
     };
     let first = node.veil.cover_message(&first).into_owned();
     node.messages.push(Message::user(first));
     Ok(())
 }
 
-/// The mission with its placeholders filled.
-fn mission(node: &Node, expansion: Expansion, on_missing: OnMissing) -> Result<String, Fail> {
+/// The mission with its placeholders filled or named, as the mode wants it unless said otherwise.
+fn mission(node: &Node, expansion: Option<Expansion>) -> Result<Expanded, Fail> {
     let options = node.agent.options();
     if options.literal_prompt {
-        return Ok(options.prompt.clone());
+        let text = options.prompt.clone();
+        // A program wrote it, from whatever it had.
+        let shown = if node.caller.is_some() { text.len() } else { 0 };
+        return Ok(Expanded { text, shown, ..Expanded::default() });
     }
-    prompt::expand(&options.prompt, &node.context, expansion, on_missing, options.firewall)
+    let expansion = expansion.unwrap_or(match node.agent.mode() {
+        Mode::Text => Expansion::Values,
+        _ if options.made_up => Expansion::Names,
+        Mode::Combined => Expansion::Short,
+        Mode::Content if node.is_single_shot() && node.agent.tools().is_empty() => Expansion::Short,
+        Mode::Content | Mode::ToolCall => Expansion::References,
+    });
+    let expand = match node.agent.mode() {
+        Mode::Text | Mode::Combined => prompt::expand_in_words,
+        Mode::Content | Mode::ToolCall => prompt::expand,
+    };
+    expand(&options.prompt, &node.context, expansion, options.on_missing, options.firewall)
         .map_err(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string()))
-}
-
-/// The mission of an agent that reads its inputs, and what stands below it.
-fn mission_in_words(node: &Node, on_missing: OnMissing) -> Result<(String, String), Fail> {
-    let options = node.agent.options();
-    if options.literal_prompt {
-        return Ok((options.prompt.clone(), String::new()));
-    }
-    prompt::expand_in_words(&options.prompt, &node.context, on_missing, options.firewall)
-        .map_err(|error| Fail::new(Reason::TEMPLATE_ERROR, error.to_string()))
-}
-
-/// Whether everything stands in one system prompt: one turn without tools.
-fn is_one_prompt(node: &Node) -> bool {
-    node.agent.mode() == Mode::Content && node.is_single_shot() && node.agent.tools().is_empty()
 }
 
 /// A machine that another run of the chat left behind gets the inputs of this one.
@@ -312,13 +319,13 @@ fn lent_inventory(node: &Node) -> Option<String> {
 }
 
 /// Tools, inputs and definitions, as prompts show them.
-fn inventory(node: &Node) -> String {
+fn inventory(node: &Node, data: &[DataLine]) -> String {
     let options = node.agent.options();
     let catalog: Vec<ToolLine> = options.tool_catalog.iter().map(tool_line).collect();
     ContextBlock {
         tools: &program_lines(node),
         catalog: &catalog,
-        data: &data_lines(node),
+        data,
         user: &user_lines(node),
         prelude: lent_inventory(node).as_deref(),
         output: node.agent.signature().map(|signature| &signature.output),
@@ -348,8 +355,14 @@ fn sample(node: &Node, value: &Json) -> Option<String> {
     Some(render::sample(&View::of_json(value, &limits.sample_bounds(options.firewall)), limits))
 }
 
+/// Bytes of an input that its entry in the inventory shows.
+fn shown_bytes(line: &DataLine) -> usize {
+    let itself = if line.label.is_empty() { 0 } else { line.sketch.line.len() };
+    line.sample.as_ref().map_or(itself, String::len)
+}
+
 fn data_lines(node: &Node) -> Vec<DataLine> {
-    let firewall = node.agent.options().firewall;
+    let (firewall, made_up) = (node.agent.options().firewall, node.agent.options().made_up);
     let (bounds, most) = (Limits::SAMPLE.sample_bounds(firewall), Sketch::share(inputs(node).count()));
     // What another agent gave has the types of its signature.
     let signature = node.context_signature.as_deref().and_then(|text| Signature::parse(text).ok());
@@ -358,7 +371,8 @@ fn data_lines(node: &Node) -> Vec<DataLine> {
         _ => None,
     });
     let line = |(name, value): (&String, &Json)| {
-        let sketch = Sketch::of_json(value, firewall, most);
+        // Made-up inputs are known by their types only.
+        let sketch = if made_up { Sketch::default() } else { Sketch::of_json(value, firewall, most) };
         let scalar = !matches!(value, Json::Array(_) | Json::Object(_) | Json::Null);
         let itself = scalar && !sketch.line.starts_with("string ");
         DataLine {
@@ -368,9 +382,13 @@ fn data_lines(node: &Node) -> Vec<DataLine> {
                 .input_type(name)
                 .or_else(|| given.as_ref()?.field(name).map(|field| &field.ty))
                 .cloned(),
-            label: if itself { render::label(&View::of_json(value, &bounds)) } else { String::new() },
+            label: match View::of_json(value, &bounds) {
+                view if made_up => render::type_name(&view).to_owned(),
+                view if itself => render::label(&view),
+                _ => String::new(),
+            },
             // What stands for itself needs no sample.
-            sample: if itself { None } else { sample(node, value) },
+            sample: if itself || made_up { None } else { sample(node, value) },
             sketch,
             description: node.descriptions.get(name).cloned(),
         }
@@ -407,12 +425,12 @@ fn with_catalog(node: &Node, message: String) -> String {
 }
 
 /// The first message of a text agent.
-fn text_message(node: &Node, text: &str) -> String {
+fn text_message(node: &Node, lines: &[ContextLine], text: &str) -> String {
     let options = node.agent.options();
     match (variant(node), node.agent.output_type()) {
         (TextVariant::Json, Some(output)) => prompt::json_message(text, output, &options.field_descriptions),
         (TextVariant::Tools | TextVariant::ToolsJson, output) => {
-            prompt::text_tools_message(&context_lines(node), output, text, options.firewall)
+            prompt::text_tools_message(lines, output, text, options.firewall)
         }
         _ => prompt::plain_message(text),
     }
@@ -424,15 +442,23 @@ fn context_lines(node: &Node) -> Vec<ContextLine> {
     let most = Sketch::share(inputs(node).count());
     let shown = |value: &Json| match node.agent.mode() {
         Mode::Combined => {
-            let sample = sample(node, value).map(|sample| format!(", sample: {sample}"));
-            Sketch::of_json(value, firewall, most).on_a_line() + &sample.unwrap_or_default()
+            let line = Sketch::of_json(value, firewall, most).on_a_line();
+            let itself = !value.is_array() && !value.is_object() && !line.starts_with("string ");
+            match sample(node, value).filter(|_| !itself) {
+                Some(sample) => (format!("{line}, sample: {sample}"), sample.len()),
+                None => (line.clone(), if itself { line.len() } else { 0 }),
+            }
         }
-        _ => render::sample(&View::of_json(value, &Limits::CONTEXT.sample_bounds(firewall)), Limits::CONTEXT),
+        _ => {
+            let view = View::of_json(value, &Limits::CONTEXT.sample_bounds(firewall));
+            let text = render::sample(&view, Limits::CONTEXT);
+            let shown = text.len();
+            (text, shown)
+        }
     };
-    let line = |(name, value): (&String, &Json)| ContextLine {
-        name: name.clone(),
-        description: node.descriptions.get(name).cloned(),
-        value: shown(value),
+    let line = |(name, value): (&String, &Json)| {
+        let (value, shown) = shown(value);
+        ContextLine { name: name.clone(), description: node.descriptions.get(name).cloned(), value, shown }
     };
     inputs(node).map(line).collect()
 }
@@ -464,16 +490,6 @@ fn programs_system(node: &Node, _shared: &Shared) -> String {
         result_bytes: options.format.result_max_bytes,
         print_bytes: options.format.print_max_bytes,
     };
-    if is_one_prompt(node) {
-        let mission = prompt::mission(&node.mission);
-        return prompt::single_shot_system(
-            &options.system_prompt,
-            &input,
-            options.thinking,
-            &node.inventory,
-            &mission,
-        );
-    }
     let transport =
         if node.agent.mode() == Mode::ToolCall { Transport::ToolCall } else { Transport::Content };
     let standard = LanguageSpec::default_for(options.max_turns, options.journaling);

@@ -172,6 +172,8 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
     let mut failed = None;
     for slot in &batch.slots {
         let body = told(node, slot);
+        let shown = if slot.preview.is_some() { slot.shown } else { body.len() };
+        node.book.shown = node.book.shown.saturating_add(shown as u64);
         // A result is no place for the blocks of the library: it could end one that comes later.
         let body = node.veil.cover(&render::neutralise(&body)).into_owned();
         node.messages.push(Message::tool(slot.native_id.clone(), body));
@@ -245,6 +247,7 @@ pub(super) fn give_preview(
         let facts = json!({"tool_name": tool.name, "category": warning.category});
         shared.event(node, "preview.fallback", json!({}), facts);
     }
+    slot.shown = made.shown;
     slot.preview = Some(eval::with_evictions(node, made.json).to_string());
     made.truncated
 }

@@ -12,6 +12,7 @@ mod ends;
 mod firewall;
 mod guards;
 mod isolation;
+mod kept;
 mod missions;
 mod pairing;
 mod preludes;

@@ -39,7 +39,7 @@ fn cases() -> Vec<Case> {
 
 const CONTENT: usize = 3102;
 const CONTENT_THINKING: usize = 3247;
-const SINGLE_SHOT: usize = 2090;
+const SINGLE_SHOT: usize = 1802;
 const TOOL_CALL: usize = 4015;
 const COMBINED: usize = 2094;
 const TEXT: usize = 151;

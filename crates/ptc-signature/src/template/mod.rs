@@ -137,27 +137,22 @@ impl Template {
     pub fn has_sections(&self) -> bool {
         self.nodes.iter().any(|node| matches!(node, Node::Section { .. }))
     }
+}
 
-    /// The text with each variable replaced by a reference to data, `~{data/user.name}`; `None` if there are
-    /// sections, which cannot be referred to.
-    pub fn render_references(&self) -> Option<String> {
-        let piece = |node: &Node| match node {
-            Node::Text(text) => Some(text.clone()),
-            Node::Variable { path, .. } => Some(format!("~{{data/{path}}}")),
-            Node::Section { .. } => None,
+impl Node {
+    fn placeholder(&self) -> Option<Placeholder> {
+        let (path, section) = match self {
+            Node::Text(_) => return None,
+            Node::Variable { path, .. } => (path, false),
+            Node::Section { path, .. } => (path, true),
         };
-        self.nodes.iter().map(piece).collect()
+        Some(Placeholder { path: path.to_string(), section })
     }
 }
 
 fn collect(nodes: &[Node], found: &mut Vec<Placeholder>) {
     for node in nodes {
-        let (path, section) = match node {
-            Node::Text(_) => continue,
-            Node::Variable { path, .. } => (path, false),
-            Node::Section { path, .. } => (path, true),
-        };
-        found.push(Placeholder { path: path.to_string(), section });
+        found.extend(node.placeholder());
         if let Node::Section { body, .. } = node {
             collect(body, found);
         }

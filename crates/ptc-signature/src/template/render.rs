@@ -1,6 +1,6 @@
 //! Filling a template with values.
 
-use super::{Name, Node, OnMissing, Template, TemplateError};
+use super::{Name, Node, OnMissing, Placeholder, Template, TemplateError};
 use crate::keys;
 use crate::shape::{Kind, Shape};
 
@@ -10,8 +10,24 @@ impl Template {
     /// Names are looked up in the innermost section first, then outward; hyphens and underscores are the
     /// same. Mask the context first ([`mask`](crate::mask)) if a model will read the text.
     pub fn render<V: Shape>(&self, context: &V, on_missing: OnMissing) -> Result<String, TemplateError> {
+        self.render_or(context, on_missing, |_| None)
+    }
+
+    /// The same with a text in place of those placeholders that `instead` has one for. It is asked for what stands
+    /// outside of sections, and for sections as a whole.
+    pub fn render_or<V: Shape>(
+        &self,
+        context: &V,
+        on_missing: OnMissing,
+        instead: impl Fn(&Placeholder) -> Option<String>,
+    ) -> Result<String, TemplateError> {
         let mut filling = Filling { on_missing, out: String::new(), missing: Vec::new() };
-        filling.nodes(&self.nodes, &mut vec![context])?;
+        for node in &self.nodes {
+            match node.placeholder().and_then(|place| instead(&place)) {
+                Some(text) => filling.out.push_str(&text),
+                None => filling.nodes(std::slice::from_ref(node), &mut vec![context])?,
+            }
+        }
         match filling.missing.is_empty() {
             true => Ok(filling.out),
             false => Err(TemplateError::Missing(filling.missing)),

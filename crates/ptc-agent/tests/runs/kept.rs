@@ -1,0 +1,191 @@
+//! What of inputs and results reaches a model, and that the count of what does not is true.
+
+use std::collections::BTreeSet;
+
+use ptc_agent::model::{Output, Reply, Request};
+use ptc_agent::{Agent, Builder, Compiled, Expose, RunOptions, Step, Tool, Transport};
+use serde_json::{Value as Json, json};
+
+use crate::support::{Dice, Script, call, code, eval, run, run_with, scripted};
+
+/// Everything that a request holds.
+fn text(request: &Request) -> String {
+    let messages = request.messages.iter().map(|message| {
+        let calls = message.tool_calls.iter().map(|call| call.args.to_string()).collect::<String>();
+        format!("{}\n{calls}", message.content)
+    });
+    let tools = request.tools.iter().map(|tool| format!("{}{}", tool.description, tool.parameters));
+    std::iter::once(request.system.clone()).chain(messages).chain(tools).collect::<Vec<_>>().join("\n")
+}
+
+fn sent(script: &Script) -> String {
+    script.requests.iter().map(|request| text(request)).collect::<Vec<_>>().join("\n")
+}
+
+fn orders(count: usize) -> Json {
+    (0..count).map(|id| json!({"id": id, "note": format!("note number {id} that is rather long and its own")})).collect()
+}
+
+#[test]
+fn one_turn_agents_name_their_data_once_and_count_what_was_sent() {
+    let orders = orders(600);
+    let bytes = orders.to_string().len() as u64;
+    for agent in [
+        Agent::builder("Look at {{orders}}").max_turns(1),
+        Agent::builder("Look at {{orders}}").max_turns(1).transport(Transport::ToolCall),
+        Agent::builder("Look at {{orders}}").combined(),
+    ] {
+        let mut script = Script::new([Reply { content: Some("```clojure\n1\n```".into()), ..eval("1") }, "1".into()]);
+        let step = run(agent.build().unwrap(), json!({"orders": orders}), &mut script);
+        let sent = text(&script.requests[0]);
+        assert!(!sent.contains("note number") && sent.len() < 6_000, "{sent}");
+        assert!(sent.contains("data/orders") && sent.contains(":note string"), "{sent}");
+        assert_eq!(sent.matches("Look at").count(), 1, "nothing is there twice: {sent}");
+        assert!(step.usage.bytes_kept <= bytes && step.usage.bytes_kept > bytes - 100);
+    }
+    // A text agent is shown what it is about, and that is not kept out.
+    let long = "z".repeat(50_000);
+    let agent = Agent::builder("Read {{text}}").output(Output::Text).build().unwrap();
+    assert_eq!(run(agent, json!({"text": long}), &mut Script::new(["ok"])).usage.bytes_kept, 0);
+    // A short input of a one-turn agent is in its mission.
+    let agent = Agent::builder("Why {{what}}?").max_turns(1).build().unwrap();
+    let mut script = Script::new([code("1")]);
+    let step = run(agent, json!({"what": "is it so late today, of all days, as nobody"}), &mut script);
+    assert!(script.told(1).contains("Why is it so late today"), "{}", script.told(1));
+    assert_eq!(step.usage.bytes_kept, 0);
+}
+
+#[test]
+fn results_of_tools_are_counted_once_and_what_was_shown_of_them_is_not() {
+    let rows = || {
+        let rows = Tool::new("rows", |_| orders(100));
+        rows.signature("() -> [:any]").unwrap().cached()
+    };
+    let bytes = orders(100).to_string().len() as u64;
+    let kept = |agent: Builder, replies: Vec<Reply>| -> u64 {
+        let step: Step = run(agent.build().unwrap(), json!({}), &mut Script::new(replies));
+        assert!(step.is_ok(), "{:?}", step.fail);
+        step.usage.bytes_kept
+    };
+    let four = code("(return (+ (count (tool/rows)) (count (tool/rows)) (count (tool/rows)) (count (tool/rows))))");
+    assert_eq!(kept(Agent::builder("x").tool(rows()), vec![four]), bytes);
+    let shown = vec![code("(tool/rows)"), code("(return 1)")];
+    assert!(kept(Agent::builder("x").tool(rows()), shown) < 1_000, "the result was shown");
+    let native = || Reply::calls(vec![call("r", "rows", json!({}))]);
+    let both = Agent::builder("x").combined().tool(rows().expose(Expose::Both));
+    assert_eq!(kept(both, vec![native(), "ok".into()]), bytes, "a preview shows nothing of it");
+    let plain = Agent::builder("x").output(Output::Text).tool(Tool::new("rows", |_| orders(100)));
+    assert_eq!(kept(plain, vec![native(), "ok".into()]), 0, "all of it was told");
+}
+
+#[test]
+fn what_is_compiled_is_never_shown_made_up_values() {
+    for mission in ["How many of {{rows}} mention {{topic}} at least {{n}} times?", "{{#rows}}{{text}}{{/rows}} {{topic}} {{n}}"] {
+        let agent = Agent::builder(mission)
+            .signature("(rows [{text :string}], topic :string, n :int) -> :int")
+            .max_turns(1)
+            .build()
+            .unwrap();
+        let writer = agent.to_compile().unwrap();
+        let context = agent.sample_context(&json!({}));
+        let mut script = Script::new([code("(count data/rows)")]);
+        let step = run(writer, context, &mut script);
+        let told = script.told(1);
+        for name in ["`data/rows`", "`data/topic`", "`data/n`"] {
+            assert!(told.contains(name), "{name}\n{told}");
+        }
+        assert!(!told.contains("example") && !told.contains("least 42") && !told.contains(", 42"), "{told}");
+        assert!(Compiled::from_step(std::sync::Arc::new(agent), step, None).is_ok());
+    }
+}
+
+/// A text that nothing else spells.
+fn token(dice: &mut Dice, length: usize) -> String {
+    (0..length).map(|_| char::from(b'a' + dice.roll(26) as u8)).collect()
+}
+
+fn value(dice: &mut Dice, depth: usize, texts: &mut Vec<String>) -> Json {
+    match dice.roll(if depth == 0 { 4 } else { 7 }) {
+        0 => json!(dice.roll(1_000_000)),
+        1 => json!(dice.roll(2) == 0),
+        2 => Json::Null,
+        3 => {
+            let length = 32 + dice.pick(100);
+            texts.push(token(dice, length));
+            json!(texts.last())
+        }
+        4 | 5 => (0..dice.pick(12)).map(|_| value(dice, depth - 1, texts)).collect(),
+        _ => {
+            let keys = dice.pick(if depth == 3 { 60 } else { 6 });
+            Json::Object((0..keys).map(|at| (format!("k{at}"), value(dice, depth - 1, texts))).collect())
+        }
+    }
+}
+
+#[test]
+fn no_text_of_an_input_is_in_any_request_unless_somebody_put_it_there() {
+    let programs = [
+        "(def all data/x)",
+        "(def part (if (map? data/x) (first (vals data/x)) data/x))",
+        "(count (pr-str data/x))",
+        "(+ 1 data/x)",
+        "(str/upper-case data/x)",
+        "(get-in data/x [0 :k1 :k2])  (inc (first data/x))",
+        "(defn f [x] (map str x)) (def g (f [data/x]))",
+        "(tool/note {:v data/x})",
+        "(throw (ex-info \"no\" {:x data/x}))",
+        "(assert (nil? data/x))",
+        "(nth data/x 9999)",
+        "(def",
+    ];
+    for seed in 0..60 {
+        let mut dice = Dice(seed);
+        let mut texts = Vec::new();
+        let x = value(&mut dice, 3, &mut texts);
+        for mode in 0..4 {
+            let note = Tool::new("note", |_| json!("ok")).expose(Expose::PtcLisp);
+            let plan: Vec<&str> = (0..4).map(|_| programs[dice.pick(programs.len())]).collect();
+            let last = |program: fn(&str) -> Reply| program("(return 1)");
+            let (agent, replies): (Builder, Vec<Reply>) = match mode {
+                0 => (
+                    Agent::builder("Look at {{x}}"),
+                    plan.iter().map(|program| code(program)).chain([last(code)]).collect(),
+                ),
+                1 => (
+                    Agent::builder("Look at {{x}}").transport(Transport::ToolCall),
+                    plan.iter().map(|program| eval(program)).chain([last(eval)]).collect(),
+                ),
+                2 => (
+                    Agent::builder("Look").combined(),
+                    plan.iter().map(|program| eval(program)).chain(["done".into()]).collect(),
+                ),
+                _ => (Agent::builder("Look").max_turns(1), vec![code(plan.first().unwrap_or(&"1"))]),
+            };
+            let mut script = Script::new(replies);
+            let options = RunOptions::new(scripted()).context(json!({"x": x}));
+            run_with(agent.tool(note).max_turns(if mode == 3 { 1 } else { 6 }).build().unwrap(), options, &mut script);
+            let sent = sent(&script);
+            let pieces: BTreeSet<&[u8]> = sent.as_bytes().windows(32).collect();
+            for text in &texts {
+                let found = text.as_bytes().windows(32).find(|piece| pieces.contains(piece));
+                assert!(found.is_none(), "seed {seed}, mode {mode}: {text}\n{sent}");
+            }
+        }
+    }
+}
+
+#[test]
+fn samples_and_prints_and_results_do_put_it_there() {
+    let long = "a text that is long enough to be found in what is sent";
+    let context = json!({"rows": [{"note": long}, {"note": long}]});
+    let told = |agent: Builder, program: &str| {
+        let mut script = Script::new([code(program), code("(return 1)")]);
+        run(agent.build().unwrap(), context.clone(), &mut script);
+        sent(&script)
+    };
+    assert!(!told(Agent::builder("x"), "1").contains(long));
+    assert!(told(Agent::builder("x").samples(1), "1").contains(long));
+    assert!(told(Agent::builder("x").set("samples", &json!(2)), "1").contains(long));
+    assert!(told(Agent::builder("x"), "(println (first data/rows))").contains(long));
+    assert!(told(Agent::builder("x"), "(first data/rows)").contains(long));
+}
