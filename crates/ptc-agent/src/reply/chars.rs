@@ -38,6 +38,38 @@ pub(super) fn narrow(code: &str) -> Option<String> {
     Some(out)
 }
 
+/// The text with `data/x` for each `~{data/x}`, by which missions name inputs, outside of strings and comments. Nothing
+/// else is written like that: programs have no unquote.
+pub(super) fn references(code: &str) -> Option<String> {
+    if !code.contains("~{") {
+        return None;
+    }
+    let mut out = String::with_capacity(code.len());
+    let mut found = false;
+    for (part, plain) in parts(code) {
+        let mut rest = part;
+        while let Some((before, inner, after)) = next_reference(rest).filter(|_| plain) {
+            out.push_str(before);
+            out.push_str(inner);
+            rest = after;
+            found = true;
+        }
+        out.push_str(rest);
+    }
+    found.then_some(out)
+}
+
+/// What stands before, inside and behind the next reference.
+fn next_reference(text: &str) -> Option<(&str, &str, &str)> {
+    text.match_indices("~{").find_map(|(at, open)| {
+        let inside = &text[at + open.len()..];
+        let end = inside.find(['{', '}']).filter(|end| inside[*end..].starts_with('}'))?;
+        let named = inside[..end].trim();
+        let reads = named.starts_with("data/") || named.starts_with("(:");
+        reads.then(|| (&text[..at], named, &inside[end + 1..]))
+    })
+}
+
 /// The text cut into code (`true`) and strings, comments and characters (`false`).
 fn parts(code: &str) -> Vec<(&str, bool)> {
     let mut parts = Vec::new();

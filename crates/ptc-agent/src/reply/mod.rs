@@ -27,6 +27,6 @@ mod properties;
 pub(crate) use argument::program_argument;
 pub(crate) use final_value::{FinalError, final_value};
 pub use program::Multiple;
-pub(crate) use program::{Found, holds_code, read_program};
+pub(crate) use program::{Found, holds_code, only_program, read_program};
 pub(crate) use repair::repair;
 pub use repair::{Fix, FixKind};

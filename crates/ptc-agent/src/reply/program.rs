@@ -73,6 +73,22 @@ pub(crate) fn holds_code(reply: &str) -> bool {
     blocks.iter().any(|block| block.is_tagged() || (block.tag.is_empty() && begins_with_paren(&block.text)))
 }
 
+/// The program of a reply that is nothing but one in a fence.
+pub(crate) fn only_program(reply: &str) -> Option<String> {
+    let reply = unify_line_ends(reply);
+    let reply = without_thoughts(&reply);
+    let text = trim(&reply);
+    let [block] = <[Block; 1]>::try_from(fenced(text)).ok().filter(|_| is_fence(text))?;
+    let is_program = block.is_tagged() || (block.tag.is_empty() && begins_with_paren(&block.text));
+    let closed = text.lines().skip(1).position(is_fence);
+    let is_all = closed.is_none_or(|at| at + 2 == text.lines().count());
+    (is_program && is_all && !trim(&block.text).is_empty()).then_some(block.text)
+}
+
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
 /// The texts that may be the program, by the first rule that gives any, and whether fences said so.
 fn candidates(reply: &str) -> (Vec<String>, bool) {
     let blocks: Vec<Block> =
@@ -110,6 +126,24 @@ mod tests {
         match read_program(reply, Multiple::Sequence) {
             Found::Program(program) => program,
             other => panic!("{reply:?} gave {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_reply_that_is_only_a_fenced_program_is_told_from_others() {
+        for (reply, program) in [
+            ("```clojure\n(+ 1 2)\n```", Some("(+ 1 2)")),
+            ("<think>hm</think>\n```\n(+ 1 2)\n```\n", Some("(+ 1 2)")),
+            ("~~~lisp\n(+ 1 2)\n~~~", Some("(+ 1 2)")),
+            ("```clojure\n(+ 1 2)", Some("(+ 1 2)")),
+            ("Here it is:\n```clojure\n(+ 1 2)\n```", None),
+            ("```clojure\n(+ 1 2)\n```\nThat is it.", None),
+            ("```clojure\n1\n```\n```clojure\n2\n```", None),
+            ("```json\n{\"n\": 1}\n```", None),
+            ("```\nplain\n```", None),
+            ("42", None),
+        ] {
+            assert_eq!(only_program(reply).as_deref().map(str::trim), program, "{reply}");
         }
     }
 

@@ -49,6 +49,8 @@ pub enum FixKind {
     LanguageWord,
     /// Delimiters were balanced.
     Delimiter,
+    /// Inputs were written as missions name them.
+    Reference,
 }
 
 /// A program after repair.
@@ -93,6 +95,13 @@ fn round(mut code: String, is_fenced: bool, fixes: &mut Vec<Fix>) -> String {
     }
     let (code, cleaned) = chars::clean(&code);
     fixes.extend(cleaned);
+    let code = match chars::references(&code) {
+        Some(plain) => {
+            fixes.push(Fix::new(FixKind::Reference, "wrote `data/x` for `~{data/x}`"));
+            plain
+        }
+        None => code,
+    };
     let (code, made_readable) = make_readable(code);
     fixes.extend(made_readable);
     trim(&code, fixes)
@@ -150,6 +159,18 @@ mod tests {
         {
             assert_eq!(repair(code), Repaired { code: code.to_owned(), fixes: vec![] });
         }
+    }
+
+    #[test]
+    fn inputs_may_be_written_as_missions_name_them() {
+        for (code, repaired) in [
+            ("(count ~{data/rows})", "(count data/rows)"),
+            ("(str ~{(:name data/user)} ~{ data/q })", "(str (:name data/user) data/q)"),
+            ("(str \"~{data/q}\" ~{data/q}) ; ~{data/q}", "(str \"~{data/q}\" data/q) ; ~{data/q}"),
+        ] {
+            assert_eq!((repair(code).code.as_str(), kinds(code)), (repaired, vec![FixKind::Reference]));
+        }
+        assert_eq!(kinds("(f ~{:a 1})"), []);
     }
 
     #[test]

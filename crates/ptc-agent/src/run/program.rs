@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ptc_lisp::machine::{Answer, Call, Signal, Step, ValueKind};
 use ptc_lisp::{Error, ErrorKind, Limits};
+use ptc_signature::keys;
 use serde_json::{Value as Json, json};
 
 use super::calls::{self, Batch, Layer, Slot};
@@ -61,6 +62,7 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
     let limits = limits(node, shared);
     let budget = remaining(node, shared);
     let fail = node.book.last_fail.clone();
+    let left_out = left_out(node);
     let discovery = answers_questions(&node.agent);
     let tools = machine_tools(node);
     let private: Vec<String> = private_tools(node).map(str::to_owned).collect();
@@ -73,10 +75,11 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
     machine.set_private_tools(private);
     machine.set_clock(i64::try_from(shared.now).unwrap_or(i64::MAX));
     machine.set_budget(&budget)?;
-    match fail {
-        Json::Null => drop(machine.remove_input("fail")),
-        fail => machine.set_input("fail", &fail)?,
+    machine.set_input("fail", &fail)?;
+    for name in &left_out {
+        machine.set_input(name, &Json::Null)?;
     }
+    machine.set_strict_inputs(true);
     let manifest = machine.load(source)?;
     let admit = shared.options.admit.as_ref().filter(|_| node.caller.is_none());
     let admitted = admit.map_or(Ok(()), |admit| admit(&manifest));
@@ -84,6 +87,13 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
         node.sandbox.cancel();
     }
     admitted
+}
+
+/// Inputs that the agent takes and was not given: they are nil, unlike those that it never heard of.
+fn left_out(node: &Node) -> Vec<String> {
+    let fields = node.agent.signature().map(|signature| signature.input.fields.as_slice()).unwrap_or_default();
+    let given = |name: &str| keys::lookup(&*node.context, name).is_some();
+    fields.iter().map(|field| field.name.clone()).filter(|name| !given(name)).collect()
 }
 
 /// Whether programs of an agent may ask what there is besides the library.
@@ -401,6 +411,10 @@ fn explained(node: &Node, mut error: Error) -> Error {
     if let Some(form) = named_form(node, &error) {
         error.hint = Some(format!("write {form}"));
     }
+    if let Some(name) = error.message.strip_prefix("there is no input data/") {
+        error.hint = Some(input_hint(node, name));
+        return error;
+    }
     if error.kind != ErrorKind::UnknownTool {
         return error;
     }
@@ -423,6 +437,21 @@ fn named_form(node: &Node, error: &Error) -> Option<String> {
         error.message.contains(&Error::positional_arguments(&tool.name).message)
     };
     node.agent.tools().values().find(refused)?.call_form()
+}
+
+/// What to write for an input that is not there.
+fn input_hint(node: &Node, name: &str) -> String {
+    /// How many names are told.
+    const NAMED: usize = 20;
+    let fields = node.context.as_object();
+    let inputs: Vec<&str> = fields.into_iter().flatten().map(|(name, _)| name.as_str()).take(NAMED).collect();
+    match name.split_once('.') {
+        Some((input, field)) if keys::lookup(&*node.context, input).is_some() => {
+            format!("a field of an input is read with (:{field} data/{input})")
+        }
+        _ if inputs.is_empty() => "there are no inputs".to_owned(),
+        _ => format!("inputs are {}", inputs.join(", ")),
+    }
 }
 
 fn mentions(message: &str, tool: &str) -> bool {

@@ -19,6 +19,7 @@ use crate::preview::{self, PreviewError, PreviewKind, ResultOf};
 use crate::prompt::{self, EvalProfile, NameMap, TextVariant, ToolLine};
 use crate::reason::Reason;
 use crate::render;
+use crate::reply;
 use crate::step::Fail;
 use crate::tool::{Effect, Preview, Tool};
 
@@ -84,6 +85,15 @@ pub(super) fn answer_schema(node: &Node) -> Option<Json> {
 pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply, born: &mut Vec<Birth>) -> Next {
     let calls = with_ids(node, reply.tool_calls, reply.cut);
     let text = reply.content.unwrap_or_default();
+    // A reply that is nothing but a program is a call in the wrong place, and the history shows the right one.
+    let program = if node.agent.mode() == Mode::Combined { reply::only_program(&text) } else { None };
+    if let (true, false, Some(program)) = (calls.is_empty(), reply.cut, program) {
+        let (id, name) = (String::new(), "lisp_eval".to_owned());
+        let call = ToolCall { id, name, args: json!({"program": program}), args_error: None };
+        let calls = with_ids(node, vec![call], false);
+        node.messages.push(Message::calling("", calls.clone()));
+        return evaluate(node, shared, &calls[0]);
+    }
     if calls.is_empty() {
         return finals(node, shared, text, reply.cut);
     }

@@ -34,9 +34,9 @@ fn r2_20_r2_21_a_step_gives_its_map_and_its_descriptions() {
     let done = run_with(agent(), RunOptions::new(scripted()).context(given), &mut script);
     assert_eq!(done.value, json!(7));
     assert!(script.told(1).contains("A number of note") && !script.told(1).contains("Old"));
-    let mut script = Script::new([code("(return (nil? data/a))")]);
-    let done = run_with(agent(), RunOptions::new(scripted()).context(step(json!([1]))), &mut script);
-    assert_eq!(done.value, json!(true), "what is no map gives no inputs");
+    let mut script = Script::new([code("(return data/a)"), code("(return 1)")]);
+    run_with(agent(), RunOptions::new(scripted()).context(step(json!([1]))), &mut script);
+    assert!(script.told(2).contains("there are no inputs"), "what is no map gives none: {}", script.told(2));
 }
 
 #[test]

@@ -528,3 +528,30 @@ fn r6_4_d7_the_card_is_short_and_says_what_is_needed() {
         assert!(card.contains(part), "{part}\n---\n{card}");
     }
 }
+
+#[test]
+fn a_reply_that_is_only_a_program_is_run_as_a_call() {
+    let mut script = Script::new(["```clojure\n(+ 1 2)\n```".into(), Reply::text("It is 3.")]);
+    let options = RunOptions { collect_messages: true, ..RunOptions::new(scripted()) };
+    let step = run_with(agent().build().unwrap(), options, &mut script);
+    assert_eq!((&step.value, step.usage.turns), (&json!("It is 3."), 2));
+    assert_eq!(answer(&script, 2)["result"], "user=> 3");
+    assert_paired(&step.messages.unwrap());
+    assert_eq!(step.turns.unwrap()[0].program.as_deref(), Some("(+ 1 2)"));
+}
+
+#[test]
+fn the_last_turn_is_announced_after_native_calls_and_programs() {
+    let agent = || agent().tool(rows()).max_turns(3).build().unwrap();
+    for replies in [[asks(1), asks(2)], [eval("1"), eval("2")]] {
+        let mut script = Script::new(replies.into_iter().chain(["done".into()]));
+        run(agent(), json!({}), &mut script);
+        let told = |request: usize| script.told(request).matches("is the last").count();
+        assert_eq!((told(2), told(3)), (0, 1), "{}", script.told(3));
+    }
+    let text = ptc_agent::model::Output::Text;
+    let agent = ptc_agent::Agent::builder("x").output(text).signature(":int").tool(rows()).max_turns(2);
+    let mut script = Script::new([asks(1), "5".into()]);
+    run(agent.build().unwrap(), json!({}), &mut script);
+    assert!(script.told(2).contains("⚠️ Turn 2 is the last"), "{}", script.told(2));
+}

@@ -531,3 +531,22 @@ fn one_limit_of_results_stands_in_prompt_feedback_and_code() {
         assert!(!script.told(2).contains("bytes;") && script.told(3).contains("bytes; print less"));
     }
 }
+
+#[test]
+fn inputs_may_be_read_as_the_mission_names_them() {
+    let agent = || Agent::builder("Greet {{user.name}} of {{team}}").build().unwrap();
+    let context = json!({"user": {"name": "Ada"}, "team": "blue"});
+    for program in ["(return [~{(:name data/user)} ~{data/team}])", "(return [(:name data/user) data/team])"] {
+        let mut script = Script::new([code(program)]);
+        assert_eq!(run(agent(), context.clone(), &mut script).value, json!(["Ada", "blue"]), "{program}");
+        let told = script.told(1);
+        assert!(told.contains("Greet ~{(:name data/user)} of ~{data/team}"), "{told}");
+    }
+    let mut script = Script::new([code("(return data/user.name)"), code("(return 1)")]);
+    run(agent(), context, &mut script);
+    let told = script.told(2);
+    assert!(told.contains("there is no input data/user.name") && told.contains("(:name data/user)"), "{told}");
+    let mut script = Script::new([code("(return (count data/teem))"), code("(return data/fail)")]);
+    run(agent(), json!({"user": {"name": "Ada"}, "team": "blue"}), &mut script);
+    assert!(script.told(2).contains("inputs are user, team"), "{}", script.told(2));
+}

@@ -79,9 +79,10 @@ fn r3_35_a_bad_return_costs_a_turn_and_no_retry_of_the_model() {
 
 #[test]
 fn r3_38_definitions_last_and_plain_values_are_no_inputs() {
-    let mut script =
-        Script::new([code("(def a 1) (defn twice [n] (* 2 n)) {:b 5}"), code("(return [(twice a) data/b])")]);
-    assert_eq!(run(worker(), json!({}), &mut script).value, json!([2, null]));
+    let first = code("(def a 1) (defn twice [n] (* 2 n)) {:b 5}");
+    let mut script = Script::new([first, code("(return data/b)"), code("(return (twice a))")]);
+    assert_eq!(run(worker(), json!({}), &mut script).value, json!(2));
+    assert!(script.told(3).contains("there is no input data/b"), "{}", script.told(3));
 }
 
 #[test]
