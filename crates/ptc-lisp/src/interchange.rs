@@ -130,10 +130,22 @@ pub fn to_json(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit>
     to_json_counted(value, names, room).map(|(json, _)| json)
 }
 
-/// The same, with about how many bytes it takes.
+/// The same with other texts for keywords that are keys, where `spell` has one.
+pub fn to_json_spelt(value: &Value, names: &Names, room: usize, spell: Spell<'_>) -> Result<Json, Unfit> {
+    made(value, names, room, Some(spell)).map(|(json, _)| json)
+}
+
+/// The text for a keyword that is a key of a map, where it is not its name.
+pub type Spell<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The same as [`to_json`], with about how many bytes it takes.
 pub(crate) fn to_json_counted(value: &Value, names: &Names, room: usize) -> Result<(Json, usize), Unfit> {
-    let mut maker =
-        Maker { names, room, looks: Looks::default(), parts: 0, done: Json::Null, path: String::new() };
+    made(value, names, room, None)
+}
+
+fn made(value: &Value, names: &Names, room: usize, spell: Option<Spell<'_>>) -> Result<(Json, usize), Unfit> {
+    let (looks, done, path) = (Looks::default(), Json::Null, String::new());
+    let mut maker = Maker { names, room, looks, parts: 0, done, path, spell };
     match walk(value, &mut maker) {
         Err(Unfit::SameKey { keys, .. }) => return Err(Unfit::SameKey { path: maker.path, keys }),
         done => done?,
@@ -183,12 +195,14 @@ struct Maker<'a> {
     done: Json,
     /// The way to the value at which the walk ended.
     path: String,
+    spell: Option<Spell<'a>>,
 }
 
 /// A collection of which parts are still to come.
 enum Made {
     Array(Vec<Json>),
-    Object(serde_json::Map<String, Json>, String),
+    /// Its fields, the key of the one that comes, and the keys that have another text, as they print.
+    Object(serde_json::Map<String, Json>, String, Vec<(String, String)>),
 }
 
 impl Maker<'_> {
@@ -259,7 +273,7 @@ impl Visitor for Maker<'_> {
             return Err(Unfit::SameKey { path: String::new(), keys });
         }
         let made = match value.is_map() {
-            true => Made::Object(serde_json::Map::new(), String::new()),
+            true => Made::Object(serde_json::Map::new(), String::new(), Vec::new()),
             false => {
                 // A range may say that it has more than anybody can hold.
                 let count = parts.count().unwrap_or(0).min(self.room / ELEMENT);
@@ -281,8 +295,23 @@ impl Visitor for Maker<'_> {
             Some(text) => self.copy(&text)?,
             None => self.text(key)?,
         };
-        if let Made::Object(_, next) = made {
-            *next = text;
+        let Made::Object(fields, next, spelt) = made else { return Ok(Entry::Value) };
+        *next = text;
+        let Some(spell) = self.spell else { return Ok(Entry::Value) };
+        if let Some(other) = spell_of(key, self.names, spell) {
+            spelt.push((other.clone(), format!(":{next}")));
+            *next = other;
+        }
+        if fields.contains_key(next) {
+            let printed = |at: usize| spelt.iter().filter(|(text, _)| text == next).nth(at).map(|(_, key)| key.clone());
+            let own = || if matches!(key, Value::Kw(_)) { format!(":{next}") } else { format!("{next:?}") };
+            // The key that has its own text may be the one before or this one.
+            let (first, second) = match (printed(0), printed(1)) {
+                (Some(first), Some(second)) => (first, second),
+                (Some(only), None) if spell_of(key, self.names, spell).is_some() => (format!("{next:?}"), only),
+                (only, _) => (only.unwrap_or_default(), own()),
+            };
+            return Err(Unfit::SameKey { path: String::new(), keys: SameKey { first, second } });
         }
         Ok(Entry::Value)
     }
@@ -291,7 +320,7 @@ impl Visitor for Maker<'_> {
         let done = std::mem::take(&mut self.done);
         match made {
             Made::Array(items) => items.push(done),
-            Made::Object(fields, next) => {
+            Made::Object(fields, next, _) => {
                 fields.insert(std::mem::take(next), done);
             }
         }
@@ -307,7 +336,7 @@ impl Visitor for Maker<'_> {
     fn leave(&mut self, made: Made) -> Result<(), Unfit> {
         self.done = match made {
             Made::Array(items) => Json::Array(items),
-            Made::Object(fields, _) => Json::Object(fields),
+            Made::Object(fields, ..) => Json::Object(fields),
         };
         Ok(())
     }
@@ -318,6 +347,14 @@ impl Visitor for Maker<'_> {
 
     fn stopped(&mut self, place: Place<'_>) {
         self.path = place.path(self.names);
+    }
+}
+
+/// The other text of a key, if it is a keyword that has one.
+fn spell_of(key: &Value, names: &Names, spell: Spell<'_>) -> Option<String> {
+    match key {
+        Value::Kw(name) => spell(names.text(*name)),
+        _ => None,
     }
 }
 

@@ -8,11 +8,12 @@
 //! | `:datetime` | ISO 8601, bare or as a JSON string |
 //! | other scalars, optionals, unions | JSON, converted as arguments are |
 
-use ptc_signature::{Coerced, Issue, Mode, Type, keys};
+use ptc_signature::{Coerced, Issue, Mode, Type};
 use serde_json::Value as Json;
 
 use super::json::extract_json;
 use super::scalar::scalar;
+use crate::run::names::fields;
 
 /// Why a final answer is not what was asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,13 +49,14 @@ pub(crate) fn final_value(text: &str, ty: &Type, mode: Mode) -> Result<Coerced<J
     }
     if is_structured(ty) {
         let value = structured(ty, extract_json(text).map_err(not_json)?)?;
-        return check(ty, to_utc(ty, keys::snake_keys(value), 0), mode);
+        let value = fields(value, ty).map_err(not_json)?;
+        return check(ty, to_utc(ty, value, 0), mode);
     }
     let value = scalar(ty, text).map_err(not_json)?;
     // With validation off there is still a value to give, and it should be of the kind that was asked for.
     let coerced = ty.coerce(&value, if mode == Mode::Disabled { Mode::WarnOnly } else { mode });
     let coerced = coerced.map_err(|rejection| FinalError::Validation(rejection.errors))?;
-    Ok(Coerced { value: keys::snake_keys(coerced.value), ..coerced })
+    Ok(coerced)
 }
 
 fn not_json(message: String) -> FinalError {

@@ -1,13 +1,13 @@
 //! PTC-Lisp by content: the program stands in the text of the reply.
 
 use ptc_lisp::machine::Signal;
-use ptc_signature::{Issue, Style, keys};
+use ptc_signature::{Issue, Style};
 use serde_json::{Value as Json, json};
 
 use super::eval::{self, Oversize};
 use super::node::{After, Node};
 use super::sandbox::Ended;
-use super::{Next, Shared, finish, program, setup};
+use super::{Next, Shared, finish, names, program, setup};
 use crate::agent::{Completion, Mode};
 use crate::feedback::{self, Ending, Failed, Invalid, Lens, TurnInfo};
 use crate::model::{Message, Output, Reply, Request};
@@ -219,10 +219,11 @@ pub(super) struct Rejected {
 
 /// The value of the program as the answer: names with underscores, floats rounded, checked.
 pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> {
-    let value = match node.sandbox.try_result_json() {
-        Ok(value) => public(node, value),
-        Err(error) => {
-            let fail = Fail::new(reason, node.veil.cover(&error.text()).into_owned());
+    let value = names::answer(node).map_err(|error| error.text()).and_then(|value| public(node, value));
+    let value = match value {
+        Ok(value) => value,
+        Err(message) => {
+            let fail = Fail::new(reason, node.veil.cover(&message).into_owned());
             let (info, lens) = (turn_info(node), lens(node));
             let feedback = feedback::error(&fail.message, &node.book.prints, Some(&info), &lens);
             let body = eval::error_body(node, &fail, None).0;
@@ -235,9 +236,13 @@ pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> 
     }
 }
 
-/// A value as hosts see it.
-pub(super) fn public(node: &Node, value: Json) -> Json {
-    round(keys::snake_keys(value), node.agent.options().float_precision)
+/// A value as hosts see it: fields named as the signature names them, floats rounded.
+pub(super) fn public(node: &Node, value: Json) -> Result<Json, String> {
+    let value = match node.agent.output_type() {
+        Some(ty) => names::fields(value, ty)?,
+        None => value,
+    };
+    Ok(round(value, node.agent.options().float_precision))
 }
 
 /// Checks a value against the signature; what only warns is noted.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::node::{After, Node, State};
-use super::{Next, OnBudget, Shared, TraceMode, content, events, lent, program};
+use super::{Next, OnBudget, Shared, TraceMode, content, events, lent, names, program};
 use crate::agent::{Completion, Mode};
 use crate::budget::Unit;
 use crate::feedback::{TurnInfo, protocol_error};
@@ -78,7 +78,8 @@ pub(super) fn fallback(node: &mut Node) -> Option<Json> {
         .filter(|turn| turn.success && !turn.result.is_null())
         .map(|turn| turn.result.clone())
         .collect();
-    let found = values.into_iter().map(|value| content::public(node, value)).collect::<Vec<_>>();
+    let found: Vec<Json> =
+        values.into_iter().filter_map(|value| content::public(node, names::respelt(node, value)).ok()).collect();
     let fits = found.into_iter().find(|value| content::check(node, value).is_ok())?;
     node.book.usage.fallback_used = true;
     Some(fits)

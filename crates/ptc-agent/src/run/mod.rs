@@ -20,6 +20,7 @@ mod eval;
 mod events;
 mod finish;
 mod lent;
+pub(crate) mod names;
 mod node;
 mod options;
 mod program;

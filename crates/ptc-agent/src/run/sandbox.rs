@@ -123,11 +123,6 @@ impl Sandbox {
         self.machine.as_ref().map(|machine| machine.view_result(bounds))
     }
 
-    /// The value of the last program, or why it has no JSON.
-    pub fn try_result_json(&self) -> Result<Json, ptc_lisp::Error> {
-        self.machine.as_ref().map_or(Ok(Json::Null), |machine| machine.try_value_json())
-    }
-
     /// The value of the last program.
     pub fn result_json(&self) -> Json {
         self.machine.as_ref().map_or(Json::Null, |machine| machine.value_json())

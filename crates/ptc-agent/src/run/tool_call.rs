@@ -127,7 +127,8 @@ pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, V
     match reply::final_value(text, &output, mode) {
         Ok(found) => {
             node.book.warnings.extend(found.warnings.iter().map(ToString::to_string));
-            Ok(content::public(node, found.value))
+            content::public(node, found.value)
+                .map_err(|wrong| (Fail::new(Reason::VALIDATION_ERROR, wrong.clone()), vec![(String::new(), wrong)]))
         }
         Err(error) => {
             let message = node.veil.cover(&error.to_string()).into_owned();

@@ -550,3 +550,34 @@ fn inputs_may_be_read_as_the_mission_names_them() {
     run(agent(), json!({"user": {"name": "Ada"}, "team": "blue"}), &mut script);
     assert!(script.told(2).contains("inputs are user, team"), "{}", script.told(2));
 }
+
+#[test]
+fn only_keywords_of_programs_and_fields_of_the_signature_get_underscores() {
+    let counts = "{\"2025-08\" 3 \"web-1\" 4 \"SKU-001\" {\"a-b\" 1} \"x_y\" 6 \"x-y\" 7 \"user@ex-ample.com\" 1}";
+    let kept = json!({"2025-08": 3, "web-1": 4, "SKU-001": {"a-b": 1}, "x_y": 6, "x-y": 7, "user@ex-ample.com": 1});
+    for signature in [None, Some("{by_key :map}"), Some(":any"), Some("{by_key :any}")] {
+        let agent = || match signature {
+            Some(signature) => Agent::builder("x").signature(signature).build().unwrap(),
+            None => worker(),
+        };
+        let program = format!("(return {{:by-key {counts}}})");
+        let step = run(agent(), json!({}), &mut Script::new([code(&program)]));
+        assert_eq!(step.result(), Ok(&json!({"by_key": kept})), "{signature:?}");
+        // JSON of a tool or an input stays as it is too.
+        let step = run(agent(), json!({"x": kept}), &mut Script::new([code("(return {:by-key data/x})")]));
+        assert_eq!(step.result(), Ok(&json!({"by_key": kept})), "{signature:?}");
+    }
+    let fields = Agent::builder("x").signature("{order_count :int}").build().unwrap();
+    let step = run(fields, json!({}), &mut Script::new([code("(return {\"order-count\" 3})")]));
+    assert_eq!(step.value, json!({"order_count": 3}), "the signature names it");
+    for program in ["{:a-b 1 :a_b 2}", "{:a-b 1 \"a_b\" 2}", "{\"a_b\" 2 :a-b 1}"] {
+        let mut script = Script::new([code(&format!("(return {{:in [{program}]}})")), code("(return 1)")]);
+        run(worker(), json!({}), &mut script);
+        let told = script.told(2);
+        assert!(told.contains(":a-b") && told.contains("a_b") && told.contains("two keys"), "{told}");
+    }
+    let both = Agent::builder("x").signature("{a_b :int}").build().unwrap();
+    let mut script = Script::new([code("(return {\"a-b\" 1 \"a_b\" 2})"), code("(return {:a-b 1})")]);
+    assert_eq!(run(both, json!({}), &mut script).value, json!({"a_b": 1}));
+    assert!(script.told(2).contains("`a-b` and `a_b`"), "{}", script.told(2));
+}

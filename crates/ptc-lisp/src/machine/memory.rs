@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::Machine;
 use crate::error::{Error, ErrorKind};
 use crate::globals::Undo;
-use crate::interchange::{Keys, from_json, to_json};
+use crate::interchange::{Keys, Spell, from_json, to_json, to_json_spelt};
 use crate::names::Name;
 use crate::value::equal::is_same;
 use crate::value::extent::extent;
@@ -135,6 +135,13 @@ impl Machine {
     /// A value as JSON, or why there is none; `what` names the value.
     pub(super) fn try_json_of(&self, value: &Value, what: &str) -> Result<Json, Error> {
         to_json(value, &self.heap.names, self.heap.room_for_json()).map_err(|unfit| unfit.error(what))
+    }
+
+    /// The result as JSON with other texts for keywords that are keys, where `spell` has one; an error if two keys of a
+    /// map become one by that.
+    pub fn try_value_json_spelt(&self, spell: Spell<'_>) -> Result<Json, Error> {
+        let room = self.heap.room_for_json();
+        to_json_spelt(&self.result, &self.heap.names, room, spell).map_err(|unfit| unfit.error("the result"))
     }
 
     /// Parameters and docstring of a definition, if it is a function.
