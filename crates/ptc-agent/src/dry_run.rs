@@ -67,6 +67,6 @@ impl Agent {
     pub(crate) fn clash(&self, context: &Json) -> Option<Fail> {
         let name = context.as_object()?.keys().find(|key| self.tools().contains_key(*key))?;
         let message = format!("the input `{name}` has the name of a tool; rename one of them");
-        Some(Fail::new(Reason::custom("context_clash"), message))
+        Some(Fail::new(Reason::CONTEXT_CLASH, message))
     }
 }

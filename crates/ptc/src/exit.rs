@@ -15,6 +15,8 @@ pub enum Outcome {
     Limit = 3,
     /// The agent waits for a person.
     Waiting = 4,
+    /// No program of the agent returned, and its last value answers.
+    Fallback = 5,
     /// The user stopped it.
     Cancelled = 130,
 }
@@ -46,6 +48,7 @@ macro_rules! agent_codes {
   2    the command line, a file, an input or the model cannot be used
   3    a limit stopped the agent: turns, tokens, money, time, fuel, tool calls
   4    calls wait for a person's approval; what it has done so far is kept
+  5    no program returned, and the last value answers, as `fallback` allows
   130  it was stopped with Ctrl-C; what it has done so far is kept
 "
     };

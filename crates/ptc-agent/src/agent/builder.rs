@@ -49,7 +49,6 @@ impl Builder {
             options.mission_timeout_ms = other.mission_timeout_ms;
             options.prompt_limit = other.prompt_limit;
             options.format.context_in_system = other.format.context_in_system;
-            options.expression_fallback = other.expression_fallback;
             options.multiple_blocks = other.multiple_blocks;
             options.on_missing = other.on_missing;
             options.depth_inclusive = other.depth_inclusive;
@@ -216,6 +215,11 @@ impl Builder {
     /// Another system prompt, or parts of one.
     pub fn system_prompt(self, system_prompt: SystemPrompt) -> Self {
         self.with(|options| options.system_prompt = system_prompt)
+    }
+
+    /// The last value that fits the signature answers if no program returned before the turns ran out.
+    pub fn fallback(self) -> Self {
+        self.with(|options| options.fallback = true)
     }
 
     /// Rows of each input that the model is shown; none unless set.

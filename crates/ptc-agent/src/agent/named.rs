@@ -52,7 +52,7 @@ options! {
         |_, v| reference(v);
     "llm", "a name of the registry", Kind::Text, "that of the run", "The model.",
         |o, v| into(&mut o.llm, text(v).map(|name| Some(Llm::named(name))));
-    "llm_retry", "{max_attempts, backoff, base_delay, retryable_errors}", Kind::Map, "one attempt",
+    "llm_retry", "{max_attempts, backoff, base_delay, retryable_errors}", Kind::Map, "three attempts, exponential from 1000 ms",
         "When a model that could not be reached is asked again.",
         |o, v| into(&mut o.llm_retry, map(v, "must be a map with max_attempts, backoff, base_delay, retryable_errors").map(Some));
     "llm_opts", "a map", Kind::Map, "none", "Options for the provider, handed on as they are.",
@@ -66,7 +66,7 @@ options! {
         |o, v| into(&mut o.max_tool_calls, optional(v, positive));
     "max_consecutive_failures", "positive integer or null", Kind::Either(&[Kind::Positive, Kind::Null]), "no limit", "Failing turns in a row that end the run.",
         |o, v| into(&mut o.max_consecutive_failures, optional(v, positive));
-    "completion_mode", "implicit or explicit", Kind::Choice(&["implicit", "explicit"]), "implicit", "Whether the last value may stand in for `(return …)`.",
+    "completion_mode", "implicit or explicit", Kind::Choice(&["implicit", "explicit"]), "implicit", "Whether a last turn without `(return …)` is a failure of its own.",
         |o, v| into(&mut o.completion_mode, read(v, "must be implicit or explicit"));
     "timeout", "milliseconds", Kind::Positive, "5000", "Time of one program, tools included.",
         |o, v| match v {
@@ -138,8 +138,8 @@ options! {
         |o, v| into(&mut o.journaling, boolean(v));
     "firewall", "boolean", Kind::Flag, "true", "Hides fields that begin with an underscore from models.",
         |o, v| into(&mut o.firewall, boolean(v));
-    "expression_fallback", "boolean", Kind::Flag, "true (draft: false)", "Whether the last value may stand in for an answer.",
-        |o, v| into(&mut o.expression_fallback, boolean(v));
+    "fallback", "boolean", Kind::Flag, "false", "Whether the last value that fits the signature answers if no program returned before the turns ran out.",
+        |o, v| into(&mut o.fallback, boolean(v));
     "multiple_blocks", "reject or sequence", Kind::Choice(&["reject", "sequence"]), "reject (draft: sequence)", "What to do with several programs in a reply.",
         |o, v| into(&mut o.multiple_blocks, read(v, "must be reject or sequence"));
     "on_missing", "keep or error", Kind::Choice(&["keep", "error"]), "keep (draft: error)", "What happens to a placeholder without a value.",

@@ -37,7 +37,7 @@ impl Default for Retry {
     fn default() -> Self {
         use ModelErrorKind::{RateLimit, ServerError, Timeout};
         Retry {
-            max_attempts: 1,
+            max_attempts: 3,
             backoff: Backoff::Exponential,
             base_delay_ms: 1_000,
             retryable_errors: Some(vec![RateLimit, Timeout, ServerError]),
@@ -46,9 +46,9 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// The draft's: three attempts, whatever went wrong.
+    /// The draft's: as many attempts, whatever went wrong.
     pub fn draft() -> Self {
-        Retry { max_attempts: 3, retryable_errors: None, ..Retry::default() }
+        Retry { retryable_errors: None, ..Retry::default() }
     }
 
     /// How long to wait after attempt number `attempt` (from 1) failed; `None` if it was the last.

@@ -9,7 +9,7 @@ use super::node::{Asking, Node, Spans, State};
 use super::{Asked, Next, Shared, Spent, What, content, finish, text, tool_call};
 use crate::agent::Mode;
 use crate::budget::{Unit, micro_usd};
-use crate::model::{Llm, Message, ModelError, ModelErrorKind, Reply, Request, Tokens, ToolSchema};
+use crate::model::{Llm, Message, ModelError, Reply, Request, Tokens, ToolSchema};
 use crate::reason::Reason;
 use crate::step::{Fail, TurnType};
 
@@ -28,28 +28,23 @@ pub(super) fn estimate(chars: usize) -> u64 {
 }
 
 /// The model of a node, looked up in the registry if it is a name.
-pub(super) fn llm(node: &Node, shared: &Shared) -> Result<Llm, ModelError> {
-    let missing = |message: String| ModelError::new(ModelErrorKind::ConfigError, message);
+pub(super) fn llm(node: &Node, shared: &Shared) -> Result<Llm, Fail> {
     match &node.llm {
-        None => Err(missing("llm_required: no model was given".to_owned())),
+        None => Err(Fail::new(Reason::LLM_REQUIRED, "no model was given")),
         Some(Llm::Named(name)) => match shared.options.registry.get(name) {
-            Some(Llm::Named(other)) => Err(missing(format!(
-                "invalid_llm: `{name}` leads to another name, `{other}`, not to a model"
-            ))),
+            Some(Llm::Named(other)) => Err(Fail::new(
+                Reason::INVALID_LLM_REGISTRY,
+                format!("`{name}` leads to another name, `{other}`, not to a model"),
+            )),
             Some(llm) => Ok(llm.clone()),
             None => {
                 if let Some(llm) = shared.options.resolver.as_ref().and_then(|resolver| resolver(name)) {
                     return Ok(llm);
                 }
-                if shared.options.registry.is_empty() {
-                    let message = format!("llm_registry_required: nobody knows the model `{name}`");
-                    return Err(missing(message));
-                }
                 let known: Vec<&str> = shared.options.registry.keys().map(String::as_str).collect();
-                Err(missing(format!(
-                    "llm_not_found: there is no model `{name}`; there are {}",
-                    known.join(", ")
-                )))
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                let message = format!("there is no model `{name}`; the registry has {known}");
+                Err(Fail::new(Reason::MODEL_NOT_FOUND, message))
             }
         },
         Some(llm) => Ok(llm.clone()),
@@ -76,8 +71,8 @@ pub(super) fn ask(node: &mut Node, shared: &mut Shared) -> Next {
     };
     request.llm_opts = node.agent.options().llm_opts.clone();
     request.cache = shared.options.cache;
-    if let Err(error) = llm(node, shared) {
-        return failed(node, shared, &error);
+    if let Err(fail) = llm(node, shared) {
+        return ended(node, shared, fail);
     }
     let asking = match reserve(node, shared, &mut request) {
         Ok(asking) => asking,
@@ -311,11 +306,14 @@ fn raw(reply: &Reply) -> String {
 }
 
 fn failed(node: &mut Node, shared: &mut Shared, error: &ModelError) -> Next {
-    let reason = match &node.llm {
-        None => Reason::LLM_REQUIRED,
-        Some(_) => Reason::LLM_ERROR,
-    };
-    let fail = Fail { details: json!({"kind": error.kind.name()}), ..Fail::new(reason, error.to_string()) };
+    let details = json!({"kind": error.kind.name()});
+    // A saved run may come back without its model.
+    let reason = if node.llm.is_some() { Reason::LLM_ERROR } else { Reason::LLM_REQUIRED };
+    ended(node, shared, Fail { details, ..Fail::new(reason, error.to_string()) })
+}
+
+/// Ends a run that has no reply.
+fn ended(node: &mut Node, shared: &mut Shared, fail: Fail) -> Next {
     // The turn was begun, so it has a record.
     node.close_failed(&fail);
     shared.turn_stop(node);

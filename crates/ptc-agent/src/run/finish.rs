@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::node::{After, Node, State};
 use super::{Next, OnBudget, Shared, TraceMode, content, events, lent, names, program};
@@ -12,6 +12,9 @@ use crate::feedback::{TurnInfo, protocol_error};
 use crate::model::Message;
 use crate::reason::Reason;
 use crate::step::{CallRecord, Fail, Step, ToolInfo};
+
+/// What is said of an answer that no program returned.
+const FALLBACK: &str = "no program returned an answer: this is the last value that fits the signature";
 
 /// Before a turn: the outcome, if there is none left.
 pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result<Json, Fail>> {
@@ -45,14 +48,15 @@ pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result
         if let Some(value) = fallback(node) {
             return Some(Ok(value));
         }
+        let turns = format!("{turns} turn{}", if turns == 1 { "" } else { "s" });
         let fail = match retries {
-            0 => Fail::new(Reason::MAX_TURNS_EXCEEDED, format!("no answer within {turns} turns")),
+            0 => Fail::new(Reason::MAX_TURNS_EXCEEDED, format!("no answer within {turns}")),
             _ => Fail::new(
                 Reason::BUDGET_EXHAUSTED,
-                format!("no answer within {turns} turns and {retries} retries"),
+                format!("no answer within {turns} and {retries} retries"),
             ),
         };
-        return Some(Err(fail));
+        return Some(Err(Fail { details: last_values(node), ..fail }));
     }
     None
 }
@@ -62,12 +66,25 @@ fn last_message(node: &Node) -> String {
     message.unwrap_or("unknown").to_owned()
 }
 
-/// The newest value of a turn that went well and fits the signature.
+/// The values of the last turns that gave one, the newest first: nobody said that one of them is the answer.
+fn last_values(node: &Node) -> Json {
+    /// How many.
+    const VALUES: usize = 3;
+    let turns = node.book.turns.iter().rev().filter(|turn| turn.success && turn.program.is_some());
+    let values: Vec<Json> = turns.filter(|turn| !turn.result.is_null()).map(|turn| turn.result.clone()).take(VALUES).collect();
+    if values.is_empty() { Json::Null } else { json!({"last_values": values}) }
+}
+
+/// The newest value that fits, where the agent wants it to stand in for an answer.
 pub(super) fn fallback(node: &mut Node) -> Option<Json> {
     let options = node.agent.options();
-    let runs_programs = matches!(node.agent.mode(), Mode::Content | Mode::ToolCall);
-    let implicit = options.completion_mode == Completion::Implicit;
-    if !options.expression_fallback || !implicit || !runs_programs {
+    let wanted = options.fallback && options.completion_mode == Completion::Implicit;
+    if wanted { newest_fitting(node) } else { None }
+}
+
+/// The newest value of a turn that went well and fits the signature.
+fn newest_fitting(node: &mut Node) -> Option<Json> {
+    if !matches!(node.agent.mode(), Mode::Content | Mode::ToolCall) {
         return None;
     }
     let values: Vec<Json> = node
@@ -82,6 +99,7 @@ pub(super) fn fallback(node: &mut Node) -> Option<Json> {
         values.into_iter().filter_map(|value| content::public(node, names::respelt(node, value)).ok()).collect();
     let fits = found.into_iter().find(|value| content::check(node, value).is_ok())?;
     node.book.usage.fallback_used = true;
+    node.book.warnings.push(FALLBACK.to_owned());
     Some(fits)
 }
 
@@ -95,7 +113,7 @@ fn cached(node: &Node) -> BTreeMap<String, usize> {
 /// The budget of tokens is used up.
 pub(super) fn over_budget(node: &mut Node, shared: &mut Shared, message: &str) -> Next {
     if shared.options.on_budget_exceeded == OnBudget::ReturnPartial
-        && let Some(value) = fallback(node)
+        && let Some(value) = newest_fitting(node)
     {
         return Next::Over(Ok(value));
     }

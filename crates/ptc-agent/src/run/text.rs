@@ -113,14 +113,14 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply, born: &mu
     call_natively(node, shared, &calls, born)
 }
 
-/// Starts native calls: at once if they only read, else one after the other.
+/// Starts native calls: at once, unless one of them changes something or waits for a person; then one after the other.
 fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born: &mut Vec<Birth>) -> Next {
     let tools = native_tools(node);
     let (_, names) = schemas(node);
     let find = |name: &str| names.original(name).and_then(|name| tools.iter().find(|tool| tool.name == name));
     let mut batch = Batch::new(Layer::Native, shared.now);
     batch.span.clone_from(&node.book.spans.turn);
-    let mut all_read = true;
+    let mut at_once = true;
     for (at, call) in calls.iter().enumerate() {
         let found = find(&call.name);
         let name = found.map_or(call.name.as_str(), |tool| tool.name.as_str());
@@ -141,11 +141,11 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
             calls::announce(node, shared, &slot);
             calls::finish(node, shared, &mut slot, Layer::Native, Err(message));
         }
-        all_read &= found.is_none_or(|tool| tool.effect == Effect::Read);
+        at_once &= found.is_none_or(|tool| may_run_beside_others(tool));
         batch.slots.push(slot);
     }
     let open: Vec<usize> = (0..batch.slots.len()).filter(|at| batch.slots[*at].result.is_none()).collect();
-    if !all_read {
+    if !at_once {
         consent::ask_ahead(node, shared, &mut batch);
     } else {
         for at in open {
@@ -154,6 +154,16 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
     }
     node.state = State::Native(batch);
     answered(node, shared, born)
+}
+
+/// Whether the order of calls cannot matter as far as anybody said. Models put calls into one turn that do not depend on
+/// each other, as programs do with `pmap`.
+fn may_run_beside_others(tool: &Tool) -> bool {
+    match tool.effect {
+        Effect::Read => true,
+        Effect::Unknown => tool.waits().is_none(),
+        Effect::Write => false,
+    }
 }
 
 fn unknown(node: &Node, name: &str) -> String {

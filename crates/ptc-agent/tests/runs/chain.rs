@@ -107,7 +107,7 @@ fn r2_55_c13_agents_nest_as_deep_as_the_profile_says() {
     for (profile, levels) in [(Profile::Current, 3), (Profile::Draft, 4)] {
         let agent = Agent::builder("x").signature("(n :int) -> :any").profile(profile);
         let agent =
-            agent.tool(Tool::this("again")).set("expression_fallback", &json!(false)).build().unwrap();
+            agent.tool(Tool::this("again")).build().unwrap();
         let mut script = Script::new([code("(return (tool/again {:n 1}))")]);
         run(agent, json!({"n": 0}), &mut script);
         let deepest = script.event("run.start").iter().map(|event| event.metadata["depth"].as_u64()).max();

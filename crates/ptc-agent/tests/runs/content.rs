@@ -301,14 +301,42 @@ fn r3_48_without_an_answer_the_turns_run_out() {
 }
 
 #[test]
-fn r3_50_the_last_value_that_fits_stands_in_for_an_answer() {
+fn r3_50_a_run_that_never_returns_fails_with_its_last_values_unless_the_agent_has_a_fallback() {
     let agent = || Agent::builder("x").signature("{n :int}").max_turns(3);
     let script = || Script::new([code("{:n 7}"), code("\"no\""), code("(/ 1 0)")]);
     let step = run(agent().build().unwrap(), json!({}), &mut script());
-    assert_eq!(step.value, json!({"n": 7}));
-    assert!(step.usage.fallback_used);
-    let strict = agent().set("expression_fallback", &json!(false)).build().unwrap();
-    assert_eq!(reason(&run(strict, json!({}), &mut script())), "max_turns_exceeded");
+    assert_eq!(reason(&step), "max_turns_exceeded");
+    assert_eq!(step.fail.unwrap().details, json!({"last_values": ["no", {"n": 7}]}));
+    assert!(!step.usage.fallback_used);
+    for agent in [agent().fallback(), agent().set("fallback", &json!(true))] {
+        let step = run(agent.build().unwrap(), json!({}), &mut script());
+        assert_eq!((&step.value, step.usage.fallback_used), (&json!({"n": 7}), true));
+        assert!(step.warnings.iter().any(|warning| warning.contains("no program returned")), "{:?}", step.warnings);
+    }
+}
+
+#[test]
+fn a_model_that_nobody_knows_has_a_reason_of_its_own() {
+    for known in [vec![], vec!["small"]] {
+        let registry = known.iter().map(|name| (name.to_string(), scripted())).collect();
+        let options = RunOptions { registry, ..RunOptions::new(ptc_agent::model::Llm::named("large")) };
+        let step = run_with(worker(), options, &mut Script::new([code("(return 1)")]));
+        assert_eq!(reason(&step), "model_not_found");
+        let message = step.fail.unwrap().message;
+        assert!(message.contains("`large`") && known.iter().all(|name| message.contains(name)), "{message}");
+    }
+}
+
+#[test]
+fn every_reason_of_the_language_stands_in_the_table() {
+    let kinds = ["(", "(let [x])", "(if)", "{:a 1 :a 2}", "nope", "(eval 1)", "(+ 1 :a)", "(nth [1] 5)", "(/ 1 0)",
+        "((fn [x] x))", "(1)", "(throw (ex-info \"x\" {}))", "(loop [] (recur))", "(pmap inc [:a])", "data/gone"];
+    for program in kinds {
+        let agent = Agent::builder("x").set("fuel", &json!(10_000)).build().unwrap();
+        let step = run(agent, json!({}), &mut Script::new([code(program), code("(return 1)")]));
+        let reason = step.trace()[0].result["reason"].as_str().unwrap().to_owned();
+        assert!(ptc_agent::REASONS.iter().any(|info| info.name == reason), "{program}: {reason}");
+    }
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn r1_4_to_r1_36_defaults_are_those_of_the_table() {
     let o = agent.options();
     assert_eq!((o.max_turns, o.retry_turns, o.timeout_ms, o.turn_budget, o.max_depth), (5, 0, 5_000, 20, 3));
     assert_eq!((o.memory_limit, o.mission_timeout_ms, o.float_precision), (None, None, 2));
-    assert_eq!((o.output, o.expression_fallback, o.firewall), (Output::PtcLisp, true, true));
+    assert_eq!((o.output, o.fallback, o.firewall), (Output::PtcLisp, false, true));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn section_19_the_draft_profile_sets_defaults_only() {
     assert_eq!(o.llm_retry.as_ref().map(|retry| retry.max_attempts), Some(3), "C10");
     assert_eq!(o.mission_timeout_ms, Some(60_000), "C11");
     assert_eq!((o.prompt_limit.list, o.prompt_limit.string), (Some(5), Some(1_000)), "C12");
-    assert!(!o.expression_fallback && o.depth_inclusive && !o.tool_errors_as_data, "C5, C13, C16");
+    assert!(!o.fallback && o.depth_inclusive && !o.tool_errors_as_data, "C5, C13, C16");
     assert_eq!((o.multiple_blocks, o.on_missing), (Multiple::Sequence, OnMissing::Error), "C7, C21");
     let own = Agent::builder("x").profile(Profile::Draft).mission_timeout_ms(5).build().unwrap();
     assert_eq!(own.options().mission_timeout_ms, Some(5));
@@ -139,7 +139,7 @@ fn section_19_the_draft_profile_sets_defaults_only() {
 fn r15_reasons_go_by_their_draft_names_too() {
     for (name, draft) in [
         ("unknown_tool", "tool_not_found"),
-        ("llm_not_found", "model_not_found"),
+        ("invalid_form", "analysis_error"),
         ("memory_limit_exceeded", "memory_exceeded"),
         ("runtime_error", "eval_error"),
         ("invalid_tool_args", "validation_error"),

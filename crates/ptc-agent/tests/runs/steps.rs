@@ -74,7 +74,8 @@ fn r10_5_r10_7_q5_models_are_asked_again_by_the_agents_rule_without_costing_turn
         "llm_error",
         "not worth another attempt"
     );
-    let options = RunOptions { llm_retry: Some(Retry::default()), ..RunOptions::new(scripted()) };
+    let once = Retry { max_attempts: 1, ..Retry::default() };
+    let options = RunOptions { llm_retry: Some(once), ..RunOptions::new(scripted()) };
     let step = run_with(agent(thrice()), options, &mut Script::of(down()));
     assert_eq!(reason(&step), "llm_error", "what the run says counts more");
 }

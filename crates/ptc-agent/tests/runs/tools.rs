@@ -261,8 +261,8 @@ fn r7_40_a_tool_may_have_its_own_strictness() {
 }
 
 #[test]
-fn effects_native_calls_that_only_read_are_asked_together_and_others_one_by_one() {
-    for (effect, together) in [(Effect::Read, 2), (Effect::Write, 1), (Effect::Unknown, 1)] {
+fn effects_native_calls_run_at_the_same_time_unless_they_change_something() {
+    for (effect, together) in [(Effect::Read, 2), (Effect::Write, 1), (Effect::Unknown, 2)] {
         let agent = agent().output(Output::Text).tool(echo().effect(effect).timeout_ms(70)).build().unwrap();
         let mut run = AgentRun::new(Arc::new(agent), RunOptions::new(scripted()), 0);
         let id = asks(&mut run)[0].id;
@@ -529,7 +529,7 @@ fn c17_r2_50_a_map_is_a_question_or_with_tools_an_agent() {
 
 #[test]
 fn c17_maps_name_their_tools_hold_maps_and_are_checked() {
-    let config = json!({"prompt": "x", "tools": ["echo"], "max_turns": 2});
+    let config = json!({"prompt": "x", "tools": ["echo"], "max_turns": 2, "fallback": true});
     let tools = || [echo(), Tool { name: "other".into(), ..echo() }];
     let tool = Tool::from_config("t", &config, tools()).unwrap();
     let agent = agent().tool(tool).build().unwrap();

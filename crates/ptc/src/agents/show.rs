@@ -59,6 +59,7 @@ pub fn document(step: &Step, shown: &Shown<'_>) -> Json {
     json!({
         "ok": step.is_ok(),
         "answer": step.value,
+        "fallback": step.usage.fallback_used,
         "fail": step.fail,
         "programs": turns.iter().filter_map(|turn| turn.program.as_deref()).collect::<Vec<_>>(),
         "turns": step.usage.turns,
@@ -104,7 +105,9 @@ fn turn_fields(turn: &Turn) -> Json {
 
 /// How a command ends that ran an agent.
 pub fn outcome(step: &Step) -> Outcome {
-    let Some(fail) = &step.fail else { return Outcome::Done };
+    let Some(fail) = &step.fail else {
+        return if step.usage.fallback_used { Outcome::Fallback } else { Outcome::Done };
+    };
     match &fail.reason {
         reason if *reason == Reason::CANCELLED => Outcome::Cancelled,
         reason if *reason == Reason::APPROVAL_REQUIRED => Outcome::Waiting,
@@ -135,7 +138,7 @@ pub const RESUME_ERROR: &str = "resume_error";
 const USAGE: [Reason; 6] = [
     Reason::LLM_ERROR,
     Reason::LLM_REQUIRED,
-    Reason::LLM_NOT_FOUND,
+    Reason::MODEL_NOT_FOUND,
     Reason::INVALID_LLM_REGISTRY,
     Reason::TEMPLATE_ERROR,
     Reason::PRELUDE_ATTACH_FAILED,
@@ -157,6 +160,9 @@ const LIMITS: [Reason; 13] = [
     Reason::MEMORY_EXCEEDED,
     Reason::MEMORY_LIMIT_EXCEEDED,
 ];
+
+/// Characters of a value that stands in an error.
+const LAST_VALUE: usize = 200;
 
 /// Why a run failed, and what to do about it.
 pub fn failure(step: &Step, shown: &Shown<'_>, redactor: &Redactor) -> Option<String> {
@@ -199,7 +205,11 @@ pub fn failure(step: &Step, shown: &Shown<'_>, redactor: &Redactor) -> Option<St
         }
         _ => {}
     }
-    Some(format!("the agent failed: {} ({})", fail.message, fail.reason))
+    let last = fail.details["last_values"].get(0).map(|value| {
+        let text: String = value.to_string().chars().take(LAST_VALUE).collect();
+        format!("\n  = its last value, which no program returned: {text}\n  = fix: allow more turns with --set max_turns=N, or take that value with --set fallback=true")
+    });
+    Some(format!("the agent failed: {} ({}){}", fail.message, fail.reason, last.unwrap_or_default()))
 }
 
 /// A number with commas between groups of three digits.
