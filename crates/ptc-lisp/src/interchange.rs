@@ -303,12 +303,15 @@ impl Visitor for Maker<'_> {
             *next = other;
         }
         if fields.contains_key(next) {
-            let printed = |at: usize| spelt.iter().filter(|(text, _)| text == next).nth(at).map(|(_, key)| key.clone());
+            let printed =
+                |at: usize| spelt.iter().filter(|(text, _)| text == next).nth(at).map(|(_, key)| key.clone());
             let own = || if matches!(key, Value::Kw(_)) { format!(":{next}") } else { format!("{next:?}") };
             // The key that has its own text may be the one before or this one.
             let (first, second) = match (printed(0), printed(1)) {
                 (Some(first), Some(second)) => (first, second),
-                (Some(only), None) if spell_of(key, self.names, spell).is_some() => (format!("{next:?}"), only),
+                (Some(only), None) if spell_of(key, self.names, spell).is_some() => {
+                    (format!("{next:?}"), only)
+                }
                 (only, _) => (only.unwrap_or_default(), own()),
             };
             return Err(Unfit::SameKey { path: String::new(), keys: SameKey { first, second } });

@@ -14,8 +14,10 @@ pub(crate) fn eval_ok(run: &Execution, info: &TurnInfo, lens: &Lens<'_>) -> Json
     let memory_truncated = run.changed.len() > definitions.len();
     let (prints, prints_cut) = prints_within(&run.prints, lens);
     let truncated = shown.as_ref().is_some_and(|shown| !shown.whole) || prints_cut;
-    let changed: Map<String, Json> =
-        definitions.into_iter().map(|(name, text)| (name.to_owned(), Json::from(neutralise(&text)))).collect();
+    let changed: Map<String, Json> = definitions
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), Json::from(neutralise(&text))))
+        .collect();
     let mut answer = Map::new();
     answer.insert("status".to_owned(), json!("ok"));
     if let Some(shown) = shown {
@@ -50,7 +52,8 @@ fn prints_within(prints: &[String], lens: &Lens<'_>) -> (Vec<String>, bool) {
         left -= bytes;
         kept.push(line);
     }
-    let whole = kept.len() == prints.len() && prints.iter().map(|line| line.len() + 1).sum::<usize>() <= lens.options.print_max_bytes;
+    let whole = kept.len() == prints.len()
+        && prints.iter().map(|line| line.len() + 1).sum::<usize>() <= lens.options.print_max_bytes;
     if kept.len() < prints.len() {
         kept.push(format!("... ({} of {} lines)", kept.len(), prints.len()));
     }

@@ -33,7 +33,10 @@ impl Invalid<'_> {
     /// What is wrong with the value, where the value itself stands elsewhere.
     pub fn message(&self, lens: &Lens<'_>) -> String {
         let Invalid { expected, .. } = self;
-        format!("The returned value does not have the expected shape.\nExpected: {expected}\n{}", self.mistakes(lens))
+        format!(
+            "The returned value does not have the expected shape.\nExpected: {expected}\n{}",
+            self.mistakes(lens)
+        )
     }
 }
 

@@ -228,10 +228,14 @@ mod tests {
     fn r3_43_large_values_become_handles_and_definitions_are_sketches() {
         let rows: Json = (0..500).map(|id| json!({"id": id, "name": "some long text of a row"})).collect();
         let text = told(&run(rows.clone(), &[], &[("rows", rows)], &[]));
-        assert!(text.contains("<untrusted_ptc_output source=\"result\">\n;; vector of 500 items, "), "{text}");
+        assert!(
+            text.contains("<untrusted_ptc_output source=\"result\">\n;; vector of 500 items, "),
+            "{text}"
+        );
         assert!(text.contains("results are shown whole up to 8,192 bytes\n"), "{text}");
         assert!(text.contains(";; all of it: *1\n") && !text.contains("user=>"), "{text}");
-        let told = told(&run(json!(1), &[], &[("rows", json!([{"id": 1, "name": "Ann"}])), ("n", json!(3))], &[]));
+        let told =
+            told(&run(json!(1), &[], &[("rows", json!([{"id": 1, "name": "Ann"}])), ("n", json!(3))], &[]));
         let sketches = ";; rows = list of 1 maps: {:id int, :name string \"Aaa\"}\n;; n = 3\n";
         assert!(told.contains(sketches), "{told}");
     }

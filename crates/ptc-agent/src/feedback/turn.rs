@@ -78,7 +78,9 @@ fn reply_info(info: &TurnInfo) -> String {
     let TurnInfo { turn, max_turns, work_left, retry_left, minimal, .. } = *info;
     match work_left + retry_left {
         0 => String::new(),
-        1 => format!("⚠️ Turn {turn} is the last: give the answer in it. What a call would give, nobody reads."),
+        1 => format!(
+            "⚠️ Turn {turn} is the last: give the answer in it. What a call would give, nobody reads."
+        ),
         _ if minimal => String::new(),
         left => format!("Turn {turn} of {max_turns} ({left} remaining)"),
     }
@@ -108,7 +110,15 @@ mod tests {
     use super::*;
 
     fn info(turn: u32, max_turns: u32, work_left: u32, retry_left: u32, retry_total: u32) -> TurnInfo {
-        TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal: false, ending: Ending::Return }
+        TurnInfo {
+            turn,
+            max_turns,
+            work_left,
+            retry_left,
+            retry_total,
+            minimal: false,
+            ending: Ending::Return,
+        }
     }
 
     #[test]
@@ -134,11 +144,16 @@ mod tests {
 
     #[test]
     fn the_last_turn_is_announced_where_the_answer_is_a_reply() {
-        let info = |turn, work_left, retry_left| TurnInfo { ending: Ending::Reply, ..info(turn, 5, work_left, retry_left, 1) };
+        let info = |turn, work_left, retry_left| TurnInfo {
+            ending: Ending::Reply,
+            ..info(turn, 5, work_left, retry_left, 1)
+        };
         assert_eq!(turn_info(&info(2, 4, 0)), "Turn 2 of 5 (4 remaining)");
         assert_eq!(last_turn(&info(2, 4, 0)), None);
         for last in [info(5, 1, 0), info(6, 0, 1)] {
-            assert!(last_turn(&last).is_some_and(|text| text.contains("is the last") && !text.contains("return")));
+            assert!(
+                last_turn(&last).is_some_and(|text| text.contains("is the last") && !text.contains("return"))
+            );
         }
         assert_eq!(last_turn(&TurnInfo::default()), None);
     }

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn r3_18_firewalled_inputs_show_their_name_only() {
-        let entries = [DataLine { sample: Some("[1 2 3]".into()), ..data("_ids", "", "", "list[3] of int", "") }];
+        let entries =
+            [DataLine { sample: Some("[1 2 3]".into()), ..data("_ids", "", "", "list[3] of int", "") }];
         assert_eq!(
             data_section(&entries, true),
             ";; === data/ ===\ndata/_ids                     ; <Firewalled>"

@@ -266,7 +266,8 @@ mod tests {
     #[test]
     fn single_shots_get_short_scalars_and_the_names_of_everything_else() {
         let long = "x".repeat(SHORT_BYTES);
-        let context = json!({"id": 7, "q": "why?", "user": {"name": "Ada", "rows": [1]}, "long": long, "xs": [1, 2]});
+        let context =
+            json!({"id": 7, "q": "why?", "user": {"name": "Ada", "rows": [1]}, "long": long, "xs": [1, 2]});
         let cases = [
             ("{{q}} {{id}}", "why? 7"),
             ("{{user.name}} {{user.rows}} {{user}}", "Ada `(:rows data/user)` `data/user`"),

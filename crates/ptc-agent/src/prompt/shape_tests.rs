@@ -9,7 +9,8 @@ use super::data::data;
 use super::tools::tool;
 use super::*;
 
-const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[], result_bytes: 8_192, print_bytes: 8_192 };
+const FIRST: SpecInput<'static> =
+    SpecInput { turn: 1, model: "m", memory: &[], messages: &[], result_bytes: 8_192, print_bytes: 8_192 };
 
 /// Asserts that marks stand in a text in this order, each exactly once.
 fn in_order(text: &str, marks: &[&str]) {
@@ -43,8 +44,9 @@ fn r20_the_first_message_of_a_loop() {
         ..ContextBlock::default()
     };
     let source = "Count orders of {{customer_id}}";
-    let text =
-        expand(source, &json!({"customer_id": 7}), Expansion::References, OnMissing::Keep, true).unwrap().text;
+    let text = expand(source, &json!({"customer_id": 7}), Expansion::References, OnMissing::Keep, true)
+        .unwrap()
+        .text;
     let message = first_message(Some(&context.render()), &text, None);
     assert_eq!(
         message,
@@ -171,8 +173,7 @@ fn r2_10_previews_are_made_of_the_same_pieces() {
 fn r3_18_no_prompt_shows_what_is_firewalled() {
     let secret = "s3cret";
     let inputs = [data("_token", ":string", "string", "\"s3cret\"", "")];
-    let user =
-        [UserLine::Value { name: "_kept".into(), sketch: "\"s3cret\"".into() }];
+    let user = [UserLine::Value { name: "_kept".into(), sketch: "\"s3cret\"".into() }];
     let context =
         ContextBlock { data: &inputs, user: &user, firewall: true, ..ContextBlock::default() }.render();
     let line = ContextLine { name: "_token".into(), description: None, value: secret.into(), shown: 1 };

@@ -48,7 +48,9 @@ impl SpecInput<'_> {
     /// A card with the numbers of this agent.
     pub(super) fn filled(&self, card: Card) -> String {
         let numbers = [("{result_bytes}", self.result_bytes), ("{print_bytes}", self.print_bytes)];
-        numbers.iter().fold(card.text().to_owned(), |text, (name, number)| text.replace(name, &number.to_string()))
+        numbers
+            .iter()
+            .fold(card.text().to_owned(), |text, (name, number)| text.replace(name, &number.to_string()))
     }
 }
 
@@ -193,7 +195,14 @@ mod tests {
 
     use super::*;
 
-    const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[], result_bytes: 8_192, print_bytes: 8_192 };
+    const FIRST: SpecInput<'static> = SpecInput {
+        turn: 1,
+        model: "m",
+        memory: &[],
+        messages: &[],
+        result_bytes: 8_192,
+        print_bytes: 8_192,
+    };
 
     fn list(spec: &LanguageSpec) -> Vec<Card> {
         match spec {

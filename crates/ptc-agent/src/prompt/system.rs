@@ -140,7 +140,14 @@ pub(crate) fn truncate(prompt: String, max_chars: Option<usize>) -> (String, boo
 mod tests {
     use super::*;
 
-    const FIRST: SpecInput<'static> = SpecInput { turn: 1, model: "m", memory: &[], messages: &[], result_bytes: 8_192, print_bytes: 8_192 };
+    const FIRST: SpecInput<'static> = SpecInput {
+        turn: 1,
+        model: "m",
+        memory: &[],
+        messages: &[],
+        result_bytes: 8_192,
+        print_bytes: 8_192,
+    };
 
     fn fixed(custom: &SystemPrompt) -> String {
         static_system(custom, &LanguageSpec::default_for(5, false), &FIRST, Transport::Content, false)

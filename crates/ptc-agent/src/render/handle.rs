@@ -67,8 +67,11 @@ fn handle(glimpse: &Glimpse, limits: Limits, reach: Reach) -> String {
         ("tail", tail(glimpse, room / 5, limits)),
     ];
     let shown = grouped(limits.chars);
-    let mut lines =
-        vec![format!("{}, {} bytes; results are shown whole up to {shown} bytes", size(view), grouped(glimpse.bytes))];
+    let mut lines = vec![format!(
+        "{}, {} bytes; results are shown whole up to {shown} bytes",
+        size(view),
+        grouped(glimpse.bytes)
+    )];
     lines.extend(parts.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", text?))));
     lines.push(match reach {
         Reach::Latest => "all of it: *1".to_owned(),

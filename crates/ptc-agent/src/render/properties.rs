@@ -6,7 +6,9 @@ use ptc_lisp::view::{Glimpse, View};
 use serde_json::{Map, Value as Json};
 
 use super::*;
-use crate::feedback::{Execution, Failed, Lens, TurnInfo, error, eval_error, eval_ok, return_invalid, success};
+use crate::feedback::{
+    Execution, Failed, Lens, TurnInfo, error, eval_error, eval_ok, return_invalid, success,
+};
 
 /// Begins every hidden text, so that it can be found; nothing else spells it.
 pub(crate) const SECRET: &str = "hush";

@@ -51,10 +51,9 @@ pub(super) fn before_turn(node: &mut Node, shared: &mut Shared) -> Option<Result
         let turns = format!("{turns} turn{}", if turns == 1 { "" } else { "s" });
         let fail = match retries {
             0 => Fail::new(Reason::MAX_TURNS_EXCEEDED, format!("no answer within {turns}")),
-            _ => Fail::new(
-                Reason::BUDGET_EXHAUSTED,
-                format!("no answer within {turns} and {retries} retries"),
-            ),
+            _ => {
+                Fail::new(Reason::BUDGET_EXHAUSTED, format!("no answer within {turns} and {retries} retries"))
+            }
         };
         return Some(Err(Fail { details: last_values(node), ..fail }));
     }
@@ -71,7 +70,8 @@ fn last_values(node: &Node) -> Json {
     /// How many.
     const VALUES: usize = 3;
     let turns = node.book.turns.iter().rev().filter(|turn| turn.success && turn.program.is_some());
-    let values: Vec<Json> = turns.filter(|turn| !turn.result.is_null()).map(|turn| turn.result.clone()).take(VALUES).collect();
+    let values: Vec<Json> =
+        turns.filter(|turn| !turn.result.is_null()).map(|turn| turn.result.clone()).take(VALUES).collect();
     if values.is_empty() { Json::Null } else { json!({"last_values": values}) }
 }
 
@@ -95,8 +95,10 @@ fn newest_fitting(node: &mut Node) -> Option<Json> {
         .filter(|turn| turn.success && !turn.result.is_null())
         .map(|turn| turn.result.clone())
         .collect();
-    let found: Vec<Json> =
-        values.into_iter().filter_map(|value| content::public(node, names::respelt(node, value)).ok()).collect();
+    let found: Vec<Json> = values
+        .into_iter()
+        .filter_map(|value| content::public(node, names::respelt(node, value)).ok())
+        .collect();
     let fits = found.into_iter().find(|value| content::check(node, value).is_ok())?;
     node.book.usage.fallback_used = true;
     node.book.warnings.push(FALLBACK.to_owned());

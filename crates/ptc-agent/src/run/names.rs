@@ -29,7 +29,8 @@ pub(super) fn respelt(node: &Node, value: Json) -> Json {
             Json::Array(items) => open.extend(items),
             Json::Object(fields) => {
                 let spelt = |key: String| if written.contains(&key) { keys::snake(&key) } else { key };
-                *fields = std::mem::take(fields).into_iter().map(|(key, value)| (spelt(key), value)).collect();
+                *fields =
+                    std::mem::take(fields).into_iter().map(|(key, value)| (spelt(key), value)).collect();
                 open.extend(fields.values_mut());
             }
             _ => {}
@@ -43,7 +44,12 @@ fn written(node: &Node) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut note = |text: &str| {
         let parts = text.split(|c: char| c.is_whitespace() || "()[]{}\",;'`".contains(c));
-        found.extend(parts.filter_map(|part| part.strip_prefix(':')).filter(|name| name.contains('-')).map(str::to_owned));
+        found.extend(
+            parts
+                .filter_map(|part| part.strip_prefix(':'))
+                .filter(|name| name.contains('-'))
+                .map(str::to_owned),
+        );
     };
     for message in node.messages.iter().filter(|message| message.role == Role::Assistant) {
         note(&message.content);
@@ -74,7 +80,9 @@ pub(crate) fn fields(value: Json, ty: &Type) -> Result<Json, String> {
                     None => (key.clone(), value),
                 };
                 if let Some((_, other, _)) = named.iter().find(|(known, ..)| *known == name) {
-                    return Err(format!("`{other}` and `{key}` are both the field `{name}`; return one of them"));
+                    return Err(format!(
+                        "`{other}` and `{key}` are both the field `{name}`; return one of them"
+                    ));
                 }
                 named.push((name, key, value));
             }
@@ -92,7 +100,8 @@ mod tests {
 
     #[test]
     fn fields_get_the_names_of_the_type_and_other_keys_stay() {
-        let ty = Type::parse("{order_count :int, rows [{unit_price :float}], by :map, at-once :bool?}").unwrap();
+        let ty =
+            Type::parse("{order_count :int, rows [{unit_price :float}], by :map, at-once :bool?}").unwrap();
         let value = json!({"order-count": 1, "rows": [{"unit-price": 2.5, "x-y": 1}], "by": {"web-1": 4}, "at_once": true});
         let named = fields(value, &ty).unwrap();
         let expected = json!({"order_count": 1, "rows": [{"unit_price": 2.5, "x-y": 1}], "by": {"web-1": 4}, "at-once": true});

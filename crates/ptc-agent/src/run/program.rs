@@ -91,7 +91,8 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
 
 /// Inputs that the agent takes and was not given: they are nil, unlike those that it never heard of.
 fn left_out(node: &Node) -> Vec<String> {
-    let fields = node.agent.signature().map(|signature| signature.input.fields.as_slice()).unwrap_or_default();
+    let fields =
+        node.agent.signature().map(|signature| signature.input.fields.as_slice()).unwrap_or_default();
     let given = |name: &str| keys::lookup(&*node.context, name).is_some();
     fields.iter().map(|field| field.name.clone()).filter(|name| !given(name)).collect()
 }

@@ -19,8 +19,8 @@ use crate::cache::json_bytes;
 use crate::journal::{self, Phase, ProgressInput};
 use crate::model::{Llm, Message};
 use crate::prompt::{
-    self, ContextBlock, ContextLine, DataLine, Expanded, Expansion, LanguageSpec, SpecInput, TextVariant, ToolLine,
-    Transport, UserLine,
+    self, ContextBlock, ContextLine, DataLine, Expanded, Expansion, LanguageSpec, SpecInput, TextVariant,
+    ToolLine, Transport, UserLine,
 };
 use crate::reason::Reason;
 use crate::render::{self, Limits, MissionLogIn, Sketch};

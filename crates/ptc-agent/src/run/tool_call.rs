@@ -127,8 +127,9 @@ pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, V
     match reply::final_value(text, &output, mode) {
         Ok(found) => {
             node.book.warnings.extend(found.warnings.iter().map(ToString::to_string));
-            content::public(node, found.value)
-                .map_err(|wrong| (Fail::new(Reason::VALIDATION_ERROR, wrong.clone()), vec![(String::new(), wrong)]))
+            content::public(node, found.value).map_err(|wrong| {
+                (Fail::new(Reason::VALIDATION_ERROR, wrong.clone()), vec![(String::new(), wrong)])
+            })
         }
         Err(error) => {
             let message = node.veil.cover(&error.to_string()).into_owned();

@@ -106,8 +106,7 @@ fn r9_8_c21_a_placeholder_without_a_value_fails_in_the_draft_and_stays_today() {
 fn r2_55_c13_agents_nest_as_deep_as_the_profile_says() {
     for (profile, levels) in [(Profile::Current, 3), (Profile::Draft, 4)] {
         let agent = Agent::builder("x").signature("(n :int) -> :any").profile(profile);
-        let agent =
-            agent.tool(Tool::this("again")).build().unwrap();
+        let agent = agent.tool(Tool::this("again")).build().unwrap();
         let mut script = Script::new([code("(return (tool/again {:n 1}))")]);
         run(agent, json!({"n": 0}), &mut script);
         let deepest = script.event("run.start").iter().map(|event| event.metadata["depth"].as_u64()).max();

@@ -282,7 +282,10 @@ fn r3_42_feedback_shows_results_prints_and_definitions_in_blocks() {
         code("(return 1)"),
     ]);
     run(worker(), json!({}), &mut script);
-    assert!(script.told(2).contains("source=\"memory\"") && script.told(2).contains(";; xs = list[3] of int 1 … 3"));
+    assert!(
+        script.told(2).contains("source=\"memory\"")
+            && script.told(2).contains(";; xs = list[3] of int 1 … 3")
+    );
     assert!(!script.told(2).contains("source=\"result\""));
     assert!(script.told(3).contains("user=> 42"));
     assert!(script.told(4).contains("seen 1") && !script.told(4).contains("user=> 5"));
@@ -311,7 +314,11 @@ fn r3_50_a_run_that_never_returns_fails_with_its_last_values_unless_the_agent_ha
     for agent in [agent().fallback(), agent().set("fallback", &json!(true))] {
         let step = run(agent.build().unwrap(), json!({}), &mut script());
         assert_eq!((&step.value, step.usage.fallback_used), (&json!({"n": 7}), true));
-        assert!(step.warnings.iter().any(|warning| warning.contains("no program returned")), "{:?}", step.warnings);
+        assert!(
+            step.warnings.iter().any(|warning| warning.contains("no program returned")),
+            "{:?}",
+            step.warnings
+        );
     }
 }
 
@@ -329,8 +336,23 @@ fn a_model_that_nobody_knows_has_a_reason_of_its_own() {
 
 #[test]
 fn every_reason_of_the_language_stands_in_the_table() {
-    let kinds = ["(", "(let [x])", "(if)", "{:a 1 :a 2}", "nope", "(eval 1)", "(+ 1 :a)", "(nth [1] 5)", "(/ 1 0)",
-        "((fn [x] x))", "(1)", "(throw (ex-info \"x\" {}))", "(loop [] (recur))", "(pmap inc [:a])", "data/gone"];
+    let kinds = [
+        "(",
+        "(let [x])",
+        "(if)",
+        "{:a 1 :a 2}",
+        "nope",
+        "(eval 1)",
+        "(+ 1 :a)",
+        "(nth [1] 5)",
+        "(/ 1 0)",
+        "((fn [x] x))",
+        "(1)",
+        "(throw (ex-info \"x\" {}))",
+        "(loop [] (recur))",
+        "(pmap inc [:a])",
+        "data/gone",
+    ];
     for program in kinds {
         let agent = Agent::builder("x").set("fuel", &json!(10_000)).build().unwrap();
         let step = run(agent, json!({}), &mut Script::new([code(program), code("(return 1)")]));
@@ -511,10 +533,7 @@ fn what_was_printed_before_an_error_is_shown_with_it_in_every_transport() {
     let replies = |run: fn(&str) -> Reply, last: Reply| vec![run(program), run("(inc"), last];
     let cases = [
         told(Agent::builder("x"), replies(code, code("(return 1)"))),
-        told(
-            Agent::builder("x").transport(Transport::ToolCall),
-            replies(eval, eval("(return 1)")),
-        ),
+        told(Agent::builder("x").transport(Transport::ToolCall), replies(eval, eval("(return 1)"))),
         told(Agent::builder("x").combined(), replies(eval, "done".into())),
     ];
     for (failed, unreadable) in cases {
@@ -564,7 +583,8 @@ fn one_limit_of_results_stands_in_prompt_feedback_and_code() {
 fn inputs_may_be_read_as_the_mission_names_them() {
     let agent = || Agent::builder("Greet {{user.name}} of {{team}}").build().unwrap();
     let context = json!({"user": {"name": "Ada"}, "team": "blue"});
-    for program in ["(return [~{(:name data/user)} ~{data/team}])", "(return [(:name data/user) data/team])"] {
+    for program in ["(return [~{(:name data/user)} ~{data/team}])", "(return [(:name data/user) data/team])"]
+    {
         let mut script = Script::new([code(program)]);
         assert_eq!(run(agent(), context.clone(), &mut script).value, json!(["Ada", "blue"]), "{program}");
         let told = script.told(1);
@@ -573,7 +593,10 @@ fn inputs_may_be_read_as_the_mission_names_them() {
     let mut script = Script::new([code("(return data/user.name)"), code("(return 1)")]);
     run(agent(), context, &mut script);
     let told = script.told(2);
-    assert!(told.contains("there is no input data/user.name") && told.contains("(:name data/user)"), "{told}");
+    assert!(
+        told.contains("there is no input data/user.name") && told.contains("(:name data/user)"),
+        "{told}"
+    );
     let mut script = Script::new([code("(return (count data/teem))"), code("(return data/fail)")]);
     run(agent(), json!({"user": {"name": "Ada"}, "team": "blue"}), &mut script);
     assert!(script.told(2).contains("inputs are user, team"), "{}", script.told(2));
@@ -581,8 +604,10 @@ fn inputs_may_be_read_as_the_mission_names_them() {
 
 #[test]
 fn only_keywords_of_programs_and_fields_of_the_signature_get_underscores() {
-    let counts = "{\"2025-08\" 3 \"web-1\" 4 \"SKU-001\" {\"a-b\" 1} \"x_y\" 6 \"x-y\" 7 \"user@ex-ample.com\" 1}";
-    let kept = json!({"2025-08": 3, "web-1": 4, "SKU-001": {"a-b": 1}, "x_y": 6, "x-y": 7, "user@ex-ample.com": 1});
+    let counts =
+        "{\"2025-08\" 3 \"web-1\" 4 \"SKU-001\" {\"a-b\" 1} \"x_y\" 6 \"x-y\" 7 \"user@ex-ample.com\" 1}";
+    let kept =
+        json!({"2025-08": 3, "web-1": 4, "SKU-001": {"a-b": 1}, "x_y": 6, "x-y": 7, "user@ex-ample.com": 1});
     for signature in [None, Some("{by_key :map}"), Some(":any"), Some("{by_key :any}")] {
         let agent = || match signature {
             Some(signature) => Agent::builder("x").signature(signature).build().unwrap(),

@@ -23,7 +23,9 @@ fn sent(script: &Script) -> String {
 }
 
 fn orders(count: usize) -> Json {
-    (0..count).map(|id| json!({"id": id, "note": format!("note number {id} that is rather long and its own")})).collect()
+    (0..count)
+        .map(|id| json!({"id": id, "note": format!("note number {id} that is rather long and its own")}))
+        .collect()
 }
 
 #[test]
@@ -35,7 +37,8 @@ fn one_turn_agents_name_their_data_once_and_count_what_was_sent() {
         Agent::builder("Look at {{orders}}").max_turns(1).transport(Transport::ToolCall),
         Agent::builder("Look at {{orders}}").combined(),
     ] {
-        let mut script = Script::new([Reply { content: Some("```clojure\n1\n```".into()), ..eval("1") }, "1".into()]);
+        let mut script =
+            Script::new([Reply { content: Some("```clojure\n1\n```".into()), ..eval("1") }, "1".into()]);
         let step = run(agent.build().unwrap(), json!({"orders": orders}), &mut script);
         let sent = text(&script.requests[0]);
         assert!(!sent.contains("note number") && sent.len() < 6_000, "{sent}");
@@ -67,7 +70,8 @@ fn results_of_tools_are_counted_once_and_what_was_shown_of_them_is_not() {
         assert!(step.is_ok(), "{:?}", step.fail);
         step.usage.bytes_kept
     };
-    let four = code("(return (+ (count (tool/rows)) (count (tool/rows)) (count (tool/rows)) (count (tool/rows))))");
+    let four =
+        code("(return (+ (count (tool/rows)) (count (tool/rows)) (count (tool/rows)) (count (tool/rows))))");
     assert_eq!(kept(Agent::builder("x").tool(rows()), vec![four]), bytes);
     let shown = vec![code("(tool/rows)"), code("(return 1)")];
     assert!(kept(Agent::builder("x").tool(rows()), shown) < 1_000, "the result was shown");
@@ -80,7 +84,10 @@ fn results_of_tools_are_counted_once_and_what_was_shown_of_them_is_not() {
 
 #[test]
 fn what_is_compiled_is_never_shown_made_up_values() {
-    for mission in ["How many of {{rows}} mention {{topic}} at least {{n}} times?", "{{#rows}}{{text}}{{/rows}} {{topic}} {{n}}"] {
+    for mission in [
+        "How many of {{rows}} mention {{topic}} at least {{n}} times?",
+        "{{#rows}}{{text}}{{/rows}} {{topic}} {{n}}",
+    ] {
         let agent = Agent::builder(mission)
             .signature("(rows [{text :string}], topic :string, n :int) -> :int")
             .max_turns(1)
@@ -163,7 +170,11 @@ fn no_text_of_an_input_is_in_any_request_unless_somebody_put_it_there() {
             };
             let mut script = Script::new(replies);
             let options = RunOptions::new(scripted()).context(json!({"x": x}));
-            run_with(agent.tool(note).max_turns(if mode == 3 { 1 } else { 6 }).build().unwrap(), options, &mut script);
+            run_with(
+                agent.tool(note).max_turns(if mode == 3 { 1 } else { 6 }).build().unwrap(),
+                options,
+                &mut script,
+            );
             let sent = sent(&script);
             let pieces: BTreeSet<&[u8]> = sent.as_bytes().windows(32).collect();
             for text in &texts {

@@ -23,7 +23,8 @@ type Case = (&'static str, Builder, usize);
 
 fn cases() -> Vec<Case> {
     let mission = "How many rows of {{day}} are open?";
-    let signed = || Agent::builder(mission).signature("(day :string, rows [:map]) -> {open :int}").tool(find());
+    let signed =
+        || Agent::builder(mission).signature("(day :string, rows [:map]) -> {open :int}").tool(find());
     let plain = || Agent::builder(mission);
     vec![
         ("content", signed(), CONTENT),
@@ -68,10 +69,12 @@ fn fixed(request: &Request) -> usize {
 }
 
 fn written(request: &Request) -> String {
-    let messages = request.messages.iter().map(|message| format!("--- {:?}\n{}\n", message.role, message.content));
-    let tools = request.tools.iter().map(|tool| {
-        format!("--- Tool {}\n{}\n{:#}\n", tool.name, tool.description, tool.parameters)
-    });
+    let messages =
+        request.messages.iter().map(|message| format!("--- {:?}\n{}\n", message.role, message.content));
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| format!("--- Tool {}\n{}\n{:#}\n", tool.name, tool.description, tool.parameters));
     let bytes = fixed(request);
     let head = format!("fixed: {bytes} bytes\n--- System\n{}\n", request.system);
     std::iter::once(head).chain(messages).chain(tools).collect()

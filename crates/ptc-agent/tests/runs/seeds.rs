@@ -19,7 +19,10 @@ fn r1_54_samples_follow_the_limits_of_prompts_and_give_the_total() {
         run(agent, context.clone(), &mut script);
         format!("{}\n{}", script.requests[0].system, script.requests[0].messages[0].content)
     };
-    assert!(first(worker()).contains("data/xs                       ; list[20] of int 0 … 20\n"), "no value by default");
+    assert!(
+        first(worker()).contains("data/xs                       ; list[20] of int 0 … 20\n"),
+        "no value by default"
+    );
     let three = Agent::builder("x").samples(3).build().unwrap();
     assert!(first(three).contains("sample: [0 1 2 ...] (3/20)"));
     let draft = Agent::builder("x").profile(ptc_agent::Profile::Draft).build().unwrap();

@@ -161,7 +161,10 @@ fn r4_7_r4_8_errors_have_one_of_few_reasons() {
             (&json!("error"), &json!(wanted)),
             "{program}: {told}"
         );
-        assert_eq!((told["feedback"].as_str(), told.get("result")), (Some("Turn 2 of 5 (4 remaining)"), None));
+        assert_eq!(
+            (told["feedback"].as_str(), told.get("result")),
+            (Some("Turn 2 of 5 (4 remaining)"), None)
+        );
     }
 }
 
@@ -328,12 +331,17 @@ fn issue_9_a_program_in_a_fence_or_a_broken_one_is_repaired_first() {
 
 #[test]
 fn the_last_turn_is_announced_and_nothing_is_told_twice() {
-    let rows = Tool::new("rows", |_| (0..50).map(|id| json!({"id": id, "who": format!("person {id}")})).collect::<Json>());
+    let rows = Tool::new("rows", |_| {
+        (0..50).map(|id| json!({"id": id, "who": format!("person {id}")})).collect::<Json>()
+    });
     let agent = agent().tool(rows).max_turns(2).build().unwrap();
     let mut script = Script::new([eval("(def rows (tool/rows)) {:total (count rows)}"), eval("(return 1)")]);
     run(agent, json!({}), &mut script);
     let told = script.told(2);
     assert!(answer(&script, 2)["feedback"].as_str().unwrap().contains("last work turn"), "{told}");
     assert_eq!(told.matches(":total 50").count(), 1, "{told}");
-    assert!(!told.contains("person 0") && told.contains("\"rows\":\"list of 50 maps: {:id int 0 … 50"), "{told}");
+    assert!(
+        !told.contains("person 0") && told.contains("\"rows\":\"list of 50 maps: {:id int 0 … 50"),
+        "{told}"
+    );
 }

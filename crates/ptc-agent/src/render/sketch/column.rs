@@ -451,7 +451,8 @@ impl Record {
             let (schema, inner) = column.schema();
             cut |= inner;
             let nested = schema.get("items").unwrap_or(&schema).get("properties").is_some();
-            let rows = (column.values < self.maps).then(|| format!(" (in {})", share(column.values, self.maps)));
+            let rows =
+                (column.values < self.maps).then(|| format!(" (in {})", share(column.values, self.maps)));
             let told = match nested {
                 true => schema,
                 false => Json::from(column.schema_word() + &rows.unwrap_or_default()),
