@@ -424,7 +424,7 @@ async fn models_are_found_by_name() {
     assert_eq!(run(agent(), options("haiku")).await.value, json!(1));
     for unknown in [options("opus"), options("opus").register("sonnet", script(&["x"]))] {
         let step = run(agent(), unknown).await;
-        assert_eq!(reason(&step), "llm_error");
+        assert_eq!(reason(&step), "model_not_found");
         assert!(step.fail.unwrap().message.contains("haiku"));
     }
 }

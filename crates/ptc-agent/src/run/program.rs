@@ -380,8 +380,12 @@ fn over(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
         node.book.draft.prints.clone_from(&prints);
         node.book.prints = prints;
     }
-    // The value of the last program is the host's: no request holds it.
-    if matches!(&ended, Ended::Failed(_) | Ended::Value(Signal::Value)) && after != After::Whole {
+    // The value of the last program is the host's: no request holds it. In combined mode no program is the last.
+    let goes_on = match &ended {
+        Ended::Failed(_) | Ended::Value(Signal::Value) => after != After::Whole,
+        Ended::Value(_) => node.agent.mode() == Mode::Combined,
+    };
+    if goes_on {
         eval::count_shown(node);
     }
     let measured = json!({

@@ -3,6 +3,8 @@
 //!
 //! `PTC_WRITE_GOLDEN=1 cargo test -p ptc-agent --test runs prompts` writes the files anew.
 
+#![allow(clippy::disallowed_methods)] // The files are part of the test.
+
 use std::path::Path;
 
 use ptc_agent::model::{Output, Reply, Request};
