@@ -89,7 +89,7 @@ pub(crate) fn execution(run: &Execution, multi_turn: bool, lens: &Lens<'_>) -> S
     if !run.notes.is_empty() {
         let notes: Vec<String> =
             run.notes.iter().map(|note| format!("- {}", lens.veil.cover(note))).collect();
-        blocks.push(block("warnings", &cut(&notes.join("\n"), lens.options.feedback_max_chars, "")));
+        blocks.push(block("warnings", &cut(&notes.join("\n"), lens.options.result_max_bytes, "")));
     }
     if multi_turn {
         let memory = memory(run, lens);

@@ -51,10 +51,15 @@ pub(crate) fn preview(glimpse: &Glimpse, bytes: usize, reach: Reach) -> Preview 
     if whole && text.len() <= bytes {
         return Preview { text, whole };
     }
-    Preview { text: handle(glimpse, limits, reach), whole: false }
+    let rest = match reach {
+        Reach::Latest => "all of it: *1",
+        Reach::Lost => "it is not kept: give it a name with (def name …) to use all of it",
+    };
+    Preview { text: handle(glimpse, limits, rest), whole: false }
 }
 
-fn handle(glimpse: &Glimpse, limits: Limits, reach: Reach) -> String {
+/// What a result is, in comments; the last one says what is with the rest of it.
+pub(super) fn handle(glimpse: &Glimpse, limits: Limits, rest: &str) -> String {
     let view = &glimpse.view;
     let room = limits.chars.min(HANDLE);
     let shape_of = match view {
@@ -73,10 +78,7 @@ fn handle(glimpse: &Glimpse, limits: Limits, reach: Reach) -> String {
         grouped(glimpse.bytes)
     )];
     lines.extend(parts.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", text?))));
-    lines.push(match reach {
-        Reach::Latest => "all of it: *1".to_owned(),
-        Reach::Lost => "it is not kept: give it a name with (def name …) to use all of it".to_owned(),
-    });
+    lines.push(rest.to_owned());
     lines.iter().map(|line| format!(";; {line}")).collect::<Vec<_>>().join("\n")
 }
 

@@ -22,6 +22,7 @@ use ptc_lisp::view::{Bounds, Glimpse, View};
 use serde_json::Value as Json;
 
 pub(crate) use clojure::quoted;
+use handle::handle;
 pub(crate) use handle::{Preview, Reach, preview};
 pub(crate) use label::{label, type_name};
 pub use options::{FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES};
@@ -87,12 +88,11 @@ pub fn preview_text(view: &View, items: usize, chars: usize) -> String {
     brief(view, Limits { items, chars })
 }
 
-/// What a value is that is too large to show, as one Clojure map of about so many characters: type, count, size, shape,
-/// beginning and end, and the expression that gives `all` of it in the next program, if there is one.
-pub fn handle_text(json: &Json, chars: usize, all: Option<&str>) -> String {
-    let limits = Limits { items: 50, chars };
-    let reach = all.map_or(Reach::Lost, |name| Reach::Named(name.to_owned()));
-    preview(&Glimpse::of_json(json, &limits.bounds(false)), limits, &reach).text
+/// What a value is that does not fit so many bytes, as comments of Clojure: kind, count, size, shape, beginning, end, and
+/// what is said of the `rest` of it. For hosts that show values to models.
+pub fn handle_text(json: &Json, bytes: usize, rest: &str) -> String {
+    let limits = Limits::bytes(bytes);
+    handle(&Glimpse::of_json(json, &limits.bounds(false)), limits, rest)
 }
 
 /// The same as [`brief`] for JSON.

@@ -128,7 +128,7 @@ pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, V
         Ok(found) => {
             node.book.warnings.extend(found.warnings.iter().map(ToString::to_string));
             content::public(node, found.value).map_err(|wrong| {
-                (Fail::new(Reason::VALIDATION_ERROR, wrong.clone()), vec![(String::new(), wrong)])
+                (Fail::new(Reason::VALIDATION_ERROR, wrong.clone()), vec![format!("root: {wrong}")])
             })
         }
         Err(error) => {

@@ -230,7 +230,7 @@ fn put_validated(value: &Json, bounds: &Bounds, put: &mut impl FnMut(&str, Json)
     if bytes <= bounds.result_bytes {
         return put("validated", value.clone());
     }
-    put("validated_preview", too_long(value, bytes, bounds.result_bytes, None).into());
+    put("validated_preview", too_long(value, bounds.result_bytes, false).into());
     put("validated_bytes", bytes.into());
     put("validated_preview_truncated", true.into());
 }

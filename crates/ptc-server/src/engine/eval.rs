@@ -156,7 +156,7 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: u
                     return Payload { prints, ..Payload::error(Reason::VALIDATION.name, message, feedback) };
                 }
             };
-            let (line, cut) = result_line(given, result_bytes, None);
+            let (line, cut) = result_line(given, result_bytes, false);
             let result = (!given.is_nil()).then_some(line);
             // A value that fits a schema is shown as its JSON.
             let truncated = cut && validated.is_none();
@@ -164,7 +164,7 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: u
             Payload { result, truncated, validated, prints, feedback, ..Payload::default() }
         }
         End::Fail(given) => {
-            let (line, truncated) = result_line(given, result_bytes, None);
+            let (line, truncated) = result_line(given, result_bytes, false);
             let (message, _) = cut_chars(&given.text, FAIL_CHARS);
             Payload {
                 result: Some(line),

@@ -82,28 +82,22 @@ impl Payload {
     }
 }
 
-/// What shows a result: itself if it fits `most` bytes, else what it is; and whether it is not whole. `all` is the
-/// expression by which the next program has it.
-pub fn result_line(given: &Given, most: usize, all: Option<&str>) -> (String, bool) {
+/// What shows a result: itself if it fits `most` bytes, else what it is; and whether it is not whole. `kept` says that the
+/// next program has it.
+pub fn result_line(given: &Given, most: usize, kept: bool) -> (String, bool) {
     match given.text.len() <= most {
         true => (format!("user=> {}", given.text), false),
-        false => (too_long(&given.json, given.text.len(), most, all), true),
+        false => (too_long(&given.json, most, kept), true),
     }
 }
 
-/// Characters of what says what a value is.
-const HANDLE_CHARS: usize = 2_048;
-
-/// What is shown of a value of so many bytes that is not shown whole.
-pub fn too_long(value: &Json, bytes: usize, most: usize, all: Option<&str>) -> String {
-    let handle = ptc_agent::handle_text(value, HANDLE_CHARS.min(most), all);
-    let rest = match all {
-        Some(name) => format!("the next program has all of it as {name}"),
-        None => "return less of it, or print the parts you need".to_owned(),
+/// What is shown of a value that is not shown whole.
+pub fn too_long(value: &Json, most: usize, kept: bool) -> String {
+    let rest = match kept {
+        true => "all of it: *1",
+        false => "return less of it, or print the parts you need",
     };
-    format!(
-        ";; the result takes {bytes} bytes, {most} are shown whole; this is what it is, not the result: {rest}\n{handle}"
-    )
+    ptc_agent::handle_text(value, most, rest)
 }
 
 /// Entries, bytes of each preview, and bytes of the whole summary.

@@ -291,11 +291,11 @@ impl Engine {
         ledger: &Option<Vec<LedgerEntry>>,
     ) -> Payload {
         let prints = evaluated.prints.clone();
-        let (most, all) = (self.settings.result_bytes, (!verdict.history_cut).then_some("*1"));
+        let (most, kept) = (self.settings.result_bytes, !verdict.history_cut);
         let mut payload = match (&evaluated.end, &verdict.refused) {
             (End::Value(_), Some(refused)) => refused.payload(),
             (End::Value(given), None) => {
-                let (line, cut) = result_line(given, most, all);
+                let (line, cut) = result_line(given, most, kept);
                 let result = (!given.is_nil()).then_some(line);
                 // A value that fits a schema is shown as its JSON.
                 let truncated = cut && !verdict.validated;
@@ -304,7 +304,7 @@ impl Engine {
                 Payload { result, truncated, validated, feedback, ..Payload::default() }
             }
             (End::Fail(given), _) => {
-                let (line, truncated) = result_line(given, most, None);
+                let (line, truncated) = result_line(given, most, false);
                 let (message, _) = cut_chars(&given.text, FAIL_CHARS);
                 let failed = Payload::error(Reason::FAIL.name, message, message);
                 Payload { result: Some(line), truncated, ..failed }

@@ -54,7 +54,7 @@ async fn r9_3_4_the_fourth_result_is_forgotten() {
     let long = eval_in(&engine, &id, "(vec (range 3000))").await;
     assert_eq!(object(&long)["history_notices"][0]["reason"], "max_history_entry_bytes");
     assert!(matches!(long.content.get(1), Some(Content::ResourceLink(_))));
-    assert!(!long.text().contains("as *1"), "it is not kept: {}", long.text());
+    assert!(!long.text().contains("all of it: *1"), "it is not kept: {}", long.text());
 }
 
 #[tokio::test]
@@ -298,7 +298,7 @@ async fn r9_3_10_long_lists_are_pointed_out() {
     let id = session(&engine).await;
     let reply = eval_in(&engine, &id, "(vec (range 3000))").await;
     assert!(reply.text().contains("(describe *1)"), "{}", reply.text());
-    assert!(reply.text().contains("the next program has all of it as *1"), "{}", reply.text());
+    assert!(reply.text().contains(";; all of it: *1"), "{}", reply.text());
 }
 
 #[tokio::test]
