@@ -136,7 +136,7 @@ mod tests {
         machine.set_tools(["t".to_owned()]);
         for (program, keys) in [
             ("(tool/t {:a-b 1 :a_b 2})", ":a-b and :a_b"),
-            ("(tool/t :a 1 \"a\" 2)", ":a and \"a\""),
+            ("(tool/t {:a 1 \"a\" 2})", ":a and \"a\""),
             ("(tool/t {:m {1 :x \"1\" :y}})", "1 and \"1\""),
         ] {
             machine.load(program).expect("it compiles");
