@@ -232,7 +232,13 @@ fn runs_that_an_older_version_saved_go_on() {
             }
         };
         assert_eq!(step.value, (mission.answer)(), "{}", mission.name);
-        assert_eq!(log.tools, mission.whole().1.tools, "{}: nothing is asked twice", mission.name);
+        // Calls that run at the same time may be asked for in another order than then.
+        let sorted = |log: &Log| {
+            let mut calls: Vec<String> = log.tools.iter().map(|call| format!("{call:?}")).collect();
+            calls.sort();
+            calls
+        };
+        assert_eq!(sorted(&log), sorted(&mission.whole().1), "{}: nothing is asked twice", mission.name);
     }
 }
 
