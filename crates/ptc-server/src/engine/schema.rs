@@ -1,5 +1,5 @@
-//! The part of JSON Schema that callers may ask results to fit: types, items and properties. What is not
-//! understood is refused, so that nobody believes a result was checked when it was not.
+//! The part of JSON Schema that callers may ask results to fit: types and lists of them, values by name, items and
+//! properties. What is not understood is refused, so that nobody believes a result was checked when it was not.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,13 +18,26 @@ enum Shape {
     Integer,
     Number,
     Boolean,
+    Null,
     Array(Box<Shape>),
     Object {
         properties: BTreeMap<String, Shape>,
         required: Vec<String>,
-        open: bool,
+        /// What fields are that `properties` does not name; none may be there without it.
+        rest: Option<Box<Shape>>,
     },
+    /// One of these types.
+    Either(Vec<Shape>),
+    /// One of these values.
+    Enum(Vec<Json>),
 }
+
+/// Types by name.
+const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "null", "array", "object"];
+/// Keys that say something to readers and nothing about values.
+const NOTES: [&str; 5] = ["title", "description", "default", "examples", "$schema"];
+/// Values of one `enum`.
+const MAX_VALUES: usize = 200;
 
 /// How deep schemas nest.
 const MAX_DEPTH: usize = 32;
@@ -58,38 +71,78 @@ fn shape(json: &Json, at: &str, depth: usize) -> Result<Shape, String> {
     if depth > MAX_DEPTH {
         return Err(format!("{at} nests deeper than {MAX_DEPTH} levels"));
     }
-    let named = match fields.get("type") {
-        None if fields.keys().all(|key| key == "description") => return Ok(Shape::Any),
-        None => return Err(format!("{at} needs a type")),
-        Some(Json::String(name)) => name.as_str(),
-        Some(_) => return Err(format!("{at}.type must be a string")),
+    let types = types(fields, at)?;
+    let allowed = |key: &str| match key {
+        "type" | "enum" => true,
+        "items" => types.contains(&"array"),
+        "properties" | "required" | "additionalProperties" => types.contains(&"object"),
+        _ => NOTES.contains(&key),
     };
-    let allowed: &[&str] = match named {
-        "array" => &["type", "description", "items"],
-        "object" => &["type", "description", "properties", "required", "additionalProperties"],
-        _ => &["type", "description"],
+    let unknown: Vec<&str> = fields.keys().map(String::as_str).filter(|key| !allowed(key)).take(8).collect();
+    match (types.is_empty(), unknown.is_empty()) {
+        (true, true) if !fields.contains_key("enum") => return Ok(Shape::Any),
+        (true, false) => return Err(format!("{at} needs a type")),
+        (false, false) => {
+            let unknown: Vec<&str> = unknown.into_iter().map(|key| super::text::cut(key, 40)).collect();
+            return Err(format!("{at} has unsupported JSON Schema key(s): {}", unknown.join(", ")));
+        }
+        _ => {}
+    }
+    let mut shapes = Vec::with_capacity(types.len());
+    for name in types {
+        shapes.push(typed(name, fields, at, depth)?);
+    }
+    let typed = match shapes.len() {
+        0 => Shape::Any,
+        1 => shapes.swap_remove(0),
+        _ => Shape::Either(shapes),
     };
-    let known = ["string", "integer", "number", "boolean", "array", "object"];
-    if !known.contains(&named) {
-        return Err(format!("{at}.type must be one of {}", known.join(", ")));
+    match fields.get("enum") {
+        None => Ok(typed),
+        Some(values) => listed(values, &typed, at),
     }
-    let unknown: Vec<&str> =
-        fields.keys().map(String::as_str).filter(|key| !allowed.contains(key)).take(8).collect();
-    if !unknown.is_empty() {
-        let unknown: Vec<&str> = unknown.into_iter().map(|key| super::text::cut(key, 40)).collect();
-        return Err(format!("{at} has unsupported JSON Schema key(s): {}", unknown.join(", ")));
+}
+
+/// The types that a schema names; none if it names none.
+fn types<'a>(fields: &'a Map<String, Json>, at: &str) -> Result<Vec<&'a str>, String> {
+    let named: Option<Vec<&str>> = match fields.get("type") {
+        None => return Ok(Vec::new()),
+        Some(Json::String(name)) => Some(vec![name]),
+        Some(Json::Array(names)) => names.iter().map(Json::as_str).collect(),
+        Some(_) => None,
+    };
+    match named.filter(|names| !names.is_empty() && names.len() <= TYPES.len()) {
+        None => Err(format!("{at}.type must be a string or a list of strings")),
+        Some(names) if names.iter().all(|name| TYPES.contains(name)) => Ok(names),
+        Some(_) => Err(format!("{at}.type must be one of {}", TYPES.join(", "))),
     }
-    Ok(match named {
+}
+
+fn typed(name: &str, fields: &Map<String, Json>, at: &str, depth: usize) -> Result<Shape, String> {
+    Ok(match name {
         "string" => Shape::String,
         "integer" => Shape::Integer,
         "number" => Shape::Number,
         "boolean" => Shape::Boolean,
+        "null" => Shape::Null,
         "array" => Shape::Array(Box::new(match fields.get("items") {
             None => Shape::Any,
             Some(items) => shape(items, &format!("{at}.items"), depth + 1)?,
         })),
         _ => object(fields, at, depth)?,
     })
+}
+
+/// One of some values, each of which fits the type.
+fn listed(values: &Json, typed: &Shape, at: &str) -> Result<Shape, String> {
+    let typed = OutputSchema(typed.clone());
+    match values.as_array().filter(|values| (1..=MAX_VALUES).contains(&values.len())) {
+        None => Err(format!("{at}.enum must be a list of 1 to {MAX_VALUES} values")),
+        Some(values) if values.iter().all(|value| typed.check(value).is_ok()) => {
+            Ok(Shape::Enum(values.clone()))
+        }
+        Some(_) => Err(format!("{at}.enum has a value that is not of its type")),
+    }
 }
 
 fn object(fields: &Map<String, Json>, at: &str, depth: usize) -> Result<Shape, String> {
@@ -119,12 +172,12 @@ fn object(fields: &Map<String, Json>, at: &str, depth: usize) -> Result<Shape, S
             .collect::<Result<_, String>>()?,
         Some(_) => return Err(format!("{at}.required must be a list of strings")),
     };
-    let open = match fields.get("additionalProperties") {
-        None => true,
-        Some(Json::Bool(open)) => *open,
-        Some(_) => return Err(format!("{at}.additionalProperties must be a boolean")),
+    let rest = match fields.get("additionalProperties") {
+        None | Some(Json::Bool(true)) => Some(Shape::Any),
+        Some(Json::Bool(false)) => None,
+        Some(rest) => Some(shape(rest, &format!("{at}.additionalProperties"), depth + 1)?),
     };
-    Ok(Shape::Object { properties, required, open })
+    Ok(Shape::Object { properties, required, rest: rest.map(Box::new) })
 }
 
 /// A check under way.
@@ -148,31 +201,31 @@ impl<'v> Check<'v> {
     fn value(&mut self, shape: &'v Shape, value: &'v Json) -> Result<(), Enough> {
         let fits = match (shape, value) {
             (Shape::Any, _) => true,
-            (Shape::String, Json::String(_)) | (Shape::Boolean, Json::Bool(_)) => true,
-            (Shape::Number, Json::Number(_)) => true,
-            (Shape::Integer, Json::Number(number)) => {
-                !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
-            }
             (Shape::Array(item), Json::Array(items)) => {
                 for (index, value) in items.iter().enumerate() {
                     self.part(Step::Item(index), item, value)?;
                 }
                 true
             }
-            (Shape::Object { properties, required, open }, Json::Object(fields)) => {
+            // At most one of the types is that of the value, so what is wrong inside of it is told.
+            (Shape::Either(shapes), _) => match shapes.iter().find(|shape| is_of(shape, value)) {
+                Some(shape) => return self.value(shape, value),
+                None => false,
+            },
+            (Shape::Enum(values), _) => values.contains(value),
+            (Shape::Object { properties, required, rest }, Json::Object(fields)) => {
                 for name in required.iter().filter(|name| !fields.contains_key(*name)) {
                     self.issue(Some(name), "is required")?;
                 }
                 for (name, value) in fields {
-                    match properties.get(name) {
+                    match properties.get(name).or(rest.as_deref()) {
                         Some(inner) => self.part(Step::Field(name), inner, value)?,
-                        None if *open => {}
                         None => self.issue(Some(name), "is not declared")?,
                     }
                 }
                 true
             }
-            _ => false,
+            _ => is_of(shape, value),
         };
         match fits {
             true => Ok(()),
@@ -207,15 +260,41 @@ impl<'v> Check<'v> {
     }
 }
 
-fn name(shape: &Shape) -> &'static str {
+/// Whether a value is of a type, whatever is in it.
+fn is_of(shape: &Shape, value: &Json) -> bool {
+    match (shape, value) {
+        (Shape::Any, _) | (Shape::Null, Json::Null) => true,
+        (Shape::String, Json::String(_)) | (Shape::Boolean, Json::Bool(_)) => true,
+        (Shape::Array(_), Json::Array(_)) | (Shape::Object { .. }, Json::Object(_)) => true,
+        (Shape::Number, Json::Number(_)) => true,
+        (Shape::Integer, Json::Number(number)) => {
+            !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+        }
+        _ => false,
+    }
+}
+
+fn name(shape: &Shape) -> String {
     match shape {
-        Shape::Any => "anything",
-        Shape::String => "string",
-        Shape::Integer => "integer",
-        Shape::Number => "number",
-        Shape::Boolean => "boolean",
-        Shape::Array(_) => "array",
-        Shape::Object { .. } => "object",
+        Shape::Any => "anything".to_owned(),
+        Shape::String => "string".to_owned(),
+        Shape::Integer => "integer".to_owned(),
+        Shape::Number => "number".to_owned(),
+        Shape::Boolean => "boolean".to_owned(),
+        Shape::Null => "null".to_owned(),
+        Shape::Array(_) => "array".to_owned(),
+        Shape::Object { .. } => "object".to_owned(),
+        Shape::Either(shapes) => shapes.iter().map(name).collect::<Vec<_>>().join(" or "),
+        Shape::Enum(values) => {
+            const SHOWN: usize = 10;
+            let shown: Vec<String> = values
+                .iter()
+                .take(SHOWN)
+                .map(|value| super::text::cut(&value.to_string(), 40).to_owned())
+                .collect();
+            let more = if values.len() > SHOWN { ", …" } else { "" };
+            format!("one of {}{more}", shown.join(", "))
+        }
     }
 }
 
@@ -229,14 +308,15 @@ mod tests {
         for (schema, expected) in [
             (json!(5), "output_schema must be an object"),
             (
-                json!({"type": "null"}),
-                "output_schema.type must be one of string, integer, number, boolean, array, object",
+                json!({"type": "date"}),
+                "output_schema.type must be one of string, integer, number, boolean, null, array, object",
             ),
-            (json!({"type": ["string", "null"]}), "output_schema.type must be a string"),
+            (json!({"type": 5}), "output_schema.type must be a string or a list of strings"),
+            (json!({"type": []}), "output_schema.type must be a string or a list of strings"),
             (json!({"$ref": "#/x"}), "output_schema needs a type"),
             (
-                json!({"type": "string", "enum": ["a"]}),
-                "output_schema has unsupported JSON Schema key(s): enum",
+                json!({"type": "string", "format": "date"}),
+                "output_schema has unsupported JSON Schema key(s): format",
             ),
             (
                 json!({"type": "object", "properties": {"a": {"type": "string", "oneOf": []}}}),
@@ -247,9 +327,18 @@ mod tests {
                 "output_schema.required names `a`, which is not declared",
             ),
             (
-                json!({"type": "object", "additionalProperties": {}}),
-                "output_schema.additionalProperties must be a boolean",
+                json!({"type": "object", "additionalProperties": {"type": "x"}}),
+                "output_schema.additionalProperties.type must be one of string, integer, number, boolean, null, array, object",
             ),
+            (
+                json!({"type": "string", "items": {}}),
+                "output_schema has unsupported JSON Schema key(s): items",
+            ),
+            (
+                json!({"type": "string", "enum": [1]}),
+                "output_schema.enum has a value that is not of its type",
+            ),
+            (json!({"enum": []}), "output_schema.enum must be a list of 1 to 200 values"),
         ] {
             assert_eq!(OutputSchema::parse(&schema).expect_err("it is outside"), expected, "{schema}");
         }
@@ -276,6 +365,29 @@ mod tests {
         let text = check(json!({"n": 1, "rows": many})).expect_err("it does not fit");
         assert!(text.ends_with("; return.rows[7]: expected string, got number; and more"), "{text}");
         assert!(!check(json!({"n": 1, "rows": vec![1; 8]})).expect_err("it does not fit").contains("more"));
+    }
+
+    #[test]
+    fn maps_of_counts_values_by_name_and_null_can_be_asked_for() {
+        let check =
+            |schema: Json, value: Json| OutputSchema::parse(&schema).expect("it is inside").check(&value);
+        let counts =
+            json!({"type": "object", "additionalProperties": {"type": "integer"}, "title": "Counts"});
+        assert_eq!(check(counts.clone(), json!({"2026-01": 3, "a b": 0})), Ok(()));
+        assert_eq!(
+            check(counts, json!({"a": 1.5})),
+            Err("return.a: expected integer, got number".to_owned())
+        );
+        let maybe = json!({"type": ["array", "null"], "items": {"enum": ["low", "high", null]}});
+        for fits in [json!(null), json!([]), json!(["low", null])] {
+            assert_eq!(check(maybe.clone(), fits), Ok(()));
+        }
+        let wrong = check(maybe.clone(), json!(["low", "mid"]));
+        assert_eq!(wrong, Err("return[1]: expected one of \"low\", \"high\", null, got string".to_owned()));
+        assert_eq!(check(maybe, json!(5)), Err("return: expected array or null, got number".to_owned()));
+        let either = json!({"type": ["number", "string"]});
+        assert_eq!(check(either.clone(), json!("n/a")), Ok(()));
+        assert_eq!(check(either, json!(1.5)), Ok(()));
     }
 
     #[test]
