@@ -162,7 +162,8 @@ mod eval {
         assert_eq!(ran.out, "1\n");
         assert_eq!(
             ran.err,
-            "arithmetic_error: Divide by zero\n --> -e:2:6\n  |\n2 | (+ 1 (/ 4 0))\n  |      ^^^^^^^\n"
+            "arithmetic_error: Divide by zero\n --> -e:2:6\n  |\n2 | (+ 1 (/ 4 0))\n  |      ^^^^^^^\n  \
+             = help: look at the divisor first: (if (zero? d) nil (/ n d))\n"
         );
         let ran = ptc(&["eval", "-e", "(fail {:reason :no})"]);
         assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "failed: {:reason :no}\n"));

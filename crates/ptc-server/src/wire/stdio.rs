@@ -59,10 +59,10 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     let (ends, mut end) = unbounded_channel::<End>();
     let waiting = Waiting::default();
     let silent = Arc::new(AtomicBool::new(false));
-    let writer = {
+    {
         let (out, ends, silent) = (lines.out.clone(), ends.clone(), silent.clone());
-        std::thread::spawn(move || write_lines(to_write, &out, &ends, &silent))
-    };
+        std::thread::spawn(move || write_lines(to_write, &out, &ends, &silent));
+    }
     let reader = Reader { lines: lines.clone(), messages, ends: ends.clone(), waiting: waiting.clone() };
     let most = usize::try_from(options.max_frame_bytes).unwrap_or(usize::MAX);
     // Ends with the process: a read of stdin cannot be interrupted.
@@ -93,24 +93,28 @@ pub async fn serve(engine: Arc<Engine>, options: &Options, log: Log) {
     if why == End::Asked {
         engine.drain();
         closing.cancel();
-        let done = async {
-            while !waiting.ids().is_empty() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        let _ = tokio::time::timeout(GRACE, done).await;
+        answered(&waiting, &lines.out).await;
     }
     log.lifecycle("application_stop", json!({"asked": why == End::Asked}));
     // Ending the calls under way answers them, and nobody is there any more.
     silent.store(why == End::Gone, Ordering::Release);
     engine.shutdown().await;
-    stop.cancel();
-    drop((running, lines));
     if why == End::Asked {
-        // Whoever asked may still read; whoever is gone does not.
-        let flushed = tokio::task::spawn_blocking(move || writer.join());
-        let _ = tokio::time::timeout(GRACE, flushed).await;
+        // Whoever asked may still read. The writer itself ends when stdin does, which whoever asked may keep open.
+        answered(&waiting, &lines.out).await;
     }
+    stop.cancel();
+    drop(running);
+}
+
+/// Waits for a moment until every request has its answer, and every answer is written.
+async fn answered(waiting: &Waiting, out: &Out) {
+    let done = async {
+        while !waiting.ids().is_empty() || out.waiting.load(Ordering::Acquire) > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let _ = tokio::time::timeout(GRACE, done).await;
 }
 
 /// The way to stdout.
@@ -140,9 +144,10 @@ impl Lines {
         takes_more() && write(line).is_ok()
     }
 
-    async fn send(self, line: Vec<u8>) -> Result<(), Closed> {
+    /// Counts a line, then waits for room in the queue.
+    fn send(self, line: Vec<u8>) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
         self.out.waiting.fetch_add(1, Ordering::AcqRel);
-        self.queue.send(line).await.map_err(|_| Closed)
+        async move { self.queue.send(line).await.map_err(|_| Closed) }
     }
 
     fn blocking_send(&self, line: Vec<u8>) -> Result<(), Closed> {
@@ -309,16 +314,20 @@ impl rmcp::transport::Transport<RoleServer> for Pipe {
             TxJsonRpcMessage::<RoleServer>::Error(error) => serde_json::to_string(&error.id).ok(),
             _ => None,
         };
-        // Before the answer is out: whoever reads it may use the id again.
-        if let Some(id) = answered {
-            self.waiting.ids().remove(&id);
-        }
         let (line, lines) = (line(&item), self.lines.clone());
+        // Before the answer is out: whoever reads it may use the id again. Whoever waits for all answers sees it among the
+        // ids, or among the lines.
+        let mut ids = self.waiting.ids();
+        if let Some(id) = answered {
+            ids.remove(&id);
+        }
         let written = !self.silent.load(Ordering::Acquire) && lines.write_now(&line);
+        let sending = (!written).then(|| lines.send(line));
+        drop(ids);
         async move {
-            match written {
-                true => Ok(()),
-                false => lines.send(line).await,
+            match sending {
+                None => Ok(()),
+                Some(sending) => sending.await,
             }
         }
     }
