@@ -91,7 +91,8 @@ pub fn preview_text(view: &View, items: usize, chars: usize) -> String {
 /// What a value is that does not fit so many bytes, as comments of Clojure: kind, count, size, shape, beginning, end, and
 /// what is said of the `rest` of it. For hosts that show values to models.
 pub fn handle_text(json: &Json, bytes: usize, rest: &str) -> String {
-    let limits = Limits::bytes(bytes);
+    // Enough for a beginning, so that an end is left.
+    let limits = Limits { items: 50, chars: bytes };
     handle(&Glimpse::of_json(json, &limits.bounds(false)), limits, rest)
 }
 

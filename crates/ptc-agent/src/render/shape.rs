@@ -64,7 +64,10 @@ impl Shape {
 
     /// The shape that all items of a sequence have.
     fn of_items(part: &Part, depth: usize) -> Option<Shape> {
-        (!part.items.is_empty()).then(|| Shape::merged(part.items.iter().map(|item| Shape::of(item, depth))))
+        // Of records that are cut nobody knows what they lack.
+        let whole = || part.items.iter().filter(|item| !is_cut(item)).map(|item| Shape::of(item, depth));
+        let all = || part.items.iter().map(|item| Shape::of(item, depth));
+        whole().reduce(Shape::with).or_else(|| all().reduce(Shape::with))
     }
 
     fn merged(shapes: impl Iterator<Item = Shape>) -> Shape {
@@ -97,6 +100,10 @@ impl Shape {
             Shape::Record { fields, more } => record(fields, *more, room),
         }
     }
+}
+
+fn is_cut(view: &View) -> bool {
+    matches!(view, View::Map { entries, total } if entries.len() < *total)
 }
 
 /// All fields of two records; what only one of them has is optional.

@@ -71,8 +71,7 @@ impl Given {
     }
 }
 
-/// Fuel for each second that a program may take. Time is the limit that programs meet; fuel stops those that a
-/// fast machine would let do too much.
+/// Fuel for each second that a program may take: it stops those that a fast machine would let do too much.
 const FUEL_PER_SECOND: u64 = 200_000_000;
 
 /// Results and arguments of calls may be this large.
