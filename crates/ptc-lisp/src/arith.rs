@@ -411,8 +411,14 @@ fn too_long(bits: u64) -> Box<Signal> {
 /// Raises the error for a divisor of zero.
 #[cold]
 pub fn zero_divisor<T>() -> Res<T> {
+    Err(divided_by_zero())
+}
+
+#[cold]
+#[inline(never)]
+fn divided_by_zero() -> Box<Signal> {
     let error = Error::new(ErrorKind::Arithmetic, "Divide by zero");
-    Err(error.hint("look at the divisor first: (if (zero? d) nil (/ n d))").into())
+    error.hint("look at the divisor first: (if (zero? d) nil (/ n d))").into()
 }
 
 /// The error for an operand that is not a number, with the likely fix.
