@@ -44,9 +44,9 @@ async fn r2_1_arguments_are_checked_before_anything_runs() {
             "argument `context` keys must not contain `/`, which separates namespaces",
         ),
         (
-            json!({"program": "1", "output_schema": {"type": "null"}}),
+            json!({"program": "1", "output_schema": {"type": "date"}}),
             "argument `output_schema` is invalid: output_schema.type must be one of string, integer, number, \
-             boolean, array, object",
+             boolean, null, array, object",
         ),
     ] {
         let reply = call(&engine, "lisp_eval", arguments.clone()).await;
