@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ptc_agent::grouped;
 use ptc_lisp::limits::{ALL, Limit, Unit};
 
 /// One table of what hosts set, one of what is fixed.
@@ -36,17 +37,4 @@ fn amount(number: u64, unit: Unit) -> String {
         Unit::Bytes => format!("{} bytes", grouped(number)),
         Unit::Work | Unit::Count => grouped(number),
     }
-}
-
-/// A number with commas between groups of three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

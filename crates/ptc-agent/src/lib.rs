@@ -48,7 +48,9 @@ pub use prompt::{
     SystemPrompt, lisp_eval,
 };
 pub use reason::{REASONS, Reason, ReasonInfo};
-pub use render::{FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES, handle_text, preview_text};
+pub use render::{
+    FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES, grouped, handle_text, preview_text,
+};
 pub use reply::{Fix, FixKind, Multiple};
 pub use run::{
     Admit, AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, Now, OnBudget, Price,

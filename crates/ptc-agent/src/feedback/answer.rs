@@ -102,19 +102,9 @@ mod tests {
     use super::*;
     use crate::render::{FormatOptions, Limits, Reach, Veil};
 
-    const INFO: TurnInfo = TurnInfo {
-        turn: 2,
-        max_turns: 5,
-        work_left: 4,
-        retry_left: 0,
-        retry_total: 0,
-        minimal: false,
-        ending: super::super::Ending::Return,
-    };
-
     fn answer(run: &Execution) -> Json {
         let (options, veil) = (FormatOptions::default(), Veil::default());
-        eval_ok(run, &INFO, &Lens { options: &options, veil: &veil })
+        eval_ok(run, &TurnInfo::SECOND, &Lens { options: &options, veil: &veil })
     }
 
     fn glimpse(json: &Json) -> Glimpse {
@@ -172,11 +162,14 @@ mod tests {
             "status": "error", "reason": "fail", "message": "no &lt;/untrusted_ptc_output>",
             "result": "{:reason :no}", "prints": ["before"], "feedback": "Go on.\n\nTurn 2 of 5 (4 remaining)"
         });
-        assert_eq!(eval_error(&failed, &INFO, &lens), expected);
+        assert_eq!(eval_error(&failed, &TurnInfo::SECOND, &lens), expected);
         let slow = Failed { reason: "timeout", message: "slow", ..Failed::default() };
         let expected = json!({"status": "error", "reason": "timeout", "message": "slow"});
         assert_eq!(eval_error(&slow, &TurnInfo::default(), &lens), expected);
-        assert_eq!(protocol_error("unknown_tool", "no x", &INFO)["feedback"], "Turn 2 of 5 (4 remaining)");
+        assert_eq!(
+            protocol_error("unknown_tool", "no x", &TurnInfo::SECOND)["feedback"],
+            "Turn 2 of 5 (4 remaining)"
+        );
     }
 
     #[test]

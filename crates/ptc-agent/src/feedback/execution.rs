@@ -143,7 +143,6 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::feedback::Ending;
     use crate::render::{FormatOptions, Limits, Veil};
 
     fn glimpse(json: &Json) -> Glimpse {
@@ -162,19 +161,9 @@ mod tests {
         }
     }
 
-    const INFO: TurnInfo = TurnInfo {
-        turn: 2,
-        max_turns: 5,
-        work_left: 4,
-        retry_left: 0,
-        retry_total: 0,
-        minimal: false,
-        ending: Ending::Return,
-    };
-
     fn told(run: &Execution) -> String {
         let (options, veil) = (FormatOptions::default(), Veil::default());
-        success(run, &INFO, "", &Lens { options: &options, veil: &veil })
+        success(run, &TurnInfo::SECOND, "", &Lens { options: &options, veil: &veil })
     }
 
     #[test]
@@ -244,7 +233,7 @@ mod tests {
     fn r3_41_progress_comes_last() {
         let (options, veil) = (FormatOptions::default(), Veil::default());
         let lens = Lens { options: &options, veil: &veil };
-        let text = success(&run(json!(1), &[], &[], &[]), &INFO, "## Progress", &lens);
+        let text = success(&run(json!(1), &[], &[], &[]), &TurnInfo::SECOND, "## Progress", &lens);
         assert!(text.ends_with("Turn 2 of 5 (4 remaining)\n\n## Progress"), "{text}");
     }
 
@@ -252,7 +241,7 @@ mod tests {
     fn r3_44_errors_stand_in_a_block() {
         let options = FormatOptions { result_max_bytes: 10, ..FormatOptions::default() };
         let lens = Lens { options: &options, veil: &Veil::default() };
-        let text = error("runtime_error: no", &[], Some(&INFO), &lens);
+        let text = error("runtime_error: no", &[], Some(&TurnInfo::SECOND), &lens);
         let expected = format!(
             "Error:\n{ERROR_PREAMBLE}\n<untrusted_ptc_output source=\"error\">\nruntime_er... (10 of 17 bytes; the rest is \
              left out)\n</untrusted_ptc_output>\n\nTurn 2 of 5 (4 remaining)"

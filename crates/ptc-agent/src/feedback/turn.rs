@@ -29,6 +29,20 @@ pub(crate) struct TurnInfo {
     pub ending: Ending,
 }
 
+#[cfg(test)]
+impl TurnInfo {
+    /// The second turn of five.
+    pub const SECOND: TurnInfo = TurnInfo {
+        turn: 2,
+        max_turns: 5,
+        work_left: 4,
+        retry_left: 0,
+        retry_total: 0,
+        minimal: false,
+        ending: Ending::Return,
+    };
+}
+
 /// How many turns are left, in a line or two; empty where there is nothing to say.
 pub(crate) fn turn_info(info: &TurnInfo) -> String {
     let TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal, ending } = *info;

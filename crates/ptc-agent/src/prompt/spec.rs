@@ -44,6 +44,19 @@ pub struct SpecInput<'a> {
     pub print_bytes: usize,
 }
 
+#[cfg(test)]
+impl SpecInput<'static> {
+    /// The first turn of an agent with the usual limits.
+    pub(crate) const FIRST: SpecInput<'static> = SpecInput {
+        turn: 1,
+        model: "m",
+        memory: &[],
+        messages: &[],
+        result_bytes: crate::RESULT_BYTES,
+        print_bytes: crate::PRINT_BYTES,
+    };
+}
+
 impl SpecInput<'_> {
     /// A card with the numbers of this agent.
     pub(super) fn filled(&self, card: Card) -> String {
@@ -195,15 +208,6 @@ mod tests {
 
     use super::*;
 
-    const FIRST: SpecInput<'static> = SpecInput {
-        turn: 1,
-        model: "m",
-        memory: &[],
-        messages: &[],
-        result_bytes: 8_192,
-        print_bytes: 8_192,
-    };
-
     fn list(spec: &LanguageSpec) -> Vec<Card> {
         match spec {
             LanguageSpec::Cards(options) => options.list().collect(),
@@ -223,16 +227,16 @@ mod tests {
         for (turns, journaling, expected) in cases {
             let spec = LanguageSpec::default_for(turns, journaling);
             assert_eq!(list(&spec), expected);
-            let texts: Vec<String> = expected.iter().map(|card| FIRST.filled(*card)).collect();
-            assert_eq!(spec.text(&FIRST), texts.join("\n\n"));
+            let texts: Vec<String> = expected.iter().map(|card| SpecInput::FIRST.filled(*card)).collect();
+            assert_eq!(spec.text(&SpecInput::FIRST), texts.join("\n\n"));
         }
     }
 
     #[test]
     fn r3_5_a_language_spec_is_text_a_name_options_or_a_function() {
-        assert_eq!(LanguageSpec::Text("mine".into()).text(&FIRST), "mine");
+        assert_eq!(LanguageSpec::Text("mine".into()).text(&SpecInput::FIRST), "mine");
         let card = LanguageSpec::from_json(&json!("multi_turn")).unwrap();
-        let text = card.text(&SpecInput { result_bytes: 77, ..FIRST });
+        let text = card.text(&SpecInput { result_bytes: 77, ..SpecInput::FIRST });
         assert!(text.contains("You see 77 bytes of a result and 8192 of prints"), "{text}");
         assert_eq!(list(&LanguageSpec::from_json(&json!("explicit_journal")).unwrap()).len(), 4);
         let without = json!({"behavior": "explicit_return", "reference": "none", "journal": true});
@@ -240,7 +244,7 @@ mod tests {
         assert_eq!(list(&without), [Card::MultiTurn, Card::ExplicitReturn, Card::Journal]);
         let function =
             LanguageSpec::Function(Arc::new(|input| format!("turn {} of {}", input.turn, input.model)));
-        assert_eq!(function.text(&SpecInput { turn: 3, ..FIRST }), "turn 3 of m");
+        assert_eq!(function.text(&SpecInput { turn: 3, ..SpecInput::FIRST }), "turn 3 of m");
     }
 
     #[test]

@@ -140,24 +140,21 @@ pub(crate) fn truncate(prompt: String, max_chars: Option<usize>) -> (String, boo
 mod tests {
     use super::*;
 
-    const FIRST: SpecInput<'static> = SpecInput {
-        turn: 1,
-        model: "m",
-        memory: &[],
-        messages: &[],
-        result_bytes: 8_192,
-        print_bytes: 8_192,
-    };
-
     fn fixed(custom: &SystemPrompt) -> String {
-        static_system(custom, &LanguageSpec::default_for(5, false), &FIRST, Transport::Content, false)
+        static_system(
+            custom,
+            &LanguageSpec::default_for(5, false),
+            &SpecInput::FIRST,
+            Transport::Content,
+            false,
+        )
     }
 
     #[test]
     fn r3_3_language_cards_then_format_then_context_then_mission_log() {
         let fixed = fixed(&SystemPrompt::Standard);
         let cards = [Card::Reference, Card::MultiTurn, Card::ExplicitReturn, Card::OutputContent];
-        assert_eq!(fixed, cards.map(|card| FIRST.filled(card)).join("\n\n"));
+        assert_eq!(fixed, cards.map(|card| SpecInput::FIRST.filled(card)).join("\n\n"));
         assert_eq!(system_prompt(&fixed, None, None), fixed);
         let whole = system_prompt(&fixed, Some("CONTEXT"), Some("LOG"));
         assert_eq!(whole, format!("{fixed}\n\nCONTEXT\n\nLOG"));
@@ -174,7 +171,7 @@ mod tests {
         ];
         for (transport, thinking, card) in cases {
             let spec = LanguageSpec::default_for(5, false);
-            let text = static_system(&SystemPrompt::Standard, &spec, &FIRST, transport, thinking);
+            let text = static_system(&SystemPrompt::Standard, &spec, &SpecInput::FIRST, transport, thinking);
             assert!(text.ends_with(card.text()), "{card:?}");
         }
     }

@@ -26,7 +26,8 @@ use handle::handle;
 pub(crate) use handle::{Preview, Reach, preview};
 pub(crate) use label::{label, type_name};
 pub use options::{FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES};
-pub(crate) use sketch::{Schema, Sketch, grouped};
+pub use sketch::grouped;
+pub(crate) use sketch::{Schema, Sketch};
 pub(crate) use untrusted::{block, disarm, neutralise};
 pub(crate) use veil::Veil;
 

@@ -33,7 +33,7 @@ pub fn text(args: &[Value], at: usize) -> Res<&str> {
 
 /// The error for an argument that is no text, with what to do about it.
 #[cold]
-fn no_text(args: &[Value], at: usize) -> Error {
+pub fn no_text(args: &[Value], at: usize) -> Error {
     let error = wrong(args, at, "a string");
     match args.get(at) {
         Some(Value::Nil) => error.hint("handle nil first: (or s \"\") or (when s …)"),

@@ -1,5 +1,6 @@
 //! What came of a run, for people and for machines.
 
+pub use ptc_runner::grouped;
 use ptc_runner::{Reason, Step, Turn, Usage};
 use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
@@ -210,19 +211,6 @@ pub fn failure(step: &Step, shown: &Shown<'_>, redactor: &Redactor) -> Option<St
         format!("\n  = its last value, which no program returned: {text}\n  = fix: allow more turns with --set max_turns=N, or take that value with --set fallback=true")
     });
     Some(format!("the agent failed: {} ({}){}", fail.message, fail.reason, last.unwrap_or_default()))
-}
-
-/// A number with commas between groups of three digits.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// An amount of money, small ones included.

@@ -19,7 +19,7 @@ use ptc_lisp::view::View;
 use serde_json::Value as Json;
 
 use column::{Column, FIELDS, Looks};
-pub(crate) use numbers::grouped;
+pub use numbers::grouped;
 
 use super::FIREWALLED;
 use super::clojure::{atom, quoted};

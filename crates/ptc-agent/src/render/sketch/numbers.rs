@@ -34,9 +34,9 @@ fn number(number: f64) -> String {
     }
 }
 
-/// A count with its thousands apart: `12,345`.
-pub(crate) fn grouped(count: usize) -> String {
-    let digits = count.to_string();
+/// A whole number with its thousands apart: `12,345`.
+pub fn grouped(number: impl std::fmt::Display) -> String {
+    let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {

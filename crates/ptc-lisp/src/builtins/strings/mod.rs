@@ -237,12 +237,8 @@ fn named<'a>(heap: &Heap, args: &'a [Value], at: usize) -> Res<Cow<'a, str>> {
 /// The error for an argument that is not text. Collections are most often met through swapped
 /// arguments or a missing `map`, so the hint speaks of those.
 fn not_text(args: &[Value], at: usize) -> Error {
-    let error = args::wrong(args, at, "a string");
+    let error = args::no_text(args, at);
     match args.get(at) {
-        Some(Value::Nil) => error.hint("handle nil first: (or s \"\") or (when s …)"),
-        Some(Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_)) => {
-            error.hint("make it text with (str x)")
-        }
         Some(Value::Regex(_)) => error.hint("the text comes first, then the pattern"),
         Some(value) if value.shape().depth > 0 => {
             error.hint("use (map f coll) to work on each string, or (str x) for the text of the whole")
