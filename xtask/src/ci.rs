@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::tests::{Ran, Skips};
-use crate::{attack, attacks, counts, deny, oracle, packages, root, secrets, tests, tidy, walks};
+use crate::{attacks, counts, deny, language, oracle, packages, root, secrets, tests, tidy, walks};
 
 const USAGE: &str = "usage: cargo xtask ci [--allow-skips]
   --allow-skips   tests that need a program which is missing are skipped, and told, instead of failing";
@@ -26,7 +26,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     steps.run("format", || cargo(&["fmt", "--all", "--check"]));
     steps.run("tidiness", || tidy::check(root));
     steps.run("walks over values", || walks::check(root));
-    steps.run("generated files", crate::check);
+    steps.run("generated files", || language::run(root, "check", &[]));
     steps.run("packages", || packages::install(root));
     steps.run("dependencies", || deny::check(root));
     steps.run("lints", || {
@@ -39,7 +39,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     steps.run("answers of Clojure", || oracle::check(root));
     steps.run("instruction counts", || counts::run(root, &[]));
     steps.run("attacks on an optimised build", || attacks::optimised(root));
-    steps.run("generated attacks", || attack::run(root, &ATTACK.map(str::to_owned)));
+    steps.run("generated attacks", || language::run(root, "attack", &ATTACK.map(str::to_owned)));
     steps.finish()
 }
 

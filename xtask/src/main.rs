@@ -1,18 +1,13 @@
-//! Chores of the workspace: everything a change must pass, and the files that are generated from the
-//! declarations in the code.
+//! Chores of the workspace: everything a change must pass.
 
-mod agents;
-mod attack;
 mod attacks;
 mod builds;
 mod ci;
 mod counts;
-mod coverage;
 mod deny;
-mod limits;
+mod language;
 mod oracle;
 mod packages;
-mod reference;
 mod secrets;
 mod stress;
 mod tests;
@@ -20,9 +15,9 @@ mod tidy;
 mod walks;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 const USAGE: &str = "usage: cargo xtask <command>
   ci            everything a change must pass; every step runs, and what failed is listed at the end
@@ -49,8 +44,8 @@ fn main() -> Result<ExitCode> {
     let args: Vec<String> = std::env::args().skip(2).collect();
     match command.as_str() {
         "ci" => ci::run(&root, &args),
-        "generate" => generate(),
-        "check" => check(),
+        "generate" => language::generate(&root),
+        "check" => language::run(&root, "check", &args),
         "test" => test(&root, &args),
         "stress" => stress::run(&root, &args),
         "packages" => packages::install(&root),
@@ -58,7 +53,7 @@ fn main() -> Result<ExitCode> {
         "oracle" => oracle::check(&root),
         "compare" => builds::compare(),
         "sanitize" => builds::sanitize(),
-        "attack" => attack::run(&root, &args),
+        "attack" => language::run(&root, "attack", &args),
         "counts" => counts::run(&root, &args),
         _ => bail!("{USAGE}"),
     }
@@ -79,40 +74,4 @@ fn test(root: &Path, which: &[String]) -> Result<()> {
 /// The root of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
-}
-
-fn generated() -> Result<Vec<(PathBuf, String)>> {
-    let docs = root().join("docs");
-    std::fs::create_dir_all(&docs)?;
-    Ok(vec![
-        (docs.join("functions.md"), reference::functions()),
-        (docs.join("limits.md"), limits::page()),
-        (docs.join("agent-options.md"), agents::page()),
-        (docs.join("agent.schema.json"), agents::schema()),
-        (docs.join("coverage.md"), coverage::report(&root().join("conformance/clojure-vars.txt"))?),
-    ])
-}
-
-/// Writes the generated files. The page of the server's settings is written by a test of the server, because building
-/// the server for this command would double the time that checks take on a new machine.
-fn generate() -> Result<()> {
-    for (path, text) in generated()? {
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    let test = ["test", "--quiet", "--package", "ptc-server", "--test", "it", "the_page_of_settings"];
-    let status = Command::new("cargo").args(test).env("PTC_WRITE_PAGES", "1").current_dir(root()).status()?;
-    if !status.success() {
-        bail!("docs/mcp-options.md could not be written: cargo {}", test.join(" "));
-    }
-    Ok(())
-}
-
-fn check() -> Result<()> {
-    for (path, text) in generated()? {
-        let found = std::fs::read_to_string(&path).unwrap_or_default();
-        if found != text {
-            bail!("{} is out of date: run `cargo xtask generate` and commit it", path.display());
-        }
-    }
-    Ok(())
 }

@@ -39,14 +39,11 @@ fn tasks(root: &Path) -> Result<()> {
 /// Fails if Clojure computes otherwise with decimals: some expressions for each change, by hand thousands.
 fn decimals(root: &Path) -> Result<()> {
     const COUNT: &str = "500";
-    if !Command::new("cargo").args(["build", "--quiet", "-p", "ptc"]).current_dir(root).status()?.success() {
-        bail!("ptc does not build");
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let ptc = crate::language::built(root, "ptc")?;
     let compared = Command::new("python3")
         .arg(root.join("conformance/decimals.py"))
         .args(["--count", COUNT, "--ptc"])
-        .arg(target.join("debug/ptc"))
+        .arg(ptc)
         .current_dir(root)
         .status()?;
     match compared.success() {

@@ -7,7 +7,7 @@ mod child;
 mod exits;
 mod forms;
 mod generate;
-#[path = "../../../crates/ptc-trace/examples/attack/job.rs"]
+#[path = "../../../../crates/ptc-trace/examples/attack/job.rs"]
 mod job;
 mod minimise;
 mod pairs;
@@ -249,8 +249,13 @@ impl Drop for Attack {
 
 /// Builds the process that is attacked.
 fn built(root: &Path, profile: &str) -> Result<PathBuf> {
-    let args = ["build", "--quiet", "--package", "ptc-trace", "--example", "attack", "--profile", profile];
-    let status = Command::new("cargo").args(args).current_dir(root).status()?;
+    // Of the unoptimised build most is there: with all of the workspace the features are those of tests.
+    let args = match profile {
+        "dev" => vec!["--workspace"],
+        profile => vec!["--package", "ptc-trace", "--profile", profile],
+    };
+    let args = [vec!["build", "--quiet", "--example", "attack"], args].concat();
+    let status = Command::new("cargo").args(&args).current_dir(root).status()?;
     if !status.success() {
         bail!("cargo {} failed", args.join(" "));
     }
