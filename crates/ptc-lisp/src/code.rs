@@ -97,6 +97,9 @@ pub enum Op {
     /// do the next `n` instructions in one pass and skip them, if natives can: they are calls of builtins, each
     /// the last argument of the next
     Pipe { n: u8 },
+    /// the same, with a loop behind the calls and the jump that follows them: go on there if natives cannot, unless the
+    /// loop is not for these values
+    Fuse { n: u8 },
     /// call the function in `f` in place of the running one
     TailCall { f: Reg, n: u16 },
     /// give `src` back to the caller; `residue` are the registers to empty (see `residue.rs`)

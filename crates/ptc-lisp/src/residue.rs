@@ -80,9 +80,12 @@ pub fn follow(ops: &[Op], body: Body, consts: &[Const]) -> Option<Before> {
                     meet(at + 1, after)?;
                 }
                 // What it makes in one pass goes where the last of its calls would put it.
-                Op::Pipe { n } => {
+                Op::Pipe { n } | Op::Fuse { n } => {
                     meet(at + 1, after)?;
                     let skipped = at + 1 + usize::from(n);
+                    if matches!(op, Op::Fuse { .. }) {
+                        meet(skipped + 1, after)?;
+                    }
                     if let Op::CallBuiltin { dst, .. } = *ops.get(skipped - 1)? {
                         meet(skipped, after | bit(dst))?;
                     }
@@ -158,6 +161,7 @@ fn step(op: Op, before: u32, consts: &[Const]) -> u32 {
         Op::CallBuiltin { dst, f, n, .. } => before & !row(f + 1, usize::from(n)) | bit(dst),
         Op::Move { .. }
         | Op::Pipe { .. }
+        | Op::Fuse { .. }
         | Op::Define { .. }
         | Op::Jump { .. }
         | Op::JumpIfNot { .. }

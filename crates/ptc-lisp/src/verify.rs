@@ -5,7 +5,7 @@
 //!
 //! - Every instruction belongs to one arity of one function, and execution cannot leave it except by
 //!   `Return`, `TailCall` or `Throw`: jumps stay inside, nothing runs off the end, the instruction that
-//!   `Next` and `Unreduce` skip is there, and so are the calls that `Pipe` does.
+//!   `Next` and `Unreduce` skip is there, and so are the calls that `Pipe` and `Fuse` do.
 //! - Every register an instruction names, also as part of a row, is below the arity's `registers`;
 //!   parameters fit into them.
 //! - The result of a call goes to a register below the ones of the called function.
@@ -278,7 +278,7 @@ impl Check<'_> {
                 self.row(f, usize::from(n) + 1)?;
                 self.reg(dst)
             }
-            Op::Pipe { n } => self.chain(at + 1, n),
+            Op::Pipe { n } | Op::Fuse { n } => self.chain(at + 1, n),
             Op::TailCall { f, n } => self.row(f, usize::from(n) + 1),
             Op::Return { src, .. } | Op::Throw { src } | Op::Unreduce { src } => self.reg(src),
             Op::Add { dst, a, b }
@@ -370,6 +370,8 @@ impl Check<'_> {
             }
             Op::Next { .. } | Op::Unreduce { .. } => [next, Some((at + 2, open))],
             Op::Pipe { n } => [next, Some((at + 1 + u32::from(n), open))],
+            // Behind the calls it goes on as they do.
+            Op::Fuse { n } => [next, Some((at + 2 + u32::from(n), open))],
             Op::IfLess { .. }
             | Op::IfLessEq { .. }
             | Op::IfEqual { .. }

@@ -50,6 +50,8 @@ fn bad_code_is_refused_with_a_reason() {
         (&[Op::Pipe { n: 0 }, done], "the calls of a pipe are missing"),
         (&[Op::Pipe { n: 2 }, call(2, 2, 0), call(0, 0, 1), done], "the calls of a pipe are missing"),
         (&[Op::Pipe { n: 1 }, call(0, 1, 1)], "the code runs off its end"),
+        (&[Op::Fuse { n: 1 }, done], "the calls of a pipe are missing"),
+        (&[Op::Fuse { n: 1 }, call(0, 1, 1), done], "the code runs off its end"),
         (&[Op::Nil { dst: 0 }], "the code runs off its end"),
         (&[Op::Next { dst: 0, walk: 1 }, done], "the code runs off its end"),
         (&[Op::Try { dst: 0, to: 1 }, done], "a try is open on one path and not on another"),

@@ -85,7 +85,7 @@ impl Follower<'_> {
                     result.cross_off(open);
                     return open.is_empty().then_some(result);
                 }
-                Op::Pipe { n } => {
+                Op::Pipe { n } | Op::Fuse { n } => {
                     let end = pc + usize::from(n);
                     let (dst, value) = self.pipe(self.function.unit.unit.ops.get(pc..end)?, &regs, open)?;
                     *regs.get_mut(usize::from(dst))? = Some(value);

@@ -43,7 +43,12 @@ pub(super) static TABLE: &[Builtin] = &[
 pub(super) const LAZY_RANGE: u64 = 1_000_000;
 
 fn is_lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
-    let mut here = args[0].clone();
+    has_unrealised(heap, &args[0]).map(Value::Bool)
+}
+
+/// Whether the spine of a sequence has an unrealised part.
+pub(super) fn has_unrealised(heap: &mut Heap, coll: &Value) -> Res<bool> {
+    let mut here = coll.clone();
     let mut steps = 0usize;
     let found = loop {
         steps += 1;
@@ -59,7 +64,7 @@ fn is_lazy(heap: &mut Heap, args: &mut [Value]) -> Res {
         };
     };
     heap.work(steps / 8)?;
-    Ok(Value::Bool(found))
+    Ok(found)
 }
 
 fn lazy(heap: &mut Heap, args: &mut [Value]) -> Res {

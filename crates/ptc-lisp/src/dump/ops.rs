@@ -143,4 +143,5 @@ ops! {
     57 CountBelow { a, b, step, equal }
     58 CountAbove { a, b, step, equal }
     59 Pipe { n }
+    60 Fuse { n }
 }

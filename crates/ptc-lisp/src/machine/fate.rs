@@ -145,6 +145,8 @@ fn follow(unit: &Unit, from: impl Iterator<Item = u32>, reg: Reg) -> Fate {
                 open.push((pc + 1, reg));
                 open.extend((dst != reg).then_some((to, reg)));
             }
+            // The calls touch what the one pass touches; the loop stands behind them and a jump.
+            Op::Fuse { n } => open.extend([(pc + 1, reg), (pc + 2 + u32::from(n), reg)]),
             op => match touch(unit, op, reg) {
                 Touch::Reads => fate.read = true,
                 Touch::Writes => {}
@@ -228,6 +230,7 @@ fn touch(unit: &Unit, op: Op, reg: Reg) -> Touch {
         Op::EndTry | Op::Pipe { .. } => Touch::Leaves,
         // These do not simply go on; they are looked at where paths are followed.
         Op::Jump { .. }
+        | Op::Fuse { .. }
         | Op::JumpIfNot { .. }
         | Op::JumpIf { .. }
         | Op::JumpIfNil { .. }

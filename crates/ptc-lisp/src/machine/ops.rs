@@ -160,6 +160,10 @@ impl Machine {
                 let calls = unit.unit.ops.get(pc..pc + usize::from(n)).unwrap_or_default();
                 self.pipe(base, calls)
             }
+            Op::Fuse { n } => {
+                let calls = unit.unit.ops.get(pc..pc + usize::from(n)).unwrap_or_default();
+                self.fuse(base, calls)
+            }
             Op::Throw { src } => {
                 let value = std::mem::take(self.at_mut(base, src));
                 Err(Box::new(Signal::Throw(value)))
@@ -294,19 +298,60 @@ impl Machine {
 
     /// Does calls in one pass, if natives can; else they come next.
     fn pipe(&mut self, base: usize, calls: &[Op]) -> Done {
-        let (Some(&Op::CallBuiltin { f, n, .. }), Some(&Op::CallBuiltin { dst, f: first, .. })) =
-            (calls.first(), calls.last())
-        else {
-            return Ok(Go::On);
-        };
-        let (first, last) = (base + usize::from(first), base + usize::from(f) + usize::from(n));
-        let answer = pipeline::run(&mut self.heap, &mut self.fiber.regs[first..=last], calls);
-        self.heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
-        let Some(value) = answer? else { return Ok(Go::On) };
-        if let Some(frame) = self.fiber.frames.last_mut() {
-            frame.pc += calls.len() as u32;
+        let Some(chain) = Chain::of(base, calls) else { return Ok(Go::On) };
+        match self.one_pass(&chain, calls)? {
+            Some(value) => self.passed(value, &chain, calls),
+            None => Ok(Go::On),
         }
-        self.native_answer(value, first, last - first, Some(dst))
+    }
+
+    /// The same, with a loop behind the calls.
+    fn fuse(&mut self, base: usize, calls: &[Op]) -> Done {
+        let Some(chain) = Chain::of(base, calls) else { return Ok(Go::On) };
+        if let Some(value) = self.one_pass_in_room(&chain, calls)? {
+            return self.passed(value, &chain, calls);
+        }
+        if pipeline::may_loop(&mut self.heap, &self.fiber.regs[chain.first..=chain.last], calls)? {
+            self.skip(calls.len() + 1);
+        }
+        Ok(Go::On)
+    }
+
+    /// The answer of natives; `None` if they cannot give one, or not in the room there is. What they drop on the way
+    /// counts until they are done, because no census comes in between; in a loop it does.
+    fn one_pass_in_room(&mut self, chain: &Chain, calls: &[Op]) -> Res<Option<Value>> {
+        for _ in 0..2 {
+            let room = self.heap.room();
+            let signal = match self.one_pass(chain, calls) {
+                Err(signal) => signal,
+                done => return done,
+            };
+            let Signal::Reclaim(_) = *signal else { return Err(signal) };
+            self.census();
+            // Trying again is work too: it is worth it if the room was taken by what is gone now.
+            if self.heap.room() / 2 < room {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn one_pass(&mut self, chain: &Chain, calls: &[Op]) -> Res<Option<Value>> {
+        let answer = pipeline::run(&mut self.heap, &mut self.fiber.regs[chain.first..=chain.last], calls);
+        self.heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
+        answer
+    }
+
+    /// Goes on behind the calls with what natives made of them.
+    fn passed(&mut self, value: Value, chain: &Chain, calls: &[Op]) -> Done {
+        self.skip(calls.len());
+        self.native_answer(value, chain.first, chain.last - chain.first, Some(chain.dst))
+    }
+
+    fn skip(&mut self, count: usize) {
+        if let Some(frame) = self.fiber.frames.last_mut() {
+            frame.pc += count as u32;
+        }
     }
 
     /// The function that is running.
@@ -409,5 +454,22 @@ fn sibling(function: &Value, func: u16) -> Value {
             stamp: Stamp::new(),
         })),
         _ => Value::Nil,
+    }
+}
+
+/// Where calls of a chain stand: from the room before the outermost call's arguments to the innermost call's last
+/// argument.
+struct Chain {
+    first: usize,
+    last: usize,
+    dst: Reg,
+}
+
+impl Chain {
+    fn of(base: usize, calls: &[Op]) -> Option<Chain> {
+        let &Op::CallBuiltin { f, n, .. } = calls.first()? else { return None };
+        let &Op::CallBuiltin { dst, f: first, .. } = calls.last()? else { return None };
+        let (first, last) = (base + usize::from(first), base + usize::from(f) + usize::from(n));
+        Some(Chain { first, last, dst })
     }
 }

@@ -504,6 +504,7 @@ impl Machine {
                     | Op::EndTry
                     | Op::Catches { .. }
                     | Op::Pipe { .. }
+                    | Op::Fuse { .. }
                     | Op::Throw { .. } => ask!(self.by_hand(*op), None),
                 }
                 pc = pc.next();

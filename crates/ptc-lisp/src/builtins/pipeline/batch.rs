@@ -54,6 +54,15 @@ impl<'v> Batch<'v> {
         }
     }
 
+    /// Leaves out what comes after the first `count` items.
+    pub(super) fn truncate(&mut self, count: usize) {
+        match self.kind {
+            Kind::Ints => self.ints.truncate(count),
+            Kind::Lent => self.lent.truncate(count),
+            Kind::Own => self.own.truncate(count),
+        }
+    }
+
     /// Moves all items, or copies of them, to the end of `out`.
     pub(super) fn move_to(&mut self, out: &mut Vec<Value>) {
         match self.kind {
@@ -191,13 +200,19 @@ pub(super) struct Stage {
 impl Stage {
     /// The stage of a call with this function.
     pub(super) fn of(heap: &Heap, part: Part, function: &Value, count: usize) -> Option<Stage> {
-        let function = known(heap, function, count)?;
+        // Natives have no stage that ends the items.
+        let function = known(heap, function, count).filter(|_| part != Part::TakeWhile)?;
         Some(Stage { part, cost: 1 + function.cost(), function })
     }
 
     /// Whether as many items come out as go in.
     pub(super) fn is_exact(&self) -> bool {
         matches!(self.part, Part::Map | Part::Mapv)
+    }
+
+    /// Whether it takes no more items than the stages after it need.
+    pub(super) fn is_lazy(&self) -> bool {
+        self.part.is_lazy_stage()
     }
 
     /// Whether other items come out than go in.

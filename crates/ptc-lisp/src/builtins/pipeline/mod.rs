@@ -2,8 +2,8 @@
 //!
 //! The compiler finds them (`compile/pipeline.rs`) and puts `Op::Pipe` before the calls. If natives know all
 //! the functions (`known`) and the source is not lazy, the items go through all stages in batches, and no
-//! collection in between is made. Whatever does not fit or goes wrong is left to the calls themselves: known
-//! functions have no effects, so nobody sees that they ran before.
+//! collection in between is made. Whatever does not fit or goes wrong is left to the loop behind the calls
+//! (`Op::Fuse`) or to the calls themselves: known functions have no effects, so nobody sees that they ran before.
 
 mod batch;
 mod sink;
@@ -12,7 +12,7 @@ mod tests;
 
 use super::eager::{self, item_shape};
 use super::known::{Known, items_of, size};
-use super::prims::LAZY_RANGE;
+use super::prims::{self, LAZY_RANGE};
 use super::registry;
 use crate::code::Op;
 use crate::heap::Heap;
@@ -42,6 +42,8 @@ pub(crate) enum Part {
     Remove,
     Set,
     Some,
+    Take,
+    TakeWhile,
     Vec,
 }
 
@@ -64,6 +66,8 @@ static PARTS: &[(&str, Part)] = &[
     ("clojure.core/remove", Part::Remove),
     ("clojure.core/set", Part::Set),
     ("clojure.core/some", Part::Some),
+    ("clojure.core/take", Part::Take),
+    ("clojure.core/take-while", Part::TakeWhile),
     ("clojure.core/vec", Part::Vec),
 ];
 
@@ -75,8 +79,17 @@ pub(super) fn part(name: &str) -> Option<Part> {
 impl Part {
     /// Whether a call with `count` arguments can be inside of a chain.
     pub(crate) fn is_stage(self, count: usize) -> bool {
-        let stages = [Part::Filter, Part::Filterv, Part::Keep, Part::Map, Part::Mapv, Part::Remove];
-        count == 2 && stages.contains(&self)
+        count == 2 && (self.is_lazy_stage() || matches!(self, Part::Filterv | Part::Mapv))
+    }
+
+    /// Whether it is a stage that takes no more items than whatever comes after it needs.
+    pub(crate) fn is_lazy_stage(self) -> bool {
+        matches!(self, Part::Filter | Part::Keep | Part::Map | Part::Remove | Part::TakeWhile)
+    }
+
+    /// Whether the end of a chain gives a sequence, which is lazy if the source is.
+    fn gives_sequence(self) -> bool {
+        self.is_lazy_stage() || matches!(self, Part::Distinct | Part::Take)
     }
 
     /// Whether a call with `count` arguments can be the end of a chain.
@@ -108,6 +121,30 @@ pub(crate) fn run(heap: &mut Heap, row: &mut [Value], calls: &[Op]) -> Res<Optio
     }
 }
 
+/// Whether the loop behind the calls of a chain may do them: it walks what can be walked, calls what can be called, and
+/// is done when it ends. What is wrong or lazy is left to the calls.
+pub(crate) fn may_loop(heap: &mut Heap, row: &[Value], calls: &[Op]) -> Res<bool> {
+    let Some(Op::CallBuiltin { f: first, .. }) = calls.last() else { return Ok(false) };
+    let mut source = None;
+    for (at, op) in calls.iter().enumerate() {
+        let Some(call) = Call::read(*op, *first, row) else { return Ok(false) };
+        if !call.is_callable() {
+            return Ok(false);
+        }
+        source = if at == 0 { call.args.last() } else { source };
+        if at + 1 == calls.len() && call.part.gives_sequence() {
+            let Some(source) = source else { return Ok(false) };
+            if prims::has_unrealised(heap, source)? {
+                return Ok(false);
+            }
+        }
+    }
+    let is_walked = |value: &Value| {
+        size(value).is_some() || matches!(value, Value::Nil | Value::Str(_) | Value::Lazy(_) | Value::Cons(_))
+    };
+    Ok(source.is_some_and(is_walked))
+}
+
 /// One call of a chain.
 struct Call<'r> {
     part: Part,
@@ -120,6 +157,18 @@ impl<'r> Call<'r> {
         let Op::CallBuiltin { f, n, id, .. } = op else { return None };
         let at = usize::from(f.checked_sub(first)?) + 1;
         Some(Call { part: registry().get(id).part?, args: row.get(at..at + usize::from(n))? })
+    }
+
+    /// Whether the function among its arguments takes what a loop calls it with; how many `take` takes is a number.
+    fn is_callable(&self) -> bool {
+        let Some(first) = self.args.first() else { return false };
+        match self.part {
+            Part::Take => matches!(first, Value::Int(_)),
+            Part::Reduce => takes(first, 2),
+            Part::Every | Part::Some => takes(first, 1),
+            part if part.is_stage(self.args.len()) => takes(first, 1),
+            _ => true,
+        }
     }
 }
 
@@ -139,11 +188,21 @@ fn attempt(heap: &mut Heap, row: &mut [Value], calls: &[Op]) -> Res<Option<Value
     }
 }
 
+/// Whether a function takes this many arguments.
+fn takes(function: &Value, count: usize) -> bool {
+    match function {
+        Value::Fn(body) => body.unit.unit.funcs[body.func as usize].arity(count).is_some(),
+        Value::Builtin(id) => registry().get(*id).arity().accepts(count),
+        Value::Kw(_) | Value::Map(_) | Value::Set(_) => count == 1,
+        _ => false,
+    }
+}
+
 /// What a chain does.
 struct Plan {
     stages: Vec<Stage>,
     sink: Sink,
-    /// Whether what comes after the last item that is needed may stay untouched.
+    /// Whether no stage has to be done with all items before the next one begins.
     stops: bool,
 }
 
@@ -165,14 +224,14 @@ impl Plan {
             stages.push(Stage::of(heap, end.part, end.args.first()?, count)?);
         }
         // A sequence of a lazy source would be lazy too.
-        if lazy && matches!(end.part, Part::Filter | Part::Keep | Part::Map | Part::Remove) {
+        if lazy && end.part.gives_sequence() {
             return None;
         }
         let makes = stages.iter().any(Stage::makes);
         let shape = if makes { eager::UNKNOWN } else { item_shape(source) };
         let exact = stages.iter().all(Stage::is_exact).then_some(count);
         let sink = Sink::of(heap, end, count, exact, shape)?;
-        Some(Plan { stops: stages.is_empty() || lazy, stages, sink })
+        Some(Plan { stops: stages.iter().all(Stage::is_lazy), stages, sink })
     }
 
     fn run(mut self, heap: &mut Heap, source: &Value) -> Res<Option<Value>> {

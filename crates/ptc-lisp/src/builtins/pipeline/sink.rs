@@ -39,6 +39,8 @@ struct Items {
     out: Vec<Value>,
     /// How many there will be, if that is known.
     exact: Option<usize>,
+    /// How many are wanted.
+    most: usize,
     /// That of a container where they come from.
     shape: Shape,
     is_vector: bool,
@@ -121,13 +123,20 @@ impl Sink {
     ) -> Option<Sink> {
         let function = || end.args.first();
         let known = || known(heap, function()?, count);
-        let items = |is_vector| Goal::Items(Items { out: Vec::new(), exact, shape, is_vector });
+        let items =
+            |is_vector| Goal::Items(Items { out: Vec::new(), exact, most: usize::MAX, shape, is_vector });
         let fold = || function().filter(|function| is_worth(function, count)).and_then(|f| Fold::of(heap, f));
         let goal = match (end.part, end.args) {
             (Part::Filter | Part::Keep | Part::Map | Part::Remove, _) => items(false),
             (Part::Filterv | Part::Mapv | Part::Vec, _) => items(true),
             (Part::Into, [Value::Vec(_) | Value::Map(_) | Value::Set(_), _]) => items(true),
-            (Part::Into, _) => return None,
+            (Part::Into | Part::TakeWhile, _) => return None,
+            (Part::Take, [Value::Int(most), _]) => {
+                let most = usize::try_from(*most).ok()?;
+                let exact = exact.map(|exact| exact.min(most));
+                Goal::Items(Items { out: Vec::new(), exact, most, shape, is_vector: false })
+            }
+            (Part::Take, _) => return None,
             (Part::Count, _) => Goal::Count(0),
             (Part::First, _) => Goal::First(None),
             (Part::Every, _) => Goal::Every(known()?, true),
@@ -167,9 +176,11 @@ impl Sink {
     pub(super) fn take(&mut self, heap: &mut Heap, batch: &mut Batch) -> Res<bool> {
         heap.work_each(self.cost, batch.len())?;
         match &mut self.goal {
-            Goal::Items(Items { out, .. }) => {
+            Goal::Items(Items { out, most, .. }) => {
+                batch.truncate(*most - out.len());
                 heap.grow_by(out, batch.len())?;
                 batch.move_to(out);
+                return Ok(out.len() == *most);
             }
             Goal::Count(count) => *count += batch.len(),
             Goal::First(first) => {
