@@ -9,13 +9,21 @@ use anyhow::{Result, bail};
 /// Optimised as what is shipped, and built sooner.
 const PROFILE: &str = "tune";
 
-/// Builds the example `batch` of `ptc-trace`, which answers as the command does, and runs the attacks on it. It lies
-/// beside the one that generated attacks are tried on, so that they share what is built for them.
-pub fn optimised(root: &Path) -> Result<()> {
-    let build = ["build", "--quiet", "--package", "ptc-trace", "--example", "batch", "--profile", PROFILE];
-    if !Command::new("cargo").args(build).current_dir(root).status()?.success() {
-        bail!("cargo {}", build.join(" "));
+/// Builds the example `batch` of `ptc-trace`, which answers as the command does, and the one that generated attacks are
+/// tried on, with which it shares most.
+pub fn build(root: &Path) -> Result<()> {
+    let examples = ["--example", "batch", "--example", "attack"];
+    let build =
+        [&["build", "--quiet", "--package", "ptc-trace", "--profile", PROFILE], &examples[..]].concat();
+    match Command::new("cargo").args(&build).current_dir(root).status()?.success() {
+        true => Ok(()),
+        false => bail!("cargo {}", build.join(" ")),
     }
+}
+
+/// Runs the attacks on the optimised build.
+pub fn optimised(root: &Path) -> Result<()> {
+    build(root)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     // Of the whole workspace, or it would be built anew with the features of one package.
     let test = ["test", "--quiet", "--workspace", "--test", "adversarial"];

@@ -1,7 +1,9 @@
 //! Everything a change must pass. Every step runs, whatever came of those before it; what failed is listed at the end.
+//! What later steps need is installed and built beside earlier ones, because compilers often have work for one core only.
 
 use std::path::Path;
 use std::process::Command;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -23,24 +25,34 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         _ => bail!("{USAGE}"),
     };
     let mut steps = Steps::default();
+    let packages = beside(root, packages::install);
     steps.run("format", || cargo(&["fmt", "--all", "--check"]));
     steps.run("tidiness", || tidy::check(root));
     steps.run("walks over values", || walks::check(root));
     steps.run("generated files", || language::run(root, "check", &[]));
-    steps.run("packages", || packages::install(root));
-    steps.run("dependencies", || deny::check(root));
     steps.run("lints", || {
         cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
     });
+    steps.run("packages", || packages.join().unwrap_or_else(|_| bail!("installing them panicked")));
+    steps.run("dependencies", || deny::check(root));
+    // Whatever does not build, the step that needs it says.
+    let optimised = beside(root, |root| attacks::build(root).and(counts::prepare(root)));
     let mut ran = None;
     steps.run("tests", || ran.insert(tests::run(root, &[], skips)?).verdict());
     steps.run("secrets", || secrets::check(root, ran.as_ref().map_or("", Ran::output)));
     steps.run("documentation tests", || cargo(&["test", "--workspace", "--doc", "--quiet"]));
     steps.run("answers of Clojure", || oracle::check(root));
+    let _ = optimised.join();
     steps.run("instruction counts", || counts::run(root, &[]));
     steps.run("attacks on an optimised build", || attacks::optimised(root));
     steps.run("generated attacks", || language::run(root, "attack", &ATTACK.map(str::to_owned)));
     steps.finish()
+}
+
+/// Does something while steps run.
+fn beside(root: &Path, work: impl FnOnce(&Path) -> Result<()> + Send + 'static) -> JoinHandle<Result<()>> {
+    let root = root.to_path_buf();
+    std::thread::spawn(move || work(&root))
 }
 
 /// What ran so far.
