@@ -125,6 +125,12 @@ pub(crate) fn from_error(error: Error) -> Rc<ExObj> {
     })
 }
 
+/// The same with data, for failures of tools that say more than a message.
+pub(crate) fn with_data(error: Error, data: Value) -> Rc<ExObj> {
+    let shape = Shape::of([&data, &Value::Nil]);
+    Rc::new(ExObj { data, shape, ..(*from_error(error)).clone() })
+}
+
 fn construct(heap: &mut Heap, args: &mut [Value], class: &'static str) -> Res {
     let (mut message, mut cause) = (String::new(), Value::Nil);
     for value in args.iter() {

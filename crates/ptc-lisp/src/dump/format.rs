@@ -172,6 +172,8 @@ pub(super) mod state {
     pub const REFUSED: u8 = 5;
     /// Stands before the state of a fiber inside of `binding`: what it put in front follows.
     pub const BOUND: u8 = 6;
+    /// Answered with an exception that has data.
+    pub const THROWN: u8 = 7;
 }
 
 /// What hosts set for the programs to come, as bits of one byte.

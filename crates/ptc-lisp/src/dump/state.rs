@@ -10,6 +10,7 @@ use super::format::{self, error_kind, kind_number};
 use super::read::Reader;
 use super::write::Writer;
 use crate::analyze::{Manifest, ToolUse};
+use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
 use crate::globals::{Facts, Origin};
 use crate::limits::Limits;
@@ -306,9 +307,14 @@ impl<'m> Writer<'m> {
                 self.value(value);
                 self.register(*give);
             }
-            State::Answered { answer: Err(error), give } => {
+            State::Answered { answer: Err(ex), give } if ex.data.is_nil() => {
                 self.out.byte(tag::REFUSED);
-                self.error(error);
+                self.error(&ex.error);
+                self.register(*give);
+            }
+            State::Answered { answer: Err(ex), give } => {
+                self.out.byte(tag::THROWN);
+                self.value(&Value::Ex(ex.clone()));
                 self.register(*give);
             }
             State::Joining { results, left, kind, give } => {
@@ -600,7 +606,13 @@ impl Reader<'_> {
                 give: self.register()?,
             },
             tag::ANSWERED => State::Answered { answer: Ok(self.value()?), give: self.register()? },
-            tag::REFUSED => State::Answered { answer: Err(Box::new(self.error()?)), give: self.register()? },
+            tag::REFUSED => {
+                State::Answered { answer: Err(from_error(self.error()?)), give: self.register()? }
+            }
+            tag::THROWN => match self.value()? {
+                Value::Ex(ex) => State::Answered { answer: Err(ex), give: self.register()? },
+                _ => return Err(DumpError::damaged("what is to be thrown is no exception")),
+            },
             tag::OVER => State::Over,
             other => return Err(DumpError::unknown("state of a fiber", other)),
         })

@@ -249,7 +249,7 @@ impl Census {
                 self.all(results);
             }
             State::Answered { answer: Ok(value), give: _ } => self.visit(value),
-            State::Answered { answer: Err(error), give: _ } => self.bytes += error_bytes(error),
+            State::Answered { answer: Err(ex), give: _ } => self.visit(&Value::Ex(ex.clone())),
             State::Ready | State::Waiting { call: _, give: _ } | State::Over => {}
         }
     }

@@ -7,6 +7,7 @@
 use serde_json::Value as Json;
 
 use super::Machine;
+use crate::builtins::exceptions::{from_error, with_data};
 use crate::error::Error;
 use crate::heap::Heap;
 use crate::interchange::{Keys, from_json, from_json_text};
@@ -85,9 +86,19 @@ impl Machine {
             Answer::Fault { .. } if discovery => Ok(Value::Nil),
             Answer::Upstream { value, kind } => Ok(self.fitted(|heap| tagged(heap, &value, kind))?),
             Answer::Fault { reason, message } => Ok(self.fitted(|heap| fault(heap, &reason, &message))?),
-            Answer::Raise(error) => Err(error),
+            Answer::Raise(error) => Err(from_error(error)),
         };
         self.resume_with(id, value)
+    }
+
+    /// Answers a tool call with an exception that programs find data in (`ex-data`), with the limits of
+    /// [`Machine::answer`]. Data that is no map is nothing an exception can have.
+    pub fn answer_failed(&mut self, id: u64, error: Error, data: &Json) -> Result<(), Error> {
+        if !data.is_object() || !error.kind.is_catchable() {
+            return self.answer(id, Answer::Raise(error));
+        }
+        let data = self.fitted(|heap| from_json(heap, data, Keys::Keywords))?;
+        self.resume_with(id, Err(with_data(error, data)))
     }
 
     /// Gives up the program that runs, if any: its definitions are taken back.
@@ -111,4 +122,53 @@ fn fault(heap: &mut Heap, reason: &str, message: &str) -> Result<Value, Error> {
     let [ok, reason_key, message_key] = ["ok", "reason", "message"].map(|name| heap.keyword(name));
     let reason = heap.keyword(reason);
     Ok(Value::map_of([(ok, Value::Bool(false)), (reason_key, reason), (message_key, Value::str(message))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::machine::Step;
+    use crate::{ErrorKind, Limits};
+
+    /// What a program makes of a failed call, on a machine that is dumped and loaded before it goes on if asked to be.
+    fn failed(source: &str, data: &Json, dumped: bool) -> String {
+        let mut machine = Machine::new(Limits::default());
+        machine.set_tools(["t".to_owned()]);
+        machine.load(source).expect("it compiles");
+        let Step::Calls(calls) = machine.run(u64::MAX) else { panic!("it calls") };
+        let error = Error::new(ErrorKind::Tool, "tool/t: no");
+        machine.answer_failed(calls[0].id, error, data).expect("it waits");
+        if dumped {
+            let dump = machine.dump().expect("a dump");
+            machine = Machine::load_dump(&dump, &Limits::default()).expect("it loads");
+        }
+        match machine.run(u64::MAX) {
+            Step::Done(_) => machine.value(),
+            Step::Failed(error) => error.message,
+            other => panic!("it ends: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn failures_of_calls_have_data_that_programs_find() {
+        let data = json!({"reason": "tired", "details": {"hours": 3}});
+        let caught = "(try (tool/t {}) (catch Exception e [(ex-data e) (ex-message e) (instance? RuntimeException e)]))";
+        for dumped in [false, true] {
+            for (source, data, expected) in [
+                (caught, &data, "[{:reason \"tired\", :details {:hours 3}} \"tool/t: no\" true]"),
+                (caught, &json!(null), "[nil \"tool/t: no\" true]"),
+                (caught, &json!("text"), "[nil \"tool/t: no\" true]"),
+                ("(tool/t {})", &data, "tool/t: no"),
+                (
+                    "(try (pmap (fn [_] (tool/t {})) [1]) (catch ExceptionInfo e (:reason (ex-data e))))",
+                    &data,
+                    "\"tired\"",
+                ),
+            ] {
+                assert_eq!(failed(source, data, dumped), expected, "{source}");
+            }
+        }
+    }
 }

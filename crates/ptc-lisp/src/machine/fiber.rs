@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::code::Reg;
-use crate::error::{Error, ErrorKind};
-use crate::value::{Items, LazyObj, LazyState, Shared, Value};
+use crate::error::ErrorKind;
+use crate::value::{ExObj, Items, LazyObj, LazyState, Shared, Value};
 
 /// A function being executed.
 #[derive(Clone, Debug)]
@@ -99,8 +99,8 @@ pub enum State {
     },
     /// The answer is there; it goes on when its turn comes.
     Answered {
-        /// A value, or an exception at the place of the call.
-        answer: Result<Value, Box<Error>>,
+        /// A value, or an exception to throw at the place of the call.
+        answer: Result<Value, Shared<ExObj>>,
         /// Where the answer goes.
         give: Option<Reg>,
     },

@@ -13,7 +13,7 @@ use crate::builtins::exceptions::from_error;
 use crate::code::Reg;
 use crate::decimal::context;
 use crate::error::{Error, ErrorKind};
-use crate::value::{ExObj, Value, ledger};
+use crate::value::{ExObj, Shared, Value, ledger};
 
 /// The most fuel of a slice: the loop keeps what is left as a place in its code.
 const LONGEST_SLICE: u64 = 1 << 40;
@@ -117,7 +117,8 @@ impl Machine {
         let State::Answered { answer, give } = state else { return };
         let go = match answer {
             Ok(value) => self.deliver(value, give),
-            Err(error) => self.raise(*error),
+            Err(ex) if ex.data.is_nil() => self.raise(ex.error.clone()),
+            Err(ex) => self.throw(Value::Ex(ex)),
         };
         self.later(go);
     }
@@ -392,7 +393,7 @@ impl Machine {
 
     /// Lets the fiber that waits for call `id` go on with a value or an exception. Fibers go on in the
     /// order of their answers.
-    pub(super) fn resume_with(&mut self, id: u64, value: Result<Value, Error>) -> Result<(), Error> {
+    pub(super) fn resume_with(&mut self, id: u64, answer: Result<Value, Shared<ExObj>>) -> Result<(), Error> {
         let waits = |fiber: &Fiber| matches!(fiber.state, State::Waiting { call, .. } if call == id);
         let (at, fiber) = if waits(&self.fiber) {
             (self.current, &mut self.fiber)
@@ -405,7 +406,7 @@ impl Machine {
                 .ok_or_else(|| Error::new(ErrorKind::Runtime, format!("no call {id} is waiting")))?
         };
         if let State::Waiting { give, .. } = fiber.state {
-            fiber.state = State::Answered { answer: value.map_err(Box::new), give };
+            fiber.state = State::Answered { answer, give };
             self.pending.retain(|pending| pending.id != id);
             self.ready.push_back(at);
         }

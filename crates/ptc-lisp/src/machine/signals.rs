@@ -86,8 +86,8 @@ impl Machine {
         self.unwind(from_error(error))
     }
 
-    /// Throws an exception made by the program.
-    fn throw(&mut self, value: Value) -> Go {
+    /// Throws an exception made by the program or given by the host.
+    pub(super) fn throw(&mut self, value: Value) -> Go {
         match value {
             Value::Ex(ex) if ex.error.span.is_some() => self.unwind(ex),
             Value::Ex(ex) => {
