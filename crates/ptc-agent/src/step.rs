@@ -29,6 +29,18 @@ impl Fail {
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Fail { reason, message: message.into(), op: None, details: Json::Null }
     }
+
+    /// As programs see it: `{reason, message}`, and `op` and `details` if there are any.
+    pub(crate) fn json(&self) -> Json {
+        let mut fields = Map::new();
+        fields.insert("reason".into(), Json::from(self.reason.as_str()));
+        fields.insert("message".into(), Json::from(self.message.as_str()));
+        fields.extend(self.op.as_ref().map(|op| ("op".to_owned(), Json::from(op.as_str()))));
+        if !self.details.is_null() {
+            fields.insert("details".into(), self.details.clone());
+        }
+        Json::Object(fields)
+    }
 }
 
 /// What a turn was for.

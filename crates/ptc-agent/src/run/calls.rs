@@ -32,6 +32,16 @@ pub(crate) enum Layer {
     Program,
 }
 
+impl Layer {
+    /// Its name in events.
+    fn name(self) -> &'static str {
+        match self {
+            Layer::Native => "native",
+            Layer::Program => "ptc_lisp",
+        }
+    }
+}
+
 /// A call of a batch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Slot {
@@ -42,6 +52,9 @@ pub(crate) struct Slot {
     pub record: CallRecord,
     pub key: Option<CacheKey>,
     pub result: Option<ToolResult>,
+    /// The failure of the agent that the call asked, for `ex-data` in the program.
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub failure: Json,
     /// What the model sees in place of a result that is kept for programs.
     pub preview: Option<String>,
     /// Bytes of the result that the preview shows.
@@ -129,6 +142,7 @@ pub(super) fn slot(id: u64, native_id: &str, name: &str, args: Json, now: u64) -
         record,
         key: None,
         result: None,
+        failure: Json::Null,
         preview: None,
         shown: 0,
         held: true,
@@ -172,7 +186,7 @@ pub(super) fn start(
     };
     if slot.span.0.is_empty() {
         slot.span = (shared.span(), batch.span.clone());
-        announce(node, shared, slot);
+        announce(node, shared, slot, layer);
     }
     if let Err(message) = checked(node, &tool, slot, layer) {
         return finish(node, shared, slot, layer, Err(message));
@@ -298,11 +312,12 @@ pub(super) fn is_question(node: &Node, slot: &Slot) -> bool {
 }
 
 /// Tells that a call begins.
-pub(super) fn announce(node: &Node, shared: &mut Shared, slot: &Slot) {
+pub(super) fn announce(node: &Node, shared: &mut Shared, slot: &Slot, layer: Layer) {
     let args = summary(node, &slot.record.args, ARGS_CHARS);
+    let called = || json!({"tool_name": slot.record.name, "exposure_layer": layer.name(), "args": args});
     let (name, facts) = match is_question(node, slot) {
         true => ("discover.start", json!({"args": args})),
-        false => ("tool.start", json!({"tool_name": slot.record.name, "args": args})),
+        false => ("tool.start", called()),
     };
     slot_event(node, shared, slot, name, json!({}), facts);
 }
@@ -415,7 +430,7 @@ pub(super) fn finish(
     slot.record.duration_ms = shared.now.saturating_sub(slot.record.timestamp);
     let mut facts = json!({
         "tool_name": slot.record.name,
-        "exposure_layer": if layer == Layer::Native { "native" } else { "ptc_lisp" },
+        "exposure_layer": layer.name(),
         "cached": slot.record.cached,
     });
     match &result {

@@ -233,6 +233,12 @@ pub(super) fn delivered(node: &mut Node, shared: &mut Shared, at: usize, step: S
     let Some(slot) = batch.slots.get_mut(at).filter(|slot| slot.result.is_none()) else { return };
     let mut slot = slot.lend();
     let result = answer(node, &shared.options.owner, &slot, &step);
+    if let Some(fail) = &step.fail {
+        slot.failure = fail.json();
+        if node.agent.options().firewall {
+            node.veil.learn(&slot.failure);
+        }
+    }
     note(node, step);
     calls::finish(node, shared, &mut slot, layer, result);
     calls::put_back(node, shared, at, slot);

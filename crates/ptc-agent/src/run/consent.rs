@@ -43,7 +43,7 @@ pub(super) fn ask_ahead(node: &Node, shared: &mut Shared, batch: &mut Batch) {
             continue;
         }
         slot.span = (shared.span(), batch.span.clone());
-        calls::announce(node, shared, &slot);
+        calls::announce(node, shared, &slot, Layer::Native);
         batch.slots[at] = slot;
         ask(node, shared, batch, at, tool);
     }

@@ -3,7 +3,7 @@
 
 use ptc_lisp::ErrorKind;
 use ptc_lisp::machine::Signal;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::node::Node;
 use super::sandbox::Ended;
@@ -59,17 +59,32 @@ fn held(node: &Node) -> Option<String> {
 pub(super) fn failed(node: &Node) -> Fail {
     let value = node.sandbox.result_json();
     let text = |key: &str| value.get(key).and_then(Json::as_str).map(str::to_owned);
-    let shown = content::show_result(node, 2_000);
-    let details = match value.get("details") {
-        Some(details) if value.get("reason").is_some() => json!({"value": value, "details": details}),
-        _ => json!({"value": value}),
-    };
     Fail {
         reason: text("reason").map_or(Reason::FAILED, Reason::custom),
-        message: text("message").unwrap_or(shown),
+        message: text("message").unwrap_or_else(|| content::show_result(node, 2_000)),
         op: text("op"),
-        details,
+        details: details(value),
     }
+}
+
+/// The details of a declared failure: the map that the program gave as `:details`, and beside its keys the fields that
+/// have no place of their own. A value that says nothing by these names is kept whole.
+fn details(value: Json) -> Json {
+    /// Fields of a failure.
+    const FIELDS: [&str; 4] = ["reason", "message", "op", "details"];
+    let fields = match value {
+        Json::Object(fields) if FIELDS.iter().any(|name| fields.contains_key(*name)) => fields,
+        other => return json!({"value": other}),
+    };
+    let mut details = match fields.get("details") {
+        None | Some(Json::Null) => Map::new(),
+        Some(Json::Object(given)) => given.clone(),
+        Some(other) => Map::from_iter([("value".to_owned(), other.clone())]),
+    };
+    for (name, field) in fields.into_iter().filter(|(name, _)| !FIELDS.contains(&name.as_str())) {
+        details.entry(name).or_insert(field);
+    }
+    if details.is_empty() { Json::Null } else { Json::Object(details) }
 }
 
 /// What the last program did, as feedback shows it.
@@ -115,7 +130,10 @@ pub(super) fn memory_checked(node: &mut Node) -> Result<(), Oversize> {
     match node.agent.options().memory_strategy {
         MemoryStrategy::Strict => Err(Oversize::Strict(Fail::new(
             Reason::MEMORY_LIMIT_EXCEEDED,
-            format!("definitions take {bytes} bytes of {limit}; keep less between turns"),
+            format!(
+                "definitions take {bytes} bytes of the {limit} that memory_limit allows; keep less between turns, or take \
+                 such a program back with memory_strategy = \"rollback\""
+            ),
         ))),
         MemoryStrategy::Rollback => {
             if let Some(machine) = node.sandbox.machine.as_deref_mut() {

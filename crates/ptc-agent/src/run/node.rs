@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::calls::Batch;
 use super::sandbox::Sandbox;
@@ -269,13 +269,7 @@ impl Node {
 
     /// Ends the turn under way as a failure that the next program can look at.
     pub fn close_failed(&mut self, fail: &Fail) {
-        let mut info = Map::new();
-        info.insert("reason".into(), Json::from(fail.reason.as_str()));
-        info.insert("message".into(), Json::from(fail.message.as_str()));
-        if !fail.details.is_null() {
-            info.insert("details".into(), fail.details.clone());
-        }
-        let info = Json::Object(info);
+        let info = fail.json();
         self.book.last_fail = info.clone();
         self.close_turn(info, false);
     }

@@ -326,6 +326,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
     let as_data = node.agent.options().tool_errors_as_data;
     let mut refused = None;
     for mut slot in batch.slots {
+        let failure = slot.failure.take();
         let answer = match slot.result.take().unwrap_or(Ok(Json::Null)) {
             Ok(value) => answer(node, &slot.record.name, value),
             Err(message) => {
@@ -339,7 +340,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
         if !calls::is_question(node, &slot) {
             node.book.draft.tool_calls.push(shared.recorded(slot.record));
         }
-        if let Err(error) = node.sandbox.answer(slot.id, answer) {
+        if let Err(error) = node.sandbox.answer(slot.id, answer, &failure) {
             refused = refused.or(Some(error));
         }
     }

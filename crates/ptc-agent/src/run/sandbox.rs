@@ -76,9 +76,13 @@ impl Sandbox {
         }
     }
 
-    /// Answers a call.
-    pub fn answer(&mut self, id: u64, answer: Answer) -> Result<(), Error> {
-        self.machine.as_deref_mut().map_or(Ok(()), |machine| machine.answer(id, answer))
+    /// Answers a call. An exception has the failure behind it as its data.
+    pub fn answer(&mut self, id: u64, answer: Answer, failure: &Json) -> Result<(), Error> {
+        let Some(machine) = self.machine.as_deref_mut() else { return Ok(()) };
+        match answer {
+            Answer::Raise(error) => machine.answer_failed(id, error, failure),
+            answer => machine.answer(id, answer),
+        }
     }
 
     /// Gives up the program.

@@ -138,7 +138,7 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
         if let Some(message) = refused {
             slot.held = false;
             slot.span = (shared.span(), batch.span.clone());
-            calls::announce(node, shared, &slot);
+            calls::announce(node, shared, &slot, Layer::Native);
             calls::finish(node, shared, &mut slot, Layer::Native, Err(message));
         }
         at_once &= found.is_none_or(|tool| may_run_beside_others(tool));

@@ -202,7 +202,9 @@ fn r3_37_definitions_beyond_the_limit_end_the_run_or_are_taken_back() {
     let step =
         run(agent(MemoryStrategy::Strict), json!({}), &mut Script::new([code("(def a 1)"), big.clone()]));
     assert_eq!(reason(&step), "memory_limit_exceeded");
-    assert!(step.fail.unwrap().reason.is("memory_exceeded"));
+    let fail = step.fail.unwrap();
+    assert!(fail.reason.is("memory_exceeded"));
+    assert!(fail.message.contains("memory_limit") && fail.message.contains("rollback"), "{}", fail.message);
     let mut script = Script::new([code("(def a 1)"), big, code("(return {:a a :last *1})")]);
     let step = run(agent(MemoryStrategy::Rollback), json!({}), &mut script);
     assert_eq!(step.value["a"], json!(1), "{step:#?}");

@@ -126,3 +126,70 @@ fn r6_20_r6_33_cached_results_last_one_run_and_native_ones_are_no_history() {
         assert_eq!(told["result"], "user=> [nil 3]");
     }
 }
+
+#[test]
+fn r18_4_the_details_of_a_failure_are_the_map_that_the_program_gave() {
+    for (program, details) in [
+        (
+            "(fail {:reason :gone :message \"m\" :details {:query \"x\" :tried 3}})",
+            json!({"query": "x", "tried": 3}),
+        ),
+        ("(fail {:reason :gone :message \"m\"})", json!(null)),
+        // Nothing that the program said is lost.
+        ("(fail {:reason :gone :details {:a 1} :a 5 :left 2})", json!({"a": 1, "left": 2})),
+        ("(fail {:reason :gone :details [1 2]})", json!({"value": [1, 2]})),
+        ("(fail {:left 3})", json!({"value": {"left": 3}})),
+        ("(fail \"just so\")", json!({"value": "just so"})),
+    ] {
+        let step = run(worker(), json!({}), &mut Script::new([code(program)]));
+        assert_eq!(step.fail.expect(program).details, details, "{program}");
+    }
+}
+
+#[test]
+fn r2_53_the_failure_of_an_agent_is_the_data_of_the_exception() {
+    let child = || Agent::builder("Lift").signature("(n :int) -> :int").description("Lifts").build().unwrap();
+    let broken = Tool::new("broken", |_| Err::<Json, _>("it is down"));
+    let parent = || {
+        let agent = Agent::builder("x").tool(Tool::agent("lift", Arc::new(child()))).tool(broken.clone());
+        agent.build().unwrap()
+    };
+    let tired = "(fail {:reason :tired :message \"not today\" :op \"lift\" :details {:hours 3 :_name \"Rumpelstiltskin\"}})";
+    let details = json!({"hours": 3, "_name": "Rumpelstiltskin"});
+    let failure = json!({"reason": "tired", "message": "not today", "op": "lift", "details": details});
+    for (program, expected) in [
+        (
+            "(return (try (tool/lift {:n 4}) (catch Exception e [(ex-data e) (ex-message e)])))",
+            json!([failure, "tool/lift: tired: not today"]),
+        ),
+        (
+            "(return (try (pmap #(tool/lift {:n %}) [1 2]) (catch ExceptionInfo e (:details (ex-data e)))))",
+            details.clone(),
+        ),
+    ] {
+        let mut script = Script::new([code(program), code(tired)]);
+        assert_eq!(run(parent(), json!({}), &mut script).value, expected, "{program}");
+    }
+    // What a function says is a text.
+    let nothing = code("(return (try (tool/broken {}) (catch Exception e (ex-data e))))");
+    assert_eq!(run(parent(), json!({}), &mut Script::new([nothing])).value, Json::Null);
+    // What is hidden from one model of the run is hidden from all.
+    let look = code("(try (tool/lift {:n 4}) (catch Exception e (:_name (:details (ex-data e)))))");
+    let mut script = Script::new([look, code(tired), code("(return 1)")]);
+    run(parent(), json!({}), &mut script);
+    assert!(script.told(3).contains("<Firewalled>"), "{}", script.told(3));
+}
+
+#[test]
+fn r13_events_of_calls_say_who_called_when_they_begin_and_when_they_end() {
+    let tool = Tool::new("rows", |_| json!([1])).expose(Expose::Both);
+    let agent = Agent::builder("x").combined().tool(tool).build().unwrap();
+    let native = ptc_agent::model::Reply::calls(vec![call("a", "rows", json!({}))]);
+    let mut script = Script::new([native, eval("(tool/rows {})"), "done".into()]);
+    run(agent, json!({}), &mut script);
+    for event in ["tool.start", "tool.stop"] {
+        let layers: Vec<&Json> =
+            script.event(event).iter().map(|event| &event.metadata["exposure_layer"]).collect();
+        assert_eq!(layers, ["native", "ptc_lisp"], "{event}");
+    }
+}

@@ -9,10 +9,10 @@ use crate::support::{Script, call, eval, run_with, scripted};
 
 const ROWS: usize = 1842;
 
-fn search_logs() -> Tool {
+fn search_logs(rows: usize) -> Tool {
     let row =
         |id| json!({"id": id, "timestamp": "2026-01-02T03:04:05Z", "message": format!("error 42 no. {id}")});
-    Tool::new("search_logs", move |_| Json::from((0..ROWS).map(row).collect::<Vec<Json>>()))
+    Tool::new("search_logs", move |_| Json::from((0..rows).map(row).collect::<Vec<Json>>()))
         .signature("(query :string) -> [:any]")
         .expect("the signature is right")
         .description("Search log events.")
@@ -87,7 +87,8 @@ impl ptc_agent::Host for Model {
 
 #[test]
 fn seed_000_the_transcript_of_combined_mode() {
-    let agent = Agent::builder("You are a support assistant.").combined().tool(search_logs()).max_turns(6);
+    let agent =
+        Agent::builder("You are a support assistant.").combined().tool(search_logs(ROWS)).max_turns(6);
     let options = RunOptions { collect_messages: true, ..RunOptions::new(scripted()) };
     let mut model = Model { script: Script::default(), turn: 0 };
     let mut run = ptc_agent::AgentRun::new(std::sync::Arc::new(agent.build().unwrap()), options, 0);
@@ -134,7 +135,7 @@ fn seed_000_the_transcript_of_combined_mode() {
 
 #[test]
 fn seed_000_a_program_that_comes_first_seeds_the_cache_for_the_native_call() {
-    let agent = Agent::builder("x").combined().tool(search_logs()).build().unwrap();
+    let agent = Agent::builder("x").combined().tool(search_logs(ROWS)).build().unwrap();
     let replies = [
         eval("(count (tool/search_logs {:query \"q\"}))"),
         Reply::calls(vec![call("call_1", "search_logs", json!({"query": "q"}))]),
@@ -145,4 +146,14 @@ fn seed_000_a_program_that_comes_first_seeds_the_cache_for_the_native_call() {
     assert_eq!((step.value, script.calls.len()), (json!("done"), 1));
     let preview: Json = serde_json::from_str(script.told(3)).unwrap();
     assert_eq!((&preview["result_count"], &preview["full_result_cached"]), (&json!(ROWS), &json!(true)));
+}
+
+#[test]
+fn seed_000_the_canonical_program_takes_200_000_rows_in_the_defaults() {
+    let program = "(def rows (tool/search_logs {:query \"q\"})) (return {:total (count rows)})";
+    let agent = Agent::builder("x").tool(search_logs(200_000)).build().unwrap();
+    let mut script = Script::new([crate::support::code(program)]);
+    let step = run_with(agent, RunOptions::new(scripted()), &mut script);
+    assert_eq!((&step.value, step.usage.turns), (&json!({"total": 200_000}), 1), "{:?}", step.fail);
+    assert!(step.usage.bytes_kept > 14_000_000, "{}", step.usage.bytes_kept);
 }
