@@ -190,6 +190,14 @@ fn placeholders_are_checked_against_the_parameters() {
     for (template, message) in bad {
         assert_eq!(Template::checked(template, &signature).expect_err(template).to_string(), message);
     }
+    // Where placeholders may be names, lists and maps are no problem outside of sections.
+    let named = |template: &str| Template::parse(template).expect("a template").check_names(&signature);
+    for template in ["{{items}} {{user}}", "{{user.tags}} {{#items}}{{subject}}{{/items}}"] {
+        assert_eq!(named(template), Ok(()), "{template}");
+    }
+    for template in ["{{topics}}", "{{items.subject}}", "{{#items}}{{ids}}{{/items}}", "{{.}}"] {
+        assert!(named(template).is_err(), "{template}");
+    }
     let two = Template::checked("{{x1}} {{x2}}", &signature).expect_err("two problems").to_string();
     assert_eq!(two.lines().count(), 2);
 }

@@ -126,7 +126,9 @@ fn placeholders(
         };
     }
     if template.has_sections() {
-        return template.check(signature).map_err(|error| BuildError::option("prompt", error.to_string()));
+        return template
+            .check_names(signature)
+            .map_err(|error| BuildError::option("prompt", error.to_string().replace('\n', "; ")));
     }
     let missing: Vec<String> = outer
         .iter()
@@ -203,6 +205,21 @@ fn metadata(options: &Options, tool: &Tool) -> Result<(), BuildError> {
             "a preview of its results (native_result, preview_rows) needs expose: both and cache: true, so that programs \
              can reach the full result",
         );
+    }
+    match (tool.expose, options.output, options.ptc_transport) {
+        (Some(Expose::Native), Output::PtcLisp, _) => {
+            return wrong(
+                "nobody could call it: expose: native is for models that call tools themselves (output: text), and here \
+                 programs do; leave it out, or say ptc_lisp",
+            );
+        }
+        (Some(Expose::PtcLisp), Output::Text, None | Some(Transport::Content)) => {
+            return wrong(
+                "nobody could call it: expose: ptc_lisp is for programs, which a text agent has with ptc_transport: \
+                 tool_call; leave it out, or say native",
+            );
+        }
+        _ => {}
     }
     if matches!(&tool.native_result, Some(crate::tool::Preview::Rows { limit: 0 })) {
         return wrong("native_result: limit must be a positive integer");

@@ -228,6 +228,23 @@ fn combined_agents_take_typed_lists() {
 }
 
 #[test]
+fn missions_name_lists_also_beside_sections() {
+    let inputs = json!({"orders": [{"id": 71}, {"id": 72}], "tags": ["red", "blue"]});
+    let mission = || {
+        Agent::builder("Look at {{orders}} with{{#tags}} {{.}}{{/tags}}")
+            .signature("(orders [{id :int}], tags [:string]) -> :any")
+    };
+    for agent in [mission().combined(), mission(), mission().max_turns(1)] {
+        let mut script = Script::new([Reply::text("```clojure\n(return 1)\n```"), Reply::text("1")]);
+        run(agent.build().expect("it builds"), inputs.clone(), &mut script);
+        let told = script.told(1);
+        assert!(told.contains("Look at `data/orders` with red blue") && !told.contains("71"), "{told}");
+    }
+    // A text agent has no programs: what it is to read must be there.
+    assert!(mission().output(Output::Text).build().is_err());
+}
+
+#[test]
 fn failures_stay_failures_in_the_draft_profile_and_as_data_only_if_a_function_gave_them() {
     let get = || signed(Tool::new("get", |_| Err::<Json, _>("it is down")), "(id :int) -> [:int]");
     let program = "(return {:count (count (call \"get\" {:id 5}))})";

@@ -107,6 +107,20 @@ fn r1_48_r1_49_tools_are_checked_with_the_agent() {
         assert!(error.contains("rows") && error.contains("expose") && error.contains("cache"), "{error}");
     }
     assert!(Agent::builder("x").tool(preview().cached().expose(Expose::Both)).build().is_ok());
+    // A tool that nobody could call is a mistake.
+    let programs = || Agent::builder("x");
+    let text = || Agent::builder("x").output(Output::Text);
+    for (agent, expose) in [
+        (programs(), Expose::Native),
+        (programs().transport(Transport::ToolCall), Expose::Native),
+        (text(), Expose::PtcLisp),
+    ] {
+        let error = agent.tool(tool("rows").expose(expose)).build().unwrap_err().to_string();
+        assert!(error.contains("rows") && error.contains("nobody could call it"), "{error}");
+    }
+    for expose in [Expose::Native, Expose::PtcLisp, Expose::Both] {
+        assert!(programs().combined().tool(tool("rows").expose(expose)).build().is_ok());
+    }
     let nameless = Arc::new(Agent::builder("x").build().unwrap());
     let error = Agent::builder("x").tool(Tool::agent("kid", nameless)).build().unwrap_err().to_string();
     assert!(error.contains("kid") && error.contains("description"), "r2.50: {error}");

@@ -8,8 +8,17 @@ impl Template {
     /// Checks that every placeholder names a parameter, that nested names exist where the type is known, and
     /// that lists and maps are only used as sections.
     pub fn check(&self, signature: &Signature) -> Result<(), TemplateError> {
+        self.problems(signature, false)
+    }
+
+    /// The same where placeholders may stand for the names of inputs: outside of sections lists and maps have names too.
+    pub fn check_names(&self, signature: &Signature) -> Result<(), TemplateError> {
+        self.problems(signature, true)
+    }
+
+    fn problems(&self, signature: &Signature, names: bool) -> Result<(), TemplateError> {
         let root = Type::Record(signature.input.clone());
-        let mut check = Check { root: &root, problems: Vec::new() };
+        let mut check = Check { root: &root, names, problems: Vec::new() };
         check.nodes(&self.nodes, &mut Vec::new());
         match check.problems.is_empty() {
             true => Ok(()),
@@ -20,6 +29,8 @@ impl Template {
 
 struct Check<'t> {
     root: &'t Type,
+    /// Whether lists and maps may stand outside of sections.
+    names: bool,
     problems: Vec<String>,
 }
 
@@ -49,6 +60,7 @@ impl<'t> Check<'t> {
     fn variable(&mut self, path: &Name, frames: &Frames<'t>) {
         if let Ok(Some(ty)) = self.resolve(path, frames)
             && !ty.is_scalar()
+            && !(self.names && frames.is_empty())
         {
             let kind = if ty.is_iterable() { "list" } else { "map" };
             self.problem(path, format!("is a {kind}, use a section: {{{{#{path}}}}}…{{{{/{path}}}}}"));
