@@ -17,22 +17,30 @@ struct Spelling {
     entries: &'static str,
     /// Between the items of a list.
     items: &'static str,
-    /// With the keys of maps in order.
+    /// As JSON.
     json: bool,
+    /// With the keys of maps in order.
+    sorted: bool,
     /// Whether strings stand in quotes.
     quotes: bool,
     /// Strings of so many characters are covered before the value is written.
     covered_from: usize,
 }
 
-const SPELLINGS: [Spelling; 5] = [
-    // As feedback shows it, before and after strings are covered.
-    Spelling { entries: " ", items: " ", json: false, quotes: true, covered_from: usize::MAX },
-    Spelling { entries: " ", items: " ", json: false, quotes: true, covered_from: super::veil::SHORTEST },
+/// As feedback shows values.
+const SHOWN: Spelling =
+    Spelling { entries: " ", items: " ", json: false, sorted: false, quotes: true, covered_from: usize::MAX };
+
+const SPELLINGS: [Spelling; 6] = [
+    // Before and after strings are covered.
+    SHOWN,
+    Spelling { covered_from: super::veil::SHORTEST, ..SHOWN },
     // `println`, then `prn` and `str`.
-    Spelling { entries: ", ", items: " ", json: false, quotes: false, covered_from: usize::MAX },
-    Spelling { entries: ", ", items: " ", json: false, quotes: true, covered_from: usize::MAX },
-    Spelling { entries: ",", items: ",", json: true, quotes: true, covered_from: usize::MAX },
+    Spelling { entries: ", ", quotes: false, ..SHOWN },
+    Spelling { entries: ", ", ..SHOWN },
+    Spelling { entries: ",", items: ",", json: true, sorted: true, ..SHOWN },
+    // As samples of definitions have it.
+    Spelling { sorted: true, ..SHOWN },
 ];
 
 /// What may stand behind the opening bracket of a collection; nothing of one that could be anybody's.
@@ -60,7 +68,7 @@ impl Spelling {
             }
             Json::Object(fields) => {
                 let mut fields: Vec<(&String, &Json)> = fields.iter().collect();
-                if self.json {
+                if self.sorted {
                     fields.sort_unstable_by_key(|(key, _)| *key);
                 }
                 for (at, (key, value)) in fields.into_iter().enumerate() {

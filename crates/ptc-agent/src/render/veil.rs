@@ -14,9 +14,9 @@ use ptc_lisp::view::{Glimpse, View, is_hidden_name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::FIREWALLED;
 use super::beginning::{beginnings, enclosed};
-use super::clojure::quoted;
+use super::clojure::{fitted, quoted};
+use super::{FIREWALLED, Limits};
 
 /// Shorter texts would cover too much.
 pub(super) const SHORTEST: usize = 4;
@@ -31,6 +31,8 @@ const MOST: usize = 2000;
 const MOST_BYTES: usize = 256 << 10;
 /// How many numbers are remembered, so that texts have room.
 const MOST_NUMBERS: usize = 1000;
+/// As much of a collection as tells whether it begins like another.
+const BEGINNING: Limits = Limits { items: 32, chars: 1_000 };
 /// Stands before beginnings of collections where a veil is written.
 const COLLECTION: char = '\0';
 
@@ -209,6 +211,11 @@ impl Veil {
                 }
             },
             View::Int(_) | View::Big(_) | View::Float(_) if self.is_hidden_number(&view) => View::Hidden,
+            View::Vector(_) | View::List(_) | View::Set(_) | View::Map { .. }
+                if self.is_hidden_collection(&view) =>
+            {
+                View::Hidden
+            }
             View::Keyword(name) => View::Keyword(text(name)),
             View::Symbol(name) => View::Symbol(text(name)),
             View::Opaque(shown) => View::Opaque(text(shown)),
@@ -222,6 +229,17 @@ impl Veil {
             }
             other => other,
         }
+    }
+
+    /// Whether a collection begins like a hidden one: not even what its items are like is shown then.
+    fn is_hidden_collection(&self, view: &View) -> bool {
+        if self.beginnings.is_empty() {
+            return false;
+        }
+        let (text, _) = fitted(view, BEGINNING);
+        let covered = self.cover(&text);
+        let inside = covered.trim_start_matches('#').get(1..).unwrap_or_default();
+        inside.strip_prefix(FIREWALLED).is_some_and(|rest| rest.len() == 1)
     }
 
     fn is_hidden_number(&self, view: &View) -> bool {
@@ -391,6 +409,13 @@ mod tests {
             }
             assert_eq!(veil.cover_view(View::Int(4_711_555)), View::Hidden);
             assert_eq!(veil.cover_view(View::Int(4711)), View::Int(4711));
+            let of = |json: &Json| View::of_json(json, &Bounds::default());
+            assert_eq!(veil.cover_view(of(&json!([11, 22, 33]))), View::Hidden);
+            let View::Map { entries, .. } = veil.cover_view(of(&json!({"ids": [11, 22, 33], "n": [44]})))
+            else {
+                panic!("the map is nobody's")
+            };
+            assert_eq!((&entries[0].1, &entries[1].1), (&View::Hidden, &of(&json!([44]))));
         }
     }
 

@@ -185,6 +185,15 @@ fn hidden_values_are_hidden_whatever_their_type() {
             assert!(!script.told(2).contains(part), "{program}: {}", script.told(2));
         }
         assert!(script.told(2).contains("<Firewalled>"), "{program}: {}", script.told(2));
+        // Nor is what it is like.
+        let name = if program.contains("(def ids") { "ids" } else { "raw" };
+        let bound = program.contains(&format!("(def {name}"));
+        assert_eq!(
+            script.told(2).contains(&format!(";; {name} = <Firewalled>\n")),
+            bound,
+            "{}",
+            script.told(2)
+        );
     }
     // What programs make of hidden values is theirs to show.
     let fetch = Tool::new("fetch", move |_| value.clone());
