@@ -12,8 +12,8 @@ use serde_json::Value as Json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
-/// Bytes of output that are read.
-const MAX_OUTPUT: u64 = 16 << 20;
+/// Bytes of output that are read: about as much JSON as the memory of a program has room for.
+const MAX_OUTPUT: u64 = 32 << 20;
 
 /// Bytes of complaints that an error repeats.
 const MAX_COMPLAINT: usize = 2_000;
@@ -100,7 +100,7 @@ async fn run(line: &Line, args: &Json) -> Result<Json, String> {
     let printed = printed?;
     // Asked before how the command ended: it may have failed only because nobody read on.
     if printed.len() as u64 > MAX_OUTPUT {
-        return Err(format!("`{program}` printed more than {MAX_OUTPUT} bytes"));
+        return Err(format!("`{program}` printed more than {MAX_OUTPUT} bytes; ask it for less at once"));
     }
     let status = child.wait().await.map_err(|error| format!("`{program}`: {error}"))?;
     group.release();

@@ -49,7 +49,7 @@ macro_rules! agent_codes {
   3    a limit stopped the agent: turns, tokens, money, time, fuel, tool calls
   4    calls wait for a person's approval; what it has done so far is kept
   5    no program returned, and the last value answers, as `fallback` allows
-  130  it was stopped with Ctrl-C; what it has done so far is kept
+  130  it was stopped, with Ctrl-C or SIGTERM; what it has done so far is kept
 "
     };
 }

@@ -56,6 +56,11 @@ pub(super) const TOOL: &[Field] = &[
     ),
     field("agent", Kind::Text, "A file of another agent."),
     field("prompt", Kind::Text, "A question to a model."),
+    field(
+        "tools",
+        Kind::Map,
+        "Tools of a question, [tools.NAME.tools.NAME]: with them it is an agent of several turns.",
+    ),
     field("self", Kind::Flag, "The agent itself."),
     field("model", Kind::Text, "The model of the agent or question."),
     field("cache", Kind::Flag, "Whether results may be used again for the same arguments."),
@@ -168,6 +173,8 @@ pub fn agent_schema() -> Json {
         fields.iter().map(|field| (field.name.to_owned(), described(field.kind, field.doc))).collect()
     };
     let mut tool = object(of(TOOL));
+    tool["properties"]["tools"]["additionalProperties"] =
+        json!({"$ref": "#/properties/tools/additionalProperties"});
     tool["oneOf"] = BODIES.iter().map(|body| json!({"required": [body]})).collect();
     let mut limits =
         object(LIMITS.iter().filter_map(|name| Some(((*name).to_owned(), option(name)?))).collect());

@@ -25,6 +25,7 @@ struct Entry {
     env: Option<BTreeMap<String, String>>,
     agent: Option<String>,
     prompt: Option<String>,
+    tools: Option<Map<String, Json>>,
     model: Option<String>,
     #[serde(default)]
     cache: bool,
@@ -133,6 +134,10 @@ fn tool(
     if entry.env.is_some() && entry.command.is_none() {
         return Err(file.wrong(&format!("{place}.env"), "only a command has an environment"));
     }
+    if entry.tools.is_some() && entry.prompt.is_none() {
+        let message = "only a question (`prompt`) has tools here; an agent has those of its file";
+        return Err(file.wrong(&format!("{place}.tools"), message));
+    }
     let mut tool = if let Some(words) = entry.command {
         file.commands.insert(name.to_owned(), words.clone());
         let environment = command::environment(entry.env.unwrap_or_default())
@@ -146,7 +151,10 @@ fn tool(
         let Some(answer) = entry.signature.as_deref() else {
             return Err(file.wrong(place, "a question needs a signature for its answer"));
         };
-        Tool::llm(name, LlmTool::new(prompt, answer).map_err(|error| signature(file, &error))?)
+        let own = nested(file, name, place, entry.tools.unwrap_or_default(), others)?;
+        let question = LlmTool::with_tools(prompt, answer, own)
+            .map_err(|error| file.wrong(&format!("{place}.{}", error.option), error.message))?;
+        Tool::llm(name, question)
     } else {
         Tool::this(name)
     };
@@ -177,6 +185,28 @@ fn tool(
         (None, None) => None,
     };
     Ok(tool)
+}
+
+/// The tools that a question has of its own.
+fn nested(
+    file: &mut AgentFile,
+    name: &str,
+    place: &str,
+    tools: Map<String, Json>,
+    (texts, depth): (Texts<'_>, usize),
+) -> Result<Vec<Tool>, FileError> {
+    if depth >= MAX_DEPTH && !tools.is_empty() {
+        let message = format!("tools within tools go at most {MAX_DEPTH} levels deep");
+        return Err(file.wrong(&format!("{place}.tools"), message));
+    }
+    let outer = std::mem::take(&mut file.commands);
+    let own = tools.into_iter().map(|(inner, given)| {
+        tool(file, &inner, &format!("{place}.tools.{inner}"), given, (texts, depth + 1))
+    });
+    let own = own.collect::<Result<Vec<Tool>, FileError>>();
+    let inner = std::mem::replace(&mut file.commands, outer);
+    file.commands.extend(inner.into_iter().map(|(tool, words)| (format!("{name}/{tool}"), words)));
+    own
 }
 
 /// An agent of another file. What is wrong there is told as of there.
