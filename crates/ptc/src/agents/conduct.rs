@@ -220,8 +220,8 @@ pub fn finish(
     if let Some(failure) = show::failure(step, shown, redactor) {
         errln!("ptc: {}", redactor.redact_str(&failure));
     }
-    // Also where nothing else is said: an answer that is none must not pass for one.
-    if step.usage.fallback_used {
+    // Where no warning is shown this is: an answer that is none must not pass for one.
+    if output.quiet && step.usage.fallback_used {
         errln!("ptc: no program returned an answer; this is the last value (fallback)");
     }
     if !output.quiet {

@@ -212,7 +212,7 @@ impl Mission {
         &self,
         kept: Option<(&Path, &BTreeMap<PathBuf, String>)>,
     ) -> anyhow::Result<(Agent, Option<AgentFile>)> {
-        let wrong = |error: ptc_runner::BuildError| anyhow!("--{}", option_text(&error));
+        let wrong = |error: ptc_runner::BuildError| anyhow!(option_text(&error));
         match &self.source {
             Source::Prompt(prompt) => {
                 let builder = Agent::builder(prompt.as_str());
@@ -280,6 +280,8 @@ impl Mission {
         let others = file.iter().flat_map(|file| file.tool_models.iter().cloned());
         for name in std::iter::once(model.clone()).chain(others) {
             let llm = registry.open(&name, before).map_err(|error| match (&file, &self.model) {
+                // Only files have others.
+                (Some(file), _) if name != model => anyhow!(file.wrong("tools", error)),
                 (Some(file), None) => anyhow!(file.wrong("model", error)),
                 (None, None) => {
                     anyhow!("no model is named, and the usual one cannot be asked: {error}\n  {ELSE}")
@@ -352,9 +354,9 @@ impl Ready {
 /// An option that the command line set wrongly.
 fn option_text(error: &ptc_runner::BuildError) -> String {
     match error.option.as_str() {
-        "signature" => format!("signature: {}", error.message),
-        "prompt" => format!("the mission: {}", error.message).trim_start_matches("--").to_owned(),
-        name => format!("set {name}: {}", error.message),
+        "signature" => format!("--signature: {}", error.message),
+        "prompt" => format!("the mission: {}", error.message),
+        name => format!("--set {name}: {}", error.message),
     }
 }
 

@@ -132,7 +132,11 @@ impl Progress {
                 self.say(&self.paint.dim(&line));
             }
             "tool.call" => {
-                counts.calls += 1;
+                // As the run counts them: programs are none, and what the cache has was called before.
+                let cached = event.metadata.get("cached").and_then(Json::as_bool).unwrap_or_default();
+                if !cached && text("tool_name") != "lisp_eval" {
+                    counts.calls += 1;
+                }
                 self.say(&self.call(event));
             }
             "llm.exception" if of(&counts.span) => counts.no_reply = true,
@@ -152,7 +156,10 @@ impl Progress {
         let cached = event.metadata.get("cached").and_then(Json::as_bool).unwrap_or_default();
         let how = if cached { "from the cache".to_owned() } else { format!("{took} ms") };
         let mut line = match event.metadata.get("error").and_then(Json::as_str) {
-            Some(error) => format!("  tool/{tool} {} ({how})", self.paint.wrong(error)),
+            Some(error) => {
+                let error = self.paint.wrong(&error.replace('\n', "\n    "));
+                format!("  tool/{tool} ({how}) {error}")
+            }
             None => self.paint.dim(&format!("  tool/{tool} ({how})")),
         };
         for warning in event.metadata.get("warnings").and_then(Json::as_array).into_iter().flatten() {
@@ -175,7 +182,8 @@ impl Progress {
         for line in event.metadata.get("prints").and_then(Json::as_array).into_iter().flatten() {
             out.push_str(&format!("\n  | {}", line.as_str().unwrap_or_default()));
         }
-        if let Some(result) = text("result_preview") {
+        // A turn without a program gave nothing yet, or the answer, which is printed when the run ends.
+        if let Some(result) = text("result_preview").filter(|_| !well || text("program").is_some()) {
             let shown = if well { highlight::program(result, self.paint) } else { self.paint.wrong(result) };
             out.push_str(&format!("\n  => {shown}"));
         }

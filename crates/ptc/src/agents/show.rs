@@ -44,7 +44,7 @@ pub fn cost(usage: &Usage) -> String {
         several(usage.turns.into(), "turn"),
         several(usage.tool_calls, "tool call"),
         format!("{} fuel", grouped(usage.fuel)),
-        format!("{} bytes kept out of the context", grouped(usage.bytes_kept)),
+        format!("{} kept out of the context", several(usage.bytes_kept, "byte")),
     ];
     if usage.total_tokens > 0 {
         parts.push(format!("{} tokens", grouped(usage.total_tokens)));

@@ -57,6 +57,16 @@ fn nothing_that_a_program_or_a_model_says_commands_the_terminal() {
     }
     assert!(shown.contains("\x1b["), "colours are ours and stay: {shown:?}");
 
+    // What a tool complains of, and why the agent gave up.
+    let tool =
+        "prompt = \"x\"\nmodel = \"script:failing.jsonl\"\n[tools.t]\ncommand = [\"sh\", \"complain.sh\"]\n";
+    let failing = "{\"program\": \"(tool/t {})\"}\n{\"program\": \"(fail {:message \\\"\\u001b]0;t\\u0007\\u001b[2J\\\"})\"}\n";
+    let complain = "printf '\\033]0;title\\007\\033[2J' >&2; exit 1\n";
+    write(&folder, &[("tool.toml", tool), ("failing.jsonl", failing), ("complain.sh", complain)]);
+    let shown = on_a_terminal(&folder, &["run", "tool.toml"]);
+    assert!(shown.contains("ended with exit status: 1") && shown.contains("the agent failed"), "{shown:?}");
+    assert!(!shown.contains("\x1b]") && !shown.contains("\x1b[2J"), "{shown:?}");
+
     let eval = ["eval", "-e", "(println \"\\u001b]52;c;x\\u0007\") (throw (ex-info \"\\u001b[2J\" {}))"];
     let shown = on_a_terminal(&folder, &eval);
     assert!(shown.contains("\\u{1b}]52;c;x\\u{7}"), "{shown:?}");
