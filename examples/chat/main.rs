@@ -15,17 +15,16 @@ const QUESTIONS: [&str; 3] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    show(&mut std::io::stdout())
+    show(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chat"), &mut std::io::stdout())
 }
 
 /// Asks the questions and writes down what comes of them.
-pub fn show(out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+pub fn show(folder: &Path, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(converse(out))
+    runtime.block_on(converse(folder, out))
 }
 
-async fn converse(out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chat");
+async fn converse(folder: &Path, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let expenses: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("expenses.json"))?)?;
     let file = AgentFile::read(&folder.join("agent.toml"))?;
     let name = file.model.clone().ok_or("the file names a model")?;

@@ -1,5 +1,5 @@
-//! A program that is written once and run every month. The model sees the types of the columns and a made-up row; the
-//! months it never sees.
+//! A program that is written once and run every month. The model sees the types of the columns; the months it never
+//! sees.
 
 use std::error::Error;
 use std::io::Write;
@@ -10,17 +10,16 @@ use ptc_runner::{AgentFile, RunOptions, compile, execute};
 use serde_json::{Map, Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    show(&mut std::io::stdout())
+    show(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/compile-once"), &mut std::io::stdout())
 }
 
 /// Has the program written, runs it for every month and writes down what comes of it.
-pub fn show(out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+pub fn show(folder: &Path, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(report(out))
+    runtime.block_on(report(folder, out))
 }
 
-async fn report(out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/compile-once");
+async fn report(folder: &Path, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let file = AgentFile::read(&folder.join("agent.toml"))?;
     let name = file.model.clone().ok_or("the file names a model")?;
     let llm = Registry::default().connected(Settings::default()).find(&name)?;

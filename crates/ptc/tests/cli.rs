@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use ptc_runner::model;
 use serde_json::{Value, json};
 
 #[path = "cli/agents.rs"]
@@ -15,6 +16,8 @@ mod approval;
 mod attached;
 #[path = "cli/contracts.rs"]
 mod contracts;
+#[path = "cli/counted.rs"]
+mod counted;
 #[path = "cli/examples.rs"]
 mod examples;
 #[path = "cli/killed.rs"]
@@ -39,6 +42,8 @@ mod repl;
 mod resume;
 #[path = "../../ptc-store/tests/it/skip.rs"]
 mod skip;
+#[path = "../../ptc-agent/tests/runs/tokens.rs"]
+mod tokens;
 #[path = "cli/upstreams.rs"]
 mod upstreams;
 #[path = "cli/worker.rs"]

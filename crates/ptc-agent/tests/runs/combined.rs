@@ -523,7 +523,8 @@ fn r6_4_d7_the_card_is_short_and_says_what_is_needed() {
     let mut script = Script::new(["ok"]);
     run(agent, json!({}), &mut script);
     let card = &script.requests[0].system;
-    assert!(card.chars().count() <= 1_200, "300 tokens at four characters: {}", card.chars().count());
+    let tokens = crate::tokens::of(card);
+    assert!(tokens <= 300, "{tokens} tokens");
     for part in ["lisp_eval", "program", "data/", "tool/", "def", "(return"] {
         assert!(card.contains(part), "{part}\n---\n{card}");
     }

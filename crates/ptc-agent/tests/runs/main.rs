@@ -22,6 +22,9 @@ mod seeds;
 mod steps;
 mod support;
 mod text;
+mod tokens;
 mod tool_call;
 mod tools;
 mod transcript;
+
+use ptc_agent::model;

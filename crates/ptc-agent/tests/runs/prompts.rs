@@ -1,5 +1,5 @@
-//! What each mode tells a model before its first turn, whole, in files beside this one; and that the part which is
-//! the same for all missions does not grow.
+//! What each mode tells a model before its first turn, whole, in files beside this one, with the tokens that it takes; and
+//! that the part which is the same for all missions does not grow.
 //!
 //! `PTC_WRITE_GOLDEN=1 cargo test -p ptc-agent --test runs prompts` writes the files anew.
 
@@ -12,6 +12,7 @@ use ptc_agent::{Agent, Builder, Expose, Tool, Transport};
 use serde_json::{Value as Json, json};
 
 use crate::support::{Script, run};
+use crate::tokens;
 
 fn find() -> Tool {
     Tool::new("find-rows", |_| json!([{"id": 1}]))
@@ -20,8 +21,11 @@ fn find() -> Tool {
         .description("Rows of a day")
 }
 
-/// A mode, an agent of it, and the most bytes that its system prompt and the description of `lisp_eval` may have.
-type Case = (&'static str, Builder, usize);
+/// A mode, an agent of it, and the most bytes and tokens that its system prompt and the description of `lisp_eval` may have.
+type Case = (&'static str, Builder, Size);
+
+/// Bytes and tokens.
+type Size = (usize, u64);
 
 fn cases() -> Vec<Case> {
     let mission = "How many rows of {{day}} are open?";
@@ -40,14 +44,14 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-const CONTENT: usize = 3102;
-const CONTENT_THINKING: usize = 3247;
-const SINGLE_SHOT: usize = 1802;
-const TOOL_CALL: usize = 4015;
-const COMBINED: usize = 2094;
-const TEXT: usize = 151;
-const TEXT_TOOLS: usize = 437;
-const JSON: usize = 267;
+const CONTENT: Size = (3102, 877);
+const CONTENT_THINKING: Size = (3247, 913);
+const SINGLE_SHOT: Size = (1802, 538);
+const TOOL_CALL: Size = (4015, 1091);
+const COMBINED: Size = (2094, 527);
+const TEXT: Size = (151, 31);
+const TEXT_TOOLS: Size = (437, 97);
+const JSON: Size = (267, 61);
 
 fn inputs() -> Json {
     let rows: Json = (0..200)
@@ -63,11 +67,12 @@ fn first(agent: Agent) -> Request {
     (*script.requests[0]).clone()
 }
 
-/// Bytes of what is the same for all missions: the system prompt, and what is said of `lisp_eval`.
-fn fixed(request: &Request) -> usize {
+/// The size of what is the same for all missions: the system prompt, and what is said of `lisp_eval`.
+fn fixed(request: &Request) -> Size {
     let tools = request.tools.iter().filter(|tool| tool.name == "lisp_eval");
-    let schemas = tools.map(|tool| tool.description.len() + tool.parameters.to_string().len());
-    request.system.len() + schemas.sum::<usize>()
+    let schemas = tools.flat_map(|tool| [tool.description.clone(), tool.parameters.to_string()]);
+    let parts: Vec<String> = std::iter::once(request.system.clone()).chain(schemas).collect();
+    (parts.iter().map(String::len).sum(), parts.iter().map(|part| tokens::of(part)).sum())
 }
 
 fn written(request: &Request) -> String {
@@ -77,8 +82,11 @@ fn written(request: &Request) -> String {
         .tools
         .iter()
         .map(|tool| format!("--- Tool {}\n{}\n{:#}\n", tool.name, tool.description, tool.parameters));
-    let bytes = fixed(request);
-    let head = format!("fixed: {bytes} bytes\n--- System\n{}\n", request.system);
+    let ((bytes, fixed), all) = (fixed(request), tokens::of_request(request));
+    let head = format!(
+        "fixed: {bytes} bytes, {fixed} tokens; all: {all} tokens (o200k_base)\n--- System\n{}\n",
+        request.system
+    );
     std::iter::once(head).chain(messages).chain(tools).collect()
 }
 
@@ -92,6 +100,7 @@ fn prompts_of_every_mode_are_as_recorded_and_their_fixed_part_does_not_grow() {
             std::fs::write(&path, &text).unwrap();
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text, "{name}");
-        assert!(fixed(&request) <= most, "{name}: {} bytes of {most}", fixed(&request));
+        let (bytes, tokens) = fixed(&request);
+        assert!(bytes <= most.0 && tokens <= most.1, "{name}: {bytes} bytes and {tokens} tokens of {most:?}");
     }
 }

@@ -14,14 +14,19 @@ mod chat;
 mod compile_once;
 
 /// A program that shows an example in Rust.
-type Show = fn(&mut dyn Write) -> Result<(), Box<dyn std::error::Error>>;
+pub type Show = fn(&Path, &mut dyn Write) -> Result<(), Box<dyn std::error::Error>>;
 
-fn root() -> PathBuf {
+/// Examples in Rust.
+pub fn in_rust() -> [(&'static str, Show); 2] {
+    [("chat", chat::show), ("compile-once", compile_once::show)]
+}
+
+pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// The README of an example, the command that it shows, and what that prints if it says so.
-fn readme(folder: &str) -> (String, String, String) {
+pub fn readme(folder: &str) -> (String, String, String) {
     let text = fs::read_to_string(root().join("examples").join(folder).join("README.md")).expect("a README");
     let block =
         text.split("```console\n$ ").nth(1).and_then(|rest| rest.split("```").next()).expect("a command");
@@ -130,10 +135,10 @@ fn every_example_answers_offline_and_its_readme_says_what_stayed_out() {
 
 #[test]
 fn examples_in_rust_print_what_their_readmes_say() {
-    let all: [(&str, Show); 2] = [("chat", chat::show), ("compile-once", compile_once::show)];
-    for (folder, show) in all {
+    for (folder, show) in in_rust() {
         let mut out = Vec::new();
-        show(&mut out).unwrap_or_else(|error| panic!("{folder}: {error}"));
+        show(&root().join("examples").join(folder), &mut out)
+            .unwrap_or_else(|error| panic!("{folder}: {error}"));
         let (_, command, printed) = readme(folder);
         assert_eq!(command, format!("cargo run -p ptc-runner --example {folder}"));
         assert_eq!(String::from_utf8(out).expect("text"), printed, "{folder}");
