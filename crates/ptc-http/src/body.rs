@@ -13,23 +13,27 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 const SMALL: usize = 64 << 10;
 
 /// Why there is no body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
     /// It has more bytes than allowed.
+    #[error("the request is too large")]
     TooLarge,
     /// It did not arrive in time.
+    #[error("the request did not arrive in time")]
     TooSlow,
     /// The client broke off.
+    #[error("the client broke off")]
     Broken,
     /// The bodies of other requests take all the room, or those of this owner its share.
+    #[error("other requests take all the room")]
     Full,
 }
 
 /// Reads bodies.
 #[derive(Clone, Debug)]
 pub struct Bodies {
-    most: usize,
-    time: Duration,
+    pub(crate) most: usize,
+    pub(crate) time: Duration,
     room: Arc<Mutex<Room>>,
 }
 
@@ -51,7 +55,7 @@ pub struct Arrived {
 
 /// What a body has of the room.
 #[derive(Debug)]
-struct Share {
+pub(crate) struct Share {
     room: Arc<Mutex<Room>>,
     owner: Arc<str>,
     bytes: usize,
@@ -67,8 +71,14 @@ impl Bodies {
 
     /// Reads the body of a request that was admitted, for its owner.
     pub async fn read(&self, owner: &Arc<str>, body: Body) -> Result<Arrived, BodyError> {
-        let share = Share { room: self.room.clone(), owner: owner.clone(), bytes: 0 };
-        tokio::time::timeout(self.time, self.collect(share, body)).await.unwrap_or(Err(BodyError::TooSlow))
+        tokio::time::timeout(self.time, self.collect(self.share(owner), body))
+            .await
+            .unwrap_or(Err(BodyError::TooSlow))
+    }
+
+    /// A share of the room that is still empty.
+    pub(crate) fn share(&self, owner: &Arc<str>) -> Share {
+        Share { room: self.room.clone(), owner: owner.clone(), bytes: 0 }
     }
 
     async fn collect(&self, mut share: Share, body: Body) -> Result<Arrived, BodyError> {
@@ -93,7 +103,7 @@ impl Share {
     }
 
     /// Takes as much more room as a body of so many bytes needs. What a body without room has is given back with it.
-    fn grow(&mut self, bytes: usize) -> Result<(), BodyError> {
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), BodyError> {
         let needs = bytes.saturating_sub(SMALL);
         let more = needs.saturating_sub(self.bytes);
         if more == 0 {

@@ -13,9 +13,10 @@
 //!
 //! The parts: [`Worker`] serves agents ([`Served`]) and registers them; `mission.rs` is the workflow, `calls.rs` what
 //! is under way for it in this process, `people.rs` what people decide, `pinned.rs` its run, `entry.rs` what is written,
-//! `service.rs` the only file that knows how the SDK dispatches.
+//! `service.rs` the only file that knows how the SDK dispatches, `door.rs` how requests come to it.
 
 mod calls;
+mod door;
 mod entry;
 mod identity;
 mod mission;

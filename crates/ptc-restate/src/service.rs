@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::calls::Missions;
 use crate::people::WAITING;
 use crate::worker::{Served, WorkerError};
-use crate::{mission, people};
+use crate::{door, mission, people};
 
 /// The handler that runs a mission.
 const RUN: &str = "run";
@@ -48,6 +48,8 @@ impl Service for Workflow {
     type Future = ServiceBoxFuture;
 
     fn handle(&self, ctx: ContextInternal) -> Self::Future {
+        // The SDK asks for this once it has read what the workflow begins with.
+        door::arrived();
         let (served, missions) = (self.served.clone(), self.missions.clone());
         Box::pin(async move {
             let answer = match ctx.handler_name() {

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use ptc_runner::{Agent, RunOptions, Step};
 use restate_sdk::endpoint::Endpoint;
 use restate_sdk::errors::HandlerError;
-use restate_sdk::http_server::HttpServer;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
 use crate::calls::Missions;
-use crate::{identity, service};
+use crate::{door, identity, service};
 
 /// Why agents cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -138,6 +137,6 @@ impl Worker {
     /// Serves until told to stop, and ends the missions that are under way as far as ten seconds allow; Restate goes
     /// on with them in another worker.
     pub async fn serve(self, listener: TcpListener, stop: impl Future) {
-        HttpServer::new(self.endpoint).serve_with_cancel(listener, stop).await;
+        door::serve(self.endpoint, listener, stop).await;
     }
 }

@@ -24,7 +24,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use ptc_host::{Pool, PoolConfig};
-use ptc_http::{Bounds, Connections};
+use ptc_http::{Bounds, Connections, Protocol};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -65,7 +65,8 @@ pub async fn serve(listener: TcpListener, dir: impl Into<PathBuf>) -> io::Result
         bodies: playground::bodies(),
     };
     let connections = Connections::new(BOUNDS);
-    connections.serve(listener, router(Arc::new(site)), CancellationToken::new(), |_| ()).await;
+    let (router, never) = (router(Arc::new(site)), CancellationToken::new());
+    connections.serve(listener, Protocol::Http1, router, never, |_| ()).await;
     Ok(())
 }
 

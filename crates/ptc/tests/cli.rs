@@ -20,6 +20,10 @@ mod contracts;
 mod counted;
 #[path = "cli/examples.rs"]
 mod examples;
+// Tests of the servers use the rest of it.
+#[allow(dead_code)]
+#[path = "shared/flood.rs"]
+mod flood;
 #[path = "cli/killed.rs"]
 mod killed;
 #[path = "cli/lent.rs"]

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::agents::{command_in, folder, ptc_in, write};
 use super::approval::{bills, paid};
+use super::flood::withstands_over;
 use super::resume::{Server, kill, questions, ten_steps, until};
 use super::world::World;
 use super::*;
@@ -482,4 +483,36 @@ fn workers_say_what_they_cannot_serve() {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
         assert!(ran.err.contains(message), "{message}\n---\n{}", ran.err);
     }
+}
+
+/// A server that takes every worker and asks it nothing.
+fn takes_any_worker() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ =
+                stream.write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
+        }
+    });
+    url
+}
+
+#[test]
+fn unfinished_requests_keep_nobody_from_a_worker_and_take_no_memory() {
+    let folder = folder("worker-flood");
+    let agent = "name = \"one\"\nprompt = \"Count\"\nmodel = \"script:replies.jsonl\"\n";
+    write(&folder, &[("agent.toml", agent), ("replies.jsonl", "{\"program\": \"(return 1)\"}")]);
+    let listen = format!("127.0.0.1:{}", free_port());
+    let mut command =
+        command_in(&folder, &["worker", "--restate", &takes_any_worker(), "--listen", &listen, "agent.toml"]);
+    let mut process = command.stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut said = String::new();
+    BufReader::new(process.stderr.take().expect("a pipe")).read_line(&mut said).expect("a line");
+    assert!(said.starts_with("serving one "), "{said}");
+    // Without a key, everybody on the machine is admitted: their requests are read, as far as they come.
+    let paths = ["/invoke/one/run", "/invoke/one/decide", "/discover"];
+    withstands_over("http2", listen.parse().expect("an address"), process.id(), "/health", &paths);
+    kill(process);
 }

@@ -27,7 +27,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
-use ptc_http::{Bodies, Bounds, Connections, Peer};
+use ptc_http::{Bodies, Bounds, Connections, Peer, Protocol};
 use ptc_store::preludes::Preludes;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -171,7 +171,7 @@ impl Http {
         let failed = |error: &std::io::Error| {
             self.log.write(LogLevel::Warn, "http_accept", None, json!({"error": error.to_string()}));
         };
-        self.connections.clone().serve(listener, router, stop, failed).await;
+        self.connections.clone().serve(listener, Protocol::Http1, router, stop, failed).await;
     }
 
     /// Whether people decide about calls here.
