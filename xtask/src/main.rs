@@ -25,7 +25,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   test          all tests, with what they print and leave behind looked through for secrets; `-p CRATE` for some
   stress        tests that start processes, and those that ever failed, again and again with all cores busy
                 --times N, --frail N: how often; FILTER: only these
-  generate      write docs/functions.md, limits.md, agent-options.md, mcp-options.md, agent.schema.json and coverage.md from the declarations
+  generate      write docs/functions.md, limits.md, agent-options.md, mcp-options.md, trace-events.md,
+                agent.schema.json and coverage.md from the declarations
   check         fail if a generated file is out of date
   packages      install what checks need beside Rust, where it is missing
   deny          licences, versions and sources of dependencies, and advisories where their list can be reached

@@ -28,6 +28,7 @@
 //! play them back.
 
 mod bound;
+pub mod events;
 mod files;
 mod names;
 #[cfg(feature = "otlp")]

@@ -4,12 +4,10 @@
 use crate::record::Record;
 
 /// Families that do not stand under `ptc_runner.sub_agent`.
-const ROOTS: [(&str, &str); 6] = [
+const ROOTS: [(&str, &str); 4] = [
     ("lisp.", "ptc_runner.lisp."),
     ("upstream.", "ptc_runner.upstream."),
-    ("session.", "ptc_runner.session."),
     ("mcp.", "ptc_lisp."),
-    ("http.", "ptc_lisp.http."),
     ("trace.", "ptc_runner.trace."),
 ];
 

@@ -36,12 +36,8 @@ pub mod subject {
     pub const UPSTREAM_CALL: &str = "upstream.call";
     /// A look into the catalog of upstreams.
     pub const UPSTREAM_DISCOVER: &str = "upstream.discover";
-    /// A session, from its start to its end.
-    pub const SESSION: &str = "session";
     /// A call of a tool.
     pub const TOOL: &str = "tool";
-    /// A run of an agent.
-    pub const RUN: &str = "run";
 }
 
 /// Something that goes on. Ending it says how it went; one that is dropped before has failed.
@@ -69,7 +65,7 @@ impl Of {
 }
 
 impl Tracer {
-    /// Begins a trace of a kind (`mcp_call`, `eval`, `session`) with its outermost span. Facts go by name, as
+    /// Begins a trace of a kind (`mcp_call`, `eval`) with its outermost span. Facts go by name, as
     /// in [`Record`]; texts among them are payloads unless their names say otherwise.
     pub fn begin(&self, kind: &str, subject: &str, label: &str, facts: Json) -> Span {
         let id = new_trace_id();
@@ -79,6 +75,12 @@ impl Tracer {
         self.record(header);
         let trace = Arc::new(Of { id, first, next: AtomicU32::new(0) });
         Span::start(self, trace, subject, None, facts)
+    }
+}
+
+impl std::fmt::Debug for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Span({} of {})", self.span_id, self.trace.id)
     }
 }
 
@@ -107,26 +109,43 @@ impl Span {
         Span::start(&self.tracer, self.trace.clone(), subject, Some(self.span_id.clone()), facts)
     }
 
-    /// Notes that something happened in it.
-    pub fn point(&self, event: &str, facts: Json) {
-        self.send(event.to_owned(), None, None, facts);
+    /// Takes an event of an agent that runs inside this span, as part of this trace.
+    pub fn agent_event(&self, event: ptc_agent::Event) {
+        let mut record = Record::from(event);
+        record.trace_id.clone_from(&self.trace.id);
+        record.parent_span_id.get_or_insert_with(|| self.span_id.clone());
+        self.tracer.record(record);
     }
 
-    /// It went well.
-    pub fn stop(self, facts: Json) {
-        self.ended.store(true, Ordering::Relaxed);
-        self.tell("stop", Some("ok"), facts);
+    /// It went well. What ended already stays as it ended.
+    pub fn stop(&self, facts: Json) {
+        if self.ends() {
+            self.tell("stop", Some("ok"), facts);
+        }
     }
 
     /// It failed, for a reason that is a name, with a message that is a payload.
-    pub fn fail(self, reason: &str, message: &str, facts: Json) {
-        self.ended.store(true, Ordering::Relaxed);
-        self.tell("exception", Some("error"), failure(reason, message, facts));
+    pub fn fail(&self, reason: &str, message: &str, facts: Json) {
+        if self.ends() {
+            self.tell("exception", Some("error"), failure(reason, message, facts));
+        }
+    }
+
+    /// Nobody waits for it any more. Calls inside it may still hold it.
+    pub fn give_up(&self) {
+        self.fail("cancelled", "dropped before its end", json!({}));
+    }
+
+    /// Whether it ends now, and not before.
+    fn ends(&self) -> bool {
+        !self.ended.swap(true, Ordering::Relaxed)
     }
 
     /// Ends the span of a program with what came of it. Calls inside it may still hold it.
     pub fn outcome(&self, outcome: &Outcome) {
-        self.ended.store(true, Ordering::Relaxed);
+        if !self.ends() {
+            return;
+        }
         let calls: Vec<Json> = outcome.calls.iter().map(call).collect();
         let facts = json!({
             "fuel": outcome.fuel,
@@ -173,9 +192,7 @@ impl Span {
 
 impl Drop for Span {
     fn drop(&mut self) {
-        if !self.ended.load(Ordering::Relaxed) {
-            self.tell("exception", Some("error"), failure("cancelled", "dropped before its end", json!({})));
-        }
+        self.give_up();
     }
 }
 

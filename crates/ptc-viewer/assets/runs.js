@@ -5,7 +5,7 @@ import { fill, h, settled } from "./dom.js";
 import { ago, duration, moment, number, plural, size } from "./format.js";
 import { brief } from "./value.js";
 
-const KINDS = { agent_run: "agent", mcp_call: "MCP call", eval: "program", session: "session" };
+const KINDS = { agent_run: "agent", mcp_call: "MCP call", eval: "program" };
 const FILTERS = [
   ["all", "All"],
   ["running", "Running"],

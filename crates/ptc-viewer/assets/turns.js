@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { duration, exact, number, plural, size } from "./format.js";
 import { brief, payload } from "./value.js";
 
-const NAMES = { run: "agent", turn: "turn", llm: "model", "lisp.execute": "program", pmap: "parallel calls", tool: "tool", "upstream.call": "upstream", "upstream.discover": "discovery", "mcp.call": "MCP call", session: "session" };
+const NAMES = { run: "agent", turn: "turn", llm: "model", "lisp.execute": "program", pmap: "parallel calls", tool: "tool", "upstream.call": "upstream", "upstream.discover": "discovery", discover: "discovery", "mcp.call": "MCP call" };
 const TYPES = { must_return: "last turn", retry: "correction" };
 
 /** What to call a span in one line. */
@@ -162,7 +162,7 @@ export function turns(state) {
 
   const inside = (node) => h("div.turns", null, below(node, "turn").map(turn));
 
-  /** A span that is no agent's: a program, a request, a session. */
+  /** A span that is no agent's: a program, a request. */
   function plain(node) {
     const inner = node.children.map(at).filter((child) => child && !["tool", "parallel"].includes(kindOf(child)));
     const made = calls(node);

@@ -35,6 +35,7 @@ fn generated() -> Result<Vec<(PathBuf, String)>> {
         (docs.join("limits.md"), limits::page()),
         (docs.join("agent-options.md"), agents::page()),
         (docs.join("agent.schema.json"), agents::schema()),
+        (docs.join("trace-events.md"), ptc_trace::events::page()),
         (docs.join("coverage.md"), coverage::report(&root().join("conformance/clojure-vars.txt"))?),
     ])
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ptc_trace::Span;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use tokio::sync::mpsc::UnboundedSender;
@@ -20,6 +21,16 @@ pub enum Transport {
     Stdio,
     /// A client over HTTP.
     Http,
+}
+
+impl Transport {
+    /// Its name, for records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Stdio => "stdio",
+            Transport::Http => "http",
+        }
+    }
 }
 
 /// Who calls. Transports fill it from what they know of the connection, never from arguments.
@@ -117,8 +128,8 @@ pub struct Signals {
     pub scope: Option<Arc<str>>,
     /// The digest of the request if it may come again, and its answer is kept; the engine sets it.
     pub digest: Option<Arc<str>>,
-    /// The trace of the call, if it is traced; the engine sets it.
-    pub trace_id: Option<String>,
+    /// The span of the call, if it is traced; the engine sets it.
+    pub span: Option<Arc<Span>>,
 }
 
 /// A piece of an answer.

@@ -17,6 +17,7 @@ use super::reason::Reason;
 use super::schema::OutputSchema;
 use super::text::cut_chars;
 use super::tickets::{Ended, Head};
+use super::trace::Execution;
 use super::{Answered, Engine, Facts, Handled};
 
 /// Characters of feedback.
@@ -45,7 +46,7 @@ impl Engine {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
-        let mut facts = Facts::of(&args);
+        let facts = Facts::of(&args);
         let calls = self.calls(caller, Grants::all(), signals);
         let head = Head {
             source: args.program.clone(),
@@ -70,7 +71,7 @@ impl Engine {
             strict_inputs: true,
             ..Begun::of("lisp_eval", program)
         });
-        facts.seed = Some(program.seed);
+        let (program, execution) = Execution::begin(program, &head.source, signals);
         // Inputs may be large, and are read where nobody waits for it.
         let outcome = match without_inputs.then(|| ptc_host::run_at_once(&program)).flatten() {
             Some(outcome) => outcome,
@@ -79,6 +80,7 @@ impl Engine {
                 evaluate::wait(running, self.settings.program_timeout, signals).await?
             }
         };
+        execution.end(&outcome);
         recorded.end(&outcome).await;
         drop(permit);
         let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -303,10 +303,9 @@ impl Engine {
             self.counts.add("unknown", Some(Reason::UNKNOWN_TOOL.name));
             return Ok(self.unknown_tool(caller, tool));
         };
-        let span = self.traces.begin(known.name(), &args, &signals);
-        signals.trace_id = span.as_ref().map(|span| span.trace_id().to_owned());
+        signals.span = self.traces.begin(known.name(), caller, &args, &signals);
         let handling = self.handle_once(caller, known, args, &signals);
-        self.watched(caller, known, span, &signals, handling).await
+        self.watched(caller, known, &signals, handling).await
     }
 
     /// Decides about calls that wait, for transports that have asked in their own way.
@@ -314,11 +313,11 @@ impl Engine {
         &self,
         caller: &Caller,
         decided: Decided,
-        signals: Signals,
+        mut signals: Signals,
     ) -> Result<Reply, CallError> {
-        let span = self.traces.begin(Tool::Approve.name(), &Args::new(), &signals);
+        signals.span = self.traces.begin(Tool::Approve.name(), caller, &Args::new(), &signals);
         let handling = self.decided(caller, decided, &signals);
-        self.watched(caller, Tool::Approve, span, &signals, handling).await
+        self.watched(caller, Tool::Approve, &signals, handling).await
     }
 
     /// Waits for a call that is handled; counts, traces and remembers it.
@@ -326,7 +325,6 @@ impl Engine {
         &self,
         caller: &Caller,
         known: Tool,
-        span: Option<ptc_trace::Span>,
         signals: &Signals,
         handling: impl Future<Output = Handled>,
     ) -> Result<Reply, CallError> {
@@ -343,7 +341,7 @@ impl Engine {
         };
         self.counts.add(known.name(), reason.as_deref());
         self.count_upstream(&facts);
-        if let Some(span) = span {
+        if let Some(span) = &signals.span {
             Traces::end(span, reply.as_ref().ok(), reason.as_deref(), &facts);
         }
         self.record(caller, known, reason.as_deref(), facts, started, signals);

@@ -7,14 +7,15 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptc_host::{Outcome, Program};
 use ptc_system::private;
-use ptc_trace::{Entry, Files, Keep, Options, ReadBounds, Span, Tracer};
+use ptc_trace::{Entry, Files, Keep, Options, ReadBounds, Span, Tracer, subject};
 use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use super::api::{Args, Reply, Signals};
-use super::debug::Facts;
+use super::api::{Args, Caller, Reply, Signals};
+use super::debug::{Facts, request_id};
 use super::resources::random_id;
 use super::settings::{Payloads, Settings};
 use super::text::{cut_chars, hex, json_bytes, moment};
@@ -56,18 +57,22 @@ impl Traces {
     }
 
     /// Begins the trace of a call.
-    pub fn begin(&self, tool: &str, args: &Args, signals: &Signals) -> Option<Span> {
+    pub fn begin(&self, tool: &str, caller: &Caller, args: &Args, signals: &Signals) -> Option<Arc<Span>> {
         let (tracer, _) = self.calls.as_ref()?;
         let facts = json!({
             "tool_name": tool,
+            "request_id": request_id(&signals.request_id),
+            "transport": caller.transport.name(),
+            "protocol_version": caller.protocol,
+            "session_id": args.get("session_id"),
             "program": args.get("program").or_else(|| args.get("task")),
             "context": args.get("context"),
         });
-        Some(tracer.begin("mcp_call", "call", &signals.request_id, facts))
+        Some(Arc::new(tracer.begin("mcp_call", subject::MCP_CALL, &signals.request_id, facts)))
     }
 
     /// Ends the trace of a call.
-    pub fn end(span: Span, reply: Option<&Reply>, reason: Option<&str>, facts: &Facts) {
+    pub fn end(span: &Span, reply: Option<&Reply>, reason: Option<&str>, facts: &Facts) {
         let mut told = json!({
             "result_bytes": facts.result_bytes,
             "prints_count": facts.prints,
@@ -75,10 +80,6 @@ impl Traces {
             "upstream_calls": facts.calls,
             "ptc_metrics": facts.metrics,
         });
-        if let Some(seed) = facts.seed {
-            // As text: readers that know only floating-point numbers would round it.
-            told["seed"] = seed.to_string().into();
-        }
         if !facts.prompts.is_empty() {
             told["planner_prompts"] = facts.prompts.clone().into();
         }
@@ -134,6 +135,36 @@ impl Traces {
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         // A log that cannot be written is no reason to fail a call that went well.
         let _ = writeln!(file, "{event}");
+    }
+}
+
+/// A program inside a call, in the trace of the call.
+#[derive(Debug, Default)]
+pub struct Execution(Option<Arc<Span>>);
+
+impl Execution {
+    /// Begins the span of a program, inside which its calls stand.
+    pub fn begin(program: Program, source: &str, signals: &Signals) -> (Program, Execution) {
+        let Some(call) = &signals.span else { return (program, Execution::default()) };
+        // A program that goes on has the seed that it began with. As text: readers that know only floating-point numbers
+        // would round it.
+        let seed = program.resumption.is_none().then(|| program.seed.to_string());
+        let facts = json!({"program": source, "program_bytes": source.len(), "caller": "mcp", "seed": seed});
+        let span = Arc::new(call.child(subject::EXECUTE, facts));
+        let tools = span.watch(&program.tools);
+        (program.tools(tools), Execution(Some(span)))
+    }
+
+    /// Ends it with what came of the program.
+    pub fn end(self, outcome: &Outcome) {
+        self.0.iter().for_each(|span| span.outcome(outcome));
+    }
+}
+
+/// A call that nobody waits for any more ends before its program has noticed.
+impl Drop for Execution {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|span| span.give_up());
     }
 }
 

@@ -44,9 +44,8 @@ fn fixed(subject: &str) -> &'static [(&'static str, &'static str)] {
 }
 
 /// Names of data that OpenTelemetry knows by other names.
-const DATA: [(&str, &str, &str); 10] = [
+const DATA: [(&str, &str, &str); 9] = [
     ("mcp.call", "session_id", "mcp.session.id"),
-    ("session", "session_id", "mcp.session.id"),
     ("mcp.call", "request_id", "jsonrpc.request.id"),
     ("mcp.call", "protocol_version", "mcp.protocol.version"),
     ("upstream.call", "protocol_version", "mcp.protocol.version"),

@@ -246,9 +246,8 @@ fn r12_1_2_evaluations_and_upstream_calls_are_spans_of_one_trace() {
     let eval = call.child(subject::EXECUTE, json!({"program": "(+ 1 2)", "program_bytes": 7}));
     drop(eval.child(subject::UPSTREAM_CALL, json!({"server": "crm", "tool_name": "search"})));
     eval.outcome(&ptc_host::run_blocking(&ptc_host::Program::new("(println \"hi\") (+ 1 2)")));
-    call.point("session.turn", json!({"committed": true}));
-    call.stop(json!({}));
-    drop((eval, tracer));
+    call.stop(json!({"calls_count": 1}));
+    drop((call, eval, tracer));
     let path = dir.only();
     assert!(path.to_str().unwrap().ends_with("-ok.jsonl"));
     let tree = Tree::of(&read(&path, ReadBounds::default()).unwrap());
@@ -259,7 +258,7 @@ fn r12_1_2_evaluations_and_upstream_calls_are_spans_of_one_trace() {
     assert_eq!(of("lisp.execute").data["prints"], json!(["hi"]));
     assert_eq!((of("upstream.call").status.as_deref(), of("upstream.call").depth), (Some("error"), 2));
     assert_eq!(of("upstream.call").data["reason"], "cancelled");
-    assert_eq!(of("mcp.call").data["committed"], json!(true));
+    assert_eq!(of("mcp.call").data["calls_count"], json!(1));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod events;
 mod files;
 mod hostile;
 mod keeping;

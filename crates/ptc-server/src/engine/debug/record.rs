@@ -28,8 +28,6 @@ pub struct Facts {
     pub calls: Vec<Json>,
     /// Sizes before and after.
     pub metrics: Option<Json>,
-    /// Where random numbers began.
-    pub seed: Option<u64>,
     /// What planning took.
     pub agentic: Option<Json>,
     /// What the planner was sent, for trace files only.

@@ -27,6 +27,7 @@ use super::super::schema::OutputSchema;
 use super::super::settings;
 use super::super::text::cut_chars;
 use super::super::tickets::{Ended, Gone, Head, stale};
+use super::super::trace::Execution;
 use super::super::upstreams::Calls;
 use super::super::{Answered, Engine, Facts, Handled};
 use super::error::SessionError;
@@ -65,7 +66,7 @@ impl Engine {
                 return Err(error);
             }
         };
-        let mut facts = Facts::of(&args);
+        let facts = Facts::of(&args);
         let calls = self.calls(caller, session.grants.clone(), signals);
         let head = Head {
             source: args.program.clone(),
@@ -80,7 +81,6 @@ impl Engine {
         let inputs = self.recordings.inputs(&args.context);
         let history_bytes = Some(judge.limits.history_entry_bytes);
         let program = self.session_source(&session, &source, args.context, &judge, &witness);
-        facts.seed = Some(program.seed);
         let (program, recorded) = self.session_recorded(&session, calls.attach(program), |begun| Begun {
             inputs,
             strict_inputs: true,
@@ -159,6 +159,7 @@ impl Engine {
         let (session, started) = (reservation.session().clone(), Instant::now());
         session.state().attempts += 1;
         reservation.begin();
+        let (program, execution) = Execution::begin(program, &head.source, signals);
         let running = session.machine.run(self.owned(program, caller, &permit));
         let timeout = self.settings.program_timeout;
         let mut outcome = tokio::select! {
@@ -170,6 +171,7 @@ impl Engine {
             }
             outcome = evaluate::wait(running, timeout, signals) => outcome?,
         };
+        execution.end(&outcome);
         recorded.end(&outcome).await;
         drop(permit);
         let mut verdict = judge.take();

@@ -15,6 +15,7 @@ use ptc_agent::{Fail, Guard, RunOptions, Step, Tool as AgentTool};
 use ptc_lisp::machine::{Answer, DISCOVER};
 use ptc_runner::{Share, Surroundings, run_in};
 use ptc_trace::recording::Running;
+use ptc_trace::{Span, Subscriber};
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::model::Reason as Fault;
 use ptc_upstream::{Grants, RunContext};
@@ -104,14 +105,11 @@ impl Engine {
             owner: Some(caller.principal.clone()),
             ..RunOptions::new(Llm::Model(Arc::new(model))).context(Json::Object(args.context.clone()))
         };
-        let seed = plan.seed;
         let recording = self.recordings.run(|| plan.subject());
         let around = Surroundings {
             cancel: Some(signals.cancel.clone()),
             tape: recording.as_ref().map(Running::tape),
-            subscriber: recording
-                .clone()
-                .map(|recording| Arc::new(move |event| recording.event(&event)) as _),
+            subscriber: heard(recording.clone(), signals.span.clone()),
             // It runs on the account of whoever asked, and holds a permit only while its program runs.
             share: Some(Share { lane: caller.principal.clone(), pace: Arc::new(permit.pace()) }),
             ..Surroundings::default()
@@ -132,10 +130,10 @@ impl Engine {
             spent: meter.take(),
             elapsed: started.elapsed(),
             warnings: args.warnings,
-            trace_id: signals.trace_id.clone().unwrap_or_else(random_id::<12>),
+            trace_id: signals.span.as_ref().map_or_else(random_id::<12>, |span| span.trace_id().to_owned()),
         };
         let (object, reason) = report.object(step.as_ref());
-        let facts = Facts { seed: Some(seed), ..facts(&args.task, &object, &report) };
+        let facts = facts(&args.task, &object, &report);
         Ok(Answered { facts, ..Answered::new(envelope::plain(object, reason.is_some()), reason.as_deref()) })
     }
 
@@ -164,6 +162,19 @@ impl Engine {
             effects: plan::effects(&known),
         }
     }
+}
+
+/// What takes the events of a task: its recording and the trace of its call.
+fn heard(recording: Option<Running>, span: Option<Arc<Span>>) -> Option<Subscriber> {
+    if recording.is_none() && span.is_none() {
+        return None;
+    }
+    Some(Arc::new(move |event| {
+        recording.iter().for_each(|recording| recording.event(&event));
+        if let Some(span) = &span {
+            span.agent_event(event);
+        }
+    }))
 }
 
 /// Calls that tasks may not make.

@@ -21,6 +21,7 @@ use super::super::receipt::Receipt;
 use super::super::schema::OutputSchema;
 use super::super::text::{cut, moment};
 use super::super::tools::Tool;
+use super::super::trace::Execution;
 use super::super::{Answered, Engine, Handled, envelope};
 use super::parked::{Parked, edited};
 use super::{Claims, Desk, Head, New, account, blocking, digest, refused, where_to_decide};
@@ -254,9 +255,11 @@ impl Engine {
             source: head.source.clone(),
             ..Begun::of("lisp_eval", program)
         });
+        let (program, execution) = Execution::begin(program, &head.source, signals);
         let running = self.pool.run(self.owned(program, caller, &permit));
         let outcome =
             evaluate::wait(running, self.settings.program_timeout, signals).await.map_err(Gone::Call)?;
+        execution.end(&outcome);
         recorded.end(&outcome).await;
         drop(permit);
         let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,10 +1,98 @@
 //! Trace files of calls and the log of turns: what they keep, by policy and without secrets.
 
-use ptc_server::engine::settings::Sessions;
-use ptc_server::engine::{Payloads, Profile, Settings, Signals};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ptc_agent::model::{Llm, Reply, Request};
+use ptc_server::engine::settings::{Sessions, Task};
+use ptc_server::engine::{Engine, Parts, Payloads, Profile, Settings, Signals};
+use ptc_trace::events::{Command, EVENTS, differences};
+use ptc_trace::{ReadBounds, Record, Tree};
 use serde_json::{Value as Json, json};
 
-use super::support::{Folder, SECRET, aggregator, anna, args, eval_in, files, session, with_sessions};
+use super::support::{
+    Folder, SECRET, aggregator, anna, args, call, crm, eval, eval_in, files, session, with_sessions,
+};
+
+/// A planner whose tasks look into the catalog and make calls at once, then call wrongly, then get no reply.
+fn planner() -> Llm {
+    let programs = [
+        r#"(tool/servers) (pmap (fn [n] (tool/call {:server "crm" :tool "get" :args {:rows n}})) [1 2])"#,
+        "(tool/call {:server 1})",
+    ];
+    let asked = AtomicUsize::new(0);
+    Llm::function(move |_: &Request| match programs.get(asked.fetch_add(1, Ordering::Relaxed)) {
+        Some(program) => Ok(Reply::text(format!("```clojure\n{program}\n```")).tokens(100, 20)),
+        None => Err("the provider is gone".to_owned()),
+    })
+}
+
+/// All events of a folder, file by file.
+fn traced(folder: &Folder) -> Vec<Vec<Record>> {
+    let entries = ptc_trace::list(&folder.0, 1_000);
+    let read = |path| ptc_trace::read(path, ReadBounds::default()).expect("a trace").records;
+    entries.iter().map(|entry| read(&entry.path)).collect()
+}
+
+#[tokio::test]
+async fn every_event_that_is_declared_for_the_server_stands_in_its_traces_with_its_fields() {
+    let folder = Folder::new("events");
+    let settings = Settings {
+        trace_dir: Some(folder.0.clone()),
+        payloads: Payloads::Full,
+        task: Some(Task { allow_writes: true, ..Task::default() }),
+        ..with_sessions(Profile::Slim, Sessions::default())
+    };
+    let parts = Parts { runtime: Some(crm().await), planner: Some(planner()), ..Parts::default() };
+    let engine = Engine::with(settings, parts).await.expect("it starts");
+    for program in [
+        r#"(println 1) (tool/call {:server "crm" :tool "get" :args {}})"#,
+        r#"(tool/call {:server "crm" :tool "get" :args {:fail true}})"#,
+        "(tool/servers)",
+        // More questions than a program may ask.
+        "(doseq [_ (range 40)] (tool/servers))",
+        "(nope)",
+    ] {
+        eval(&engine, program).await;
+    }
+    let long: Vec<String> = (0..30).map(|_| "x".repeat(60_000)).collect();
+    call(&engine, "lisp_eval", json!({"program": "1", "context": {"long": long}})).await;
+    let id = session(&engine).await;
+    eval_in(&engine, &id, "(def x 1)").await;
+    for task in ["look", "call", "ask"] {
+        call(&engine, "lisp_task", json!({"task": task})).await;
+    }
+    engine.shutdown().await;
+    drop(engine);
+
+    let traces = traced(&folder);
+    let all: Vec<&Record> = traces.iter().flatten().collect();
+    let wrong: Vec<String> = all.iter().flat_map(|record| differences(record)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let found: BTreeSet<&str> = all.iter().map(|record| record.event.as_str()).collect();
+    let declared: BTreeSet<&str> =
+        EVENTS.iter().filter(|kind| kind.by.contains(&Command::Mcp)).map(|kind| kind.name).collect();
+    assert_eq!(found, declared);
+}
+
+#[tokio::test]
+async fn programs_and_their_calls_lie_inside_the_call_of_the_server() {
+    let folder = Folder::new("nested");
+    let settings =
+        Settings { trace_dir: Some(folder.0.clone()), ..with_sessions(Profile::Slim, Sessions::default()) };
+    let engine = aggregator(settings).await;
+    let id = session(&engine).await;
+    eval_in(&engine, &id, r#"(tool/call {:server "crm" :tool "get" :args {}})"#).await;
+    engine.shutdown().await;
+    drop(engine);
+    let records = traced(&folder).into_iter().find(|records| records.len() > 4).expect("the program's");
+    let tree = Tree::of(&ptc_trace::Trace { records, ..ptc_trace::Trace::default() });
+    let shape: Vec<(&str, usize)> =
+        tree.nodes.iter().map(|node| (node.subject.as_str(), node.depth)).collect();
+    assert_eq!(shape, [("mcp.call", 0), ("lisp.execute", 1), ("upstream.call", 2)]);
+    assert_eq!(tree.nodes[0].data["session_id"], json!(id));
+    assert!(tree.summary.fuel > 0 && tree.summary.tool_calls == 1, "{:?}", tree.summary);
+}
 
 #[tokio::test]
 async fn r12_1_every_call_has_a_file_without_secrets() {
