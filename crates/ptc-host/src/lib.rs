@@ -92,6 +92,7 @@ mod drive;
 mod flight;
 mod helpers;
 mod hold;
+mod outline;
 mod pool;
 mod program;
 #[cfg(feature = "tokio")]
@@ -106,6 +107,7 @@ pub use brisk::run_at_once;
 pub use cancel::Cancel;
 pub use flight::{CallEnd, Called};
 pub use hold::{Decision, Held, HeldError, Judge, Judgement, PendingCall, Resumption};
+pub use outline::{Kind, Weight, outline};
 pub use pool::{Fair, Lane, Pool, PoolConfig, PoolStats, Running, STACK, Session};
 pub use program::{Data, Hooks, Look, Outcome, Pace, Prepare, Program, Ran, Waits, now_ms, random_seed};
 pub use ptc_lisp::machine::{Answer, Signal, ValueKind};

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use ptc_host::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -53,6 +54,8 @@ const PRINT_CHARS: usize = 80;
 const PRINT_LINES: usize = 50;
 /// Inputs whose kinds a summary shows.
 const CONTEXT_KEYS: usize = 100;
+/// Bytes of the text of inputs that are kept whole; an event is not longer.
+const INPUT_BYTES: usize = 1 << 20;
 
 /// Facts that no policy hides: names, kinds, ids, counts.
 const FACTS: [&str; 45] = [
@@ -108,8 +111,16 @@ const FACT_BYTES: usize = 256;
 /// Applies a policy to the data of an event. `scrub` sees every text first.
 pub(crate) fn apply(data: &mut Map<String, Json>, policy: Policy, scrub: &dyn Fn(&str) -> Option<String>) {
     for (name, value) in data.iter_mut() {
+        let read = match &*value {
+            Json::String(text) if name == "context" => inputs(text, policy),
+            _ => None,
+        };
+        let is_read = read.is_some();
+        if let Some(read) = read {
+            *value = read;
+        }
         scrub_all(value, scrub);
-        if policy == Policy::Full || is_fact(name, value) {
+        if is_read || policy == Policy::Full || is_fact(name, value) {
             continue;
         }
         *value = match (name.as_str(), &*value) {
@@ -166,17 +177,45 @@ fn prints(lines: &[Json], policy: Policy) -> Json {
     Json::Array(shown)
 }
 
+/// Inputs that come as the text of a JSON object, as a policy shows them: all of them where they may be short enough
+/// for an event, else kind and count of each. They are never built if they are not shown.
+fn inputs(text: &str, policy: Policy) -> Option<Json> {
+    match policy {
+        Policy::None => None,
+        Policy::Full if text.len() <= INPUT_BYTES => serde_json::from_str(text).ok(),
+        Policy::Full | Policy::Summary => {
+            let mut shown = Map::new();
+            let each = |name: &str, kind| {
+                if shown.len() < CONTEXT_KEYS {
+                    shown.insert(cut(name, PRINT_CHARS), counted(kind));
+                }
+            };
+            ptc_host::outline(text, each).ok()?;
+            Some(Json::Object(shown))
+        }
+    }
+}
+
+fn counted(kind: Kind) -> Json {
+    match kind {
+        Kind::Text(bytes) => json!({"type": kind.name(), "bytes": bytes}),
+        Kind::List(count) | Kind::Object(count) => json!({"type": kind.name(), "count": count}),
+        Kind::Null | Kind::Bool | Kind::Number => json!({"type": kind.name()}),
+    }
+}
+
 /// Kind and count of every input.
 fn kinds(inputs: &Map<String, Json>) -> Json {
     let kind = |value: &Json| match value {
-        Json::Null => json!({"type": "null"}),
-        Json::Bool(_) => json!({"type": "boolean"}),
-        Json::Number(_) => json!({"type": "number"}),
-        Json::String(text) => json!({"type": "string", "bytes": text.len()}),
-        Json::Array(items) => json!({"type": "array", "count": items.len()}),
-        Json::Object(fields) => json!({"type": "object", "count": fields.len()}),
+        Json::Null => Kind::Null,
+        Json::Bool(_) => Kind::Bool,
+        Json::Number(_) => Kind::Number,
+        Json::String(text) => Kind::Text(text.len()),
+        Json::Array(items) => Kind::List(items.len()),
+        Json::Object(fields) => Kind::Object(fields.len()),
     };
-    let shown = inputs.iter().take(CONTEXT_KEYS).map(|(name, value)| (cut(name, PRINT_CHARS), kind(value)));
+    let shown =
+        inputs.iter().take(CONTEXT_KEYS).map(|(name, value)| (cut(name, PRINT_CHARS), counted(kind(value))));
     Json::Object(shown.collect())
 }
 
@@ -247,6 +286,19 @@ mod tests {
         assert_eq!(none["program"], json!({"bytes": 300, "sha256": sha256(&long)}));
         assert!(none["prints"].get("sha256").is_some() && none["context"].get("sha256").is_some());
         assert_eq!((&none["reason"], &none["cached"]), (&json!("timeout"), &json!(true)));
+    }
+
+    #[test]
+    fn inputs_that_come_as_text_are_shown_as_others() {
+        let context = json!({"rows": [1, 2], "name": "n", "s3cret": {"a": null}});
+        for policy in [Policy::Summary, Policy::Full] {
+            let shown = applied(json!({"context": context.to_string()}), policy);
+            assert_eq!(shown, applied(json!({"context": context}), policy));
+        }
+        let long = json!({"name": "x".repeat(INPUT_BYTES)});
+        let shown = applied(json!({"context": long.to_string()}), Policy::Full);
+        assert_eq!(shown["context"], json!({"name": {"type": "string", "bytes": INPUT_BYTES}}));
+        assert!(applied(json!({"context": "{}"}), Policy::None)["context"].get("sha256").is_some());
     }
 
     #[test]

@@ -14,7 +14,8 @@ pub fn page() -> String {
          here is counted, and the same on every machine. Slices and cancellation take effect between instructions, every few \
          kilobytes while inputs, answers and JSON are read, and after each million units of fuel while a native works. Natives that pay for all of their work before \
          they begin are not interrupted, so a call over hundreds of thousands of elements may hold a worker for tenths of a second; \
-         `cargo run --release -p ptc-host --example strides` measures it.\n\n## What a host sets\n\n",
+         `cargo run --release -p ptc-host --example strides` measures it. Reading inputs and answers of tools costs memory and time, \
+         but no fuel: those are what the host brings, and not work of the program.\n\n## What a host sets\n\n",
     );
     table(&mut out, |limit| limit.settable);
     out.push_str("\n## What is fixed\n\n");

@@ -1,12 +1,13 @@
 //! The arguments of programs: `program`, `context` and `output_schema`. Messages say what is wrong with an
 //! argument and never repeat it.
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::api::Args;
+use super::context::Context;
 use super::schema::OutputSchema;
 use super::settings::Settings;
-use super::text::{json_bytes, json_type};
+use super::text::json_type;
 
 /// A program to run, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +15,7 @@ pub struct EvalArgs {
     /// Its text.
     pub program: String,
     /// Its inputs.
-    pub context: Map<String, Json>,
+    pub context: Context,
     /// What its result must be.
     pub schema: Option<OutputSchema>,
 }
@@ -27,7 +28,7 @@ impl EvalArgs {
         }
         Ok(EvalArgs {
             program: program(args.remove("program"), settings)?,
-            context: context(args.remove("context"), settings)?,
+            context: Context::read(args.remove("context"), settings)?,
             schema: output_schema(args.get("output_schema"))?,
         })
     }
@@ -50,29 +51,6 @@ pub fn program(given: Option<Json>, settings: &Settings) -> Result<String, Strin
         true => Err(format!("argument `program` exceeds max_program_bytes ({bytes} > {most})")),
         false => Ok(program),
     }
-}
-
-/// Inputs by name.
-pub fn context(given: Option<Json>, settings: &Settings) -> Result<Map<String, Json>, String> {
-    let context = match given {
-        None | Some(Json::Null) => return Ok(Map::new()),
-        Some(context @ Json::Object(_)) => context,
-        Some(other) => {
-            return Err(format!("argument `context` must be a JSON object, got {}", json_type(&other)));
-        }
-    };
-    let (bytes, most) = (json_bytes(&context), settings.max_context_bytes);
-    if bytes > most {
-        return Err(format!("argument `context` exceeds max_context_bytes ({bytes} > {most})"));
-    }
-    let Json::Object(fields) = context else { return Ok(Map::new()) };
-    if fields.contains_key("") {
-        return Err("argument `context` keys must be non-empty".to_owned());
-    }
-    if fields.keys().any(|key| key.contains('/')) {
-        return Err("argument `context` keys must not contain `/`, which separates namespaces".to_owned());
-    }
-    Ok(fields)
 }
 
 fn output_schema(given: Option<&Json>) -> Result<Option<OutputSchema>, String> {

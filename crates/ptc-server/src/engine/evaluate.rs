@@ -7,9 +7,10 @@ use ptc_host::{Error, ErrorKind, Limits, Outcome, Program, Resumption, Running, 
 use ptc_lisp::machine::Machine;
 use ptc_lisp::prelude::Prelude;
 use ptc_upstream::Redactor;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::api::{CallError, Progress, Signals};
+use super::context::Context;
 use super::reason::Reason;
 use super::settings::Settings;
 
@@ -19,7 +20,7 @@ pub struct Job {
     /// Its text.
     pub source: Arc<str>,
     /// Its inputs.
-    pub context: Map<String, Json>,
+    pub context: Context,
     /// What it finds besides the language.
     pub prelude: Option<Arc<Prelude>>,
     /// For whom it runs.
@@ -131,17 +132,16 @@ pub fn resumed(
 /// the prelude may call.
 pub fn furnish(
     prelude: Option<Arc<Prelude>>,
-    context: Map<String, Json>,
+    context: Context,
     private_tools: Vec<String>,
 ) -> impl Fn(&mut Machine) -> Result<(), Error> + Send + Sync + 'static {
-    let context = Json::Object(context);
     move |machine| {
         if let Some(prelude) = &prelude {
             machine.attach(prelude)?;
         }
         machine.set_private_tools(private_tools.clone());
         machine.set_strict_inputs(true);
-        machine.set_data(&context)
+        machine.set_data_json(context.text())
     }
 }
 
@@ -252,7 +252,7 @@ mod tests {
         for owner in ["anna", "ben"] {
             let job = |source: &str| Job {
                 source: source.into(),
-                context: Map::new(),
+                context: Context::default(),
                 prelude: None,
                 owner: owner.into(),
             };

@@ -8,6 +8,7 @@ mod args;
 mod cards;
 mod check;
 mod configure;
+pub(crate) mod context;
 mod counts;
 mod debug;
 mod envelope;

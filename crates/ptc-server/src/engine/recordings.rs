@@ -8,6 +8,7 @@ use ptc_trace::recording::{Begun, Keeping, Recorder, Running, Shelf, Taped};
 use ptc_upstream::Redactor;
 use serde_json::{Map, Value as Json};
 
+use super::context::Context;
 use super::settings::Settings;
 
 /// Where calls are recorded, if they are.
@@ -40,9 +41,8 @@ impl Recordings {
     }
 
     /// Inputs as recordings keep them; none if nothing is recorded.
-    pub fn inputs(&self, context: &Map<String, Json>) -> Map<String, Json> {
-        let one = |(name, value): (&String, &Json)| (name.clone(), value.to_string().into());
-        self.0.iter().flat_map(|_| context.iter().map(one)).collect()
+    pub fn inputs(&self, context: &Context) -> Map<String, Json> {
+        self.0.as_ref().map(|_| context.texts()).unwrap_or_default()
     }
 
     /// A program, with what records it.

@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::api::{Args, Caller, Reply, Signals};
+use super::context::text_of;
 use super::debug::{Facts, request_id};
 use super::resources::random_id;
 use super::settings::{Payloads, Settings};
@@ -59,6 +60,10 @@ impl Traces {
     /// Begins the trace of a call.
     pub fn begin(&self, tool: &str, caller: &Caller, args: &Args, signals: &Signals) -> Option<Arc<Span>> {
         let (tracer, _) = self.calls.as_ref()?;
+        let context = args.get("context").map(|given| match text_of(given) {
+            Some(text) => text.into(),
+            None => given.clone(),
+        });
         let facts = json!({
             "tool_name": tool,
             "request_id": request_id(&signals.request_id),
@@ -66,7 +71,7 @@ impl Traces {
             "protocol_version": caller.protocol,
             "session_id": args.get("session_id"),
             "program": args.get("program").or_else(|| args.get("task")),
-            "context": args.get("context"),
+            "context": context,
         });
         Some(Arc::new(tracer.begin("mcp_call", subject::MCP_CALL, &signals.request_id, facts)))
     }

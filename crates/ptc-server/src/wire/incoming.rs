@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use ptc_host::rounded_integer;
 use serde_json::{Map, Value as Json, json};
 
+use super::large::{self, Unread};
+
 /// The version that is agreed on when a client asks for one that the server does not speak.
 pub const PRIMARY: &str = "2025-11-25";
 
@@ -27,7 +29,7 @@ pub struct Message {
     pub method: String,
     /// What it is.
     pub kind: Kind,
-    /// Whether something was filled in, so that it is not what was sent.
+    /// Whether something was filled in or left as text, so that it is not what was sent.
     pub completed: bool,
 }
 
@@ -88,40 +90,11 @@ impl Refused {
         Refused { code: -32602, message: message.into(), id: id_of(bytes).unwrap_or_default() }
     }
 
-    /// What has more than [`MOST_VALUES`].
+    /// What has more values than are read.
     fn too_many(bytes: &[u8]) -> Refused {
         let id = id_of(bytes).unwrap_or_default();
-        Refused { code: -32600, message: TOO_MANY.into(), id }
+        Refused { code: -32600, message: large::TOO_MANY.into(), id }
     }
-}
-
-/// Most values of a message. Each takes about 80 bytes when it is read, however short its text.
-const MOST_VALUES: usize = 600_000;
-/// What is said of messages with more.
-const TOO_MANY: &str = "Invalid Request: a message has at most 600000 values; send less in `context`, or texts in place of lists";
-
-/// Whether a message has more values than are read. Values are told by what separates them, so no text is made.
-fn is_too_many(bytes: &[u8]) -> bool {
-    // A value and what separates it from the next are two bytes at least.
-    if bytes.len() / 2 < MOST_VALUES {
-        return false;
-    }
-    let (mut values, mut first, mut quoted, mut escaped) = (0, false, false, false);
-    for byte in bytes {
-        // A list or object has as many values as commas, and one more unless it is empty.
-        if std::mem::take(&mut first) && !matches!(byte, b']' | b'}') {
-            values += 1;
-        }
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'[' | b'{' if !quoted => first = true,
-            b',' if !quoted => values += 1,
-            _ => {}
-        }
-    }
-    values > MOST_VALUES
 }
 
 /// The id of a request that cannot be read, or is not to be: a text or a number that stands under `id` in its outermost
@@ -177,10 +150,14 @@ pub fn error(id: Json, code: i64, message: &str) -> Json {
 
 /// Reads a message.
 pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
-    if is_too_many(bytes) {
-        return Err(Refused::too_many(bytes));
-    }
-    let json: Json = serde_json::from_slice(bytes).map_err(|error| Refused::unreadable(bytes, &error))?;
+    let read = match bytes.len() < large::LARGE {
+        true => serde_json::from_slice(bytes).map(large::as_sent).map_err(Unread::from),
+        false => large::read(bytes).map(|json| (json, true)),
+    };
+    let (json, has_text) = read.map_err(|unread| match unread {
+        Unread::Json(error) => Refused::unreadable(bytes, &error),
+        Unread::TooMany => Refused::too_many(bytes),
+    })?;
     if let Some(number) = std::str::from_utf8(bytes).ok().and_then(rounded_integer) {
         return Err(Refused::rounded(bytes, number));
     }
@@ -206,6 +183,8 @@ pub fn read(bytes: &[u8]) -> Result<Message, Refused> {
     };
     let mut message = Message { json, method, kind, completed: false };
     message.complete();
+    // What was sent must not be read once more in place of this.
+    message.completed |= has_text;
     Ok(message)
 }
 
@@ -292,25 +271,41 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::context::as_text;
 
     #[test]
-    fn a_message_of_very_many_values_is_refused_before_it_is_read() {
-        let call = |context: &str| {
-            let arguments = format!(r#"{{"program":"1","context":{context}}}"#);
-            let params = format!(r#"{{"name":"lisp_eval","arguments":{arguments}}}"#);
+    fn inputs_of_large_messages_stay_text_and_other_values_are_few() {
+        let call = |arguments: &str| {
+            let params = format!(r#"{{"name":"lisp_eval","arguments":{{"program":"1",{arguments}}}}}"#);
             format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{params},"id":"seven"}}"#)
         };
         let list = |item: &str, count: usize| format!(r#"{{"a":[{}]}}"#, vec![item; count].join(","));
-        let read = |context: &str| read(call(context).as_bytes()).map(|_| ());
+        let read = |arguments: String| read(call(&arguments).as_bytes());
         for item in ["[]", "{}", "1", r#""""#] {
-            let refused = read(&list(item, 700_000)).expect_err(item);
+            let inputs = list(item, 700_000);
+            let message = read(format!(r#""context":{inputs}"#)).expect(item);
+            let context = &message.json["params"]["arguments"]["context"];
+            assert!(*context == as_text(&inputs) && message.completed, "{item}");
+            let refused = read(format!(r#""output_schema":{inputs}"#)).expect_err(item);
             assert_eq!((refused.code, refused.id.clone()), (-32600, json!("seven")), "{item}");
-            assert_eq!(refused.message, TOO_MANY);
-            assert_eq!(read(&list(item, 550_000)), Ok(()), "{item}");
+            assert_eq!(refused.message, large::TOO_MANY);
         }
         // What stands in a text is one value.
-        assert_eq!(read(&format!(r#"{{"a":"{}"}}"#, r#"[{,\",]"#.repeat(300_000))), Ok(()));
-        assert!(TOO_MANY.contains(&MOST_VALUES.to_string()));
+        assert!(read(format!(r#""other":"{}""#, r#"[{,\",]"#.repeat(300_000))).is_ok());
+        // Many fields beside the inputs are many values too.
+        let fields: Vec<String> = (0..60_000).map(|n| format!(r#""{n}":1"#)).collect();
+        assert_eq!(read(fields.join(",")).expect_err("too many").message, large::TOO_MANY);
+        // Inputs that look like text among inputs are not taken for it.
+        let message = read(r#""context":{"":"{}"}"#.to_owned()).expect("a message");
+        let context = &message.json["params"]["arguments"]["context"];
+        assert!(*context == as_text(r#"{"":"{}"}"#) && message.completed, "{context}");
+        // What cannot be read in them is found here, as everywhere.
+        for (inputs, says) in [(r#""\ud83d""#, "surrogate"), ("1e400", "out of range"), ("tru", "column")] {
+            let refused = read(format!(r#""context":{{"x":"{}","y":{inputs}}}"#, "x".repeat(large::LARGE)));
+            let refused = refused.expect_err(inputs);
+            assert_eq!((refused.code, &refused.id), (-32700, &json!("seven")), "{inputs}");
+            assert!(refused.message.contains(says), "{refused:?}");
+        }
     }
 
     #[test]

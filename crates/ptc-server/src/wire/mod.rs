@@ -9,6 +9,7 @@ mod frames;
 mod http;
 mod identity;
 mod incoming;
+mod large;
 mod log;
 mod stdio;
 

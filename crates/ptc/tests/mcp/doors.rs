@@ -6,8 +6,8 @@ use std::net::TcpStream;
 use serde_json::json;
 
 use crate::approval::World;
-use crate::flood::withstands;
-use crate::support::{Answer, HttpServer, PATIENCE, TOKEN, answer, call, eventually};
+use crate::flood::{peak_kib, withstands};
+use crate::support::{Answer, HttpServer, PATIENCE, StdioServer, TOKEN, answer, call, eventually};
 
 const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef0123456789abcdef");
 const ADMIN: &str = "adminadminadminadminadminadminad";
@@ -221,4 +221,65 @@ fn all_bodies_together_have_a_bound_that_small_ones_do_not_feel() {
     assert!(!server.open(&[BEARER]).is_empty(), "a small request is served");
     drop(held);
     eventually("there is room again", || large().status != 503);
+}
+
+/// Inputs of very many small values, as text: as many bytes as numbers of one digit with their commas.
+fn small_values() -> (String, usize) {
+    let count = 2_000_000;
+    (format!(r#"{{"rows":[{}]}}"#, vec!["1"; count].join(",")), count)
+}
+
+/// Inputs may take their share of memory as values of a program, which counts them, but not on the way to it.
+const TIMES_THE_BYTES: u64 = 40;
+
+#[test]
+fn inputs_of_many_values_are_read_by_the_program_that_counts_them() {
+    let (inputs, count) = small_values();
+    let flags = ["--program-memory-limit-bytes", "256000000", "--program-timeout-ms", "300000"];
+    let arguments = |program: &str| format!(r#"{{"program":"{program}","context":{inputs}}}"#);
+    let request = |id: u8, program: &str, meta: &str| {
+        let params = format!(r#"{{"name":"lisp_eval","arguments":{}{meta}}}"#, arguments(program));
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
+    };
+    let most = |before: u64| before + (inputs.len() as u64 * TIMES_THE_BYTES) / 1024;
+    let counted = format!("user=> {count}");
+
+    let mut stdio = StdioServer::ready(&flags);
+    let before = peak_kib(stdio.pid());
+    stdio.raw(format!("{}\n", request(2, "(count data/rows)", "")).as_bytes());
+    let reply = stdio.receive();
+    assert_eq!(reply["result"]["content"][0]["text"], counted.as_str(), "{reply}");
+    let after = peak_kib(stdio.pid());
+    eprintln!("stdio: {} KiB of inputs, {before} KiB before, {after} after", inputs.len() >> 10);
+    assert!(after < most(before), "{before} KiB before, {after} after");
+
+    let http = HttpServer::start(&flags);
+    let session = http.open(&[]);
+    let headers = [("mcp-session-id", session.as_str()), ("content-type", "application/json")];
+    let before = peak_kib(http.pid());
+    // With something beside the call, it goes through the library of the protocol.
+    for (id, meta) in [(2, ""), (3, r#","_meta":{"progressToken":7}"#)] {
+        let sent = request(id, "(count data/rows)", meta);
+        let reply = http.raw("POST", "/mcp", &headers, sent.as_bytes()).json();
+        assert_eq!(reply["result"]["content"][0]["text"], counted.as_str(), "{reply}");
+    }
+    let after = peak_kib(http.pid());
+    eprintln!("http: {} KiB of inputs, {before} KiB before, {after} after", inputs.len() >> 10);
+    assert!(after < most(before), "{before} KiB before, {after} after");
+}
+
+#[test]
+fn inputs_that_do_not_fit_the_memory_of_a_program_fail_that_program() {
+    let (inputs, _) = small_values();
+    let mut server = StdioServer::ready(&["--program-memory-limit-bytes", "8000000"]);
+    let arguments = format!(r#"{{"program":"1","context":{inputs}}}"#);
+    let params = format!(r#"{{"name":"lisp_eval","arguments":{arguments}}}"#);
+    server.raw(
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{params}}}\n")
+            .as_bytes(),
+    );
+    let reply = server.receive();
+    let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("memory"), "{reply}");
+    assert_eq!(server.eval(3, "(+ 1 2)"), "user=> 3");
 }

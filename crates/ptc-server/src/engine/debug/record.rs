@@ -1,15 +1,18 @@
 //! What is remembered of a call.
 
+use ptc_host::Kind;
 use ptc_upstream::Redactor;
 use ptc_upstream::ledger::LedgerEntry;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::super::args::EvalArgs;
+use super::super::context::Context;
 use super::super::payload::Payload;
 use super::super::settings::Payloads;
-use super::super::text::{cut, cut_chars, hex, json_type};
+use super::super::text::{cut, cut_chars, hex};
 use super::super::trace::text_by;
+use super::ring::LARGEST;
 
 /// What a handler tells about a call, besides how it ended.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +20,7 @@ pub struct Facts {
     /// The program, if one was run.
     pub program: Option<String>,
     /// Its inputs.
-    pub context: Option<Json>,
+    pub context: Option<Context>,
     /// Whether its result had to fit a schema.
     pub schema: bool,
     /// Bytes of the answer.
@@ -39,7 +42,7 @@ impl Facts {
     pub fn of(args: &EvalArgs) -> Facts {
         Facts {
             program: Some(args.program.clone()),
-            context: Some(Json::Object(args.context.clone())),
+            context: Some(args.context.clone()),
             schema: args.schema.is_some(),
             ..Facts::default()
         }
@@ -111,9 +114,8 @@ impl Call<'_> {
         if let Some(program) = facts.program {
             record["program"] = text_by(payloads, &redactor.redact_string(program));
         }
-        if let Some(mut context) = facts.context {
-            redactor.redact_json(&mut context);
-            record["context"] = context_by(payloads, &context);
+        if let Some(context) = facts.context {
+            record["context"] = context_by(payloads, context.text(), redactor);
         }
         if let Some(agentic) = facts.agentic {
             record["agentic"] = agentic;
@@ -131,28 +133,30 @@ pub fn request_id(id: &str) -> String {
     }
 }
 
-fn context_by(payloads: Payloads, context: &Json) -> Json {
+/// Inputs as the policy on payloads allows them, from their text.
+fn context_by(payloads: Payloads, text: &str, redactor: &Redactor) -> Json {
     const KEYS: usize = 100;
-    let text = context.to_string();
-    let hash = json!({"sha256": hex(&Sha256::digest(text.as_bytes())), "bytes": text.len()});
+    let covered = redactor.redact_str(text);
+    let hash = json!({"sha256": hex(&Sha256::digest(covered.as_bytes())), "bytes": covered.len()});
     match payloads {
         Payloads::None => hash,
-        Payloads::Full => context.clone(),
-        Payloads::Summary => {
-            let fields = context.as_object().into_iter().flatten().take(KEYS);
-            let kinds: Map<String, Json> = fields
-                .map(|(key, value)| {
-                    let count = match value {
-                        Json::Array(items) => json!(items.len()),
-                        Json::Object(fields) => json!(fields.len()),
-                        Json::String(text) => json!(text.len()),
-                        _ => Json::Null,
-                    };
-                    (cut(key, 80).to_owned(), json!({"type": json_type(value), "count": count}))
-                })
-                .collect();
+        // A record that is longer would not be kept.
+        Payloads::Full if text.len() <= LARGEST => serde_json::from_str(text).unwrap_or(hash),
+        Payloads::Full | Payloads::Summary => {
+            let mut kinds = Map::new();
+            let outlined = ptc_host::outline(text, |name, kind| {
+                let count = match kind {
+                    Kind::Text(count) | Kind::List(count) | Kind::Object(count) => json!(count),
+                    Kind::Null | Kind::Bool | Kind::Number => Json::Null,
+                };
+                if kinds.len() < KEYS {
+                    kinds.insert(cut(name, 80).to_owned(), json!({"type": kind.name(), "count": count}));
+                }
+            });
             let mut summary = hash;
-            summary["keys"] = kinds.into();
+            if outlined.is_ok() {
+                summary["keys"] = kinds.into();
+            }
             summary
         }
     }

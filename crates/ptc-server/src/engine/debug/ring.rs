@@ -28,7 +28,7 @@ pub struct Ring {
 /// Bytes of all records together.
 const TOTAL: usize = 8 << 20;
 /// Bytes of one record; a larger one is kept as a summary.
-const LARGEST: usize = 256 << 10;
+pub(super) const LARGEST: usize = 256 << 10;
 
 impl Ring {
     /// Room for so many records.

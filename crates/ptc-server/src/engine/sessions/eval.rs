@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::api::{Args, CallError, Caller, Signals};
 use super::super::args::EvalArgs;
+use super::super::context::Context;
 use super::super::envelope::{self, Family};
 use super::super::eval::{shown, validated};
 use super::super::evaluate::{self, End, Evaluated};
@@ -263,7 +264,7 @@ impl Engine {
         &self,
         session: &Session,
         source: &Arc<str>,
-        context: serde_json::Map<String, Json>,
+        context: Context,
         judge: &Arc<Judge>,
         witness: &Arc<Witness>,
     ) -> Program {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::super::api::Args;
-use super::super::args::context;
+use super::super::context::Context;
 use super::super::settings::Settings;
 use super::super::text::{cut, json_bytes, json_type};
 
@@ -35,7 +35,7 @@ impl TaskArgs {
         if bytes > most {
             return Err(format!("argument `task` exceeds max_program_bytes ({bytes} > {most})"));
         }
-        let context = context(args.remove("context"), settings)?;
+        let context = Context::read(args.remove("context"), settings)?.built()?;
         let mut read =
             TaskArgs { task, context, max_items: None, preferred_fields: Vec::new(), warnings: Vec::new() };
         read.constraints(args.remove("constraints"), settings)?;

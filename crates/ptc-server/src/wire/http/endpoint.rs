@@ -91,7 +91,8 @@ impl Http {
         match stateless {
             true => {
                 let caller = caller(identity.owner.clone(), &identity);
-                Ok(self.hand_on(parts, bytes, caller, CancellationToken::new(), None).await)
+                let body = handed_on(&message, bytes);
+                Ok(self.hand_on(parts, body, caller, CancellationToken::new(), None).await)
             }
             false => self.in_session(&identity, parts, message, bytes).await,
         }
@@ -202,7 +203,7 @@ impl Http {
             let arrival = self.arrival(&parts, caller, cancel, Some(Arc::new(under_way)));
             return Ok(self.plain(arrival, message.id(), call).await);
         }
-        let body = if message.completed { Bytes::from(message.json.to_string()) } else { sent };
+        let body = handed_on(&message, sent);
         Ok(self.hand_on(parts, body, caller, cancel, Some(Arc::new(under_way))).await)
     }
 
@@ -248,6 +249,14 @@ impl Http {
         parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let request = Request::from_parts(parts, Body::from(body));
         self.mcp.handle(request).await.map(Body::new)
+    }
+}
+
+/// A message for `rmcp`: as it was sent, unless something in it is not as it was.
+fn handed_on(message: &Message, sent: Bytes) -> Bytes {
+    match message.completed {
+        true => Bytes::from(message.json.to_string()),
+        false => sent,
     }
 }
 

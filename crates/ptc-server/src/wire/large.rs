@@ -1,0 +1,146 @@
+//! Large messages. What programs get as inputs stays text, which the machine reads that counts it; everything else is
+//! little, or the message is refused before it is built. The values of `serde_json` take many times the bytes of their
+//! text, several times over on their way through the protocol's library.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json};
+
+use crate::engine::context::{as_text, text_of};
+
+/// Bytes from which on a message is large.
+pub const LARGE: usize = 64 << 10;
+
+/// Most values of a large message besides its inputs.
+const MOST_VALUES: usize = 50_000;
+/// What is said of messages with more.
+pub const TOO_MANY: &str = "Invalid Request: a message has at most 50000 values outside of `context`";
+
+/// Where the inputs of a program stand.
+const INPUTS: [&str; 3] = ["params", "arguments", "context"];
+
+/// Why a message cannot be read.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is no JSON.
+    Json(serde_json::Error),
+    /// It has too many values.
+    TooMany,
+}
+
+impl From<serde_json::Error> for Unread {
+    fn from(error: serde_json::Error) -> Self {
+        Unread::Json(error)
+    }
+}
+
+/// A message that was read whole; and whether something in it stands there as text now. Inputs of a client that look as
+/// if they were text become it, so that they stay what they are.
+pub fn as_sent(mut json: Json) -> (Json, bool) {
+    let inputs = INPUTS.iter().try_fold(&mut json, |json, name| json.get_mut(name));
+    let Some(inputs) = inputs.filter(|inputs| text_of(inputs).is_some()) else { return (json, false) };
+    *inputs = as_text(&inputs.to_string());
+    (json, true)
+}
+
+/// Reads a large message.
+pub fn read(bytes: &[u8]) -> Result<Json, Unread> {
+    Reading { values: 0 }.with_text_at(&INPUTS, serde_json::from_slice(bytes)?)
+}
+
+/// What was read so far.
+struct Reading {
+    values: usize,
+}
+
+impl Reading {
+    /// Reads a value; the object that stands in it at a path stays text.
+    fn with_text_at(&mut self, path: &[&str], raw: &RawValue) -> Result<Json, Unread> {
+        let text = raw.get();
+        if !text.starts_with('{') {
+            return self.value(raw);
+        }
+        let Some((next, rest)) = path.split_first() else {
+            // Nobody else would say what is wrong with it in the words of the protocol.
+            ptc_host::outline(text, |_, _| ())?;
+            return Ok(as_text(text));
+        };
+        let Fields(fields) = serde_json::from_str(text)?;
+        self.count(fields.len())?;
+        let mut object = Map::with_capacity(fields.len());
+        for (name, value) in fields {
+            let value = match name == *next {
+                true => self.with_text_at(rest, value)?,
+                false => self.value(value)?,
+            };
+            object.insert(name, value);
+        }
+        Ok(Json::Object(object))
+    }
+
+    fn value(&mut self, raw: &RawValue) -> Result<Json, Unread> {
+        self.count(values(raw.get().as_bytes()))?;
+        Ok(serde_json::from_str(raw.get())?)
+    }
+
+    fn count(&mut self, values: usize) -> Result<(), Unread> {
+        self.values = self.values.saturating_add(values);
+        match self.values > MOST_VALUES {
+            true => Err(Unread::TooMany),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The fields of an object with their texts; of too many, only so many that this is seen.
+struct Fields<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EachField)
+    }
+}
+
+struct EachField;
+
+impl<'de> Visitor<'de> for EachField {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        let mut fields = Vec::new();
+        while fields.len() <= MOST_VALUES {
+            match map.next_entry()? {
+                Some(field) => fields.push(field),
+                None => return Ok(Fields(fields)),
+            }
+        }
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Fields(fields))
+    }
+}
+
+/// How many values are inside of a JSON text. They are told by what separates them, so nothing is built.
+fn values(bytes: &[u8]) -> usize {
+    let (mut values, mut first, mut quoted, mut escaped) = (0, false, false, false);
+    for byte in bytes {
+        // A list or object has as many values as commas, and one more unless it is empty.
+        if std::mem::take(&mut first) && !matches!(byte, b']' | b'}') {
+            values += 1;
+        }
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => first = true,
+            b',' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
