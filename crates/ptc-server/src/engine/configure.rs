@@ -36,6 +36,7 @@ impl Settings {
             seed: options.seed,
             program_timeout: Duration::from_millis(options.program_timeout_ms),
             program_memory_bytes: size(options.program_memory_limit_bytes),
+            programs_memory_bytes: size(options.max_programs_memory_bytes),
             caps: Caps {
                 calls: size(options.max_upstream_calls_per_program),
                 catalog_ops: size(options.max_catalog_ops_per_program),

@@ -1,6 +1,8 @@
 //! Permits to run programs, by owner. A program that waits for tools or people holds none. What does not get one at once
-//! stands in the queue of its owner, which is bounded; only a call that finds that queue full is turned away. Owners do
-//! not see each other here: how they share the processors is the pool's matter, which gives them equal turns.
+//! stands in the queue of its owner, which is bounded; only a call that finds that queue full is turned away. How owners
+//! share the processors is the pool's matter, which gives them equal turns. What they share here is memory: programs that
+//! have begun, whether they run or wait, are so many that all of them may use what each may use. Room that comes free
+//! goes to the owner with the fewest, and an owner without any gets one in any case, so that nobody is kept out.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,22 +12,32 @@ use tokio::sync::oneshot::{Sender, channel};
 
 use super::api::Line;
 
-/// How much of one owner there may be at a time.
+/// How much there may be at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Programs that run.
+    /// Programs of one owner that run.
     pub running: usize,
-    /// Programs that wait for tools.
+    /// Programs of one owner that wait for tools.
     pub waiting: usize,
-    /// Calls that stand in the queue.
+    /// Calls of one owner that stand in the queue.
     pub queued: usize,
+    /// Programs of all owners that run or wait for tools.
+    pub begun: usize,
 }
 
 /// Where programs of all owners get their permits.
 #[derive(Clone, Debug)]
 pub struct Gate {
     bounds: Bounds,
-    lanes: Arc<Mutex<HashMap<Arc<str>, Lane>>>,
+    lanes: Arc<Mutex<Lanes>>,
+}
+
+/// What there is of all owners.
+#[derive(Debug, Default)]
+struct Lanes {
+    of: HashMap<Arc<str>, Lane>,
+    /// Programs that run or wait for tools.
+    begun: usize,
 }
 
 /// What there is of one owner.
@@ -66,13 +78,19 @@ enum State {
 }
 
 /// The queue of the owner is full.
-#[derive(Debug)]
-pub struct Full;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// Its own programs are as many as they may be.
+    Own,
+    /// The programs of all owners are.
+    All,
+}
 
 impl Gate {
     /// A gate with these bounds for each owner.
     pub fn new(bounds: Bounds) -> Self {
-        let bounds = Bounds { running: bounds.running.max(1), waiting: bounds.waiting.max(1), ..bounds };
+        let Bounds { running, waiting, begun, queued } = bounds;
+        let bounds = Bounds { running: running.max(1), waiting: waiting.max(1), begun: begun.max(1), queued };
         Gate { bounds, lanes: Arc::default() }
     }
 
@@ -80,14 +98,17 @@ impl Gate {
     pub async fn enter(&self, owner: &Arc<str>, line: &Line) -> Result<Permit, Full> {
         let turn = {
             let mut lanes = self.lanes();
-            let lane = lanes.entry(owner.clone()).or_default();
+            let Lanes { of, begun } = &mut *lanes;
+            let lane = of.entry(owner.clone()).or_default();
             lane.queue.retain(|waiter| !waiter.is_closed());
-            if lane.queue.is_empty() && lane.has_room(&self.bounds) {
+            let room = lane.room(&self.bounds, *begun);
+            if lane.queue.is_empty() && room.is_ok() {
                 lane.running += 1;
+                *begun += 1;
                 return Ok(self.permit(owner));
             }
             if lane.queue.len() >= self.bounds.queued {
-                return Err(Full);
+                return Err(room.err().unwrap_or(Full::Own));
             }
             let (sender, turn) = channel();
             lane.queue.push_back(sender);
@@ -95,14 +116,14 @@ impl Gate {
         };
         let _stands = line.stand();
         // The gate outlives the queue, so that a turn always comes.
-        turn.await.map_err(|_| Full)
+        turn.await.map_err(|_| Full::Own)
     }
 
     fn permit(&self, owner: &Arc<str>) -> Permit {
         Permit { gate: self.clone(), owner: owner.clone(), state: Arc::default() }
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<Arc<str>, Lane>> {
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -111,20 +132,24 @@ impl Gate {
         let mut turns = Vec::new();
         {
             let mut lanes = self.lanes();
-            let Some(lane) = lanes.get_mut(owner) else { return };
+            let Lanes { of, begun } = &mut *lanes;
+            let Some(lane) = of.get_mut(owner) else { return };
+            let before = lane.begun();
             change(lane);
-            while lane.has_room(&self.bounds)
+            *begun = (*begun + lane.begun()).saturating_sub(before);
+            if lane.is_idle() {
+                of.remove(owner);
+            }
+            while let Some((owner, lane)) = next(of, &self.bounds, *begun)
                 && let Some(waiter) = lane.queue.pop_front()
             {
                 lane.running += 1;
-                turns.push(waiter);
-            }
-            if lane.running == 0 && lane.waiting == 0 && lane.queue.is_empty() {
-                lanes.remove(owner);
+                *begun += 1;
+                turns.push((owner, waiter));
             }
         }
         // A permit that nobody takes any more is dropped here, and lets in the next one.
-        turns.into_iter().for_each(|waiter| drop(waiter.send(self.permit(owner))));
+        turns.into_iter().for_each(|(owner, waiter)| drop(waiter.send(self.permit(&owner))));
     }
 
     /// Programs of one owner that may run at a time.
@@ -140,12 +165,25 @@ impl Gate {
     /// What there is at this moment.
     pub fn load(&self) -> Load {
         let lanes = self.lanes();
-        lanes.values().fold(Load::default(), |load, lane| Load {
-            begun: load.begun + lane.running + lane.waiting,
+        lanes.of.values().fold(Load::default(), |load, lane| Load {
+            begun: load.begun + lane.begun(),
             queued: load.queued + lane.queue.len(),
-            full: load.full + usize::from(lane.is_full(&self.bounds)),
+            full: load.full + usize::from(lane.is_full(&self.bounds, lanes.begun)),
         })
     }
+}
+
+/// The owner whose call is let in next, if there is room for one: among those with calls in their queues, the one with
+/// the fewest programs.
+fn next<'l>(
+    lanes: &'l mut HashMap<Arc<str>, Lane>,
+    bounds: &Bounds,
+    begun: usize,
+) -> Option<(Arc<str>, &'l mut Lane)> {
+    let waiting =
+        lanes.iter_mut().filter(|(_, lane)| !lane.queue.is_empty() && lane.room(bounds, begun).is_ok());
+    let (owner, lane) = waiting.min_by_key(|(_, lane)| lane.begun())?;
+    Some((owner.clone(), lane))
 }
 
 impl Lane {
@@ -156,13 +194,30 @@ impl Lane {
         }
     }
 
-    fn has_room(&self, bounds: &Bounds) -> bool {
-        self.running < bounds.running && self.waiting < bounds.waiting
+    /// Programs that run or wait for tools.
+    fn begun(&self) -> usize {
+        self.running + self.waiting
+    }
+
+    /// Whether there is nothing of the owner any more.
+    fn is_idle(&self) -> bool {
+        self.begun() == 0 && self.queue.is_empty()
+    }
+
+    /// Whether a program may begin where so many of all owners have, or what keeps it from that.
+    fn room(&self, bounds: &Bounds, begun: usize) -> Result<(), Full> {
+        if self.running >= bounds.running || self.waiting >= bounds.waiting {
+            return Err(Full::Own);
+        }
+        match begun < bounds.begun || self.begun() == 0 {
+            true => Ok(()),
+            false => Err(Full::All),
+        }
     }
 
     /// Whether the next call is turned away.
-    fn is_full(&self, bounds: &Bounds) -> bool {
-        !self.has_room(bounds) && self.queue.len() >= bounds.queued
+    fn is_full(&self, bounds: &Bounds, begun: usize) -> bool {
+        self.room(bounds, begun).is_err() && self.queue.len() >= bounds.queued
     }
 }
 
@@ -213,7 +268,7 @@ mod tests {
     use super::*;
 
     fn gate(running: usize, waiting: usize, queued: usize) -> Gate {
-        Gate::new(Bounds { running, waiting, queued })
+        Gate::new(Bounds { running, waiting, queued, begun: usize::MAX })
     }
 
     /// What a future has right now.
@@ -242,7 +297,38 @@ mod tests {
         drop(second);
         assert!(now(&mut third).await.is_some_and(|third| third.is_ok()));
         assert_eq!(gate.load(), Load::default());
-        assert!(gate.lanes().is_empty(), "owners without programs are forgotten");
+        assert!(gate.lanes().of.is_empty(), "owners without programs are forgotten");
+    }
+
+    #[tokio::test]
+    async fn programs_of_all_owners_are_so_many_and_room_goes_to_who_has_the_fewest() {
+        let gate = Gate::new(Bounds { running: 8, waiting: 8, queued: 2, begun: 4 });
+        let (line, anna, ben): (_, Arc<str>, Arc<str>) = (Line::default(), "anna".into(), "ben".into());
+        let mut annas = Vec::new();
+        for _ in 0..4 {
+            annas.push(gate.enter(&anna, &line).await.expect("room"));
+        }
+        // A program that waits for tools has its memory all the same.
+        annas[0].pace()(Waits::Begins);
+        let mut fifth = pin!(gate.enter(&anna, &line));
+        let mut sixth = pin!(gate.enter(&anna, &line));
+        assert!(now(&mut fifth).await.is_none() && now(&mut sixth).await.is_none());
+        assert_eq!(gate.enter(&anna, &line).await.expect_err("a full queue"), Full::All);
+        let bens = gate.enter(&ben, &line).await.expect("who has none gets one");
+        let mut second = pin!(gate.enter(&ben, &line));
+        assert!(now(&mut second).await.is_none());
+        assert_eq!(gate.load(), Load { begun: 5, queued: 3, full: 1 });
+        // Five have begun where four may: the first place that comes free is nobody's, the second is Ben's.
+        annas.pop();
+        assert!(now(&mut second).await.is_none() && now(&mut fifth).await.is_none());
+        annas.pop();
+        let second = now(&mut second).await.expect("his turn").expect("a permit");
+        assert!(now(&mut fifth).await.is_none());
+        drop((bens, second));
+        let fifth = now(&mut fifth).await.expect("her turn").expect("a permit");
+        let sixth = now(&mut sixth).await.expect("her turn").expect("a permit");
+        drop((annas, fifth, sixth));
+        assert!(gate.lanes().of.is_empty() && gate.lanes().begun == 0);
     }
 
     #[tokio::test]

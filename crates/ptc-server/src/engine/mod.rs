@@ -236,6 +236,7 @@ impl Engine {
                 running: settings.max_concurrent_calls,
                 waiting: settings.max_waiting_calls,
                 queued: settings.max_queued_calls,
+                begun: settings.programs_at_once(),
             }),
             resources: Resources::new(settings.resource_bytes, settings.resources_per_owner, shelf),
             pool: Pool::new(PoolConfig::default()),
@@ -597,9 +598,13 @@ impl Engine {
         tokio::select! {
             biased;
             () = signals.cancel.cancelled() => Err(CallError::Cancelled),
-            entered = self.gate.enter(&caller.principal, &signals.line) => Ok(entered.map_err(|gate::Full| {
+            entered = self.gate.enter(&caller.principal, &signals.line) => Ok(entered.map_err(|full| {
                 let (running, queued) = (self.gate.running(), self.gate.queued());
-                Box::new(busy(format!("{running} programs of yours run and {queued} calls wait for their turn")))
+                let why = match full {
+                    gate::Full::Own => format!("{running} programs of yours run"),
+                    gate::Full::All => "the programs of all callers have the memory that there is".to_owned(),
+                };
+                Box::new(busy(format!("{why} and {queued} calls wait for their turn")))
             })),
         }
     }

@@ -47,6 +47,8 @@ pub struct Settings {
     pub program_timeout: Duration,
     /// How much memory a program may use.
     pub program_memory_bytes: usize,
+    /// How much memory all programs that have begun may use together.
+    pub programs_memory_bytes: usize,
     /// How much a program may ask of upstreams.
     pub caps: Caps,
     /// Whether programs may only call upstream tools that read.
@@ -211,6 +213,11 @@ impl Settings {
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(ptc_host::random_seed)
     }
+
+    /// Programs of all owners that may have begun at a time: together they may use what all may use.
+    pub fn programs_at_once(&self) -> usize {
+        self.programs_memory_bytes / self.program_memory_bytes.max(1)
+    }
 }
 
 impl Default for Settings {
@@ -226,6 +233,7 @@ impl Default for Settings {
             seed: None,
             program_timeout: Duration::from_millis(1_000),
             program_memory_bytes: 64 << 20,
+            programs_memory_bytes: usize::try_from(crate::options::programs_memory()).unwrap_or(usize::MAX),
             caps: Caps::default(),
             read_only: false,
             catalog: CatalogText::default(),

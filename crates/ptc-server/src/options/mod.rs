@@ -16,6 +16,7 @@ pub use self::kinds::{
     ResponseProfile, StorePlace, TracePayloads, Within,
 };
 pub use self::page::page;
+pub(crate) use self::table::programs_memory;
 pub use self::table::{Options, PREFIX, SETTINGS, Setting};
 pub use ptc_upstream::config::Found;
 

@@ -88,6 +88,9 @@ settings! {
     "program-timeout-ms" program_timeout_ms: u64 = 1_000, "1000; 10000 with upstreams", "Time of a program.";
     "program-memory-limit-bytes" program_memory_limit_bytes: u64 = 64 << 20, "64 MiB",
         "Memory of a program.";
+    "max-programs-memory-bytes" max_programs_memory_bytes: u64 = programs_memory(), "half of what the machine or its container has",
+        "Memory of all programs that run or wait for upstreams, each counted with what it may use; further calls wait for \
+         their turn. An owner without a program gets one in any case.";
     "seed" seed: Option<u64> = None, "random for each program",
         "Where random numbers of programs begin, the same for all; for tests.";
     "upstream-call-timeout-ms" upstream_call_timeout_ms: u64 = 5_000, "5000", "Time of one call of an upstream tool.";
@@ -209,6 +212,13 @@ settings! {
     "http-metrics" http_metrics: bool = false, "false", "Serve metrics in the Prometheus text format.";
     "http-metrics-path" http_metrics_path: String = "/metrics".to_owned(), "/metrics", "Path of the metrics.";
     "http-instance-label" http_instance_label: String = hostname(), "the host's name", "Name of this instance in /ready and metrics.";
+}
+
+/// Half of the memory that there is: a program may for moments take twice what it may use.
+pub(crate) fn programs_memory() -> u64 {
+    /// Where the system does not say how much there is.
+    const UNKNOWN: u64 = 4 << 30;
+    ptc_system::memory::available().map_or(UNKNOWN, |bytes| (bytes / 2).max(1))
 }
 
 fn processors() -> u64 {

@@ -30,6 +30,7 @@ const ENGINE: &[(&str, Reads<Settings, u64>)] = &[
     ("max-concurrent-calls", |s| s.max_concurrent_calls as u64),
     ("program-timeout-ms", |s| millis(s.program_timeout)),
     ("program-memory-limit-bytes", |s| s.program_memory_bytes as u64),
+    ("max-programs-memory-bytes", |s| s.programs_memory_bytes as u64),
     ("upstream-call-timeout-ms", |s| millis(s.caps.call_timeout)),
     ("max-upstream-response-bytes", |s| s.caps.max_response_bytes as u64),
     ("max-upstream-calls-per-program", |s| s.caps.calls as u64),

@@ -108,3 +108,33 @@ async fn busy_is_answered_only_to_the_owner_whose_queue_is_full() {
     let reply = call_as(&greedy, &engine, "lisp_eval", json!({"program": "(+ 1 2)"})).await;
     assert_eq!(object(&reply)["result"], "user=> 3", "{reply:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_of_all_owners_share_the_memory_and_wait_for_room() {
+    let settings = Settings {
+        max_concurrent_calls: 8,
+        max_queued_calls: 2,
+        program_memory_bytes: 64 << 20,
+        programs_memory_bytes: (128 << 20) + 1,
+        ..super::support::patient(Profile::Structured)
+    };
+    let engine = engine(settings).await;
+    let (greedy, other) = (Caller::new("greedy", Transport::Http), Caller::new("other", Transport::Http));
+    let stop = CancellationToken::new();
+    let looping = loops(&engine, &greedy, 4, &stop);
+    while (engine.metrics().in_flight, engine.metrics().queued) != (2, 2) {
+        tokio::task::yield_now().await;
+    }
+    let busy = call_as(&greedy, &engine, "lisp_eval", json!({"program": "1"})).await;
+    assert_eq!(object(&busy)["reason"], "busy", "{busy:?}");
+    let message = object(&busy)["message"].as_str().expect("a message");
+    assert!(message.contains("the programs of all callers have the memory that there is"), "{message}");
+    let reply = call_as(&other, &engine, "lisp_eval", json!({"program": "(+ 1 2)"})).await;
+    assert_eq!(object(&reply)["result"], "user=> 3", "who has no program gets one: {reply:?}");
+    stop.cancel();
+    for ended in looping {
+        ended.await.expect("it ends");
+    }
+    let reply = call_as(&greedy, &engine, "lisp_eval", json!({"program": "(+ 1 2)"})).await;
+    assert_eq!(object(&reply)["result"], "user=> 3", "{reply:?}");
+}
