@@ -87,7 +87,7 @@
 (char (+ 1 (int \a)))  ;=> \b
 (map char (range 97 100))  ;=> (\a \b \c)
 [(string? "a") (char? \a) (string? :a) (keyword? :a) (symbol? 'a) (ident? :a) (simple-keyword? :a) (qualified-keyword? :a/b)]  ;=> [true true false true true true true true]
-[(keyword "a") (keyword "a b") (keyword 'a) (keyword "n/a") (name :a) (name "s") (name 'x) (symbol "a") (symbol "n" "a") (namespace :x)]  ;=> [:a :a b :a :n/a "a" "s" "x" a n/a nil]
+[(keyword "a") (keyword 'a) (keyword "n/a") (name :a) (name "s") (name 'x) (symbol "a") (symbol "n" "a") (namespace :x)]  ;=> [:a :a :n/a "a" "s" "x" a n/a nil]
 (= "a" "a")  ;=> true
 (compare "a" "b")  ;=> -1
 (compare "abc" "abd")  ;=> -1

@@ -25,6 +25,8 @@ use crate::value::{Layout, MAX_DEPTH, Map, Shared, Value};
 pub enum Keys {
     /// As keywords.
     Keywords,
+    /// As keywords, and those with a slash as strings: `name` would give only what stands behind the slash.
+    Names,
     /// As strings.
     Strings,
 }
@@ -95,7 +97,8 @@ impl Converter<'_> {
 
     fn key(&mut self, text: &str) -> Value {
         match self.keys {
-            Keys::Keywords => self.heap.keyword(text),
+            Keys::Names if text.contains('/') => Value::str(text),
+            Keys::Keywords | Keys::Names => self.heap.keyword(text),
             Keys::Strings => Value::str(text),
         }
     }
@@ -361,8 +364,8 @@ fn spell_of(key: &Value, names: &Names, spell: Spell<'_>) -> Option<String> {
     }
 }
 
-/// Where a value has no JSON form of its own and [`to_json`] would write text instead: functions, atoms, numbers
-/// beyond JSON, and maps with keys that are one in JSON. The path from the outermost value, `[0].key`; empty for
+/// Where a value has no JSON form of its own and [`to_json`] would write text instead: functions, atoms, infinities,
+/// and maps with keys that are one in JSON. The path from the outermost value, `[0].key`; empty for
 /// itself.
 pub fn without_json(value: &Value, names: &Names) -> Option<String> {
     let mut search = Search { names, path: String::new(), left: MOST_SEARCHED };
@@ -408,8 +411,8 @@ impl Visitor for Search<'_> {
         }
         let has_form = match value {
             Value::Float(float) => float.is_finite(),
-            Value::Big(big) => value.as_i64().is_some() || u64::try_from(&**big).is_ok(),
-            Value::Decimal(decimal) => decimal_number(decimal).is_some(),
+            // A number that JSON values cannot hold is text with all its digits.
+            Value::Big(_) | Value::Decimal(_) => true,
             Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Str(_) => true,
             Value::Kw(_) | Value::Sym(_) | Value::Time(_) => true,
             _ => match Parts::of(value) {

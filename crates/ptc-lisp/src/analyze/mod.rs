@@ -45,6 +45,10 @@ pub trait World {
     fn globals(&self) -> Vec<String>;
     /// The tools that were granted, or `None` if that is not known.
     fn tools(&self) -> Option<&[String]>;
+    /// Names of inputs, for suggestions.
+    fn inputs(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Whether only the prelude may call a tool that was granted.
     fn is_private(&self, _tool: &str) -> bool {
         false

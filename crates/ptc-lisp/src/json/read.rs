@@ -398,7 +398,8 @@ impl<'a> Reader<'a> {
         let before = self.names.bytes();
         let key = match self.options.keys {
             Keys::Strings => Value::str(text),
-            Keys::Keywords => Value::Kw(self.names.intern(text)),
+            Keys::Names if text.contains('/') => Value::str(text),
+            Keys::Keywords | Keys::Names => Value::Kw(self.names.intern(text)),
         };
         self.takes(text.len() + self.names.bytes() - before)?;
         Ok(key)
@@ -450,7 +451,8 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(shown(text, Keys::Strings), expected, "{text}");
         }
-        assert_eq!(shown("{\"a b\":{\"n/x\":1}}", Keys::Keywords), "{:a b {:n/x 1}}");
+        assert_eq!(shown("{\"a b\":{\"n/x\":1}}", Keys::Keywords), r#"{"a b" {:n/x 1}}"#);
+        assert_eq!(shown("{\"a b\":{\"n/x\":1}}", Keys::Names), r#"{"a b" {"n/x" 1}}"#);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Machine {
     pub fn answer(&mut self, id: u64, answer: Answer) -> Result<(), Error> {
         // What an upstream is called is not known here: names in answers about it stay texts.
         let discovery = self.pending.iter().any(|call| call.id == id && call.discovery);
-        let keys = if discovery { Keys::Strings } else { Keys::Keywords };
+        let keys = if discovery { Keys::Strings } else { Keys::Names };
         let value = match answer {
             Answer::Value(json) => Ok(self.fitted(|heap| from_json(heap, &json, keys))?),
             Answer::Json(text) => Ok(self.fitted(|heap| from_json_text(heap, &text, keys))?),
@@ -110,7 +110,7 @@ impl Machine {
 }
 
 fn tagged(heap: &mut Heap, json: &Json, kind: ValueKind) -> Result<Value, Error> {
-    let value = from_json(heap, json, Keys::Keywords)?;
+    let value = from_json(heap, json, Keys::Names)?;
     let kind = heap.keyword(kind.name());
     let [ok, value_key, kind_key] = ["ok", "value", "value_kind"].map(|name| heap.keyword(name));
     heap.allocated(192);

@@ -111,7 +111,7 @@ impl Machine {
         let Value::Map(body) = &self.data else { return Vec::new() };
         let keys = body.keys().filter_map(|key| match key {
             Value::Kw(name) => Some(self.heap.names.text(*name).to_owned()),
-            _ => None,
+            _ => key.as_str().map(str::to_owned),
         });
         let mut names: Vec<String> = keys.collect();
         names.sort_unstable();
@@ -198,7 +198,7 @@ impl Machine {
     /// Gives a definition a value, as `(def name …)` of a program would.
     pub fn define_json(&mut self, name: &str, json: &Json) -> Result<(), Error> {
         self.at_rest()?;
-        let value = self.kept(|heap| from_json(heap, json, Keys::Keywords))?;
+        let value = self.kept(|heap| from_json(heap, json, Keys::Names))?;
         let slot = self.heap.slot(name);
         self.heap.globals.set_root(slot, value);
         drop(self.heap.globals.commit());
@@ -207,7 +207,7 @@ impl Machine {
 
     /// Gives programs one more input, or another value for one.
     pub fn set_input(&mut self, name: &str, json: &Json) -> Result<(), Error> {
-        let value = self.kept(|heap| from_json(heap, json, Keys::Keywords))?;
+        let value = self.kept(|heap| from_json(heap, json, Keys::Names))?;
         self.put_input(name, value);
         Ok(())
     }
@@ -235,7 +235,7 @@ impl Machine {
     pub fn set_journal(&mut self, journal: &Json) -> Result<(), Error> {
         let mut table = Map::default();
         for (id, json) in journal.as_object().into_iter().flatten() {
-            let value = self.kept(|heap| from_json(heap, json, Keys::Keywords))?;
+            let value = self.kept(|heap| from_json(heap, json, Keys::Names))?;
             table.insert(Value::str(id), value);
         }
         self.heap.journal = table;
@@ -259,7 +259,7 @@ impl Machine {
 
     /// Sets what `(budget/remaining)` gives; keys become keywords.
     pub fn set_budget(&mut self, budget: &Json) -> Result<(), Error> {
-        self.heap.budget = self.kept(|heap| from_json(heap, budget, Keys::Keywords))?;
+        self.heap.budget = self.kept(|heap| from_json(heap, budget, Keys::Names))?;
         Ok(())
     }
 

@@ -277,19 +277,19 @@ impl Machine {
 
     /// Gives a program its inputs, which it reads as `data/name`. Keys of objects become keywords.
     pub fn set_data(&mut self, data: &serde_json::Value) -> Result<(), Error> {
-        self.data = self.kept(|heap| from_json(heap, data, Keys::Keywords))?;
+        self.data = self.kept(|heap| from_json(heap, data, Keys::Names))?;
         Ok(())
     }
 
     /// Gives a program its inputs as the text of one JSON object; reads it straight into values.
     pub fn set_data_json(&mut self, text: &str) -> Result<(), Error> {
-        self.data = self.kept(|heap| from_json_text(heap, text, Keys::Keywords))?;
+        self.data = self.kept(|heap| from_json_text(heap, text, Keys::Names))?;
         Ok(())
     }
 
     /// Gives a program one more input, as JSON text.
     pub fn add_data_json(&mut self, name: &str, text: &str) -> Result<(), Error> {
-        let value = self.kept(|heap| from_json_text(heap, text, Keys::Keywords))?;
+        let value = self.kept(|heap| from_json_text(heap, text, Keys::Names))?;
         self.put_input(name, value);
         Ok(())
     }
@@ -590,6 +590,10 @@ impl World for Known<'_> {
 
     fn tools(&self) -> Option<&[String]> {
         Some(&self.machine.tools)
+    }
+
+    fn inputs(&self) -> Vec<String> {
+        self.machine.data_names()
     }
 
     fn is_private(&self, tool: &str) -> bool {

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use num_traits::FromPrimitive;
 
+use super::text::Text;
 use super::{Meter, Value, ledger};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::names::{Name, Names};
 
 /// Compares two values: nil first, then false before true, numbers by value, strings by UTF-16 unit
-/// as Java does, keywords and symbols by namespace and name, vectors by length and then elements,
+/// as Java does, keywords and symbols by namespace and name, a keyword and a string by their texts, vectors by length and then elements,
 /// dates by time. Other pairs have no order.
 pub fn compare(a: &Value, b: &Value, names: &Names) -> Result<Ordering, Error> {
     compare_within(a, b, names, &mut Meter::unlimited())
@@ -34,6 +35,8 @@ pub fn compare_within(a: &Value, b: &Value, names: &Names, meter: &mut Meter) ->
             compare_text(a.as_bytes(), b.as_bytes())
         }
         (Value::Kw(a), Value::Kw(b)) | (Value::Sym(a), Value::Sym(b)) => compare_names(*a, *b, names),
+        (Value::Kw(name), Value::Str(text)) => keyword_with_text(*name, text, names, meter),
+        (Value::Str(text), Value::Kw(name)) => keyword_with_text(*name, text, names, meter).reverse(),
         (Value::Var(a), Value::Var(b)) | (Value::Type(a), Value::Type(b)) => compare_names(*a, *b, names),
         (Value::Vec(x), Value::Vec(y)) => {
             let pair = meter.pair(a, b, false);
@@ -127,14 +130,15 @@ pub(super) fn big_with_float(big: &BigInt, float: f64) -> Option<Ordering> {
     })
 }
 
+/// Bytes of UTF-8 have the order of UTF-16 units, but for U+E000 to U+FFFF, which come behind the planes above.
 fn compare_text(a: &[u8], b: &[u8]) -> Ordering {
-    // UTF-8 byte order differs from UTF-16 order only between U+E000–U+FFFF and the planes above.
+    const PRIVATE: u8 = 0xEE;
+    const ABOVE: u8 = 0xF0;
     let order = a.cmp(b);
-    if order.is_eq() || !(a.iter().any(|&byte| byte >= 0xEE) && b.iter().any(|&byte| byte >= 0xEE)) {
-        return order;
+    match a.iter().zip(b).find(|(x, y)| x != y) {
+        Some((&x, &y)) if x.min(y) >= PRIVATE && (x < ABOVE) != (y < ABOVE) => order.reverse(),
+        _ => order,
     }
-    let utf16 = |bytes| String::from_utf8_lossy(bytes).encode_utf16().collect::<Vec<u16>>();
-    utf16(a).cmp(&utf16(b))
 }
 
 /// Names without a namespace come first, as in Clojure.
@@ -143,7 +147,24 @@ pub fn compare_names(a: Name, b: Name, names: &Names) -> Ordering {
         return Ordering::Equal;
     }
     ledger::note((names.text(a).len().min(names.text(b).len()) / 16) as u64);
-    names.parts(a).cmp(&names.parts(b))
+    let ((a_space, a), (b_space, b)) = (names.parts(a), names.parts(b));
+    let spaces = match (a_space, b_space) {
+        (Some(a), Some(b)) => compare_text(a.as_bytes(), b.as_bytes()),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    };
+    spaces.then_with(|| compare_text(a.as_bytes(), b.as_bytes()))
+}
+
+/// A keyword and a string, as keys of one JSON object may be: a string has the place of a keyword of its text, and comes
+/// behind that keyword.
+fn keyword_with_text(name: Name, text: &Text, names: &Names, meter: &mut Meter) -> Ordering {
+    match names.parts(name) {
+        (Some(_), _) => Ordering::Greater,
+        (None, name) => {
+            meter.step(text.byte_len().min(name.len()) / 8);
+            compare_text(name.as_bytes(), text.as_bytes()).then(Ordering::Less)
+        }
+    }
 }
 
 fn incomparable(a: &Value, b: &Value) -> Error {

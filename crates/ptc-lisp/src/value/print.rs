@@ -132,6 +132,10 @@ impl<'a> Printer<'a> {
                 self.text(text.as_str().unwrap_or_default())
             }
             Value::Ex(ex) => self.thrown(ex),
+            Value::Kw(name) => {
+                self.out.push(':');
+                self.text(self.names.text(*name))
+            }
             Value::Type(name) => self.text(&format!("class {}", full_name(self.names.text(*name)))),
             _ => self.value(value),
         }
@@ -332,8 +336,13 @@ impl Visitor for Printer<'_> {
             Value::Big(int) => self.big(int)?,
             Value::Decimal(decimal) => self.decimal(decimal, "M")?,
             Value::Kw(name) => {
-                self.out.push(':');
-                self.text(self.names.text(*name))?;
+                let text = self.names.text(*name);
+                if self.style == Style::Readable && !is_readable_keyword(text) {
+                    self.quoted(text)?;
+                } else {
+                    self.out.push(':');
+                    self.text(text)?;
+                }
             }
             Value::Sym(name) => self.text(self.names.text(*name))?,
             Value::Type(name) => self.text(&full_name(self.names.text(*name)))?,
@@ -394,6 +403,38 @@ impl Visitor for Printer<'_> {
     fn too_deep(&mut self, around: Around, _: Place<'_>) -> Result<(), TooLong> {
         self.text("…")?;
         self.text(around.end)
+    }
+}
+
+/// Whether a keyword of this text can be written as one. A key of a JSON object may be any text, and `{:New York 1}`
+/// would look like three parts; as a string it reads the same entry.
+pub(crate) fn is_readable_keyword(text: &str) -> bool {
+    let plain = |byte: u8| {
+        !matches!(
+            byte,
+            0..=b' '
+                | 0x7f
+                | b'"'
+                | b'('
+                | b')'
+                | b','
+                | b';'
+                | b'@'
+                | b'['
+                | b'\\'
+                | b']'
+                | b'^'
+                | b'`'
+                | b'{'
+                | b'}'
+                | b'~'
+        )
+    };
+    let ends = |byte: u8| matches!(byte, b'/' | b':');
+    match text.as_bytes() {
+        [] => false,
+        [one] => plain(*one) && *one != b':',
+        bytes @ [first, .., last] => bytes.iter().all(|byte| plain(*byte)) && !ends(*first) && !ends(*last),
     }
 }
 

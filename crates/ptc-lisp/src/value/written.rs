@@ -13,7 +13,7 @@ use hashbrown::HashSet;
 
 use super::Value;
 use super::meter::Sizes;
-use super::print::float_text;
+use super::print::{float_text, is_readable_keyword};
 use super::seq::goes_on_with_itself;
 use super::walk::{Entry, Parts, Place, Step, Visitor, walk};
 use crate::names::Names;
@@ -134,7 +134,10 @@ impl Visitor for Count<'_> {
             Value::Big(int) => self.add(1 + usize::try_from(int.bits() * 3 / 10).unwrap_or(usize::MAX))?,
             Value::Decimal(decimal) => self.add(decimal.text_len() + "M".len())?,
             Value::Str(text) => self.add(quoted(text.as_str()))?,
-            Value::Kw(name) => self.add(1 + self.names.text(*name).len())?,
+            Value::Kw(name) => {
+                let text = self.names.text(*name);
+                self.add(if is_readable_keyword(text) { 1 + text.len() } else { quoted(text) })?;
+            }
             Value::Sym(name) | Value::Type(name) | Value::Tool(name) => {
                 self.add(self.names.text(*name).len())?;
             }

@@ -240,7 +240,7 @@ impl Column {
         let first = entries.first().map(kinds);
         let alike = entries.iter().all(|entry| Some(kinds(entry)) == first);
         // Keys that are no names are data.
-        let named = entries.iter().all(|(key, _)| matches!(key, View::Keyword(_)));
+        let named = entries.iter().all(|(key, _)| field_name(key).is_some());
         if !named || (!in_list && entries.len() > NAMED && alike) {
             let dictionary = self.dictionary.get_or_insert_default();
             for (key, value) in entries {
@@ -253,7 +253,7 @@ impl Column {
         let record = self.record.get_or_insert_default();
         record.maps += 1;
         for (key, value) in entries {
-            let View::Keyword(name) = key else { continue };
+            let Some(name) = field_name(key) else { continue };
             let Some(column) = record.field(name) else { return };
             column.note_view(value, in_list, depth + 1);
         }
@@ -499,4 +499,13 @@ fn beginning(text: &str) -> (&str, usize) {
     const LONG: usize = 65_536;
     let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(at, _)| at);
     (&text[..end], if text.len() > LONG { text.len() } else { text.chars().count() })
+}
+
+/// The name of a field, if a key is one. A key of a JSON object is a keyword, or a string where it has a slash.
+fn field_name(key: &View) -> Option<&str> {
+    match key {
+        View::Keyword(name) => Some(name),
+        View::Str { text, .. } if text.contains('/') => Some(text),
+        _ => None,
+    }
 }

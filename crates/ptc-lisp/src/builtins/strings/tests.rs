@@ -153,7 +153,7 @@ fn names() {
         ("(namespace nil)", "error: type_error"),
         (
             r#"[(keyword "a b") (keyword 'a) (keyword "n/a") (keyword :k) (keyword 5) (keyword nil)]"#,
-            "[:a b :a :n/a :k nil nil]",
+            r#"["a b" :a :n/a :k nil nil]"#,
         ),
         (r#"[(keyword "a" "b") (keyword nil "b")]"#, "[:a/b :b]"),
         (r#"(keyword "a" nil)"#, "error: type_error"),

@@ -179,8 +179,15 @@ async fn r2_3_3_results_are_checked_by_the_schema_of_the_caller() {
     assert_eq!(object(&fits)["validated"], json!({"day": "2026-01-02", "n": 3}));
     let keyed = run(r#"{:levels (sorted-map 1 2) :days {(LocalDate/parse "2026-01-02") 3}}"#).await;
     assert_eq!(object(&keyed)["validated"], json!({"levels": {"1": 2}, "days": {"2026-01-02": 3}}));
+    let exact = run(r#"{:day 12345678901234567.89M}"#).await;
+    assert_eq!(
+        object(&exact)["validated"],
+        json!({"day": "12345678901234567.89"}),
+        "text where JSON has no such number"
+    );
     for (program, message) in [
         ("{:n \"x\"}", "return.n: expected integer, got string"),
+        ("{:n 123456789012345678901234567890}", "return.n: expected integer, got string"),
         ("{:f {:g inc}}", "validated value: non-JSON-encodable value at return.f.g"),
         (
             "{:m {1 2 \"1\" 3}}",
