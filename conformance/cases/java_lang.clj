@@ -286,3 +286,23 @@ Double/MAX_VALUE  ;=> 1.7976931348623157E308
 ; divergence: D52
 (pr-str (with-precision 3 (map #(* 1.2345M %) [1 2])))
 ;=> "(1.23M 2.47M)"
+
+;; Digests, forms of Unicode, number formats.
+(apply str (map #(format "%02x" %) (.digest (java.security.MessageDigest/getInstance "SHA-256") (.getBytes "abc" "UTF-8"))))  ;=> "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+(apply str (map #(format "%02x" (bit-and % 0xff)) (.digest (java.security.MessageDigest/getInstance "MD5") (.getBytes "abc"))))  ;=> "900150983cd24fb0d6963f7d28e17f72"
+(.toString (BigInteger. 1 (.digest (java.security.MessageDigest/getInstance "SHA-512") (.getBytes "a"))) 16)  ;=> "1f40fc92da241694750979ee6cf582f2d5d7d28e18335de05abc54d0560e0f5302860c652bf08d560252aa5e74210546f369fbbbce8c12cfc7957b2652fe9a75"
+(format "%032x" (BigInteger. 1 (.digest (java.security.MessageDigest/getInstance "MD5") (.getBytes "a"))))  ;=> "0cc175b9c0f1b6a831c399e269772661"
+(count (.digest (java.security.MessageDigest/getInstance "SHA-384") (.getBytes "")))  ;=> 48
+(java.security.MessageDigest/getInstance "nope")  ;=!
+; divergence: D57
+(first (.digest (java.security.MessageDigest/getInstance "SHA-256") (.getBytes "abc")))  ;=> 186
+(str (BigInteger. -1 (byte-array [1 0])))  ;=> "-256"
+(clojure.string/replace (java.text.Normalizer/normalize "Crème Brûlée Å ﬁ" java.text.Normalizer$Form/NFD) #"\p{InCombiningDiacriticalMarks}+" "")  ;=> "Creme Brulee A ﬁ"
+(count (java.text.Normalizer/normalize "é" java.text.Normalizer$Form/NFD))  ;=> 2
+(java.text.Normalizer/normalize "ﬁ①" java.text.Normalizer$Form/NFKC)  ;=> "fi1"
+(= "é" (java.text.Normalizer/normalize "e\u0301" java.text.Normalizer$Form/NFC))  ;=> true
+(.format (java.text.NumberFormat/getCurrencyInstance java.util.Locale/US) 1234.5)  ;=> "$1,234.50"
+(.format (java.text.NumberFormat/getCurrencyInstance java.util.Locale/US) -0.256M)  ;=> "-$0.26"
+(.format (java.text.NumberFormat/getInstance java.util.Locale/US) 1234567.8915)  ;=> "1,234,567.891"
+(.format (java.text.NumberFormat/getIntegerInstance java.util.Locale/US) 1234.5)  ;=> "1,234"
+(.format (java.text.NumberFormat/getPercentInstance java.util.Locale/US) 0.256)  ;=> "26%"

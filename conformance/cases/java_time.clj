@@ -359,3 +359,8 @@
 ; divergence: D53
 (str LocalDate/MAX)
 ;=> "9999-12-31"
+
+;; Rules of zones.
+(str (.getOffset (.getRules (java.time.ZoneId/of "America/New_York")) (java.time.Instant/parse "2026-07-01T12:00:00Z")))  ;=> "-04:00"
+(str (.getOffset (.getRules (java.time.ZoneId/of "America/New_York")) (java.time.LocalDateTime/parse "2026-01-01T12:00")))  ;=> "-05:00"
+(mapv #(.isDaylightSavings (.getRules (java.time.ZoneId/of "Europe/Berlin")) (java.time.Instant/parse %)) ["2026-01-01T00:00:00Z" "2026-07-01T00:00:00Z"])  ;=> [false true]

@@ -120,7 +120,8 @@ pub(super) fn escape(letter: char, unicode: bool) -> Option<ClassUnicode> {
 
 /// The set of `\p{name}`.
 pub(super) fn property(name: &str, unicode: bool, case: Case) -> Option<ClassUnicode> {
-    let set = posix(name, unicode).or_else(|| java(name)).or_else(|| by_unicode(name))?;
+    let set =
+        posix(name, unicode).or_else(|| java(name)).or_else(|| block(name)).or_else(|| by_unicode(name))?;
     let about_case = matches!(
         name.trim_start_matches("Is"),
         "Lower"
@@ -186,6 +187,24 @@ fn java(name: &str) -> Option<ClassUnicode> {
         "all" => Some(of_ranges(&[('\0', char::MAX)])),
         _ => None,
     }
+}
+
+/// Blocks of characters that patterns name (`InCombiningDiacriticalMarks`).
+fn block(name: &str) -> Option<ClassUnicode> {
+    let name: String = name.strip_prefix("In")?.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
+    Some(of_ranges(match name.to_ascii_lowercase().as_str() {
+        "basiclatin" => &[('\0', '\u{7f}')],
+        "latin1supplement" => &[('\u{80}', '\u{ff}')],
+        "combiningdiacriticalmarks" => &[('\u{300}', '\u{36f}')],
+        "greek" => &[('\u{370}', '\u{3ff}')],
+        "cyrillic" => &[('\u{400}', '\u{4ff}')],
+        "hebrew" => &[('\u{590}', '\u{5ff}')],
+        "arabic" => &[('\u{600}', '\u{6ff}')],
+        "hiragana" => &[('\u{3040}', '\u{309f}')],
+        "katakana" => &[('\u{30a0}', '\u{30ff}')],
+        "cjkunifiedideographs" => &[('\u{4e00}', '\u{9fff}')],
+        _ => return None,
+    }))
 }
 
 /// Categories (`L`, `IsL`, `gc=L`), scripts (`IsGreek`, `script=Greek`) and binary properties

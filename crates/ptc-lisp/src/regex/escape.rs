@@ -119,7 +119,7 @@ impl Parser<'_> {
             Some(set) => Ok(set),
             None => {
                 let hint = "known are POSIX names (Alpha, Digit, Punct, …), categories (L, Lu, Nd, …), \
-                            scripts (IsGreek, …) and properties (IsAlphabetic, …)";
+                            scripts (IsGreek, …), properties (IsAlphabetic, …) and some blocks (InCyrillic, …)";
                 Err(self.fault(&format!("there is no character property named {name}"), hint))
             }
         }

@@ -1,6 +1,6 @@
 //! `BigInteger`: integers of any size, which all integers here are.
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_traits::Signed;
 
@@ -17,8 +17,9 @@ pub(super) static TABLE: &[Builtin] = &[
         "BigInteger.",
         "[s] [s radix]",
         new_integer,
-        "An integer of any size from its digits.",
+        "An integer of any size from its digits, or from a sign (1, 0 or -1) and bytes.",
         &[
+            ("(BigInteger. 1 [1 0])", "256"),
             (r#"(BigInteger. "123456789012345678901234567890")"#, "123456789012345678901234567890"),
             (r#"(BigInteger. "ff" 16)"#, "255"),
         ],
@@ -75,7 +76,24 @@ fn integer_receiver(args: &[Value]) -> Res<()> {
     }
 }
 
+/// The integer whose size is told by bytes, the largest first.
+fn of_bytes(heap: &mut Heap, args: &[Value], sign: i64) -> Res {
+    let bytes = super::super::java_util::bytes(heap, args, 1)?;
+    heap.work(1 + bytes.len() / 8)?;
+    heap.reserve(bytes.len())?;
+    let sign = match sign {
+        1 => Sign::Plus,
+        -1 => Sign::Minus,
+        0 if bytes.iter().all(|byte| *byte == 0) => Sign::NoSign,
+        _ => return args::fail(args, 0, "1, or -1 for a negative number"),
+    };
+    sized(BigInt::from_bytes_be(sign, &bytes))
+}
+
 fn new_integer(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if let (Value::Int(sign), 2) = (&args[0], args.len()) {
+        return of_bytes(heap, args, *sign);
+    }
     let radix = if args.len() > 1 { whole(args, 1)? } else { 10 };
     let text = args::text(args, 0)?;
     // Reading digits takes time in the square of their number.

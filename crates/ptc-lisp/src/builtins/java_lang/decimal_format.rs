@@ -1,4 +1,4 @@
-//! `java.text.DecimalFormat`: numbers by patterns such as `#,##0.00`. A formatter is a cell that holds its pattern
+//! `java.text.DecimalFormat`: numbers by patterns such as `#,##0.00`, and `NumberFormat`, which knows some patterns. A formatter is a cell that holds its pattern
 //! and its rounding mode, because `.setRoundingMode` changes it.
 
 use super::super::{Builtin, args, native};
@@ -27,6 +27,34 @@ pub(super) static TABLE: &[Builtin] = &[
         },
         "A formatter of numbers for .format; 0 and # stand for digits, HALF_EVEN rounds.",
         &[(r##"(.format (DecimalFormat. "#,##0.00") 1234.5M)"##, r#""1,234.50""#)],
+    ),
+    native(
+        "NumberFormat/getInstance",
+        "[] [locale]",
+        |heap, args| american(heap, args, "#,##0.###"),
+        "A DecimalFormat with three places at most.",
+        &[("(.format (NumberFormat/getInstance) 1234567.891)", r#""1,234,567.891""#)],
+    ),
+    native(
+        "NumberFormat/getIntegerInstance",
+        "[] [locale]",
+        |heap, args| american(heap, args, "#,##0"),
+        "A DecimalFormat without places.",
+        &[("(.format (NumberFormat/getIntegerInstance) 1234.5)", r#""1,234""#)],
+    ),
+    native(
+        "NumberFormat/getCurrencyInstance",
+        "[] [locale]",
+        |heap, args| american(heap, args, "$#,##0.00"),
+        "A DecimalFormat for amounts of dollars.",
+        &[("(.format (NumberFormat/getCurrencyInstance Locale/US) -1234.5M)", r#""-$1,234.50""#)],
+    ),
+    native(
+        "NumberFormat/getPercentInstance",
+        "[] [locale]",
+        |heap, args| american(heap, args, "#,##0%"),
+        "A DecimalFormat for shares as percentages.",
+        &[("(.format (NumberFormat/getPercentInstance) 0.256)", r#""26%""#)],
     ),
     native(
         ".setRoundingMode",
@@ -65,6 +93,25 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(str (.getRoundingMode (MathContext. 3)))", "\"HALF_UP\"")],
     ),
 ];
+
+/// A formatter of `NumberFormat`, which knows the United States only.
+fn american(heap: &mut Heap, args: &[Value], pattern: &str) -> Res {
+    if let Some(locale) = args.first() {
+        let known = matches!(locale, Value::Time(time) if matches!(
+            **time,
+            Time::Constant(constant) if constant.class == Class::Locale && matches!(constant.name(), "US" | "ENGLISH")
+        ));
+        if !known {
+            return args::fail(
+                args,
+                0,
+                "Locale/US; for others write the pattern, as in (DecimalFormat. \"#,##0.00 €\")",
+            );
+        }
+    }
+    heap.reserve(256)?;
+    Ok(state(heap, Value::str(pattern), Rounding::HalfEven))
+}
 
 fn pair(pattern: Value, rounding: Rounding) -> Value {
     Value::vector(vec![pattern, rounding_mode(Context { precision: 0, rounding })])

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::super::{Builtin, args, constant, native, parsing};
 use super::whole;
+use crate::arith;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::Res;
@@ -380,7 +381,12 @@ fn parse_boolean(_: &mut Heap, args: &mut [Value]) -> Res {
     }
 }
 
-fn integer_text(_: &mut Heap, args: &mut [Value]) -> Res {
+/// An integer with the digits of a radix.
+pub(super) fn integer_text(heap: &mut Heap, args: &mut [Value]) -> Res {
     let radix = radix(args, 1)?;
+    // Finding digits takes time in the square of their number.
+    let words = arith::words(&args[0]);
+    heap.work(1 + words.saturating_mul(words) / 8)?;
+    heap.reserve(words.saturating_mul(64))?;
     Ok(args::big(args, 0)?.to_str_radix(radix).into())
 }

@@ -5,7 +5,7 @@ use num_traits::ToPrimitive;
 
 use super::super::classes::full_name;
 use super::super::{Builtin, args, native, shown};
-use super::numbers::sign;
+use super::numbers::{integer_text, sign};
 use super::strings::text_distance;
 use super::{delegate, no_method};
 use crate::heap::Heap;
@@ -51,10 +51,10 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     native(
         ".toString",
-        "[x]",
+        "[x] [n radix]",
         to_string,
-        "The value as text, as str gives it.",
-        &[("(.toString 1.5)", r#""1.5""#)],
+        "The value as text, as str gives it; an integer with the digits of a radix.",
+        &[("(.toString 1.5)", r#""1.5""#), ("(.toString (BigInteger. \"255\") 16)", r#""ff""#)],
     ),
     native(
         ".equals",
@@ -178,6 +178,9 @@ fn low_bits(int: &BigInt) -> i64 {
 }
 
 fn to_string(heap: &mut Heap, args: &mut [Value]) -> Res {
+    if args.len() == 2 {
+        return integer_text(heap, args);
+    }
     match &args[0] {
         Value::Nil => Err(no_method(args, "any value but nil")),
         Value::Str(_) => Ok(args::take(args, 0)),

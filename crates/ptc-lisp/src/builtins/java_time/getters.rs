@@ -2,7 +2,7 @@
 
 use super::super::java_lang::no_method;
 use super::super::{Builtin, args, native};
-use super::{CLOCKS, DATES, any_time, constant_of, field, receiver, unit};
+use super::{CLOCKS, DATES, any_time, constant_of, field, receiver, unit, wanted};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::time::{Class, Field, Kind, Unit, Zone, make_date};
@@ -77,13 +77,39 @@ pub(super) static TABLE: &[Builtin] = &[
     ),
     native(
         ".getOffset",
-        "[temporal]",
-        |_, args| match receiver(args, "ZonedDateTime or OffsetDateTime")?.offset() {
-            Some(offset) => Ok(Value::time(Time::Zone(Zone::Fixed(offset)))),
-            None => Err(no_method(args, "ZonedDateTime or OffsetDateTime")),
+        "[temporal] [rules instant]",
+        get_offset,
+        "The offset that holds at a date and time, or by the rules of a zone at an instant.",
+        &[
+            ("(str (.getOffset (ZonedDateTime/parse \"2024-01-31T10:15+01:00\")))", "\"+01:00\""),
+            (
+                "(str (.getOffset (.getRules (ZoneId/of \"Asia/Tokyo\")) (Instant/parse \"2024-01-31T10:15:00Z\")))",
+                "\"+09:00\"",
+            ),
+        ],
+    ),
+    native(
+        ".getRules",
+        "[zone]",
+        |_, args| match receiver(args, "ZoneId or ZoneOffset")? {
+            Time::Zone(_) => Ok(args::take(args, 0)),
+            _ => Err(no_method(args, "ZoneId or ZoneOffset")),
         },
-        "The offset that holds at a date and time.",
-        &[("(str (.getOffset (ZonedDateTime/parse \"2024-01-31T10:15+01:00\")))", "\"+01:00\"")],
+        "The rules of a zone, for .getOffset and .isDaylightSavings: the zone itself.",
+        &[("(str (.getRules (ZoneId/of \"Asia/Tokyo\")))", "\"Asia/Tokyo\"")],
+    ),
+    native(
+        ".isDaylightSavings",
+        "[rules instant]",
+        |_, args| match (receiver(args, RULES)?, wanted(args, 1, Kind::Instant)?) {
+            (Time::Zone(zone), Time::Instant(instant)) => Ok(Value::Bool(zone.is_summer(*instant))),
+            _ => Err(no_method(args, RULES)),
+        },
+        "Whether daylight saving time holds at an instant.",
+        &[(
+            "(.isDaylightSavings (.getRules (ZoneId/of \"Europe/Paris\")) (Instant/parse \"2024-07-01T00:00:00Z\"))",
+            "true",
+        )],
     ),
     native(
         ".getId",
@@ -191,6 +217,23 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(.get (LocalDate/of 2024 1 31) (.dayOfWeek (WeekFields/of Locale/US)))", "4")],
     ),
 ];
+
+/// What has the methods of a zone's rules.
+const RULES: &str = "the rules of a zone";
+
+fn get_offset(_: &mut Heap, args: &mut [Value]) -> Res {
+    const TYPES: &str = "ZonedDateTime, OffsetDateTime or the rules of a zone";
+    let found = match (receiver(args, TYPES)?, args.len()) {
+        (Time::Zone(zone), 2) => match any_time(args, 1)? {
+            Time::Instant(instant) => Some(zone.offset_at(*instant)),
+            Time::DateTime(local) => Some(zone.resolve(*local, None)?.offset),
+            _ => return args::fail(args, 1, "an Instant or LocalDateTime"),
+        },
+        (time, 1) => time.offset(),
+        _ => None,
+    };
+    found.map(|offset| Value::time(Time::Zone(Zone::Fixed(offset)))).ok_or_else(|| no_method(args, TYPES))
+}
 
 fn read(args: &[Value], field: Field, types: &str) -> Res {
     let time = receiver(args, types)?;

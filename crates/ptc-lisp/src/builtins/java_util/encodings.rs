@@ -118,7 +118,7 @@ fn without_padding(_: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 /// Bytes from a vector of integers or the UTF-8 of a string.
-fn bytes(heap: &mut Heap, args: &[Value], at: usize) -> Res<Vec<u8>> {
+pub(in crate::builtins) fn bytes(heap: &mut Heap, args: &[Value], at: usize) -> Res<Vec<u8>> {
     if let Value::Str(text) = &args[at] {
         return Ok(text.as_bytes().to_vec());
     }

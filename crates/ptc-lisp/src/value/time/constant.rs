@@ -16,6 +16,8 @@ pub enum Class {
     Locale,
     WeekFields,
     Base64,
+    MessageDigest,
+    NormalizerForm,
 }
 
 /// A constant of an enumeration.
@@ -83,6 +85,9 @@ const BASE64: &[&str] = &[
     "URL_ENCODER_WITHOUT_PADDING",
 ];
 
+const DIGESTS: &[&str] = &["MD5", "SHA-256", "SHA-384", "SHA-512"];
+const FORMS: &[&str] = &["NFC", "NFD", "NFKC", "NFKD"];
+
 impl Class {
     /// Its type.
     pub fn kind(self) -> Kind {
@@ -97,6 +102,8 @@ impl Class {
             Class::Locale => Kind::Locale,
             Class::WeekFields => Kind::WeekFields,
             Class::Base64 => Kind::Base64,
+            Class::MessageDigest => Kind::MessageDigest,
+            Class::NormalizerForm => Kind::NormalizerForm,
         }
     }
 
@@ -113,6 +120,8 @@ impl Class {
             Class::Locale => LOCALES,
             Class::WeekFields => WEEK_FIELDS,
             Class::Base64 => BASE64,
+            Class::MessageDigest => DIGESTS,
+            Class::NormalizerForm => FORMS,
         }
     }
 

@@ -4,7 +4,7 @@ use super::show::adjuster_text;
 use super::{Adjuster, Class, Formatter, Kind, Time, Zone, instant_at};
 use crate::decimal::{Context, Rounding};
 
-const CLASSES: [Class; 10] = [
+const CLASSES: [Class; 12] = [
     Class::DayOfWeek,
     Class::Month,
     Class::ChronoUnit,
@@ -15,6 +15,8 @@ const CLASSES: [Class; 10] = [
     Class::Locale,
     Class::WeekFields,
     Class::Base64,
+    Class::MessageDigest,
+    Class::NormalizerForm,
 ];
 
 /// The types whose own text reads back.

@@ -106,6 +106,14 @@ impl Zone {
         }
     }
 
+    /// Whether daylight saving time holds at an instant.
+    pub fn is_summer(&self, instant: Timestamp) -> bool {
+        match self {
+            Zone::Fixed(_) => false,
+            Zone::Region(zone) => zone.to_offset_info(instant).dst().is_dst(),
+        }
+    }
+
     /// The date-time in this zone at an instant.
     pub fn at(&self, instant: Timestamp) -> ZonedTime {
         let offset = self.offset_at(instant);
