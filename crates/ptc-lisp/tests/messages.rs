@@ -152,9 +152,8 @@ fn clojure_that_is_left_out() {
              Fix: inputs are in data/, other data comes from tools",
         ),
         (
-            "(future 1)",
-            "unsupported_form at 1:2: future is not part of PTC-Lisp: there are no threads. \
-             Fix: use pmap or pcalls for calls that can run side by side",
+            "(go 1)",
+            "unsupported_form at 1:2: go is not part of PTC-Lisp: there are no channels. Fix: use pmap or pcalls",
         ),
         (
             "(map #(map #(inc %) %) [[1]])",

@@ -42,6 +42,10 @@ impl Analyzer<'_> {
                 let thunk = at.fn_(Vec::new(), items[1..].iter().cloned());
                 self.form(&at.call("%prim/delay", [thunk]), false)
             }
+            "future" => {
+                let thunk = at.fn_(Vec::new(), items[1..].iter().cloned());
+                self.form(&at.call("%clojure.core/future-call", [thunk]), false)
+            }
             "pvalues" => {
                 let thunks = items[1..].iter().map(|value| at.fn_(Vec::new(), [value.clone()]));
                 self.form(&at.call("%clojure.core/pcalls", thunks.collect::<Vec<_>>()), false)

@@ -11,8 +11,6 @@ const OUTSIDE: &[(&str, &str, &str)] = &[
     ("eval", "programs cannot run code made at run time", "call functions directly; build data, not code"),
     ("load-string", "programs cannot load code", "put the code into the program"),
     ("load-file", "there are no files", "put the code into the program"),
-    ("future", "there are no threads", "use pmap or pcalls for calls that can run side by side"),
-    ("future-call", "there are no threads", "use pmap or pcalls"),
     ("slurp", "programs cannot read files", "inputs are in data/, other data comes from tools"),
     ("spit", "programs cannot write files", "return the text as the result"),
     ("read-line", "programs cannot read input", "inputs are in data/"),

@@ -418,13 +418,17 @@ fn whole_decimal(whole: f64) -> Option<Value> {
     }
 }
 
-fn rationalize(_: &mut Heap, args: &mut [Value]) -> Res {
+fn rationalize(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Float(float) if float.is_finite() && float.fract() == 0.0 => {
             Ok(whole_decimal(*float).unwrap_or(Value::Float(*float)))
         }
         Value::Float(float) if !float.is_finite() => {
             raise(ErrorKind::Format, "NaN and infinite floats are not rational")
+        }
+        Value::Decimal(decimal) => {
+            heap.work(arith::words(&args[0]))?;
+            Ok(decimal.as_int().map_or_else(|| args[0].clone(), Value::big))
         }
         other => arith::check_number(other).map(|()| other.clone()),
     }

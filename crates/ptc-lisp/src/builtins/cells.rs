@@ -100,6 +100,7 @@ pub(super) static TABLE: &[Builtin] = &[
     native("prim/plain-atom?", "[cell]", is_plain, "Whether a cell has no validator and no watches.", &[]),
     native("prim/delay", "[thunk]", delay, "A delay of what a function will give.", &[]),
     native("prim/delay-thunk", "[delay]", delay_thunk, "The function of a delay that has not run.", &[]),
+    native("prim/delay-failed", "[delay thunk]", delay_failed, "Gives a delay another function.", &[]),
     native("prim/delay-done", "[delay value]", delay_done, "Gives a delay its value.", &[]),
 ];
 
@@ -290,6 +291,12 @@ fn delay(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn delay_thunk(_: &mut Heap, args: &mut [Value]) -> Res {
     let state = cell_of(args, CellKind::Delay)?.state.borrow();
     Ok(if state.ready { Value::Nil } else { state.value.clone() })
+}
+
+fn delay_failed(_: &mut Heap, args: &mut [Value]) -> Res {
+    let thunk = args::take(args, 1);
+    set(cell_of(args, CellKind::Delay)?, thunk);
+    Ok(Value::Nil)
 }
 
 fn delay_done(_: &mut Heap, args: &mut [Value]) -> Res {

@@ -2,7 +2,7 @@
 //!
 //! The functions that the reference language has answer nil for what spells nothing, so that a missing field
 //! needs no check, and take a number for what it is: a column of JSON may hold 512 and "1024". A keyword spells what its
-//! name does, because keys of JSON objects are keywords. The others raise as Clojure does.
+//! name does, because keys of JSON objects are keywords. A collection raises, and so do the others, as in Clojure.
 
 use super::{Builtin, args, native, registry};
 use crate::arith;
@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::reader::{ReadLimits, read_one};
 use crate::signal::{Res, Signal, illegal, raise};
+use crate::value::walk::Parts;
 use crate::value::{Time, Value};
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -44,8 +45,12 @@ pub(super) static TABLE: &[Builtin] = &[
         "clojure.core/parse-boolean",
         "[s]",
         parse_boolean,
-        "true for \"true\", false for \"false\", else nil.",
-        &[(r#"(parse-boolean "true")"#, "true"), (r#"(parse-boolean "yes")"#, "nil")],
+        "The boolean that s spells, or is; nil if it is none.",
+        &[
+            (r#"(parse-boolean "true")"#, "true"),
+            (r#"(parse-boolean "yes")"#, "nil"),
+            ("(parse-boolean false)", "false"),
+        ],
     ),
     native(
         "clojure.core/parse-uuid",
@@ -94,8 +99,21 @@ fn parse_long(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Int(_) | Value::Big(_) => args::take(args, 0),
         // Only a float that is a whole number is an integer; nothing is cut off.
         Value::Float(float) if float.fract() == 0.0 && float.abs() < LONGS => Value::Int(*float as i64),
-        _ => Value::Nil,
+        Value::Decimal(decimal) => {
+            heap.work(arith::words(&args[0]))?;
+            decimal.as_int().map_or(Value::Nil, Value::big)
+        }
+        other => spells_nothing(args, other)?,
     })
+}
+
+/// The answer for what is neither text nor a number: nothing for a single value, which a column of JSON may hold, and an
+/// error for a collection, which is always a mistake.
+fn spells_nothing(args: &[Value], value: &Value) -> Res {
+    match Parts::of(value) {
+        Some(_) => args::fail(args, 0, "a string or a number"),
+        None => Ok(Value::Nil),
+    }
 }
 
 /// An integer of 64 bits: digits with an optional sign.
@@ -108,7 +126,10 @@ fn parse_double(heap: &mut Heap, args: &mut [Value]) -> Res {
     Ok(match &args[0] {
         Value::Str(text) => double(text.as_str()).map_or(Value::Nil, Value::Float),
         Value::Kw(name) => double(heap.names.text(*name)).map_or(Value::Nil, Value::Float),
-        other => arith::to_f64(other).map_or(Value::Nil, Value::Float),
+        other => match arith::to_f64(other) {
+            Ok(float) => Value::Float(float),
+            Err(_) => spells_nothing(args, other)?,
+        },
     })
 }
 
@@ -153,10 +174,16 @@ fn hex_float(text: &str) -> Option<f64> {
     Some(value * 2f64.powi(power.saturating_sub(shift)))
 }
 
-fn parse_boolean(_: &mut Heap, args: &mut [Value]) -> Res {
-    Ok(match args[0].as_str() {
-        Some("true") => Value::Bool(true),
-        Some("false") => Value::Bool(false),
+fn parse_boolean(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let text = match &args[0] {
+        Value::Str(text) => text.as_str(),
+        Value::Kw(name) => heap.names.text(*name),
+        Value::Bool(_) => return Ok(args::take(args, 0)),
+        other => return spells_nothing(args, other),
+    };
+    Ok(match text {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
         _ => Value::Nil,
     })
 }

@@ -1,5 +1,5 @@
-;; Refs and agents. There is one thread, so a ref is an atom, a transaction is its body, and what is sent
-;; to an agent happens at once.
+;; Refs, agents and futures. There is one thread, so a ref is an atom, a transaction is its body, and what is sent
+;; to an agent, or done in a future, happens at once.
 
 (ns clojure.core)
 
@@ -74,3 +74,17 @@
   {:examples [["(await (agent 1))" "nil"]]}
   [& agents]
   nil)
+
+(defn future-call
+  "Calls f at once; deref gives its value, or raises what it raised. Use pmap or pcalls for tool calls side by side."
+  {:examples [["@(future-call (fn [] (+ 1 2)))" "3"]]}
+  [f]
+  (let [made (prim/delay f)]
+    (try (force made) (catch Exception e nil))
+    made))
+
+(defn future-done?
+  "Whether a future has ended: it always has."
+  {:examples [["(future-done? (future 1))" "true"]]}
+  [f]
+  (delay? f))

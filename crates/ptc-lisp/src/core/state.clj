@@ -151,12 +151,12 @@
   a)
 
 (defn force-delay
-  "The value of a delay, which runs at most once."
+  "The value of a delay, which runs at most once; what it raised is raised again."
   {:examples [["(let [d (delay 1)] [@d @d])" "[1 1]"]]}
   [d]
   (let [thunk (prim/delay-thunk d)]
     (if thunk
-      (let [value (thunk)]
+      (let [value (try (thunk) (catch Throwable e (prim/delay-failed d (fn [] (throw e))) (throw e)))]
         (prim/delay-done d value)
         value)
       (prim/cell-get d))))
