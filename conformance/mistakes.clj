@@ -1,5 +1,6 @@
 ;;; Mistakes that models make, each with a part of the hint that they get behind `;=?`; a dash says that no hint is
-;;; better than a guess. Programs have the input data/rows, [{:n 1} {:n 2}], and the tool get_user.
+;;; better than a guess. Programs have the input data/rows, [{:n 1} {:n 2}], and the tool get_user, or those that a line
+;;; of `;;tools` above them names.
 
 ;; Functions of other libraries and languages.
 (map-vals inc {:a 1})  ;=? write (update-vals m f)
@@ -128,6 +129,32 @@
 (tool/get_user "ann" 10)  ;=? write (tool/get_user {:name value})
 (let [n "ann"] (tool/get_user n 10))  ;=? write (tool/get_user {:name value})
 (count data/rosw)  ;=? inputs are rows
+(:rows data)  ;=? write data/rows
+(get data "rows")  ;=? write data/rows
+(count rows)  ;=? rows is an input: write data/rows
+(map :n rows)  ;=? rows is an input: write data/rows
+(crm/get_user {:id 1})  ;=? write (tool/get_user {:key value})
+(api/get-user {:id 1})  ;=? write (tool/get_user {:key value})
+
+;; Classes that are not there.
+(java.util.PriorityQueue.)  ;=? a sorted set of [priority item] is a queue
+(java.io.BufferedReader. (java.io.StringReader. "a"))  ;=? (str/split-lines text)
+(java.util.ArrayList.)  ;=? a vector is one
+(java.util.HashMap.)  ;=? (assoc m k v)
+(java.util.Random. 42)  ;=? (rand-int n)
+(java.util.stream.IntStream/range 0 3)  ;=? sort and their like
+(java.net.URL. "http://x")  ;=? there is no network but through tools
+(java.util.Calendar/getInstance)  ;=? java.time is there
+(Foo. 1)  ;=? define a record with defrecord
+(.update (java.security.MessageDigest/getInstance "MD5") [1])  ;=? (.digest digest bytes)
+(java.security.MessageDigest/getInstance "SHA-1")  ;=? known are MD5, SHA-256
+(str/concat "a" "b")  ;=? (str a b)
+
+;; Dates are no numbers.
+(< (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
+(- (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
+(max (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
+(parse-long [1])  ;=? -
 
 ;; Arguments in the wrong order.
 (group-by data/rows :n)  ;=? the arguments look swapped: write (group-by f coll)
@@ -227,8 +254,7 @@
 (.entries {:a 1})  ;=? write (seq m)
 (slurp "file.txt")  ;=? inputs are in data/, other data comes from tools
 (spit "file.txt" "x")  ;=? return the text as the result
-(eval '(+ 1 2))  ;=? call functions directly; build data, not code
-(future 1)  ;=? use pmap or pcalls for calls that can run side by side
+(eval (list '+ 1 2))  ;=? call functions directly; build data, not code
 (require '[clojure.core.async :as a])  ;=? available: clojure.core, clojure.string, clojure.set, clojure.walk, cl
 (http/get "http://x")  ;=? namespaces: data/ (inputs), tool/ (tools), str/ set/ walk/ json/ edn/
 (fetch "http://x")  ;=? there is no network but through tools: (tool/name {:key value})
@@ -295,7 +321,7 @@ data.rows  ;=? write data/rows
 (.format (LocalDate/parse "2024-01-01") "yyyy")  ;=? -
 (.getYear "2024-01-01")  ;=? make the text a date first: (LocalDate/parse text)
 (.length [1 2])  ;=? -
-(.toString 5 "x")  ;=? write (.toString x)
+(.toString 5 "x")  ;=? -
 (.get {:a 1} :b :c)  ;=? write (.get coll key)
 (.append "a" "b")  ;=? -
 (Thread/sleep 10)  ;=? leave the waiting out
@@ -390,3 +416,12 @@ data/row  ;=? inputs are rows
 (format "%d" "5")  ;=? use %s for any value, %.2f for a float
 (assoc [1 2] 5 0)  ;=? (conj coll x)
 (subvec [1 2 3] 0 9)  ;=? (min end (count v))
+
+;; Where tools are those of upstream servers.
+;;tools call
+(tool/get_customer {:id 1})  ;=? (tool/call {:server "…" :tool "get_customer" :args {…}})
+(crm/get_customer {:id 1})  ;=? (tool/call {:server "crm" :tool "get_customer" :args {…}})
+(crm/get-customer {:id 1})  ;=? (tool/call {:server "crm" :tool "get-customer" :args {…}})
+(tool/call "crm" "get_customer" {:id 1})  ;=? write (tool/call {:server "…" :tool "…" :args {…}})
+(tool/call "get_customer" {:id 1})  ;=? write (tool/call {:server "…" :tool "…" :args {…}})
+(Foo/bar 1)  ;=? namespaces: data/ (inputs)

@@ -435,6 +435,9 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
     let hint = match value {
         Value::Nil => "a value is missing: check the key or path, or give a default such as (or x 0)",
         Value::Str(_) => "turn text into a number first with parse-long or parse-double",
+        Value::Time(_) => {
+            "dates are no numbers: (.isBefore a b) and (.isAfter a b) compare them, and so do compare and sort-by"
+        }
         Value::Fn(_) | Value::Builtin(_) => "call the function: write its name after an opening parenthesis",
         _ if value.is_sequential() || matches!(value, Value::Set(_)) => {
             "use (reduce + coll) for the elements of a collection"

@@ -187,8 +187,10 @@ impl Analyzer<'_> {
             return self.form(&At(span).list(items), false);
         }
         let Some(id) = registry().qualified(&format!("{simple}.")) else {
+            let data =
+                "programs work on maps, vectors and sets; define a record with defrecord if you need a type";
             return Err(Error::new(ErrorKind::Unsupported, format!("{class} cannot be constructed here"))
-                .hint("programs work on maps, vectors and sets; define a record with defrecord if you need a type")
+                .hint(meant::class(simple).unwrap_or(data))
                 .at(span));
         };
         let function = Node::new(NodeKind::Builtin(id), span);

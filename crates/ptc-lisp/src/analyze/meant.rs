@@ -205,6 +205,52 @@ const METHODS: &[(&str, &str)] = &[
     (".startswith", "(str/starts-with? s part)"),
     (".endswith", "(str/ends-with? s part)"),
     (".toISOString .isoformat", "(str date)"),
+    (".update", "(.digest digest bytes): a MessageDigest takes all its bytes at once"),
+];
+
+/// Classes that are not there, and what to write instead.
+const CLASSES: &[(&str, &str)] = &[
+    (
+        "PriorityQueue TreeMap TreeSet",
+        "a sorted set of [priority item] is a queue: (first s) is the smallest, (disj s (first s)) is the rest; \
+         sorted-map is the map",
+    ),
+    (
+        "BufferedReader StringReader Scanner StringTokenizer",
+        "(str/split-lines text) gives the lines of a text",
+    ),
+    (
+        "ArrayList LinkedList Vector Stack ArrayDeque",
+        "a vector is one: (conj v x), (peek v), (pop v); (atom []) with swap! where it has to change",
+    ),
+    (
+        "HashMap LinkedHashMap Hashtable ConcurrentHashMap",
+        "a map is one: (assoc m k v); (atom {}) with swap! where it has to change",
+    ),
+    ("HashSet LinkedHashSet", "a set is one: #{}, (conj s x), (disj s x)"),
+    (
+        "Random SecureRandom ThreadLocalRandom",
+        "(rand), (rand-int n) and (shuffle coll) draw from the seed of the run",
+    ),
+    (
+        "Collectors Stream IntStream",
+        "map, filter, reduce, group-by, sort and their like work on all collections",
+    ),
+    (
+        "Thread Executors CompletableFuture",
+        "there are no threads: pmap and pcalls run calls of tools at once",
+    ),
+    ("File Files Paths Path FileReader FileWriter PrintWriter", "there are no files; inputs are in data/"),
+    (
+        "URL URI HttpClient HttpRequest Socket",
+        "there is no network but through tools: (tool/name {:key value})",
+    ),
+    (
+        "Calendar GregorianCalendar Clock",
+        "java.time is there: LocalDate, LocalDateTime, ZonedDateTime, Instant",
+    ),
+    ("StringJoiner", "(str/join \", \" coll)"),
+    ("Optional", "nil is a value: (or x default), (some? x), (when x …)"),
 ];
 
 fn named(table: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {
@@ -219,6 +265,11 @@ pub(super) fn name(name: &str) -> Option<String> {
     named(NAMES, name)
         .map(|instead| format!("write {instead}"))
         .or_else(|| named(ABSENT, name).map(str::to_owned))
+}
+
+/// The hint for a class that does not exist, by its name without a package.
+pub(super) fn class(name: &str) -> Option<&'static str> {
+    named(CLASSES, name)
 }
 
 /// The hint for a method that does not exist.
@@ -261,6 +312,9 @@ mod tests {
         for (at, name) in all.iter().enumerate() {
             assert!(!all[..at].contains(name), "{name} stands twice");
             assert!(registry().unqualified(name).is_none(), "{name} exists");
+        }
+        for class in CLASSES.iter().flat_map(|(names, _)| names.split_whitespace()) {
+            assert!(registry().qualified(&format!("{class}.")).is_none(), "{class} can be made");
         }
         for name in METHODS.iter().flat_map(|(names, _)| names.split_whitespace()) {
             assert!(registry().qualified(name).is_none(), "{name} exists");

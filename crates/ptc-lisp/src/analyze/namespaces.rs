@@ -47,10 +47,16 @@ const JAVA_PACKAGES: &[&str] = &[
     "java.time.temporal.",
     "java.time.",
     "java.util.regex.",
+    "java.util.stream.",
+    "java.util.concurrent.",
     "java.util.",
+    "java.io.",
+    "java.nio.file.",
     "java.math.",
+    "java.net.http.",
     "java.net.",
     "java.text.",
+    "java.security.",
     "clojure.lang.",
 ];
 

@@ -102,12 +102,13 @@ impl Analyzer<'_> {
         if let Some(node) = self.prelude_member(ns, local, span) {
             return node;
         }
-        if let Some(id) = self
-            .namespaces
-            .expand(ns)
-            .into_iter()
-            .find_map(|full| registry().qualified(&format!("{full}/{local}")))
-        {
+        let full = self.namespaces.expand(ns);
+        if local == "concat" && full.iter().any(|ns| ns == "clojure.string") {
+            // The alias reaches core functions, but this one would make a sequence of the texts.
+            let error = Error::new(ErrorKind::InvalidForm, format!("{name} is not available"));
+            return Err(error.hint("write (str a b), or (str/join coll) for a collection").at(span));
+        }
+        if let Some(id) = full.iter().find_map(|full| registry().qualified(&format!("{full}/{local}"))) {
             return Ok(Node::new(NodeKind::Builtin(id), span));
         }
         // `String/.length` and `String/new`: methods and constructors as values.
@@ -138,9 +139,11 @@ impl Analyzer<'_> {
         if members.is_empty() {
             members = within(&core);
         }
-        if members.is_empty() && matches!(ns, "tools" | "Tool" | "Tools") {
+        if members.is_empty()
+            && let Some(hint) = self.meant_tool(ns, local)
+        {
             let error = Error::new(ErrorKind::InvalidForm, format!("unknown namespace {ns}/"));
-            return Err(error.hint(format!("write (tool/{local} {{:key value}})")).at(span));
+            return Err(error.hint(hint).at(span));
         }
         if members.is_empty() {
             return self.unknown_namespace(ns, span);
@@ -162,13 +165,27 @@ impl Analyzer<'_> {
         Err(error.hint(hint))
     }
 
+    /// The hint for `ns/local` where a tool may have been meant, by another word for `tool/` or by its server.
+    fn meant_tool(&self, ns: &str, local: &str) -> Option<String> {
+        let tools = self.world.tools().unwrap_or_default();
+        let granted = crate::prelude::granted_as(tools, local).filter(|tool| !self.world.is_private(tool));
+        if let Some(tool) = granted.filter(|tool| *tool != UPSTREAM) {
+            return Some(format!("write (tool/{tool} {{:key value}})"));
+        }
+        if matches!(ns, "tools" | "Tool" | "Tools") {
+            return Some(format!("write (tool/{local} {{:key value}})"));
+        }
+        let calls_upstreams = tools.iter().any(|tool| tool == UPSTREAM) && !self.world.is_private(UPSTREAM);
+        let may_be_server = ns.chars().all(|c| c.is_lowercase() || c.is_numeric() || matches!(c, '-' | '_'));
+        (calls_upstreams && may_be_server)
+            .then(|| format!("if {ns} is an upstream server, write {}", upstream_call(ns, local)))
+    }
+
     fn unknown_namespace(&self, ns: &str, span: Span) -> Result {
-        Err(Error::new(ErrorKind::InvalidForm, format!("unknown namespace {ns}/"))
-            .hint(
-                "namespaces: data/ (inputs), tool/ (tools), str/ set/ walk/ json/ edn/ math/, Java classes \
-                 such as Math/ LocalDate/ Integer/; one of a prelude is there only if the prelude is attached",
-            )
-            .at(span))
+        const KNOWN: &str = "namespaces: data/ (inputs), tool/ (tools), str/ set/ walk/ json/ edn/ math/, Java classes \
+                             such as Math/ LocalDate/ Integer/; one of a prelude is there only if the prelude is attached";
+        let hint = meant::class(super::namespaces::simple_class(ns)).unwrap_or(KNOWN);
+        Err(Error::new(ErrorKind::InvalidForm, format!("unknown namespace {ns}/")).hint(hint).at(span))
     }
 
     /// `tool/name` in value position.
@@ -213,6 +230,10 @@ impl Analyzer<'_> {
         let close = suggest::closest(name, tools.iter().copied());
         Err(match (close, tools.as_slice()) {
             (Some(best), _) => error.hint(format!("did you mean tool/{best}?")),
+            (None, tools) if tools.contains(&UPSTREAM) => error.hint(format!(
+                "tools of upstream servers are called by name: write {}; (apropos \"{name}\") finds the server",
+                upstream_call("…", name)
+            )),
             (None, []) => error.hint("no tools are available to this program"),
             (None, _) => error.hint(format!("available tools: {}", tools.join(", "))),
         })
@@ -262,7 +283,8 @@ impl Analyzer<'_> {
         globals.extend(self.defined.iter().cloned());
         let granted = self.world.tools().unwrap_or_default().iter();
         let tools: Vec<String> = granted.filter(|tool| !self.world.is_private(tool)).cloned().collect();
-        let hint = |undefined: &Undefined| suggest::for_undefined(undefined, &globals, &tools);
+        let near = suggest::Near { globals, tools, inputs: self.world.inputs() };
+        let hint = |undefined: &Undefined| suggest::for_undefined(undefined, &near);
         let hints: Vec<String> = self.undefined.iter().filter_map(hint).collect();
         let mut error = Error::new(ErrorKind::UnboundVar, message);
         for undefined in &self.undefined {
@@ -273,6 +295,14 @@ impl Analyzer<'_> {
         }
         if hints.is_empty() { error } else { error.hint(hints.join("; ")) }
     }
+}
+
+/// The tool that calls the tools of upstream servers.
+const UPSTREAM: &str = "call";
+
+/// A call of an upstream's tool, as a program writes it.
+fn upstream_call(server: &str, tool: &str) -> String {
+    format!("(tool/{UPSTREAM} {{:server \"{server}\" :tool \"{tool}\" :args {{…}}}})")
 }
 
 /// How many undefined names an error lists.

@@ -94,14 +94,29 @@ fn dedup(word: &str) -> Vec<char> {
     letters
 }
 
+/// What a program may have meant besides what the language has.
+pub(super) struct Near {
+    pub(super) globals: Vec<String>,
+    pub(super) tools: Vec<String>,
+    pub(super) inputs: Vec<String>,
+}
+
 /// A hint for an undefined name.
-pub(super) fn for_undefined(undefined: &Undefined, globals: &[String], tools: &[String]) -> Option<String> {
+pub(super) fn for_undefined(undefined: &Undefined, near: &Near) -> Option<String> {
+    let Near { globals, tools, inputs } = near;
     let name = undefined.name.as_str();
     if super::special::is_special(name) {
         return Some(format!("{name} is a form: write it in parentheses, as in ({name} …)"));
     }
     if let Some(tool) = crate::prelude::granted_as(tools, name) {
         return Some(format!("{tool} is a tool: write (tool/{tool} {{:name value}})"));
+    }
+    if let Some(input) = inputs.iter().find(|input| input.replace('_', "-") == name.replace('_', "-")) {
+        return Some(format!("{input} is an input: write data/{input}"));
+    }
+    if let ("data" | "inputs" | "context", [_, ..]) = (name, inputs.as_slice()) {
+        let shown: Vec<String> = inputs.iter().take(8).map(|input| format!("data/{input}")).collect();
+        return Some(format!("every input has a name of its own: write {}", shown.join(", ")));
     }
     if let Some(hint) = meant::name(name) {
         return Some(hint);
