@@ -219,6 +219,7 @@ fn what_the_reference_claims_about_the_language_holds() {
         ("(+ 0.10M (bigdec 0.2))", "0.30M"),
         ("(let [row {:item_id 7}] [(:item-id row) (:item_id row)])", "[7 7]"),
         ("(:item-id (first data/rows))", "7"),
+        ("(= \"item_id\" (name (ffirst (first data/rows))))", "true"),
         ("(assoc (first data/rows) :item-id 8)", "{:item_id 8}"),
         ("(str/upper-case \"a\")", "\"A\""),
         ("(set/union #{1} #{1})", "#{1}"),
