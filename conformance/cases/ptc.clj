@@ -172,3 +172,68 @@ data/missing  ;=> nil
 (map inc [1 2] 3)  ;=!
 ; ptc-only
 (strr "x")  ;=! str
+
+;; Keys of JSON objects that no keyword can have: those with a slash are strings, others print as strings.
+;;data stock {"B-20/x": 1, "/login": 2, "New York": 3, "open": 4}
+; ptc-only
+(map name (keys data/stock))  ;=> ["B-20/x" "/login" "New York" "open"]
+; ptc-only
+[(get data/stock "B-20/x") (:B-20/x data/stock) (data/stock "/login") (get data/stock "New York")]  ;=> [1 1 2 3]
+; ptc-only
+(map name (sort (keys data/stock)))  ;=> ["/login" "B-20/x" "New York" "open"]
+; ptc-only
+(into (sorted-map) (map (fn [[k v]] [k (inc v)])) data/stock)  ;=> {"/login" 3 "B-20/x" 2 "New York" 4 :open 5}
+; ptc-only
+(keys (dissoc data/stock :B-20/x "/login" "New York"))  ;=> [:open]
+; ptc-only
+(pr-str data/stock)  ;=> "{\"B-20/x\" 1, \"/login\" 2, \"New York\" 3, :open 4}"
+; divergence: D33
+(pr-str {(keyword "New York") 1})  ;=> "{\"New York\" 1}"
+; divergence: D33
+(pr-str (map keyword ["a" "a b" "" "a:" "(a)" "é" "1st" "a/b" "a,b"]))  ;=> "(:a \"a b\" \"\" \"a:\" \"(a)\" :é :1st :a/b \"a,b\")"
+(str (keyword "New York"))  ;=> ":New York"
+; divergence: D32
+(sort [:b "a" :a/x "c" :a "b"])  ;=> [:a "a" :b "b" "c" :a/x]
+; divergence: D32
+(compare :a "a")  ;=> -1
+; ptc-only
+[(parse-boolean true) (parse-boolean :false) (parse-boolean nil) (parse-boolean 1)]  ;=> [true false nil nil]
+; ptc-only
+[(parse-long 512M) (parse-long 512.5M) (parse-double 1.5M)]  ;=> [512 nil 1.5]
+(parse-long {})  ;=!
+(parse-double [1])  ;=!
+(parse-boolean #{})  ;=!
+; ptc-only
+(let [f (future 1) g (future (throw (ex-info "no" {:code 3})))] [@f (future-done? g) (try @g (catch Exception e (ex-data e)))])  ;=> [1 true {:code 3}]
+(let [n (atom 0) f (future (swap! n inc))] [@f @f @n])  ;=> [1 1 1]
+(let [n (atom 0) f (future (swap! n inc) (throw (ex-info "x" {})))] (dotimes [_ 3] (try @f (catch Exception _ nil))) @n)  ;=> 1
+(let [n (atom 0) d (delay (swap! n inc) (throw (ex-info "x" {})))] (dotimes [_ 3] (try @d (catch Exception _ nil))) @n)  ;=> 1
+(eval '(let [y 43] (or false y)))  ;=> 43
+[(eval 1) (eval "(+ 1 2)") (eval :a) (eval nil) (eval '[(inc 1)]) (eval (quote (+ 2 3)))]  ;=> [1 "(+ 1 2)" :a nil [2] 5]
+(loop [n 0] (if (< n 3) (recur (inc n)) (eval '(loop [m 0] (if (< m 5) (recur (inc m)) m)))))  ;=> 5
+; ptc-only
+(eval (list '+ 1 2))  ;=! unsupported_form
+; ptc-only
+(str/concat "a" "b")  ;=! (str a b)
+
+;; Nothing is changed, dropped or guessed without a word.
+; ptc-only
+(json/write-str {"2025-08" 3 "web-1" 4 "x_y" 6 "x-y" 7})  ;=> "{\"2025-08\":3,\"web-1\":4,\"x_y\":6,\"x-y\":7}"
+; ptc-only
+(json/generate-string (frequencies (map #(LocalDate/parse (:due %)) [{:due "2025-01-01"}])))  ;=> "{\"2025-01-01\":1}"
+; ptc-only
+(json/generate-string {:status :ok :tags #{"a"}})  ;=> "{\"status\":\"ok\",\"tags\":[\"a\"]}"
+(count (filter (fn [{:keys [total payments]}] (= (bigdec total) (reduce + (map bigdec payments)))) [{:total "0.30" :payments ["0.10" "0.20"]} {:total "1.10" :payments ["1.00" "0.10"]}]))  ;=> 2
+; divergence: D23
+(let [xs (keep parse-double [512 "1024" "n/a" 2048.5 nil])] [(count xs) (reduce + xs)])  ;=> [3 3584.5]
+; divergence: D28
+(map int ["1" "2"])  ;=! parse-long
+; ptc-only
+(select-keys (describe (mapv (fn [i] {:id i}) (range 100))) [:count :caps_hit])  ;=> {:count 100 :caps_hit ["max_distinct"]}
+(do (defmulti kind type) (defmethod kind String [_] :text) (defmethod kind :default [_] :other) [(kind "a") (kind 1)])  ;=> [:text :other]
+; divergence: D06
+[(= 1 1.0) (get {1 :a} 1.0) (distinct [1 1.0]) (frequencies [1 1.0])]  ;=> [true nil [1 1.0] {1 1 1.0 1}]
+; ptc-only
+(try (doall (pmap (fn [_] (throw (ex-info "no" {:code 402}))) [1])) (catch Exception e [(ex-data e) (ex-message e)]))  ;=> [{:code 402} "no"]
+; ptc-only
+(json/parse-lines "{\"a\":1}\nx\n[2]")  ;=> [{"a" 1} nil [2]]
