@@ -149,12 +149,14 @@
 (.update (java.security.MessageDigest/getInstance "MD5") [1])  ;=? (.digest digest bytes)
 (java.security.MessageDigest/getInstance "SHA-1")  ;=? known are MD5, SHA-256
 (str/concat "a" "b")  ;=? (str a b)
+(clojure.pprint/cl-format nil "~,2f" 1.5)  ;=? (format "%.2f" x)
 
 ;; Dates are no numbers.
 (< (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
 (- (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
 (max (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
 (parse-long [1])  ;=? -
+(parse-boolean 1)  ;=? make a boolean of a number
 
 ;; Arguments in the wrong order.
 (group-by data/rows :n)  ;=? the arguments look swapped: write (group-by f coll)

@@ -117,6 +117,11 @@ pub fn give(machine: &mut Machine, inputs: &[Input]) -> anyhow::Result<()> {
     machine.set_strict_inputs(true);
     for input in inputs {
         machine.add_data_json(&input.name, &input.text).map_err(|error| match &input.file {
+            _ if error.kind == ErrorKind::MemoryExceeded => anyhow!(
+                "--data: {} is more than fits the memory of a program: {}; --memory 256mb gives more",
+                input.name,
+                error.message
+            ),
             _ if error.kind != ErrorKind::Format => {
                 anyhow!("--data: {} was not read: {}", input.name, error.message)
             }

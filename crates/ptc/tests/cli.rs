@@ -331,6 +331,10 @@ mod usage {
         let bad = file("bad.json", "{");
         let list = file("list.json", "[]");
         let data = format!("x=@{bad}");
+        let large = format!(
+            "x=@{}",
+            file("large.json", &format!("[{}0]", "\"abcdefghijklmnopqrstuvwxyz\",".repeat(40_000)))
+        );
         let cases: &[(&[&str], &str)] = &[
             (&["eval", "--fule", "1"], "unexpected argument '--fule' found"),
             (&["eval", "-e", "1", "--data", "x"], "write name=JSON or name=@file.json"),
@@ -338,6 +342,10 @@ mod usage {
             (
                 &["eval", "-e", "1", "--data", "x=north"],
                 "`north` is not JSON: bad JSON at line 1, column 1: expected a value; quote text like '\"this\"'",
+            ),
+            (
+                &["eval", "-e", "1", "--memory", "1mb", "--data", &large],
+                "x is more than fits the memory of a program: the JSON takes more than",
             ),
             (&["eval", "-e", "1", "--data", "x=@none.json"], "cannot read none.json: No such file"),
             (

@@ -42,6 +42,9 @@ impl Analyzer<'_> {
                 return self.constructor(&name[..name.len() - 1], &items[1..], span);
             }
         }
+        if let Some(digit) = self.digit(items, span) {
+            return self.form(&digit, false);
+        }
         let function = self.form(head, false)?;
         if let Some(constant) = self.constant_call(&function, items.len() - 1, span)? {
             return Ok(constant);
@@ -49,6 +52,27 @@ impl Analyzer<'_> {
         let args = self.forms(&items[1..])?;
         self.check_arity(&function, args.len(), head, span)?;
         Ok(Node::new(NodeKind::Call(Box::new(function), args), span))
+    }
+
+    /// `(- (int c) (int \0))` and `(- (int c) 48)`: the value of a digit, as programs compute it from its code. Elsewhere
+    /// `int` refuses digits.
+    fn digit(&self, items: &[Form], span: Span) -> Option<Form> {
+        let [minus, code, zero] = items else { return None };
+        let is_core = |form: &Form, name: &str| {
+            form.as_symbol() == Some(name) && !self.scopes.is_local(name) && !self.is_global(name)
+        };
+        let [int, character] = code.as_list()? else { return None };
+        let is_zero = match &zero.kind {
+            FormKind::Int(code) => *code == i64::from(b'0'),
+            FormKind::List(parts) => {
+                matches!(parts.as_slice(), [int, Form { kind: FormKind::Str(zero), .. }] if is_core(int, "int") && zero == "0")
+            }
+            _ => false,
+        };
+        (is_zero && is_core(minus, "-") && is_core(int, "int")).then(|| {
+            let at = At(span);
+            at.call("%clojure.core/-", [at.call("%prim/code", [character.clone()]), at.int(i64::from(b'0'))])
+        })
     }
 
     /// A call of a builtin or of a function of this program with the wrong number of arguments.

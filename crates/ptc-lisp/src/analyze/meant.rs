@@ -96,7 +96,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
         "(parse-long s) for text, (long x) for a number",
     ),
     ("round-to round2 to-fixed", "(/ (Math/round (* x 100.0)) 100.0), or (format \"%.2f\" x) for text"),
-    ("format-number", "(format \"%.2f\" x)"),
+    ("format-number cl-format", "(format \"%.2f\" x), (format \"%,d\" n)"),
     ("is-nan? isnan nan?", "(NaN? x)"),
     ("positive?", "(pos? x)"),
     ("negative?", "(neg? x)"),

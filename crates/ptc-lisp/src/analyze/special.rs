@@ -128,6 +128,18 @@ fn nested_parts(name: &str, items: &[Form]) -> usize {
 const FIXED: &[&str] =
     &["if", "def", "defonce", "do", "recur", "return", "fail", "task", "step-done", "task-reset"];
 
+/// Whether a form is its own value.
+fn is_literal(form: &Form) -> bool {
+    match &form.kind {
+        FormKind::Nil | FormKind::Bool(_) | FormKind::Int(_) | FormKind::BigInt(_) | FormKind::Decimal(_) => {
+            true
+        }
+        FormKind::Float(_) | FormKind::Str(_) | FormKind::Keyword(_) => true,
+        FormKind::Vector(items) | FormKind::Map(items) | FormKind::Set(items) => items.iter().all(is_literal),
+        _ => false,
+    }
+}
+
 impl Analyzer<'_> {
     /// A list: `()`, a special form, or a call.
     pub(super) fn list(&mut self, form: &Form, items: &[Form], tail: bool) -> Result {
@@ -231,17 +243,7 @@ impl Analyzer<'_> {
         let code = match (&one.kind, one.as_list()) {
             (FormKind::Quote(inner), _) => &**inner,
             (_, Some([head, inner])) if head.as_symbol() == Some("quote") => inner,
-            (
-                FormKind::Nil
-                | FormKind::Bool(_)
-                | FormKind::Int(_)
-                | FormKind::BigInt(_)
-                | FormKind::Decimal(_)
-                | FormKind::Float(_)
-                | FormKind::Str(_)
-                | FormKind::Keyword(_),
-                _,
-            ) => one,
+            _ if is_literal(one) => one,
             _ => return None,
         };
         // In a function of its own, so that no recur leads out of it.

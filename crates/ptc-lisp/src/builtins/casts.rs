@@ -70,6 +70,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "A number without its fraction, checked to fit 32 bits. A one-character string gives its code point; a digit is refused.",
         &[("(int 3.9)", "3"), ("(int -3.9)", "-3"), ("(int \"A\")", "65")],
     ),
+    native("prim/code", "[x]", code, "The same as int, digits too.", &[]),
     native(
         "clojure.core/long",
         "[x]",
@@ -341,6 +342,13 @@ fn int(_: &mut Heap, args: &mut [Value]) -> Res {
         return code_point(text);
     }
     Ok(Value::Int(within(args, 0, i32::MIN.into(), i32::MAX.into())?))
+}
+
+fn code(heap: &mut Heap, args: &mut [Value]) -> Res {
+    match args[0].as_str().map(str::as_bytes) {
+        Some([digit @ b'0'..=b'9']) => Ok(Value::Int(i64::from(*digit))),
+        _ => int(heap, args),
+    }
 }
 
 /// The code of a character. A digit is refused, because a string that spells a number looks the same: its code

@@ -321,7 +321,7 @@ fn extreme(heap: &mut Heap, args: &mut [Value], better: fn(&Value, &Value) -> Re
     let is_nan = |value: &Value| matches!(value, Value::Float(float) if float.is_nan());
     if let [only] = args
         && Items::over(only).is_some()
-        && !only.is_nil()
+        && !matches!(only, Value::Nil | Value::Str(_))
     {
         let message = format!("expected a number, got {}", only.type_name());
         let error = Error::new(ErrorKind::Type, message);

@@ -179,6 +179,10 @@ fn parse_boolean(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Str(text) => text.as_str(),
         Value::Kw(name) => heap.names.text(*name),
         Value::Bool(_) => return Ok(args::take(args, 0)),
+        Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_) => {
+            let error = args::wrong(args, 0, "a string or a boolean");
+            return Err(error.hint("(= 1 x), (pos? x) and their like make a boolean of a number").into());
+        }
         other => return spells_nothing(args, other),
     };
     Ok(match text {

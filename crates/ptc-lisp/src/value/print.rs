@@ -132,10 +132,6 @@ impl<'a> Printer<'a> {
                 self.text(text.as_str().unwrap_or_default())
             }
             Value::Ex(ex) => self.thrown(ex),
-            Value::Kw(name) => {
-                self.out.push(':');
-                self.text(self.names.text(*name))
-            }
             Value::Type(name) => self.text(&format!("class {}", full_name(self.names.text(*name)))),
             _ => self.value(value),
         }
@@ -143,7 +139,16 @@ impl<'a> Printer<'a> {
 
     /// Appends a value in this printer's style.
     pub fn value(&mut self, value: &Value) -> Result<(), TooLong> {
-        walk(value, self)
+        match value {
+            // Alone it cannot be taken for several.
+            Value::Kw(name) => self.keyword(self.names.text(*name)),
+            _ => walk(value, self),
+        }
+    }
+
+    fn keyword(&mut self, text: &str) -> Result<(), TooLong> {
+        self.out.push(':');
+        self.text(text)
     }
 
     fn big(&mut self, int: &BigInt) -> Result<(), TooLong> {
@@ -337,11 +342,9 @@ impl Visitor for Printer<'_> {
             Value::Decimal(decimal) => self.decimal(decimal, "M")?,
             Value::Kw(name) => {
                 let text = self.names.text(*name);
-                if self.style == Style::Readable && !is_readable_keyword(text) {
-                    self.quoted(text)?;
-                } else {
-                    self.out.push(':');
-                    self.text(text)?;
+                match self.style == Style::Plain || is_readable_keyword(text) {
+                    true => self.keyword(text)?,
+                    false => self.quoted(text)?,
                 }
             }
             Value::Sym(name) => self.text(self.names.text(*name))?,
