@@ -249,7 +249,7 @@
 (Integer/parseInt (str (first "123")))  ;=> 1
 (map #(Character/digit % 10) "123")  ;=> (1 2 3)
 ; divergence: D28
-(map #(- (int %) (int \0)) "123")  ;=! parse-long
+(map int "123")  ;=! parse-long
 (map #(Character/digit % 10) "123")  ;=> (1 2 3)
 (int "5")  ;=! type_error
 (map int ["1" "2"])  ;=!

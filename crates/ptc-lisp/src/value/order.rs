@@ -13,8 +13,8 @@ use crate::error::{Error, ErrorKind};
 use crate::names::{Name, Names};
 
 /// Compares two values: nil first, then false before true, numbers by value, strings by UTF-16 unit
-/// as Java does, keywords and symbols by namespace and name, a keyword and a string by their texts, vectors by length and then elements,
-/// dates by time. Other pairs have no order.
+/// as Java does, keywords and symbols by namespace and name, a keyword and a string by their texts, vectors
+/// by length and then elements, dates by time. Other pairs have no order.
 pub fn compare(a: &Value, b: &Value, names: &Names) -> Result<Ordering, Error> {
     compare_within(a, b, names, &mut Meter::unlimited())
 }
