@@ -55,7 +55,7 @@
 ;; == sorting deep vectors => fuel_exceeded
 (let [deep (reduce (fn [v _] [v]) [] (range 900))] (loop [] (sort (map (fn [i] [deep i]) (range 100))) (recur)))
 
-;; == a million distinct keywords in a map => memory_exceeded
+;; == a million distinct keywords in a map => fuel_exceeded
 (into {} (map (fn [i] [(keyword (str "a-keyword-with-a-long-name-" i)) i]) (range 1000000)))
 
 ;; == vectors with a common beginning as keys => memory_exceeded

@@ -70,7 +70,7 @@
 ;; == many big integers as the result => fuel_exceeded
 (let [a (reduce * (repeat 15000 10N))] (vec (repeat 10000 a)))
 
-;; == big integers printed with a radix => arity_error
+;; == big integers printed with a radix => fuel_exceeded
 (let [a (biginteger (reduce * (repeat 15000 10N)))] (loop [] (.toString a 3) (recur)))
 
 ;; == comparing big integers in a loop => fuel_exceeded
