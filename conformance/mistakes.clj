@@ -356,6 +356,9 @@ data.rows  ;=? write data/rows
 (rest 5)  ;=? -
 (count 5)  ;=? -
 (conj 1 2)  ;=? -
+(>= "2026-02-01" "2026-01-31")  ;=? dates as text are compared with compare
+(max "2026-02-01" "2026-01-31")  ;=? max-by
+(< (:at {:at "2026-02-01T10:00:00Z"}) 5)  ;=? dates as text are compared with compare
 (inc "1")  ;=? turn text into a number first with parse-long or parse-double
 (inc nil)  ;=? a value is missing: check the key or path, or give a default such as (
 (- nil 1)  ;=? a value is missing: check the key or path, or give a default such as (

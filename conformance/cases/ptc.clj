@@ -215,9 +215,6 @@ data/missing  ;=> nil
 (let [n (atom 0) f (future (swap! n inc))] [@f @f @n])  ;=> [1 1 1]
 (let [n (atom 0) f (future (swap! n inc) (throw (ex-info "x" {})))] (dotimes [_ 3] (try @f (catch Exception _ nil))) @n)  ;=> 1
 (let [n (atom 0) d (delay (swap! n inc) (throw (ex-info "x" {})))] (dotimes [_ 3] (try @d (catch Exception _ nil))) @n)  ;=> 1
-(eval '(let [y 43] (or false y)))  ;=> 43
-[(eval 1) (eval "(+ 1 2)") (eval :a) (eval nil) (eval '[(inc 1)]) (eval (quote (+ 2 3))) (eval {:a [#{1}]})]  ;=> [1 "(+ 1 2)" :a nil [2] 5 {:a [#{1}]}]
-(loop [n 0] (if (< n 3) (recur (inc n)) (eval '(loop [m 0] (if (< m 5) (recur (inc m)) m)))))  ;=> 5
 ; ptc-only
 (eval (list '+ 1 2))  ;=! unsupported_form
 ; ptc-only

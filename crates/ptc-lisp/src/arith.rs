@@ -434,6 +434,9 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
     let error = Error::new(ErrorKind::Type, message);
     let hint = match value {
         Value::Nil => "a value is missing: check the key or path, or give a default such as (or x 0)",
+        Value::Str(text) if is_dated(text.as_str()) => {
+            "dates as text are compared with compare, as in (neg? (compare a b)), and ordered by sort-by, max-by and min-by"
+        }
         Value::Str(_) => "turn text into a number first with parse-long or parse-double",
         Value::Time(_) => {
             "dates are no numbers: (.isBefore a b) and (.isAfter a b) compare them, and so do compare and sort-by"
@@ -445,6 +448,13 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
         _ => return error.into(),
     };
     error.hint(hint).into()
+}
+
+/// Whether a text begins as dates do: `2026-02-01`, `2026-02`.
+fn is_dated(text: &str) -> bool {
+    matches!(text.as_bytes(), [year @ .., b'-', a, b] | [year @ .., b'-', a, b, b'-', _, _]
+        if year.len() == 4 && [*a, *b].iter().chain(year).all(u8::is_ascii_digit))
+        || text.get(..10).is_some_and(|day| text.len() > 10 && is_dated(day))
 }
 
 /// How many 64-bit words a big integer or decimal has; zero for all other values.

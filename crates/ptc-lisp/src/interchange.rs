@@ -375,14 +375,17 @@ pub fn without_json(value: &Value, names: &Names) -> Option<String> {
     }
 }
 
-/// A decimal as a number of JSON, which is an integer of 64 bits or a float: nothing if it has more digits than that.
+/// A decimal as a number of JSON, which is an integer of 64 bits or a float: nothing if it is so large that a float does not
+/// even hold its whole part. An average has as many places as its precision allows, and is a number all the same.
 fn decimal_number(decimal: &Decimal) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
     if decimal.scale() <= 0
         && let Some(int) = decimal.to_int().ok().and_then(|int| i64::try_from(int).ok())
     {
         return Some(Number::from(int));
     }
-    decimal.as_f64().and_then(Number::from_f64)
+    let nearest = || Some(decimal.to_f64()).filter(|float| float.abs() < EXACT);
+    decimal.as_f64().or_else(nearest).and_then(Number::from_f64)
 }
 
 /// Parts that [`without_json`] looks at. The largest result that leaves a machine has fewer.

@@ -139,7 +139,7 @@ pub const EVENTS: &[EventKind] = &[
     event("pmap.stop", AGENTS, "They have all ended.",
         &["count", "success_count", "error_count"], &[]),
     event("tool.start", ALL, "A tool is called.",
-        &["tool_name", "args"], &[]),
+        &["tool_name", "args"], &["exposure_layer"]),
     event("tool.stop", ALL, "It answered.",
         &["result", "result_bytes"], &["tool_name", "exposure_layer", "cached", "warnings"]),
     event("tool.exception", ALL, "It failed.",

@@ -1,6 +1,6 @@
 //! Lists: special forms, macros, and everything else as a call.
 
-use super::build::{At, INTERNAL};
+use super::build::INTERNAL;
 use super::node::{Node, NodeKind};
 use super::{Analyzer, Result, malformed, wrong_count};
 use crate::code::Const;
@@ -128,18 +128,6 @@ fn nested_parts(name: &str, items: &[Form]) -> usize {
 const FIXED: &[&str] =
     &["if", "def", "defonce", "do", "recur", "return", "fail", "task", "step-done", "task-reset"];
 
-/// Whether a form is its own value.
-fn is_literal(form: &Form) -> bool {
-    match &form.kind {
-        FormKind::Nil | FormKind::Bool(_) | FormKind::Int(_) | FormKind::BigInt(_) | FormKind::Decimal(_) => {
-            true
-        }
-        FormKind::Float(_) | FormKind::Str(_) | FormKind::Keyword(_) => true,
-        FormKind::Vector(items) | FormKind::Map(items) | FormKind::Set(items) => items.iter().all(is_literal),
-        _ => false,
-    }
-}
-
 impl Analyzer<'_> {
     /// A list: `()`, a special form, or a call.
     pub(super) fn list(&mut self, form: &Form, items: &[Form], tail: bool) -> Result {
@@ -209,7 +197,6 @@ impl Analyzer<'_> {
             "return" => self.one_argument("prim/return", name, args, span),
             "fail" => self.one_argument("prim/fail", name, args, span),
             "call" => self.call_tool_by_name(items, span),
-            "eval" => return self.eval(args, span),
             "missing" => Ok(self.missing(span)),
             "reduce*" if self.is_internal(form) => self.reduce_form(items, span),
             "take-slot!" if self.is_internal(form) => self.take_slot(items, span),
@@ -235,20 +222,6 @@ impl Analyzer<'_> {
             [_] => self.rewrite_call(builtin, args, span),
             _ => Err(wrong_count(&format!("({name} value) with exactly one value"), span)),
         }
-    }
-
-    /// `(eval 'form)` and `(eval literal)`: code that stands in the program is part of it. Nothing for other arguments.
-    fn eval(&mut self, args: &[Form], span: Span) -> Option<Result> {
-        let [one] = args else { return None };
-        let code = match (&one.kind, one.as_list()) {
-            (FormKind::Quote(inner), _) => &**inner,
-            (_, Some([head, inner])) if head.as_symbol() == Some("quote") => inner,
-            _ if is_literal(one) => one,
-            _ => return None,
-        };
-        // In a function of its own, so that no recur leads out of it.
-        let at = At(span);
-        Some(self.form(&at.list(vec![at.fn_(Vec::new(), [code.clone()])]), false))
     }
 
     /// A call of a builtin that has a form of its own.

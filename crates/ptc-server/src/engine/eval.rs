@@ -187,7 +187,8 @@ pub fn validated(given: &Given, schema: &OutputSchema) -> Result<Json, String> {
     if let Some(path) = &given.not_json {
         return Err(format!("validated value: non-JSON-encodable value at return{path}"));
     }
-    schema.check(&given.json).map(|()| given.json.clone())
+    let json = schema.spelt(given.json.clone());
+    schema.check(&json).map(|()| json)
 }
 
 /// Printed lines and the result, cut by characters.

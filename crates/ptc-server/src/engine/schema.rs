@@ -52,6 +52,12 @@ impl OutputSchema {
         shape(json, "output_schema", 0).map(OutputSchema)
     }
 
+    /// The value with keys as the schema spells them: a program writes `:total-amount` where it says `total_amount`.
+    pub fn spelt(&self, mut value: Json) -> Json {
+        spell(&self.0, &mut value);
+        value
+    }
+
     /// Checks a value; the error lists what does not fit, with paths.
     pub fn check(&self, value: &Json) -> Result<(), String> {
         let mut check = Check::default();
@@ -63,6 +69,31 @@ impl OutputSchema {
             check.issues.push("and more".to_owned());
         }
         Err(check.issues.join("; "))
+    }
+}
+
+/// Spells keys as a shape has them, where it has a field that the value does not have by that name.
+fn spell(shape: &Shape, value: &mut Json) {
+    match (shape, value) {
+        (Shape::Array(items), Json::Array(values)) => values.iter_mut().for_each(|value| spell(items, value)),
+        (Shape::Either(shapes), value) => shapes.iter().for_each(|shape| spell(shape, value)),
+        // By the fields of the value: a schema may have far more.
+        (Shape::Object { properties, .. }, Json::Object(fields)) => {
+            let named = |key: &String| {
+                let name = key.replace('-', "_");
+                let wanted = name != *key && properties.contains_key(&name) && !fields.contains_key(&name);
+                (wanted && !properties.contains_key(key)).then_some((key.clone(), name))
+            };
+            let names: BTreeMap<String, String> = fields.keys().filter_map(named).collect();
+            if !names.is_empty() {
+                let spelt = |(key, value)| (names.get(&key).cloned().unwrap_or(key), value);
+                *fields = std::mem::take(fields).into_iter().map(spelt).collect();
+            }
+            for (name, value) in fields {
+                properties.get(name).into_iter().for_each(|shape| spell(shape, value));
+            }
+        }
+        _ => {}
     }
 }
 
@@ -388,6 +419,24 @@ mod tests {
         let either = json!({"type": ["number", "string"]});
         assert_eq!(check(either.clone(), json!("n/a")), Ok(()));
         assert_eq!(check(either, json!(1.5)), Ok(()));
+    }
+
+    #[test]
+    fn keys_are_spelt_as_the_schema_has_them() {
+        let row = json!({"type": "object", "properties": {"total_amount": {"type": "number"}, "a-b": {}}});
+        let schema =
+            OutputSchema::parse(&json!({"type": ["array", "null"], "items": row})).expect("it is inside");
+        for (value, expected) in [
+            (json!([{"total-amount": 3}]), json!([{"total_amount": 3}])),
+            (
+                json!([{"total-amount": 3, "total_amount": 4}]),
+                json!([{"total-amount": 3, "total_amount": 4}]),
+            ),
+            (json!([{"a-b": 1, "x-y": 2}]), json!([{"a-b": 1, "x-y": 2}])),
+            (json!(null), json!(null)),
+        ] {
+            assert_eq!(schema.spelt(value), expected);
+        }
     }
 
     #[test]
