@@ -93,6 +93,7 @@ mod flight;
 mod helpers;
 mod hold;
 mod outline;
+pub mod parts;
 mod pool;
 mod program;
 #[cfg(feature = "tokio")]

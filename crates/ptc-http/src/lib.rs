@@ -10,11 +10,13 @@
 mod body;
 mod connections;
 mod headers;
+mod json;
 mod opening;
 mod serve;
 
 pub use self::body::{Arrived, Bodies, BodyError};
 pub use self::connections::{Bounds, Connections, Hold, Stats, network};
 pub use self::headers::repeated;
+pub use self::json::Json;
 pub use self::opening::Opening;
 pub use self::serve::{Peer, Protocol};

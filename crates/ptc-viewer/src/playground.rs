@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::Json as Body;
 use axum::extract::{Extension, Request, State};
 use axum::http::StatusCode;
 use ptc_host::{Limits, Outcome, Program};
-use ptc_http::{Bodies, BodyError, Peer};
+use ptc_http::{Bodies, BodyError, Json as Body, Peer};
 use ptc_lisp::{Error, Position};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};

@@ -4,9 +4,9 @@ use std::path::Path as FilePath;
 use std::sync::{Arc, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use axum::Json as Body;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use ptc_http::Json as Body;
 use ptc_trace::{Entry, ReadBounds, Summary, Trace, Tree, find, list as files, read};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};

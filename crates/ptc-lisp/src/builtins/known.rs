@@ -18,6 +18,9 @@ use crate::machine::is_core;
 use crate::signal::Res;
 use crate::value::{Layout, Map, RangeObj, Shared, Value, prefetch};
 
+/// Functions of a `juxt` that cost no more than the call itself.
+const FREE: usize = 2;
+
 /// A function of one argument that natives can apply.
 pub(super) enum Known {
     /// A keyword looks itself up.
@@ -125,7 +128,10 @@ impl Known {
     pub(super) fn cost(&self) -> usize {
         match self {
             Known::Pure(function) => function.cost,
-            Known::Each(functions) => functions.iter().map(Known::cost).sum(),
+            Known::Fields(fields) => fields.len().saturating_sub(FREE),
+            Known::Each(functions) => {
+                functions.len().saturating_sub(FREE) + functions.iter().map(Known::cost).sum::<usize>()
+            }
             _ => 0,
         }
     }
@@ -150,16 +156,16 @@ impl Known {
         Ok(match self {
             Known::Field(field) => return field.of(heap, item),
             Known::Fields(fields) => {
+                heap.reserve(BODY + fields.len() * size_of::<Value>())?;
                 let mut row = Vec::with_capacity(fields.len());
                 for field in fields {
                     row.push(field.of(heap, item)?.into_owned());
                 }
-                heap.allocated(BODY + 2 * size_of::<Value>());
                 Cow::Owned(Value::vector(row))
             }
             Known::Lookup(coll) => Cow::Owned(lookup::get_or(heap, coll, item, &Value::Nil)?),
             Known::Each(functions) => {
-                heap.allocated(BODY + functions.len() * size_of::<Value>());
+                heap.reserve(BODY + functions.len() * size_of::<Value>())?;
                 let mut row = Vec::with_capacity(functions.len());
                 for function in functions {
                     row.push(function.apply(heap, item)?.into_owned());

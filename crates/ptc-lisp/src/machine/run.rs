@@ -445,11 +445,11 @@ impl Machine {
                         // SAFETY: as above; the caller's window was on the stack when it ran; of the callee's window
                         // only what is moved and cleared is touched; there are two frames.
                         unsafe {
-                            let (below, base) = (caller.registers, caller.base as usize);
+                            let (below, apart) = (caller.registers, (frame.base - caller.base) as usize);
                             #[cfg(debug_assertions)]
                             let end = frame.base as usize + usize::from(registers);
                             self.fiber.frames.set_len(self.fiber.frames.len() - 1);
-                            let mut below = Window::inside(&mut self.fiber.regs, base, below);
+                            let mut below = regs.below(apart, below);
                             regs.give(src, &mut below, dst);
                             regs.clear(registers, residue);
                             if self.large {

@@ -71,6 +71,22 @@ impl Window {
         }
     }
 
+    /// The window of `count` registers that begins `apart` registers before this one. It is made from this one and not
+    /// from the stack, because a new borrow of the stack would end this one, and results go from one to the other.
+    ///
+    /// # Safety
+    /// As for [`Window::inside`].
+    #[inline(always)]
+    pub unsafe fn below(self, apart: usize, count: u16) -> Window {
+        let _ = count;
+        Window {
+            // SAFETY: it is on the stack, which the caller answers for.
+            first: unsafe { self.first.sub(apart) },
+            #[cfg(debug_assertions)]
+            count: usize::from(count),
+        }
+    }
+
     #[inline(always)]
     fn check(&self, end: usize) {
         #[cfg(debug_assertions)]

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json, json};
 
 use super::settings::Settings;
@@ -89,8 +88,9 @@ impl Context {
 
     /// The text of each input by its name.
     pub fn texts(&self) -> Map<String, Json> {
-        let fields: BTreeMap<String, &RawValue> = serde_json::from_str(&self.text).unwrap_or_default();
-        fields.into_iter().map(|(name, value)| (name, value.get().into())).collect()
+        let fields = ptc_host::parts::fields(&self.text, usize::MAX - 1).unwrap_or_default();
+        let fields: BTreeMap<String, &str> = fields.into_iter().collect();
+        fields.into_iter().map(|(name, value)| (name, value.into())).collect()
     }
 }
 

@@ -2,10 +2,7 @@
 //! little, or the message is refused before it is built. The values of `serde_json` take many times the bytes of their
 //! text, several times over on their way through the protocol's library.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::Error;
 use serde_json::{Map, Value as Json};
 
 use crate::engine::context::{as_text, text_of};
@@ -47,7 +44,8 @@ pub fn as_sent(mut json: Json) -> (Json, bool) {
 
 /// Reads a large message.
 pub fn read(bytes: &[u8]) -> Result<Json, Unread> {
-    Reading { values: 0 }.with_text_at(&INPUTS, serde_json::from_slice(bytes)?)
+    let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
+    Reading { values: 0 }.with_text_at(&INPUTS, text)
 }
 
 /// What was read so far.
@@ -57,17 +55,16 @@ struct Reading {
 
 impl Reading {
     /// Reads a value; the object that stands in it at a path stays text.
-    fn with_text_at(&mut self, path: &[&str], raw: &RawValue) -> Result<Json, Unread> {
-        let text = raw.get();
-        if !text.starts_with('{') {
-            return self.value(raw);
+    fn with_text_at(&mut self, path: &[&str], text: &str) -> Result<Json, Unread> {
+        if !text.trim_ascii_start().starts_with('{') {
+            return self.value(text);
         }
         let Some((next, rest)) = path.split_first() else {
             // Nobody else would say what is wrong with it in the words of the protocol.
             ptc_host::outline(text, |_, _| ())?;
             return Ok(as_text(text));
         };
-        let Fields(fields) = serde_json::from_str(text)?;
+        let fields = ptc_host::parts::fields(text, MOST_VALUES)?;
         self.count(fields.len())?;
         let mut object = Map::with_capacity(fields.len());
         for (name, value) in fields {
@@ -80,9 +77,9 @@ impl Reading {
         Ok(Json::Object(object))
     }
 
-    fn value(&mut self, raw: &RawValue) -> Result<Json, Unread> {
-        self.count(values(raw.get().as_bytes()))?;
-        Ok(serde_json::from_str(raw.get())?)
+    fn value(&mut self, text: &str) -> Result<Json, Unread> {
+        self.count(values(text.as_bytes()))?;
+        Ok(serde_json::from_str(text)?)
     }
 
     fn count(&mut self, values: usize) -> Result<(), Unread> {
@@ -91,37 +88,6 @@ impl Reading {
             true => Err(Unread::TooMany),
             false => Ok(()),
         }
-    }
-}
-
-/// The fields of an object with their texts; of too many, only so many that this is seen.
-struct Fields<'t>(Vec<(String, &'t RawValue)>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EachField)
-    }
-}
-
-struct EachField;
-
-impl<'de> Visitor<'de> for EachField {
-    type Value = Fields<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-        let mut fields = Vec::new();
-        while fields.len() <= MOST_VALUES {
-            match map.next_entry()? {
-                Some(field) => fields.push(field),
-                None => return Ok(Fields(fields)),
-            }
-        }
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Fields(fields))
     }
 }
 

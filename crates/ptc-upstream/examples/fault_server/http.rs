@@ -66,7 +66,7 @@ fn no_session(shared: &Shared) -> Response {
     match shared.server.has("--session-400") {
         true => {
             let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "No valid session ID provided"}});
-            (StatusCode::BAD_REQUEST, axum::Json(error)).into_response()
+            (StatusCode::BAD_REQUEST, error.to_string()).into_response()
         }
         false => StatusCode::NOT_FOUND.into_response(),
     }
@@ -120,7 +120,7 @@ async fn posted(State(shared): State<Shared>, headers: HeaderMap, body: Bytes) -
 fn refused(code: u16) -> Response {
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": format!("refused {}", token())}});
     let status = StatusCode::from_u16(code).unwrap_or_default();
-    (status, [("location", "/elsewhere")], axum::Json(error)).into_response()
+    (status, [("location", "/elsewhere")], error.to_string()).into_response()
 }
 
 /// Notes that a request was given up, unless its answer was sent.

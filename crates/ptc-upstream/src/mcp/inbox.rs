@@ -2,14 +2,13 @@
 //! put there undecoded, after its size was looked at, and rmcp only learns that the request was answered. So
 //! no answer is larger than its own call allows, and none is lost to a shape that rmcp does not know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptc_host::parts;
 use rmcp::model::{
     ClientJsonRpcMessage, ErrorData, GetExtensions as _, RequestId, ServerJsonRpcMessage, ServerResult,
 };
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::model::{Fault, Reason};
 use crate::wire::too_large;
@@ -73,14 +72,32 @@ pub struct Inbox {
 }
 
 /// The parts of a message, undecoded.
-#[derive(Deserialize)]
+#[derive(Default)]
 struct Envelope<'t> {
-    #[serde(default)]
     id: Option<RequestId>,
-    #[serde(default)]
-    method: Option<serde::de::IgnoredAny>,
-    #[serde(borrow, default)]
-    result: Option<&'t RawValue>,
+    has_method: bool,
+    result: Option<&'t str>,
+}
+
+impl<'t> Envelope<'t> {
+    fn of(text: &'t str) -> Result<Envelope<'t>, Unreadable> {
+        let mut envelope = Envelope::default();
+        let mut seen = BTreeSet::new();
+        for (name, value) in parts::fields(text, usize::MAX - 1).map_err(|_| Unreadable)? {
+            let given = (value != "null").then_some(value);
+            match name.as_str() {
+                "id" => envelope.id = given.map(serde_json::from_str).transpose().map_err(|_| Unreadable)?,
+                "method" => envelope.has_method = given.is_some(),
+                "result" => envelope.result = given,
+                _ => continue,
+            }
+            // Twice would be two messages in one.
+            if !seen.insert(name) {
+                return Err(Unreadable);
+            }
+        }
+        Ok(envelope)
+    }
 }
 
 /// The text of a message cannot be read.
@@ -124,18 +141,17 @@ impl Inbox {
 
     /// Takes in the text of a message, or of several in a list. Gives what rmcp has to see.
     pub fn accept(&self, text: &[u8]) -> Result<Vec<ServerJsonRpcMessage>, Unreadable> {
-        if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-            let items: Vec<&RawValue> = serde_json::from_slice(text).map_err(|_| Unreadable)?;
-            let messages =
-                items.into_iter().filter_map(|item| self.accept_one(item.get().as_bytes()).transpose());
-            return messages.collect();
+        let text = std::str::from_utf8(text).map_err(|_| Unreadable)?;
+        if text.trim_ascii_start().starts_with('[') {
+            let items = parts::items(text).map_err(|_| Unreadable)?;
+            return items.into_iter().filter_map(|item| self.accept_one(item).transpose()).collect();
         }
         Ok(self.accept_one(text)?.into_iter().collect())
     }
 
-    fn accept_one(&self, text: &[u8]) -> Result<Option<ServerJsonRpcMessage>, Unreadable> {
-        let envelope: Envelope = serde_json::from_slice(text).map_err(|_| Unreadable)?;
-        let id = envelope.id.as_ref().and_then(number).filter(|_| envelope.method.is_none());
+    fn accept_one(&self, text: &str) -> Result<Option<ServerJsonRpcMessage>, Unreadable> {
+        let envelope = Envelope::of(text)?;
+        let id = envelope.id.as_ref().and_then(number).filter(|_| !envelope.has_method);
         let slot = id.and_then(|id| self.slots().remove(&id).map(|slot| (RequestId::Number(id), slot)));
         if let Some((id, slot)) = slot {
             if text.len() > slot.cap {
@@ -143,14 +159,14 @@ impl Inbox {
                 return Ok(Some(failure(id)));
             }
             if let Some(result) = envelope.result {
-                slot.keep(result.get());
+                slot.keep(result);
                 if !slot.shown {
                     return Ok(Some(ServerJsonRpcMessage::response(ServerResult::empty(()), id)));
                 }
             }
         }
         // Messages that rmcp does not know are none of our business.
-        Ok(serde_json::from_slice(text).ok())
+        Ok(serde_json::from_str(text).ok())
     }
 
     fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<i64, Arc<Slot>>> {

@@ -70,10 +70,15 @@ struct OnlyId {
     id: Value,
 }
 
-#[derive(serde::Deserialize)]
-struct OnlyData<'l> {
-    #[serde(borrow)]
-    data: &'l serde_json::value::RawValue,
+/// The text of the field `data` of a line.
+fn data_text(line: &[u8]) -> Result<&str, String> {
+    let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    let fields = ptc_host::parts::fields(line, usize::MAX - 1).map_err(|error| error.to_string())?;
+    let mut data = fields.into_iter().filter_map(|(name, text)| (name == "data").then_some(text));
+    match (data.next(), data.next()) {
+        (Some(text), None) => Ok(text),
+        _ => Err("duplicate field `data`".to_owned()),
+    }
 }
 
 fn identified(id: &Value, answer: Map<String, Value>) -> Value {
@@ -114,9 +119,8 @@ fn answer_row(common: &Common, row: &Value, line: &[u8]) -> Result<Map<String, V
             return Err("\"data\" must be an object of inputs by name".to_owned());
         }
         // The tree has lost the digits of large integers, so the machine reads the text.
-        let text = serde_json::from_slice::<OnlyData<'_>>(line).map_err(|error| error.to_string())?;
         machine
-            .set_data_json(text.data.get())
+            .set_data_json(data_text(line)?)
             .map_err(|error: Error| format!("\"data\": {}", error.message))?;
         machine.set_strict_inputs(true);
     }

@@ -77,6 +77,7 @@ pub const SPECIAL_FORMS: &[(&str, &str)] = &[
     ("lazy-seq", "(lazy-seq [$ $])"),
     ("lazy-cat", "(lazy-cat $ $)"),
     ("delay", "(let [d (delay $)] [d @d])"),
+    ("future", "(let [d (future $)] [d @d])"),
     ("binding", "(do (def ^:dynamic *b* $) (binding [*b* $] [*b* $]))"),
     ("with-redefs", "(do (defn g [x] x) (with-redefs [g (fn [x] [x $])] (g $)))"),
     ("with-bindings", "(do (def ^:dynamic *b* $) (with-bindings {#'*b* $} *b*))"),

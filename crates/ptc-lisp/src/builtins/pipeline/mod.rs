@@ -132,7 +132,8 @@ pub(crate) fn may_loop(heap: &mut Heap, row: &[Value], calls: &[Op]) -> Res<bool
             return Ok(false);
         }
         source = if at == 0 { call.args.last() } else { source };
-        if at + 1 == calls.len() && call.part.gives_sequence() {
+        // What `apply` calls may be lazy about its arguments.
+        if at + 1 == calls.len() && (call.part.gives_sequence() || call.part == Part::Apply) {
             let Some(source) = source else { return Ok(false) };
             if prims::has_unrealised(heap, source)? {
                 return Ok(false);
@@ -140,7 +141,11 @@ pub(crate) fn may_loop(heap: &mut Heap, row: &[Value], calls: &[Op]) -> Res<bool
         }
     }
     let is_walked = |value: &Value| {
-        size(value).is_some() || matches!(value, Value::Nil | Value::Str(_) | Value::Lazy(_) | Value::Cons(_))
+        size(value).is_some()
+            || matches!(
+                value,
+                Value::Nil | Value::Str(_) | Value::Lazy(_) | Value::Cons(_) | Value::Sorted(_)
+            )
     };
     Ok(source.is_some_and(is_walked))
 }

@@ -90,7 +90,7 @@ impl Http {
         for (name, value) in fields {
             answer[name] = value;
         }
-        Ok(axum::Json(answer).into_response())
+        Ok(ptc_http::Json(answer).into_response())
     }
 }
 

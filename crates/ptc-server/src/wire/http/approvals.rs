@@ -78,8 +78,10 @@ async fn list(
     let _hold = peer.hold();
     let caller = caller(identity.owner.clone(), &identity);
     Ok(told(match http.engine.open_tickets(&caller).await {
-        Ok(tickets) => axum::Json(json!({"tickets": tickets})).into_response(),
-        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, axum::Json(json!({"error": error}))).into_response(),
+        Ok(tickets) => ptc_http::Json(json!({"tickets": tickets})).into_response(),
+        Err(error) => {
+            (StatusCode::SERVICE_UNAVAILABLE, ptc_http::Json(json!({"error": error}))).into_response()
+        }
     }))
 }
 
@@ -102,7 +104,7 @@ async fn decide(
     let decided = match read(&body.bytes) {
         Ok(decided) => decided,
         Err(why) => {
-            let refused = (StatusCode::BAD_REQUEST, axum::Json(json!({"error": why})));
+            let refused = (StatusCode::BAD_REQUEST, ptc_http::Json(json!({"error": why})));
             return Ok(told(refused.into_response()));
         }
     };
@@ -110,7 +112,7 @@ async fn decide(
     let reply = http.engine.decide(&caller, decided, signals).await;
     let reply = reply.unwrap_or_else(|_| http.engine.cancelled());
     let told_back = json!({"error": reply.is_error, "waits": reply.approval.is_some(), "text": reply.text()});
-    Ok(told(axum::Json(told_back).into_response()))
+    Ok(told(ptc_http::Json(told_back).into_response()))
 }
 
 /// Requests of other pages are not answered, whatever browsers let them send.

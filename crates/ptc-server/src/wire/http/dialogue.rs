@@ -62,7 +62,7 @@ pub async fn serve(
 ) -> Response {
     let id = message.id();
     let Ok(mut request) = serde_json::from_value::<ClientJsonRpcMessage>(message.json) else {
-        return axum::Json(incoming::error(id, -32602, "Invalid params")).into_response();
+        return ptc_http::Json(incoming::error(id, -32602, "Invalid params")).into_response();
     };
     if let ClientJsonRpcMessage::Request(request) = &mut request {
         request.request.extensions_mut().insert(parts);
@@ -75,9 +75,9 @@ pub async fn serve(
     match said.recv().await {
         None => {
             let error = incoming::error(id, -32603, "Internal error");
-            (StatusCode::INTERNAL_SERVER_ERROR, axum::Json(error)).into_response()
+            (StatusCode::INTERNAL_SERVER_ERROR, ptc_http::Json(error)).into_response()
         }
-        Some(Said { last: true, message }) => axum::Json(message).into_response(),
+        Some(Said { last: true, message }) => ptc_http::Json(message).into_response(),
         Some(first) => {
             let events = stream::unfold((Some(first), said, gone), |(first, mut said, gone)| async {
                 let next = match first {

@@ -76,7 +76,7 @@ impl Http {
         }
         let message = match incoming::read(&bytes) {
             Ok(message) => message,
-            Err(refused) => return Ok(axum::Json(refused.reply()).into_response()),
+            Err(refused) => return Ok(ptc_http::Json(refused.reply()).into_response()),
         };
         if self.is_draining() {
             return Err(rpc(StatusCode::SERVICE_UNAVAILABLE, &message, "server draining"));
@@ -182,12 +182,12 @@ impl Http {
             Ok(begun) => begun,
             Err(NotBegun::SameId) => {
                 let text = "Invalid Request: id is already in flight";
-                return Ok(axum::Json(incoming::error(message.id(), -32600, text)).into_response());
+                return Ok(ptc_http::Json(incoming::error(message.id(), -32600, text)).into_response());
             }
             Err(NotBegun::Busy) => {
                 let result = adapter::result(self.engine.busy(most));
                 let reply = json!({"jsonrpc": "2.0", "id": message.id(), "result": legacy(json!(result))});
-                return Ok(axum::Json(reply).into_response());
+                return Ok(ptc_http::Json(reply).into_response());
             }
         };
         let mut caller = caller(session.id.clone(), identity);
@@ -229,8 +229,10 @@ impl Http {
         let called = tokio::spawn(async move { adapter.plain(arrival, request_id, call, cancel).await });
         let answer = called.await.unwrap_or_else(|_| Err(ErrorData::internal_error("Internal error", None)));
         match answer {
-            Ok(result) => axum::Json(json!({"jsonrpc": "2.0", "id": id, "result": result})).into_response(),
-            Err(error) => axum::Json(json!({"jsonrpc": "2.0", "id": id, "error": error})).into_response(),
+            Ok(result) => {
+                ptc_http::Json(json!({"jsonrpc": "2.0", "id": id, "result": result})).into_response()
+            }
+            Err(error) => ptc_http::Json(json!({"jsonrpc": "2.0", "id": id, "error": error})).into_response(),
         }
     }
 

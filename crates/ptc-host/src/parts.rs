@@ -1,0 +1,145 @@
+//! The parts of a JSON text, as the texts that they are.
+//!
+//! The feature `raw_value` of serde_json would do this. It also makes every object with a key of its own, wherever JSON is
+//! read, the value that the text under that key spells, with a depth of its own: whoever sends JSON could then send values
+//! that no limit has seen. No crate here may ask for that feature.
+
+use serde::de::{Error, IgnoredAny};
+
+/// The fields of a JSON object with their texts; of more than `most`, one more than that.
+pub fn fields(text: &str, most: usize) -> Result<Vec<(String, &str)>, serde_json::Error> {
+    let mut parts = Parts::of(text, b'{')?;
+    let mut fields = Vec::new();
+    while fields.len() <= most
+        && let Some(name) = parts.begin()
+    {
+        let name = serde_json::from_str(&text[name..parts.after_string(name)])?;
+        parts.at = parts.from_colon();
+        fields.push((name, parts.value()));
+    }
+    Ok(fields)
+}
+
+/// The items of a JSON list as texts.
+pub fn items(text: &str) -> Result<Vec<&str>, serde_json::Error> {
+    let mut parts = Parts::of(text, b'[')?;
+    let mut items = Vec::new();
+    while parts.begin().is_some() {
+        items.push(parts.value());
+    }
+    Ok(items)
+}
+
+/// A walk over the parts of a list or an object whose text is known to be JSON.
+struct Parts<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Parts<'t> {
+    fn of(text: &'t str, open: u8) -> Result<Parts<'t>, serde_json::Error> {
+        serde_json::from_str::<IgnoredAny>(text)?;
+        let at = text.len() - text.trim_ascii_start().len();
+        match text.as_bytes().get(at) {
+            Some(byte) if *byte == open => Ok(Parts { text, at: at + 1 }),
+            _ => Err(serde_json::Error::custom(match open {
+                b'{' => "expected a JSON object",
+                _ => "expected a JSON list",
+            })),
+        }
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// Where the next part begins; nothing at the end.
+    fn begin(&mut self) -> Option<usize> {
+        while self.byte(self.at).is_some_and(|byte| byte.is_ascii_whitespace() || byte == b',') {
+            self.at += 1;
+        }
+        (!matches!(self.byte(self.at), None | Some(b']' | b'}'))).then_some(self.at)
+    }
+
+    /// The place behind the string that begins at `at`.
+    fn after_string(&mut self, at: usize) -> usize {
+        let mut at = at + 1;
+        while let Some(byte) = self.byte(at) {
+            match byte {
+                b'\\' => at += 2,
+                b'"' => break,
+                _ => at += 1,
+            }
+        }
+        self.at = at + 1;
+        self.at
+    }
+
+    /// The place behind the colon that comes next.
+    fn from_colon(&self) -> usize {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        self.at + rest.find(':').map_or(rest.len(), |colon| colon + 1)
+    }
+
+    /// The value that begins here, without blanks around it.
+    fn value(&mut self) -> &'t str {
+        let (start, mut depth) = (self.at, 0usize);
+        while let Some(byte) = self.byte(self.at) {
+            match byte {
+                b'"' => {
+                    self.after_string(self.at);
+                    continue;
+                }
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' | b',' if depth == 0 => break,
+                b']' | b'}' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        self.text.get(start..self.at).unwrap_or_default().trim_ascii()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    #[test]
+    fn parts_are_the_texts_that_they_are() {
+        let text = r#" { "a" : [1, {"b": "]},"}] , "\u0062\"," :"x\\" ,"c":{ }, "d": -1.50 , "e":null } "#;
+        let expected = [
+            ("a", r#"[1, {"b": "]},"}]"#),
+            ("b\",", r#""x\\""#),
+            ("c", "{ }"),
+            ("d", "-1.50"),
+            ("e", "null"),
+        ];
+        let found = fields(text, 9).expect("it is an object");
+        assert_eq!(found, expected.map(|(name, text)| (name.to_owned(), text)));
+        assert_eq!(fields(text, 1).expect("it is an object").len(), 2);
+        assert_eq!(items(r#"[ 1 ,[2, 3],"a,b" , {} ]"#).expect("a list"), ["1", "[2, 3]", r#""a,b""#, "{}"]);
+        assert_eq!(
+            (items(" [ ] ").expect("a list").len(), fields("{}", 1).expect("an object").len()),
+            (0, 0)
+        );
+        for wrong in ["", "{", "[1,]", "1", r#"{"a":}"#, r#"{"a":1}}"#] {
+            assert!(fields(wrong, 9).is_err() && items(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_key_of_an_object_changes_how_it_is_read() {
+        for key in ["$serde_json::private::RawValue", "$serde_json::private::Number"] {
+            let text = json!({key: "[1]"}).to_string();
+            let read: Json = serde_json::from_str(&text).expect("JSON");
+            assert_eq!(
+                read.to_string(),
+                text,
+                "a crate asks for a feature of serde_json that it must not have"
+            );
+        }
+    }
+}
