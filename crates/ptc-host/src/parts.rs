@@ -14,7 +14,7 @@ pub fn fields(text: &str, most: usize) -> Result<Vec<(String, &str)>, serde_json
         && let Some(name) = parts.begin()
     {
         let name = serde_json::from_str(&text[name..parts.after_string(name)])?;
-        parts.at = parts.from_colon();
+        parts.at = parts.after_colon();
         fields.push((name, parts.value()));
     }
     Ok(fields)
@@ -76,7 +76,7 @@ impl<'t> Parts<'t> {
     }
 
     /// The place behind the colon that comes next.
-    fn from_colon(&self) -> usize {
+    fn after_colon(&self) -> usize {
         let rest = self.text.get(self.at..).unwrap_or_default();
         self.at + rest.find(':').map_or(rest.len(), |colon| colon + 1)
     }
