@@ -21,6 +21,20 @@ use crate::value::{Layout, Map, RangeObj, Shared, Value, prefetch};
 /// Functions of a `juxt` that cost no more than the call itself.
 const FREE: usize = 2;
 
+/// Counts the row that a `juxt` makes. Long ones need room; of short ones, which are keys mostly and gone again, only a
+/// census can say how many are left.
+fn take_row(heap: &mut Heap, len: usize) -> Res<()> {
+    const SHORT: usize = 16;
+    let bytes = BODY + len * size_of::<Value>();
+    match len > SHORT {
+        true => heap.reserve(bytes),
+        false => {
+            heap.allocated(bytes);
+            Ok(())
+        }
+    }
+}
+
 /// A function of one argument that natives can apply.
 pub(super) enum Known {
     /// A keyword looks itself up.
@@ -156,7 +170,7 @@ impl Known {
         Ok(match self {
             Known::Field(field) => return field.of(heap, item),
             Known::Fields(fields) => {
-                heap.reserve(BODY + fields.len() * size_of::<Value>())?;
+                take_row(heap, fields.len())?;
                 let mut row = Vec::with_capacity(fields.len());
                 for field in fields {
                     row.push(field.of(heap, item)?.into_owned());
@@ -165,7 +179,7 @@ impl Known {
             }
             Known::Lookup(coll) => Cow::Owned(lookup::get_or(heap, coll, item, &Value::Nil)?),
             Known::Each(functions) => {
-                heap.reserve(BODY + functions.len() * size_of::<Value>())?;
+                take_row(heap, functions.len())?;
                 let mut row = Vec::with_capacity(functions.len());
                 for function in functions {
                     row.push(function.apply(heap, item)?.into_owned());

@@ -309,7 +309,7 @@ fn no_function_sees_more_items_than_are_needed() {
         ("(first (filter #(> % 2) (map f xs)))", "[0 1 2 3]"),
         ("(first (map f {:a 1 :b 2}))", "[[:a 1]]"),
         ("(first (map f (sorted-set 3 1 2)))", "[1]"),
-        ("(take 3 (apply concat (map (fn [x] [(f x) x]) (iterate inc 1))))", "[1 2]"),
+        ("(doall (take 3 (apply concat (map (fn [x] [(f x) x]) (iterate inc 1)))))", "[1 2]"),
         ("(take 2 (map f xs))", "[0 1]"),
         ("(take 0 (map f xs))", "[]"),
         ("(->> xs (map f) (filter odd?) (take 2))", "[0 1 2 3]"),
@@ -357,8 +357,8 @@ fn a_juxt_of_many_functions_is_paid_for() {
     for functions in ["(map #(keyword (str \"k\" %)) (range 3000))", "(repeat 3000 some?)"] {
         let (made, _) = outcome(&many(functions, "(count (mapv j rows))"), &limits);
         assert!(made.starts_with("MemoryExceeded"), "{functions}: {made}");
-        let (counted, fuel) = outcome(&many(functions, "(count (filterv j rows))"), &Limits::default());
-        assert!(counted == "3000" && fuel > 8_000_000, "{functions}: {counted} {fuel}");
+        let (_, fuel) = outcome(&many(functions, "(count (filterv j rows))"), &Limits::default());
+        assert!(fuel > 8_000_000, "{functions}: {fuel}");
     }
 }
 
