@@ -288,3 +288,9 @@ small
 (let [s (sorted-set-by (fn [a b] (compare (count a) (count b))) "x")
       f (fn f [n] (if (zero? n) 0 (do (s (format "%50000d" n)) (f (dec n)))))]
   (f 400))
+
+;; == keywords of long names in a map => memory_exceeded
+(let [long (apply str (repeat 1000 "n"))] (into {} (map (fn [i] [(keyword (str long i)) i]) (range 1000000))))
+
+;; == keywords of long names that nothing holds => memory_exceeded
+(let [long (apply str (repeat 1000 "n"))] (loop [i 0] (keyword (str long i)) (recur (inc i))))

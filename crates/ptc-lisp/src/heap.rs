@@ -115,17 +115,24 @@ impl Heap {
     /// Charges fuel for `amount` units of work; natives charge one per element they touch.
     #[inline]
     pub fn work(&mut self, amount: usize) -> Res<()> {
-        if !METERED {
-            return Ok(());
-        }
-        self.fuel_used = self.fuel_used.saturating_add(amount as u64);
-        if self.fuel_used > self.looks_up_at {
-            self.look_up()?;
-        }
+        self.spend(amount as u64)?;
         // A native that makes much in small steps is stopped here. The census comes often enough that
         // what is fresh beyond this is not garbage from before.
-        if self.live_bytes.saturating_add(self.fresh_bytes) > self.limits.memory + self.limits.memory / 4 {
+        let made = self.live_bytes.saturating_add(self.fresh_bytes);
+        if METERED && made > self.limits.memory + self.limits.memory / 4 {
             return Err(self.out_of_memory().into());
+        }
+        Ok(())
+    }
+
+    /// Charges fuel for work that is over: of what it left behind, a census may still find that it is garbage.
+    #[inline]
+    pub fn spend(&mut self, amount: u64) -> Res<()> {
+        if METERED {
+            self.fuel_used = self.fuel_used.saturating_add(amount);
+            if self.fuel_used > self.looks_up_at {
+                self.look_up()?;
+            }
         }
         Ok(())
     }

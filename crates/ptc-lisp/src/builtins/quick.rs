@@ -105,6 +105,8 @@ fn mapped(heap: &mut Heap, args: &[Value]) -> Res<Option<(Vec<Value>, Shape)>> {
             Ok(true)
         }),
         known => walk.each(0, |item| {
+            // What it gives stays, so that all of it has to fit.
+            heap.reserve(0)?;
             out.push(known.apply(heap, item)?.into_owned());
             Ok(true)
         }),
@@ -223,7 +225,7 @@ fn group_by(heap: &mut Heap, args: &mut [Value]) -> Res {
         let number = match keys.position(&key) {
             Some(number) => number,
             None => {
-                heap.allocated(2 * BODY);
+                heap.reserve(2 * BODY)?;
                 keys.insert(key.into_owned(), ());
                 sizes.push(0);
                 sizes.len() - 1
@@ -334,6 +336,7 @@ fn index(heap: &mut Heap, args: &[Value]) -> Res<Option<Value>> {
     heap.reserve(walk.len().saturating_mul(ENTRY))?;
     let mut table = Map::default();
     let done = walk.each(0, |item| {
+        heap.reserve(0)?;
         let key = key.apply(heap, item)?.into_owned();
         heap.realised(&key)?;
         let value = value.apply(heap, item)?.into_owned();

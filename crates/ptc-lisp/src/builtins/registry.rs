@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry as Slot;
 
 use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, NativeFn, Run, pipeline, quick};
 use crate::names::split_name;
@@ -154,15 +155,14 @@ impl Index {
         self.numbers.find(hash(name), |&id| (self.name)(at(entries, id)) == name).copied()
     }
 
-    /// Adds a builtin, in place of another one of that name.
-    fn put(&mut self, entries: &[Entry], id: BuiltinId) {
-        let name = (self.name)(at(entries, id));
-        match self.numbers.find_mut(hash(name), |&old| (self.name)(at(entries, old)) == name) {
-            Some(old) => *old = id,
-            None => {
-                let again = |&id: &BuiltinId| hash((self.name)(at(entries, id)));
-                self.numbers.insert_unique(hash(name), id, again);
-            }
+    /// Adds a builtin; another one of that name stays if it is one to keep.
+    fn put(&mut self, entries: &[Entry], id: BuiltinId, keep: impl Fn(&Entry) -> bool) {
+        let name_of = |&id: &BuiltinId| (self.name)(at(entries, id));
+        let name = name_of(&id);
+        match self.numbers.entry(hash(name), |id| name_of(id) == name, |id| hash(name_of(id))) {
+            Slot::Vacant(slot) => drop(slot.insert(id)),
+            Slot::Occupied(slot) if keep(at(entries, *slot.get())) => {}
+            Slot::Occupied(mut slot) => *slot.get_mut() = id,
         }
     }
 }
@@ -208,16 +208,13 @@ impl Registry {
     }
 
     fn add(&mut self, entry: Entry) {
-        let Entry { name, ns, local, .. } = entry;
+        let Entry { name, ns, .. } = entry;
         let id = BuiltinId(u16::try_from(self.entries.len()).expect("fewer than 65,536 builtins"));
         self.entries.push(entry);
-        self.by_name.put(&self.entries, id);
+        self.by_name.put(&self.entries, id, |_| false);
         let rank = |ns: &str| OPEN_NAMESPACES.iter().position(|open| *open == ns);
         if let Some(new) = rank(ns).filter(|_| !QUALIFIED.contains(&name)) {
-            let taken = self.unqualified(local).and_then(|old| rank(self.get(old).ns));
-            if taken.is_none_or(|old| new < old) {
-                self.by_local.put(&self.entries, id);
-            }
+            self.by_local.put(&self.entries, id, |old| rank(old.ns).is_some_and(|old| old <= new));
         }
     }
 

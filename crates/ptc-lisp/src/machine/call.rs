@@ -133,7 +133,10 @@ impl Machine {
             Run::Core(place) => {
                 if let Some(quick) = entry.quick {
                     match self.call_native(quick, f, n)? {
-                        Ok(Value::Unbound) => {}
+                        // What it made is gone, but counts until a census comes.
+                        Ok(Value::Unbound) => self.census_if_due(),
+                        // Between the calls of the function itself a census may come.
+                        Err(signal) if self.is_out_of_room(&signal) => self.census_for(&signal)?,
                         Ok(value) => return self.native_answer(value, f, n, dst),
                         Err(signal) => return self.native_signal(*signal, id, f, n, dst),
                     }
@@ -155,13 +158,21 @@ impl Machine {
         }
     }
 
+    /// Whether a native ran out of memory and will again, because it fills the room with its own garbage.
+    pub(super) fn is_out_of_room(&self, signal: &Signal) -> bool {
+        match signal {
+            Signal::Reclaim(_) => self.reclaimed,
+            other => other.is_short_of_memory(),
+        }
+    }
+
     /// What a native says to the `n` arguments after register `f`, and fuel for the keys it looked at.
     #[inline]
     fn call_native(&mut self, native: NativeFn, f: usize, n: usize) -> Res<Res> {
         let answer = native(&mut self.heap, &mut self.fiber.regs[f + 1..f + 1 + n]);
         let keys = ledger::take();
         if keys > 0 {
-            self.heap.work(usize::try_from(keys).unwrap_or(usize::MAX))?;
+            self.heap.spend(keys)?;
         }
         Ok(answer)
     }

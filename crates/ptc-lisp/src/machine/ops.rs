@@ -299,10 +299,14 @@ impl Machine {
     /// Does calls in one pass, if natives can; else they come next.
     fn pipe(&mut self, base: usize, calls: &[Op]) -> Done {
         let Some(chain) = Chain::of(base, calls) else { return Ok(Go::On) };
-        match self.one_pass(&chain, calls)? {
-            Some(value) => self.passed(value, &chain, calls),
-            None => Ok(Go::On),
+        match self.one_pass(&chain, calls) {
+            Ok(Some(value)) => return self.passed(value, &chain, calls),
+            Ok(None) => self.census_if_due(),
+            // Between the calls a census may come.
+            Err(signal) if self.is_out_of_room(&signal) => self.census_for(&signal)?,
+            Err(signal) => return Err(signal),
         }
+        Ok(Go::On)
     }
 
     /// The same, with a loop behind the calls.
@@ -322,12 +326,14 @@ impl Machine {
     fn one_pass_in_room(&mut self, chain: &Chain, calls: &[Op]) -> Res<Option<Value>> {
         for _ in 0..2 {
             let room = self.heap.room();
-            let signal = match self.one_pass(chain, calls) {
-                Err(signal) => signal,
+            match self.one_pass(chain, calls) {
+                Err(signal) if signal.is_short_of_memory() => self.census_for(&signal)?,
+                Ok(None) => {
+                    self.census_if_due();
+                    break;
+                }
                 done => return done,
-            };
-            let Signal::Reclaim(_) = *signal else { return Err(signal) };
-            self.census();
+            }
             // Trying again is work too: it is worth it if the room was taken by what is gone now.
             if self.heap.room() / 2 < room {
                 break;
@@ -338,7 +344,7 @@ impl Machine {
 
     fn one_pass(&mut self, chain: &Chain, calls: &[Op]) -> Res<Option<Value>> {
         let answer = pipeline::run(&mut self.heap, &mut self.fiber.regs[chain.first..=chain.last], calls);
-        self.heap.work(usize::try_from(ledger::take()).unwrap_or(usize::MAX))?;
+        self.heap.spend(ledger::take())?;
         answer
     }
 

@@ -44,7 +44,7 @@ impl Machine {
                 self.census();
                 // Asked twice in a row, a census does not help.
                 let again = std::mem::replace(&mut self.reclaimed, true);
-                if again || self.heap.live_bytes.saturating_add(bytes) > self.heap.limits.memory {
+                if again || bytes > self.heap.room() {
                     return self.raise(self.out_of_memory());
                 }
                 Go::Frame

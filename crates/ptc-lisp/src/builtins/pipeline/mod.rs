@@ -209,6 +209,8 @@ struct Plan {
     sink: Sink,
     /// Whether no stage has to be done with all items before the next one begins.
     stops: bool,
+    /// How many bytes the sink took.
+    held: usize,
 }
 
 impl Plan {
@@ -236,7 +238,7 @@ impl Plan {
         let shape = if makes { eager::UNKNOWN } else { item_shape(source) };
         let exact = stages.iter().all(Stage::is_exact).then_some(count);
         let sink = Sink::of(heap, end, count, exact, shape)?;
-        Some(Plan { stops: stages.iter().all(Stage::is_lazy), stages, sink })
+        Some(Plan { stops: stages.iter().all(Stage::is_lazy), stages, sink, held: 0 })
     }
 
     fn run(mut self, heap: &mut Heap, source: &Value) -> Res<Option<Value>> {
@@ -248,7 +250,7 @@ impl Plan {
                 let end = range.count.min(at + BATCH as u64);
                 batch.fill_ints((at..end).map(|at| range.at(at)));
                 at = end;
-                if self.flow(heap, &mut batch)? {
+                if self.flow(heap, &mut batch).map_err(|signal| self.wanting(signal))? {
                     break;
                 }
             }
@@ -264,7 +266,7 @@ impl Plan {
             };
             for chunk in items.chunks(BATCH) {
                 batch.fill(chunk);
-                if self.flow(heap, &mut batch)? {
+                if self.flow(heap, &mut batch).map_err(|signal| self.wanting(signal))? {
                     break;
                 }
             }
@@ -277,7 +279,19 @@ impl Plan {
         for stage in &mut self.stages {
             stage.apply(heap, batch)?;
         }
-        Ok(self.sink.take(heap, batch)? && self.stops)
+        let before = heap.room();
+        let enough = self.sink.take(heap, batch);
+        self.held = self.held.saturating_add(before.saturating_sub(heap.room()));
+        Ok(enough? && self.stops)
+    }
+
+    /// Says of memory that is short how much is wanted: what the sink holds is no garbage.
+    fn wanting(&self, signal: Box<Signal>) -> Box<Signal> {
+        match *signal {
+            Signal::Reclaim(bytes) => Signal::Reclaim(bytes.saturating_add(self.held)).into(),
+            _ if signal.is_short_of_memory() => Signal::Reclaim(self.held).into(),
+            _ => signal,
+        }
     }
 }
 

@@ -357,8 +357,30 @@ fn a_juxt_of_many_functions_is_paid_for() {
     for functions in ["(map #(keyword (str \"k\" %)) (range 3000))", "(repeat 3000 some?)"] {
         let (made, _) = outcome(&many(functions, "(count (mapv j rows))"), &limits);
         assert!(made.starts_with("MemoryExceeded"), "{functions}: {made}");
+        let enough = Limits { fuel: 1 << 40, ..limits };
+        for sink in ["(count (filterv j rows))", "(count (filter j rows))", "(count (vec (filter j rows)))"] {
+            let (kept, _) = outcome(&many(functions, sink), &enough);
+            assert_eq!(kept, "3000", "{functions} {sink}: what the function gave is garbage");
+        }
         let (_, fuel) = outcome(&many(functions, "(count (filterv j rows))"), &Limits::default());
         assert!(fuel > 8_000_000, "{functions}: {fuel}");
+    }
+}
+
+#[test]
+fn rows_of_a_short_juxt_count_while_they_are_kept() {
+    let limits = Limits { memory: 8 << 20, fuel: 1 << 40, ..Limits::default() };
+    for (sink, wanted) in [
+        ("(count (mapv j xs))", "MemoryExceeded"),
+        ("(count (group-by j xs))", "MemoryExceeded"),
+        ("(count (filterv j xs))", "100000"),
+        ("(count (filter j xs))", "100000"),
+        ("(count (group-by (juxt odd? even? odd? even? odd? even? odd? even?) xs))", "2"),
+    ] {
+        let source =
+            format!("(let [j (juxt inc inc inc inc inc inc inc inc) xs (vec (range 100000))] {sink})");
+        let (shown, _) = outcome(&source, &limits);
+        assert!(shown.starts_with(wanted), "{sink}: {shown}");
     }
 }
 
