@@ -26,6 +26,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     };
     let mut steps = Steps::default();
     let packages = beside(root, packages::install);
+    // Whatever does not build, the step that needs it says.
+    let optimised = beside(root, |root| attacks::build(root).and(counts::prepare(root)));
     steps.run("format", || cargo(&["fmt", "--all", "--check"]));
     steps.run("tidiness", || tidy::check(root));
     steps.run("walks over values", || walks::check(root));
@@ -33,15 +35,14 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     steps.run("lints", || {
         cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
     });
-    steps.run("packages", || packages.join().unwrap_or_else(|_| bail!("installing them panicked")));
+    steps.run("packages", || ended(packages));
     steps.run("dependencies", || deny::check(root));
-    // Whatever does not build, the step that needs it says.
-    let optimised = beside(root, |root| attacks::build(root).and(counts::prepare(root)));
+    let answers = beside(root, oracle::check);
     let mut ran = None;
     steps.run("tests", || ran.insert(tests::run(root, &[], skips)?).verdict());
     steps.run("secrets", || secrets::check(root, ran.as_ref().map_or("", Ran::output)));
     steps.run("documentation tests", || cargo(&["test", "--workspace", "--doc", "--quiet"]));
-    steps.run("answers of Clojure", || oracle::check(root));
+    steps.run("answers of Clojure", || ended(answers));
     let _ = optimised.join();
     steps.run("instruction counts", || counts::run(root, &[]));
     steps.run("attacks on an optimised build", || attacks::optimised(root));
@@ -53,6 +54,11 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 fn beside(root: &Path, work: impl FnOnce(&Path) -> Result<()> + Send + 'static) -> JoinHandle<Result<()>> {
     let root = root.to_path_buf();
     std::thread::spawn(move || work(&root))
+}
+
+/// How it ended.
+fn ended(work: JoinHandle<Result<()>>) -> Result<()> {
+    work.join().unwrap_or_else(|_| bail!("it panicked"))
 }
 
 /// What ran so far.

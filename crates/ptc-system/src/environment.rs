@@ -66,10 +66,48 @@ pub struct Template {
     parts: Vec<Part>,
 }
 
+/// A piece of a [`Template`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+pub enum Part {
+    /// Text as it is.
     Literal(String),
-    Variable(String),
+    /// The value of a variable.
+    Variable {
+        /// Its name.
+        name: String,
+        /// What stands there if it is not set or empty.
+        default: Option<String>,
+    },
+}
+
+impl Part {
+    /// A variable that must be set.
+    pub fn variable(name: &str) -> Part {
+        Part::Variable { name: name.to_owned(), default: None }
+    }
+}
+
+impl From<&str> for Template {
+    /// The text as it is, whatever it looks like.
+    fn from(text: &str) -> Template {
+        Template { parts: vec![Part::Literal(text.to_owned())] }
+    }
+}
+
+impl FromIterator<Part> for Template {
+    fn from_iter<I: IntoIterator<Item = Part>>(parts: I) -> Template {
+        Template { parts: parts.into_iter().collect() }
+    }
+}
+
+impl std::fmt::Display for Template {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.parts.iter().try_for_each(|part| match part {
+            Part::Literal(text) => f.write_str(text),
+            Part::Variable { name, default: None } => write!(f, "${{{name}}}"),
+            Part::Variable { name, default: Some(default) } => write!(f, "${{{name}:-{default}}}"),
+        })
+    }
 }
 
 impl Template {
@@ -88,7 +126,7 @@ impl Template {
             if start > 0 {
                 parts.push(Part::Literal(rest[..start].to_owned()));
             }
-            parts.push(Part::Variable(name.to_owned()));
+            parts.push(Part::variable(name));
             rest = &rest[start + length + 1..];
         }
         if !rest.is_empty() {
@@ -100,7 +138,7 @@ impl Template {
     /// The names of its variables, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Variable(name) => Some(name.as_str()),
+            Part::Variable { name, .. } => Some(name.as_str()),
             Part::Literal(_) => None,
         })
     }
@@ -111,14 +149,21 @@ impl Template {
         for part in &self.parts {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
-                Part::Variable(name) => text.push_str(&lookup(name).ok_or_else(|| name.clone())?),
+                Part::Variable { name, default: Some(default) } => {
+                    let value = lookup(name).filter(|value| !value.is_empty());
+                    text.push_str(value.as_deref().unwrap_or(default));
+                }
+                Part::Variable { name, default: None } => {
+                    text.push_str(&lookup(name).ok_or_else(|| name.clone())?);
+                }
             }
         }
         Ok(text)
     }
 }
 
-fn is_variable(name: &str) -> bool {
+/// Whether a variable of this name can stand in a template.
+pub fn is_variable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ptc_system::environment::is_secret_name;
+use ptc_system::environment::{Template, is_secret_name};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value as Json;
@@ -31,6 +31,18 @@ enum Source {
     Env(String),
     File(PathBuf),
     Literal(SecretString),
+    /// As the file of an MCP client has it.
+    Text(Written),
+}
+
+/// A text that may be a secret by itself.
+#[derive(Clone)]
+struct Written(Template);
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Written([REDACTED])")
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -52,6 +64,16 @@ impl Bindings {
     /// Whether there is a credential of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
+    }
+
+    /// Adds a credential that an MCP client has as text, under a name that is free.
+    pub(crate) fn add(&mut self, name: &str, value: Template) -> String {
+        let taken = |name: &String| self.0.contains_key(name);
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name));
+        let name = free.unwrap_or_else(|| name.to_owned());
+        self.0.insert(name.clone(), Source::Text(Written(value)));
+        name
     }
 
     /// Reads the key `credentials`; paths are relative to `base`.
@@ -104,6 +126,12 @@ impl Source {
                 }
             },
             Source::File(path) => read_file(path)?,
+            Source::Text(Written(template)) => match template.fill(lookup) {
+                Ok(value) => value.into(),
+                Err(var) => {
+                    return Err((format!("env {var} is not set"), format!("export {var} before starting")));
+                }
+            },
         };
         match value.expose_secret().len() {
             0 => Err(("is empty".to_owned(), "give it a value".to_owned())),
@@ -139,6 +167,8 @@ pub struct Secrets {
 struct Vault {
     values: BTreeMap<String, SecretString>,
     environments: BTreeMap<String, Vec<(String, SecretString)>>,
+    /// The command of each stdio upstream, and its arguments.
+    commands: BTreeMap<String, (String, Vec<SecretString>)>,
 }
 
 impl std::fmt::Debug for Secrets {
@@ -174,9 +204,15 @@ impl Secrets {
         let mut covered: Vec<SecretString> = vault.values.values().cloned().collect();
         for upstream in &config.upstreams {
             if let TransportConfig::Stdio(stdio) = &upstream.transport {
-                problems.extend(self_as_upstream(upstream, stdio, lookup, own_program));
-                let filled = environment(upstream, stdio, lookup, &mut covered, &mut problems);
+                let mut filling =
+                    Filling { upstream, lookup, covered: &mut covered, problems: &mut problems };
+                let filled = filling.environment(stdio);
                 vault.environments.insert(upstream.name.clone(), filled);
+                if let Some(command) = filling.command(stdio) {
+                    problems.extend(self_as_upstream(upstream, stdio, &command.0, lookup, own_program));
+                    vault.commands.insert(upstream.name.clone(), command);
+                }
+                covered.retain(|secret| secret.expose_secret().len() >= SHORTEST);
             }
             if let Some(endpoint) = upstream.transport.endpoint().filter(|_| problems.is_empty()) {
                 problems.extend(vault.check(upstream, endpoint, &mut covered));
@@ -208,6 +244,12 @@ impl Secrets {
     /// library shows them.
     pub fn headers(&self, endpoint: &Endpoint) -> Result<HeaderMap, String> {
         self.vault.headers(endpoint)
+    }
+
+    /// The command of a stdio upstream, and its arguments.
+    pub(crate) fn command(&self, upstream: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
+        let (command, args) = self.vault.commands.get(upstream)?;
+        Some((command, args.iter().map(ExposeSecret::expose_secret)))
     }
 
     /// What is added to the environment of a stdio upstream.
@@ -282,47 +324,70 @@ fn user_and_password(secret: &str) -> Option<(String, String)> {
     secret.split_once(':').map(|(user, pass)| (user.to_owned(), pass.to_owned()))
 }
 
-fn environment(
-    upstream: &UpstreamConfig,
-    stdio: &StdioConfig,
-    lookup: &dyn Fn(&str) -> Option<String>,
-    covered: &mut Vec<SecretString>,
-    problems: &mut Vec<Problem>,
-) -> Vec<(String, SecretString)> {
-    let mut filled = Vec::new();
-    for (name, template) in &stdio.env {
-        match template.fill(lookup) {
+/// Templates of one upstream on their way to values.
+struct Filling<'f> {
+    upstream: &'f UpstreamConfig,
+    lookup: &'f dyn Fn(&str) -> Option<String>,
+    covered: &'f mut Vec<SecretString>,
+    problems: &'f mut Vec<Problem>,
+}
+
+impl Filling<'_> {
+    /// The value of a template; variables that are secret by their names are covered.
+    fn fill(&mut self, key: &str, what: &str, template: &Template) -> Option<String> {
+        match template.fill(self.lookup) {
             Ok(value) => {
-                let value = SecretString::from(value);
-                if is_secret_name(name) {
-                    covered.push(value.clone());
-                }
                 let secret = template.variables().filter(|variable| is_secret_name(variable));
-                covered.extend(secret.filter_map(lookup).map(SecretString::from));
-                filled.push((name.clone(), value));
+                self.covered.extend(secret.filter_map(self.lookup).map(SecretString::from));
+                Some(value)
             }
-            Err(variable) => problems.push(Problem {
-                place: format!("upstream '{}', key 'env'", upstream.name),
-                message: format!("{name:?} needs the environment variable {variable}, which is not set"),
-                fix: format!("export {variable} before starting, or remove it"),
-            }),
+            Err(variable) => {
+                self.problems.push(Problem {
+                    place: format!("upstream '{}', key '{key}'", self.upstream.name),
+                    message: format!("{what} needs the environment variable {variable}, which is not set"),
+                    fix: format!("export {variable} before starting, or remove it"),
+                });
+                None
+            }
         }
     }
-    covered.retain(|secret| secret.expose_secret().len() >= SHORTEST);
-    filled
+
+    fn environment(&mut self, stdio: &StdioConfig) -> Vec<(String, SecretString)> {
+        let mut filled = Vec::new();
+        for (name, template) in &stdio.env {
+            let Some(value) = self.fill("env", &format!("{name:?}"), template) else { continue };
+            let value = SecretString::from(value);
+            if is_secret_name(name) {
+                self.covered.push(value.clone());
+            }
+            filled.push((name.clone(), value));
+        }
+        filled
+    }
+
+    fn command(&mut self, stdio: &StdioConfig) -> Option<(String, Vec<SecretString>)> {
+        let command = self.fill("command", "it", &stdio.command);
+        let args = stdio
+            .args
+            .iter()
+            .map(|arg| self.fill("args", &format!("\"{arg}\""), arg).map(SecretString::from));
+        let args: Vec<Option<SecretString>> = args.collect();
+        Some((command?, args.into_iter().collect::<Option<Vec<_>>>()?))
+    }
 }
 
 fn self_as_upstream(
     upstream: &UpstreamConfig,
     stdio: &StdioConfig,
+    command: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
     own_program: Option<&Path>,
 ) -> Option<Problem> {
     let own = own_program?.canonicalize().ok()?;
-    let path = find_program(&stdio.command, stdio.directory.as_deref(), lookup("PATH").as_deref())?;
+    let path = find_program(command, stdio.directory.as_deref(), lookup("PATH").as_deref())?;
     (path.canonicalize().ok()? == own).then(|| Problem {
         place: format!("upstream '{}', key 'command'", upstream.name),
-        message: format!("{:?} is this program itself, which would call itself without end", stdio.command),
+        message: format!("{command:?} is this program itself, which would call itself without end"),
         fix: "name another server".to_owned(),
     })
 }

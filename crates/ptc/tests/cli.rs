@@ -44,6 +44,8 @@ mod recordings;
 mod repl;
 #[path = "cli/resume.rs"]
 mod resume;
+#[path = "cli/setup.rs"]
+mod setup;
 #[path = "../../ptc-store/tests/it/skip.rs"]
 mod skip;
 #[path = "../../ptc-agent/tests/runs/tokens.rs"]

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::types::{Argument, arguments, key, result_type};
-use super::{CatalogTool, one_line};
+use super::types::{Argument, arguments, details, key, result_type};
+use super::{CatalogTool, example, one_line};
 
 /// The most characters of a description.
 const DESCRIPTION: usize = 2_000;
@@ -16,8 +16,9 @@ pub fn doc(server: &str, tool: &CatalogTool, observed: Option<(&str, u64)>) -> S
     let description = one_line(&def.description, DESCRIPTION);
     lines.extend((!description.is_empty()).then_some(description));
     lines.push(format!("Args: {}", shown(&args)));
+    lines.extend(details(&def.input_schema));
     lines.push(format!("Required: {}", required(&args)));
-    lines.push(format!("Call: {}", call(server, tool, &args)));
+    lines.push(format!("Call: {}", call(server, tool)));
     lines.push(format!("Result<{}>", result_type(def.output_schema.as_ref())));
     if let Some((shape, results)) = observed {
         let times = if results == 1 { "1 result".to_owned() } else { format!("{results} results") };
@@ -44,43 +45,24 @@ fn required(args: &[Argument]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// A call with the required arguments, to be edited.
-fn call(server: &str, tool: &CatalogTool, args: &[Argument]) -> String {
-    let properties = tool.def.input_schema.get("properties");
-    let required = tool.def.input_schema.get("required").and_then(Json::as_array).into_iter().flatten();
-    let mut pairs: Vec<String> = Vec::new();
-    for name in required.filter_map(Json::as_str) {
-        let schema = properties.and_then(|properties| properties.get(name));
-        let kind = args.iter().find(|arg| arg.key == key(name)).map_or("any", |arg| arg.kind.as_str());
-        let pair = format!("{} {}", key(name), example(schema, kind));
-        if !pairs.contains(&pair) {
-            pairs.push(pair);
-        }
-    }
+/// A call with the required arguments, which fits the schema, to be edited.
+fn call(server: &str, tool: &CatalogTool) -> String {
+    let args = example::arguments(&tool.def.input_schema);
     let (server, name) = (Json::from(server), Json::from(tool.def.name.as_str()));
-    format!("(tool/call {{:server {server} :tool {name} :args {{{}}}}})", pairs.join(" "))
+    format!("(tool/call {{:server {server} :tool {name} :args {}}})", literal(&Json::Object(args)))
 }
 
-/// A value that fits a schema, as a program writes it.
-fn example(schema: Option<&Json>, kind: &str) -> String {
-    let given = schema.and_then(|schema| schema.get("const").or_else(|| schema.get("enum")?.get(0)));
-    if let Some(value) = given {
-        return match value {
-            Json::Null => "nil".to_owned(),
-            Json::String(_) | Json::Bool(_) | Json::Number(_) => value.to_string(),
-            Json::Array(_) | Json::Object(_) => "...".to_owned(),
-        };
+/// JSON as a program writes it. It nests no deeper than examples do.
+fn literal(value: &Json) -> String {
+    match value {
+        Json::Null => "nil".to_owned(),
+        Json::Bool(_) | Json::Number(_) | Json::String(_) => value.to_string(),
+        Json::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(" ")),
+        Json::Object(fields) => {
+            let pair = |(name, value): (&String, &Json)| format!("{} {}", key(name), literal(value));
+            format!("{{{}}}", fields.iter().map(pair).collect::<Vec<_>>().join(" "))
+        }
     }
-    match kind.split('|').next().unwrap_or_default() {
-        "integer" => "0",
-        "number" => "0.0",
-        "boolean" => "true",
-        "object" => "{}",
-        "array" => "[]",
-        "null" => "nil",
-        _ => "\"...\"",
-    }
-    .to_owned()
 }
 
 /// How to get the next page, where the operation says how.
@@ -114,9 +96,40 @@ mod tests {
             "fs/read_text_file\n\
              Read the contents\n\
              Args: :path string, :mode enum<string>, :head integer?\n\
+             \x20 :mode one of \"r\", \"w\"\n\
              Required: :path, :mode\n\
              Call: (tool/call {:server \"fs\" :tool \"read_text_file\" :args {:path \"...\" :mode \"r\"}})\n\
              Result<{:content string}>\n\
+             Effect: unknown"
+        );
+    }
+
+    #[test]
+    fn arguments_are_described_so_that_a_call_can_be_written() {
+        let schema = json!({
+            "properties": {
+                "path": {"type": "string", "description": "The file\nto change"},
+                "edits": {"type": "array", "items": {"$ref": "#/$defs/edit"}, "minItems": 1},
+                "mode": {"type": "string", "enum": ["safe", "fast"], "default": "safe"},
+                "dry-run": {"type": "boolean"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20, "description": "How many"},
+            },
+            "required": ["path", "edits"],
+            "$defs": {"edit": {"type": "object", "required": ["old", "new"], "properties": {
+                "old": {"type": "string"}, "new": {"type": "string"}, "all": {"type": "boolean"}}}},
+        });
+        let text = doc("fs", &tool("edit_file", "", schema), None);
+        assert_eq!(
+            text,
+            "fs/edit_file\n\
+             Args: :path string, :edits array, :dry-run boolean?, :limit integer?, :mode enum<string>?\n\
+             \x20 :path - The file to change\n\
+             \x20 :edits [{:old string :new string :all boolean?}]; at least 1 items\n\
+             \x20 :limit 1 to 100; default 20 - How many\n\
+             \x20 :mode one of \"safe\", \"fast\"; default \"safe\"\n\
+             Required: :path, :edits\n\
+             Call: (tool/call {:server \"fs\" :tool \"edit_file\" :args {:path \"...\" :edits [{:old \"...\" :new \"...\"}]}})\n\
+             Result<any>\n\
              Effect: unknown"
         );
     }

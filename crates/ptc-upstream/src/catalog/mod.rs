@@ -1,8 +1,10 @@
 //! What upstreams offer, as programs may see it: a snapshot of servers and their tools with secrets covered.
 //!
-//! `types.rs` words schemas, `doc.rs` describes a tool, `text.rs` is what tool descriptions carry.
+//! `types.rs` words schemas, `example.rs` makes values that fit them, `doc.rs` describes a tool, `text.rs` is what tool
+//! descriptions carry.
 
 mod doc;
+mod example;
 mod text;
 mod types;
 

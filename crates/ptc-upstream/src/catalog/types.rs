@@ -11,6 +11,12 @@ const FIELDS: usize = 24;
 const HOPS: usize = 16;
 /// The most characters of a constant or a result shape.
 const LONGEST: usize = 1_500;
+/// The most bytes of all that is told of arguments beside their types, of what is inside one, and of what it is for.
+const DETAILS: usize = 8_000;
+const INSIDE: usize = 600;
+const PURPOSE: usize = 240;
+/// The most bytes of the values that an argument may have.
+const ALLOWED: usize = 400;
 
 /// An argument of a tool, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +31,18 @@ pub struct Argument {
 
 /// The arguments of a schema: required ones in the order of the schema, then the others by name.
 pub fn arguments(schema: &Map<String, Json>) -> Vec<Argument> {
-    let empty = Map::new();
-    let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
+    let root = Root(schema);
+    let argument = |(name, schema, required): (&str, Option<&Json>, bool)| {
+        let kind = schema.map_or_else(|| "any".to_owned(), |schema| root.type_name(schema, 0));
+        Argument { key: key(name), kind, required }
+    };
+    ordered(schema).into_iter().map(argument).collect()
+}
+
+/// The names of arguments with their schemas, and whether they are required.
+fn ordered(schema: &Map<String, Json>) -> Vec<(&str, Option<&Json>, bool)> {
+    let properties = schema.get("properties").and_then(Json::as_object);
+    let schema_of = |name: &str| properties.and_then(|properties| properties.get(name));
     let listed = schema.get("required").and_then(Json::as_array).into_iter().flatten();
     let mut required: Vec<&str> = Vec::new();
     for name in listed.filter_map(Json::as_str) {
@@ -34,16 +50,29 @@ pub fn arguments(schema: &Map<String, Json>) -> Vec<Argument> {
             required.push(name);
         }
     }
-    let mut optional: Vec<&str> =
-        properties.keys().map(String::as_str).filter(|name| !required.contains(name)).collect();
+    let names = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+    let mut optional: Vec<&str> = names.filter(|name| !required.contains(name)).collect();
     optional.sort_unstable();
+    let required = required.into_iter().map(|name| (name, schema_of(name), true));
+    required.chain(optional.into_iter().map(|name| (name, schema_of(name), false))).collect()
+}
+
+/// What more there is to know of arguments than their types, a line for each that has something: what is inside, the
+/// values that it may have, what it is if it is left out, and what it is for.
+pub fn details(schema: &Map<String, Json>) -> Vec<String> {
     let root = Root(schema);
-    let argument = |name: &str, required: bool| {
-        let kind = properties.get(name).map_or_else(|| "any".to_owned(), |schema| root.type_name(schema, 0));
-        Argument { key: key(name), kind, required }
-    };
-    let required: Vec<Argument> = required.iter().map(|name| argument(name, true)).collect();
-    required.into_iter().chain(optional.iter().map(|name| argument(name, false))).collect()
+    let mut lines: Vec<String> = Vec::new();
+    let mut left = DETAILS;
+    for (name, schema, _) in ordered(schema) {
+        let Some(line) = schema.and_then(|schema| root.detail(name, schema)) else { continue };
+        if line.len() > left {
+            lines.push("  …".to_owned());
+            break;
+        }
+        left -= line.len();
+        lines.push(line);
+    }
+    lines
 }
 
 /// A name as a program writes it in a map.
@@ -72,11 +101,11 @@ pub fn result_type(schema: Option<&Map<String, Json>>) -> String {
 }
 
 /// The document in which references point.
-struct Root<'s>(&'s Map<String, Json>);
+pub(super) struct Root<'s>(pub(super) &'s Map<String, Json>);
 
 impl<'s> Root<'s> {
     /// What a schema means after its references; `None` if they lead nowhere.
-    fn resolve(&self, schema: &'s Json) -> Option<&'s Map<String, Json>> {
+    pub(super) fn resolve(&self, schema: &'s Json) -> Option<&'s Map<String, Json>> {
         let mut schema = schema.as_object()?;
         for _ in 0..HOPS {
             let Some(target) = schema.get("$ref") else { return Some(schema) };
@@ -94,6 +123,71 @@ impl<'s> Root<'s> {
         }
         Some(at)
     }
+}
+
+impl<'s> Root<'s> {
+    fn detail(&self, name: &str, schema: &'s Json) -> Option<String> {
+        let fields = self.resolve(schema)?;
+        let mut told = Vec::new();
+        match fields.get("enum").and_then(Json::as_array) {
+            Some(values) => told.push(format!("one of {}", allowed(values, ", "))),
+            None => {
+                let inside = self.shape(schema, 0);
+                let nests =
+                    inside != self.type_name(schema, 0) && !matches!(inside.as_str(), "map" | "[any]");
+                told.extend(nests.then(|| crate::ledger::shortened(&inside, INSIDE)));
+            }
+        }
+        told.extend(range(fields));
+        let default =
+            fields.get("default").or_else(|| schema.get("default")).filter(|value| !value.is_null());
+        told.extend(
+            default.map(|value| format!("default {}", crate::ledger::shortened(&value.to_string(), ALLOWED))),
+        );
+        let purpose = schema.get("description").or_else(|| fields.get("description")).and_then(Json::as_str);
+        let purpose = purpose.map(|text| super::one_line(text, PURPOSE)).filter(|text| !text.is_empty());
+        if told.is_empty() && purpose.is_none() {
+            return None;
+        }
+        let told = if told.is_empty() { String::new() } else { format!(" {}", told.join("; ")) };
+        Some(format!("  {}{told}{}", key(name), purpose.map(|text| format!(" - {text}")).unwrap_or_default()))
+    }
+}
+
+/// Values as a program writes them, as many as fit.
+fn allowed(values: &[Json], by: &str) -> String {
+    let mut text = String::new();
+    for value in values {
+        let shown = if value.is_null() { "nil".to_owned() } else { value.to_string() };
+        if text.len() + shown.len() > ALLOWED {
+            text.push_str(by);
+            text.push('…');
+            break;
+        }
+        if !text.is_empty() {
+            text.push_str(by);
+        }
+        text.push_str(&shown);
+    }
+    text
+}
+
+/// The bounds of a number, of a text or of a list.
+fn range(fields: &Map<String, Json>) -> Option<String> {
+    for (least, most, unit) in [
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", " characters"),
+        ("minItems", "maxItems", " items"),
+    ] {
+        let bound = |key: &str| fields.get(key).filter(|bound| bound.is_number());
+        return Some(match (bound(least), bound(most)) {
+            (Some(least), Some(most)) => format!("{least} to {most}{unit}"),
+            (Some(least), None) => format!("at least {least}{unit}"),
+            (None, Some(most)) => format!("at most {most}{unit}"),
+            (None, None) => continue,
+        });
+    }
+    None
 }
 
 impl Root<'_> {

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::EffectClass;
 use super::fields::{Fields, kind};
 use super::problem::{closest, listed};
-use crate::catalog::same_name;
+use super::{EffectClass, by_tool};
 
 /// When somebody is asked about a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,10 +57,9 @@ pub struct ApprovalRules {
 const REST: &str = "*";
 
 impl ApprovalRules {
-    /// What holds for a tool. Names may differ in hyphens and underscores.
+    /// What holds for a tool.
     pub fn of(&self, tool: &str) -> Approval {
-        let alike = || self.tools.iter().find(|(name, _)| same_name(name, tool)).map(|(_, found)| found);
-        self.tools.get(tool).or_else(alike).copied().unwrap_or(self.rest)
+        by_tool::find(&self.tools, tool).copied().unwrap_or(self.rest)
     }
 
     /// Whether somebody is asked about a call of a tool of this class.
@@ -134,6 +132,7 @@ mod tests {
             (json!("never"), [("get", Read, false), ("put", Write, false)]),
             (json!({"put-it": "ask"}), [("get", Write, false), ("put_it", Read, true)]),
             (json!({"*": "writes", "put": "never"}), [("get", Write, true), ("put", Write, false)]),
+            (json!({"p*": "ask"}), [("get", Write, false), ("put", Read, true)]),
         ];
         for (approval, expected) in cases {
             let rules = read(approval.clone()).expect("it is right");

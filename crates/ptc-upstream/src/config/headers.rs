@@ -6,13 +6,14 @@ use super::problem::{closest, listed};
 use crate::credentials::Bindings;
 
 /// Headers that only the client itself may set.
-const PROTOCOL: &[&str] = &["mcp-protocol-version", "mcp-session-id", "user-agent"];
+pub(super) const PROTOCOL: &[&str] = &["mcp-protocol-version", "mcp-session-id", "user-agent"];
 
 /// Headers that carry secrets and are therefore no business of `static_headers`.
-const SECRET: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"];
+pub(super) const SECRET: &[&str] =
+    &["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"];
 
 /// Headers of the transport that would break requests.
-const FRAMING: &[&str] =
+pub(super) const FRAMING: &[&str] =
     &["content-length", "transfer-encoding", "host", "connection", "content-type", "accept", "last-event-id"];
 
 /// How a credential becomes a header.
@@ -170,7 +171,7 @@ fn custom(entry: &mut Fields, header: &str) -> bool {
 }
 
 /// Whether this is a token of RFC 7230.
-fn is_token(name: &str) -> bool {
+pub(super) fn is_token(name: &str) -> bool {
     !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }

@@ -1,17 +1,19 @@
 //! Which upstreams there are. A configuration is data without secrets: credentials are named here and their
 //! values are fetched once, by [`crate::credentials::Secrets::resolve`], when a runtime starts.
 //!
-//! `parse.rs` reads the file, `headers.rs` has the rules for headers, `fields.rs` reads objects strictly,
+//! `parse.rs` reads the file, `client.rs` one of an MCP client, `headers.rs` has the rules for headers, `fields.rs` reads objects strictly,
 //! `locate.rs` finds the file.
 
 mod approval;
+mod by_tool;
+mod client;
 mod fields;
 mod headers;
 mod locate;
 mod parse;
 mod problem;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,11 +21,13 @@ use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
 pub use self::approval::{Approval, ApprovalRules};
+pub(crate) use self::by_tool::fits;
 pub(crate) use self::fields::Fields;
 pub use self::headers::{AuthRule, Scheme, is_value};
 pub use self::locate::{ENV_VAR, Found, locate};
 pub use self::problem::{ConfigError, Problem, closest};
 use crate::credentials::Bindings;
+use crate::model::ToolDef;
 pub use ptc_system::environment::Template;
 
 /// How large an answer may be if nothing else is said.
@@ -38,6 +42,8 @@ pub struct Config {
     pub credentials: Bindings,
     /// Where the definitions of tools are pinned, if they are.
     pub pins: Option<PinsConfig>,
+    /// What of the file of an MCP client has no meaning here; nothing is wrong with it.
+    pub notes: Vec<Problem>,
 }
 
 /// One upstream.
@@ -53,10 +59,52 @@ pub struct UpstreamConfig {
     pub effects: BTreeMap<String, EffectClass>,
     /// Which calls somebody must approve.
     pub approval: ApprovalRules,
+    /// Which of its tools there are.
+    pub tools: ToolFilter,
     /// How large an answer may be before it is decoded; the runtime's own cap applies too.
     pub max_response_bytes: usize,
     /// How it is reached.
     pub transport: TransportConfig,
+}
+
+impl UpstreamConfig {
+    /// What the operator says that a tool does to the world.
+    pub fn effect_of(&self, tool: &str) -> Option<EffectClass> {
+        by_tool::find(&self.effects, tool).copied()
+    }
+
+    /// Rules for tools that are not among these, in words.
+    pub(crate) fn idle_rules(&self, tools: &[ToolDef]) -> Vec<String> {
+        let effects = self.effects.keys().map(|name| ("effects", name));
+        let approval = self.approval.tools.keys().map(|name| ("approval", name));
+        let included = self.tools.include.iter().flatten().map(|name| ("include_tools", name));
+        effects
+            .chain(approval)
+            .chain(included)
+            .filter(|(_, name)| !tools.iter().any(|tool| by_tool::fits(name, &tool.name)))
+            .map(|(key, name)| match name.contains('*') {
+                true => format!("\"{key}\" has the pattern '{name}', which no tool fits"),
+                false => format!("\"{key}\" names the tool '{name}', which is not there"),
+            })
+            .collect()
+    }
+}
+
+/// Which tools of a server there are for programs. Names may be patterns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolFilter {
+    /// Only these, if it is said.
+    pub include: Option<BTreeSet<String>>,
+    /// Not these.
+    pub exclude: BTreeSet<String>,
+}
+
+impl ToolFilter {
+    /// Whether there is a tool of this name.
+    pub fn admits(&self, tool: &str) -> bool {
+        let among = |names: &BTreeSet<String>| names.iter().any(|name| by_tool::fits(name, tool));
+        self.include.as_ref().is_none_or(among) && !among(&self.exclude)
+    }
 }
 
 /// The ways to reach an upstream.
@@ -94,9 +142,9 @@ impl TransportConfig {
 #[derive(Clone, Debug)]
 pub struct StdioConfig {
     /// The program: a path, or a name that is looked up in `PATH`.
-    pub command: String,
-    /// Its arguments.
-    pub args: Vec<String>,
+    pub command: Template,
+    /// Its arguments. Variables in them, and in the command, are those of the file of an MCP client.
+    pub args: Vec<Template>,
     /// What is added to its environment; `${VAR}` is filled in at start, never here.
     pub env: BTreeMap<String, Template>,
     /// The directory in which it runs.
@@ -131,6 +179,9 @@ pub struct HttpConfig {
     pub endpoint: Endpoint,
     /// How long shaking hands may take.
     pub handshake_timeout: Duration,
+    /// Whether it speaks HTTP with server-sent events, as MCP had it before Streamable HTTP. Servers that refuse the
+    /// latter are asked for the former anyway.
+    pub legacy_sse: bool,
 }
 
 /// An API that an OpenAPI document describes.
@@ -144,7 +195,7 @@ pub struct OpenApiConfig {
     pub allow_schema_auth: bool,
     /// How large the document may be.
     pub schema_max_bytes: usize,
-    /// The operations that become tools, by `operationId`; never empty.
+    /// The operations that become tools: `operationId`s, methods with paths, patterns, tags; never empty.
     pub include_operations: Vec<String>,
     /// Changes to single operations, by `operationId`.
     pub overrides: BTreeMap<String, OperationOverride>,

@@ -8,16 +8,25 @@ use reqwest::Url;
 use serde_json::Value as Json;
 
 use super::fields::{Fields, kind};
-use super::headers;
 use super::problem::{ConfigError, Problem, closest, listed};
 use super::{
     ApprovalRules, Config, EffectClass, Endpoint, HttpConfig, MAX_RESPONSE_BYTES, OpenApiConfig,
-    OperationOverride, PinPolicy, PinsConfig, SchemaSource, StdioConfig, TransportConfig, UpstreamConfig,
+    OperationOverride, PinPolicy, PinsConfig, SchemaSource, StdioConfig, ToolFilter, TransportConfig,
+    UpstreamConfig,
 };
+use super::{client, headers};
 use crate::credentials::Bindings;
 
 /// No answer may be larger than this, whatever a configuration says.
 const LARGEST_RESPONSE: u64 = 256 * 1024 * 1024;
+
+/// How long a child may take to start: package managers fetch it the first time.
+pub(super) const STDIO_HANDSHAKE_MS: u64 = 60_000;
+/// How long shaking hands over HTTP may take.
+pub(super) const HTTP_HANDSHAKE_MS: u64 = 10_000;
+/// How long connecting, and one request over HTTP, may take.
+pub(super) const CONNECT_MS: u64 = 5_000;
+pub(super) const REQUEST_MS: u64 = 30_000;
 
 const PIN_POLICIES: &[(&str, PinPolicy)] = &[("refuse", PinPolicy::Refuse), ("warn", PinPolicy::Warn)];
 
@@ -47,14 +56,11 @@ pub fn config(value: Json, base: &Path) -> Result<Config, ConfigError> {
         let message = format!("must be a JSON object, not {}", kind(&value));
         return Err(ConfigError::one(Problem::general(message, "write {\"upstreams\": {…}}")));
     }
+    if let Some(servers) = client::servers(&value) {
+        return client::config(servers, base);
+    }
     let mut problems = Vec::new();
     let mut fields = Fields::open("", value, &mut problems);
-    if fields.has("mcpServers") && !fields.has("upstreams") {
-        let fix = "rename it to 'upstreams' and give each entry \"transport\": \"mcp_stdio\" or \"mcp_http\"";
-        fields.problem("mcpServers", "is the key of another program", fix);
-        fields.abandon();
-        return Err(ConfigError { file: None, problems });
-    }
     if !fields.has("upstreams") {
         fields.problem("upstreams", "is missing", "add \"upstreams\": {\"<name>\": {…}}");
     }
@@ -68,7 +74,7 @@ pub fn config(value: Json, base: &Path) -> Result<Config, ConfigError> {
         .filter_map(|(name, value)| upstream(name, value, base, &credentials, &mut problems))
         .collect();
     match problems.is_empty() {
-        true => Ok(Config { upstreams, credentials, pins }),
+        true => Ok(Config { upstreams, credentials, pins, notes: Vec::new() }),
         false => Err(ConfigError { file: None, problems }),
     }
 }
@@ -102,6 +108,8 @@ fn upstream(
     let tags = fields.texts("tags");
     let effects = effects(&mut fields);
     let approval = ApprovalRules::parse(&mut fields);
+    let include = fields.has("include_tools").then(|| fields.texts("include_tools").into_iter().collect());
+    let tools = ToolFilter { include, exclude: fields.texts("exclude_tools").into_iter().collect() };
     let max_response_bytes =
         fields.number("max_response_bytes", MAX_RESPONSE_BYTES as u64, 1..=LARGEST_RESPONSE) as usize;
     let transport = match kind {
@@ -111,10 +119,10 @@ fn upstream(
     };
     fields.close();
     let transport = transport?;
-    Some(UpstreamConfig { name, description, tags, effects, approval, max_response_bytes, transport })
+    Some(UpstreamConfig { name, description, tags, effects, approval, tools, max_response_bytes, transport })
 }
 
-fn name_fault(name: &str) -> Option<&'static str> {
+pub(super) fn name_fault(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("has no name")
     } else if name.chars().count() > 64 {
@@ -165,7 +173,7 @@ fn effects(fields: &mut Fields) -> BTreeMap<String, EffectClass> {
 
 fn stdio(fields: &mut Fields, base: &Path) -> Option<StdioConfig> {
     let command = fields.required_text("command", "npx");
-    let args = fields.texts("args");
+    let args = fields.texts("args").iter().map(|arg| Template::from(arg.as_str())).collect();
     let mut env = BTreeMap::new();
     for (name, value) in fields.text_map("env") {
         match Template::parse(&value) {
@@ -177,20 +185,21 @@ fn stdio(fields: &mut Fields, base: &Path) -> Option<StdioConfig> {
         }
     }
     let directory = fields.text("cd").map(|directory| base.join(directory));
-    let handshake_timeout = fields.millis("handshake_timeout_ms", 10_000);
+    let handshake_timeout = fields.millis("handshake_timeout_ms", STDIO_HANDSHAKE_MS);
     for key in ["url", "auth", "static_headers"] {
         if fields.has(key) {
             fields.problem(key, "is for transports over HTTP", "remove it, or use \"env\" to pass a secret");
             fields.take(key);
         }
     }
-    Some(StdioConfig { command: command?, args, env, directory, handshake_timeout })
+    Some(StdioConfig { command: command?.as_str().into(), args, env, directory, handshake_timeout })
 }
 
 fn http(fields: &mut Fields, bindings: &Bindings) -> Option<HttpConfig> {
     let endpoint = endpoint(fields, "url", "https://example.com/mcp", bindings);
-    let handshake_timeout = fields.millis("handshake_timeout_ms", 10_000);
-    Some(HttpConfig { endpoint: endpoint?, handshake_timeout })
+    let handshake_timeout = fields.millis("handshake_timeout_ms", HTTP_HANDSHAKE_MS);
+    let legacy_sse = fields.flag("legacy_sse");
+    Some(HttpConfig { endpoint: endpoint?, handshake_timeout, legacy_sse })
 }
 
 fn endpoint(fields: &mut Fields, key: &'static str, example: &str, bindings: &Bindings) -> Option<Endpoint> {
@@ -199,8 +208,8 @@ fn endpoint(fields: &mut Fields, key: &'static str, example: &str, bindings: &Bi
     let text = fields.required_text(key, example);
     let static_headers = headers::static_headers(fields);
     let auth = headers::auth(fields, &static_headers, bindings);
-    let connect_timeout = fields.millis("connect_timeout_ms", 5_000);
-    let request_timeout = fields.millis("request_timeout_ms", 30_000);
+    let connect_timeout = fields.millis("connect_timeout_ms", CONNECT_MS);
+    let request_timeout = fields.millis("request_timeout_ms", REQUEST_MS);
     let url = text.and_then(|text| address(fields, key, &text, allow_insecure_http))?;
     if url.scheme() == "http" && !auth.is_empty() && !allow_insecure_auth {
         let message = "would send credentials over plain HTTP";
@@ -265,13 +274,15 @@ fn openapi(fields: &mut Fields, base: &Path, bindings: &Bindings) -> Option<Open
     let schema_max_bytes = fields.number("schema_max_bytes", MAX_RESPONSE_BYTES as u64, 1..=LARGEST_RESPONSE);
     let include_operations = fields.texts("include_operations");
     if include_operations.is_empty() {
-        let fix = "list the operationIds that become tools: \"include_operations\": [\"listThings\"]";
+        let fix = "list what becomes tools: \"include_operations\": [\"listThings\", \"GET /things/*\", \"tag:things\"]";
         fields.problem("include_operations", "names no operation", fix);
     }
     let allow_writes = fields.flag("allow_writes");
     let mut overrides = BTreeMap::new();
     for (operation, value) in fields.object("operation_overrides") {
-        if !include_operations.contains(&operation) {
+        // What patterns and tags mean, the document says.
+        let broad = |text: &String| text.contains('*') || text.starts_with('/') || text.starts_with("tag:");
+        if !include_operations.contains(&operation) && !include_operations.iter().any(broad) {
             let fix = match closest(&operation, include_operations.iter().map(String::as_str)) {
                 Some(best) => format!("did you mean '{best}'?"),
                 None => "add it to \"include_operations\" or remove it".to_owned(),

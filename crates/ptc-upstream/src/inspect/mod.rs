@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 
 pub use self::schemas::problems;
-use crate::catalog::{Argument, arguments, one_line, same_name};
+use crate::catalog::{Argument, arguments, one_line};
 use crate::client::{self, About};
 use crate::config::{Config, EffectClass, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
@@ -143,7 +143,7 @@ fn covered_change(change: Difference, redactor: &Redactor) -> Difference {
 }
 
 fn report(mut tool: ToolDef, upstream: &UpstreamConfig, redactor: &Redactor) -> ToolReport {
-    let effect = classify(&tool, upstream.effects.get(&tool.name).copied());
+    let effect = classify(&tool, upstream.effect_of(&tool.name));
     redactor.redact_map(&mut tool.input_schema);
     tool.output_schema.iter_mut().for_each(|schema| redactor.redact_map(schema));
     tool.name = redactor.redact_string(tool.name);
@@ -168,14 +168,8 @@ fn list_problems(tools: &[ToolDef], upstream: &UpstreamConfig, redactor: &Redact
             problems.push(format!("tool '{name}' is listed more than once; only one of them can be called"));
         }
     }
-    if tools.is_empty() {
-        return problems;
-    }
-    let named = upstream.effects.keys().map(|name| ("effects", name));
-    for (key, name) in named.chain(upstream.approval.tools.keys().map(|name| ("approval", name))) {
-        if !tools.iter().any(|tool| same_name(&tool.name, name)) {
-            problems.push(format!("\"{key}\" names the tool '{name}', which is not there"));
-        }
+    if !tools.is_empty() {
+        problems.extend(upstream.idle_rules(tools));
     }
     problems
 }

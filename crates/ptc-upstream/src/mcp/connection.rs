@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::http::{HttpClient, Resume};
 use super::inbox::{Inbox, Slot, Ticket};
+use super::legacy::SseTransport;
 use super::process::Process;
 use super::stdio::StdioTransport;
 use crate::client::About;
@@ -39,6 +40,8 @@ pub enum Handshake {
     Discover,
     /// The new way, then the old one if the server says that it does not know it.
     Either,
+    /// `initialize` over HTTP with server-sent events.
+    Legacy,
 }
 
 impl Handshake {
@@ -46,7 +49,7 @@ impl Handshake {
         let preferred_versions =
             vec![ProtocolVersion::V_2026_07_28, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2025_06_18];
         match self {
-            Handshake::Initialize => ClientLifecycleMode::Initialize,
+            Handshake::Initialize | Handshake::Legacy => ClientLifecycleMode::Initialize,
             Handshake::Discover => ClientLifecycleMode::Discover { preferred_versions },
             Handshake::Either => ClientLifecycleMode::Auto {
                 preferred_versions,
@@ -109,6 +112,9 @@ impl Connection {
             TransportConfig::Stdio(stdio) => {
                 Self::open_process(upstream, stdio, secrets, handshake.unwrap_or(Handshake::Initialize), ear)
                     .await
+            }
+            TransportConfig::Http(http) if http.legacy_sse || handshake == Some(Handshake::Legacy) => {
+                Self::open_legacy(upstream, http, secrets, ear).await
             }
             TransportConfig::Http(http) => {
                 Self::open_http(upstream, http, secrets, handshake.unwrap_or(Handshake::Either), ear).await
@@ -190,6 +196,32 @@ impl Connection {
             Ok(Err(error)) => Err(client.last_fault().unwrap_or_else(|| refused(&error))),
             Err(_) => Err(slow(http.handshake_timeout)),
         }
+    }
+
+    async fn open_legacy(
+        upstream: &UpstreamConfig,
+        http: &HttpConfig,
+        secrets: &Secrets,
+        ear: Ear,
+    ) -> Result<Connection, Fault> {
+        let headers = secrets
+            .headers(&http.endpoint)
+            .map_err(|fault| Fault::new(Reason::UpstreamUnavailable, fault))?;
+        let inbox = Arc::new(Inbox::default());
+        let cap = upstream.max_response_bytes;
+        let client = wire::client(&http.endpoint)?;
+        let served = async {
+            let url = &http.endpoint.url;
+            let transport = SseTransport::open(client, headers, url, inbox.clone(), cap).await?;
+            let lifecycle = Handshake::Legacy.lifecycle();
+            serve_client_with_lifecycle(ear, transport, lifecycle).await.map_err(|error| refused(&error))
+        };
+        let limits = Allowance { timeout: http.endpoint.request_timeout, max_bytes: cap, once: false };
+        let service = tokio::time::timeout(http.handshake_timeout, served)
+            .await
+            .map_err(|_| slow(http.handshake_timeout))??;
+        let connection = Connection::new(service, inbox, None, limits, CancellationToken::new())?;
+        Ok(Connection { handshake: Handshake::Legacy, ..connection })
     }
 
     fn new(

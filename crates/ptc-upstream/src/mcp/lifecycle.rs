@@ -114,7 +114,10 @@ impl McpClient {
                 return Err(Fault::new(Reason::UpstreamError, format!("lists more than {MOST_TOOLS} tools")));
             }
             match page.next_cursor {
-                None => return Ok(tools),
+                None => {
+                    tools.retain(|tool| self.0.config.tools.admits(&tool.name));
+                    return Ok(tools);
+                }
                 next if next == cursor => {
                     return Err(Fault::new(Reason::UpstreamError, "lists tools in pages without end"));
                 }
@@ -267,12 +270,19 @@ impl Shared {
             TransportConfig::Stdio(_) if fault.message.starts_with("handshake refused") => {
                 Handshake::Discover
             }
+            TransportConfig::Http(http) if http.legacy_sse => return Err(fault),
             TransportConfig::Http(_) if !fault.message.starts_with("cannot connect") => Handshake::Initialize,
             _ => return Err(fault),
         };
-        match hopeless {
-            true => Err(fault),
-            false => open(Some(other)).await.map_err(|_| fault),
+        if hopeless {
+            return Err(fault);
+        }
+        match open(Some(other)).await {
+            // Servers of before Streamable HTTP do not take what is posted to the address of their stream.
+            Err(second) if other == Handshake::Initialize && second.message.starts_with("http 4") => {
+                open(Some(Handshake::Legacy)).await.map_err(|_| fault)
+            }
+            opened => opened.map_err(|_| fault),
         }
     }
 

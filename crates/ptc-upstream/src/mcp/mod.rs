@@ -1,5 +1,5 @@
-//! Clients of MCP servers, over the standard streams of a child process and over Streamable HTTP. No type of
-//! the protocol library (rmcp) leaves this module.
+//! Clients of MCP servers, over the standard streams of a child process, over Streamable HTTP and over what came before
+//! it (`legacy.rs`). No type of the protocol library (rmcp) leaves this module.
 //!
 //! rmcp does the protocol: handshakes of all versions, numbering, sessions, resumption of streams. Ours are the
 //! parts where it has no bound or hides what we need: lines of a child (`lines.rs`), bodies and events over HTTP
@@ -11,6 +11,7 @@ mod connection;
 mod guard;
 mod http;
 mod inbox;
+mod legacy;
 mod lifecycle;
 mod lines;
 mod process;

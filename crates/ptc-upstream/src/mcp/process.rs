@@ -56,10 +56,13 @@ impl Process {
     ) -> Result<(Process, Pipes), Fault> {
         let unavailable = |message: String| Fault::new(Reason::UpstreamUnavailable, message);
         let path = std::env::var("PATH").ok();
-        let program = find_program(&stdio.command, stdio.directory.as_deref(), path.as_deref())
+        let (name, args) = secrets
+            .command(&upstream.name)
+            .ok_or_else(|| unavailable(format!("the command {} has no value", stdio.command)))?;
+        let program = find_program(name, stdio.directory.as_deref(), path.as_deref())
             .ok_or_else(|| unavailable(format!("command not found: {}", stdio.command)))?;
         let mut command = Command::new(program);
-        command.args(&stdio.args).env_clear();
+        command.args(args).env_clear();
         command.envs(environment::inherited());
         command.envs(secrets.environment(&upstream.name));
         if let Some(directory) = &stdio.directory {

@@ -21,7 +21,7 @@ use crate::redact::Redactor;
 use crate::wire;
 
 /// No message of a fault is longer.
-const MESSAGE_CHARS: usize = 600;
+const MESSAGE_CHARS: usize = 4_000;
 /// How much of the body of a refusal is looked at.
 const REFUSAL_BYTES: usize = 16 * 1024;
 

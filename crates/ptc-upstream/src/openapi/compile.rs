@@ -1,8 +1,8 @@
 //! OpenAPI operations as tools. Only operations that are listed become tools, and only those that can be called
 //! without guessing; everything else is refused at start with a reason.
 //!
-//! Without `allow_writes` an operation must be a plain GET: no body, no header parameters, no references in its
-//! parameters. With it, the other methods, JSON bodies (argument `body`), header parameters and references work.
+//! Without `allow_writes` an operation must be a plain GET: no body, no header parameters. With it, the other methods, JSON
+//! bodies (argument `body`) and header parameters work. Which operations there are to choose from says `select.rs`.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use super::document::Document;
 use super::pages::pagination;
 use super::path::has_dot_steps;
+use super::select::{self, Selector, Spot};
 use crate::config::OperationOverride;
 use crate::model::ToolDef;
 
@@ -33,6 +34,44 @@ pub struct Param {
     pub name: String,
     /// Where it goes.
     pub place: Place,
+    /// How lists and objects are written in a query.
+    pub style: Style,
+}
+
+/// How a list or an object is written in a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Not at all: there is one value.
+    Single,
+    /// Once for every item or field.
+    Each,
+    /// Joined by a text.
+    Joined(&'static str),
+    /// `name[field]=value`.
+    Deep,
+    /// As JSON.
+    Json,
+}
+
+impl Style {
+    /// What a parameter says; `form`, with every item by itself, unless it says something else.
+    fn of(param: &Json, schema: &Json) -> Style {
+        const SINGLE: [&str; 4] = ["boolean", "integer", "number", "string"];
+        if param.get("content").is_some() {
+            return Style::Json;
+        }
+        if schema.get("type").and_then(Json::as_str).is_some_and(|kind| SINGLE.contains(&kind)) {
+            return Style::Single;
+        }
+        let explode = param.get("explode").and_then(Json::as_bool);
+        match param.get("style").and_then(Json::as_str).unwrap_or("form") {
+            "spaceDelimited" if explode != Some(true) => Style::Joined("%20"),
+            "pipeDelimited" if explode != Some(true) => Style::Joined("%7C"),
+            "deepObject" => Style::Deep,
+            "form" if explode == Some(false) => Style::Joined(","),
+            _ => Style::Each,
+        }
+    }
 }
 
 /// An operation that can be called.
@@ -55,7 +94,7 @@ pub struct Operation {
 /// What the operator chose.
 #[derive(Debug)]
 pub struct Choice<'c> {
-    /// The operations that become tools, by `operationId`.
+    /// The operations that become tools; see `select.rs`.
     pub include: &'c [String],
     /// Changes to single operations.
     pub overrides: &'c BTreeMap<String, OperationOverride>,
@@ -65,7 +104,6 @@ pub struct Choice<'c> {
     pub base: &'c Url,
 }
 
-const METHODS: [&str; 8] = ["get", "put", "post", "delete", "patch", "head", "options", "trace"];
 const WRITES: [&str; 4] = ["put", "post", "delete", "patch"];
 /// Headers that are ours to set, or that belong into `auth`.
 const OWN_HEADERS: [&str; 16] = [
@@ -87,62 +125,96 @@ const OWN_HEADERS: [&str; 16] = [
     "x-api-key",
 ];
 
-/// The listed operations as tools, in the order of the list.
+/// The chosen operations as tools, in the order of the list, or all that is wrong with them.
 pub fn compile(document: &Document, choice: &Choice) -> Result<Vec<Operation>, String> {
-    let found = operations(document, choice.include)?;
-    let missing: Vec<&str> =
-        choice.include.iter().map(String::as_str).filter(|id| !found.contains_key(id)).collect();
-    if !missing.is_empty() {
-        return Err(format!("OpenAPI include_operations not found: {}", missing.join(", ")));
-    }
-    let mut compiled: Vec<Operation> = Vec::new();
-    for id in choice.include {
-        let spot = &found[id.as_str()];
-        let operation = spot.compile(id, document, choice).map_err(|error| {
-            format!("OpenAPI operation '{id}' ({} {}) {error}", spot.method.to_uppercase(), spot.path)
-        })?;
-        if let Some(other) = compiled.iter().find(|other| other.tool.name == operation.tool.name) {
-            let original = other.tool.provenance["operationId"].as_str().unwrap_or_default();
-            return Err(format!(
-                "OpenAPI operations '{original}' and '{id}' both become the tool '{}'; give one another name in \
-                 operation_overrides",
-                operation.tool.name
-            ));
+    let spots = select::operations(document);
+    let mut compiling =
+        Compiling { document, choice, done: Vec::new(), seen: Vec::new(), faults: Vec::new() };
+    let mut missing: Vec<&str> = Vec::new();
+    for text in choice.include {
+        let selector = Selector::parse(text);
+        let fitting: Vec<&Spot> = spots.iter().filter(|spot| selector.fits(spot)).collect();
+        match (fitting.as_slice(), selector.is_exact()) {
+            ([], _) => missing.push(text),
+            ([first, second, ..], true) => compiling.faults.push(format!(
+                "OpenAPI operationId '{text}' stands at {} and at {}; make it unique",
+                first.path, second.path
+            )),
+            (spots, true) => spots.iter().for_each(|spot| compiling.one(spot)),
+            (spots, false) => compiling.those_that_can(text, spots),
         }
-        compiled.push(operation);
     }
-    Ok(compiled)
+    if !missing.is_empty() {
+        compiling.faults.insert(0, format!("OpenAPI include_operations not found: {}", missing.join(", ")));
+    }
+    for id in choice.overrides.keys().filter(|id| !compiling.seen.iter().any(|seen| seen.1 == **id)) {
+        compiling.faults.push(format!("OpenAPI operation_overrides changes '{id}', which is not included"));
+    }
+    match compiling.faults.is_empty() {
+        true => Ok(compiling.done),
+        false => Err(compiling.faults.join("; ")),
+    }
 }
 
-/// Where an operation stands.
-struct Spot<'d> {
-    path: &'d str,
-    method: &'static str,
-    item: &'d Json,
-    operation: &'d Json,
+/// Operations on their way to tools.
+struct Compiling<'c> {
+    document: &'c Document,
+    choice: &'c Choice<'c>,
+    done: Vec<Operation>,
+    /// Places and names of operations that were looked at.
+    seen: Vec<((&'static str, String), String)>,
+    faults: Vec<String>,
 }
 
-fn operations<'d>(
-    document: &'d Document,
-    wanted: &'d [String],
-) -> Result<BTreeMap<&'d str, Spot<'d>>, String> {
-    let mut found: BTreeMap<&str, Spot> = BTreeMap::new();
-    let paths = document.0.get("paths").and_then(Json::as_object);
-    for (path, item) in paths.into_iter().flatten() {
-        let Ok(item) = document.resolve(item) else { continue };
-        for method in METHODS {
-            let Some(operation) = item.get(method) else { continue };
-            let id = operation.get("operationId").and_then(Json::as_str);
-            let Some(id) = id.filter(|id| wanted.iter().any(|wanted| wanted == id)) else { continue };
-            if let Some(first) = found.insert(id, Spot { path, method, item, operation }) {
+impl Compiling<'_> {
+    /// An operation that was asked for by its name.
+    fn one(&mut self, spot: &Spot) {
+        if let Some(Err(fault)) = self.attempt(spot) {
+            self.faults.push(fault);
+        }
+    }
+
+    /// Those of a pattern or tag that can be tools; which cannot is told to the operator.
+    fn those_that_can(&mut self, text: &str, spots: &[&Spot]) {
+        let before = self.done.len();
+        let tried: Vec<Result<(), String>> = spots.iter().filter_map(|spot| self.attempt(spot)).collect();
+        let faults: Vec<&String> = tried.iter().filter_map(|tried| tried.as_ref().err()).collect();
+        let Some(first) = faults.first() else { return };
+        let count = faults.len();
+        if self.done.len() == before && count == tried.len() {
+            self.faults
+                .push(format!("none of the {count} operations that '{text}' means can be a tool: {first}"));
+        } else {
+            tracing::warn!(
+                "{count} of the operations that '{text}' means cannot be tools, the first: {first}"
+            );
+        }
+    }
+
+    /// Makes a tool of an operation, unless it was looked at before.
+    fn attempt(&mut self, spot: &Spot) -> Option<Result<(), String>> {
+        let place = (spot.method, spot.path.to_owned());
+        if self.seen.iter().any(|(seen, _)| *seen == place) {
+            return None;
+        }
+        let id = spot.id.as_ref();
+        self.seen.push((place, id.to_owned()));
+        let made = spot.compile(id, self.document, self.choice).map_err(|error| {
+            format!("OpenAPI operation '{id}' ({} {}) {error}", spot.method.to_uppercase(), spot.path)
+        });
+        Some(made.and_then(|operation| {
+            if let Some(other) = self.done.iter().find(|other| other.tool.name == operation.tool.name) {
+                let original = other.tool.provenance["operationId"].as_str().unwrap_or_default();
                 return Err(format!(
-                    "OpenAPI operationId '{id}' stands at {} and at {path}; make it unique",
-                    first.path
+                    "OpenAPI operations '{original}' and '{id}' both become the tool '{}'; give one another name in \
+                     operation_overrides",
+                    operation.tool.name
                 ));
             }
-        }
+            self.done.push(operation);
+            Ok(())
+        }))
     }
-    Ok(found)
 }
 
 impl Spot<'_> {
@@ -297,19 +369,15 @@ impl Input<'_> {
             if place == Place::Path || param.get("required") == Some(&Json::Bool(true)) {
                 self.required.push(name.clone());
             }
-            self.properties.insert(name.clone(), self.property(&param));
-            self.params.push(Param { name, place });
+            let property = self.property(&param);
+            let style = Style::of(&param, &property);
+            self.properties.insert(name.clone(), property);
+            self.params.push(Param { name, place, style });
         }
         Ok(())
     }
 
     fn parameter(&self, param: &Json) -> Result<Option<(String, Place, Json)>, String> {
-        if param.get("$ref").is_some() && !self.allowed {
-            return Err(format!(
-                "has the parameter reference {}; write the parameter out, or set \"allow_writes\": true for it",
-                param["$ref"]
-            ));
-        }
         let param = self.document.resolve(param)?;
         let text = |key: &str| param.get(key).and_then(Json::as_str).unwrap_or_default();
         let name = text("name").to_owned();

@@ -7,9 +7,10 @@ mod pages;
 mod path;
 mod request;
 mod response;
+mod select;
 
 pub(crate) use self::client::client;
-pub use self::compile::{Choice, Operation, Param, Place, compile, tool_name};
+pub use self::compile::{Choice, Operation, Param, Place, Style, compile, tool_name};
 pub use self::document::Document;
 pub use self::request::{Request, request};
 pub use self::response::payload;

@@ -4,7 +4,7 @@
 use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
-use super::compile::{Operation, Place};
+use super::compile::{Operation, Place, Style};
 use super::path::has_dot_steps;
 
 /// A request that is ready to be sent.
@@ -51,10 +51,13 @@ pub fn request(operation: &Operation, base: &Url, args: Map<String, Json>) -> Re
                 path = path.replace(&format!("{{{name}}}"), &encoded(&text));
             }
             Place::Query => {
-                let text = scalar(&value).ok_or_else(|| {
-                    format!("unsupported query arg '{name}': OpenAPI v1 supports scalar query values only")
-                })?;
-                query.push(format!("{}={}", encoded(name), encoded(&text)));
+                let written = written(name, param.style, &value);
+                query.extend(written.ok_or_else(|| match param.style {
+                    Style::Single => format!("unsupported query arg '{name}': it takes one value"),
+                    _ => format!(
+                        "unsupported query arg '{name}': there is no way to write what is nested in it"
+                    ),
+                })?);
             }
             Place::Header => {
                 let text = scalar(&value).filter(|text| crate::config::is_value(text));
@@ -83,6 +86,39 @@ fn address(base: &Url, path: &str, query: &[String]) -> Url {
     url.set_query((!query.is_empty()).then(|| query.join("&")).as_deref());
     url.set_fragment(None);
     url
+}
+
+/// A value as parts of a query; nothing if the style has no way to say it.
+fn written(name: &str, style: Style, value: &Json) -> Option<Vec<String>> {
+    let pair = |name: &str, text: &str| format!("{}={}", encoded(name), encoded(text));
+    let whole = |parts: Vec<String>, by: &str| vec![format!("{}={}", encoded(name), parts.join(by))];
+    Some(match (value, style) {
+        (Json::Array(_) | Json::Object(_), Style::Json) => vec![pair(name, &value.to_string())],
+        (Json::Array(_) | Json::Object(_), Style::Single) => return None,
+        (Json::Array(items), _) => {
+            let items = items.iter().map(scalar).collect::<Option<Vec<_>>>()?;
+            match style {
+                Style::Joined(_) if items.is_empty() => Vec::new(),
+                Style::Joined(by) => whole(items.iter().map(|item| encoded(item)).collect(), by),
+                _ => items.iter().map(|item| pair(name, item)).collect(),
+            }
+        }
+        (Json::Object(fields), _) => {
+            let fields =
+                fields.iter().map(|(key, value)| Some((key, scalar(value)?))).collect::<Option<Vec<_>>>()?;
+            match style {
+                Style::Deep => {
+                    fields.iter().map(|(key, text)| pair(&format!("{name}[{key}]"), text)).collect()
+                }
+                Style::Joined(_) if fields.is_empty() => Vec::new(),
+                Style::Joined(by) => {
+                    whole(fields.iter().flat_map(|(key, text)| [encoded(key), encoded(text)]).collect(), by)
+                }
+                _ => fields.iter().map(|(key, text)| pair(key, text)).collect(),
+            }
+        }
+        _ => vec![pair(name, &scalar(value)?)],
+    })
 }
 
 /// A text, number or truth value as text.

@@ -95,12 +95,6 @@ fn every_operation_that_cannot_be_used_is_refused_with_a_reason() {
             get(json!({"servers": [{"url": "http://observatory.example"}]})),
             "at another origin",
         ),
-        (
-            "reference",
-            "/a",
-            get(json!({"parameters": [{"$ref": "#/components/parameters/Page"}]})),
-            "has the parameter reference",
-        ),
         ("undeclared", "/a/{id}", get(json!({})), "does not declare its path parameter 'id'"),
         (
             "not in the path",
@@ -334,10 +328,7 @@ fn requests_put_arguments_in_their_places() {
         (json!({"id": ""}), Err("unsupported path arg 'id': \"\" is no name")),
         (json!({"id": [1]}), Err("unsupported path arg 'id': it must be a scalar")),
         (json!({}), Err("missing path arg 'id'")),
-        (
-            json!({"id": 1, "q": [1]}),
-            Err("unsupported query arg 'q': OpenAPI v1 supports scalar query values only"),
-        ),
+        (json!({"id": 1, "q": [1]}), Err("unsupported query arg 'q': it takes one value")),
         (json!({"id": 1, "z": 1}), Err("unknown arg 'z'; it takes id, q, n")),
     ] {
         assert_eq!(address(args.clone()), expected.map_err(str::to_owned), "{args}");
@@ -352,4 +343,109 @@ fn values_that_are_a_step_only_together_are_refused() {
     let refused =
         request(&operation, &base(), object(json!({"a": ";", "b": "x"}))).expect_err("it is refused");
     assert_eq!(refused, "unsupported path args: together they lead to another path");
+}
+
+#[test]
+fn w7_lists_and_objects_go_into_the_query_by_their_style() {
+    let list = |more: Json| {
+        let mut param =
+            json!({"name": "q", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}});
+        object(more).into_iter().for_each(|(key, value)| param[key] = value);
+        param
+    };
+    let map = |more: Json| {
+        let mut param = list(more);
+        param["schema"] = json!({"type": "object"});
+        param
+    };
+    let (items, fields) = (json!(["a b", 2, true]), json!({"from": 1, "to": "x&y"}));
+    for (param, value, expected) in [
+        (list(json!({})), &items, Ok("q=a%20b&q=2&q=true")),
+        (list(json!({"explode": false})), &items, Ok("q=a%20b,2,true")),
+        (list(json!({"style": "spaceDelimited"})), &items, Ok("q=a%20b%202%20true")),
+        (list(json!({"style": "pipeDelimited"})), &items, Ok("q=a%20b%7C2%7Ctrue")),
+        (list(json!({"style": "pipeDelimited", "explode": true})), &items, Ok("q=a%20b&q=2&q=true")),
+        (list(json!({})), &json!("one"), Ok("q=one")),
+        (list(json!({})), &json!([]), Ok("")),
+        (list(json!({"explode": false})), &json!([]), Ok("")),
+        (list(json!({})), &json!([[1]]), Err("there is no way to write what is nested in it")),
+        (map(json!({})), &fields, Ok("from=1&to=x%26y")),
+        (map(json!({"explode": false})), &fields, Ok("q=from,1,to,x%26y")),
+        (map(json!({"style": "deepObject"})), &fields, Ok("q%5Bfrom%5D=1&q%5Bto%5D=x%26y")),
+        (map(json!({"style": "deepObject"})), &json!({"a": {"b": 1}}), Err("there is no way to write")),
+        (
+            json!({"name": "q", "in": "query", "content": {"application/json": {"schema": {"type": "object"}}}}),
+            &json!({"a": [1]}),
+            Ok("q=%7B%22a%22%3A%5B1%5D%7D"),
+        ),
+    ] {
+        let spec = document("/a", get(json!({"parameters": [param]})));
+        let operation = compiled(&spec, &["op"], &BTreeMap::new()).expect("it is good").remove(0);
+        let made = request(&operation, &base(), object(json!({"q": value})));
+        let query = made.map(|request| request.url.query().unwrap_or_default().to_owned());
+        match expected {
+            Ok(expected) => assert_eq!(query.as_deref(), Ok(expected), "{param}"),
+            Err(expected) => assert!(query.expect_err("it is refused").contains(expected), "{param}"),
+        }
+    }
+}
+
+#[test]
+fn w5_parameters_that_are_references_are_no_writes() {
+    let mut spec =
+        document("/a/{owner}", get(json!({"parameters": [{"$ref": "#/components/parameters/owner"}]})));
+    spec.0["components"]["parameters"]["owner"] = param("owner", "path");
+    let operation = compiled(&spec, &["op"], &BTreeMap::new()).expect("it is good").remove(0);
+    assert_eq!(operation.params[0].name, "owner");
+}
+
+/// Operations of a small shop.
+fn shop() -> Document {
+    let get = |id: &str, tag: &str| json!({"operationId": id, "tags": [tag], "responses": {"200": {"content": {"application/json": {}}}}});
+    let mut write = get("orders/create", "orders");
+    write["requestBody"] = json!({"content": {"application/json": {}}});
+    let mut nameless = get("", "stock");
+    nameless.as_object_mut().expect("an object").remove("operationId");
+    Document(json!({"openapi": "3.1.0", "paths": {
+        "/orders": {"get": get("orders/list", "orders"), "post": write},
+        "/orders/{id}": {
+            "parameters": [param("id", "path")], "get": get("orders/get", "orders"),
+            "delete": get("orders/remove", "orders"),
+        },
+        "/stock": {"get": nameless},
+        "/users": {"get": get("users/list", "users")},
+    }}))
+}
+
+#[test]
+fn operations_are_chosen_by_id_path_pattern_and_tag() {
+    for (include, expected) in [
+        (vec!["orders/get"], vec!["orders-get"]),
+        (vec!["orders/*"], vec!["orders-list", "orders-get"]),
+        (vec!["tag:orders", "orders/list"], vec!["orders-list", "orders-get"]),
+        (vec!["/orders*"], vec!["orders-list", "orders-get"]),
+        (vec!["GET /orders/{id}", "get /stock"], vec!["orders-get", "get-stock"]),
+        (vec!["/users"], vec!["users-list"]),
+        (vec!["*"], vec!["orders-list", "orders-get", "get-stock", "users-list"]),
+    ] {
+        let operations =
+            compiled(&shop(), &include, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));
+        let names: Vec<&str> = operations.iter().map(|operation| operation.tool.name.as_str()).collect();
+        assert_eq!(names, expected, "{include:?}");
+    }
+}
+
+#[test]
+fn all_mistakes_of_operations_are_told_at_once() {
+    let include = ["orders/create", "orders/remove", "nope", "tag:none", "POST /orders*"];
+    let error = compiled(&shop(), &include, &BTreeMap::new()).expect_err("all are wrong");
+    for expected in [
+        "OpenAPI include_operations not found: nope, tag:none",
+        "OpenAPI operation 'orders/create' (POST /orders) is not a GET",
+        "OpenAPI operation 'orders/remove' (DELETE /orders/{id}) is not a GET",
+    ] {
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+    let error = compiled(&shop(), &["POST /orders*"], &BTreeMap::new()).expect_err("it cannot be a tool");
+    assert!(error.contains("none of the 1 operations that 'POST /orders*' means can be a tool"), "{error}");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::catalog::{CatalogTool, Server, one_line, same_name};
+use crate::catalog::{CatalogTool, Server, one_line};
 use crate::client::{About, Client};
 use crate::config::{EffectClass, PinPolicy, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
@@ -195,6 +195,9 @@ impl Upstream {
         for difference in &differences {
             tracing::warn!(upstream = %name, "{}", self.redactor.redact_str(&difference.to_string()));
         }
+        for rule in self.config.idle_rules(&tools) {
+            tracing::warn!(upstream = %name, "{rule}");
+        }
         let refuses = standard.pins.as_ref().is_some_and(|(_, policy)| *policy == PinPolicy::Refuse);
         let withheld: BTreeMap<String, String> = differences
             .iter()
@@ -240,13 +243,10 @@ impl Upstream {
 
     /// What the operator says about the effect of a tool.
     fn said(&self, def: &ToolDef) -> Option<EffectClass> {
-        let effects = &self.config.effects;
-        let by_name = effects.get(&def.name).or_else(|| {
-            effects.iter().find(|(name, _)| same_name(name, &def.name)).map(|(_, effect)| effect)
-        });
-        let TransportConfig::OpenApi(api) = &self.config.transport else { return by_name.copied() };
+        let by_name = self.config.effect_of(&def.name);
+        let TransportConfig::OpenApi(api) = &self.config.transport else { return by_name };
         let id = def.provenance.get("operationId").and_then(|id| id.as_str());
-        by_name.copied().or_else(|| api.overrides.get(id?)?.effect)
+        by_name.or_else(|| api.overrides.get(id?)?.effect)
     }
 
     /// The tool of this name, among those that are known.

@@ -103,10 +103,6 @@ fn every_mistake_names_upstream_key_and_fix() {
             json!({"upstreams": {}, "credential": {}}),
             "key 'credential': is not known; did you mean 'credentials'?",
         ),
-        (
-            json!({"mcpServers": {}}),
-            "key 'mcpServers': is the key of another program; rename it to 'upstreams'",
-        ),
         (one(json!({"command": "npx"})), "upstream 'x', key 'transport': is missing; say which one it is"),
         (
             one(json!({"transport": "stdio"})),
@@ -132,7 +128,7 @@ fn every_mistake_names_upstream_key_and_fix() {
         (one(stdio(json!({"url": "https://x.y"}))), "upstream 'x', key 'url': is for transports over HTTP"),
         (
             one(stdio(json!({"handshake_timeout_ms": 0}))),
-            "must be a whole number from 1 to 600000; leave it out for 10000",
+            "must be a whole number from 1 to 600000; leave it out for 60000",
         ),
         (
             one(stdio(json!({"effects": {"t": "reads"}}))),

@@ -120,22 +120,49 @@ impl Drop for Served {
     }
 }
 
+impl Served {
+    /// Starts the server with a transport, and gives its port.
+    async fn start(program: &Path, transport: &str) -> (Served, u16) {
+        // The server cannot choose a port by itself. One that was free a moment ago will do.
+        let free = std::net::TcpListener::bind("127.0.0.1:0")
+            .and_then(|free| free.local_addr())
+            .expect("a port")
+            .port();
+        let mut command = Command::new("node");
+        command.arg(program).arg(transport).env_clear().env("PORT", free.to_string());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("node starts");
+        let served = Served(child);
+        for _ in 0..600 {
+            if tokio::net::TcpStream::connect(("127.0.0.1", free)).await.is_ok() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        (served, free)
+    }
+}
+
+#[tokio::test]
+async fn everything_over_server_sent_events_of_before_streamable_http() {
+    let Some(program) = program("server-everything") else { return };
+    let (_served, port) = Served::start(&program, "sse").await;
+    let url = format!("http://127.0.0.1:{port}/sse");
+    // Clients say so; who does not say so finds out.
+    let told = json!({"mcpServers": {"x": {"type": "sse", "url": url}}});
+    let found = json!({"mcpServers": {"x": {"url": url}}});
+    for file in [told, found] {
+        let client = client_of(file);
+        everything(&*client).await;
+        client.close().await;
+        assert_eq!(text(&*client, "echo", json!({"message": "again"})).await, "Echo: again");
+    }
+}
+
 #[tokio::test]
 async fn everything_over_http() {
     let Some(program) = program("server-everything") else { return };
-    // The server cannot choose a port by itself. One that was free a moment ago will do.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = Command::new("node");
-    command.arg(&program).arg("streamableHttp").env_clear().env("PORT", free.to_string());
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let _served = Served(child);
-    for _ in 0..600 {
-        if tokio::net::TcpStream::connect(("127.0.0.1", free)).await.is_ok() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let (_served, free) = Served::start(&program, "streamableHttp").await;
     let url = format!("http://127.0.0.1:{free}/mcp");
     let upstream = json!({"transport": "mcp_http", "url": url, "allow_insecure_http": true, "handshake_timeout_ms": 60_000});
     let client = client(upstream);

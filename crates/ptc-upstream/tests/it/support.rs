@@ -17,10 +17,14 @@ pub const SECRET: &str = "ptc-sentinel-7f3a?9d>e1";
 
 /// The client of one upstream of these fields. `FAULT_TOKEN` is [`SECRET`] in our environment.
 pub fn client(fields: Json) -> Arc<dyn Client> {
-    let value = json!({
+    client_of(json!({
         "credentials": {"token": {"source": "env", "var": "FAULT_TOKEN"}},
         "upstreams": {"x": fields},
-    });
+    }))
+}
+
+/// The client of the first upstream of a configuration.
+pub fn client_of(value: Json) -> Arc<dyn Client> {
     let config = Config::from_value(value, Path::new("")).expect("a configuration");
     let lookup = |name: &str| match name {
         "FAULT_TOKEN" => Some(SECRET.to_owned()),

@@ -19,6 +19,7 @@ mod replay;
 mod resume;
 mod run;
 mod runs;
+mod setup;
 mod shell;
 mod signature;
 mod upstreams;
@@ -63,6 +64,8 @@ pub enum Command {
     Viewer(Late<viewer::Args>),
     /// Serve PTC-Lisp to MCP clients, over stdio or HTTP.
     Mcp(Late<mcp::Args>),
+    /// Move the servers of an MCP client behind `ptc mcp`, and back.
+    Setup(Late<setup::Args>),
     /// Show where calls of MCP servers on stdio wait for approval.
     Approvals(Late<approvals::Args>),
     /// Serve agents as durable workflows to a Restate server.
@@ -100,6 +103,7 @@ impl Command {
             Command::Replay(Late(args)) => replay::run(args),
             Command::Viewer(Late(args)) => viewer::run(args),
             Command::Mcp(Late(args)) => mcp::run(args),
+            Command::Setup(Late(args)) => setup::run(args),
             Command::Approvals(Late(args)) => approvals::run(args),
             Command::Worker(Late(args)) => worker::run(args),
             Command::Prelude(args) => prelude::run(args),

@@ -1,0 +1,525 @@
+//! The file of an MCP client, as it is: `mcp.json` of Claude, Cursor, VS Code and others. Each server becomes an
+//! upstream. Headers that carry secrets become credentials, and variables are filled in where clients fill them in. What
+//! has no meaning here is noted; what would mean something else here is a problem.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ptc_system::environment::{self, Part, Template, is_secret_name, is_variable};
+use reqwest::Url;
+use serde_json::{Map, Value as Json};
+
+use super::fields::kind;
+use super::headers::{FRAMING, PROTOCOL, SECRET, is_token, is_value};
+use super::parse::{CONNECT_MS, HTTP_HANDSHAKE_MS, REQUEST_MS, STDIO_HANDSHAKE_MS, name_fault};
+use super::problem::{ConfigError, Problem};
+use super::{
+    ApprovalRules, AuthRule, Config, Endpoint, HttpConfig, MAX_RESPONSE_BYTES, Scheme, StdioConfig,
+    ToolFilter, TransportConfig, UpstreamConfig,
+};
+
+/// Where clients keep their servers: keys from the top of the file on.
+const PLACES: &[&[&str]] =
+    &[&["mcpServers"], &["servers"], &["mcp", "servers"], &["context_servers"], &["mcp"]];
+
+/// Keys that say how a client asks its user, or what it shows; approval and descriptions are settings of ours.
+const WITHOUT_MEANING: &[&str] = &[
+    "alwaysAllow",
+    "autoApprove",
+    "autoStart",
+    "dev",
+    "gallery",
+    "icon",
+    "icons",
+    "name",
+    "note",
+    "timeout",
+    "trust",
+    "version",
+];
+
+/// The servers in the file of a client; `None` if it is none.
+pub fn servers(value: &Json) -> Option<Map<String, Json>> {
+    if value.get("upstreams").is_some() {
+        return None;
+    }
+    let at =
+        |place: &&[&str]| place.iter().try_fold(value, |value, key| value.get(key))?.as_object().cloned();
+    PLACES.iter().find_map(at)
+}
+
+/// Reads the servers; relative paths in the file, and the folder that is worked in, are relative to `base`.
+pub fn config(servers: Map<String, Json>, base: &Path) -> Result<Config, ConfigError> {
+    let mut reader = Reader { base, config: Config::default(), problems: Vec::new() };
+    for (name, entry) in servers {
+        let upstream = reader.server(&name, entry);
+        reader.config.upstreams.extend(upstream);
+    }
+    match reader.problems.is_empty() {
+        true => Ok(reader.config),
+        false => Err(ConfigError { file: None, problems: reader.problems }),
+    }
+}
+
+/// Headers as they are, names in lower case.
+type Literal = Vec<(String, String)>;
+
+/// How an entry reaches its server.
+enum Reach {
+    Stdio,
+    Http,
+    Sse,
+}
+
+struct Reader<'b> {
+    base: &'b Path,
+    config: Config,
+    problems: Vec<Problem>,
+}
+
+/// One entry that is being read.
+struct Entry {
+    /// The name of the upstream.
+    name: String,
+    fields: Map<String, Json>,
+}
+
+impl Entry {
+    fn place(&self, key: &str) -> String {
+        format!("server '{}', key '{key}'", self.name)
+    }
+
+    /// The value of the first of these keys that is there, and the key.
+    fn take<'k>(&mut self, keys: &[&'k str]) -> Option<(&'k str, Json)> {
+        keys.iter().find_map(|key| Some((*key, self.fields.shift_remove(*key)?)))
+    }
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, place: String, message: impl Into<String>, fix: impl Into<String>) {
+        self.problems.push(Problem { place, message: message.into(), fix: fix.into() });
+    }
+
+    fn note(&mut self, place: String, message: impl Into<String>) {
+        self.config.notes.push(Problem { place, message: message.into(), fix: String::new() });
+    }
+
+    fn server(&mut self, given: &str, entry: Json) -> Option<UpstreamConfig> {
+        let Json::Object(fields) = entry else {
+            let message = format!("must be an object, not {}", kind(&entry));
+            self.problem(
+                format!("server '{given}'"),
+                message,
+                "write {\"command\": \"…\"} or {\"url\": \"…\"}",
+            );
+            return None;
+        };
+        let name = self.name(given)?;
+        let mut entry = Entry { name, fields };
+        if self.is_off(&mut entry) {
+            self.note(format!("server '{given}'"), "is switched off and was left out");
+            return None;
+        }
+        let reach = self.reach(&mut entry)?;
+        let description = self.text(&mut entry, &["description"]);
+        let tools = self.tools(&mut entry);
+        let transport = match reach {
+            Reach::Stdio => self.stdio(&mut entry).map(TransportConfig::Stdio),
+            Reach::Http => self.http(&mut entry, false).map(TransportConfig::Http),
+            Reach::Sse => self.http(&mut entry, true).map(TransportConfig::Http),
+        };
+        self.close(entry.fields.keys().map(|key| (key.clone(), entry.place(key))).collect());
+        Some(UpstreamConfig {
+            name: entry.name,
+            description,
+            tags: Vec::new(),
+            effects: BTreeMap::new(),
+            approval: ApprovalRules::default(),
+            tools,
+            max_response_bytes: MAX_RESPONSE_BYTES,
+            transport: transport?,
+        })
+    }
+
+    /// A name that programs can call: clients allow any text.
+    fn name(&mut self, given: &str) -> Option<String> {
+        let plain: String = given
+            .trim()
+            .chars()
+            .map(|c| if c.is_whitespace() || c.is_control() || c == '/' { '-' } else { c })
+            .collect();
+        if let Some(fault) = name_fault(&plain) {
+            self.problem(format!("server '{given}'"), fault, "rename it");
+            return None;
+        }
+        if self.config.upstream(&plain).is_some() {
+            self.problem(
+                format!("server '{given}'"),
+                format!("would be called '{plain}' like another one"),
+                "rename it",
+            );
+            return None;
+        }
+        if plain != given {
+            self.note(format!("server '{given}'"), format!("is called '{plain}' in programs"));
+        }
+        Some(plain)
+    }
+
+    fn is_off(&mut self, entry: &mut Entry) -> bool {
+        let disabled = self.flag(entry, "disabled");
+        let enabled = self.flag(entry, "enabled");
+        disabled == Some(true) || enabled == Some(false)
+    }
+
+    fn reach(&mut self, entry: &mut Entry) -> Option<Reach> {
+        let word = self.text(entry, &["type", "transport", "transportType"]);
+        let has = |key: &str| entry.fields.contains_key(key);
+        Some(match word.as_deref() {
+            Some("stdio" | "local") => Reach::Stdio,
+            Some("http" | "streamable-http" | "streamable_http" | "streamableHttp" | "remote") => Reach::Http,
+            Some("sse") => Reach::Sse,
+            Some(other) => {
+                let message = format!("does not know {other:?}");
+                self.problem(entry.place("type"), message, "use \"stdio\", \"http\" or \"sse\"");
+                return None;
+            }
+            None if has("command") => Reach::Stdio,
+            None if has("url") || has("httpUrl") || has("serverUrl") => Reach::Http,
+            None => {
+                let fix = "add \"command\" for a program or \"url\" for a server";
+                self.problem(format!("server '{}'", entry.name), "has neither \"command\" nor \"url\"", fix);
+                return None;
+            }
+        })
+    }
+
+    /// Which tools the client offers its model: programs get no others.
+    fn tools(&mut self, entry: &mut Entry) -> ToolFilter {
+        let include = self.texts(entry, &["includeTools", "enabledTools", "enabled_tools"]);
+        let exclude = self.texts(entry, &["excludeTools", "disabledTools", "disabled_tools"]);
+        ToolFilter {
+            include: include.map(|names| names.into_iter().collect::<BTreeSet<_>>()),
+            exclude: exclude.unwrap_or_default().into_iter().collect(),
+        }
+    }
+
+    fn stdio(&mut self, entry: &mut Entry) -> Option<StdioConfig> {
+        // A list has the arguments in it.
+        let mut words = match entry.fields.get("command") {
+            Some(Json::Array(_)) => self.texts(entry, &["command"])?,
+            _ => vec![self.text(entry, &["command"])?],
+        };
+        words.extend(self.texts(entry, &["args"]).unwrap_or_default());
+        let words: Vec<Option<Template>> =
+            words.iter().map(|word| self.template(entry.place("args"), word)).collect();
+        let mut words = words.into_iter().collect::<Option<Vec<Template>>>()?.into_iter();
+        let command = words.next()?;
+        let mut env = BTreeMap::new();
+        for (name, text) in self.text_map(entry, &["env", "environment"]) {
+            let template = self.template(entry.place("env"), &text)?;
+            match environment::is_name(&name) {
+                true => drop(env.insert(name, template)),
+                false => self.problem(
+                    entry.place("env"),
+                    format!("{name:?} cannot be the name of a variable"),
+                    "rename it",
+                ),
+            }
+        }
+        let directory = match self.text(entry, &["cwd", "cd"]) {
+            Some(text) => Some(self.base.join(self.filled(entry.place("cwd"), &text)?)),
+            None => None,
+        };
+        Some(StdioConfig {
+            command,
+            args: words.collect(),
+            env,
+            directory,
+            handshake_timeout: Duration::from_millis(STDIO_HANDSHAKE_MS),
+        })
+    }
+
+    fn http(&mut self, entry: &mut Entry, legacy_sse: bool) -> Option<HttpConfig> {
+        let Some((key, value)) = entry.take(&["url", "httpUrl", "serverUrl"]) else {
+            self.problem(entry.place("url"), "is missing", "add \"url\": \"https://example.com/mcp\"");
+            return None;
+        };
+        let Json::String(text) = value else {
+            self.problem(entry.place(key), format!("must be a string, not {}", kind(&value)), "");
+            return None;
+        };
+        let url = self.url(entry, key, &text)?;
+        let (static_headers, auth) = self.headers(entry)?;
+        let near = is_loopback(&url);
+        if url.scheme() == "http" && !near && !auth.is_empty() {
+            let fix = "use an https:// address; or write it as one of our upstreams with \"allow_insecure_auth\": true";
+            self.problem(entry.place(key), "would send credentials over plain HTTP", fix);
+            return None;
+        }
+        if url.scheme() == "http" && !near {
+            self.note(entry.place(key), "is plain HTTP: others on the way can read and change it");
+        }
+        Some(HttpConfig {
+            endpoint: Endpoint {
+                allow_insecure_http: url.scheme() == "http",
+                allow_insecure_auth: near,
+                url,
+                auth,
+                static_headers,
+                connect_timeout: Duration::from_millis(CONNECT_MS),
+                request_timeout: Duration::from_millis(REQUEST_MS),
+            },
+            handshake_timeout: Duration::from_millis(HTTP_HANDSHAKE_MS),
+            legacy_sse,
+        })
+    }
+
+    fn url(&mut self, entry: &Entry, key: &str, text: &str) -> Option<Url> {
+        let template = self.template(entry.place(key), text)?;
+        // A secret in an address is covered like any other.
+        for variable in template.variables().filter(|variable| is_secret_name(variable)) {
+            let name = credential_name(&entry.name, variable);
+            self.config.credentials.add(&name, [Part::variable(variable)].into_iter().collect());
+        }
+        let text = self.filled(entry.place(key), text)?;
+        let fault = match Url::parse(&text) {
+            Err(error) => Some(format!("is no address: {error}")),
+            Ok(url) if !url.has_host() => Some("has no host".to_owned()),
+            Ok(url) if !matches!(url.scheme(), "http" | "https") => Some("is no address of HTTP".to_owned()),
+            Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+                Some("has a user or password in it; send it as a header".to_owned())
+            }
+            Ok(url) => return Some(url),
+        };
+        self.problem(
+            entry.place(key),
+            fault.unwrap_or_default(),
+            "write a full address such as https://example.com/mcp",
+        );
+        None
+    }
+
+    /// Literal headers, and those that carry secrets.
+    fn headers(&mut self, entry: &mut Entry) -> Option<(Literal, Vec<AuthRule>)> {
+        let (mut literal, mut auth) = (Literal::new(), Vec::<AuthRule>::new());
+        for (name, text) in self.text_map(entry, &["headers", "http_headers"]) {
+            let place = entry.place("headers");
+            let lower = name.to_ascii_lowercase();
+            if !is_token(&name) {
+                self.problem(place, format!("{name:?} is no header name"), "use letters, digits and hyphens");
+                continue;
+            }
+            if PROTOCOL.contains(&lower.as_str()) || FRAMING.contains(&lower.as_str()) {
+                self.note(place, format!("the header {name:?} is set by ptc itself"));
+                continue;
+            }
+            if literal.iter().any(|(known, _)| *known == lower)
+                || auth.iter().any(|rule| rule.scheme.header() == lower)
+            {
+                self.problem(place, format!("the header {name:?} stands there twice"), "keep one");
+                continue;
+            }
+            let template = self.template(place.clone(), &text)?;
+            let secret = SECRET.contains(&lower.as_str()) || is_secret_name(&lower.replace('-', "_"));
+            if !secret && template.variables().next().is_none() {
+                if !is_value(&text) {
+                    self.problem(
+                        place,
+                        format!("the header {name:?} has control characters"),
+                        "use visible ASCII characters",
+                    );
+                    continue;
+                }
+                literal.push((lower, text));
+                continue;
+            }
+            auth.push(self.secret_header(&entry.name, lower, &text, place)?);
+        }
+        Some((literal, auth))
+    }
+
+    /// The scheme of a header and a credential for what is secret of it, so that just that is covered.
+    fn secret_header(&mut self, server: &str, header: String, text: &str, place: String) -> Option<AuthRule> {
+        let rest = |scheme: &str| {
+            let (word, rest) = text.trim().split_once(' ')?;
+            (header == "authorization" && word.eq_ignore_ascii_case(scheme)).then(|| rest.trim())
+        };
+        let decoded = rest("basic").and_then(|rest| String::from_utf8(STANDARD.decode(rest).ok()?).ok());
+        let (scheme, template) = if let Some(token) = rest("bearer") {
+            (Scheme::Bearer, self.template(place, token)?)
+        } else if let Some(pair) = decoded.filter(|pair| pair.contains(':')) {
+            (Scheme::Basic, Template::from(pair.as_str()))
+        } else {
+            (Scheme::CustomHeader(header.clone()), self.template(place, text)?)
+        };
+        for variable in template.variables().filter(|_| matches!(scheme, Scheme::CustomHeader(_))) {
+            let name = credential_name(server, variable);
+            self.config.credentials.add(&name, [Part::variable(variable)].into_iter().collect());
+        }
+        let binding = self.config.credentials.add(&credential_name(server, &header), template);
+        Some(AuthRule { scheme, binding })
+    }
+
+    /// A text with the variables of clients in it.
+    fn template(&mut self, place: String, text: &str) -> Option<Template> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, inside, after)) = variable(rest) {
+            if !before.is_empty() {
+                parts.push(Part::Literal(before.to_owned()));
+            }
+            match self.part(inside) {
+                Ok(part) => parts.push(part),
+                Err((message, fix)) => {
+                    self.problem(place, format!("${{{inside}}} {message}"), fix);
+                    return None;
+                }
+            }
+            rest = after;
+        }
+        if !rest.is_empty() || parts.is_empty() {
+            parts.push(Part::Literal(rest.to_owned()));
+        }
+        Some(parts.into_iter().collect())
+    }
+
+    /// What stands between `${` and `}`.
+    fn part(&self, inside: &str) -> Result<Part, (&'static str, String)> {
+        let workspace = || Part::Literal(workspace(self.base).display().to_string());
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default.to_owned())),
+            None => (inside.strip_prefix("env:").unwrap_or(inside), None),
+        };
+        Ok(match inside {
+            "workspaceFolder" | "workspaceRoot" => workspace(),
+            "userHome" => Part::variable("HOME"),
+            "pathSeparator" | "/" => Part::Literal(std::path::MAIN_SEPARATOR.to_string()),
+            _ if inside.starts_with("input:") => {
+                let fix = "set a variable of the environment and write ${env:NAME} in its place".to_owned();
+                return Err(("is asked for by the client, and nobody is asked here", fix));
+            }
+            _ if is_variable(name) => Part::Variable { name: name.to_owned(), default },
+            _ => {
+                let fix = "write ${NAME}, ${NAME:-default} or ${env:NAME}".to_owned();
+                return Err(("is no variable that is known here", fix));
+            }
+        })
+    }
+
+    /// The value of a text that is needed at once.
+    fn filled(&mut self, place: String, text: &str) -> Option<String> {
+        let template = self.template(place.clone(), text)?;
+        match template.fill(&|name| std::env::var(name).ok()) {
+            Ok(value) => Some(value),
+            Err(variable) => {
+                let message = format!("needs the environment variable {variable}, which is not set");
+                self.problem(place, message, format!("export {variable} before starting"));
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, entry: &mut Entry, keys: &[&str]) -> Option<String> {
+        match entry.take(keys)? {
+            (_, Json::String(text)) => Some(text),
+            (_, Json::Null) => None,
+            (key, other) => {
+                self.problem(entry.place(key), format!("must be a string, not {}", kind(&other)), "");
+                None
+            }
+        }
+    }
+
+    fn flag(&mut self, entry: &mut Entry, key: &str) -> Option<bool> {
+        match entry.take(&[key])?.1 {
+            Json::Bool(flag) => Some(flag),
+            Json::Null => None,
+            other => {
+                self.problem(entry.place(key), format!("must be true or false, not {}", kind(&other)), "");
+                None
+            }
+        }
+    }
+
+    fn texts(&mut self, entry: &mut Entry, keys: &[&str]) -> Option<Vec<String>> {
+        let (key, value) = entry.take(keys)?;
+        let texts = match value {
+            Json::Null => return None,
+            Json::Array(items) => items.into_iter().map(|item| plain(&item)).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        if texts.is_none() {
+            self.problem(entry.place(key), "must be a list of strings", "");
+        }
+        texts
+    }
+
+    fn text_map(&mut self, entry: &mut Entry, keys: &[&str]) -> Vec<(String, String)> {
+        let Some((key, value)) = entry.take(keys) else { return Vec::new() };
+        let texts = match value {
+            Json::Null => Some(Vec::new()),
+            Json::Object(fields) => fields
+                .into_iter()
+                .map(|(name, value)| Some((name, plain(&value)?)))
+                .collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        if texts.is_none() {
+            self.problem(entry.place(key), "must be an object of strings", "");
+        }
+        texts.unwrap_or_default()
+    }
+
+    /// Notes the keys that are left over.
+    fn close(&mut self, left: Vec<(String, String)>) {
+        for (key, place) in left {
+            let message = match WITHOUT_MEANING.contains(&key.as_str()) {
+                true => "is a setting of the client and has no meaning here",
+                false => "is not known here and was left out",
+            };
+            self.note(place, message);
+        }
+    }
+}
+
+/// Clients take numbers and truth values for texts.
+fn plain(value: &Json) -> Option<String> {
+    match value {
+        Json::String(text) => Some(text.clone()),
+        Json::Number(_) | Json::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// The first `${…}` of a text: what is before it, in it and behind it.
+fn variable(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("${")?;
+    let (inside, after) = rest.split_once('}')?;
+    Some((before, inside, after))
+}
+
+/// The folder that a client works in: files of it stand there, or in a folder of its own in it.
+fn workspace(base: &Path) -> PathBuf {
+    let base = std::path::absolute(base).unwrap_or_else(|_| base.to_path_buf());
+    let own = base.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    match base.parent().filter(|_| own) {
+        Some(parent) => parent.to_path_buf(),
+        None => base,
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// A name for the credential of a server.
+fn credential_name(server: &str, what: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    format!("{}-{what}", server.chars().map(plain).collect::<String>())
+}

@@ -1,0 +1,223 @@
+//! Files of MCP clients as they are.
+
+use std::path::Path;
+
+use ptc_upstream::config::{ConfigError, Scheme, TransportConfig, UpstreamConfig};
+use ptc_upstream::{Config, Secrets};
+use serde_json::{Value as Json, json};
+
+fn read(value: Json) -> Result<Config, ConfigError> {
+    Config::from_value(value, Path::new("/home/ada/shop/.vscode"))
+}
+
+fn lookup(name: &str) -> Option<String> {
+    let value = match name {
+        "HOME" => "/home/ada",
+        "GITHUB_TOKEN" => "ghp_0123456789abcdef",
+        "API_KEY" => "key-0123456789abcdef",
+        "EMPTY" => "",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+fn notes(config: &Config) -> Vec<String> {
+    config.notes.iter().map(ToString::to_string).collect()
+}
+
+/// What a child is started with.
+fn command(config: &Config, name: &str) -> Vec<String> {
+    let upstream = config.upstream(name).unwrap_or_else(|| panic!("there is no {name}"));
+    let TransportConfig::Stdio(stdio) = &upstream.transport else { panic!("{name} is no child") };
+    let words = std::iter::once(&stdio.command).chain(&stdio.args);
+    words.map(|word| word.fill(&lookup).expect("all variables are set")).collect()
+}
+
+fn headers(config: &Config, upstream: &UpstreamConfig) -> Vec<(String, String)> {
+    let secrets = Secrets::resolve_with(config, &lookup, None).expect("all credentials are there");
+    let endpoint = upstream.transport.endpoint().expect("it is reached over HTTP");
+    let headers = secrets.headers(endpoint).expect("headers");
+    headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_str().expect("visible text").to_owned()))
+        .collect()
+}
+
+/// Seven servers as people have them.
+fn seven() -> Json {
+    json!({"mcpServers": {
+        "filesystem": {
+            "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "${HOME}/work", "${PLACE:-/tmp}"]
+        },
+        "github": {
+            "type": "http", "url": "https://api.githubcopilot.com/mcp/",
+            "headers": {"Authorization": "Bearer ${GITHUB_TOKEN}", "X-MCP-Readonly": "true", "Accept": "application/json"}
+        },
+        "events": {"type": "sse", "url": "http://localhost:3001/sse", "headers": {"X-Api-Key": "${env:API_KEY}"}},
+        "My Notes": {
+            "type": "stdio", "command": "node", "args": ["server.js", 8080, true], "cwd": "../notes",
+            "env": {"NOTION_TOKEN": "${GITHUB_TOKEN}", "PORT": 3}, "autoApprove": ["search"], "timeout": 60
+        },
+        "old": {"command": "old-server", "disabled": true},
+        "vault": {"url": "https://vault.example.com/mcp", "headers": {"Authorization": "Basic YWRhOmxvdmVsYWNl"}},
+        "picky": {"command": ["uvx", "picky"], "disabledTools": ["drop_*"], "mystery": 1}
+    }})
+}
+
+#[test]
+fn a_file_with_seven_servers_works_unchanged() {
+    let config = read(seven()).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = config.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
+    assert_eq!(names, ["filesystem", "github", "events", "My-Notes", "vault", "picky"]);
+    assert_eq!(
+        command(&config, "filesystem"),
+        ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/ada/work", "/tmp"]
+    );
+    assert_eq!(command(&config, "My-Notes"), ["node", "server.js", "8080", "true"]);
+    assert_eq!(command(&config, "picky"), ["uvx", "picky"]);
+
+    let by_name = |name: &str| config.upstream(name).expect("it is there");
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        headers(&config, by_name("github")),
+        [header("x-mcp-readonly", "true"), header("authorization", "Bearer ghp_0123456789abcdef")]
+    );
+    assert_eq!(headers(&config, by_name("events")), [header("x-api-key", "key-0123456789abcdef")]);
+    assert_eq!(headers(&config, by_name("vault")), [header("authorization", "Basic YWRhOmxvdmVsYWNl")]);
+    let TransportConfig::Http(events) = &by_name("events").transport else { panic!("events is HTTP") };
+    assert!(events.legacy_sse);
+    let TransportConfig::Stdio(own) = &by_name("My-Notes").transport else { panic!("it is a child") };
+    assert_eq!(own.directory.as_deref(), Some(Path::new("/home/ada/shop/.vscode/../notes")));
+    assert_eq!(own.env["PORT"].to_string(), "3");
+    let tools = &by_name("picky").tools;
+    assert!(tools.admits("list_tables") && !tools.admits("drop_table"));
+    assert_eq!(
+        notes(&config),
+        [
+            "server 'github', key 'headers': the header \"Accept\" is set by ptc itself",
+            "server 'My Notes': is called 'My-Notes' in programs",
+            "server 'My-Notes', key 'autoApprove': is a setting of the client and has no meaning here",
+            "server 'My-Notes', key 'timeout': is a setting of the client and has no meaning here",
+            "server 'old': is switched off and was left out",
+            "server 'picky', key 'mystery': is not known here and was left out",
+        ]
+    );
+}
+
+#[test]
+fn secrets_of_clients_are_covered_as_ours_are() {
+    let config = read(seven()).expect("it is right");
+    let redactor = Secrets::resolve_with(&config, &lookup, None).expect("all is set").redactor();
+    for secret in ["ghp_0123456789abcdef", "key-0123456789abcdef", "lovelace"] {
+        assert_eq!(redactor.redact_str(secret), "[REDACTED]", "{secret}");
+    }
+    let shown = format!("{config:?}");
+    assert!(!shown.contains("lovelace") && !shown.contains("YWRhOmxvdmVsYWNl"), "{shown}");
+}
+
+#[test]
+fn every_client_keeps_its_servers_somewhere_else() {
+    let entry = json!({"command": "srv"});
+    for file in [
+        json!({"mcpServers": {"x": entry}, "theme": "dark", "projects": {}}),
+        json!({"servers": {"x": entry}, "inputs": []}),
+        json!({"mcp": {"servers": {"x": entry}}}),
+        json!({"context_servers": {"x": entry}}),
+        json!({"mcp": {"x": {"type": "local", "command": ["srv"], "enabled": true, "environment": {"A": "b"}}}}),
+    ] {
+        let config = read(file.clone()).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert_eq!(command(&config, "x"), ["srv"], "{file}");
+    }
+    let own = read(json!({"upstreams": {}, "mcpServers": {}})).expect_err("both");
+    assert!(own.to_string().contains("key 'mcpServers': is not known"), "{own}");
+}
+
+#[test]
+fn variables_are_those_of_the_clients() {
+    let filled = |text: &str| {
+        let config = read(json!({"mcpServers": {"x": {"command": text}}})).expect("it is right");
+        command(&config, "x").remove(0)
+    };
+    for (text, expected) in [
+        ("${HOME}/a", "/home/ada/a"),
+        ("${env:HOME}/a", "/home/ada/a"),
+        ("${NOT_SET:-b c}", "b c"),
+        ("${EMPTY:-b}", "b"),
+        ("${HOME:-b}", "/home/ada"),
+        ("${workspaceFolder}/a", "/home/ada/shop/a"),
+        ("${userHome}${/}a", "/home/ada/a"),
+        ("$HOME ${", "$HOME ${"),
+    ] {
+        assert_eq!(filled(text), expected, "{text}");
+    }
+    let config =
+        read(json!({"mcpServers": {"x": {"command": "a", "args": ["${NOT_SET}"]}}})).expect("it is right");
+    let error = Secrets::resolve_with(&config, &lookup, None).expect_err("it is not set").to_string();
+    assert!(error.contains("upstream 'x', key 'args'") && error.contains("export NOT_SET"), "{error}");
+}
+
+#[test]
+fn mistakes_name_server_key_and_fix() {
+    let one = |entry: Json| json!({"mcpServers": {"x": entry}});
+    let http = |headers: Json| one(json!({"url": "https://a.b/mcp", "headers": headers}));
+    for (file, expected) in [
+        (
+            one(json!(1)),
+            "server 'x': must be an object, not a number; write {\"command\": \"…\"} or {\"url\": \"…\"}",
+        ),
+        (one(json!({})), "server 'x': has neither \"command\" nor \"url\"; add \"command\" for a program"),
+        (
+            one(json!({"type": "ws", "url": "wss://a.b"})),
+            "server 'x', key 'type': does not know \"ws\"; use \"stdio\"",
+        ),
+        (
+            one(json!({"command": "${input:token}"})),
+            "${input:token} is asked for by the client, and nobody is asked here",
+        ),
+        (
+            one(json!({"command": "${command:pick}"})),
+            "${command:pick} is no variable that is known here; write ${NAME}",
+        ),
+        (one(json!({"command": 1})), "server 'x', key 'command': must be a string, not a number"),
+        (one(json!({"command": "a", "args": "b"})), "server 'x', key 'args': must be a list of strings"),
+        (
+            one(json!({"command": "a", "env": {"A": []}})),
+            "server 'x', key 'env': must be an object of strings",
+        ),
+        (
+            one(json!({"command": "a", "disabled": "yes"})),
+            "server 'x', key 'disabled': must be true or false",
+        ),
+        (one(json!({"url": "mcp"})), "server 'x', key 'url': is no address"),
+        (
+            one(json!({"url": "https://ada:pw@a.b/mcp"})),
+            "server 'x', key 'url': has a user or password in it",
+        ),
+        (one(json!({"url": "https://a.b/${PTC_NOT_SET}"})), "needs the environment variable PTC_NOT_SET"),
+        (http(json!({"A b": "c"})), "server 'x', key 'headers': \"A b\" is no header name"),
+        (http(json!({"X-A": "b", "x-a": "c"})), "the header \"x-a\" stands there twice"),
+        (
+            one(json!({"url": "http://a.b/mcp", "headers": {"Authorization": "Bearer t"}})),
+            "server 'x', key 'url': would send credentials over plain HTTP; use an https:// address",
+        ),
+        (
+            json!({"mcpServers": {"a b": {"command": "x"}, "a-b": {"command": "y"}}}),
+            "server 'a-b': would be called 'a-b' like another one; rename it",
+        ),
+    ] {
+        let error = read(file.clone()).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{file}: {error}");
+    }
+}
+
+#[test]
+fn a_bearer_token_is_a_credential_by_itself() {
+    let file = json!({"mcpServers": {"x": {"url": "https://a.b/mcp", "headers": {"authorization": "bearer  abc-0123456789"}}}});
+    let config = read(file).expect("it is right");
+    let endpoint = config.upstreams[0].transport.endpoint().expect("HTTP");
+    assert_eq!(endpoint.auth[0].scheme, Scheme::Bearer);
+    assert_eq!(
+        headers(&config, &config.upstreams[0]),
+        [("authorization".to_owned(), "Bearer abc-0123456789".to_owned())]
+    );
+}
