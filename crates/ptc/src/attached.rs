@@ -75,6 +75,7 @@ impl UpstreamArgs {
         let options = RuntimeOptions {
             snapshot: snapshot.map(|(_, mode)| *mode).unwrap_or_default(),
             keep_failing: false,
+            in_background: false,
             shapes: shapes::default_file(path),
         };
         let tokio = tokio::runtime::Builder::new_multi_thread()

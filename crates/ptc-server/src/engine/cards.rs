@@ -26,6 +26,7 @@ cards! {
     SLIM "profile-slim"
     SLIM_UPSTREAM "profile-slim-upstream"
     STRUCTURED "profile-structured"
+    INSTRUCTIONS "instructions"
 }
 
 /// The language, for a reader who knows Clojure.

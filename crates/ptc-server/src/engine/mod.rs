@@ -276,15 +276,31 @@ impl Engine {
         Ok(engine)
     }
 
+    /// What descriptions say about upstreams now, if there are any; with secrets in it.
+    fn catalog_text(&self) -> Option<String> {
+        self.upstreams.as_ref().map(Upstreams::catalog_text)
+    }
+
+    /// What clients are told about the server as a whole: which servers are behind it.
+    pub fn instructions(&self) -> Option<String> {
+        let catalog = self.catalog_text().filter(|text| !text.is_empty())?;
+        Some(self.redactor.redact_string(format!("{}\n\n{catalog}", cards::INSTRUCTIONS)))
+    }
+
+    /// Tells when the descriptions of tools change; nothing if they never do.
+    pub fn changes(&self) -> Option<tokio::sync::watch::Receiver<u64>> {
+        self.upstreams.as_ref().map(|upstreams| upstreams.runtime.changes())
+    }
+
     /// The tools that this caller may use.
     pub fn tools(&self, caller: &Caller) -> Vec<ToolSpec> {
-        let catalog = self.upstreams.as_ref().map(|upstreams| upstreams.catalog_text.as_str());
+        let catalog = self.catalog_text();
         let surface = Surface {
             settings: &self.settings,
             capabilities: &self.capabilities,
             inventory: self.inventory.as_deref(),
             approves: self.desk.is_some().then_some(self.settings.approval_by),
-            catalog,
+            catalog: catalog.as_deref(),
         };
         let covered = |tool| {
             let spec = surface.spec(tool);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ptc_host::Program;
+use ptc_upstream::catalog::CatalogText;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::runtime::Account;
@@ -16,8 +17,8 @@ use super::settings::Settings;
 pub struct Upstreams {
     /// Clients and catalog.
     pub runtime: Arc<Runtime>,
-    /// What tool descriptions say about them.
-    pub catalog_text: String,
+    /// How tool descriptions show them.
+    shown: CatalogText,
     caps: Caps,
     read_only: bool,
 }
@@ -29,8 +30,12 @@ pub struct Calls(Option<RunContext>);
 impl Upstreams {
     /// The upstreams of a runtime.
     pub fn new(runtime: Arc<Runtime>, settings: &Settings) -> Self {
-        let catalog_text = settings.catalog.render(&runtime.catalog());
-        Upstreams { runtime, catalog_text, caps: settings.caps, read_only: settings.read_only }
+        Upstreams { runtime, shown: settings.catalog, caps: settings.caps, read_only: settings.read_only }
+    }
+
+    /// What tool descriptions say about them now.
+    pub fn catalog_text(&self) -> String {
+        self.shown.render(&self.runtime.catalog())
     }
 
     /// What programs may do with these grants.

@@ -96,6 +96,8 @@ settings! {
     "upstream-call-timeout-ms" upstream_call_timeout_ms: u64 = 5_000, "5000", "Time of one call of an upstream tool.";
     "max-upstream-response-bytes" max_upstream_response_bytes: u64 = 2 << 20, "2097152", "Bytes of an upstream's answer.";
     "max-upstream-calls-per-program" max_upstream_calls_per_program: u64 = 50, "50", "Upstream calls of one program.";
+    "require-upstreams" require_upstreams: bool = false, "false",
+        "Start only if all upstreams can be used. Else they start while clients are served, and those that fail are tried again.";
     "aggregator-read-only" aggregator_read_only: bool = false, "false",
         "Refuse programs that may call upstream tools which write.";
     "catalog-mode" catalog_mode: CatalogMode = CatalogMode::Auto, "auto",

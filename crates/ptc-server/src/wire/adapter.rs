@@ -16,7 +16,7 @@ use rmcp::model::{
     ReadResourceResult, Resource, ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig,
     Tool, ToolAnnotations, ToolsCapability,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
@@ -77,7 +77,8 @@ impl Adapter {
             program: Duration::from_millis(options.program_timeout_ms) + SLACK,
             task: Duration::from_millis(options.agentic_task_timeout_ms) + SLACK,
         };
-        Adapter { engine, log, patience, arrival, info: Arc::new(info()) }
+        let info = Arc::new(info(engine.changes().is_some()));
+        Adapter { engine, log, patience, arrival, info }
     }
 
     fn arrival(&self, context: &RequestContext<RoleServer>) -> Arrival {
@@ -265,15 +266,24 @@ async fn report(
     }
 }
 
+/// Tells a client that descriptions of tools changed, until it is gone.
+async fn tell_changes(mut changes: tokio::sync::watch::Receiver<u64>, peer: rmcp::Peer<RoleServer>) {
+    while changes.changed().await.is_ok() {
+        if peer.notify_tool_list_changed().await.is_err() {
+            return;
+        }
+    }
+}
+
 /// Versions of the protocol, oldest first.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
 /// What the server says of itself.
-fn info() -> ServerConfig {
+fn info(changes: bool) -> ServerConfig {
     let mut capabilities = ServerCapabilities::default();
     let mut tools = ToolsCapability::default();
-    tools.list_changed = Some(false);
+    tools.list_changed = Some(changes);
     capabilities.tools = Some(tools);
     capabilities.resources = Some(ResourcesCapability::default());
     let mut info = InitializeResult::new(capabilities)
@@ -298,10 +308,17 @@ impl ServerHandler for Adapter {
         mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        let info = self.negotiate_initialize(&request)?;
+        let mut info = self.negotiate_initialize(&request)?;
+        info.instructions = self.engine.instructions();
         request.protocol_version = info.protocol_version.clone();
         context.peer.set_peer_info(request);
         Ok(info)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if let Some(changes) = self.engine.changes() {
+            tokio::spawn(tell_changes(changes, context.peer));
+        }
     }
 
     async fn list_tools(

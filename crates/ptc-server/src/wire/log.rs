@@ -101,12 +101,19 @@ fn is_empty(fields: &Json) -> bool {
     fields.as_object().is_none_or(Map::is_empty)
 }
 
-/// Events of this crate as log lines; of spans and of other crates nothing.
+/// Whose events are log lines, and what they are called there; of spans and of other crates nothing.
+const TOLD: &[(&str, &str)] = &[(env!("CARGO_CRATE_NAME"), "engine"), ("ptc_upstream", "upstream")];
+
+fn told(metadata: &Metadata<'_>) -> Option<&'static str> {
+    TOLD.iter().find(|(of, _)| metadata.target().starts_with(of)).map(|(_, event)| *event)
+}
+
+/// Events as log lines.
 struct Engine(Log);
 
 impl Subscriber for Engine {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target().starts_with(env!("CARGO_CRATE_NAME"))
+        metadata.is_event() && told(metadata).is_some()
     }
 
     fn event(&self, event: &Event<'_>) {
@@ -118,7 +125,7 @@ impl Subscriber for Engine {
         };
         let mut fields = Fields(Map::new());
         event.record(&mut fields);
-        self.0.write(level, "engine", None, Json::Object(fields.0));
+        self.0.write(level, told(event.metadata()).unwrap_or_default(), None, Json::Object(fields.0));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

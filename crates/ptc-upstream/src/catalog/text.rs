@@ -73,7 +73,10 @@ impl CatalogText {
 
 fn lazy(catalog: &Catalog) -> String {
     let mut lines = vec![HEADING.to_owned()];
-    lines.extend(catalog.servers().iter().map(|server| heading(server)));
+    lines.extend(catalog.servers().iter().map(|server| match server.tools {
+        Some(_) => heading(server),
+        None => format!("{} (tools are not loaded yet)", heading(server)),
+    }));
     lines.push(DISCOVERY_HINT.to_owned());
     lines.join("\n")
 }

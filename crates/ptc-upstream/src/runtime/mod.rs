@@ -17,10 +17,12 @@ mod upstream;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 pub use self::context::{Caps, RunContext};
 pub use self::grants::Grants;
@@ -62,6 +64,9 @@ pub struct RuntimeOptions {
     /// Whether a frozen runtime starts although upstreams failed; they stay listed and are tried again when
     /// they are needed.
     pub keep_failing: bool,
+    /// Whether upstreams are started while the runtime is used already. Each is there as soon as it is up, and one that
+    /// fails is tried again and again.
+    pub in_background: bool,
     /// Where learned shapes are kept between runs, of runs that name no owner; nowhere unless told.
     pub shapes: Option<PathBuf>,
 }
@@ -116,6 +121,9 @@ pub struct Runtime {
     /// The names of all credentials of the configuration.
     credentials: Vec<String>,
     catalog: RwLock<Arc<Catalog>>,
+    /// How often the catalog changed.
+    changes: watch::Sender<u64>,
+    closed: CancellationToken,
     shapes: Mutex<ByOwner>,
     shapes_file: Option<PathBuf>,
     saved: Mutex<Instant>,
@@ -171,10 +179,24 @@ impl Runtime {
             redactor: secrets.redactor(),
             credentials: config.credentials.names().map(str::to_owned).collect(),
             catalog: RwLock::default(),
+            changes: watch::Sender::new(0),
+            closed: CancellationToken::new(),
             shapes: Mutex::new(ByOwner::new(options.shapes.as_deref().map(read_shapes).unwrap_or_default())),
             shapes_file: options.shapes,
             saved: Mutex::new(Instant::now()),
         };
+        if options.in_background {
+            runtime.refresh();
+            let runtime = Arc::new(runtime);
+            for upstream in &runtime.upstreams {
+                tokio::spawn(bring_up(
+                    Arc::downgrade(&runtime),
+                    upstream.config.name.clone(),
+                    runtime.closed.clone(),
+                ));
+            }
+            return Ok(runtime);
+        }
         let at_once =
             |upstream: &Upstream| frozen || matches!(upstream.config.transport, TransportConfig::OpenApi(_));
         let faults = runtime.load_where(at_once).await;
@@ -201,6 +223,11 @@ impl Runtime {
     /// What upstreams offer, as far as it is known now.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells when the catalog changes.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// What covers secrets in everything that leaves.
@@ -271,6 +298,7 @@ impl Runtime {
 
     /// Ends all connections and processes, and keeps what was learned.
     pub async fn close(&self) {
+        self.closed.cancel();
         join_all(self.upstreams.iter().map(|upstream| upstream.client.close())).await;
         self.save_shapes();
     }
@@ -291,7 +319,12 @@ impl Runtime {
     fn refresh(&self) {
         let servers = self.upstreams.iter().map(|upstream| upstream.known().server);
         let catalog = Arc::new(Catalog::new(servers));
-        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+        let mut known = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        if *known != catalog {
+            *known = catalog;
+            drop(known);
+            self.changes.send_modify(|count| *count += 1);
+        }
     }
 
     fn shapes(&self) -> std::sync::MutexGuard<'_, ByOwner> {
@@ -321,6 +354,35 @@ impl Runtime {
 impl Drop for Runtime {
     fn drop(&mut self) {
         self.save_shapes();
+    }
+}
+
+/// Pauses between attempts to start an upstream.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Starts an upstream and lists its tools, again and again until it works or nobody needs it any more.
+async fn bring_up(runtime: Weak<Runtime>, name: String, closed: CancellationToken) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Some(up) = runtime.upgrade() else { return };
+        let loaded = tokio::select! {
+            loaded = up.load(&name) => loaded,
+            () = closed.cancelled() => return,
+        };
+        drop(up);
+        match loaded {
+            Ok(()) => return tracing::info!(upstream = %name, "is ready"),
+            Err(fault) => {
+                let seconds = pause.as_secs();
+                tracing::warn!(upstream = %name, "cannot be used: {fault}; it is tried again in {seconds} s");
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = closed.cancelled() => return,
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

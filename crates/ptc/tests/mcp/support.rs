@@ -110,6 +110,9 @@ fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
+/// What a server says when descriptions of its tools change.
+pub const LIST_CHANGED: &str = "notifications/tools/list_changed";
+
 /// A server over stdio.
 pub struct StdioServer {
     child: Child,
@@ -157,7 +160,17 @@ impl StdioServer {
         self.send(&json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params}));
     }
 
+    /// The next message, but for those that say that upstreams have come up.
     pub fn receive(&mut self) -> Json {
+        loop {
+            let message = self.receive_any();
+            if message["method"] != LIST_CHANGED {
+                return message;
+            }
+        }
+    }
+
+    pub fn receive_any(&mut self) -> Json {
         match self.stdout.recv_timeout(PATIENCE) {
             Ok(line) => serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}")),
             Err(_) => {

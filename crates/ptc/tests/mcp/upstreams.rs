@@ -111,7 +111,7 @@ fn probe_12_r4_2_bad_configurations_stop_the_start() {
         (json!({"command": "/nonexistent/server", "args": []}), "fix"),
     ] {
         let file = config(&folder, more.clone());
-        let output = ptc(&["--upstreams-config", &file]).output().unwrap();
+        let output = ptc(&["--upstreams-config", &file, "--require-upstreams"]).output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{more}: {err}");
         assert!(err.contains(message), "{more}: {err}");
@@ -149,6 +149,7 @@ fn probe_14_r4_7_secrets_that_upstreams_repeat_are_covered() {
     let mut command = ptc(&[
         "--upstreams-config",
         &file,
+        "--require-upstreams",
         "--catalog-mode",
         "inline",
         "--debug-tool",
@@ -291,4 +292,73 @@ fn r14_4_9_upstream_text_cannot_leave_its_frame() {
     let feedback = result["feedback"].as_str().unwrap();
     assert!(feedback.contains("<untrusted_ptc_output"), "{result}");
     assert_eq!(feedback.matches("</untrusted_ptc_output>").count(), 1, "{feedback}");
+}
+
+/// Answers as a small server once the file that it is told is there.
+const LATE: &str = r#"
+until [ -e "$1" ]; do sleep 0.1; done
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"late","version":"7"},"capabilities":{"tools":{}}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+  esac
+done
+"#;
+
+#[test]
+fn one_upstream_that_is_down_takes_nothing_away_and_late_ones_appear() {
+    let folder = Folder::new();
+    let script = folder.file("late.sh", LATE);
+    let there = folder.path().join("there");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/fixture.py");
+    let servers = json!({"mcpServers": {
+        "fix": {"command": "python3", "args": [fixture]},
+        "gone": {"command": "no-such-program-anywhere"},
+        "broken": {"command": "sh", "args": ["-c", "echo no key was given >&2; exit 3"]},
+        "late": {"command": "sh", "args": [script, there]},
+    }});
+    let file = folder.file("mcp.json", &servers.to_string());
+    let mut server = StdioServer::start(&["--upstreams-config", &file]);
+    let reply = server.ask(0, "initialize", crate::support::initialize("2025-11-25"));
+    let told = reply["result"]["instructions"].as_str().unwrap_or_default();
+    for name in ["fix", "gone", "broken", "late"] {
+        assert!(told.contains(&format!("- {name}")), "{name}: {told}");
+    }
+    assert_eq!(reply["result"]["capabilities"]["tools"]["listChanged"], true, "{reply}");
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    // The others work although two are gone and one has not come up.
+    let program = "[(:ok (tool/call {:server \"fix\" :tool \"text\"})) (:reason (tool/call {:server \"gone\" :tool \"x\"}))]";
+    assert_eq!(server.eval(1, program), "user=> [true :upstream_unavailable]");
+    let described = |server: &mut StdioServer, id: i64| {
+        let listed = server.ask(id, "tools/list", json!({}));
+        let tools = listed["result"]["tools"].as_array().unwrap().clone();
+        let eval = tools.iter().find(|tool| tool["name"] == "lisp_eval").unwrap();
+        eval["description"].as_str().unwrap().to_owned()
+    };
+    assert!(described(&mut server, 2).contains("- late (tools are not loaded yet)"));
+    server.log.wait_for("what the broken one said", |line| {
+        line.contains("broken") && line.contains("no key was given") && line.contains("it is tried again")
+    });
+    std::fs::write(&there, "").unwrap();
+    // Others may have come up before it.
+    let mut text = String::new();
+    while !text.contains("- late: late. 1 tool.") {
+        while server.receive_any()["method"] != crate::support::LIST_CHANGED {}
+        text = described(&mut server, 3);
+    }
+}
+
+#[test]
+fn a_server_may_insist_on_its_upstreams() {
+    let folder = Folder::new();
+    let file =
+        folder.file("mcp.json", r#"{"mcpServers": {"gone": {"command": "no-such-program-anywhere"}}}"#);
+    let output = ptc(&["--upstreams-config", &file, "--require-upstreams"]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success()
+            && told.contains("upstream 'gone' cannot be used: upstream_unavailable: command not found"),
+        "{told}"
+    );
 }

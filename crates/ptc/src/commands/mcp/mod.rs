@@ -16,7 +16,8 @@ use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS};
 use ptc_server::wire::{Http, Log, Page, Tokens, serve_stdio};
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
-use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode};
+use ptc_upstream::config::PinPolicy;
+use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode, StartError};
 use ptc_upstream::{Config, Redactor, Secrets};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -155,16 +156,42 @@ impl Stores {
     }
 }
 
-/// The upstreams that the options name, all of them started.
-async fn start_upstreams(options: &Options, own: &[SecretString]) -> anyhow::Result<Option<Arc<Runtime>>> {
+/// The upstreams that the options name. They start while clients are served already, unless something must know all of
+/// them first: preludes that rely on their tools, pins that must hold, what may not write, the card of `lisp_task`.
+async fn start_upstreams(
+    options: &Options,
+    own: &[SecretString],
+    preludes: bool,
+) -> anyhow::Result<Option<(Arc<Runtime>, Vec<String>)>> {
     let config = match &options.upstreams_config {
         Found::File(path) => Config::from_file(path)?,
         Found::Inline(text) => Config::from_json(text, Path::new(""))?,
         Found::Nowhere => return Ok(None),
     };
     let secrets = Secrets::resolve(&config)?.covering(own);
-    let frozen = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    Ok(Some(Runtime::start(&config, secrets, frozen).await?))
+    let known_first = preludes || options.agentic || options.aggregator_read_only || config.pins.is_some();
+    let frozen = RuntimeOptions {
+        snapshot: SnapshotMode::Frozen,
+        keep_failing: !options.require_upstreams,
+        in_background: !options.require_upstreams && !known_first,
+        ..RuntimeOptions::default()
+    };
+    let told_later = frozen.in_background;
+    let runtime = Runtime::start(&config, secrets, frozen).await?;
+    let mut notes: Vec<String> = config.notes.iter().map(ToString::to_string).collect();
+    for state in runtime.states().into_iter().filter(|_| !told_later) {
+        notes.extend(state.fault.map(|fault| {
+            format!("upstream '{}' cannot be used: {fault}; it is tried again when it is needed", state.name)
+        }));
+    }
+    if config.pins.is_some_and(|pins| pins.policy == PinPolicy::Refuse) {
+        let changed: Vec<_> = runtime.states().into_iter().flat_map(|state| state.differences).collect();
+        if !changed.is_empty() {
+            runtime.close().await;
+            return Err(StartError::Pins(changed).into());
+        }
+    }
+    Ok(Some((runtime, notes)))
 }
 
 async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
@@ -178,7 +205,9 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     if options.agentic {
         own.extend(Models::load().map(|models| models.keys()).unwrap_or_default());
     }
-    let upstreams = start_upstreams(options, &own).await?;
+    let preludes = stores.preludes.is_some() || options.prelude.is_some();
+    let started = start_upstreams(options, &own, preludes).await?;
+    let (upstreams, notes) = started.map_or((None, Vec::new()), |(runtime, notes)| (Some(runtime), notes));
     let redactor =
         upstreams.as_ref().map_or_else(|| Redactor::new(&own), |runtime| runtime.redactor().clone());
     let covers = redactor.clone();
@@ -187,6 +216,9 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     log.lifecycle("application_start", json!({"http": options.http.on, "upstreams": upstreams.is_some()}));
     for warning in loaded.warnings.iter().chain(tokens.iter().flat_map(|tokens| &tokens.warnings)) {
         log.warn("configuration", warning);
+    }
+    for note in &notes {
+        log.warn("configuration", note);
     }
     let planner = match options.agentic {
         true => planner(&options.agentic_model).map_err(|error| log.warn("planner", &error.to_string())).ok(),
