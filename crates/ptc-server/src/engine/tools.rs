@@ -6,6 +6,7 @@ use super::api::{Annotations, ToolSpec};
 use super::settings::{Profile, Settings};
 use super::{cards, schemas};
 use crate::options::ApprovalBy;
+use ptc_upstream::catalog::DISCOVERY_HINT;
 
 /// A tool of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,7 +188,8 @@ impl Surface<'_> {
         }
     }
 
-    /// A card, the language, and what upstreams offer, which comes last because it is not ours.
+    /// Which servers there are comes first, and the language last: clients cut descriptions (Claude Code at 2,048 characters),
+    /// and of the language most is known.
     fn described(&self, card: &str) -> String {
         let note = match (self.settings.profile, self.catalog) {
             (Profile::Slim, None) => cards::SLIM,
@@ -195,7 +197,9 @@ impl Surface<'_> {
             (Profile::Structured, _) => cards::STRUCTURED,
             (Profile::Debug, _) => "",
         };
+        // How to look is in the card, too.
         let catalog = self.catalog.unwrap_or_default();
+        let catalog = catalog.strip_suffix(DISCOVERY_HINT).unwrap_or(catalog).trim_end();
         let inventory = self.inventory.unwrap_or_default();
         let waits = match self.approves {
             None => "",
@@ -204,7 +208,7 @@ impl Surface<'_> {
         };
         let parts = match self.catalog {
             None => [note, card, cards::reference(), waits, inventory, catalog],
-            Some(_) => [card, cards::reference(), note, waits, inventory, catalog],
+            Some(_) => [catalog, card, note, waits, inventory, cards::reference()],
         };
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }

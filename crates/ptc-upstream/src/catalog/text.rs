@@ -71,21 +71,30 @@ impl CatalogText {
     }
 }
 
+/// The most characters of the servers, unless their names alone are longer: clients cut descriptions, and every server must
+/// be named.
+const SERVERS: usize = 900;
+/// How much of what servers are for is shown, as much as fits.
+const WIDTHS: [usize; 4] = [80, 48, 24, 0];
+
 fn lazy(catalog: &Catalog) -> String {
-    let mut lines = vec![HEADING.to_owned()];
-    lines.extend(catalog.servers().iter().map(|server| match server.tools {
-        Some(_) => heading(server),
-        None => format!("{} (tools are not loaded yet)", heading(server)),
-    }));
-    lines.push(DISCOVERY_HINT.to_owned());
-    lines.join("\n")
+    let shown = |width: usize| {
+        let lines = catalog.servers().iter().map(|server| match server.tools {
+            Some(_) => heading(server, width),
+            None => format!("{} (tools are not loaded yet)", heading(server, width)),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mut texts = WIDTHS.into_iter().map(shown);
+    let servers = texts.find(|text| text.chars().count() <= SERVERS).unwrap_or_else(|| shown(0));
+    format!("{HEADING}\n{servers}\n{DISCOVERY_HINT}")
 }
 
 fn inline(catalog: &Catalog, described: bool) -> String {
     let mut lines = vec![HEADING.to_owned()];
     let mut warnings = Vec::new();
     for server in catalog.servers() {
-        lines.push(heading(server));
+        lines.push(heading(server, WIDTHS[0]));
         match &server.tools {
             Some(tools) if !tools.is_empty() => {
                 lines.push("  Tools:".to_owned());
@@ -104,13 +113,13 @@ fn inline(catalog: &Catalog, described: bool) -> String {
 }
 
 /// `- fs: Filesystem MCP server. 2 tools. files.`
-fn heading(server: &Server) -> String {
-    let description = one_line(&server.description, 80);
+fn heading(server: &Server, width: usize) -> String {
+    let description = if width == 0 { String::new() } else { one_line(&server.description, width) };
     let count = server.tools.as_ref().map(|tools| match tools.len() {
         1 => "1 tool".to_owned(),
         count => format!("{count} tools"),
     });
-    let tags = one_line(&server.tags.join(", "), 80);
+    let tags = if width == 0 { String::new() } else { one_line(&server.tags.join(", "), width) };
     let parts = [Some(description), count, Some(tags)].into_iter().flatten();
     let parts: Vec<String> = parts
         .filter(|part| !part.is_empty())

@@ -72,16 +72,18 @@ async fn r2_1_1_and_r2_5_schemas() {
 }
 
 #[tokio::test]
-async fn r2_8_descriptions_begin_with_the_card_and_end_with_the_catalog() {
+async fn w1_descriptions_begin_with_the_servers_because_clients_cut_them() {
     let engine = aggregator(patient(Profile::Slim)).await;
     let description = engine.tools(&anna()).swap_remove(0).description;
-    assert!(description.starts_with("Find upstream tools with `(tool/servers)`"), "{description}");
     let catalog =
         "Configured upstream MCP servers:\n- crm: 3 tools.\n  Tools:\n  - get - The tool get of [REDACTED]";
-    assert!(description.contains(catalog), "{description}");
+    assert!(description.starts_with(catalog), "{description}");
+    let looks = description.find("Find upstream tools with `(tool/servers)`").expect("how to look");
     assert!(
-        description.find("PTC-Lisp").expect("the language") < description.find(catalog).expect("the catalog")
+        looks < 2_000 && looks < description.find("You write programs").expect("the language"),
+        "{description}"
     );
+    assert_eq!(engine.instructions().expect("there are upstreams").matches(catalog).count(), 1);
 }
 
 #[tokio::test]
