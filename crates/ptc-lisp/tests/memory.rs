@@ -539,6 +539,10 @@ fn groups_are_parts_of_their_collection() {
     let same = format!(
         "(def parts (concat (partition 3 1 [0 1 2 3 4 5]) (partition-all 3 2 [1 2 3 4 5]) (split-at 3 [1 2 3 4 5])
                             [(first (partition 3 (rest [9 1 2 3 4])))]))
+         (def v (vec (range 100)))
+         (def parts (concat parts [(take 3 [1 2 3 4 5]) (take-last 3 [0 1 2 3]) (butlast [1 2 3 4]) (drop-last 2 [1 2 3 4 5])
+                                   (take 40 v) (take-last 40 (butlast v)) (drop-last 30 (rest v)) (take 3 (drop 1 v))
+                                   (butlast (drop 60 v))]))
          (for [part parts, f {uses}
                :let [copy (apply list part), ask #(try (pr-str (f %)) (catch Exception e (ex-message e)))]
                :when (not= (ask part) (ask copy))]
@@ -548,4 +552,40 @@ fn groups_are_parts_of_their_collection() {
     let kept = "(map (juxt identity count vec) parts)";
     let before = run(&mut machine, kept);
     assert_eq!(run(&mut moved(&machine), kept), before);
+}
+
+/// A part of a vector is a view of it: windows cost neither the fuel nor the room of what is in them, a few items do not
+/// keep a long vector alive, and a vector that grows while somebody looks at its end is not copied each time.
+#[test]
+fn parts_of_vectors_copy_only_what_is_cheaper_to_copy() {
+    let cost = |program: &str| {
+        let mut machine = machine();
+        let value = run(&mut machine, program);
+        (value, machine.fuel_used(), machine.live_bytes())
+    };
+    let kept = |part: &str| {
+        format!("(def v (vec (range 20000))) (def parts (mapv #({part} % v) (range 20000))) (count parts)")
+    };
+    let grow = "(loop [i 0 v [] sum 0]
+                  (if (< i 20000)
+                    (let [sum (+ sum (reduce + (take-last 50 v)))] (recur (inc i) (conj v i) sum))
+                    sum))";
+    let windows =
+        "(def v (vec (range 20000))) (apply + (mapv #(reduce + (take 10 (drop % v))) (range (count v))))";
+    let few = "(def v (vec (range 100000))) (def top (take 5 v)) (def v nil) (count top)";
+    for (program, value, most_fuel, most_bytes) in [
+        (windows.to_owned(), "1999899880", 1_500_000, 2 << 20),
+        // Hundreds of millions of items, all within reach at once.
+        (kept("take"), "20000", 1_500_000, 8 << 20),
+        (kept("take-last"), "20000", 1_500_000, 8 << 20),
+        (kept("drop-last"), "20000", 1_500_000, 8 << 20),
+        ("(def top (take 100 (vec (range 500000)))) (count top)".to_owned(), "100", 2_000_000, 64 << 10),
+        (few.to_owned(), "5", 1_000_000, 64 << 10),
+        (grow.to_owned(), "9974022100", 5_000_000, 1 << 20),
+    ] {
+        let (got, fuel, bytes) = cost(&program);
+        assert_eq!(got, value, "{program}");
+        assert!(fuel <= most_fuel, "{program} takes {fuel} units of fuel");
+        assert!(bytes <= most_bytes, "{program} keeps {bytes} bytes");
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use super::eager::Whole;
 use super::{Builtin, Run, args, lookup, native, registry, transients};
 use crate::error::{Error, ErrorKind};
 use crate::heap::{Heap, not_seqable};
@@ -288,6 +289,9 @@ fn butlast(heap: &mut Heap, args: &mut [Value]) -> Res {
     if let Value::Range(range) = &args[0] {
         let shorter = RangeObj::value(range.start, range.step, range.count - 1);
         return heap.seq(&shorter);
+    }
+    if let Some(whole) = Whole::of(&args[0]) {
+        return if whole.len() < 2 { Ok(Value::Nil) } else { whole.part(heap, 0, whole.len() - 1) };
     }
     let mut items = heap.collect(&args[0])?;
     items.pop();

@@ -67,11 +67,63 @@ fn first_items(heap: &mut Heap, coll: &Value, n: usize) -> Res<Vec<Value>> {
     Ok(out)
 }
 
+/// A vector, or a sequence over an array, of which a part is wanted.
+pub(super) struct Whole<'a> {
+    array: &'a Shared<VecObj>,
+    start: usize,
+    end: usize,
+    /// Whether nobody else has the array, so that it goes away unless the part keeps it.
+    alone: bool,
+}
+
+impl<'a> Whole<'a> {
+    /// `None` for collections that are no arrays, and for arrays that can change.
+    pub(super) fn of(coll: &'a Value) -> Option<Whole<'a>> {
+        Some(match coll {
+            Value::Vec(array) => {
+                Whole { array, start: 0, end: array.items.len(), alone: Rc::strong_count(array) == 1 }
+            }
+            Value::Seq(body) => Whole {
+                array: &body.items,
+                start: body.offset,
+                end: body.end,
+                alone: Rc::strong_count(body) == 1 && Rc::strong_count(&body.items) == 1,
+            },
+            _ => return None,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Its items between two places, of which those behind its end count as its end. It is a part of the same array
+    /// unless that keeps much alive for little: a few items of a long array, or a smaller part of one that nobody else
+    /// has, are copied.
+    pub(super) fn part(&self, heap: &mut Heap, from: usize, to: usize) -> Res {
+        const FEW: usize = 32;
+        let place = |at: usize| self.start.saturating_add(at).min(self.end);
+        let (from, to) = (place(from), place(to));
+        let count = to.saturating_sub(from);
+        let besides = self.array.items.len() - count;
+        if besides <= count.max(FEW) || (count > FEW && !self.alone) {
+            heap.allocated(SEQ_BYTES);
+            return Ok(SeqObj::part(self.array.clone(), from, from + count, false));
+        }
+        heap.work(count)?;
+        heap.reserve_values(count)?;
+        let items = self.array.items[from..from + count].to_vec();
+        heap.allocated(BODY);
+        Ok(Value::seq_from(items, self.array.shape))
+    }
+}
+
 fn take(heap: &mut Heap, args: &mut [Value]) -> Res {
     let n = args::count(args, 0)?;
+    if let Some(whole) = Whole::of(&args[1]) {
+        return whole.part(heap, 0, n);
+    }
     match &args[1] {
-        Value::Vec(body) if n >= body.items.len() => Ok(tail(body, 0, false)),
-        Value::Seq(body) if n >= body.as_slice().len() => Ok(body.without(0, false)),
         Value::Range(range) => Ok(RangeObj::value(range.start, range.step, range.count.min(n as u64))),
         coll => {
             let items = first_items(heap, coll, n)?;
@@ -106,6 +158,14 @@ fn drop_items(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn take_last(heap: &mut Heap, args: &mut [Value]) -> Res {
     let n = args::count(args, 0)?;
+    if let Some(whole) = Whole::of(&args[1]) {
+        let count = whole.len();
+        return if n.min(count) == 0 {
+            Ok(Value::Nil)
+        } else {
+            whole.part(heap, count.saturating_sub(n), count)
+        };
+    }
     let mut items = heap.collect(&args[1])?;
     let items = items.split_off(items.len().saturating_sub(n));
     if items.is_empty() { Ok(Value::Nil) } else { seq_of(heap, items) }
@@ -113,26 +173,33 @@ fn take_last(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn drop_last(heap: &mut Heap, args: &mut [Value]) -> Res {
     let n = args::count(args, 0)?;
+    if let Some(whole) = Whole::of(&args[1]) {
+        return whole.part(heap, 0, whole.len().saturating_sub(n));
+    }
     let mut items = heap.collect(&args[1])?;
     items.truncate(items.len().saturating_sub(n));
     seq_of(heap, items)
 }
 
+/// The items of a vector or of a sequence over an array.
+fn slice_of(coll: &Value) -> Option<&[Value]> {
+    match coll {
+        Value::Vec(body) => Some(&body.items),
+        Value::Seq(body) => Some(body.as_slice()),
+        _ => None,
+    }
+}
+
 fn concat(heap: &mut Heap, args: &mut [Value]) -> Res {
     let colls = heap.collect(&args[0])?;
-    let array = |coll: &Value| match Items::over(coll) {
-        Some(Items::Slice(body, at)) => Some((body, at)),
-        _ => None,
-    };
     // Room for arrays is made once, at its final size: growing would take twice as much for a moment.
-    let count: usize =
-        colls.iter().filter_map(array).map(|(body, at)| body.items.len().saturating_sub(at)).sum();
+    let count: usize = colls.iter().filter_map(slice_of).map(<[Value]>::len).sum();
     heap.work(count)?;
     heap.reserve_values(count)?;
     let mut out = Vec::with_capacity(count);
     for coll in &colls {
-        match array(coll) {
-            Some((body, at)) => out.extend_from_slice(body.items.get(at..).unwrap_or_default()),
+        match slice_of(coll) {
+            Some(items) => out.extend_from_slice(items),
             None => out.append(&mut heap.collect(coll)?),
         }
     }
@@ -159,10 +226,9 @@ pub(super) fn into(heap: &mut Heap, args: &mut [Value]) -> Res {
 /// grows afterwards would have half of its room for nothing.
 fn joined(heap: &mut Heap, args: &[Value]) -> Option<Res> {
     const LONG: usize = 1024;
-    let (Value::Vec(body), Some(Items::Slice(from, at))) = (&args[0], Items::over(&args[1])) else {
+    let (Value::Vec(body), Some(added)) = (&args[0], slice_of(&args[1])) else {
         return None;
     };
-    let added = from.items.get(at..).unwrap_or_default();
     if added.len() < LONG || Rc::strong_count(body) == 1 {
         return None;
     }

@@ -198,6 +198,10 @@ fn drop_n(heap: &mut Heap, args: &mut [Value]) -> Res {
     match &args[0] {
         Value::Vec(body) => return Ok(tail(body, n, false)),
         Value::Seq(body) => return Ok(body.without(n, body.list)),
+        Value::Range(range) => {
+            let skip = range.count.min(n as u64);
+            return Ok(RangeObj::value(range.at(skip), range.step, range.count - skip));
+        }
         _ => {}
     }
     for dropped in 0..n {
