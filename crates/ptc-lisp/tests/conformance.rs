@@ -10,6 +10,7 @@ mod cases;
 #[path = "conformance/edn.rs"]
 mod edn;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use cases::{Case, Expected};
@@ -23,6 +24,8 @@ macro_rules! case_files {
             run_file(stringify!($name));
         })*
 
+        const FILES: &[&str] = &[$(stringify!($name)),*];
+
         /// A case file that no test runs would be dead weight.
         #[test]
         fn every_case_file_has_a_test() {
@@ -31,13 +34,13 @@ macro_rules! case_files {
                 .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned()))
                 .collect();
             found.sort();
-            assert_eq!(found, [$(stringify!($name)),*]);
+            assert_eq!(found, FILES);
         }
     };
 }
 
 case_files! {
-    decimals errors forms functions higher_order java_lang java_time maps mutable numbers polymorphism
+    decimals divergences errors forms functions higher_order java_lang java_time maps mutable numbers polymorphism
     programs_algorithms programs_business programs_data programs_idioms programs_mixed programs_reports programs_styles
     programs_text
     programs_time ptc reader seqs sharing strings time vars
@@ -47,10 +50,27 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/cases"))
 }
 
-fn run_file(stem: &str) {
+fn load(stem: &str) -> Vec<Case> {
     let text =
         std::fs::read_to_string(folder().join(format!("{stem}.clj"))).expect("the case file can be read");
-    let cases = cases::parse(stem, &text).unwrap_or_else(|problem| panic!("{problem}"));
+    cases::parse(stem, &text).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+/// A row of `DIVERGENCES.md` that no case shows is a claim that nobody checks, and a case of no row has no reason.
+#[test]
+fn every_divergence_has_a_case() {
+    let table = std::fs::read_to_string(folder().join("../DIVERGENCES.md")).expect("the table can be read");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next());
+    let is_row = |word: &str| word.strip_prefix('D').is_some_and(|number| number.parse::<u32>().is_ok());
+    let rows: BTreeSet<String> = rows.filter(|word| is_row(word)).map(str::to_owned).collect();
+    let shown: BTreeSet<String> =
+        FILES.iter().flat_map(|stem| load(stem)).filter_map(|case| case.divergence).collect();
+    assert!(!rows.is_empty());
+    assert_eq!(rows, shown);
+}
+
+fn run_file(stem: &str) {
+    let cases = load(stem);
     assert!(!cases.is_empty(), "{stem} has no cases");
     let failures: Vec<String> = cases
         .iter()

@@ -12,6 +12,8 @@ pub struct Case {
     pub data: serde_json::Map<String, Json>,
     /// What must come out.
     pub expected: Expected,
+    /// The row of `DIVERGENCES.md` that it shows.
+    pub divergence: Option<String>,
     /// Whether the case is known to fail for now.
     pub pending: bool,
 }
@@ -69,6 +71,7 @@ fn data_line(entry: &str) -> Result<(String, Json), String> {
 #[derive(Default)]
 struct Draft<'a> {
     name: Option<&'a str>,
+    divergence: Option<&'a str>,
     pending: bool,
     body: Vec<&'a str>,
     data: serde_json::Map<String, Json>,
@@ -84,7 +87,9 @@ impl<'a> Draft<'a> {
             self.data.insert(name, value);
         } else if line.starts_with("; pending: ") {
             self.pending = true;
-        } else if line != "; ptc-only" && !line.starts_with("; divergence: ") {
+        } else if let Some(row) = line.strip_prefix("; divergence: ") {
+            self.divergence = Some(row.trim());
+        } else if line != "; ptc-only" {
             return Ok(false);
         }
         Ok(true)
@@ -106,6 +111,7 @@ impl<'a> Draft<'a> {
         let mut data = shared.clone();
         data.extend(self.data);
         let expected = if mark == ";=>" { Expected::Value(answer) } else { Expected::Error(answer) };
-        Ok(Case { name, src, data, expected, pending: self.pending })
+        let divergence = self.divergence.map(str::to_owned);
+        Ok(Case { name, src, data, expected, divergence, pending: self.pending })
     }
 }
