@@ -153,7 +153,10 @@
 
 ;; Dates are no numbers.
 (< (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
-(- (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
+(- (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.between ChronoUnit/DAYS a b)
+(+ (LocalDate/parse "2024-01-01") 1)  ;=? (.plusDays d n)
+(subs (LocalDate/now) 0 7)  ;=? (DateTimeFormatter/ofPattern "yyyy-MM")
+(str/split (LocalDate/now) #"-")  ;=? (str date) is its text
 (max (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.isBefore a b)
 (parse-long [1])  ;=? -
 (parse-boolean 1)  ;=? make a boolean of a number
@@ -394,6 +397,14 @@ data/row  ;=? inputs are rows
 (every? [1 2] odd?)  ;=? the arguments look swapped: the function comes first, the collection l
 (partition [1 2 3] 2)  ;=? the arguments look swapped: write (partition n coll)
 (map-indexed [1 2] vector)  ;=? the arguments look swapped: the function comes first, the collection l
+(parse-csv "a,b")  ;=? write (map #(str/split % #"," -1) (str/split-lines s))
+(clojure.data.csv/read-csv "a,b")  ;=? where fields may stand in quotes, those of a line are
+(csv/read-csv "a,b")  ;=? (re-seq #",(?:\"((?:[^\"]|\"\")*)\"|([^,]*))" (str "," line))
+(require '[clojure.data.csv :as csv])  ;=? (str/split-lines s)
+(ns report (:require [clojure.data.csv :as csv]))  ;=? (str/split-lines s)
+(require '[clj-time.core :as t])  ;=? java.time
+(round 2.567 2)  ;=? (/ (Math/round (* x 100.0)) 100.0)
+(Math/round 2.567 2)  ;=? (format "%.2f" x)
 (re-matches "a" "a")  ;=? write the pattern as #"…", or use (re-pattern s)
 (re-seq "a" "aa")  ;=? write the pattern as #"…", or use (re-pattern s)
 (re-find #"a" nil)  ;=? handle nil first: (or s "") or (when s …)

@@ -363,3 +363,10 @@
    :by-file (update-vals (group-by :file frames) #(mapv :line %))
    :top (:fn (first frames))})
 ;=> {:message "boom", :by-file {"a.js" [10 40], "b.js" [22]}, :top "foo"}
+
+;;; CSV, as the hint for parse-csv says.
+(let [s "id,name,note\n1,Ann,\n2,\"Lee, Bo\",\"says \"\"hi\"\"\"\n3,,x"
+      fields (fn [line] (map (fn [[_ quoted plain]] (if quoted (str/replace quoted "\"\"" "\"") plain)) (re-seq #",(?:\"((?:[^\"]|\"\")*)\"|([^,]*))" (str "," line))))
+      [head & rows] (map fields (str/split-lines s))]
+  (mapv #(zipmap (map keyword head) %) rows))
+;=> [{:id "1" :name "Ann" :note ""} {:id "2" :name "Lee, Bo" :note "says \"hi\""} {:id "3" :name "" :note "x"}]

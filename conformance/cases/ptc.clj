@@ -243,3 +243,19 @@ data/missing  ;=> nil
 (try (doall (pmap (fn [_] (throw (ex-info "no" {:code 402}))) [1])) (catch Exception e [(ex-data e) (ex-message e)]))  ;=> [{:code 402} "no"]
 ; ptc-only
 (json/parse-lines "{\"a\":1}\nx\n[2]")  ;=> [{"a" 1} nil [2]]
+
+;; Looking for what there is.
+; ptc-only
+(take 3 (map #(re-find #"\S+ \S+" %) (apropos "round")))  ;=> ("local: .round" "local: Math/round" "local: round")
+; ptc-only
+(some #(str/starts-with? % "local: LocalDate - A class with from, now, of,") (apropos "date"))  ;=> true
+; ptc-only
+(some #(str/starts-with? % "local: LocalDate/parse - ") (apropos "date" {:limit 50}))  ;=> true
+; ptc-only
+(str/replace (last (apropos "date")) #"\d+ more" "n more")  ;=> "… n more: (apropos \"date\" {:limit 50})"
+; ptc-only
+(count (apropos "frequencies"))  ;=> 1
+; ptc-only
+[(str/includes? (doc LocalDate) "(dir LocalDate)") (str/includes? (doc Math) "(dir Math)") (str/includes? (doc data/r) "(describe data/r)")]  ;=> [true true true]
+; ptc-only
+(let [d (describe [{"\uFEFFid" 1 "a\u00a0b" "x\u200by"}])] [(keys (:keys d)) (:invisible d)])  ;=> [["\\uFEFFid" "a\\u00A0b"] ["U+00A0" "U+200B" "U+FEFF"]]

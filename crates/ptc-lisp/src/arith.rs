@@ -439,7 +439,8 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
         }
         Value::Str(_) => "turn text into a number first with parse-long or parse-double",
         Value::Time(_) => {
-            "dates are no numbers: (.isBefore a b) and (.isAfter a b) compare them, and so do compare and sort-by"
+            "dates are no numbers: (.between ChronoUnit/DAYS a b) counts the days from a to b, (.plusDays d n) moves a date, \
+             (.isBefore a b) and compare say which comes first"
         }
         Value::Fn(_) | Value::Builtin(_) => "call the function: write its name after an opening parenthesis",
         _ if value.is_sequential() || matches!(value, Value::Set(_)) => {

@@ -87,7 +87,9 @@ impl Analyzer<'_> {
                     return Ok(());
                 }
                 let error = Error::wrong_arity(entry.local, &entry.arity().describe(), count);
-                Err(error.hint(usage(entry.local, entry.params())).at(span))
+                let hint =
+                    meant::arity(entry.local, count).unwrap_or_else(|| usage(entry.local, entry.params()));
+                Err(error.hint(hint).at(span))
             }
             NodeKind::Global(name) => {
                 let Some(arities) = self.known_arities(name) else { return Ok(()) };

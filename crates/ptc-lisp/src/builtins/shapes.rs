@@ -3,6 +3,8 @@
 //! A model that gets data from a tool asks this before it writes code over it. Every part is bounded:
 //! items looked at, keys, paths, examples and their length; what was cut off is said.
 
+use std::collections::BTreeSet;
+
 use super::access::{count_of, items};
 use super::{Builtin, args, native};
 use crate::heap::Heap;
@@ -16,7 +18,8 @@ pub(super) static TABLE: &[Builtin] = &[native(
     "[x] [x options]",
     describe,
     "A summary of the shape of a value: types, keys, examples, ranges. Options: :paths true adds nested \
-     paths down to :depth (1 to 5); :sample (1 to 3) says how many examples.",
+     paths down to :depth (1 to 5); :sample (1 to 3) says how many examples. Characters that do not show, such as a mark \
+     of byte order, are written as \\uFEFF and listed under :invisible.",
     &[
         ("(describe [1 2 3])", "{:type \"vector\", :count 3, :scanned 3, :item_types {\"integer\" 3}}"),
         ("(:type (describe {:a 1}))", "\"map\""),
@@ -61,7 +64,7 @@ fn options(heap: &mut Heap, args: &[Value]) -> Res<Options> {
 
 fn describe(heap: &mut Heap, args: &mut [Value]) -> Res {
     let options = options(heap, args)?;
-    let mut report = Report { heap, options, caps: Vec::new() };
+    let mut report = Report { heap, options, caps: Vec::new(), unseen: BTreeSet::new() };
     let mut summary = match &args[0] {
         Value::Map(_) | Value::Sorted(_) if type_of(&args[0]) == "map" => report.map(&args[0])?,
         Value::Vec(_) | Value::Set(_) | Value::Sorted(_) => report.items(&args[0])?,
@@ -71,6 +74,11 @@ fn describe(heap: &mut Heap, args: &mut [Value]) -> Res {
     if report.options.paths {
         let paths = report.paths(&args[0])?;
         report.put(&mut summary, "paths", paths);
+    }
+    if !report.unseen.is_empty() {
+        let unseen =
+            report.unseen.iter().map(|c| Value::string(format!("U+{:04X}", u32::from(*c)))).collect();
+        report.put(&mut summary, "invisible", Value::vector(unseen));
     }
     if !report.caps.is_empty() {
         let caps = report.caps.iter().map(Value::str).collect();
@@ -174,6 +182,18 @@ struct Report<'a> {
     heap: &'a mut Heap,
     options: Options,
     caps: Vec<&'static str>,
+    /// Characters that do not show, which keys and examples have.
+    unseen: BTreeSet<char>,
+}
+
+/// Whether a character takes part in a text without being seen, or looks like a plain space: marks of byte order, spaces
+/// that do not break, spaces without width. They come with files and pages, and a key that has one is not the key that
+/// it looks like. Joiners belong to scripts and emoji.
+fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\u{a0}' | '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    )
 }
 
 type Summary = Map;
@@ -285,11 +305,30 @@ impl Report<'_> {
         self.put(summary, "keys", Value::Map(described));
     }
 
-    fn key_name(&self, key: &Value) -> String {
-        match key {
+    fn key_name(&mut self, key: &Value) -> String {
+        let name = match key {
             Value::Str(text) => text.as_str().to_owned(),
             _ => self.heap.brief(key),
+        };
+        self.visible(name)
+    }
+
+    /// A text with what does not show written as in a string of the language.
+    fn visible(&mut self, text: String) -> String {
+        if !text.contains(is_unseen) {
+            return text;
         }
+        let mut out = String::new();
+        for c in text.chars() {
+            match is_unseen(c) {
+                true => {
+                    self.unseen.insert(c);
+                    out.push_str(&format!("\\u{:04X}", u32::from(c)));
+                }
+                false => out.push(c),
+            }
+        }
+        out
     }
 
     /// A value as an example: whole if it is short, else the beginning of its text.
@@ -297,7 +336,10 @@ impl Report<'_> {
         if let Value::Str(text) = value {
             let mut chars = text.as_str().char_indices();
             return match chars.nth(EXAMPLE_CHARS) {
-                Some((end, _)) => Value::string(format!("{}…", &text.as_str()[..end])),
+                Some((end, _)) => Value::string(self.visible(format!("{}…", &text.as_str()[..end]))),
+                None if text.as_str().contains(is_unseen) => {
+                    Value::string(self.visible(text.as_str().to_owned()))
+                }
                 None => value.clone(),
             };
         }
@@ -442,6 +484,11 @@ mod tests {
                 Value::map_of([(key, Value::Int(1))]),
                 "{:type \"map\", :count 1, :key_types {\"keyword\" 1}, :keys {\":a\" {:types {\"integer\" 1}, \
                  :examples [1], :distinct_count 1, :range {:min 1, :max 1}}}}",
+            ),
+            (
+                Value::map_of([(Value::str("\u{feff}id"), Value::str("a\u{a0}b"))]),
+                "{:type \"map\", :count 1, :key_types {\"string\" 1}, :keys {\"\\\\uFEFFid\" {:types {\"string\" 1}, \
+                 :examples [\"a\\\\u00A0b\"], :distinct_count 1, :non_empty 1}}, :invisible [\"U+00A0\" \"U+FEFF\"]}",
             ),
             (
                 Value::str("abc"),

@@ -2,6 +2,7 @@
 //! declarations of builtins and from the text of definitions. What is not known here is asked of the host, if
 //! it offers discovery: such a question leaves the machine like a tool call, but counts as none.
 
+mod library;
 mod options;
 mod preludes;
 
@@ -131,10 +132,16 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
         (None, Some(own), _) => describe_own(heap, own)?,
         (None, None, Some(entry)) => describe(entry),
         _ if crate::analyze::is_special(&name) => format!("{name}\n  A special form of the language."),
-        _ => {
-            let fields = [("op", Value::str("doc")), ("ref", Value::str(&name))];
-            return ask(heap, &fields, &format!("no documentation for {name}"));
+        _ if name.starts_with("data/") => {
+            format!("{name}\n  An input of the program.\n  (describe {name}) tells its shape.")
         }
+        _ => match library::namespace_doc(&name) {
+            Some(text) => text,
+            None => {
+                let fields = [("op", Value::str("doc")), ("ref", Value::str(&name))];
+                return ask(heap, &fields, &format!("no documentation for {name}"));
+            }
+        },
     };
     heap.allocated(text.len());
     Ok(Value::string(text))
@@ -244,16 +251,12 @@ fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
         lines.extend(found.items.iter().take(search.limit).cloned());
     }
     heap.work(registry().iter().count())?;
-    let mut found: Vec<(u32, &Entry)> = visible()
-        .map(|entry| (search.query.score(&[entry.local], &[entry.doc()]), entry))
-        .filter(|(score, _)| *score > 0)
-        .collect();
-    found.sort_by_key(|(score, entry)| (std::cmp::Reverse(*score), entry.local, entry.ns));
-    found.dedup_by_key(|(_, entry)| entry.local);
-    let local =
-        found.iter().map(|(_, entry)| Value::string(format!("local: {} - {}", entry.local, entry.doc())));
-    lines.extend(local);
+    lines.extend(library::found(&search).into_iter().map(Value::string));
+    let left = lines.len().saturating_sub(search.limit);
     lines.truncate(search.limit);
+    if left > 0 {
+        lines.push(Value::string(search.more(left)));
+    }
     heap.allocated(lines.len() * 96);
     Ok(Value::vector(lines))
 }

@@ -6,6 +6,9 @@ use crate::lexical::Query;
 use crate::signal::Res;
 use crate::value::Value;
 
+/// The most that `apropos` tells.
+const MOST_FOUND: usize = 50;
+
 /// What `apropos` looks for.
 pub(super) struct Search {
     pub text: String,
@@ -31,10 +34,19 @@ impl Search {
                 heap.readable(&args[0])?
             ));
         };
-        let limit = whole(heap, args, "apropos", "limit", 8, (1, 50))?;
+        let limit = whole(heap, args, "apropos", "limit", 8, (1, MOST_FOUND))?;
         let load = flag(heap, args, "apropos", "load")?;
         let full = flag(heap, args, "apropos", "full")?;
         Ok(Search { query: Query::new(&text), text, limit, load, full })
+    }
+
+    /// The line that says how many more there are, and how to see them.
+    pub fn more(&self, left: usize) -> String {
+        if self.limit == MOST_FOUND {
+            return format!("… {left} more; add a word to the search");
+        }
+        let limit = self.limit.saturating_add(left).min(MOST_FOUND);
+        format!("… {left} more: (apropos {:?} {{:limit {limit}}})", self.text)
     }
 }
 
