@@ -259,3 +259,7 @@ data/missing  ;=> nil
 [(str/includes? (doc LocalDate) "(dir LocalDate)") (str/includes? (doc Math) "(dir Math)") (str/includes? (doc data/r) "(describe data/r)")]  ;=> [true true true]
 ; ptc-only
 (let [d (describe [{"\uFEFFid" 1 "a\u00a0b" "x\u200by"}])] [(keys (:keys d)) (:invisible d)])  ;=> [["\\uFEFFid" "a\\u00A0b"] ["U+00A0" "U+200B" "U+FEFF"]]
+(parse-boolean [])  ;=! type_error
+; ptc-only
+(parse-boolean [])  ;=! a string or a boolean, got vector
+(map key [[1 2]])  ;=! type_error

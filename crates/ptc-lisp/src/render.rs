@@ -5,7 +5,7 @@
 //! error and the source, and both bound what hostile programs can make them say. Pieces carry a role,
 //! so that a terminal can colour them without this crate knowing about colours.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::span::{Position, Span};
 
 /// What a piece of text is, for whoever wants to colour it.
@@ -53,12 +53,18 @@ pub fn pieces(error: &Error, source: &str, name: &str) -> Vec<(Role, String)> {
     page.snippet(&marks, source);
     if let Some(hint) = &error.hint {
         page.frame(&format!("{} = ", page.indent()));
-        page.push(Role::Hint, &format!("help: {}", clean(&cut(hint, HINT_MAX))));
+        page.push(Role::Hint, &format!("{}: {}", labels(error)[0], clean(&cut(hint, HINT_MAX))));
     }
     if let Some(diff) = diff {
         page.diff(&diff);
     }
     page.pieces
+}
+
+/// What stands before a hint, for people and for models. There is no advice for what the program threw itself: its hint
+/// says what data it has.
+fn labels(error: &Error) -> [&'static str; 2] {
+    if error.kind == ErrorKind::Exception { ["note", "Note"] } else { ["help", "Fix"] }
 }
 
 /// An error in one line for a model, in two if the repaired text is known:
@@ -72,7 +78,7 @@ pub fn for_models(error: &Error, source: &str) -> String {
     let message = one_line(&cut(&error.text(), MESSAGE_MAX));
     text.push_str(&format!(": {}", sentence(&message)));
     if let Some(hint) = &error.hint {
-        text.push_str(&format!(" Fix: {}", one_line(&cut(hint, HINT_MAX))));
+        text.push_str(&format!(" {}: {}", labels(error)[1], one_line(&cut(hint, HINT_MAX))));
     }
     let diff = error.repaired.as_deref().map(|repaired| Diff::between(source, repaired));
     if let Some(Diff { first, added, .. }) = diff

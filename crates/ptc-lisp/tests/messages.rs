@@ -80,6 +80,15 @@ fn values_that_are_not_functions() {
 fn values_of_the_wrong_type() {
     check(&[
         (
+            "(map key [[1 2]])",
+            "type_error at 1:1: key: argument 1 must be a map entry, got vector. \
+             Fix: use (first pair) for a vector of two",
+        ),
+        (
+            "(parse-boolean [])",
+            "type_error at 1:1: parse-boolean: argument 1 must be a string or a boolean, got vector.",
+        ),
+        (
             "(+ 1 nil)",
             "type_error at 1:1: +: expected a number, got nil. \
              Fix: a value is missing: check the key or path, or give a default such as (or x 0)",
@@ -200,4 +209,26 @@ fn limits() {
              (into [] (comp (map f) (filter pred)) coll) makes no collections in between",
         ),
     ]);
+}
+
+#[test]
+fn exceptions_that_nobody_catches_tell_their_data() {
+    check(&[
+        ("(throw (ex-info \"no\" {:id 7}))", "exception at 1:1: no. Note: its data is {:id 7}"),
+        ("(throw (ex-info \"no\" {}))", "exception at 1:1: no."),
+        ("(throw (Exception. \"no\"))", "exception at 1:1: no."),
+        (
+            "(try (throw (ex-info \"no\" {:id 7})) (catch Exception e (throw e)))",
+            "exception at 1:6: no. Note: its data is {:id 7}",
+        ),
+        (
+            "(throw (ex-info \"no\" {:rows (map inc [1 2])}))",
+            "exception at 1:1: no. Note: its data is {:rows (2 3)}",
+        ),
+    ]);
+    // What is long is left out rather than cut: hosts cover what is hidden where it stands whole.
+    let long = failure("(throw (ex-info \"no\" {:id 7 :text (apply str (repeat 40 \"x\"))}))");
+    assert_eq!(long.hint.as_deref(), Some("its data is {:id 7, :text …}"));
+    let wide = failure("(throw (ex-info \"no\" (zipmap (range 10) (range 10))))");
+    assert_eq!(wide.hint.as_deref(), Some("its data is {0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7, …}"));
 }

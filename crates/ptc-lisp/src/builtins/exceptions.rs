@@ -9,6 +9,7 @@ use super::{Builtin, args, native};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal};
+use crate::value::print::{HIDDEN, Printer, Style, is_hidden_key};
 use crate::value::{ExObj, Map, Shape, Stamp, Value};
 
 /// Declares a constructor for each class that programs may throw.
@@ -224,7 +225,10 @@ fn throwable_map(heap: &mut Heap, args: &mut [Value]) -> Res {
 /// Throws. Values that are no exceptions are wrapped, so that what the program said is not lost.
 fn throw(heap: &mut Heap, args: &mut [Value]) -> Res {
     let thrown = match &args[0] {
-        Value::Ex(_) => args::take(args, 0),
+        Value::Ex(ex) => match with_data_told(heap, ex)? {
+            Some(told) => Value::Ex(Rc::new(told)),
+            None => args::take(args, 0),
+        },
         Value::Map(_) => {
             let message = heap.readable(&args[0])?;
             make(heap, "ExceptionInfo", message, args::take(args, 0), Value::Nil)
@@ -235,6 +239,45 @@ fn throw(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
     };
     Err(Signal::Throw(thrown).into())
+}
+
+/// The exception with its data in the hint, where there is any: of an exception that nobody catches, the program's end
+/// shows message and hint. Hosts cover what must not be seen where it stands whole, so what is long is left out, not cut.
+fn with_data_told(heap: &mut Heap, ex: &ExObj) -> Res<Option<ExObj>> {
+    const ENTRIES: usize = 8;
+    let entries: Vec<(&Value, &Value)> = match &ex.data {
+        Value::Map(data) => data.iter().take(ENTRIES + 1).collect(),
+        Value::Sorted(data) => {
+            data.entries.iter().take(ENTRIES + 1).map(|(key, value)| (key, value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    if entries.is_empty() || ex.error.hint.is_some() {
+        return Ok(None);
+    }
+    let mut shown = Vec::new();
+    for (key, value) in entries.iter().take(ENTRIES) {
+        let hidden = heap.firewall && is_hidden_key(key, &heap.names);
+        let value = if hidden { HIDDEN.to_owned() } else { short(heap, value)? };
+        shown.push(format!("{} {value}", short(heap, key)?));
+    }
+    if entries.len() > ENTRIES {
+        shown.push("…".to_owned());
+    }
+    let hint = format!("its data is {{{}}}", shown.join(", "));
+    heap.allocated(BODY + ex.error.message.len() + hint.len());
+    Ok(Some(ExObj { error: ex.error.clone().hint(hint), ..ex.clone() }))
+}
+
+/// The text of a value, or a sign for it if that is long.
+fn short(heap: &mut Heap, value: &Value) -> Res<String> {
+    const LONGEST: usize = 30;
+    let mut printer = Printer::new(&heap.names, Style::Readable, LONGEST).masked(heap.firewall);
+    let is_long = printer.value(value).is_err();
+    let work = printer.work();
+    let text = printer.finish();
+    heap.work(work + 1)?;
+    Ok(if is_long { "…".to_owned() } else { text })
 }
 
 /// The class that an error of the machine shows as.

@@ -236,11 +236,17 @@ fn find(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn entry_part(args: &[Value], at: usize, part: &str) -> Res {
     match &args[0] {
         Value::Vec(body) if body.entry => Ok(body.items[at].clone()),
-        Value::Vec(body) if body.items.len() == 2 => {
-            let error = args::wrong(args, 0, "a map entry");
-            Err(error.hint(format!("use ({part} pair) for a vector of two")).into())
+        other => {
+            let mut error = args::wrong(args, 0, "a map entry");
+            // It is most often passed to `map`, which would be blamed.
+            error.function = Some(if at == 0 { "key" } else { "val" }.to_owned());
+            Err(match other {
+                Value::Vec(body) if body.items.len() == 2 => {
+                    error.hint(format!("use ({part} pair) for a vector of two")).into()
+                }
+                _ => error.into(),
+            })
         }
-        _ => args::fail(args, 0, "a map entry"),
     }
 }
 

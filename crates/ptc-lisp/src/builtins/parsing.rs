@@ -103,15 +103,20 @@ fn parse_long(heap: &mut Heap, args: &mut [Value]) -> Res {
             heap.work(arith::words(&args[0]))?;
             decimal.as_int().map_or(Value::Nil, Value::big)
         }
-        other => spells_nothing(args, other)?,
+        other => spells_nothing(args, other, NUMBER)?,
     })
 }
 
-/// The answer for what is neither text nor a number: nothing for a single value, which a column of JSON may hold, and an
-/// error for a collection, which is always a mistake.
-fn spells_nothing(args: &[Value], value: &Value) -> Res {
+/// What spells a number.
+const NUMBER: &str = "a string or a number";
+/// What spells a boolean.
+const BOOLEAN: &str = "a string or a boolean";
+
+/// The answer for what is neither text nor what the text may spell: nothing for a single value, which a column of JSON may
+/// hold, and an error for a collection, which is always a mistake.
+fn spells_nothing(args: &[Value], value: &Value, expected: &str) -> Res {
     match Parts::of(value) {
-        Some(_) => args::fail(args, 0, "a string or a number"),
+        Some(_) => args::fail(args, 0, expected),
         None => Ok(Value::Nil),
     }
 }
@@ -128,7 +133,7 @@ fn parse_double(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Kw(name) => double(heap.names.text(*name)).map_or(Value::Nil, Value::Float),
         other => match arith::to_f64(other) {
             Ok(float) => Value::Float(float),
-            Err(_) => spells_nothing(args, other)?,
+            Err(_) => spells_nothing(args, other, NUMBER)?,
         },
     })
 }
@@ -180,10 +185,10 @@ fn parse_boolean(heap: &mut Heap, args: &mut [Value]) -> Res {
         Value::Kw(name) => heap.names.text(*name),
         Value::Bool(_) => return Ok(args::take(args, 0)),
         Value::Int(_) | Value::Float(_) | Value::Big(_) | Value::Decimal(_) => {
-            let error = args::wrong(args, 0, "a string or a boolean");
+            let error = args::wrong(args, 0, BOOLEAN);
             return Err(error.hint("(= 1 x), (pos? x) and their like make a boolean of a number").into());
         }
-        other => return spells_nothing(args, other),
+        other => return spells_nothing(args, other, BOOLEAN),
     };
     Ok(match text {
         "true" => Value::Bool(true),

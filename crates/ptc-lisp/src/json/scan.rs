@@ -129,7 +129,15 @@ impl<'a> Scanner<'a> {
         if !matches!(self.peek(), b'.' | b'e' | b'E') {
             if whole < 19 {
                 let int = digits.cast_signed();
-                put(place, Value::Int(if negative { -int } else { int }));
+                put(
+                    place,
+                    match (negative, int) {
+                        // As serde_json and JavaScript read it: who sent it may have asked either of them.
+                        (true, 0) => Value::Float(-0.0),
+                        (true, _) => Value::Int(-int),
+                        (false, _) => Value::Int(int),
+                    },
+                );
                 return Ok(());
             }
             return self.large(start, whole, place);
