@@ -291,9 +291,9 @@ impl Builder {
         self.with(|options| options.tool_cache_limit = Some(bytes))
     }
 
-    /// Decimals of floats in answers.
+    /// Decimals that floats of answers are rounded to. They stay as they are unless this is set.
     pub fn float_precision(self, decimals: u32) -> Self {
-        self.with(|options| options.float_precision = decimals)
+        self.with(|options| options.float_precision = Some(decimals))
     }
 
     /// The agent, if everything fits together.

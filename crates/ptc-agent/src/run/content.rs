@@ -217,7 +217,7 @@ pub(super) struct Rejected {
     pub body: Json,
 }
 
-/// The value of the program as the answer: names with underscores, floats rounded, checked.
+/// The value of the program as the answer: names with underscores, floats rounded if the agent wants that, checked.
 pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> {
     let value = names::answer(node).map_err(|error| error.text()).and_then(|value| public(node, value));
     let value = match value {
@@ -236,13 +236,16 @@ pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> 
     }
 }
 
-/// A value as hosts see it: fields named as the signature names them, floats rounded.
+/// A value as hosts see it: fields named as the signature names them, floats rounded if the agent wants that.
 pub(super) fn public(node: &Node, value: Json) -> Result<Json, String> {
     let value = match node.agent.output_type() {
         Some(ty) => names::fields(value, ty)?,
         None => value,
     };
-    Ok(round(value, node.agent.options().float_precision))
+    Ok(match node.agent.options().float_precision {
+        Some(decimals) => round(value, decimals),
+        None => value,
+    })
 }
 
 /// Checks a value against the signature; what only warns is noted.

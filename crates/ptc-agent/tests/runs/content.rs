@@ -405,9 +405,22 @@ fn r3_49_a_model_that_fails_ends_the_run_after_its_retries() {
 }
 
 #[test]
-fn r14_8_floats_of_answers_are_rounded_and_memory_is_not() {
+fn r14_8_floats_of_answers_stay_as_they_are_unless_a_precision_is_set() {
+    let program = || Script::new([code("(return {:rate 0.0042 :all [1.23456 2.5]})")]);
+    let step = run(worker(), json!({}), &mut program());
+    assert_eq!(step.value, json!({"rate": 0.0042, "all": [1.23456, 2.5]}));
+    for (precision, rate) in [(json!(3), 0.004), (json!(0), 0.0), (json!(null), 0.0042)] {
+        let agent = Agent::builder("x").set("float_precision", &precision).build().unwrap();
+        let step = run(agent, json!({}), &mut program());
+        assert_eq!(step.value["rate"], json!(rate), "{precision}");
+    }
+}
+
+#[test]
+fn r14_8_floats_of_answers_are_rounded_where_asked_for_and_memory_is_not() {
     let mut script = Script::new([code("(def x 1.23456) (return {:x x :in [x]})")]);
-    let step = run(worker(), json!({}), &mut script);
+    let agent = Agent::builder("x").float_precision(2).build().unwrap();
+    let step = run(agent, json!({}), &mut script);
     assert_eq!(step.value, json!({"x": 1.23, "in": [1.23]}));
     assert_eq!(step.memory["x"], json!(1.23456));
 }

@@ -65,7 +65,7 @@ fn r1_4_to_r1_36_defaults_are_those_of_the_table() {
     let agent = Agent::builder("x").build().unwrap();
     let o = agent.options();
     assert_eq!((o.max_turns, o.retry_turns, o.timeout_ms, o.turn_budget, o.max_depth), (5, 0, 5_000, 20, 3));
-    assert_eq!((o.memory_limit, o.mission_timeout_ms, o.float_precision), (None, None, 2));
+    assert_eq!((o.memory_limit, o.mission_timeout_ms, o.float_precision), (None, None, None));
     assert_eq!((o.output, o.fallback, o.firewall), (Output::PtcLisp, false, true));
 }
 
