@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use ptc_signature::{Issue, OnMissing, Rejection, keys};
+use ptc_signature::{Issue, Mode, OnMissing, Record, Rejection, Type, UnknownPath, keys};
 use serde_json::{Map, Value as Json};
 
 use crate::agent::Agent;
@@ -30,6 +30,32 @@ impl Agent {
             found.extend(errors.map(|error| Fail::new(Reason::VALIDATION_ERROR, error)));
         }
         found
+    }
+
+    /// Inputs that the agent does not know, where it says which there are: most likely names with a slip of the pen.
+    pub fn unknown_inputs(&self, context: &Json) -> Vec<String> {
+        let own = self.signature().map(|signature| &signature.input);
+        let declared: Vec<&Record> = own.into_iter().chain(self.context_record()).collect();
+        let strictness = self.options().signature_validation;
+        if declared.iter().all(|record| record.fields.is_empty()) || strictness == Mode::Disabled {
+            return Vec::new();
+        }
+        let fields = declared.iter().flat_map(|record| &record.fields).map(|field| field.name.clone());
+        let described = self.options().context_descriptions.keys().cloned();
+        let known: Vec<String> = fields.chain(described).collect();
+        let given = context.as_object().into_iter().flat_map(|inputs| inputs.keys());
+        given
+            .filter(|name| !known.iter().any(|other| keys::same(name, other)))
+            .map(|name| format!("input {}", UnknownPath { name: name.clone(), known: known.clone() }))
+            .collect()
+    }
+
+    /// The inputs that the signature of the context gives types to.
+    fn context_record(&self) -> Option<&Record> {
+        match self.context_types() {
+            Some(Type::Record(record)) => Some(record),
+            _ => None,
+        }
     }
 
     /// Holds inputs to the signature, as strictly as the agent says; `Ok` carries what is only warned of.

@@ -84,13 +84,16 @@ impl Input {
     /// Its name and value.
     pub fn json(&self) -> anyhow::Result<(&str, Value)> {
         let value = serde_json::from_str(&self.text).map_err(|error| match &self.file {
-            Some(path) => anyhow!("--data: {path} is not JSON: {error}"),
-            None => {
-                let text = shorten(&self.text);
-                anyhow!("--data: `{text}` is not JSON: {error}; quote text like '\"this\"'")
-            }
+            Some(path) => anyhow!("--data {}: {path} is not JSON: {error}", self.name),
+            None => self.no_json(&error),
         })?;
         Ok((&self.name, value))
+    }
+
+    /// What to say of text that is no JSON.
+    fn no_json(&self, error: &dyn std::fmt::Display) -> anyhow::Error {
+        let (name, text) = (&self.name, shorten(&self.text));
+        anyhow!("--data {name}: `{text}` is not JSON: {error}; quote text like '\"this\"'")
     }
 }
 
@@ -118,18 +121,15 @@ pub fn give(machine: &mut Machine, inputs: &[Input]) -> anyhow::Result<()> {
     for input in inputs {
         machine.add_data_json(&input.name, &input.text).map_err(|error| match &input.file {
             _ if error.kind == ErrorKind::MemoryExceeded => anyhow!(
-                "--data: {} is more than fits the memory of a program: {}; --memory 256mb gives more",
+                "--data {}: that is more than fits the memory of a program: {}; --memory 256mb gives more",
                 input.name,
                 error.message
             ),
             _ if error.kind != ErrorKind::Format => {
-                anyhow!("--data: {} was not read: {}", input.name, error.message)
+                anyhow!("--data {}: it was not read: {}", input.name, error.message)
             }
-            Some(path) => anyhow!("--data: {path} is not JSON: {}", error.message),
-            None => {
-                let text = shorten(&input.text);
-                anyhow!("--data: `{text}` is not JSON: {}; quote text like '\"this\"'", error.message)
-            }
+            Some(path) => anyhow!("--data {}: {path} is not JSON: {}", input.name, error.message),
+            None => input.no_json(&error.message),
         })?;
     }
     Ok(())

@@ -77,6 +77,11 @@ impl Agent {
         self.signature.as_ref().map(|signature| &signature.output).filter(|output| **output != Type::Any)
     }
 
+    /// The types of inputs that the signature of the context gives.
+    pub(crate) fn context_types(&self) -> Option<&Type> {
+        self.context_types.as_ref()
+    }
+
     /// The type of an input, as the signature or the signature of the context gives it.
     pub(crate) fn input_type(&self, name: &str) -> Option<&Type> {
         let own = self.signature.as_ref().and_then(|signature| signature.input.field(name));

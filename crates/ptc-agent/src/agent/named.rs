@@ -1,6 +1,7 @@
 //! Options by name, for agents that are files: one table with the name, type, default and meaning of each,
 //! and how it is read. Documentation and editors' schemas are made from it.
 
+use ptc_lisp::analyze::closest;
 use ptc_signature::OnMissing;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -155,10 +156,18 @@ options! {
 /// Sets an option by name.
 pub(super) fn set(options: &mut Options, name: &str, value: &Json) -> Result<(), BuildError> {
     let Some(info) = OPTIONS.iter().find(|info| info.name == name) else {
-        let names: Vec<&str> = OPTIONS.iter().map(|info| info.name).collect();
-        return Err(BuildError::option(name, format!("no such option; there are {}", names.join(", "))));
+        return Err(BuildError::option(name, unknown(name)));
     };
     (info.set)(options, value).map_err(|message| BuildError::option(name, message))
+}
+
+/// What to say of a name that no option has.
+fn unknown(name: &str) -> String {
+    let names = || OPTIONS.iter().map(|info| info.name);
+    match closest(name, names()) {
+        Some(near) => format!("no such option; did you mean `{near}`?"),
+        None => format!("no such option; there are {}", names().collect::<Vec<_>>().join(", ")),
+    }
 }
 
 fn into<T>(place: &mut T, value: Result<T, String>) -> Result<(), String> {

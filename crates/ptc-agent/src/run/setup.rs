@@ -209,6 +209,11 @@ fn check_inputs(node: &mut Node) -> Result<(), Fail> {
     match node.agent.takes(&node.context) {
         Ok(warnings) => {
             warnings.iter().for_each(|issue| node.book.warn(format!("input {issue}")));
+            // What another agent gave has fields that this one need not know.
+            if !elsewhere && node.context_signature.is_none() {
+                let unknown = node.agent.unknown_inputs(&node.context);
+                unknown.into_iter().for_each(|warning| node.book.warn(warning));
+            }
             Ok(())
         }
         Err(rejection) => Err(Fail::new(Reason::VALIDATION_ERROR, rejection.feedback("Input"))),

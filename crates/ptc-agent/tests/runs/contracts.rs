@@ -175,7 +175,16 @@ fn inputs_are_checked_alike_whoever_starts_the_run() {
         let agent = sum().validation(mode).build().expect("it builds");
         assert!(agent.validate(&json!({"xs": "abc"})).is_empty(), "{mode:?}");
     }
-    // Others than those declared are refused by strict alone.
+    // Others than those declared are refused by strict alone, and told by all that check anything.
+    for (mode, told) in [(Mode::Enabled, 1), (Mode::WarnOnly, 1), (Mode::Disabled, 0)] {
+        let (step, _) = begin(mode, json!({"xs": [1], "xss": 1}));
+        assert_eq!(step.warnings.len(), told, "{mode:?}: {:?}", step.warnings);
+        assert!(step.warnings.iter().all(|line| line == "input `xss` is not declared (did you mean `xs`?)"));
+    }
+    let (step, _) = begin(Mode::Enabled, json!({"xs": [1], "other": 1}));
+    assert_eq!(step.warnings, ["input `other` is not declared (there is xs, n)"]);
+    let open = Agent::builder("x").build().expect("it builds");
+    assert!(open.unknown_inputs(&json!({"anything": 1})).is_empty(), "it does not say which inputs there are");
     assert!(begin(Mode::Enabled, json!({"xs": [1], "more": 1})).0.is_ok());
     assert_eq!(reason(&begin(Mode::Strict, json!({"xs": [1], "more": 1})).0), "validation_error");
 }

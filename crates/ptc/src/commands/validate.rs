@@ -14,7 +14,7 @@ use super::eval::ignore_closed_pipe;
 use super::run::Changes;
 use crate::agents::{Inputs, Models, available, grouped, upstreams_config};
 use crate::exit::{Outcome, agent_codes};
-use crate::terminal;
+use crate::terminal::{self, errln};
 
 /// Look at the file of an agent: is it right, and what may the agent do? No model is asked, no tool is called.
 #[derive(Debug, clap::Args)]
@@ -44,8 +44,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let mission = args.changes.mission(&args.file, &args.inputs)?;
     let (agent, file) = mission.agent()?;
     let Some(file) = file else { bail!("there is no file {}; make one with `ptc init DIR`", args.file) };
+    let mut warnings = Vec::new();
     if args.inputs.any() {
         mission.check_inputs(&agent)?;
+        warnings = agent.unknown_inputs(&mission.inputs);
     }
     let models = Models::load()?;
     let name = file.model.clone().unwrap_or_else(|| models.default_model());
@@ -58,7 +60,11 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let agent = Arc::new(agent);
     let mut out = terminal::stdout();
     let mut written = match args.json {
-        true => writeln!(out, "{}", document(&agent, &name, &source, &upstreams, &notes)),
+        true => {
+            let mut document = document(&agent, &name, &source, &upstreams, &notes);
+            document["warnings"] = json!(warnings);
+            writeln!(out, "{document}")
+        }
         false => writeln!(out, "{}", text(&agent, &args.file, &name, &source, &upstreams, &notes)),
     };
     if args.prompt && !args.json {
@@ -67,6 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             .and_then(|()| writeln!(out, "\n--- system\n{}\n--- user\n{}", preview.system, preview.user));
     }
     ignore_closed_pipe(written)?;
+    warnings.iter().for_each(|warning| errln!("ptc: warning: {}", terminal::plain(warning)));
     Ok(Outcome::Done)
 }
 

@@ -43,6 +43,32 @@ fn inputs_are_held_to_the_signature_as_the_mode_says() {
 }
 
 #[test]
+fn inputs_that_the_agent_does_not_know_are_told() {
+    const TOLD: &str = "input `nn` is not declared (did you mean `n`?)";
+    const LISTED: &str = "input `limit` is not declared (there is numbers, n)";
+    let folder = project("contracts-unknown", "(return (count data/numbers))");
+    write(&folder, &[("in.json", r#"{"numbers": [1], "limit": 1}"#)]);
+    for command in ["run", "validate"] {
+        let inputs = ["--data", "numbers=[1]", "--data", "limit=3"];
+        for inputs in [&inputs[..], &["--input", "in.json"]] {
+            let ran = ptc_in(&folder, &[&[command, "agent.toml"], inputs].concat());
+            assert_eq!(ran.code, 0, "{}", ran.err);
+            assert!(ran.err.contains(&format!("ptc: warning: {LISTED}\n")), "{}", ran.err);
+            let ran = ptc_in(&folder, &[&[command, "agent.toml", "--json"], inputs].concat());
+            let document: Value = serde_json::from_str(&ran.out).expect("a document");
+            assert_eq!(document["warnings"], json!([LISTED]), "{command}");
+        }
+        let near = ["agent.toml", "--data", "numbers=[1]", "--data", "nn=3"];
+        let ran = ptc_in(&folder, &[&[command], &near[..]].concat());
+        assert!(ran.err.contains(TOLD), "{}", ran.err);
+    }
+    let broken = ptc_in(&folder, &["run", "agent.toml", "--data", "numbers=[1,2"]);
+    assert!(broken.err.contains("--data numbers: `[1,2` is not JSON"), "{}", broken.err);
+    let slip = ptc_in(&folder, &["run", "agent.toml", "--data", "numbers=[1]", "--set", "max_turn=3"]);
+    assert!(slip.err.contains("--set max_turn: no such option; did you mean `max_turns`?"), "{}", slip.err);
+}
+
+#[test]
 fn what_was_converted_or_left_out_is_told() {
     let folder =
         project("contracts-warnings", "(return (tool/search {:query \"b\" :limitt 5 :limit \"7\"}))");
