@@ -147,7 +147,7 @@ pub(super) fn machine_tools(node: &Node) -> Vec<String> {
 }
 
 /// The limits of a program, with as much fuel as it could have.
-fn limits(node: &Node, shared: &Shared) -> Limits {
+pub(super) fn limits(node: &Node, shared: &Shared) -> Limits {
     let options = node.agent.options();
     let standard = Limits::default();
     // In combined mode the limit is for the calls that the model makes itself.

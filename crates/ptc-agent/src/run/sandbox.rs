@@ -45,7 +45,7 @@ impl Sandbox {
                 machine.attach(prelude)?;
             }
             machine.set_seed(setup.seed);
-            machine.set_data(&setup.data)?;
+            give(&mut machine, &setup.data)?;
             machine.set_history_bytes(setup.history_bytes);
             machine.set_firewall(setup.firewall);
             machine.set_takes_back(setup.takes_back);
@@ -131,6 +131,20 @@ impl Sandbox {
     pub fn result_json(&self) -> Json {
         self.machine.as_ref().map_or(Json::Null, |machine| machine.value_json())
     }
+}
+
+/// Gives a machine its inputs. That they do not fit is nothing that a program could change.
+pub(crate) fn give(machine: &mut Machine, inputs: &Json) -> Result<(), Error> {
+    machine.set_data(inputs).map_err(|error| match error.kind {
+        ErrorKind::MemoryExceeded => {
+            let most = machine.limits().memory;
+            let message = format!("the inputs are more than fits the {most} bytes of memory of a program");
+            let words = most / 8 * 4;
+            Error::new(error.kind, message)
+                .hint(format!("send less, or raise the option max_heap, which counts words of 8 bytes: max_heap={words}"))
+        }
+        _ => error,
+    })
 }
 
 /// How a program ended.

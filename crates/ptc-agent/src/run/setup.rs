@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::clock::{Clock, Looks};
 use super::node::{After, Book, Node, Origin, State};
-use super::sandbox::Sandbox;
+use super::sandbox::{self, Sandbox};
 use super::text::variant;
 use super::{AgentRun, Context, Next, RunOptions, Shared, children, events, lent, program};
 use crate::agent::{Agent, Mode};
@@ -143,10 +143,10 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
             "the run has no model; give it one with `llm`",
         )));
     }
-    if let Err(fail) = compose(node, shared) {
-        return Next::Over(Err(fail));
+    match hold_inputs(node, shared).and_then(|()| compose(node, shared)) {
+        Ok(()) => Next::Turn,
+        Err(fail) => Next::Over(Err(fail)),
     }
-    Next::Turn
 }
 
 /// The inputs of the run.
@@ -286,7 +286,7 @@ fn mission(node: &Node, expansion: Option<Expansion>) -> Result<Expanded, Fail> 
 fn renew_inputs(node: &mut Node) -> Result<(), Fail> {
     let context = node.context.clone();
     match node.sandbox.machine.as_deref_mut() {
-        Some(machine) => machine.set_data(&context).map_err(no_room),
+        Some(machine) => sandbox::give(machine, &context).map_err(no_room),
         None => Ok(()),
     }
 }
@@ -299,8 +299,21 @@ fn prepare_memory(node: &mut Node, shared: &Shared) -> Result<(), Fail> {
     program::open(node, shared, ptc_lisp::Limits::default()).map_err(no_room)
 }
 
+/// Large inputs are read before a model is asked: one that is asked first could do nothing about their size.
+fn hold_inputs(node: &mut Node, shared: &Shared) -> Result<(), Fail> {
+    /// A value takes at most so many times the bytes of its JSON.
+    const MOST: u64 = 32;
+    let limits = program::limits(node, shared);
+    let small = node.book.brought.saturating_mul(MOST) <= limits.memory as u64;
+    if small || node.agent.mode() == Mode::Text {
+        return Ok(());
+    }
+    program::open(node, shared, limits).map_err(no_room)
+}
+
 fn no_room(error: ptc_lisp::Error) -> Fail {
-    Fail::new(Reason::MEMORY_EXCEEDED, error.to_string())
+    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Fail::new(Reason::MEMORY_EXCEEDED, format!("{}{hint}", error.text()))
 }
 
 /// A tool as prompts show it.

@@ -253,6 +253,20 @@ fn agents_2_definitions_may_fill_the_memory_and_are_named_when_they_do() {
     assert!(told.contains("hold") && told.contains("rows") && told.contains("(def rows nil)"), "{told}");
 }
 
+/// No program could do anything about it, so no model is asked.
+#[test]
+fn inputs_that_do_not_fit_the_memory_end_the_run_with_the_option_that_raises_it() {
+    let rows: Vec<Json> = (0..20_000).map(|n| json!({"id": n, "name": format!("customer {n}")})).collect();
+    let agent = |words: usize| Agent::builder("x").set("max_heap", &json!(words)).build().unwrap();
+    let mut script = Script::new([code("(return (count data/rows))")]);
+    let step = run(agent(50_000), json!({"rows": rows.clone()}), &mut script);
+    assert_eq!((reason(&step), script.requests.len()), ("memory_exceeded", 0), "{step:#?}");
+    let message = step.fail.unwrap().message;
+    assert!(message.contains("inputs") && message.contains("max_heap=200000"), "{message}");
+    let step = run(agent(4_000_000), json!({"rows": rows}), &mut script);
+    assert_eq!(step.value, json!(20_000), "{step:#?}");
+}
+
 #[test]
 fn r3_39_the_last_three_values_are_at_hand() {
     let mut script =

@@ -55,7 +55,10 @@ impl Context {
             weight.map_err(|error| format!("argument `context` is no JSON that can be read: {error}"))?;
         let (bytes, most) = (weight.bytes, settings.max_context_bytes);
         if bytes > most {
-            return Err(format!("argument `context` exceeds max_context_bytes ({bytes} > {most})"));
+            return Err(format!(
+                "argument `context` exceeds max_context_bytes ({bytes} > {most}); send less, or start the server \
+                 with a higher --max-context-bytes"
+            ));
         }
         if unnamed {
             return Err("argument `context` keys must be non-empty".to_owned());

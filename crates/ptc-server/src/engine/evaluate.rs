@@ -141,8 +141,18 @@ pub fn furnish(
         }
         machine.set_private_tools(private_tools.clone());
         machine.set_strict_inputs(true);
-        machine.set_data_json(context.text())
+        machine.set_data_json(context.text()).map_err(|error| too_large(error, machine))
     }
+}
+
+/// That inputs do not fit the memory is nothing that the program could change.
+fn too_large(error: Error, machine: &Machine) -> Error {
+    if error.kind != ErrorKind::MemoryExceeded {
+        return error;
+    }
+    let most = machine.limits().memory;
+    Error::new(error.kind, format!("the context is more than fits the {most} bytes of memory of a program"))
+        .hint("send less, or start the server with a higher --program-memory-limit-bytes")
 }
 
 /// How often a long call reports progress.

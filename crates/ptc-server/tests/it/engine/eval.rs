@@ -36,7 +36,8 @@ async fn r2_1_arguments_are_checked_before_anything_runs() {
         (json!({"program": "1", "context": []}), "argument `context` must be a JSON object, got array"),
         (
             json!({"program": "1", "context": {"a": "xxxxxxxxxxxxxxxx"}}),
-            "argument `context` exceeds max_context_bytes (24 > 20)",
+            "argument `context` exceeds max_context_bytes (24 > 20); send less, or start the server with a higher \
+             --max-context-bytes",
         ),
         (json!({"program": "1", "context": {"": 1}}), "argument `context` keys must be non-empty"),
         (

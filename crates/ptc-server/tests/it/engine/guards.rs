@@ -157,6 +157,21 @@ async fn programs_of_a_server_have_its_memory_and_no_more() {
     }
 }
 
+/// Programs cannot do anything about it, so the flag is named that can.
+#[tokio::test]
+async fn a_context_that_does_not_fit_the_memory_names_the_flag_that_raises_it() {
+    let settings = Settings { program_memory_bytes: 1 << 20, ..patient(Profile::Structured) };
+    let settings = Settings { sessions: Some(settings::Sessions::default()), ..settings };
+    let engine = engine(settings).await;
+    let ask = json!({"program": "(count data/xs)", "context": {"xs": (0..200_000).collect::<Vec<_>>()}});
+    for in_session in [false, true] {
+        let reply = run(&engine, in_session, ask.clone()).await;
+        let told = reply.text();
+        assert!(told.contains("the context is more than fits the 1048576 bytes"), "{told}");
+        assert!(told.contains("--program-memory-limit-bytes"), "{told}");
+    }
+}
+
 #[tokio::test]
 async fn request_keys_have_a_length() {
     let store = store();
