@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::execution::covered;
 use super::{Execution, Lens, TurnInfo, turn_info};
-use crate::render::{cut, neutralise};
+use crate::render::{cut, cut_lines, neutralise};
 
 /// The answer to a program that ended well (4.6).
 pub(crate) fn eval_ok(run: &Execution, info: &TurnInfo, lens: &Lens<'_>) -> Json {
@@ -13,21 +13,23 @@ pub(crate) fn eval_ok(run: &Execution, info: &TurnInfo, lens: &Lens<'_>) -> Json
     let definitions = run.definitions(lens);
     let memory_truncated = run.changed.len() > definitions.len();
     let (prints, prints_cut) = prints_within(&run.prints, lens);
-    let truncated = shown.as_ref().is_some_and(|shown| !shown.whole) || prints_cut;
+    let truncated = shown.as_ref().is_some_and(|shown| !shown.is_whole()) || prints_cut;
     let changed: Map<String, Json> = definitions
         .into_iter()
         .map(|(name, text)| (name.to_owned(), Json::from(neutralise(&text))))
         .collect();
     let mut answer = Map::new();
     answer.insert("status".to_owned(), json!("ok"));
-    if let Some(shown) = shown {
+    let about = shown.as_ref().map(|shown| shown.about.clone()).unwrap_or_default();
+    if let Some(shown) = shown.filter(|shown| !shown.text.is_empty()) {
         answer.insert("result".to_owned(), Json::from(neutralise(&shown.told())));
     }
     answer.insert("prints".to_owned(), json!(prints));
     answer.insert("truncated".to_owned(), json!(truncated));
     let memory = json!({"changed": changed, "stored_keys": run.stored, "truncated": memory_truncated});
     answer.insert("memory".to_owned(), memory);
-    with_feedback(lens.veil.cover_json(Json::Object(answer)), &turn_info(info))
+    let feedback = super::joined([about.as_str(), &turn_info(info)]);
+    with_feedback(lens.veil.cover_json(Json::Object(answer)), &feedback)
 }
 
 fn with_feedback(mut answer: Json, feedback: &str) -> Json {
@@ -45,7 +47,7 @@ fn prints_within(prints: &[String], lens: &Lens<'_>) -> (Vec<String>, bool) {
         let bytes = line.len() + 1;
         if bytes > left {
             if kept.is_empty() {
-                kept.push(cut(&line, left, ""));
+                kept.push(cut_lines(&line, left).unwrap_or(line));
             }
             break;
         }
@@ -55,7 +57,7 @@ fn prints_within(prints: &[String], lens: &Lens<'_>) -> (Vec<String>, bool) {
     let whole = kept.len() == prints.len()
         && prints.iter().map(|line| line.len() + 1).sum::<usize>() <= lens.options.print_max_bytes;
     if kept.len() < prints.len() {
-        kept.push(format!("... ({} of {} lines)", kept.len(), prints.len()));
+        kept.push(format!("... ({} of {} lines are missing here)", prints.len() - kept.len(), prints.len()));
     }
     (kept, !whole)
 }
@@ -85,7 +87,8 @@ pub(crate) fn eval_error(failed: &Failed<'_>, info: &TurnInfo, lens: &Lens<'_>) 
     if !failed.prints.is_empty() {
         answer["prints"] = json!(prints_within(failed.prints, lens).0);
     }
-    let feedback = super::joined([failed.advice, &turn_info(info)]);
+    let advice = neutralise(&lens.veil.cover(failed.advice));
+    let feedback = super::joined([advice.as_str(), &turn_info(info)]);
     with_feedback(lens.veil.cover_json(answer), &feedback)
 }
 
@@ -140,10 +143,12 @@ mod tests {
         assert_eq!(answer(&nothing)["result"], "user=> nil");
         let large = Execution { result: Some(glimpse(&json!("x".repeat(9_000)))), ..Execution::default() };
         assert_eq!(answer(&large)["truncated"], true);
+        let told = answer(&large)["feedback"].as_str().unwrap_or_default().to_owned();
+        assert!(told.starts_with(";; string of 9,000 characters, 9,002 bytes;"), "{told}");
         let many = Execution { prints: vec!["y".repeat(999); 20], ..Execution::default() };
         let many = answer(&many);
         assert_eq!(many["prints"].as_array().map(Vec::len), Some(9));
-        assert_eq!((&many["prints"][8], &many["truncated"]), (&json!("... (8 of 20 lines)"), &json!(true)));
+        assert_eq!((&many["prints"][8], &many["truncated"]), (&json!("... (12 of 20 lines are missing here)"), &json!(true)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) use complaint::{
     CORRECT, EMPTY_REPLY, FENCED_PROGRAM, Invalid, NO_PROGRAM, complaint, direct_final_invalid, json_invalid,
     json_invalid_line, multiple_blocks, return_invalid, rolled_back, taken_back,
 };
-pub(crate) use execution::{Execution, error, success};
+pub(crate) use execution::{Execution, Trouble, error, success};
 pub(crate) use turn::{Ending, TurnInfo, last_turn, turn_info};
 
 use crate::render::{FormatOptions, Veil};

@@ -1,12 +1,17 @@
 //! Results as models see them: whole, or a handle on one that is too large to show.
 //!
-//! A handle is comments, so that nobody takes it for the value:
+//! A handle is comments, so that nobody takes it for the value. Some are made of the value, and stand where values do:
 //!
 //! ```clojure
-//! ;; vector of 1,000 items, 48,210 bytes; results are shown whole up to 8,192 bytes
 //! ;; each: {:id int :name string}
 //! ;; head: [{:id 0 :name "a"} ...+999]
 //! ;; tail: [{:id 999 :name "z"}]
+//! ```
+//!
+//! The others are our words, and stand outside of what is marked as data:
+//!
+//! ```clojure
+//! ;; vector of 1,000 items, 48,210 bytes; results are shown whole up to 8,192 bytes
 //! ;; all of it: *1
 //! ```
 
@@ -28,16 +33,21 @@ pub(crate) enum Reach {
 /// A result as a model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preview {
-    /// The value on one line that can be read as Clojure, or a handle on it.
+    /// The value on one line that can be read as Clojure, or what a handle shows of it.
     pub text: String,
-    /// Whether it is the value itself.
-    pub whole: bool,
+    /// What a handle says in our words; nothing if the value itself is shown.
+    pub about: String,
 }
 
 impl Preview {
     /// The text as a REPL shows it; a handle has no prompt before it.
     pub fn told(&self) -> String {
-        if self.whole { format!("user=> {}", self.text) } else { self.text.clone() }
+        if self.is_whole() { format!("user=> {}", self.text) } else { self.text.clone() }
+    }
+
+    /// Whether it is the value itself.
+    pub fn is_whole(&self) -> bool {
+        self.about.is_empty()
     }
 }
 
@@ -49,17 +59,35 @@ pub(crate) fn preview(glimpse: &Glimpse, bytes: usize, reach: Reach) -> Preview 
     let limits = Limits::bytes(bytes);
     let (text, whole) = fitted(&glimpse.view, limits);
     if whole && text.len() <= bytes {
-        return Preview { text, whole };
+        return Preview { text, about: String::new() };
     }
     let rest = match reach {
         Reach::Latest => "all of it: *1",
         Reach::Lost => "it is not kept: give it a name with (def name …) to use all of it",
     };
-    Preview { text: handle(glimpse, limits, rest), whole: false }
+    Preview { text: comments(&seen(glimpse, limits)), about: comments(&[measured(glimpse, limits), rest.to_owned()]) }
 }
 
 /// What a result is, in comments; the last one says what is with the rest of it.
 pub(super) fn handle(glimpse: &Glimpse, limits: Limits, rest: &str) -> String {
+    let mut lines = vec![measured(glimpse, limits)];
+    lines.extend(seen(glimpse, limits));
+    lines.push(rest.to_owned());
+    comments(&lines)
+}
+
+fn comments(lines: &[String]) -> String {
+    lines.iter().map(|line| format!(";; {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// How large a result is, and how large it may be to be shown.
+fn measured(glimpse: &Glimpse, limits: Limits) -> String {
+    let (bytes, shown) = (grouped(glimpse.bytes), grouped(limits.chars));
+    format!("{}, {bytes} bytes; results are shown whole up to {shown} bytes", size(&glimpse.view))
+}
+
+/// What is seen of a result: its shape, its beginning and its end.
+fn seen(glimpse: &Glimpse, limits: Limits) -> Vec<String> {
     let view = &glimpse.view;
     let room = limits.chars.min(HANDLE);
     let shape_of = match view {
@@ -71,15 +99,7 @@ pub(super) fn handle(glimpse: &Glimpse, limits: Limits, rest: &str) -> String {
         ("head", head(view, room * 2 / 5, limits)),
         ("tail", tail(glimpse, room / 5, limits)),
     ];
-    let shown = grouped(limits.chars);
-    let mut lines = vec![format!(
-        "{}, {} bytes; results are shown whole up to {shown} bytes",
-        size(view),
-        grouped(glimpse.bytes)
-    )];
-    lines.extend(parts.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", text?))));
-    lines.push(rest.to_owned());
-    lines.iter().map(|line| format!(";; {line}")).collect::<Vec<_>>().join("\n")
+    parts.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", text?))).collect()
 }
 
 /// What a value is and how much of it there is.
@@ -150,31 +170,38 @@ mod tests {
     fn r3_43_what_fits_is_shown_whole() {
         let preview = shown(&json!({"a": [1, 2], "b c": null}), BYTES, Reach::Latest);
         assert_eq!(preview.told(), "user=> {:a [1 2] \"b c\" nil}");
-        assert!(preview.whole);
+        assert!(preview.is_whole());
         let many: Json = (0..2_000).collect();
-        assert!(shown(&many, 10_000, Reach::Latest).whole, "only bytes count, not items");
+        assert!(shown(&many, 10_000, Reach::Latest).is_whole(), "only bytes count, not items");
         let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
-        assert!(shown(&deep, BYTES, Reach::Latest).whole, "and not levels");
+        assert!(shown(&deep, BYTES, Reach::Latest).is_whole(), "and not levels");
         let wide = json!("ž".repeat(200));
-        assert!(!shown(&wide, BYTES, Reach::Latest).whole, "bytes, not characters");
+        assert!(!shown(&wide, BYTES, Reach::Latest).is_whole(), "bytes, not characters");
+    }
+
+    fn both(preview: &Preview) -> String {
+        format!("{}\n{}", preview.about, preview.text)
     }
 
     #[test]
     fn a_large_value_becomes_a_handle_that_does_not_look_like_it_and_says_how_to_reach_it() {
         let preview = shown(&rows(1000), BYTES, Reach::Latest);
-        assert!(!preview.whole && !preview.told().contains("user=>"));
+        assert!(!preview.is_whole() && !preview.told().contains("user=>"));
+        assert!(preview.about.starts_with(";; vector of 1,000 items, "), "{}", preview.about);
+        assert!(
+            preview.about.ends_with(" bytes; results are shown whole up to 250 bytes\n;; all of it: *1"),
+            "{}",
+            preview.about
+        );
         for part in [
-            ";; vector of 1,000 items, ",
-            " bytes; results are shown whole up to 250 bytes\n",
-            "\n;; each: {:id int :name string :_key <Firewalled>}\n",
+            ";; each: {:id int :name string :_key <Firewalled>}\n",
             "\n;; head: [{:id 0 :name \"row 0\" :_key <Firewalled>}",
-            "\n;; tail: [{:id 999 :name \"row 999\" :_key <Firewalled>}]\n",
-            "\n;; all of it: *1",
+            "\n;; tail: [{:id 999 :name \"row 999\" :_key <Firewalled>}]",
         ] {
             assert!(preview.text.contains(part), "{part} is not in {}", preview.text);
         }
         let lost = shown(&rows(1000), BYTES, Reach::Lost);
-        assert!(!lost.text.contains("*1") && lost.text.contains("(def "), "{}", lost.text);
+        assert!(!both(&lost).contains("*1") && lost.about.contains("(def "), "{}", both(&lost));
     }
 
     #[test]
@@ -192,7 +219,7 @@ mod tests {
         ];
         for (json, part) in cases {
             let preview = shown(&json, BYTES, Reach::Latest);
-            assert!(preview.text.contains(part), "{part} is not in {}", preview.text);
+            assert!(both(&preview).contains(part), "{part} is not in {}", both(&preview));
         }
     }
 
@@ -203,12 +230,13 @@ mod tests {
         for json in [rows(40), deep, odd, json!("\\\"\n".repeat(400)), json!({"k": "y".repeat(999)})] {
             for bytes in (0..400).step_by(7) {
                 let preview = shown(&json, bytes, Reach::Latest);
-                if preview.whole {
+                if preview.is_whole() {
                     assert!(preview.text.len() <= bytes);
                     continue;
                 }
-                assert!(preview.text.lines().all(|line| line.starts_with(";; ")), "{}", preview.text);
-                assert!(preview.text.chars().count() <= bytes + 240, "{bytes}: {}", preview.text);
+                let text = both(&preview);
+                assert!(text.trim_end().lines().all(|line| line.starts_with(";; ")), "{text}");
+                assert!(text.chars().count() <= bytes + 240, "{bytes}: {text}");
             }
         }
     }

@@ -122,16 +122,36 @@ pub(crate) fn masked_json(json: &Json, firewall: bool) -> Json {
 /// Text cut by bytes, with the totals behind it and `advice` on how to see more (3.40, 3.44). It ends with a whole line
 /// if that is not much less.
 pub(crate) fn cut(text: &str, bytes: usize, advice: &str) -> String {
+    let Some((kept, between)) = beginning(text, bytes) else { return text.to_owned() };
+    let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
+    format!("{kept}{between}... ({} of {} bytes{advice})", grouped(kept.len()), grouped(text.len()))
+}
+
+/// The beginning of a text that is too long, and what stands between it and a word about the rest.
+fn beginning(text: &str, bytes: usize) -> Option<(&str, &'static str)> {
     if text.len() <= bytes {
-        return text.to_owned();
+        return None;
     }
     let end = text.floor_char_boundary(bytes);
     let kept = &text[..end];
-    let line = kept.rfind('\n').filter(|at| *at >= end / 2);
-    let kept = line.map_or(kept, |at| &kept[..at]);
-    let between = if line.is_some() { "\n" } else { "" };
-    let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
-    format!("{kept}{between}... ({} of {} bytes{advice})", grouped(kept.len()), grouped(text.len()))
+    Some(match kept.rfind('\n').filter(|at| *at >= end / 2) {
+        Some(line) => (&kept[..line], "\n"),
+        None => (kept, ""),
+    })
+}
+
+/// Lines cut by bytes. Where they are cut stands how many lines and characters are missing; nothing if they fit.
+pub(crate) fn cut_lines(text: &str, bytes: usize) -> Option<String> {
+    let (kept, between) = beginning(text, bytes)?;
+    let rest = &text[kept.len() + between.len()..];
+    let characters = grouped(rest.chars().count());
+    let lines = |count: usize| format!("{} more line{}", grouped(count), if count == 1 { "" } else { "s" });
+    let lines = match (between.is_empty(), rest.matches('\n').count()) {
+        (true, 0) => String::new(),
+        (true, more) => format!(", the rest of the line and {},", lines(more)),
+        (false, more) => format!(" in {}", lines(more + 1)),
+    };
+    Some(format!("{kept}{between}... ({characters} characters{lines} are missing here)"))
 }
 
 #[cfg(test)]
@@ -167,6 +187,20 @@ mod tests {
         assert_eq!(cut("žluťoučký", 7, "print less"), "žluťo... (7 of 13 bytes; print less)");
         assert_eq!(cut("žluťoučký", 5, ""), "žlu... (4 of 13 bytes)");
         assert_eq!(cut("one\ntwo\nthree", 9, ""), "one\ntwo\n... (7 of 13 bytes)");
+    }
+
+    #[test]
+    fn lines_say_where_they_are_cut_how_much_is_missing() {
+        assert_eq!(cut_lines("one\ntwo", 7), None);
+        assert_eq!(
+            cut_lines("one\ntwo\nthree\nžž", 9).as_deref(),
+            Some("one\ntwo\n... (8 characters in 2 more lines are missing here)")
+        );
+        assert_eq!(cut_lines("žluťoučký", 7).as_deref(), Some("žluťo... (4 characters are missing here)"));
+        assert_eq!(
+            cut_lines("a long line\nb\nc", 6).as_deref(),
+            Some("a long... (9 characters, the rest of the line and 2 more lines, are missing here)")
+        );
     }
 
     #[test]

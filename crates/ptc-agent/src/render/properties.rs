@@ -144,7 +144,7 @@ proptest! {
     fn results_are_read_as_values_or_are_handles(json in any_json(), bytes in 100usize..400) {
         let shown = preview(&Glimpse::of_json(&json, &Limits::bytes(bytes).bounds(true)), bytes, Reach::Latest);
         let forms = read_all(&shown.text, &ReadLimits::default()).map(|forms| forms.len()).ok();
-        prop_assert_eq!(forms, Some(usize::from(shown.whole)), "{}", shown.text);
-        prop_assert!(shown.text.len() <= if shown.whole { bytes } else { 4 * (bytes + 240) }, "{}", shown.text);
+        prop_assert_eq!(forms, Some(usize::from(shown.is_whole())), "{}", shown.text);
+        prop_assert!(shown.text.len() <= if shown.is_whole() { bytes } else { 4 * (bytes + 240) }, "{}", shown.text);
     }
 }

@@ -82,8 +82,23 @@ impl Looks {
 
 /// The error of a program that took too long.
 pub(super) fn late(limit: u64) -> Error {
-    Error::new(ErrorKind::Timeout, format!("the program took longer than {limit} ms"))
-        .hint("do less per turn, or call fewer tools at once")
+    late_for(limit, &[])
+}
+
+/// The same for one that waited for tools when its time was over.
+pub(super) fn late_for(limit: u64, awaited: &[&str]) -> Error {
+    /// How many tools are named.
+    const NAMED: usize = 3;
+    let mut waited: Vec<String> = awaited.iter().take(NAMED).map(|name| format!("tool/{name}")).collect();
+    if awaited.len() > NAMED {
+        waited.push(format!("{} more", awaited.len() - NAMED));
+    }
+    let waited = match waited.as_slice() {
+        [] => String::new(),
+        waited => format!(", and waited for {}", waited.join(", ")),
+    };
+    let message = format!("the program took longer than the {limit} ms that the option timeout gives it{waited}");
+    Error::new(ErrorKind::Timeout, message).hint("do less per turn, or call fewer tools at once")
 }
 
 impl AgentRun {

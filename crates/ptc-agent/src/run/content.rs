@@ -9,7 +9,7 @@ use super::node::{After, Node};
 use super::sandbox::Ended;
 use super::{Next, Shared, finish, names, program, setup};
 use crate::agent::{Completion, Mode};
-use crate::feedback::{self, Ending, Failed, Invalid, Lens, TurnInfo};
+use crate::feedback::{self, Ending, Failed, Invalid, Lens, Trouble, TurnInfo};
 use crate::model::{Message, Output, Reply, Request};
 use crate::reason::Reason;
 use crate::render::{self, Limits};
@@ -85,13 +85,13 @@ fn reminded(node: &mut Node, shared: &mut Shared, fail: Fail, told: String) -> N
 pub(super) fn ended(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
     match ended {
         Ended::Failed(error) => {
-            let fail = eval::failure(node, &error);
+            let (fail, trouble) = eval::failure(node, &error);
             if node.is_single_shot() {
                 node.close_failed(&fail);
                 shared.turn_stop(node);
                 return Next::Over(Err(fail));
             }
-            turn_failed(node, shared, &fail)
+            turn_failed(node, shared, &fail, &trouble)
         }
         Ended::Value(Signal::Fail) => {
             let fail = eval::failed(node);
@@ -166,8 +166,8 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
 }
 
 /// A turn that failed: the model is told what, and on.
-pub(super) fn turn_failed(node: &mut Node, shared: &mut Shared, fail: &Fail) -> Next {
-    let told = feedback::error(&fail.message, &node.book.prints, Some(&turn_info(node)), &lens(node));
+fn turn_failed(node: &mut Node, shared: &mut Shared, fail: &Fail, trouble: &Trouble) -> Next {
+    let told = feedback::error(trouble, &node.book.prints, Some(&turn_info(node)), &lens(node));
     told_failed(node, shared, fail, told)
 }
 
@@ -225,7 +225,7 @@ pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> 
         Err(message) => {
             let fail = Fail::new(reason, node.veil.cover(&message).into_owned());
             let (info, lens) = (turn_info(node), lens(node));
-            let feedback = feedback::error(&fail.message, &node.book.prints, Some(&info), &lens);
+            let feedback = feedback::error(&Trouble::report(&fail.message), &node.book.prints, Some(&info), &lens);
             let body = eval::error_body(node, &fail, None).0;
             return Err(Rejected { fail, feedback, body });
         }

@@ -10,7 +10,7 @@ use super::sandbox::Ended;
 use super::{Next, Shared, calls, content};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::cache::{evictions_note, json_bytes};
-use crate::feedback::{self, Execution, Failed, TurnInfo};
+use crate::feedback::{self, Execution, Failed, Trouble, TurnInfo};
 use crate::model::{Message, ToolCall};
 use crate::reason::Reason;
 use crate::render::{Limits, Reach};
@@ -25,16 +25,34 @@ pub(super) fn reason(error: &ptc_lisp::Error) -> Reason {
     }
 }
 
-/// The failure of a program, in the words that models read.
-pub(super) fn failure(node: &Node, error: &ptc_lisp::Error) -> Fail {
+/// The failure of a program, and what its model reads of it.
+pub(super) fn failure(node: &Node, error: &ptc_lisp::Error) -> (Fail, Trouble) {
     let source = node.book.draft.program.as_deref().unwrap_or_default();
     let mut text = ptc_lisp::render::for_models(error, source);
-    if error.kind == ErrorKind::MemoryExceeded {
-        text.extend(held(node).map(|held| format!("\n{held}")));
+    let mut trouble = divided(error, source, &text);
+    if error.kind == ErrorKind::MemoryExceeded
+        && let Some(held) = held(node)
+    {
+        text.push_str(&format!("\n{held}"));
+        trouble.advice = format!("{}\n{held}", trouble.advice).trim_start().to_owned();
     }
     // An argument that was left out may be why.
-    text.extend(calls::notes(node).iter().map(|note| format!("\n- {note}")));
-    Fail::new(reason(error), node.veil.cover(&text).into_owned())
+    for note in calls::notes(node) {
+        text.push_str(&format!("\n- {note}"));
+        trouble.report.push_str(&format!("\n- {note}"));
+    }
+    (Fail::new(reason(error), node.veil.cover(&text).into_owned()), trouble)
+}
+
+/// An error as models read it, divided into what quotes the program and its data, and advice in our words.
+fn divided(error: &ptc_lisp::Error, source: &str, whole: &str) -> Trouble {
+    let mut bare = error.clone();
+    bare.hint = None;
+    let report = ptc_lisp::render::for_models(&bare, source);
+    // Advice stands at the end of the first line.
+    let at = report.find('\n').unwrap_or(report.len());
+    let advice = whole.get(at..whole.len().saturating_sub(report.len() - at)).unwrap_or_default();
+    Trouble { advice: advice.trim().to_owned(), report }
 }
 
 /// What definitions of earlier turns hold of the memory, if that is much of it: a program that does not fit then is not
@@ -155,7 +173,10 @@ pub(super) enum Oversize {
 /// The result of `lisp_eval` in combined mode: nothing ends the run, the model answers in text.
 pub(super) fn combined(node: &mut Node, shared: &mut Shared, id: &str, ended: Ended) -> Next {
     let (body, outcome) = match ended {
-        Ended::Failed(error) => error_body(node, &failure(node, &error), None),
+        Ended::Failed(error) => {
+            let (fail, trouble) = failure(node, &error);
+            (trouble_body(node, &fail, &trouble, None), Err(fail))
+        }
         Ended::Value(Signal::Fail) => {
             let fail = failed(node);
             let shown = content::show_result(node, 500);
@@ -258,15 +279,19 @@ pub(super) fn success_body(node: &Node) -> Json {
 
 /// The error object, and the failure for the turn.
 pub(super) fn error_body(node: &Node, fail: &Fail, result: Option<String>) -> (Json, Result<(), Fail>) {
+    (trouble_body(node, fail, &Trouble::report(&fail.message), result.as_deref()), Err(fail.clone()))
+}
+
+/// The error object of a failure, in the words for its model.
+pub(super) fn trouble_body(node: &Node, fail: &Fail, trouble: &Trouble, result: Option<&str>) -> Json {
     let failed = Failed {
         reason: eval_reason(&fail.reason),
-        message: &fail.message,
+        message: &trouble.report,
         prints: &node.book.prints,
-        result: result.as_deref(),
-        advice: "",
+        result,
+        advice: &trouble.advice,
     };
-    let body = feedback::eval_error(&failed, &content::turn_info(node), &content::lens(node));
-    (body, Err(fail.clone()))
+    feedback::eval_error(&failed, &content::turn_info(node), &content::lens(node))
 }
 
 /// The few reasons that `lisp_eval` answers with.
@@ -286,7 +311,7 @@ fn eval_reason(reason: &Reason) -> &'static str {
 pub(super) fn whole(node: &mut Node, ended: Ended) -> Next {
     match ended {
         Ended::Failed(error) => {
-            let fail = failure(node, &error);
+            let (fail, _) = failure(node, &error);
             node.close_failed(&fail);
             Next::Over(Err(fail))
         }

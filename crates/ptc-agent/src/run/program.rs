@@ -513,6 +513,9 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
     true
 }
 
+/// The error of a call whose answer did not come in time.
+const UNANSWERED: &str = "not answered before the end";
+
 /// Keeps the records of calls that were made, answered or not.
 pub(super) fn keep_records(node: &mut Node, shared: &mut Shared, batch: Batch) {
     for (at, mut slot) in batch.slots.into_iter().enumerate() {
@@ -523,7 +526,7 @@ pub(super) fn keep_records(node: &mut Node, shared: &mut Shared, batch: Batch) {
             if let Some(args) = shared.asked_with(node.id, at) {
                 slot.record.args = args;
             }
-            slot.record.error = Some("not answered before the end".to_owned());
+            slot.record.error = Some(UNANSWERED.to_owned());
         }
         node.book.draft.tool_calls.push(shared.recorded(slot.record));
     }
@@ -535,5 +538,12 @@ pub(super) fn expired(node: &mut Node, shared: &mut Shared) -> Next {
         return Next::Wait;
     };
     node.state = State::Program(after);
-    over(node, shared, Ended::Failed(clock::late(limit)))
+    let mut awaited: Vec<&str> = Vec::new();
+    for call in &node.book.draft.tool_calls {
+        if call.error.as_deref() == Some(UNANSWERED) && !awaited.contains(&call.name.as_str()) {
+            awaited.push(&call.name);
+        }
+    }
+    let late = clock::late_for(limit, &awaited);
+    over(node, shared, Ended::Failed(late))
 }

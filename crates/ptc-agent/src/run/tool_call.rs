@@ -149,8 +149,11 @@ pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, V
 pub(super) fn ended(node: &mut Node, shared: &mut Shared, id: &str, ended: Ended) -> Next {
     match ended {
         Ended::Failed(error) => {
-            let fail = eval::failure(node, &error);
-            answer_error(node, shared, id, &fail, None);
+            let (fail, trouble) = eval::failure(node, &error);
+            let body = eval::trouble_body(node, &fail, &trouble, None);
+            eval::answer(node, shared, id, &body);
+            node.close_failed(&fail);
+            shared.turn_stop(node);
             Next::Turn
         }
         Ended::Value(Signal::Fail) => {

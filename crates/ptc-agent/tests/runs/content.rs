@@ -304,8 +304,50 @@ fn r3_42_feedback_shows_results_prints_and_definitions_in_blocks() {
     );
     assert!(!script.told(2).contains("source=\"result\""));
     assert!(script.told(3).contains("user=> 42"));
-    assert!(script.told(4).contains("seen 1") && !script.told(4).contains("user=> 5"));
+    assert!(script.told(4).contains("seen 1") && script.told(4).contains("user=> 5"));
     assert!(script.told(2).contains("Turn 2 of 5"), "{}", script.told(2));
+}
+
+/// What stands between the tags of blocks, and what does not.
+fn divided(told: &str) -> (String, String) {
+    let (mut inside, mut outside) = (String::new(), String::new());
+    let mut rest = told;
+    while let Some((before, block)) = rest.split_once("<untrusted_ptc_output source=") {
+        let (block, after) = block.split_once("</untrusted_ptc_output>").expect("it ends");
+        outside.push_str(before);
+        inside.push_str(block);
+        rest = after;
+    }
+    (inside, outside + rest)
+}
+
+#[test]
+fn our_words_stand_outside_of_the_blocks_that_are_data() {
+    for (program, data, ours) in [
+        ("(frist [1 2])", "unbound_var", "Fix: "),
+        ("(vec (range 5000))", ";; head: [0 1 2", ";; vector of 5,000 items"),
+        ("(vec (range 5000))", ";; each: int", ";; all of it: *1"),
+        ("(dotimes [n 5000] (println \"line\" n))", "more lines are missing here", "print less at once"),
+        ("(parse-long [1 2])", "parse-long", "Fix: "),
+        ("(+ 1 2)", "kept", ""),
+    ] {
+        let mut script = Script::new([code("(def kept 1)"), code(program), code("(return 1)")]);
+        run(worker(), json!({}), &mut script);
+        let (inside, outside) = divided(script.told(3));
+        assert!(inside.contains(data) && !outside.contains(data), "{program}: {}", script.told(3));
+        assert!(outside.contains(ours), "{program}: {}", script.told(3));
+        assert!(ours.is_empty() || !inside.contains(ours), "{program}: {}", script.told(3));
+        assert!(!inside.contains("Stored"), "{program}: {}", script.told(3));
+    }
+}
+
+#[test]
+fn a_program_that_runs_out_of_time_names_the_tool_that_it_waits_for() {
+    let agent = Agent::builder("x").tool(Tool::new("slow", |_| json!(1))).timeout_ms(100).build().unwrap();
+    let mut script = Script { tool_ms: 150, ..Script::new([code("(tool/slow {})"), code("(return 1)")]) };
+    run(agent, json!({}), &mut script);
+    let told = script.told(2);
+    assert!(told.contains("the 100 ms that the option timeout gives it, and waited for tool/slow"), "{told}");
 }
 
 #[test]

@@ -173,7 +173,10 @@ fn r4_8_time_and_memory_have_their_own_reasons() {
     let slow = agent().tool(Tool::new("slow", |_| json!(1))).timeout_ms(100).build().unwrap();
     let mut script = Script { tool_ms: 150, ..Script::new([eval("(tool/slow {})"), eval("(return 1)")]) };
     assert_eq!(run(slow, json!({}), &mut script).value, json!(1));
-    assert_eq!(answer(&script, 2)["reason"], "timeout");
+    let told = answer(&script, 2);
+    assert_eq!(told["reason"], "timeout");
+    let message = told["message"].as_str().unwrap_or_default();
+    assert!(message.contains("tool/slow") && message.contains("100 ms that the option timeout"), "{message}");
     let small = agent().set("max_heap", &json!(20_000)).build().unwrap();
     let mut script = Script::new([eval("(count (vec (range 1000000)))"), eval("(return 1)")]);
     assert_eq!(run(small, json!({}), &mut script).value, json!(1));

@@ -235,7 +235,8 @@ fn put_validated(value: &Json, bounds: &Bounds, put: &mut impl FnMut(&str, Json)
     put("validated_preview_truncated", true.into());
 }
 
-/// The first printed lines that fit, the last of them cut if it is the only one; and whether something is missing.
+/// The first printed lines that fit, the last of them cut if it is the only one, and behind them how many are missing; and
+/// whether something is.
 fn fitting(prints: &[String], bounds: &Bounds) -> (Vec<Json>, bool) {
     let mut left = bounds.prints_bytes;
     let mut kept = Vec::new();
@@ -245,12 +246,17 @@ fn fitting(prints: &[String], bounds: &Bounds) -> (Vec<Json>, bool) {
                 left = rest;
                 kept.push(Json::from(line.as_str()));
             }
-            None if kept.is_empty() => {
-                let head = cut(line, left);
-                kept.push(format!("{head} … ({} of {} bytes)", head.len(), line.len()).into());
+            None => {
+                if kept.is_empty() {
+                    let head = cut(line, left);
+                    kept.push(format!("{head} … ({} of {} bytes)", head.len(), line.len()).into());
+                }
+                let (missing, all) = (prints.len() - kept.len(), prints.len());
+                if missing > 0 {
+                    kept.push(format!("… ({missing} of {all} lines are missing here)").into());
+                }
                 return (kept, true);
             }
-            None => return (kept, true),
         }
     }
     (kept, false)

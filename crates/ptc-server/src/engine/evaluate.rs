@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptc_host::{Error, ErrorKind, Limits, Outcome, Program, Resumption, Running, Signal};
+use ptc_host::{
+    CallEnd, Called, Error, ErrorKind, Limits, Outcome, Program, Resumption, Running, Signal,
+};
 use ptc_lisp::machine::Machine;
 use ptc_lisp::prelude::Prelude;
 use ptc_upstream::Redactor;
@@ -199,10 +201,36 @@ pub fn evaluated(outcome: Outcome, not_json: Option<String>, source: &str, redac
     let end = match outcome.result {
         Ok(Signal::Value | Signal::Return) => End::Value(given(outcome.value, outcome.json)),
         Ok(Signal::Fail) => End::Fail(given(outcome.value, outcome.json)),
-        Err(error) => failed(&error, source, redactor),
+        Err(error) => failed(&awaiting(error, &outcome.calls), source, redactor),
     };
     let prints = outcome.prints.into_iter().map(|line| redactor.redact_string(line)).collect();
     Evaluated { end, prints }
+}
+
+/// An error of a program whose time is over, with the calls that it waited for and the flag that gives it more.
+fn awaiting(mut error: Error, calls: &[Called]) -> Error {
+    /// How many calls are named, and characters of a name.
+    const NAMED: (usize, usize) = (3, 100);
+    if error.kind != ErrorKind::Timeout {
+        return error;
+    }
+    let named = |call: &Called| match (call.args["server"].as_str(), call.args["tool"].as_str()) {
+        (Some(server), Some(tool)) if call.tool == "call" => format!("{server}/{tool}"),
+        _ => format!("tool/{}", call.tool),
+    };
+    let mut awaited = Vec::new();
+    for name in calls.iter().filter(|call| call.end == CallEnd::Unanswered).map(named) {
+        let name = super::text::cut_chars(&name, NAMED.1).0.to_owned();
+        if awaited.len() < NAMED.0 && !awaited.contains(&name) {
+            awaited.push(name);
+        }
+    }
+    if !awaited.is_empty() {
+        error.message.push_str(&format!(", and waited for {}", awaited.join(", ")));
+    }
+    let hint = error.hint.map(|hint| format!("{hint}; ")).unwrap_or_default();
+    error.hint = Some(format!("{hint}the server's --program-timeout-ms gives programs more time"));
+    error
 }
 
 /// Characters of the message of an error.
@@ -253,6 +281,31 @@ mod tests {
         assert!(page.contains("has 200,000,000 units of fuel for each second"));
         let settings = Settings { program_timeout: Duration::from_millis(2_500), ..Settings::default() };
         assert_eq!((FUEL_PER_SECOND, limits(&settings).fuel), (200_000_000, 400_000_000));
+    }
+
+    #[test]
+    fn a_program_whose_time_is_over_names_the_calls_that_it_waits_for_and_the_flag() {
+        let call = |tool: &str, args: Json, end| Called {
+            id: 1,
+            tool: tool.to_owned(),
+            args,
+            end,
+            elapsed: Duration::ZERO,
+        };
+        let upstream = serde_json::json!({"server": "crm", "tool": "get", "args": {}});
+        let calls = [
+            call("call", upstream.clone(), CallEnd::Value),
+            call("call", upstream.clone(), CallEnd::Unanswered),
+            call("call", upstream, CallEnd::Unanswered),
+            call("ask", Json::Null, CallEnd::Unanswered),
+        ];
+        let late = || Error::new(ErrorKind::Timeout, "the program took longer than 1s");
+        let told = awaiting(late(), &calls);
+        assert_eq!(told.message, "the program took longer than 1s, and waited for crm/get, tool/ask");
+        assert!(told.hint.is_some_and(|hint| hint.contains("--program-timeout-ms")));
+        assert_eq!(awaiting(late(), &calls[..1]).message, "the program took longer than 1s");
+        let other = Error::new(ErrorKind::Runtime, "no");
+        assert_eq!(awaiting(other.clone(), &calls), other);
     }
 
     /// What machines share, they share by owner: a program of nobody would share it with everybody.
