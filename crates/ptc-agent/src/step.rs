@@ -225,7 +225,8 @@ pub struct Usage {
     pub fuel: u64,
     /// Calls of tools, natively and in programs.
     pub tool_calls: u64,
-    /// Bytes of results and inputs that programs saw and no model did.
+    /// Bytes that inputs and results of tools brought, as JSON, less all bytes of values, samples, results, prints and
+    /// reports of errors that requests showed, each time that they did; never below zero. At least so much no model saw.
     pub bytes_kept: u64,
     /// What the last compaction did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

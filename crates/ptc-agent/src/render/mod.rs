@@ -28,7 +28,7 @@ pub(crate) use label::{label, type_name};
 pub use options::{FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES};
 pub use sketch::grouped;
 pub(crate) use sketch::{Schema, Sketch};
-pub(crate) use untrusted::{block, disarm, neutralise};
+pub(crate) use untrusted::{block, disarm, framed_bytes, neutralise};
 pub(crate) use veil::Veil;
 
 /// What is shown in place of a hidden value.

@@ -21,6 +21,19 @@ pub(super) fn between_tags(text: &str, change: impl Fn(&str) -> String) -> Strin
     out
 }
 
+/// How many bytes of a message stand in blocks.
+pub(crate) fn framed_bytes(message: &str) -> usize {
+    let (mut bytes, mut rest, mut inside) = (0, message, false);
+    while let Some((from, to)) = next_tag(rest) {
+        if inside {
+            bytes += from;
+        }
+        inside = !rest[from..to].starts_with("</");
+        rest = &rest[to..];
+    }
+    bytes
+}
+
 /// Where the next tag stands that [`block`] could have written.
 fn next_tag(text: &str) -> Option<(usize, usize)> {
     text.match_indices(TAG).find_map(|(at, _)| {
@@ -85,6 +98,13 @@ fn begins_tag(rest: &str, tag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_stands_in_blocks_is_counted() {
+        let message = format!("Look:\n{}\nand\n{}\nEnd", block("result", "1234"), block("println", "ab"));
+        assert_eq!(framed_bytes(&message), 6 + 4, "with a line break on either side");
+        assert_eq!(framed_bytes("nothing </untrusted_ptc_output>"), 0);
+    }
 
     #[test]
     fn other_tags_are_disarmed_where_they_frame_something() {

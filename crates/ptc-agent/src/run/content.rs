@@ -145,6 +145,7 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
         }
         Err(Oversize::Rollback(message)) => {
             let told = feedback::taken_back(&message, &node.book.prints, &turn_info(node), &lens(node));
+            node.book.tell(render::framed_bytes(&told));
             node.messages.push(Message::user(told));
             node.close_failed(&Fail::new(Reason::MEMORY_LIMIT_EXCEEDED, message));
             shared.turn_stop(node);
@@ -155,7 +156,9 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
     let progress = setup::progress(node, node.turn());
     let progress = node.veil.cover(&progress).into_owned();
     let mut text = feedback::success(&eval::execution(node), &turn_info(node), &progress, &lens(node));
+    node.book.tell(render::framed_bytes(&text).saturating_add(progress.len()));
     if let Some(note) = eval::evicted(node) {
+        node.book.tell(note.len());
         text = format!("{note}\n\n{text}");
     }
     node.messages.push(Message::user(text));
@@ -173,6 +176,7 @@ fn turn_failed(node: &mut Node, shared: &mut Shared, fail: &Fail, trouble: &Trou
 
 /// A turn that failed, with the message for the model.
 pub(super) fn told_failed(node: &mut Node, shared: &mut Shared, fail: &Fail, told: String) -> Next {
+    node.book.tell(render::framed_bytes(&told));
     node.messages.push(Message::user(told));
     node.close_failed(fail);
     shared.turn_stop(node);

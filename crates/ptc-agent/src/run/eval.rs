@@ -124,18 +124,17 @@ pub(super) fn execution(node: &Node) -> Execution {
     }
 }
 
-/// Counts what the feedback on a program shows of data: its result, unless it printed, and its prints.
-pub(super) fn count_shown(node: &mut Node) {
-    let format = &node.agent.options().format;
-    let prints: usize = node.book.prints.iter().map(|line| line.len() + 1).sum();
-    let result = node.sandbox.machine.as_deref().map_or(0, |machine| {
-        let bounds = Limits::bytes(format.result_max_bytes).bounds(true);
-        machine.glimpse_result(&bounds).bytes
-    });
-    let beside_prints = node.agent.mode() != Mode::Content || prints == 0;
-    let result = if beside_prints { result.min(format.result_max_bytes) } else { 0 };
-    let shown = prints.min(format.print_max_bytes).saturating_add(result);
-    node.book.shown = node.book.shown.saturating_add(shown as u64);
+/// Bytes of an answer that may be data: everything but our words.
+fn data_bytes(body: &Json) -> usize {
+    let text = |value: &Json| value.as_str().map_or(0, str::len);
+    let texts = |value: &Json| match value {
+        Json::Array(items) => items.iter().map(text).sum(),
+        Json::Object(fields) => fields.values().map(text).sum(),
+        _ => 0,
+    };
+    let single: usize = ["result", "message", "evicted"].iter().map(|key| text(&body[*key])).sum();
+    let several: usize = [&body["prints"], &body["memory"]["changed"]].into_iter().map(texts).sum();
+    single + several
 }
 
 /// Definitions within their limit? If not: taken back, or the run is over.
@@ -242,6 +241,7 @@ pub(super) fn answer(node: &mut Node, shared: &mut Shared, id: &str, body: &Json
         facts["error"] = json!(error);
     }
     shared.turn_event(node, "tool.call", json!({"duration_ms": duration_ms}), facts);
+    node.book.tell(data_bytes(&body));
     node.messages.push(Message::tool(id, body.to_string()));
     if node.agent.mode() == Mode::Combined {
         let result_bytes = usize::try_from(json_bytes(&body)).unwrap_or(usize::MAX);

@@ -134,9 +134,13 @@ pub(crate) struct Book {
     /// Bytes that inputs and tools brought, each result once.
     #[serde(default)]
     pub brought: u64,
-    /// Bytes of them that stood in some request: values of the mission, samples, results, prints.
+    /// Bytes of values, samples, results, prints and reports that stood in some request: at most so many of those that
+    /// were brought.
     #[serde(default)]
     pub shown: u64,
+    /// The same of messages that the next request will hold.
+    #[serde(default)]
+    pub told: u64,
     pub summaries: Vec<(String, String)>,
     pub child_steps: Vec<Step>,
     /// Calls of the last program; in text mode, of the run.
@@ -167,6 +171,17 @@ pub(crate) struct Book {
 const WARNINGS: usize = 100;
 
 impl Book {
+    /// Notes that the next request holds so many bytes of what programs gave.
+    pub fn tell(&mut self, bytes: usize) {
+        self.told = self.told.saturating_add(bytes as u64);
+    }
+
+    /// A request is made: what was told is shown, and so are these bytes.
+    pub fn show(&mut self, bytes: usize) {
+        let told = std::mem::take(&mut self.told);
+        self.shown = self.shown.saturating_add(told).saturating_add(bytes as u64);
+    }
+
     /// Notes a warning for the step, each once. The one after the last says that there are more.
     pub fn warn(&mut self, warning: String) {
         match self.warnings.len() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_lisp::machine::{Answer, Call, Signal, Step, ValueKind};
+use ptc_lisp::machine::{Answer, Call, Step, ValueKind};
 use ptc_lisp::{Error, ErrorKind, Limits};
 use ptc_signature::keys;
 use serde_json::{Value as Json, json};
@@ -11,7 +11,7 @@ use super::calls::{self, Batch, Layer, Slot};
 use super::children::Birth;
 use super::node::{After, Node, State};
 use super::sandbox::{Ended, Setup};
-use super::{Next, Shared, clock, consent, eval, lent, program_ended};
+use super::{Next, Shared, clock, consent, lent, program_ended};
 use crate::agent::{MemoryStrategy, Mode};
 use crate::budget::{Standing, Unit, remaining_map};
 use crate::model::Tokens;
@@ -380,14 +380,6 @@ fn over(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
             machine.prints().iter().map(|line| node.veil.cover(line).into_owned()).collect();
         node.book.draft.prints.clone_from(&prints);
         node.book.prints = prints;
-    }
-    // The value of the last program is the host's: no request holds it. In combined mode no program is the last.
-    let goes_on = match &ended {
-        Ended::Failed(_) | Ended::Value(Signal::Value) => after != After::Whole,
-        Ended::Value(_) => node.agent.mode() == Mode::Combined,
-    };
-    if goes_on {
-        eval::count_shown(node);
     }
     let measured = json!({
         "duration": shared.now.saturating_sub(node.sandbox.since),

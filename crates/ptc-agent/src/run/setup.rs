@@ -130,7 +130,9 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
         }
     }
     if node.caller.is_none() {
-        node.book.brought = inputs(node).map(|(_, value)| json_bytes(value)).sum();
+        // One that was left out is nil, and brings nothing.
+        let given = inputs(node).filter(|(_, value)| !value.is_null());
+        node.book.brought = given.map(|(_, value)| json_bytes(value)).sum();
     }
     if let Some(source) = node.program.clone() {
         node.book.tally.begin();
@@ -549,8 +551,10 @@ pub(super) fn sent_messages(node: &mut Node, shared: &mut Shared) -> Vec<Message
         }
         node.book.usage.compaction = Some(stats);
     }
+    let log = mission_log(node);
+    node.book.show(log.as_ref().map_or(0, String::len));
     let in_message = node.agent.options().format.mission_log_in == MissionLogIn::UserMessage;
-    match in_message.then(|| mission_log(node)).flatten() {
+    match log.filter(|_| in_message) {
         Some(log) => journal::with_log(&messages, Some(&*node.veil.cover(&log))),
         None => messages,
     }

@@ -83,6 +83,64 @@ fn results_of_tools_are_counted_once_and_what_was_shown_of_them_is_not() {
 }
 
 #[test]
+fn what_errors_quote_is_not_kept_and_what_was_left_out_was_not_brought() {
+    let kept = |inputs: Json, replies: Vec<Reply>| {
+        let agent = Agent::builder("x").signature("(text :string?, n :int?) -> :any").build().unwrap();
+        let step = run(agent, inputs, &mut Script::new(replies));
+        assert!(step.is_ok(), "{:?}", step.fail);
+        step.usage.bytes_kept
+    };
+    let text = json!("z".repeat(2_000));
+    let bytes = text.to_string().len() as u64;
+    let end = || code("(return 1)");
+    assert_eq!(kept(json!({}), vec![end()]), 0, "inputs that were left out bring nothing");
+    assert_eq!(kept(json!({"text": text}), vec![end()]), bytes);
+    let quoted = kept(json!({"text": text}), vec![code("(throw (ex-info data/text {}))"), end()]);
+    assert!(quoted <= bytes - 600, "an error quotes the beginning of its message: {quoted}");
+    let refused = kept(json!({"text": text}), vec![code("(println (subs data/text 0 500)) (/ 1 0)"), end()]);
+    assert!(refused <= bytes - 500, "what was printed before an error is shown: {refused}");
+    let thrice = code("(dotimes [_ 3] (println data/text))");
+    assert_eq!(kept(json!({"text": text}), vec![thrice, end()]), 0, "it is never below zero");
+    let other = kept(json!({"text": text}), vec![code("(println \"nothing of it\")"), end()]);
+    assert!(other < bytes && other > bytes - 100, "all that is shown is taken off: {other}");
+}
+
+#[test]
+fn at_least_so_many_bytes_as_are_told_were_kept() {
+    let programs = [
+        "(println (:k0 data/x))",
+        "(doseq [v (vals data/x)] (println v))",
+        "data/x",
+        "(def kept (vals data/x)) (first kept)",
+        "(throw (ex-info (str (:k1 data/x)) {}))",
+        "(java.time.LocalDate/parse (:k2 data/x))",
+        "(println (:k1 data/x)) (bigdec (:k0 data/x))",
+        "(return (:k1 data/x))",
+        "(task \"one\" (:k2 data/x))",
+        "(count data/x)",
+    ];
+    for seed in 0..40 {
+        let mut dice = Dice(seed);
+        let texts: Vec<String> = (0..6).map(|_| { let n = 32 + dice.pick(400); token(&mut dice, n) }).collect();
+        let fields = texts.iter().enumerate().map(|(at, text)| (format!("k{at}"), json!(text)));
+        let x = Json::Object(fields.collect());
+        let brought = x.to_string().len() as u64;
+        for tool_call in [false, true] {
+            let program: fn(&str) -> Reply = if tool_call { eval } else { code };
+            let agent = Agent::builder("Look").signature("(x :map) -> :int").set("journaling", &json!(true));
+            let agent = if tool_call { agent.transport(Transport::ToolCall) } else { agent };
+            let plan: Vec<Reply> = (0..4).map(|_| program(programs[dice.pick(programs.len())])).collect();
+            let mut script = Script::new(plan.into_iter().chain([program("(return 1)")]));
+            let step = run(agent.max_turns(6).build().unwrap(), json!({"x": x}), &mut script);
+            let sent = sent(&script);
+            let seen: usize = texts.iter().filter(|text| sent.contains(*text)).map(String::len).sum();
+            let kept = step.usage.bytes_kept;
+            assert!(kept + seen as u64 <= brought, "seed {seed}: {kept} + {seen} of {brought}\n{sent}");
+        }
+    }
+}
+
+#[test]
 fn what_is_compiled_is_never_shown_made_up_values() {
     for mission in [
         "How many of {{rows}} mention {{topic}} at least {{n}} times?",
