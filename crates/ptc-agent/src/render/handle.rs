@@ -65,13 +65,17 @@ pub(crate) fn preview(glimpse: &Glimpse, bytes: usize, reach: Reach) -> Preview 
         Reach::Latest => "all of it: *1",
         Reach::Lost => "it is not kept: give it a name with (def name …) to use all of it",
     };
-    Preview { text: comments(&seen(glimpse, limits)), about: comments(&[measured(glimpse, limits), rest.to_owned()]) }
+    Preview {
+        text: comments(&seen(glimpse, &glimpse.view, limits)),
+        about: comments(&[measured(glimpse, limits), rest.to_owned()]),
+    }
 }
 
-/// What a result is, in comments; the last one says what is with the rest of it.
-pub(super) fn handle(glimpse: &Glimpse, limits: Limits, rest: &str) -> String {
+/// What a result is, in comments; the last one says what is with the rest of it. Its shape is that of another view of
+/// it, which may have more items.
+pub(super) fn handle(glimpse: &Glimpse, shaped: &View, limits: Limits, rest: &str) -> String {
     let mut lines = vec![measured(glimpse, limits)];
-    lines.extend(seen(glimpse, limits));
+    lines.extend(seen(glimpse, shaped, limits));
     lines.push(rest.to_owned());
     comments(&lines)
 }
@@ -87,15 +91,18 @@ fn measured(glimpse: &Glimpse, limits: Limits) -> String {
 }
 
 /// What is seen of a result: its shape, its beginning and its end.
-fn seen(glimpse: &Glimpse, limits: Limits) -> Vec<String> {
+fn seen(glimpse: &Glimpse, shaped: &View, limits: Limits) -> Vec<String> {
     let view = &glimpse.view;
     let room = limits.chars.min(HANDLE);
-    let shape_of = match view {
-        View::Map { .. } => "of",
-        _ => "each",
+    let looked_at = match shaped {
+        View::Map { .. } => "of".to_owned(),
+        View::Vector(part) | View::List(part) | View::Set(part) if part.items.len() < part.total => {
+            format!("each of the first {}", grouped(part.items.len()))
+        }
+        _ => "each".to_owned(),
     };
     let parts = [
-        (shape_of, shape(view, room * 2 / 5)),
+        (looked_at.as_str(), shape(shaped, room * 2 / 5)),
         ("head", head(view, room * 2 / 5, limits)),
         ("tail", tail(glimpse, room / 5, limits)),
     ];
@@ -194,7 +201,7 @@ mod tests {
             preview.about
         );
         for part in [
-            ";; each: {:id int :name string :_key <Firewalled>}\n",
+            ";; each of the first 126: {:id int :name string :_key <Firewalled>}\n",
             "\n;; head: [{:id 0 :name \"row 0\" :_key <Firewalled>}",
             "\n;; tail: [{:id 999 :name \"row 999\" :_key <Firewalled>}]",
         ] {
@@ -213,9 +220,9 @@ mod tests {
             (json!("x".repeat(5000)), ";; string of 5,000 characters, 5,002 bytes;"),
             (fields(300), ";; map of 300 entries, "),
             (json!([["x".repeat(900)], [1]]), ";; vector of 2 items, "),
-            (json!((0..2000).collect::<Vec<i32>>()), ";; each: int\n;; head: [0 1 2 "),
+            (json!((0..2000).collect::<Vec<i32>>()), ";; each of the first 126: int\n;; head: [0 1 2 "),
             (json!([1, "a".repeat(600)]), ";; each: any\n"),
-            (json!([{"a": 1}, {"a": null, "b": "x".repeat(600)}]), ";; each: {:a int :b string?}"),
+            (json!([{"a": 1}, {"a": null, "b": "x".repeat(600)}]), ";; each: {:a int? (50% nil) :b string? (in 50%)}"),
         ];
         for (json, part) in cases {
             let preview = shown(&json, BYTES, Reach::Latest);

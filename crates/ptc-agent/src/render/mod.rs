@@ -94,8 +94,12 @@ pub fn preview_text(view: &View, items: usize, chars: usize) -> String {
 pub fn handle_text(json: &Json, bytes: usize, rest: &str) -> String {
     // Enough for a beginning, so that an end is left.
     let limits = Limits { items: 50, chars: bytes };
-    handle(&Glimpse::of_json(json, &limits.bounds(false)), limits, rest)
+    let shaped = View::of_json(json, &Limits { items: SHAPED, chars: 1 }.bounds(false));
+    handle(&Glimpse::of_json(json, &limits.bounds(false)), &shaped, limits, rest)
 }
+
+/// Items of a collection that are looked at for its shape.
+const SHAPED: usize = 2_000;
 
 /// The same as [`brief`] for JSON.
 pub(crate) fn brief_json(json: &Json, limits: Limits, firewall: bool) -> String {

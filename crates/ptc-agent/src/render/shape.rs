@@ -4,6 +4,7 @@
 use ptc_lisp::view::{Part, View};
 
 use super::clojure::key_text;
+use super::sketch::share;
 use super::type_name;
 
 /// Maps with more entries than this whose values are of one kind are told by that kind.
@@ -15,15 +16,27 @@ const DEEPEST: usize = 3;
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
     Of(&'static str),
-    /// Keys, what stands under them, and whether some record does not have them.
     Record {
-        fields: Vec<(String, Shape, bool)>,
+        fields: Vec<Field>,
         /// Keys that are not known.
         more: usize,
+        /// How many maps have this shape together.
+        maps: usize,
     },
     /// A map from many keys of a type to values of one shape.
     Dictionary(&'static str, Box<Shape>),
     List(Box<Shape>),
+}
+
+/// A key of records, and what stands under it.
+#[derive(Clone, Debug, PartialEq)]
+struct Field {
+    key: String,
+    shape: Shape,
+    /// How many records have it.
+    present: usize,
+    /// In how many of them it is nil.
+    nils: usize,
 }
 
 /// The shape of a collection in at most `room` characters: that of a map, or of the items of a sequence.
@@ -34,10 +47,11 @@ pub(super) fn shape(view: &View, room: usize) -> Option<String> {
         _ => None,
     };
     let told = (1..=DEEPEST).rev().filter_map(|depth| {
-        let text = at(depth)?.text(usize::MAX);
+        let text = at(depth)?.text(usize::MAX, true);
         (text.chars().count() <= room).then_some(text)
     });
-    told.into_iter().next().or_else(|| Some(at(1)?.text(room)))
+    // Keys are worth more than their shares.
+    told.into_iter().next().or_else(|| Some(at(1)?.text(room, false)))
 }
 
 impl Shape {
@@ -52,9 +66,14 @@ impl Shape {
                     let key = entries.first().map_or("any", |(key, _)| type_name(key));
                     return Shape::Dictionary(key, Box::new(Shape::merged(values)));
                 }
-                let fields =
-                    entries.iter().map(|(key, value)| (key_text(key), Shape::of(value, depth - 1), false));
-                Shape::Record { fields: fields.collect(), more: total - entries.len() }
+                let field = |(key, value): &(View, View)| Field {
+                    key: key_text(key),
+                    shape: Shape::of(value, depth - 1),
+                    present: 1,
+                    nils: usize::from(*value == View::Nil),
+                };
+                let fields = entries.iter().map(field).collect();
+                Shape::Record { fields, more: total - entries.len(), maps: 1 }
             }
             View::Vector(part) | View::List(part) if depth > 0 => Shape::of_items(part, depth - 1)
                 .map_or(Shape::Of("list"), |items| Shape::List(Box::new(items))),
@@ -78,27 +97,51 @@ impl Shape {
     fn with(self, other: Shape) -> Shape {
         match (self, other) {
             (Shape::Of("nil"), shape) | (shape, Shape::Of("nil")) => shape,
-            (a, b) if a == b => a,
             (Shape::List(a), Shape::List(b)) => Shape::List(Box::new(a.with(*b))),
             (list @ Shape::List(_), Shape::Of("list")) | (Shape::Of("list"), list @ Shape::List(_)) => list,
             (Shape::Dictionary(a, x), Shape::Dictionary(b, y)) => {
                 Shape::Dictionary(if a == b { a } else { "any" }, Box::new(x.with(*y)))
             }
-            (Shape::Record { fields, more }, Shape::Record { fields: others, more: others_more }) => {
-                Shape::Record { fields: union(fields, others), more: more.max(others_more) }
+            (Shape::Record { fields, more, maps }, Shape::Record { fields: others, more: unknown, maps: with }) => {
+                Shape::Record { fields: union(fields, others), more: more.max(unknown), maps: maps + with }
             }
+            (a, b) if a == b => a,
+            (Shape::Of("int" | "float" | "number"), Shape::Of("int" | "float" | "number")) => Shape::Of("number"),
             _ => Shape::Of("any"),
         }
     }
 
-    /// The text, cut between fields where there is no room.
-    fn text(&self, room: usize) -> String {
+    /// The text, cut between fields where there is no room, with shares of records if they are wanted.
+    fn text(&self, room: usize, shares: bool) -> String {
         match self {
             Shape::Of(kind) => (*kind).to_owned(),
-            Shape::List(items) => format!("[{}]", items.text(room)),
-            Shape::Dictionary(key, value) => format!("{{{key} {}}}", value.text(room)),
-            Shape::Record { fields, more } => record(fields, *more, room),
+            Shape::List(items) => format!("[{}]", items.text(room, shares)),
+            Shape::Dictionary(key, value) => format!("{{{key} {}}}", value.text(room, shares)),
+            Shape::Record { fields, more, maps } => {
+                let texts: Vec<String> = fields.iter().map(|field| field.text(*maps, room, shares)).collect();
+                record(&texts, *more, room)
+            }
         }
+    }
+}
+
+impl Field {
+    /// The key and what stands under it; a `?` if some of so many records do not have it, or nil.
+    fn text(&self, maps: usize, room: usize, shares: bool) -> String {
+        let some = self.nils > 0 && self.nils < self.present;
+        let mut notes = Vec::new();
+        if self.present < maps {
+            notes.push(format!("in {}", share(self.present, maps)));
+        }
+        if some {
+            notes.push(format!("{} nil", share(self.nils, self.present)));
+        }
+        let optional = if notes.is_empty() { "" } else { "?" };
+        let notes = match shares && !notes.is_empty() {
+            true => format!(" ({})", notes.join(", ")),
+            false => String::new(),
+        };
+        format!("{} {}{optional}{notes}", self.key, self.shape.text(room, shares))
     }
 }
 
@@ -106,40 +149,42 @@ fn is_cut(view: &View) -> bool {
     matches!(view, View::Map { entries, total } if entries.len() < *total)
 }
 
-/// All fields of two records; what only one of them has is optional.
-fn union(
-    mut fields: Vec<(String, Shape, bool)>,
-    others: Vec<(String, Shape, bool)>,
-) -> Vec<(String, Shape, bool)> {
-    for (key, _, optional) in &mut fields {
-        *optional |= !others.iter().any(|(other, ..)| other == key);
-    }
-    for (key, shape, optional) in others {
-        match fields.iter_mut().find(|(known, ..)| *known == key) {
-            Some((_, known, known_optional)) => {
-                let before = std::mem::replace(known, Shape::Of("any"));
-                *known = before.with(shape);
-                *known_optional |= optional;
+/// All fields of two records.
+fn union(mut fields: Vec<Field>, others: Vec<Field>) -> Vec<Field> {
+    for (at, other) in others.into_iter().enumerate() {
+        // Records of a list mostly have the same keys in the same places.
+        let place = match fields.get(at) {
+            Some(field) if field.key == other.key => Some(at),
+            _ => fields.iter().position(|field| field.key == other.key),
+        };
+        match place {
+            Some(place) => {
+                let field = &mut fields[place];
+                let before = std::mem::replace(&mut field.shape, Shape::Of("any"));
+                field.shape = before.with(other.shape);
+                field.present += other.present;
+                field.nils += other.nils;
             }
-            None => fields.push((key, shape, true)),
+            None => fields.push(other),
         }
     }
     fields
 }
 
-fn record(fields: &[(String, Shape, bool)], more: usize, room: usize) -> String {
+fn record(fields: &[String], more: usize, room: usize) -> String {
     const MORE: usize = 10;
     let total = fields.len() + more;
     let mut out = String::from("{");
     let mut shown = 0;
-    for (key, shape, optional) in fields {
+    for field in fields {
         let space = if shown > 0 { " " } else { "" };
-        let field = format!("{space}{key} {}{}", shape.text(room), if *optional { "?" } else { "" });
         let sign = if shown + 1 < total { MORE } else { 1 };
-        if (out.chars().count() + field.chars().count()).saturating_add(sign) > room {
+        let taken = out.chars().count() + space.len() + field.chars().count();
+        if taken.saturating_add(sign) > room {
             break;
         }
-        out.push_str(&field);
+        out.push_str(space);
+        out.push_str(field);
         shown += 1;
     }
     match (shown, total - shown) {
@@ -169,9 +214,13 @@ mod tests {
             {"id": null, "who": null, "tags": ["y"]},
         ]);
         let cases = [
-            (200, "{:id int :who {:name string} :tags [string] :_key <Firewalled>?}"),
-            (60, "{:id int :who map :tags list :_key <Firewalled>?}"),
-            (40, "{:id int :who map :tags list ... +1}"),
+            (
+                200,
+                "{:id int? (33% nil) :who {:name string}? (33% nil) :tags [string] :_key <Firewalled>? (in 33%)}",
+            ),
+            (90, "{:id int? (33% nil) :who map? (33% nil) :tags list :_key <Firewalled>? (in 33%)}"),
+            (60, "{:id int? :who map? :tags list :_key <Firewalled>?}"),
+            (40, "{:id int? :who map? :tags list ... +1}"),
             (5, "{... +4}"),
         ];
         for (room, expected) in cases {
@@ -181,7 +230,9 @@ mod tests {
         let cases = [
             (json!([1, 2]), Some("int")),
             (json!([1, "a"]), Some("any")),
-            (json!([[1], [2.5]]), Some("[any]")),
+            (json!([[1], [2.5]]), Some("[number]")),
+            (json!([{"a": null}, {"a": null}]), Some("{:a nil}")),
+            (json!([{"a": 1}, {"a": 2.5}, {"a": 3}]), Some("{:a number}")),
             (json!({"a": [[1]]}), Some("{:a [[int]]}")),
             (many, Some("{keyword [int]}")),
             (json!([]), None),

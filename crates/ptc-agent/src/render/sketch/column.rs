@@ -16,6 +16,8 @@ use crate::hash::fnv;
 const ROWS: usize = 1_000;
 /// Values that are looked at in all.
 const LOOKS: usize = 50_000;
+/// Keys of the other rows of a list that are looked at, so that none of a few rows is missed.
+const ALL_KEYS: usize = 200_000;
 /// Levels of nesting that are looked at.
 const DEEPEST: usize = 4;
 /// Keys that are told apart.
@@ -77,6 +79,17 @@ struct Record {
     places: BTreeMap<String, usize>,
     /// Whether there are keys that are not told apart.
     more: bool,
+    /// The rest of the list that the maps were taken from, once it was looked at for keys.
+    rest: Option<Rest>,
+}
+
+/// What is known of the maps of a list that were not looked at, but for their keys.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    /// How many fields were known before.
+    known: usize,
+    /// How many maps were looked at, those before among them.
+    maps: usize,
 }
 
 impl Record {
@@ -95,6 +108,40 @@ impl Record {
             }
         };
         self.fields.get_mut(at).map(|(_, column)| column)
+    }
+
+    /// How many maps were looked at for a key.
+    fn maps_for(&self, key: &str) -> usize {
+        match (self.rest, self.places.get(key)) {
+            (Some(rest), Some(at)) if *at >= rest.known => rest.maps,
+            _ => self.maps,
+        }
+    }
+
+    /// Looks for keys that the maps of a list which were looked at did not have.
+    fn note_rest(&mut self, items: &[Json], looks: &mut Looks, depth: usize) {
+        let known = self.fields.len();
+        let (mut left, mut maps) = (ALL_KEYS, 0);
+        for fields in items.iter().filter_map(Json::as_object) {
+            let Some(room) = left.checked_sub(fields.len().max(1)) else { break };
+            left = room;
+            maps += 1;
+            for (key, value) in fields {
+                if self.places.get(key).is_some_and(|at| *at < known) {
+                    continue;
+                }
+                let Some(column) = self.field(key) else { break };
+                let before = column.values;
+                if !(looks.firewall && is_hidden_name(key)) {
+                    column.note_json(value, looks, depth);
+                }
+                if column.values == before {
+                    let hidden = looks.firewall && is_hidden_name(key);
+                    column.begin(if hidden { FIREWALLED } else { json_kind(value) });
+                }
+            }
+        }
+        self.rest = Some(Rest { known, maps });
     }
 
     /// Whether keys are data: there are many, and hardly any map has most of them.
@@ -169,6 +216,13 @@ impl Column {
             // The first, the last, and those in between at the same distance.
             let place = if count < 2 { 0 } else { at * (items.len() - 1) / (count - 1) };
             list.items.note_json(&items[place], looks, depth + 1);
+        }
+        // Lists inside of others have few items each, or are too many to look at them all.
+        if items.len() > count
+            && looks.lists == 1
+            && let Some(record) = list.items.record.as_deref_mut().filter(|record| record.rest.is_none())
+        {
+            record.note_rest(items, looks, depth + 2);
         }
         looks.lists -= 1;
     }
@@ -294,14 +348,19 @@ impl Column {
         if self.kinds.is_empty() {
             return if self.values > 0 { "nil" } else { "any" }.to_owned();
         }
+        self.merged_kinds().into_iter().map(|kind| self.kind(kind)).collect::<Vec<_>>().join(" or ")
+    }
+
+    /// The kinds, of which integers and floats together are numbers.
+    fn merged_kinds(&self) -> Vec<&'static str> {
         let mixed = self.kinds.contains(&"int") && self.kinds.contains(&"float");
-        let kinds = self.kinds.iter().filter(|kind| !(mixed && **kind == "int"));
-        kinds.map(|kind| self.kind(kind)).collect::<Vec<_>>().join(" or ")
+        let kinds = self.kinds.iter().copied().filter(|kind| !(mixed && *kind == "int"));
+        kinds.map(|kind| if mixed && kind == "float" { "number" } else { kind }).collect()
     }
 
     fn kind(&self, kind: &'static str) -> String {
         let more = match kind {
-            "int" | "float" => self.range.and_then(|(low, high)| range(low, high)),
+            "int" | "float" | "number" => self.range.and_then(|(low, high)| range(low, high)),
             "list" | "set" => return self.list.as_ref().map_or(kind.to_owned(), |list| list.describe(kind)),
             "map" => return self.maps(),
             _ if self.kinds.contains(&"string") && kind != "string" => None,
@@ -363,15 +422,13 @@ impl Column {
     }
 
     fn schema_word(&self) -> String {
-        let mixed = self.kinds.contains(&"int") && self.kinds.contains(&"float");
-        let kinds = self.kinds.iter().filter(|kind| !(mixed && **kind == "int"));
-        let word = |kind: &&'static str| match (*kind, self.list.as_deref()) {
+        let word = |kind: &'static str| match (kind, self.list.as_deref()) {
             ("list", Some(list)) if list.items.values > list.items.nils => {
                 format!("array of {}", list.items.schema_word())
             }
             (kind, _) => schema_word(kind).to_owned(),
         };
-        let words: Vec<String> = kinds.map(word).collect();
+        let words: Vec<String> = self.merged_kinds().into_iter().map(word).collect();
         if words.is_empty() { "null".to_owned() } else { words.join(" or ") }
     }
 }
@@ -380,9 +437,14 @@ impl List {
     fn rows(&self) -> String {
         let more = if self.open { " or more" } else { "" };
         let looked = self.items.values;
-        let looks = match looked < self.total {
-            true => format!(", {} looked at", grouped(looked)),
-            false => String::new(),
+        let rest = self.items.record.as_deref().and_then(|record| record.rest);
+        let looks = match (looked < self.total, rest) {
+            (false, _) => String::new(),
+            (true, None) => format!(", {} looked at", grouped(looked)),
+            (true, Some(rest)) if rest.maps < self.total => {
+                format!(", {} looked at, the keys of {}", grouped(looked), grouped(rest.maps.max(looked)))
+            }
+            (true, Some(_)) => format!(", {} looked at, the keys of all", grouped(looked)),
         };
         format!("list of {}{more} maps{looks}", grouped(self.total))
     }
@@ -425,12 +487,13 @@ impl Record {
     }
 
     fn field_text(&self, (key, column): &(String, Column), full: bool) -> String {
-        let key = key_text(&View::Keyword(key.clone()));
         let mut notes = if full { column.notes() } else { Vec::new() };
-        if column.values < self.maps {
-            notes.insert(0, format!("in {}", share(column.values, self.maps)));
+        let maps = self.maps_for(key);
+        if column.values < maps {
+            notes.insert(0, format!("in {}", share(column.values, maps)));
         }
-        let what = if full { column.what() } else { column.kinds.join(" or ") };
+        let key = key_text(&View::Keyword(key.clone()));
+        let what = if full { column.what() } else { column.merged_kinds().join(" or ") };
         let what = if what.is_empty() { "nil".to_owned() } else { what };
         match notes.is_empty() {
             true => format!("{key} {what}"),
@@ -451,8 +514,8 @@ impl Record {
             let (schema, inner) = column.schema();
             cut |= inner;
             let nested = schema.get("items").unwrap_or(&schema).get("properties").is_some();
-            let rows =
-                (column.values < self.maps).then(|| format!(" (in {})", share(column.values, self.maps)));
+            let maps = self.maps_for(key);
+            let rows = (column.values < maps).then(|| format!(" (in {})", share(column.values, maps)));
             let told = match nested {
                 true => schema,
                 false => Json::from(column.schema_word() + &rows.unwrap_or_default()),

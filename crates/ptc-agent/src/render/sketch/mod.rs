@@ -20,6 +20,7 @@ use serde_json::Value as Json;
 
 use column::{Column, FIELDS, Looks};
 pub use numbers::grouped;
+pub(super) use numbers::share;
 
 use super::FIREWALLED;
 use super::clojure::{atom, quoted};

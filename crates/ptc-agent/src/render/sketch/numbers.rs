@@ -48,7 +48,7 @@ pub fn grouped(number: impl std::fmt::Display) -> String {
 }
 
 /// How many of how many, in percent: all and none are said of all and none only.
-pub(super) fn share(part: usize, whole: usize) -> String {
+pub(in crate::render) fn share(part: usize, whole: usize) -> String {
     match (part * 100).checked_div(whole) {
         _ if part >= whole => "100%".to_owned(),
         Some(0) if part > 0 => "<1%".to_owned(),

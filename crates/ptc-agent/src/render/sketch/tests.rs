@@ -48,7 +48,7 @@ fn what_is_no_table_is_told_on_a_line() {
         (json!("a text that is longer than a name can be"), "string of 40 characters"),
         (json!([]), "list[0]"),
         (json!([1, 2, 30]), "list[3] of int 1 … 30"),
-        (json!([1, 2.5, null]), "list[3] of float 1 … 3 (33% nil)"),
+        (json!([1, 2.5, null]), "list[3] of number 1 … 3 (33% nil)"),
         (json!([1, "x1"]), "list[2] of int or string \"a9\""),
         (json!([[1], [2, 3]]), "list[2] of list of int 1 … 3"),
         (json!({}), "map of 0 keys"),
@@ -84,8 +84,16 @@ fn wide_long_and_deep_data_is_told_in_few_bytes_and_looked_at_in_bounds() {
     let mut rows: Vec<Json> = vec![json!({"id": 1}); 100_000];
     rows.push(json!({"id": 2, "late": true}));
     let sketch = of(&Json::from(rows));
-    assert_eq!(sketch.line, "list of 100,001 maps, 1,000 looked at");
+    assert_eq!(sketch.line, "list of 100,001 maps, 1,000 looked at, the keys of all");
     assert_eq!(sketch.keys[1], ":late bool (in <1%)", "the last row is among them");
+    let mut rows: Vec<Json> = vec![json!({"id": 1, "n": 2}); 50_000];
+    rows[2] = json!({"id": 1, "n": 2, "rare": "x", "_key": 1});
+    let sketch = of(&Json::from(rows));
+    let rare = [":rare string \"a\" (in <1%)", ":_key <Firewalled> (in <1%)"];
+    assert_eq!(sketch.keys[2..], rare, "rows between those that are looked at have keys too");
+    let rows: Vec<Json> = vec![json!({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}); 100_000];
+    let line = of(&Json::from(rows)).line;
+    assert_eq!(line, "list of 100,000 maps, 1,000 looked at, the keys of 40,000");
     let deep = (0..100).fold(json!(1), |inner, _| json!({ "in": inner }));
     assert!(of(&deep).on_a_line().len() < 100, "{}", of(&deep).on_a_line());
     let lists: Json = (0..200).map(|n| json!({"xs": vec![n; 2_000]})).collect();
