@@ -13,12 +13,14 @@
 //! | point in time | `:string` | warning, ISO 8601 |
 //! | ISO 8601 text with an offset | `:datetime` | warning if anything changes; brought to UTC |
 
-use crate::datetime::{self, NotInstant};
+use crate::datetime;
 use crate::issue::{Issue, Issues, Mode, Rejection, Step, Trail};
 use crate::keys;
 use crate::shape::{Build, Kind};
 use crate::types::{Literal, MapOf, Record, Type};
-use crate::validate::{self, describe, fits, is_keyword_name, key_fits, mismatch, missing, unexpected};
+use crate::validate::{
+    self, describe, fits, is_integer, is_keyword_name, key_fits, mismatch, missing, unexpected,
+};
 
 /// Arguments converted to the declared types.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,7 +167,7 @@ impl<'a> Walk<'a> {
         let converted = self.convert(ty, value);
         let outcome = converted.as_ref().unwrap_or(value);
         if !fits(ty, outcome, self.strict) {
-            self.error(|hidden| refuse(ty, value, hidden));
+            self.error(|hidden| mismatch(ty, value, hidden));
             return value.clone();
         }
         // Widening an int loses nothing worth mentioning.
@@ -230,26 +232,6 @@ fn converted_message<V: Build>(from: &V, to: &V, ty: &Type, hidden: bool) -> Str
         Type::DateTime if shifted => format!("{message}, its offset converted to UTC"),
         _ => message,
     }
-}
-
-/// Why a value cannot be converted, with advice where a little more text would do.
-fn refuse<V: Build>(ty: &Type, value: &V, hidden: bool) -> String {
-    let message = mismatch(ty, value, hidden);
-    let text = value.text().unwrap_or_default();
-    match ty {
-        Type::DateTime if datetime::to_utc(text) == Err(NotInstant::NoOffset) => {
-            format!("{message} (add an offset, such as Z or +02:00)")
-        }
-        Type::Int(_) if value.kind() == Kind::String && is_integer(text) && V::from_int(text).is_none() => {
-            format!("{message} (too large)")
-        }
-        _ => message,
-    }
-}
-
-fn is_integer(text: &str) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// A finite number in plain notation; `inf` and `nan` are words, not numbers.

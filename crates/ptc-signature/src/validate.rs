@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::datetime::{self, NotInstant};
 use crate::issue::{Issue, Issues, Step, Trail};
 use crate::keys;
 use crate::render::quote;
@@ -160,7 +161,32 @@ impl<'a> Check<'a> {
 
 /// The message for a value of the wrong type; `hidden` leaves the value itself out.
 pub(crate) fn mismatch<V: Shape>(ty: &Type, value: &V, hidden: bool) -> String {
-    format!("expected {}, got {}", expected(ty), describe(value, hidden))
+    let message = format!("expected {}, got {}", expected(ty), describe(value, hidden));
+    match advice(ty, value) {
+        Some(advice) => format!("{message} ({advice})"),
+        None => message,
+    }
+}
+
+/// What to do about a text that is nearly what is wanted.
+fn advice<V: Shape>(ty: &Type, value: &V) -> Option<&'static str> {
+    let text = value.text().filter(|_| value.kind() == Kind::String)?;
+    match ty {
+        Type::DateTime => Some(match datetime::to_utc(text) {
+            Err(NotInstant::NoOffset) => "add an offset, such as Z or +02:00",
+            _ => "write it as 2026-01-31T12:00:00Z",
+        }),
+        Type::Int(_) if is_integer(text) && text.parse::<i64>().is_err() => {
+            Some("an integer beyond 64 bits is a text in JSON: declare it as :string, or give a smaller one")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a text is a whole number, however large.
+pub(crate) fn is_integer(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// The message for a required field that is not there; it goes on from the name of the field.

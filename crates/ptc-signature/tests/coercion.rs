@@ -70,7 +70,10 @@ fn r7_20_what_is_refused() {
             "too large",
             ":int",
             json!("99999999999999999999"),
-            r#"expected int, got string "99999999999999999999" (too large)"#,
+            concat!(
+                r#"expected int, got string "99999999999999999999" (an integer beyond 64 bits is a text in JSON: "#,
+                "declare it as :string, or give a smaller one)"
+            ),
         ),
         ("infinity", ":float", json!("inf"), r#"expected float, got string "inf""#),
         ("other spellings", ":bool", json!("TRUE"), r#"expected bool, got string "TRUE""#),
@@ -87,7 +90,7 @@ fn r7_20_what_is_refused() {
             "a date is no point in time",
             ":datetime",
             json!("2026-01-31"),
-            r#"expected datetime, got string "2026-01-31""#,
+            r#"expected datetime, got string "2026-01-31" (write it as 2026-01-31T12:00:00Z)"#,
         ),
         ("nil", ":int", json!(null), "expected int, got nil"),
     ];

@@ -5,7 +5,7 @@
 //! | nothing, `:string`, `:any` | the text itself |
 //! | maps and lists | the JSON in the text, checked strictly; a list also as `{"items": […]}` |
 //! | `:keyword`, enums | the word, bare or as a JSON string |
-//! | `:datetime` | ISO 8601, bare or as a JSON string |
+//! | `:datetime` | ISO 8601, bare or as a JSON string; a date alone is its midnight in UTC |
 //! | other scalars, optionals, unions | JSON, converted as arguments are |
 
 use ptc_signature::{Coerced, Issue, Mode, Type};
@@ -99,6 +99,17 @@ fn kind(value: &Json) -> &'static str {
     }
 }
 
+/// A date without a time as the midnight in UTC with which it begins: models write dates where a point in time is wanted.
+pub(super) fn midnight(text: &str) -> Option<String> {
+    let bytes = text.trim().as_bytes();
+    let is_date = bytes.len() == 10
+        && bytes.iter().enumerate().all(|(at, byte)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    is_date.then(|| format!("{}T00:00:00Z", text.trim()))
+}
+
 /// Points in time brought to UTC, wherever the type has them. Nothing else is converted.
 fn to_utc(ty: &Type, value: Json, depth: usize) -> Json {
     if depth > ptc_signature::MAX_DEPTH {
@@ -106,8 +117,11 @@ fn to_utc(ty: &Type, value: Json, depth: usize) -> Json {
     }
     let inner = |ty: &Type, value: Json| to_utc(ty, value, depth + 1);
     match (ty, value) {
-        (Type::DateTime, value @ Json::String(_)) => {
-            ty.coerce(&value, Mode::Enabled).map_or(value, |coerced| coerced.value)
+        (Type::DateTime, Json::String(text)) => {
+            let utc = |value: &Json| ty.coerce(value, Mode::Enabled).ok().map(|coerced| coerced.value);
+            let midnight = || midnight(&text).and_then(|text| utc(&text.into()));
+            let read = utc(&text.as_str().into()).or_else(midnight);
+            read.unwrap_or(Json::String(text))
         }
         (Type::Optional(ty), value) => inner(ty, value),
         (Type::List(ty), Json::Array(items)) => items.into_iter().map(|item| inner(ty, item)).collect(),
@@ -179,6 +193,21 @@ mod tests {
         for text in ["2026-01-31T12:00:00Z", "\"2026-01-31T12:00:00Z\"", "2026-01-31T14:00:00+02:00"] {
             assert_eq!(read(text, ":datetime"), Ok(json!("2026-01-31T12:00:00Z")), "{text}");
         }
+        for text in ["2024-01-02", "\"2024-01-02\"", "**2024-01-02**", "Answer: 2024-01-02."] {
+            for ty in [":datetime", ":datetime?"] {
+                assert_eq!(read(text, ty), Ok(json!("2024-01-02T00:00:00Z")), "{text}");
+            }
+        }
+        let rows = read(r#"{"at": ["2024-01-02", "2024-01-02T01:00:00+01:00"]}"#, "{at [:datetime]}");
+        assert_eq!(rows, Ok(json!({"at": ["2024-01-02T00:00:00Z", "2024-01-02T00:00:00Z"]})));
+        for (text, ty) in [
+            ("January 2, 2024", ":datetime"),
+            ("2024-13-02", ":datetime"),
+            (r#"{"at": "January 2, 2024"}"#, "{at :datetime}"),
+        ] {
+            let error = read(text, ty).unwrap_err();
+            assert!(error.contains("(write it as 2026-01-31T12:00:00Z)"), "{text}: {error}");
+        }
         let naive = read("2026-01-31T12:00:00", ":datetime").unwrap_err();
         assert!(naive.starts_with("invalid: ") && naive.contains("add an offset"), "{naive}");
     }
@@ -229,6 +258,14 @@ mod tests {
         assert_eq!(read(r#"Here: {"total-sum": 3}"#, "{total_sum :int}"), Ok(json!({"total_sum": 3})));
         let error = read(r#"{"a": "3", "b": [{"c": null}]}"#, "{a :int, b [{c :int}]}").unwrap_err();
         assert_eq!(error, r#"invalid: a: expected int, got string "3"; b[0].c: expected int, got nil"#);
+    }
+
+    #[test]
+    fn numbers_beyond_64_bits_say_why_they_do_not_fit() {
+        for (text, ty) in [("\"123456789012345678901234\"", ":int"), (r#"{"n": "123456789012345678901234"}"#, "{n :int}")] {
+            let error = read(text, ty).unwrap_err();
+            assert!(error.contains("beyond 64 bits") && error.contains(":string"), "{text}: {error}");
+        }
     }
 
     #[test]

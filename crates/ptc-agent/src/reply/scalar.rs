@@ -5,6 +5,7 @@ use ptc_signature::{Mode, Type};
 use serde_json::Value as Json;
 
 use super::blocks::{fenced, unify_line_ends};
+use super::final_value::midnight;
 use super::json::parse;
 use super::thoughts::without_thoughts;
 
@@ -39,13 +40,23 @@ fn literal(ty: &Type, text: &str) -> Result<Json, String> {
     }
 }
 
-/// A value that fits the type: it, or the integer that it is (`42.0`).
+/// Whether values of this type are points in time.
+fn is_moment(ty: &Type) -> bool {
+    match ty {
+        Type::DateTime => true,
+        Type::Optional(inner) => is_moment(inner),
+        _ => false,
+    }
+}
+
+/// A value that fits the type: it, the integer that it is (`42.0`), or the moment with which a date begins.
 fn fitting(ty: &Type, value: &Json) -> Option<Json> {
     let fits = |value: &Json| ty.coerce(value, Mode::Enabled).is_ok();
     let whole = || value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < EXACT);
+    let date = || value.as_str().and_then(midnight).map(Json::String).filter(fits).filter(|_| is_moment(ty));
     match fits(value) {
         true => Some(value.clone()),
-        false => whole().map(|number| Json::from(number as i64)).filter(fits),
+        false => whole().map(|number| Json::from(number as i64)).filter(fits).or_else(date),
     }
 }
 

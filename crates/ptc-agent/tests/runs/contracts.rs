@@ -149,6 +149,15 @@ fn sum() -> Builder {
 }
 
 #[test]
+fn a_number_beyond_64_bits_is_told_why_it_is_no_int() {
+    let agent = Agent::builder("x").signature("{n :int}").build().expect("it builds");
+    let mut script = Script::new([code("(return {:n (*' 9223372036854775807 1000)})"), code("(return {:n 1})")]);
+    assert_eq!(run(agent, json!({}), &mut script).value, json!({"n": 1}));
+    let told = script.told(2);
+    assert!(told.contains("beyond 64 bits") && told.contains("declare it as :string"), "{told}");
+}
+
+#[test]
 fn inputs_are_checked_alike_whoever_starts_the_run() {
     let program = "(return (reduce + (or data/n 0) data/xs))";
     let begin = |mode: Mode, inputs: Json| {

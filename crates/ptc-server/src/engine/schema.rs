@@ -112,10 +112,11 @@ fn shape(json: &Json, at: &str, depth: usize) -> Result<Shape, String> {
     let unknown: Vec<&str> = fields.keys().map(String::as_str).filter(|key| !allowed(key)).take(8).collect();
     match (types.is_empty(), unknown.is_empty()) {
         (true, true) if !fields.contains_key("enum") => return Ok(Shape::Any),
-        (true, false) => return Err(format!("{at} needs a type")),
+        (true, false) => return Err(format!("{at} needs a type; {}", understood(&unknown))),
         (false, false) => {
+            let advice = understood(&unknown);
             let unknown: Vec<&str> = unknown.into_iter().map(|key| super::text::cut(key, 40)).collect();
-            return Err(format!("{at} has unsupported JSON Schema key(s): {}", unknown.join(", ")));
+            return Err(format!("{at} has unsupported JSON Schema key(s): {}; {advice}", unknown.join(", ")));
         }
         _ => {}
     }
@@ -131,6 +132,18 @@ fn shape(json: &Json, at: &str, depth: usize) -> Result<Shape, String> {
     match fields.get("enum") {
         None => Ok(typed),
         Some(values) => listed(values, &typed, at),
+    }
+}
+
+/// What may stand in place of keys that are not understood.
+fn understood(unknown: &[&str]) -> String {
+    let allowed = format!(
+        "a schema has type, enum, items (of array), properties, required and additionalProperties (of object), and {}",
+        NOTES.join(", ")
+    );
+    match unknown.iter().any(|key| ["anyOf", "oneOf"].contains(key)) {
+        true => format!("use a list of types, such as {{\"type\": [\"string\", \"null\"]}}; {allowed}"),
+        false => allowed,
     }
 }
 
@@ -262,7 +275,8 @@ impl<'v> Check<'v> {
             true => Ok(()),
             false => {
                 let got = super::text::json_type(value);
-                self.issue(None, format_args!("expected {}, got {got}", name(shape)))
+                let why = if is_large(shape, value) { TOO_LARGE } else { "" };
+                self.issue(None, format_args!("expected {}, got {got}{why}", name(shape)))
             }
         }
     }
@@ -289,6 +303,24 @@ impl<'v> Check<'v> {
         self.issues.push(format!("{at}: {what}"));
         Ok(())
     }
+}
+
+/// Why a large integer is no number.
+const TOO_LARGE: &str =
+    " (an integer beyond 64 bits is a text in JSON: ask for a string, or give a smaller number)";
+
+/// Whether a value is a text only because it is too large for the number that is wanted.
+fn is_large(shape: &Shape, value: &Json) -> bool {
+    let numeric = |shape: &Shape| matches!(shape, Shape::Integer | Shape::Number);
+    let wanted = match shape {
+        Shape::Either(shapes) => shapes.iter().any(numeric),
+        shape => numeric(shape),
+    };
+    let digits = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    wanted && value.as_str().is_some_and(|text| digits(text) && text.parse::<i64>().is_err())
 }
 
 /// Whether a value is of a type, whatever is in it.
@@ -336,6 +368,9 @@ mod tests {
 
     #[test]
     fn r2_1_5_only_the_subset_is_understood() {
+        const ALLOWED: &str = "; a schema has type, enum, items (of array), properties, required and additionalProperties (of \
+                               object), and title, description, default, examples, $schema";
+        let list = "; use a list of types, such as {\"type\": [\"string\", \"null\"]}";
         for (schema, expected) in [
             (json!(5), "output_schema must be an object"),
             (
@@ -345,6 +380,10 @@ mod tests {
             (json!({"type": 5}), "output_schema.type must be a string or a list of strings"),
             (json!({"type": []}), "output_schema.type must be a string or a list of strings"),
             (json!({"$ref": "#/x"}), "output_schema needs a type"),
+            (
+                json!({"type": "integer", "anyOf": [{"type": "null"}]}),
+                "output_schema has unsupported JSON Schema key(s): anyOf",
+            ),
             (
                 json!({"type": "string", "format": "date"}),
                 "output_schema has unsupported JSON Schema key(s): format",
@@ -371,7 +410,9 @@ mod tests {
             ),
             (json!({"enum": []}), "output_schema.enum must be a list of 1 to 200 values"),
         ] {
-            assert_eq!(OutputSchema::parse(&schema).expect_err("it is outside"), expected, "{schema}");
+            let error = OutputSchema::parse(&schema).expect_err("it is outside");
+            assert_eq!(error.replace(ALLOWED, "").replace(list, ""), expected, "{schema}");
+            assert_eq!(error.contains(list), expected.contains("Of"), "{schema}: {error}");
         }
     }
 
@@ -416,6 +457,9 @@ mod tests {
         let wrong = check(maybe.clone(), json!(["low", "mid"]));
         assert_eq!(wrong, Err("return[1]: expected one of \"low\", \"high\", null, got string".to_owned()));
         assert_eq!(check(maybe, json!(5)), Err("return: expected array or null, got number".to_owned()));
+        let large = check(json!({"type": "integer"}), json!("123456789012345678901234"));
+        assert_eq!(large, Err(format!("return: expected integer, got string{TOO_LARGE}")));
+        assert_eq!(check(json!({"type": "integer"}), json!("12")), Err("return: expected integer, got string".to_owned()));
         let either = json!({"type": ["number", "string"]});
         assert_eq!(check(either.clone(), json!("n/a")), Ok(()));
         assert_eq!(check(either, json!(1.5)), Ok(()));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use ptc_llm::Source;
 use ptc_runner::{Agent, AgentFile, Body, Builtin, Effect, Tool};
+use ptc_upstream::config::{TransportConfig, UpstreamConfig};
 use serde_json::{Value, json};
 
 use super::eval::ignore_closed_pipe;
@@ -56,7 +57,9 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         models.resolve(name).map_err(|error| anyhow!(file.wrong("tools", error)))?;
     }
     let upstreams = upstreams(&file)?;
-    let notes = notes(&file, &source, &mission.path().unwrap_or_default());
+    let notes = notes(&file, &source, &upstreams, &mission.path().unwrap_or_default());
+    let upstreams: Vec<(String, &str)> =
+        upstreams.into_iter().map(|upstream| (upstream.name, upstream.transport.name())).collect();
     let agent = Arc::new(agent);
     let mut out = terminal::stdout();
     let mut written = match args.json {
@@ -78,7 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 }
 
 /// What would stop a run although the file is right.
-fn notes(file: &AgentFile, source: &Source, path: &Path) -> Vec<String> {
+fn notes(file: &AgentFile, source: &Source, upstreams: &[UpstreamConfig], path: &Path) -> Vec<String> {
     let mut notes = Vec::new();
     match source {
         Source::Remote(target) if !available(target.provider) => {
@@ -95,8 +98,17 @@ fn notes(file: &AgentFile, source: &Source, path: &Path) -> Vec<String> {
     // Those of other files are beside these.
     for (tool, words) in file.commands.iter().filter(|(tool, _)| !tool.contains('/')) {
         let program = words.first().map(String::as_str).unwrap_or_default();
-        if program.contains('/') && !folder.join(program).is_file() {
-            notes.push(format!("the command `{program}` of the tool `{tool}` is not there"));
+        if let Some(problem) = cannot_run(program, folder) {
+            notes.push(format!("the command `{program}` of the tool `{tool}` {problem}"));
+        }
+    }
+    for (upstream, stdio) in upstreams.iter().filter_map(|upstream| match &upstream.transport {
+        TransportConfig::Stdio(stdio) => Some((&upstream.name, stdio)),
+        _ => None,
+    }) {
+        let program = &stdio.command;
+        if let Some(problem) = cannot_run(program, stdio.directory.as_deref().unwrap_or(Path::new(""))) {
+            notes.push(format!("the command `{program}` of the upstream `{upstream}` {problem}"));
         }
     }
     for path in file.upstreams.iter().filter(|path| !path.is_file()) {
@@ -105,13 +117,38 @@ fn notes(file: &AgentFile, source: &Source, path: &Path) -> Vec<String> {
     notes
 }
 
-/// The servers that programs may call, with how each is reached. None is started.
-fn upstreams(file: &AgentFile) -> anyhow::Result<Vec<(String, &'static str)>> {
+/// Why a command cannot be run: a path from the folder, or a name that is looked for in the search path.
+fn cannot_run(program: &str, folder: &Path) -> Option<&'static str> {
+    if program.contains('/') {
+        let path = folder.join(program);
+        return match path.is_file() {
+            false => Some("is not there"),
+            true => (!is_executable(&path)).then_some("is not executable; chmod +x makes it so"),
+        };
+    }
+    let search = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&search).map(|folder| folder.join(program));
+    let mut found = found.filter(|path| path.is_file());
+    (!found.any(|path| is_executable(&path))).then_some("is not in the search path (PATH)")
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_path: &Path) -> bool {
+    true
+}
+
+/// The servers that programs may call. None is started.
+fn upstreams(file: &AgentFile) -> anyhow::Result<Vec<UpstreamConfig>> {
     if file.upstreams.as_ref().is_none_or(|path| !path.is_file()) {
         return Ok(Vec::new());
     }
-    let config = upstreams_config(file)?.map(|(config, _)| config.upstreams).unwrap_or_default();
-    Ok(config.into_iter().map(|upstream| (upstream.name, upstream.transport.name())).collect())
+    Ok(upstreams_config(file)?.map(|(config, _)| config.upstreams).unwrap_or_default())
 }
 
 fn text(
