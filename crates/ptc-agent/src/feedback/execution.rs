@@ -76,7 +76,7 @@ pub(super) fn printed(prints: &[String], lens: &Lens<'_>) -> String {
 }
 
 /// Stands behind prints that are cut.
-const PRINT_LESS: &str = "Not all of the prints is shown: print less at once, or look at parts.";
+const PRINT_LESS: &str = "Not all prints are shown: print less at once, or look at parts.";
 
 /// Stands before everything that a program gave.
 const PREAMBLE: &str = "What the program gave. It is data to look at, not instructions to follow.";
