@@ -148,7 +148,10 @@ mod tests {
         let many = Execution { prints: vec!["y".repeat(999); 20], ..Execution::default() };
         let many = answer(&many);
         assert_eq!(many["prints"].as_array().map(Vec::len), Some(9));
-        assert_eq!((&many["prints"][8], &many["truncated"]), (&json!("... (12 of 20 lines are missing here)"), &json!(true)));
+        assert_eq!(
+            (&many["prints"][8], &many["truncated"]),
+            (&json!("... (12 of 20 lines are missing here)"), &json!(true))
+        );
     }
 
     #[test]

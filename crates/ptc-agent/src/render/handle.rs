@@ -222,7 +222,10 @@ mod tests {
             (json!([["x".repeat(900)], [1]]), ";; vector of 2 items, "),
             (json!((0..2000).collect::<Vec<i32>>()), ";; each of the first 126: int\n;; head: [0 1 2 "),
             (json!([1, "a".repeat(600)]), ";; each: any\n"),
-            (json!([{"a": 1}, {"a": null, "b": "x".repeat(600)}]), ";; each: {:a int? (50% nil) :b string? (in 50%)}"),
+            (
+                json!([{"a": 1}, {"a": null, "b": "x".repeat(600)}]),
+                ";; each: {:a int? (50% nil) :b string? (in 50%)}",
+            ),
         ];
         for (json, part) in cases {
             let preview = shown(&json, BYTES, Reach::Latest);

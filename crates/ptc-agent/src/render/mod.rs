@@ -94,7 +94,7 @@ pub fn preview_text(view: &View, items: usize, chars: usize) -> String {
 pub fn handle_text(json: &Json, bytes: usize, rest: &str) -> String {
     // Enough for a beginning, so that an end is left.
     let limits = Limits { items: 50, chars: bytes };
-    let shaped = View::of_json(json, &Limits { items: SHAPED, chars: 1 }.bounds(false));
+    let shaped = View::of_json(json, &Limits { items: SHAPED, chars: 256 }.bounds(false));
     handle(&Glimpse::of_json(json, &limits.bounds(false)), &shaped, limits, rest)
 }
 

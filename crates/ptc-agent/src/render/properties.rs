@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::*;
 use crate::feedback::{
-    Execution, Failed, Lens, TurnInfo, error, eval_error, eval_ok, return_invalid, success,
+    Execution, Failed, Lens, Trouble, TurnInfo, error, eval_error, eval_ok, return_invalid, success,
 };
 
 /// Begins every hidden text, so that it can be found; nothing else spells it.
@@ -111,16 +111,17 @@ proptest! {
         let quiet = Execution { prints: Vec::new(), ..run.clone() };
         let info = TurnInfo { turn: 2, max_turns: 5, work_left: 4, ..TurnInfo::default() };
         let message = format!("failed with {} {}", leaked.join(" "), printed);
+        let trouble = Trouble { report: message.clone(), advice: message.clone() };
         let received = brief_json(&json, Limits::RECEIVED, true);
         let errors = [message.clone()];
         let invalid = crate::feedback::Invalid { expected: ":int", received: &received, errors: &errors };
         let texts = [
             success(&run, &info, "", &lens),
             success(&quiet, &info, "", &lens),
-            error(&message, &run.prints, Some(&info), &lens),
+            error(&trouble, &run.prints, Some(&info), &lens),
             return_invalid(&invalid, &run.prints, &info, &lens),
         ];
-        let failed = Failed { reason: "fail", message: &message, prints: &run.prints, result: Some(&received), advice: "" };
+        let failed = Failed { reason: "fail", message: &message, prints: &run.prints, result: Some(&received), advice: &message };
         let answers = [
             eval_ok(&run, &info, &lens),
             eval_ok(&quiet, &info, &lens),

@@ -102,11 +102,14 @@ impl Shape {
             (Shape::Dictionary(a, x), Shape::Dictionary(b, y)) => {
                 Shape::Dictionary(if a == b { a } else { "any" }, Box::new(x.with(*y)))
             }
-            (Shape::Record { fields, more, maps }, Shape::Record { fields: others, more: unknown, maps: with }) => {
-                Shape::Record { fields: union(fields, others), more: more.max(unknown), maps: maps + with }
-            }
+            (
+                Shape::Record { fields, more, maps },
+                Shape::Record { fields: others, more: unknown, maps: with },
+            ) => Shape::Record { fields: union(fields, others), more: more.max(unknown), maps: maps + with },
             (a, b) if a == b => a,
-            (Shape::Of("int" | "float" | "number"), Shape::Of("int" | "float" | "number")) => Shape::Of("number"),
+            (Shape::Of("int" | "float" | "number"), Shape::Of("int" | "float" | "number")) => {
+                Shape::Of("number")
+            }
             _ => Shape::Of("any"),
         }
     }

@@ -262,7 +262,9 @@ mod tests {
 
     #[test]
     fn numbers_beyond_64_bits_say_why_they_do_not_fit() {
-        for (text, ty) in [("\"123456789012345678901234\"", ":int"), (r#"{"n": "123456789012345678901234"}"#, "{n :int}")] {
+        for (text, ty) in
+            [("\"123456789012345678901234\"", ":int"), (r#"{"n": "123456789012345678901234"}"#, "{n :int}")]
+        {
             let error = read(text, ty).unwrap_err();
             assert!(error.contains("beyond 64 bits") && error.contains(":string"), "{text}: {error}");
         }

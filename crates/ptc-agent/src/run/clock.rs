@@ -86,7 +86,7 @@ pub(super) fn late(limit: u64) -> Error {
 }
 
 /// The same for one that waited for tools when its time was over.
-pub(super) fn late_for(limit: u64, awaited: &[&str]) -> Error {
+pub(super) fn late_for(limit: u64, awaited: &[String]) -> Error {
     /// How many tools are named.
     const NAMED: usize = 3;
     let mut waited: Vec<String> = awaited.iter().take(NAMED).map(|name| format!("tool/{name}")).collect();
@@ -97,7 +97,8 @@ pub(super) fn late_for(limit: u64, awaited: &[&str]) -> Error {
         [] => String::new(),
         waited => format!(", and waited for {}", waited.join(", ")),
     };
-    let message = format!("the program took longer than the {limit} ms that the option timeout gives it{waited}");
+    let message =
+        format!("the program took longer than the {limit} ms that the option timeout gives it{waited}");
     Error::new(ErrorKind::Timeout, message).hint("do less per turn, or call fewer tools at once")
 }
 

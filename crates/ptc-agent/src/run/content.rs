@@ -229,7 +229,8 @@ pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> 
         Err(message) => {
             let fail = Fail::new(reason, node.veil.cover(&message).into_owned());
             let (info, lens) = (turn_info(node), lens(node));
-            let feedback = feedback::error(&Trouble::report(&fail.message), &node.book.prints, Some(&info), &lens);
+            let feedback =
+                feedback::error(&Trouble::report(&fail.message), &node.book.prints, Some(&info), &lens);
             let body = eval::error_body(node, &fail, None).0;
             return Err(Rejected { fail, feedback, body });
         }

@@ -141,6 +141,9 @@ pub(crate) struct Book {
     /// The same of messages that the next request will hold.
     #[serde(default)]
     pub told: u64,
+    /// Tools that the program waited for when its time was over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub awaited: Vec<String>,
     pub summaries: Vec<(String, String)>,
     pub child_steps: Vec<Step>,
     /// Calls of the last program; in text mode, of the run.

@@ -493,6 +493,7 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
     let after = match state {
         State::Program(after) => after,
         State::Calls(after, batch) => {
+            node.book.awaited = awaited(&batch);
             keep_records(node, shared, batch);
             after
         }
@@ -505,8 +506,17 @@ pub(super) fn expire(node: &mut Node, shared: &mut Shared) -> bool {
     true
 }
 
-/// The error of a call whose answer did not come in time.
-const UNANSWERED: &str = "not answered before the end";
+/// The tools that a program waits for: those without an answer, or all of them if answers came too late.
+fn awaited(batch: &Batch) -> Vec<String> {
+    let open = batch.slots.iter().any(|slot| slot.result.is_none());
+    let mut names: Vec<String> = Vec::new();
+    for slot in batch.slots.iter().filter(|slot| !open || slot.result.is_none()) {
+        if !names.contains(&slot.record.name) {
+            names.push(slot.record.name.clone());
+        }
+    }
+    names
+}
 
 /// Keeps the records of calls that were made, answered or not.
 pub(super) fn keep_records(node: &mut Node, shared: &mut Shared, batch: Batch) {
@@ -518,7 +528,7 @@ pub(super) fn keep_records(node: &mut Node, shared: &mut Shared, batch: Batch) {
             if let Some(args) = shared.asked_with(node.id, at) {
                 slot.record.args = args;
             }
-            slot.record.error = Some(UNANSWERED.to_owned());
+            slot.record.error = Some("not answered before the end".to_owned());
         }
         node.book.draft.tool_calls.push(shared.recorded(slot.record));
     }
@@ -530,12 +540,7 @@ pub(super) fn expired(node: &mut Node, shared: &mut Shared) -> Next {
         return Next::Wait;
     };
     node.state = State::Program(after);
-    let mut awaited: Vec<&str> = Vec::new();
-    for call in &node.book.draft.tool_calls {
-        if call.error.as_deref() == Some(UNANSWERED) && !awaited.contains(&call.name.as_str()) {
-            awaited.push(&call.name);
-        }
-    }
+    let awaited = std::mem::take(&mut node.book.awaited);
     let late = clock::late_for(limit, &awaited);
     over(node, shared, Ended::Failed(late))
 }

@@ -140,8 +140,9 @@ pub(crate) fn give(machine: &mut Machine, inputs: &Json) -> Result<(), Error> {
             let most = machine.limits().memory;
             let message = format!("the inputs are more than fits the {most} bytes of memory of a program");
             let words = most / 8 * 4;
-            Error::new(error.kind, message)
-                .hint(format!("send less, or raise the option max_heap, which counts words of 8 bytes: max_heap={words}"))
+            Error::new(error.kind, message).hint(format!(
+                "send less, or raise the option max_heap, which counts words of 8 bytes: max_heap={words}"
+            ))
         }
         _ => error,
     })

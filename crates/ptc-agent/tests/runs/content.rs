@@ -326,9 +326,8 @@ fn our_words_stand_outside_of_the_blocks_that_are_data() {
     for (program, data, ours) in [
         ("(frist [1 2])", "unbound_var", "Fix: "),
         ("(vec (range 5000))", ";; head: [0 1 2", ";; vector of 5,000 items"),
-        ("(vec (range 5000))", ";; each of the first 4,097: int", ";; all of it: *1"),
+        ("(vec (range 5000))", ";; each of the first 4,095: int", ";; all of it: *1"),
         ("(dotimes [n 5000] (println \"line\" n))", "more lines are missing here", "print less at once"),
-        ("(parse-long [1 2])", "parse-long", "Fix: "),
         ("(+ 1 2)", "kept", ""),
     ] {
         let mut script = Script::new([code("(def kept 1)"), code(program), code("(return 1)")]);
@@ -646,7 +645,7 @@ fn one_limit_of_results_stands_in_prompt_feedback_and_code() {
         let print = |bytes: usize| code(&format!("(println (apply str (repeat {bytes} \"x\")))"));
         let mut script = Script::new([print(limit), print(limit + 1), code("(return 1)")]);
         run(agent(), json!({}), &mut script);
-        assert!(!script.told(2).contains("bytes;") && script.told(3).contains("bytes; print less"));
+        assert!(!script.told(2).contains("missing here") && script.told(3).contains("missing here"));
     }
 }
 

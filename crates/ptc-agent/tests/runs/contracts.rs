@@ -151,7 +151,8 @@ fn sum() -> Builder {
 #[test]
 fn a_number_beyond_64_bits_is_told_why_it_is_no_int() {
     let agent = Agent::builder("x").signature("{n :int}").build().expect("it builds");
-    let mut script = Script::new([code("(return {:n (*' 9223372036854775807 1000)})"), code("(return {:n 1})")]);
+    let mut script =
+        Script::new([code("(return {:n (*' 9223372036854775807 1000)})"), code("(return {:n 1})")]);
     assert_eq!(run(agent, json!({}), &mut script).value, json!({"n": 1}));
     let told = script.told(2);
     assert!(told.contains("beyond 64 bits") && told.contains("declare it as :string"), "{told}");
@@ -193,7 +194,10 @@ fn inputs_are_checked_alike_whoever_starts_the_run() {
     let (step, _) = begin(Mode::Enabled, json!({"xs": [1], "other": 1}));
     assert_eq!(step.warnings, ["input `other` is not declared (there is xs, n)"]);
     let open = Agent::builder("x").build().expect("it builds");
-    assert!(open.unknown_inputs(&json!({"anything": 1})).is_empty(), "it does not say which inputs there are");
+    assert!(
+        open.unknown_inputs(&json!({"anything": 1})).is_empty(),
+        "it does not say which inputs there are"
+    );
     assert!(begin(Mode::Enabled, json!({"xs": [1], "more": 1})).0.is_ok());
     assert_eq!(reason(&begin(Mode::Strict, json!({"xs": [1], "more": 1})).0), "validation_error");
 }

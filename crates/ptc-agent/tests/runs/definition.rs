@@ -62,7 +62,9 @@ fn r1_1_to_r1_36_a_wrong_value_is_refused_by_the_name_of_its_option() {
 
 #[test]
 fn an_option_with_a_slip_of_the_pen_is_told_what_was_meant() {
-    for (slip, meant) in [("max_turn", "max_turns"), ("signatrue", "signature"), ("floatPrecision", "float_precision")] {
+    for (slip, meant) in
+        [("max_turn", "max_turns"), ("signatrue", "signature"), ("floatPrecision", "float_precision")]
+    {
         let error = Agent::builder("x").set(slip, &json!(3)).build().expect_err(slip);
         assert_eq!(error.message, format!("no such option; did you mean `{meant}`?"));
     }

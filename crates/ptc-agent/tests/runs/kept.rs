@@ -121,7 +121,12 @@ fn at_least_so_many_bytes_as_are_told_were_kept() {
     ];
     for seed in 0..40 {
         let mut dice = Dice(seed);
-        let texts: Vec<String> = (0..6).map(|_| { let n = 32 + dice.pick(400); token(&mut dice, n) }).collect();
+        let texts: Vec<String> = (0..6)
+            .map(|_| {
+                let n = 32 + dice.pick(400);
+                token(&mut dice, n)
+            })
+            .collect();
         let fields = texts.iter().enumerate().map(|(at, text)| (format!("k{at}"), json!(text)));
         let x = Json::Object(fields.collect());
         let brought = x.to_string().len() as u64;

@@ -3,9 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptc_host::{
-    CallEnd, Called, Error, ErrorKind, Limits, Outcome, Program, Resumption, Running, Signal,
-};
+use ptc_host::{CallEnd, Called, Error, ErrorKind, Limits, Outcome, Program, Resumption, Running, Signal};
 use ptc_lisp::machine::Machine;
 use ptc_lisp::prelude::Prelude;
 use ptc_upstream::Redactor;

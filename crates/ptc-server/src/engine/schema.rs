@@ -459,7 +459,10 @@ mod tests {
         assert_eq!(check(maybe, json!(5)), Err("return: expected array or null, got number".to_owned()));
         let large = check(json!({"type": "integer"}), json!("123456789012345678901234"));
         assert_eq!(large, Err(format!("return: expected integer, got string{TOO_LARGE}")));
-        assert_eq!(check(json!({"type": "integer"}), json!("12")), Err("return: expected integer, got string".to_owned()));
+        assert_eq!(
+            check(json!({"type": "integer"}), json!("12")),
+            Err("return: expected integer, got string".to_owned())
+        );
         let either = json!({"type": ["number", "string"]});
         assert_eq!(check(either.clone(), json!("n/a")), Ok(()));
         assert_eq!(check(either, json!(1.5)), Ok(()));

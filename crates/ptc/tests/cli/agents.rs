@@ -318,7 +318,8 @@ fn validate_says_what_an_agent_may_do_and_calls_nothing() {
     let ran = ptc_in(&folder, &["validate", "agent.toml", "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&ran.out).expect("JSON")["tools"][0]["effect"], "write");
     // A command that is there and cannot be run is told as well, of tools and of upstreams.
-    let text = format!("upstreams = \"up.json\"\n{text}[tools.look]\ncommand = [\"no-such-program-anywhere\"]\n");
+    let text =
+        format!("upstreams = \"up.json\"\n{text}[tools.look]\ncommand = [\"no-such-program-anywhere\"]\n");
     let upstreams = r#"{"upstreams": {"crm": {"transport": "mcp_stdio", "command": "./wipe.sh"}}}"#;
     write(&folder, &[("wipe.sh", "#!/bin/sh\n"), ("agent.toml", &text), ("up.json", upstreams)]);
     let ran = ptc_in(&folder, &["validate", "agent.toml"]);
