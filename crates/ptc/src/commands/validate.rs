@@ -106,8 +106,9 @@ fn notes(file: &AgentFile, source: &Source, upstreams: &[UpstreamConfig], path: 
         TransportConfig::Stdio(stdio) => Some((&upstream.name, stdio)),
         _ => None,
     }) {
-        let program = &stdio.command;
-        if let Some(problem) = cannot_run(program, stdio.directory.as_deref().unwrap_or(Path::new(""))) {
+        // Variables that are not set are told when the upstream starts.
+        let Ok(program) = stdio.command.fill(&|name| std::env::var(name).ok()) else { continue };
+        if let Some(problem) = cannot_run(&program, stdio.directory.as_deref().unwrap_or(Path::new(""))) {
             notes.push(format!("the command `{program}` of the upstream `{upstream}` {problem}"));
         }
     }
