@@ -347,7 +347,7 @@ mod usage {
             ),
             (
                 &["eval", "-e", "1", "--memory", "1mb", "--data", &large],
-                "x is more than fits the memory of a program: the JSON takes more than",
+                "--data x: that is more than fits the memory of a program: the JSON takes more than",
             ),
             (&["eval", "-e", "1", "--data", "x=@none.json"], "cannot read none.json: No such file"),
             (
