@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptc_lisp::Error;
+use ptc_lisp::analyze::Servers;
 use ptc_lisp::machine::{Answer, Call, Machine};
 use ptc_lisp::prelude::{Grants, Upstreams};
 use serde_json::Value as Json;
@@ -168,6 +169,7 @@ struct Granted {
     private: BTreeSet<String>,
     discovery: Option<Tool>,
     upstreams: Option<Arc<dyn Upstreams>>,
+    servers: Arc<Servers>,
     judge: Option<Arc<dyn Judge>>,
     tape: Option<Arc<dyn Tape>>,
     concurrency: usize,
@@ -180,6 +182,7 @@ impl Default for Granted {
             private: BTreeSet::new(),
             discovery: None,
             upstreams: None,
+            servers: Arc::default(),
             judge: None,
             tape: None,
             concurrency: 16,
@@ -217,11 +220,19 @@ impl Tools {
         self.with(name, tool)
     }
 
-    /// Says which upstream operations there are. What preludes require is held against it before a program
-    /// runs; without it nobody asks for upstream operations.
+    /// Says which upstream operations there are. Programs may call them as functions, and what preludes require is
+    /// held against it before a program runs; without it nobody asks for upstream operations.
     #[must_use]
     pub fn upstreams(mut self, upstreams: Arc<dyn Upstreams>) -> Self {
         Arc::make_mut(&mut self.granted).upstreams = Some(upstreams);
+        self
+    }
+
+    /// Says which upstream servers the tool `call` stands for, where there is no upstream runtime: programs may call
+    /// their tools as functions.
+    #[must_use]
+    pub fn serving(mut self, servers: Servers) -> Self {
+        Arc::make_mut(&mut self.granted).servers = Arc::new(servers);
         self
     }
 
@@ -301,11 +312,20 @@ impl Tools {
         }
     }
 
+    /// The upstream servers whose tools programs may call as functions.
+    pub fn servers(&self) -> Arc<Servers> {
+        match &self.granted.upstreams {
+            Some(upstreams) => upstreams.servers(),
+            None => self.granted.servers.clone(),
+        }
+    }
+
     /// Gives a machine these tools.
-    pub(crate) fn grant(&self, machine: &mut Machine) {
+    pub fn grant(&self, machine: &mut Machine) {
         machine.set_tools(self.names().map(str::to_owned));
         machine.set_private_tools(self.granted.private.iter().cloned());
         machine.set_discovery(self.has_discovery());
+        machine.set_servers(self.servers());
     }
 
     /// Refuses a machine whose prelude requires what is not granted.

@@ -256,8 +256,9 @@ fn description(catalog: &Catalog) -> String {
         }
     });
     format!(
-        "Calls a tool of a server; gives {{:ok true :value v}} or {{:ok false :reason kw :message text}}. Servers: {}. \
-         (dir 'server) lists tools, (doc 'server/tool) describes one",
+        "Calls a tool of a server; gives {{:ok true :value v}} or {{:ok false :reason kw :message text}}; \
+         (server/tool {{…}}) gives the value or raises. Servers: {}. (dir 'server) lists tools, (doc 'server/tool) \
+         describes one",
         servers.collect::<Vec<_>>().join("; ")
     )
 }

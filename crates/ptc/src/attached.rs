@@ -89,6 +89,9 @@ impl UpstreamArgs {
                 errln!("ptc: upstream '{}' cannot be used: {fault}", state.name);
             }
         }
+        for note in &config.notes {
+            errln!("ptc: {note}");
+        }
         let defaults = Caps::default();
         let caps = Caps {
             calls: self.max_upstream_calls.map_or(defaults.calls, |most| most as usize),
@@ -153,8 +156,7 @@ impl Run<'_> {
 
     /// Drives the program, with tools that [`Run::grant`] gave.
     pub fn drive(&self, machine: &mut Machine, source: &str, tools: &Tools, bounds: &Bounds) -> Ran {
-        machine.set_tools(tools.names().map(str::to_owned));
-        machine.set_discovery(true);
+        tools.grant(machine);
         if self.upstreams.policy.read_only
             && let Ok(manifest) = machine.check(source)
             && let Err(refusal) = self.upstreams.plan(&manifest)
@@ -175,8 +177,7 @@ impl Run<'_> {
 
     /// Gives a machine the tools, for whoever drives it in a way of its own.
     pub fn furnish(&self, machine: &mut Machine) {
-        machine.set_tools(self.context.tools().names().map(str::to_owned));
-        machine.set_discovery(true);
+        self.context.tools().grant(machine);
     }
 
     /// What a call would do.

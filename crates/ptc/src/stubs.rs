@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use ptc_host::{Answer, Error, ErrorKind, Tool, Tools};
+use ptc_lisp::analyze::Servers;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -72,7 +73,9 @@ impl From<Value> for Outcome {
 pub fn tools(tools: Option<&Value>, upstream: Option<&Value>) -> Result<Tools, String> {
     let mut granted = Tools::new();
     if let Some(json) = upstream {
-        let upstream = Mutex::new(read(json, "upstream")?);
+        let upstream = read(json, "upstream")?;
+        granted = granted.serving(named(&upstream));
+        let upstream = Mutex::new(upstream);
         let call = move |args: Value| answer_upstream(&mut locked(&upstream), &args);
         granted = granted.with(CALL, Tool::quick(call));
     }
@@ -81,6 +84,15 @@ pub fn tools(tools: Option<&Value>, upstream: Option<&Value>) -> Result<Tools, S
         granted = granted.with(name, Tool::quick(move |args: Value| locked(&stub).answer(&args)));
     }
     Ok(granted)
+}
+
+/// The servers of canned tools, as programs may name them.
+fn named(upstream: &BTreeMap<String, Stub>) -> Servers {
+    let mut servers: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
+    for (server, tool) in upstream.keys().filter_map(|name| name.split_once('/')) {
+        servers.entry(server.to_owned()).or_default().get_or_insert_default().push(tool.to_owned());
+    }
+    Servers::new(servers)
 }
 
 /// Reads a file of canned tools. Names with a slash belong to upstreams; an object of `tools` and

@@ -1,6 +1,9 @@
 //! What a deployment lends an agent: its prelude, held against the grants of the run before every turn, and the
 //! guard that stops a run after upstream calls that may have changed something.
 
+use std::sync::Arc;
+
+use ptc_lisp::analyze::Servers;
 use ptc_lisp::prelude::{Effect, Grants, Upstreams};
 use serde_json::{Value as Json, json};
 
@@ -16,6 +19,11 @@ const CALL: &str = "call";
 /// The upstream runtime of a node: only the agent that the run was begun with has it.
 fn upstreams<'s>(node: &Node, shared: &'s Shared) -> Option<&'s dyn Upstreams> {
     shared.options.upstreams.as_deref().filter(|_| node.caller.is_none())
+}
+
+/// The upstream servers whose tools the node's programs may call as functions.
+pub(super) fn servers(node: &Node, shared: &Shared) -> Arc<Servers> {
+    upstreams(node, shared).map(|upstreams| upstreams.servers()).unwrap_or_default()
 }
 
 /// Refuses to go on without what the prelude requires.

@@ -64,6 +64,7 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
     let fail = node.book.last_fail.clone();
     let left_out = left_out(node);
     let discovery = answers_questions(&node.agent);
+    let servers = lent::servers(node, shared);
     let tools = machine_tools(node);
     let private: Vec<String> = private_tools(node).map(str::to_owned).collect();
     open(node, shared, limits)?;
@@ -72,6 +73,7 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
     let Some(machine) = node.sandbox.machine.as_deref_mut() else { return Ok(()) };
     machine.set_tools(tools);
     machine.set_discovery(discovery);
+    machine.set_servers(servers);
     machine.set_private_tools(private);
     machine.set_clock(i64::try_from(shared.now).unwrap_or(i64::MAX));
     machine.set_budget(&budget)?;

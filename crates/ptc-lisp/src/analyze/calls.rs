@@ -33,6 +33,9 @@ impl Analyzer<'_> {
                     }
                     _ => {}
                 }
+                if let Some(target) = self.upstream_tool(ns, local, head.span) {
+                    return self.upstream_call(&target?, &items[1..], span);
+                }
             }
             let internal = name.starts_with(super::build::INTERNAL);
             if name.len() > 1 && name.starts_with('.') && !self.is_global(name) {
@@ -105,7 +108,7 @@ impl Analyzer<'_> {
     }
 
     /// `(tool/name)`, `(tool/name {…})`, `(tool/name :k v …)`
-    fn tool_call(&mut self, name: &str, args: &[Form], span: Span) -> Result {
+    pub(super) fn tool_call(&mut self, name: &str, args: &[Form], span: Span) -> Result {
         if self.asks_for_servers(name) {
             return match args {
                 [] => self.rewrite_call("prim/servers", args, span),
@@ -116,15 +119,7 @@ impl Analyzer<'_> {
         let nodes = self.forms(args)?;
         let positional = match args {
             [] => false,
-            [one] => !matches!(
-                one.kind,
-                FormKind::Map(_)
-                    | FormKind::Symbol(_)
-                    | FormKind::List(_)
-                    | FormKind::Deref(_)
-                    | FormKind::Nil
-                    | FormKind::Quote(_)
-            ),
+            [one] => !may_be_map(one),
             [first, ..] => {
                 let quoted = name == "call" && matches!(first.kind, FormKind::Quote(_));
                 !quoted && (args.len() % 2 == 1 || !args.iter().step_by(2).all(may_be_keyword))
@@ -385,6 +380,12 @@ impl Analyzer<'_> {
         let known = |full: &String| registry().iter().any(|(_, entry)| entry.ns == full);
         !has_values && !self.namespaces.expand(ns).iter().any(known)
     }
+}
+
+/// Whether a form can be the arguments of a tool as one map: a literal one, or whatever is computed.
+pub(super) fn may_be_map(form: &Form) -> bool {
+    use FormKind::{Deref, List, Map, Nil, Quote, Symbol};
+    matches!(form.kind, Map(_) | Symbol(_) | List(_) | Deref(_) | Nil | Quote(_))
 }
 
 /// Whether a form can stand where the name of an argument is expected: a keyword, or what may give one.

@@ -21,6 +21,7 @@ mod special;
 mod suggest;
 mod threading;
 mod types;
+mod upstream;
 mod vars;
 
 use crate::error::{Error, ErrorKind};
@@ -28,14 +29,14 @@ use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 pub use exports::Exports;
 pub use manifest::{Manifest, Source, ToolUse};
-pub(crate) use namespaces::is_language_namespace;
-pub use namespaces::namespace_name;
+pub use namespaces::{is_language_namespace, namespace_name};
 use node::{Node, NodeKind};
 pub use outside::all as left_out;
 use scope::Scopes;
 pub use special::SPECIALS;
 pub(crate) use special::is_special;
 pub use suggest::closest;
+pub use upstream::Servers;
 
 /// What a program may refer to besides its own definitions and the core library.
 pub trait World {
@@ -45,6 +46,10 @@ pub trait World {
     fn globals(&self) -> Vec<String>;
     /// The tools that were granted, or `None` if that is not known.
     fn tools(&self) -> Option<&[String]>;
+    /// The upstream servers whose tools are functions, if programs may call any.
+    fn servers(&self) -> Option<&Servers> {
+        None
+    }
     /// Names of inputs, for suggestions.
     fn inputs(&self) -> Vec<String> {
         Vec::new()

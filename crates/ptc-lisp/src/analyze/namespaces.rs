@@ -173,7 +173,11 @@ impl Analyzer<'_> {
 
     fn require_one(&mut self, name: &str, options: &[Form], span: Span) -> Result<()> {
         let exported = |exports: super::Exports<'_>| exports.prelude.namespace_number(name).is_some();
-        let known = KNOWN.iter().any(|(full, _)| *full == name) || self.world.exports().is_some_and(exported);
+        let is_server =
+            || self.world.servers().is_some_and(|servers| servers.iter().any(|(server, _)| server == name));
+        let known = KNOWN.iter().any(|(full, _)| *full == name)
+            || self.world.exports().is_some_and(exported)
+            || is_server();
         if !known {
             let names: Vec<&str> = KNOWN.iter().map(|(full, _)| *full).take(8).collect();
             let hint = super::meant::namespace(name).unwrap_or_else(|| {
@@ -222,7 +226,13 @@ impl Analyzer<'_> {
                 self.form(&form, false)
             }
             ("get", Some(key), 2) => Ok(Node::new(super::node::NodeKind::GlobalOrNil(key), span)),
-            _ => Err(super::malformed("(memory/put :key value) or (memory/get :key)", span)),
+            _ => {
+                let error = super::malformed("(memory/put :key value) or (memory/get :key)", span);
+                Err(match self.hidden_server("memory", member) {
+                    Some(hint) => error.hint(hint),
+                    None => error,
+                })
+            }
         }
     }
 }
@@ -232,7 +242,7 @@ pub fn is_language_namespace(name: &str) -> bool {
     let listed = |(full, short): &(&str, &[&str])| *full == name || short.contains(&name);
     KNOWN.iter().any(listed)
         || WIDE.iter().any(|(short, _)| *short == name)
-        || ["user", "memory", "ctx"].contains(&name)
+        || ["user", "memory", "ctx", "data"].contains(&name)
         || crate::builtins::registry().iter().any(|(_, entry)| entry.ns == name)
         || super::types::known_class(name).is_some()
 }

@@ -123,6 +123,10 @@ impl Analyzer<'_> {
         if self.namespaces.is_own(ns) && self.is_global(local) {
             return Ok(Node::new(NodeKind::Global(local.to_owned()), span));
         }
+        if let Some(target) = self.upstream_tool(ns, local, span) {
+            target?;
+            return self.upstream_function(name, span);
+        }
         self.no_member(ns, local, name, span)
     }
 
@@ -154,6 +158,9 @@ impl Analyzer<'_> {
         if super::special::is_special(local) {
             return Err(error.hint(format!("{local} is a special form: write it without a namespace")));
         }
+        if let Some(hint) = self.hidden_server(ns, local) {
+            return Err(error.hint(hint));
+        }
         let hint = match (suggest::closest(local, members.iter().copied()), meant::name(local)) {
             (Some(best), _) => format!("did you mean {ns}/{best}?"),
             (None, Some(hint)) => hint,
@@ -177,8 +184,11 @@ impl Analyzer<'_> {
         }
         let calls_upstreams = tools.iter().any(|tool| tool == UPSTREAM) && !self.world.is_private(UPSTREAM);
         let may_be_server = ns.chars().all(|c| c.is_lowercase() || c.is_numeric() || matches!(c, '-' | '_'));
-        (calls_upstreams && may_be_server)
-            .then(|| format!("if {ns} is an upstream server, write {}", upstream_call(ns, local)))
+        if !calls_upstreams || !may_be_server {
+            return None;
+        }
+        self.meant_server(ns, local)
+            .or_else(|| Some(format!("if {ns} is an upstream server, write {}", upstream_call(ns, local))))
     }
 
     fn unknown_namespace(&self, ns: &str, span: Span) -> Result {
@@ -299,10 +309,10 @@ impl Analyzer<'_> {
 }
 
 /// The tool that calls the tools of upstream servers.
-const UPSTREAM: &str = "call";
+pub(super) const UPSTREAM: &str = "call";
 
 /// A call of an upstream's tool, as a program writes it.
-fn upstream_call(server: &str, tool: &str) -> String {
+pub(super) fn upstream_call(server: &str, tool: &str) -> String {
     format!("(tool/{UPSTREAM} {{:server \"{server}\" :tool \"{tool}\" :args {{…}}}})")
 }
 

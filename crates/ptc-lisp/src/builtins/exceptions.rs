@@ -98,6 +98,13 @@ pub(super) static TABLE: &[Builtin] = &[
         &[("(:cause (Throwable->map (ex-info \"no\" {})))", "\"no\"")],
     ),
     native("prim/throw", "[ex]", throw, "Throws an exception.", &[]),
+    native(
+        "prim/upstream-value",
+        "[server tool answer]",
+        upstream_value,
+        "The value in the answer of an upstream; throws if the call failed.",
+        &[],
+    ),
 ];
 
 /// Bytes counted for an exception without its message.
@@ -239,6 +246,33 @@ fn throw(heap: &mut Heap, args: &mut [Value]) -> Res {
         }
     };
     Err(Signal::Throw(thrown).into())
+}
+
+/// The value that a call of an upstream gave. A failure is thrown, with what `tool/call` would have answered as data.
+fn upstream_value(heap: &mut Heap, args: &mut [Value]) -> Res {
+    let [ok, value, reason, message] = ["ok", "value", "reason", "message"].map(|key| heap.keyword(key));
+    let answer = args::take(args, 2);
+    let Value::Map(fields) = &answer else { return Ok(answer) };
+    match fields.get(&ok) {
+        Some(Value::Bool(true)) => return Ok(fields.get(&value).cloned().unwrap_or_default()),
+        Some(Value::Bool(false)) => {}
+        _ => return Ok(answer),
+    }
+    let told = |heap: &mut Heap, key: &Value| match fields.get(key) {
+        Some(Value::Kw(name)) => Ok(heap.names.text(*name).to_owned()),
+        Some(other) => heap.display(other),
+        None => Ok(String::new()),
+    };
+    let (why, what) = (told(heap, &reason)?, told(heap, &message)?);
+    let [server, tool] = [&args[0], &args[1]].map(|name| name.as_str().unwrap_or_default().to_owned());
+    let text = format!("{server}/{tool} failed ({why}): {what}");
+    heap.allocated(2 * BODY + text.len());
+    let named =
+        [("server", server), ("tool", tool)].map(|(key, name)| (heap.keyword(key), Value::string(name)));
+    let data = Value::map_of(fields.iter().map(|(key, value)| (key.clone(), value.clone())).chain(named));
+    let error = Error::new(ErrorKind::Tool, text);
+    let thrown = ExObj { class: "ExceptionInfo", ..(*with_data(error, data)).clone() };
+    Err(Signal::Throw(Value::Ex(Rc::new(thrown))).into())
 }
 
 /// The exception with its data in the hint, where there is any: of an exception that nobody catches, the program's end

@@ -75,6 +75,7 @@ impl Census {
             // Granted by the host.
             tools: _,
             private: _,
+            servers: _,
             allowed: _,
             // The text of a unit, or one that was refused and is no longer than texts may be.
             source: _,

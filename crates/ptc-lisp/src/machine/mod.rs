@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::analyze::{Exports, Manifest, ToolUse, World, analyze};
+use crate::analyze::{Exports, Manifest, Servers, ToolUse, World, analyze};
 use crate::code::{Const, Linked, Op, Unit};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
@@ -148,6 +148,8 @@ pub struct Machine {
     pub(crate) tools: Vec<String>,
     /// Tools that only exports of the prelude may call.
     pub(crate) private: Vec<String>,
+    /// Upstream servers whose tools are functions.
+    pub(crate) servers: Arc<Servers>,
     /// The tool that the running program called last, if nothing has changed what it may call since.
     pub(crate) allowed: Option<Name>,
     pub(crate) data: Value,
@@ -204,6 +206,7 @@ impl Machine {
             units: Vec::new(),
             tools: Vec::new(),
             private: Vec::new(),
+            servers: Arc::default(),
             allowed: None,
             data: Value::Nil,
             history: Vec::new(),
@@ -266,6 +269,12 @@ impl Machine {
     /// Keeps granted tools for exports of the prelude: programs cannot name them. Dumps do not keep this.
     pub fn set_private_tools(&mut self, tools: impl IntoIterator<Item = String>) {
         self.private = tools.into_iter().collect();
+    }
+
+    /// Says which upstream servers the tool `call` reaches: programs may call their tools as functions, `(server/tool
+    /// {…})`. Dumps do not keep this.
+    pub fn set_servers(&mut self, servers: Arc<Servers>) {
+        self.servers = servers;
     }
 
     /// Says whether the host answers questions about what there is besides the library: calls named
@@ -358,7 +367,8 @@ impl Machine {
         })?;
         let knows_nothing =
             self.heap.globals.is_empty() && self.carried.is_empty() && self.private.is_empty();
-        let find = || prepared::find(&self.owner, source, &self.tools, &limits, self.prelude());
+        let find =
+            || prepared::find(&self.owner, source, &self.tools, &self.servers, &limits, self.prelude());
         let known = knows_nothing.then(find).flatten();
         if let Some(known) = known
             && known.steps <= self.heap.fuel_left().saturating_mul(8)
@@ -381,8 +391,8 @@ impl Machine {
             self.add_carried(&mut manifest);
         }
         let (tools, manifest, prelude) = (self.tools.clone(), Arc::new(manifest), self.prelude().cloned());
-        let owner = self.owner.clone();
-        let prepared = Rc::new(Prepared { unit, manifest, owner, steps, tools, limits, prelude });
+        let (owner, servers) = (self.owner.clone(), self.servers.clone());
+        let prepared = Rc::new(Prepared { unit, manifest, owner, steps, tools, servers, limits, prelude });
         if knows_nothing {
             prepared::remember(&prepared);
         }
@@ -590,6 +600,10 @@ impl World for Known<'_> {
 
     fn tools(&self) -> Option<&[String]> {
         Some(&self.machine.tools)
+    }
+
+    fn servers(&self) -> Option<&Servers> {
+        Some(&*self.machine.servers).filter(|servers| !servers.is_empty())
     }
 
     fn inputs(&self) -> Vec<String> {

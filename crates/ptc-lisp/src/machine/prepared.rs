@@ -10,7 +10,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use super::Owner;
-use crate::analyze::Manifest;
+use crate::analyze::{Manifest, Servers};
 use crate::code::Unit;
 use crate::prelude::Prelude;
 use crate::reader::ReadLimits;
@@ -28,6 +28,7 @@ pub(crate) struct Prepared {
     pub(super) steps: u64,
     /// What was granted and allowed when it was checked. There were no definitions.
     pub(super) tools: Vec<String>,
+    pub(super) servers: Arc<Servers>,
     pub(super) limits: ReadLimits,
     /// The prelude whose exports it may use.
     pub(super) prelude: Option<Arc<Prelude>>,
@@ -45,6 +46,7 @@ pub(super) fn find(
     owner: &Owner,
     source: &str,
     tools: &[String],
+    servers: &Arc<Servers>,
     limits: &ReadLimits,
     prelude: Option<&Arc<Prelude>>,
 ) -> Option<Rc<Prepared>> {
@@ -54,6 +56,7 @@ pub(super) fn find(
                 && known.unit.source.len() == source.len()
                 && *known.unit.source == *source
                 && known.tools == tools
+                && (Arc::ptr_eq(&known.servers, servers) || known.servers == *servers)
                 && known.limits == *limits
                 && known.prelude.as_ref().map(Arc::as_ptr) == prelude.map(Arc::as_ptr)
         })

@@ -1,8 +1,10 @@
 //! What exports need of the host, held against what the host grants. Nothing runs before all of it is there.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::{Effect, Prelude};
+use crate::analyze::Servers;
 use crate::error::{Error, ErrorKind};
 
 /// An operation behind an export.
@@ -59,10 +61,15 @@ pub enum Offer {
     Denied,
 }
 
-/// An upstream runtime, as preludes see it.
+/// An upstream runtime, as preludes and programs see it.
 pub trait Upstreams: Send + Sync {
     /// What it says about an operation.
     fn offer(&self, server: &str, tool: &str) -> Offer;
+
+    /// The servers that there are, as programs may name them.
+    fn servers(&self) -> Arc<Servers> {
+        Arc::default()
+    }
 
     /// What calling an operation does to the world.
     fn effect(&self, _server: &str, _tool: &str) -> Effect {

@@ -35,6 +35,9 @@ impl Engine {
         let found: Arc<Mutex<Option<Result<Manifest, Error>>>> = Arc::default();
         let (put, source): (_, Arc<str>) = (found.clone(), source.into());
         let (calls, prelude) = (self.upstreams.is_some(), self.prelude.clone());
+        let servers =
+            self.upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog().names_for_programs());
+        let servers = Arc::new(servers.unwrap_or_default());
         let program = Program::new("nil").owner(caller.owner.clone()).limits(limits(&self.settings));
         let program = program.prepare(move |machine| {
             if let Some(prelude) = &prelude {
@@ -42,6 +45,7 @@ impl Engine {
             }
             machine.set_tools(calls.then(|| "call".to_owned()));
             machine.set_discovery(calls);
+            machine.set_servers(servers.clone());
             *put.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine.check(&source));
             Err(Error::new(ErrorKind::Cancelled, "it is only checked"))
         });

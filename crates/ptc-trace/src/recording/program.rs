@@ -1,5 +1,6 @@
 //! Programs without an agent, for recordings: what one is begun from, and the tape of one that runs.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ptc_agent::tape::{Entry, Given, Of, Question};
 use ptc_host::{Landed, Limits, Outcome, Program, Signal, Tape, now_ms};
+use ptc_lisp::analyze::Servers;
 use ptc_lisp::machine::{Answer, Call, Machine};
 use ptc_lisp::prelude::{Options, Policy, Prelude, Source};
 use ptc_lisp::view::Bounds;
@@ -62,6 +64,9 @@ pub struct Begun {
     pub tools: Vec<String>,
     /// Those of them that only preludes may call.
     pub private_tools: Vec<String>,
+    /// The upstream servers that it may name, with their tools where those were listed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, Option<Vec<String>>>,
     /// Whether questions about upstreams are answered.
     pub discovery: bool,
     /// Whether an input that is not there is a mistake.
@@ -85,7 +90,7 @@ pub struct Lent {
     pub parts: Vec<Part>,
     exports: Option<Vec<String>>,
     prompt: Option<Vec<String>>,
-    withheld: std::collections::BTreeMap<String, String>,
+    withheld: BTreeMap<String, String>,
     masked: Vec<String>,
 }
 
@@ -141,6 +146,7 @@ impl Begun {
             clock_ms: program.clock_ms.unwrap_or_else(now_ms),
             tools: program.tools.names().map(str::to_owned).collect(),
             private_tools: program.tools.private_names().map(str::to_owned).collect(),
+            servers: named(&program.tools.servers()),
             discovery: program.tools.has_discovery(),
             prelude: program.prelude.as_deref().map(Lent::of),
             ..Begun::default()
@@ -177,6 +183,7 @@ impl Begun {
                 let mut machine = Machine::load_dump_with(&bytes, &limits, &preludes)
                     .map_err(|error| state(error.to_string()))?;
                 machine.set_private_tools(self.private_tools.iter().cloned());
+                machine.set_servers(self.servers());
                 machine
             }
             None => self.fresh(limits, prelude.as_ref())?,
@@ -194,6 +201,10 @@ impl Begun {
         most.map_or(own.clone(), |most| own.within(most))
     }
 
+    fn servers(&self) -> Arc<Servers> {
+        Arc::new(Servers::new(self.servers.clone()))
+    }
+
     fn fresh(&self, limits: Limits, prelude: Option<&Arc<Prelude>>) -> Result<Machine, BegunError> {
         let wrong = |error: ptc_host::Error| BegunError::Senseless(error.text());
         let mut machine = Machine::new(limits);
@@ -203,6 +214,7 @@ impl Begun {
         machine.set_tools(self.tools.iter().cloned());
         machine.set_private_tools(self.private_tools.iter().cloned());
         machine.set_discovery(self.discovery);
+        machine.set_servers(self.servers());
         machine.set_clock(self.clock_ms);
         machine.set_seed(self.seed);
         machine.set_history_bytes(self.history_bytes);
@@ -212,6 +224,11 @@ impl Begun {
         }
         Ok(machine)
     }
+}
+
+/// Servers by name, as a recording has them.
+pub fn named(servers: &Servers) -> BTreeMap<String, Option<Vec<String>>> {
+    servers.iter().map(|(name, tools)| (name.to_owned(), tools.map(<[String]>::to_vec))).collect()
 }
 
 /// Limits by the names of the table that declares them.

@@ -11,6 +11,7 @@ mod types;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ptc_lisp::analyze::Servers;
 use ptc_lisp::lexical::Query;
 use serde_json::{Map, Value as Json, json};
 
@@ -72,6 +73,12 @@ impl Catalog {
             .binary_search_by(|server| server.name.as_str().cmp(name))
             .ok()
             .map(|at| &self.servers[at])
+    }
+
+    /// The servers and their tools, as programs may name them.
+    pub fn names_for_programs(&self) -> Servers {
+        let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.keys().cloned().collect());
+        Servers::new(self.servers.iter().map(|server| (server.name.clone(), tools(server))))
     }
 
     /// The names of the servers in one line.

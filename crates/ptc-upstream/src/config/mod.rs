@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ptc_lisp::analyze::is_language_namespace;
 use reqwest::Url;
 use serde_json::{Map, Value as Json};
 
@@ -42,7 +43,8 @@ pub struct Config {
     pub credentials: Bindings,
     /// Where the definitions of tools are pinned, if they are.
     pub pins: Option<PinsConfig>,
-    /// What of the file of an MCP client has no meaning here; nothing is wrong with it.
+    /// What is worth knowing, although nothing is wrong: what of the file of an MCP client has no meaning here, and
+    /// servers whose names mean something else in programs.
     pub notes: Vec<Problem>,
 }
 
@@ -303,11 +305,26 @@ impl Config {
 
     /// Reads a JSON value; relative paths in it are relative to `base`.
     pub fn from_value(value: Json, base: &Path) -> Result<Config, ConfigError> {
-        parse::config(value, base)
+        let mut config = parse::config(value, base)?;
+        let taken = config.upstreams.iter().filter(|upstream| is_language_namespace(&upstream.name));
+        config.notes.extend(taken.map(|upstream| taken_name(&upstream.name)));
+        Ok(config)
     }
 
     /// The upstream of this name.
     pub fn upstream(&self, name: &str) -> Option<&UpstreamConfig> {
         self.upstreams.iter().find(|upstream| upstream.name == name)
+    }
+}
+
+/// What there is to say about a server whose tools cannot be functions.
+fn taken_name(name: &str) -> Problem {
+    Problem {
+        place: format!("upstream '{name}'"),
+        message: format!("{name}/ is a namespace of the language"),
+        fix: format!(
+            "programs call its tools as (tool/call {{:server \"{name}\" :tool \"…\" :args {{…}}}}); under another name they \
+             are functions"
+        ),
     }
 }

@@ -2,11 +2,11 @@
 //! those that run side by side, share one count.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ptc_host::{Program, Tool, Tools};
-use ptc_lisp::analyze::Manifest;
+use ptc_lisp::analyze::{Manifest, Servers};
 use ptc_lisp::machine::{Answer, Machine, Owner};
 use ptc_lisp::{Error, ErrorKind};
 use serde_json::Value as Json;
@@ -64,6 +64,8 @@ pub(super) struct Run {
     catalog_ops: AtomicUsize,
     closed: AtomicBool,
     book: Mutex<Book>,
+    /// What programs may name, once one has asked.
+    pub servers: OnceLock<Arc<Servers>>,
     /// Where calls that may change the world are written down.
     pub journal: Option<Kept>,
 }
@@ -98,6 +100,7 @@ impl RunContext {
             catalog_ops: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             book: Mutex::default(),
+            servers: OnceLock::new(),
             journal,
         }))
     }

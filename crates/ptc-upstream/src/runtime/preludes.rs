@@ -1,5 +1,8 @@
 //! What a run offers to preludes: which operations there are, and what they do.
 
+use std::sync::Arc;
+
+use ptc_lisp::analyze::Servers;
 use ptc_lisp::prelude::{Effect, Offer, Upstreams};
 
 use super::RunContext;
@@ -19,6 +22,12 @@ impl Upstreams for RunContext {
             (None, Some(_)) => Offer::Denied,
             (None, None) => Offer::UnknownTool,
         }
+    }
+
+    /// As they were when the run first asked: what a program is allowed to name does not change under it.
+    fn servers(&self) -> Arc<Servers> {
+        let run = self.run();
+        run.servers.get_or_init(|| Arc::new(run.view().names_for_programs())).clone()
     }
 
     fn effect(&self, server: &str, tool: &str) -> Effect {

@@ -183,6 +183,17 @@ pub fn open(runtime: &Arc<Runtime>) -> RunContext {
     runtime.context(Caps::default(), Policy::open())
 }
 
+/// A runtime over fixtures that lists tools when they are needed.
+pub async fn start_live(fixtures: &[&Fixture]) -> Arc<Runtime> {
+    let options = RuntimeOptions { keep_failing: true, ..RuntimeOptions::default() };
+    try_start(&config(fixtures, json!({})), fixtures, options).await.expect("it starts")
+}
+
+/// A context with the default caps in which nothing may be written.
+pub fn reading(runtime: &Arc<Runtime>) -> RunContext {
+    runtime.context(Caps::default(), Policy::read_only())
+}
+
 /// Runs a program with upstreams.
 pub async fn run(context: &RunContext, source: &str) -> Outcome {
     let program = Program::new(source).timeout(Duration::from_secs(60));

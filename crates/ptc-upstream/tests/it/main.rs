@@ -7,6 +7,7 @@ mod config;
 mod effects;
 mod faults;
 mod fixture;
+mod functions;
 mod guards;
 mod http;
 mod manifest;

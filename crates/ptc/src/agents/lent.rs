@@ -50,6 +50,8 @@ pub fn command_secrets(file: &AgentFile) -> Vec<SecretString> {
 pub struct Upstreams {
     lent: upstreams::Upstreams,
     journal: Arc<Journal>,
+    /// What there is to say about the configuration.
+    notes: Vec<String>,
 }
 
 /// The journal of a run's calls, once it is known where the run is kept. A run that goes on makes no call again that
@@ -89,7 +91,13 @@ impl Upstreams {
         // Identities of one process are none of another.
         let unique = format!("{}:{:?}", std::process::id(), std::time::SystemTime::now());
         let lent = upstreams::Upstreams::new(runtime, caps(), Policy::open());
-        Ok(Some(Upstreams { lent: lent.journalled(unique, journal.clone()), journal }))
+        let notes = config.notes.iter().map(ToString::to_string).collect();
+        Ok(Some(Upstreams { lent: lent.journalled(unique, journal.clone()), journal, notes }))
+    }
+
+    /// What people should know before a run begins.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.iter().cloned().chain(self.lent.notes()).collect()
     }
 
     /// Writes calls that may change something down beside the run.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ptc_lisp::analyze::Servers;
 use ptc_lisp::prelude::{Effect, Offer, Upstreams};
 use ptc_upstream::catalog::{Catalog, CatalogTool, Server};
 use ptc_upstream::config::EffectClass;
@@ -50,6 +51,10 @@ impl Upstreams for AsTheyWere {
             Some(known) if known.tools.is_none() || known.tool(tool).is_some() => Offer::Granted,
             Some(_) => Offer::UnknownTool,
         }
+    }
+
+    fn servers(&self) -> Arc<Servers> {
+        Arc::new(self.0.names_for_programs())
     }
 
     fn effect(&self, server: &str, tool: &str) -> Effect {

@@ -61,8 +61,7 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let upstreams = args.upstreams.start()?;
     let tools = upstreams.as_ref().map_or_else(|| tools.clone(), |upstreams| upstreams.begin().grant(&tools));
     let mut machine = ptc_lisp::machine::Machine::new(ptc_lisp::Limits::default());
-    machine.set_tools(tools.names().map(str::to_owned));
-    machine.set_discovery(tools.has_discovery());
+    tools.grant(&mut machine);
     values::give(&mut machine, &args.data)?;
     // Without any, nobody has said which inputs there will be.
     machine.set_strict_inputs(!args.data.is_empty());

@@ -12,7 +12,7 @@ use ptc_lisp::analyze::{Manifest, ToolUse};
 use ptc_lisp::machine::{Machine, Signal};
 use ptc_lisp::prelude::Prelude;
 use ptc_lisp::{Error, Limits};
-use ptc_trace::recording::{Begun, Lent, Taped};
+use ptc_trace::recording::{Begun, Lent, Taped, named};
 use ptc_upstream::ledger::Status;
 use ptc_upstream::metrics::Returned;
 use ptc_upstream::{Account, Redactor};
@@ -212,7 +212,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     args.common.fix_clock();
     let seed = args.common.fix_seed();
     let mut machine = args.common.machine()?;
-    machine.set_tools(tools.names().map(str::to_owned));
+    tools.grant(&mut machine);
     machine.set_interrupt(args.common.bounds().interrupt());
     values::give(&mut machine, &args.data)?;
     if args.check {
@@ -270,6 +270,7 @@ impl Args {
             seed: common.seed.unwrap_or_default(),
             clock_ms: common.now.unwrap_or_default(),
             tools: tools.names().map(str::to_owned).collect(),
+            servers: named(&tools.servers()),
             discovery: tools.has_discovery(),
             strict_inputs: true,
             prelude: common.lent.as_deref().map(Lent::of),

@@ -33,7 +33,7 @@ const CRM: &str =
     "(ns shop \"Prices.\")\n(defn twice \"Twice the price.\" [sku] (* 2 (tool/price {:sku sku})))\n";
 
 /// Programs with flags, how they end and how many calls they make.
-const PROGRAMS: [(&str, &[&str], i32, usize); 14] = [
+const PROGRAMS: [(&str, &[&str], i32, usize); 17] = [
     ("(+ 1 2)", &[], 0, 0),
     (
         "(println \"hi\") (def x (map inc data/xs)) {:x x :r (rand-int 1000)}",
@@ -47,6 +47,9 @@ const PROGRAMS: [(&str, &[&str], i32, usize); 14] = [
     ("(tool/price {:sku \"c\"})", &["--tools", "tools.json"], 1, 1),
     ("(:reason (tool/call {:server \"crm\" :tool \"find\" :args {}}))", &["--tools", "tools.json"], 0, 1),
     ("(:value_kind (tool/call {:server \"crm\" :tool \"list\" :args {}}))", &["--tools", "tools.json"], 0, 1),
+    ("(map :name (crm/list))", &["--tools", "tools.json"], 0, 1),
+    ("(crm/find {:id 1})", &["--tools", "tools.json"], 1, 1),
+    ("(crm/list) (crm/lost {})", &["--tools", "tools.json"], 1, 0),
     ("(shop/twice \"b\")", &["--tools", "tools.json", "--prelude", "shop.clj"], 0, 1),
     ("(fail {:no \"way\"})", &[], 1, 0),
     ("(+ 1", &[], 1, 0),

@@ -244,7 +244,7 @@ impl Session {
 
 fn fresh(args: &Args, tools: &Tools) -> anyhow::Result<Machine> {
     let mut machine = args.common.machine()?;
-    machine.set_tools(tools.names().map(str::to_owned));
+    tools.grant(&mut machine);
     values::give(&mut machine, &args.data)?;
     Ok(machine)
 }

@@ -1,0 +1,147 @@
+//! Tools of upstream servers as functions: `(server/tool {…})` gives the value of the tool, or raises. Underneath it is
+//! `tool/call`, so manifests, policies, approvals and recordings need to know nothing else.
+
+use std::collections::BTreeMap;
+
+use super::build::At;
+use super::calls::may_be_map;
+use super::node::{Node, NodeKind};
+use super::resolve::{UPSTREAM, upstream_call};
+use super::{Analyzer, Result, is_language_namespace, suggest};
+use crate::code::Const;
+use crate::error::{Error, ErrorKind};
+use crate::prelude::granted_as;
+use crate::span::Span;
+use crate::syntax::Form;
+
+/// The upstream servers that programs may call, by name, each with the names of its tools, sorted; without them while
+/// they have not been listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Servers(BTreeMap<String, Option<Vec<String>>>);
+
+impl Servers {
+    /// These servers.
+    pub fn new(servers: impl IntoIterator<Item = (String, Option<Vec<String>>)>) -> Servers {
+        let sorted = |mut tools: Vec<String>| {
+            tools.sort_unstable();
+            tools
+        };
+        Servers(servers.into_iter().map(|(name, tools)| (name, tools.map(sorted))).collect())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&[String]>)> {
+        self.0.iter().map(|(name, tools)| (name.as_str(), tools.as_deref()))
+    }
+
+    /// The server that `name` stands for: the one of that name, else the only one that differs in hyphens and
+    /// underscores.
+    fn find(&self, name: &str) -> Option<(&str, Option<&[String]>)> {
+        if let Some((name, tools)) = self.0.get_key_value(name) {
+            return Some((name, tools.as_deref()));
+        }
+        let hyphened = |name: &str| name.replace('_', "-");
+        let mut alike = self.iter().filter(|(known, _)| hyphened(known) == hyphened(name));
+        alike.next().filter(|_| alike.next().is_none())
+    }
+}
+
+/// A tool of a server, by the names that they have there.
+pub(super) struct UpstreamTool {
+    server: String,
+    tool: String,
+}
+
+impl Analyzer<'_> {
+    /// The tool of an upstream that `ns/local` names; an error if its server is known to have none of that name.
+    pub(super) fn upstream_tool(&self, ns: &str, local: &str, span: Span) -> Option<Result<UpstreamTool>> {
+        let servers = self.world.servers()?;
+        let ns = self.namespaces.full(ns);
+        let (server, tools) = servers.find(ns)?;
+        let is_taken = is_language_namespace(ns)
+            || self.world.exports().is_some_and(|exports| exports.prelude.namespace_number(ns).is_some())
+            || (self.namespaces.is_own(ns) && self.is_global(local));
+        if is_taken {
+            return None;
+        }
+        let named = |tool: &str| UpstreamTool { server: server.to_owned(), tool: tool.to_owned() };
+        Some(match tools {
+            None => Ok(named(local)),
+            Some(tools) => match granted_as(tools, local) {
+                Some(tool) => Ok(named(tool)),
+                None => Err(no_such_tool(ns, local, tools).at(span)),
+            },
+        })
+    }
+
+    /// `(server/tool)`, `(server/tool {…})`, `(server/tool :k v …)`
+    pub(super) fn upstream_call(&mut self, target: &UpstreamTool, args: &[Form], span: Span) -> Result {
+        let (at, UpstreamTool { server, tool }) = (At(span), target);
+        let given = match args {
+            [] => at.map(Vec::new()),
+            [one] if may_be_map(one) => one.clone(),
+            pairs
+                if pairs.len().is_multiple_of(2)
+                    && pairs.iter().step_by(2).all(|key| key.as_keyword().is_some()) =>
+            {
+                at.map(pairs.to_vec())
+            }
+            _ => {
+                let message = format!("{server}/{tool} takes named arguments, not positional ones");
+                let hint = format!(
+                    "write ({server}/{tool} {{:name value}}); (doc '{server}/{tool}) tells the names"
+                );
+                return Err(Error::new(ErrorKind::InvalidToolArgs, message).hint(hint).at(span));
+            }
+        };
+        let call = vec![at.kw("server"), at.str(server), at.kw("tool"), at.str(tool), at.kw("args"), given];
+        let answer = self.tool_call(UPSTREAM, &[at.map(call)], span)?;
+        let text = |text: &str| Node::new(NodeKind::Const(Const::Str(text.to_owned())), span);
+        let args = vec![text(server), text(tool), answer];
+        let value = self.builtin("prim/upstream-value", span);
+        Ok(Node::new(NodeKind::Call(Box::new(value), args), span))
+    }
+
+    /// `server/tool` in value position: a function of its arguments.
+    pub(super) fn upstream_function(&mut self, name: &str, span: Span) -> Result {
+        let (at, args) = (At(span), self.gensym("args"));
+        let clause = |params: Vec<Form>| {
+            let call = at.call(name, params.iter().cloned());
+            at.list(vec![at.vector(params), call])
+        };
+        let function = at.call("%fn", [clause(Vec::new()), clause(vec![at.sym(&args)])]);
+        self.form(&function, false)
+    }
+
+    /// What to write for `ns/local` where `ns` is a server, too, whose name the language or a prelude uses otherwise.
+    pub(super) fn hidden_server(&self, ns: &str, local: &str) -> Option<String> {
+        let (server, _) = self.world.servers()?.find(ns)?;
+        Some(format!("{ns}/ is no name of the server {server} here: write {}", upstream_call(server, local)))
+    }
+
+    /// The server that may have been meant by an unknown namespace, or all that there are.
+    pub(super) fn meant_server(&self, ns: &str, local: &str) -> Option<String> {
+        /// So many servers are named.
+        const NAMED: usize = 20;
+        let servers = self.world.servers()?;
+        let names: Vec<&str> = servers.iter().map(|(name, _)| name).collect();
+        if let Some(best) = suggest::closest(ns, names.iter().copied()) {
+            return Some(format!("did you mean {best}/{local}?"));
+        }
+        let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = if names.len() > NAMED { " and more: (tool/servers)" } else { "" };
+        (!names.is_empty()).then(|| format!("there is no upstream server {ns}; there are {shown}{more}"))
+    }
+}
+
+fn no_such_tool(server: &str, tool: &str, tools: &[String]) -> Error {
+    let error = Error::new(ErrorKind::UnknownTool, format!("the server {server} has no tool {tool}"));
+    let near = suggest::closest(tool, tools.iter().map(String::as_str));
+    let near = near.map(|best| format!("did you mean {server}/{best}? ")).unwrap_or_default();
+    error.hint(format!("{near}(dir '{server}) lists its tools"))
+}
