@@ -261,7 +261,10 @@ impl Drive {
     /// Ends the program: what it defined is taken back if it failed.
     pub fn finish(mut self, machine: &mut Machine, mut result: Result<Signal, Error>) -> Ran {
         machine.set_interrupt(Interrupt::default());
-        if result.is_err() {
+        if let Err(error) = &mut result {
+            if error.kind == ErrorKind::Timeout {
+                error.span = error.span.or_else(|| machine.whereabouts());
+            }
             machine.cancel();
         }
         let (calls, elapsed, turns) =

@@ -57,6 +57,30 @@ fn calls_with_the_wrong_number_of_arguments() {
 }
 
 #[test]
+fn functions_that_were_passed_are_blamed_and_not_those_that_call_them() {
+    for (source, text) in [
+        ("(map parse-long [[]])", "parse-long: argument 1 must be a string or a number, got vector"),
+        ("(mapv inc [1 :a])", "inc: expected a number, got keyword"),
+        ("(reduce + [1 :a])", "+: expected a number, got keyword"),
+        ("(sort-by inc [:a :b])", "inc: expected a number, got keyword"),
+        ("(apply inc [:a])", "inc: expected a number, got keyword"),
+        ("(update {:a :b} :a inc)", "inc: expected a number, got keyword"),
+        ("(swap! (atom :a) inc)", "inc: expected a number, got keyword"),
+        ("(map (partial + 1) [:a])", "+: expected a number, got keyword"),
+        ("(map (comp inc :a) [{:a :b}])", "inc: expected a number, got keyword"),
+        ("(map str/upper-case [1])", "upper-case: argument 1 must be a string, got integer"),
+        ("(->> [[]] (map parse-long))", "parse-long: argument 1 must be a string or a number, got vector"),
+        ("(map key [[1 2]])", "key: argument 1 must be a map entry, got vector"),
+        // What functions of the library use themselves is not known to the program.
+        ("(map first 5)", "map: expected a collection, got integer 5"),
+        ("(frequencies 5)", "frequencies: expected a collection, got integer 5"),
+        ("(into {} [1])", "into: expected a [key value] entry or a map, got 1"),
+    ] {
+        assert_eq!(failure(source).text(), text, "{source}");
+    }
+}
+
+#[test]
 fn values_that_are_not_functions() {
     check(&[
         (

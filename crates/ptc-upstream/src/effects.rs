@@ -182,6 +182,11 @@ fn upstream_use(tool_use: &ToolUse, sources: &BTreeMap<String, Source>, catalog:
     }
 }
 
+/// All tools that may be called, as `server/tool`, and those of the host by their names.
+pub fn reached(planned: &[PlannedUse]) -> BTreeSet<&str> {
+    planned.iter().flat_map(|each| &each.reaches).map(|(tool, _)| tool.as_str()).collect()
+}
+
 /// The servers whose tools were not known when this was planned.
 pub fn unlisted(planned: &[PlannedUse]) -> BTreeSet<String> {
     let servers = planned.iter().flat_map(|each| &each.unlisted);

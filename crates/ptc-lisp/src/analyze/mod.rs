@@ -12,6 +12,7 @@ mod functions;
 mod loops;
 mod manifest;
 mod meant;
+mod mistakes;
 mod namespaces;
 pub mod node;
 mod outside;
@@ -29,6 +30,7 @@ use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 pub use exports::Exports;
 pub use manifest::{Manifest, Source, ToolUse};
+pub(crate) use mistakes::mistakes;
 pub use namespaces::{is_language_namespace, namespace_name};
 use node::{Node, NodeKind};
 pub use outside::all as left_out;
@@ -144,6 +146,8 @@ pub(crate) struct Analyzer<'a> {
     /// How many `try` bodies are around: there a wrong arity is left to run time, so it can be caught.
     trying: usize,
     gensyms: u32,
+    /// Mistakes so far, where analysis goes on behind them; otherwise the first one ends it.
+    mistakes: Option<Vec<Error>>,
 }
 
 /// A name that nothing defines.
@@ -170,6 +174,7 @@ impl<'a> Analyzer<'a> {
             depth: 0,
             trying: 0,
             gensyms: 0,
+            mistakes: None,
         }
     }
 
@@ -191,8 +196,12 @@ impl<'a> Analyzer<'a> {
         if self.scopes.steps() > self.world.fuel() {
             return Err(out_of_fuel(form.span));
         }
-        let node = self.form_inner(form, tail).map_err(|error| error.at(form.span));
-        self.depth -= 1;
+        let depth = self.depth;
+        let node = match self.mistakes {
+            None => self.form_inner(form, tail).map_err(|error| error.at(form.span)),
+            Some(_) => self.form_or_nil(form, tail),
+        };
+        self.depth = depth - 1;
         node
     }
 

@@ -290,11 +290,7 @@ impl Analyzer<'_> {
             many if self.more_undefined => format!("undefined names: {} and more", many.join(", ")),
             many => format!("undefined names: {}", many.join(", ")),
         };
-        let mut globals = self.world.globals();
-        globals.extend(self.defined.iter().cloned());
-        let granted = self.world.tools().unwrap_or_default().iter();
-        let tools: Vec<String> = granted.filter(|tool| !self.world.is_private(tool)).cloned().collect();
-        let near = suggest::Near { globals, tools, inputs: self.world.inputs() };
+        let near = self.near();
         let hint = |undefined: &Undefined| suggest::for_undefined(undefined, &near);
         let hints: Vec<String> = self.undefined.iter().filter_map(hint).collect();
         let mut error = Error::new(ErrorKind::UnboundVar, message);
@@ -305,6 +301,29 @@ impl Analyzer<'_> {
             };
         }
         if hints.is_empty() { error } else { error.hint(hints.join("; ")) }
+    }
+
+    /// An error for each undefined name.
+    pub(super) fn undefined_errors(&self) -> Vec<Error> {
+        let near = self.near();
+        let error = |undefined: &Undefined| {
+            let message = format!("undefined name: {}", undefined.name);
+            let error = Error::new(ErrorKind::UnboundVar, message).at(undefined.span);
+            match suggest::for_undefined(undefined, &near) {
+                Some(hint) => error.hint(hint),
+                None => error,
+            }
+        };
+        self.undefined.iter().map(error).collect()
+    }
+
+    /// What may have been meant by names that nothing defines.
+    fn near(&self) -> suggest::Near {
+        let mut globals = self.world.globals();
+        globals.extend(self.defined.iter().cloned());
+        let granted = self.world.tools().unwrap_or_default().iter();
+        let tools = granted.filter(|tool| !self.world.is_private(tool)).cloned().collect();
+        suggest::Near { globals, tools, inputs: self.world.inputs() }
     }
 }
 

@@ -29,6 +29,14 @@ pub struct Scopes {
     steps: Cell<u64>,
 }
 
+/// Where analysis was: in which function, with which names and which target of `recur`.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    functions: usize,
+    names: usize,
+    recur: Option<usize>,
+}
+
 impl Scopes {
     /// The scope of a whole program.
     pub fn new() -> Self {
@@ -48,6 +56,21 @@ impl Scopes {
     /// Leaves a function.
     pub fn leave(&mut self) -> FnScope {
         self.functions.pop().expect("every leave follows an enter")
+    }
+
+    /// A mark to return to with [`Scopes::reset`].
+    pub fn mark(&mut self) -> Mark {
+        let functions = self.functions.len();
+        let current = self.current();
+        Mark { functions, names: current.open(), recur: current.recur }
+    }
+
+    /// Leaves what was entered since the mark and forgets what was declared since.
+    pub fn reset(&mut self, mark: Mark) {
+        self.functions.truncate(mark.functions);
+        let current = self.current();
+        current.close(mark.names);
+        current.recur = mark.recur;
     }
 
     /// Counts names that somebody looks at.

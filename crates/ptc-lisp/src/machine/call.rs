@@ -243,7 +243,11 @@ impl Machine {
         if !error.kind.is_catchable() {
             return error;
         }
-        let id = self.blamed().unwrap_or(id);
+        let id = match self.blamed() {
+            // What the program passed is its own; what a core function uses itself is nothing that the program knows of.
+            Some(core) if core != id && !self.is_passed(id) => core,
+            _ => id,
+        };
         let entry = registry().get(id);
         if !matches!(entry.ns, "prim" | "ptc.impl") {
             error.function.get_or_insert_with(|| entry.local.to_owned());
@@ -255,6 +259,25 @@ impl Machine {
             error.hint = misplaced(entry, &error.message);
         }
         error
+    }
+
+    /// Whether the call of the program that runs names a builtin, as `(map parse-long …)` does. Only the beginning of the
+    /// call is looked at, where functions stand.
+    #[cold]
+    fn is_passed(&self, id: BuiltinId) -> bool {
+        const LOOKED_AT: usize = 256;
+        let Some(frame) = self.fiber.frames.iter().rev().find(|frame| !is_core(frame.unit)) else {
+            return false;
+        };
+        let unit = &self.unit(frame.unit).unit;
+        let span = unit.spans.get((frame.pc as usize).saturating_sub(1)).copied();
+        let text = unit.text(span);
+        let mut words = text.as_bytes()[..text.len().min(LOOKED_AT)].split(|byte| is_delimiter(*byte));
+        let local = registry().get(id).local.as_bytes();
+        words.any(|word| match word.strip_suffix(local) {
+            Some(before) => before.is_empty() || before.ends_with(b"/"),
+            None => false,
+        })
     }
 
     /// The core function that the program's own code called, if one is running.
@@ -403,6 +426,11 @@ impl Machine {
             None => error,
         }
     }
+}
+
+/// Whether a byte stands between names.
+fn is_delimiter(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"()[]{}\",'`~@^#;".contains(&byte)
 }
 
 fn not_callable(value: &Value, heap: &crate::heap::Heap) -> Error {

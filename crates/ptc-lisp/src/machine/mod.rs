@@ -10,6 +10,7 @@ mod asked;
 pub(crate) mod attached;
 mod call;
 mod census;
+mod check;
 mod fate;
 pub(crate) mod fiber;
 mod frozen;
@@ -39,7 +40,7 @@ use crate::interchange::{Keys, from_json, from_json_text};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::names::Name;
-use crate::reader::{ReadLimits, read_all};
+use crate::reader::read_all;
 use crate::value::stamp::Id;
 use crate::value::{ExObj, Value};
 pub use answer::{Answer, ValueKind};
@@ -339,25 +340,9 @@ impl Machine {
         self.heap.seed(seed);
     }
 
-    /// What a program needs, without running it: every mistake that shows before it runs, and the
-    /// tools it may call.
-    pub fn check(&mut self, source: &str) -> Result<Manifest, Error> {
-        let prepared = self.prepare(source)?;
-        self.has_inputs(&prepared.unit)?;
-        Ok((*prepared.manifest).clone())
-    }
-
     /// Reads, checks and compiles a program, unless a machine that knows the same has done so.
     fn prepare(&mut self, source: &str) -> Result<Rc<Prepared>, Error> {
-        /// Bytes that a form takes on its way from text to code.
-        const FORM: usize = 384;
-        let given = &self.heap.limits;
-        let limits = ReadLimits {
-            max_bytes: given.source_bytes,
-            max_depth: given.source_depth,
-            max_forms: ReadLimits::default().max_forms.min(given.memory / FORM),
-            ..ReadLimits::default()
-        };
+        let limits = self.read_limits();
         self.source = Arc::default();
         self.forget_garbage();
         self.admit_prelude()?;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::fiber::{Cont, Give, State};
+use super::fiber::{Cont, Fiber, Frame, Give, State};
 use super::library::is_foreign;
 use super::run::Go;
 use super::{Machine, Pending, Stop};
@@ -13,6 +13,7 @@ use crate::heap::not_seqable;
 use crate::names::Name;
 use crate::prelude::granted_as;
 use crate::signal::{Signal, ToolRequest};
+use crate::span::Span;
 use crate::value::extent::extent;
 use crate::value::{ExObj, Items, LazyObj, LazyState, MAX_DEPTH, Shared, Value};
 
@@ -118,6 +119,20 @@ impl Machine {
             Some(id) => self.named(error, id),
             None => error,
         }
+    }
+
+    /// Where the program that runs or waits is: the innermost form of its own text that it has begun.
+    pub fn whereabouts(&self) -> Option<Span> {
+        let place = |fiber: &Fiber| {
+            // Functions of earlier programs have texts of their own.
+            let is_own =
+                |frame: &&Frame| !is_foreign(frame.unit) && self.unit(frame.unit).unit.source == self.source;
+            let frame = fiber.frames.iter().rev().find(is_own)?;
+            let at = (frame.pc as usize).saturating_sub(1);
+            self.unit(frame.unit).unit.spans.get(at).copied()
+        };
+        let others = self.fibers.iter().flatten().map(|fiber| &**fiber);
+        std::iter::once(&self.fiber).chain(others).find_map(place)
     }
 
     pub(super) fn unwind(&mut self, ex: Rc<ExObj>) -> Go {

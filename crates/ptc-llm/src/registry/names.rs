@@ -24,6 +24,13 @@ const ALIASES: &[(&str, &[(Provider, &str)])] = &[
     ("gpt-mini", &[(Provider::OpenAi, "gpt-5-mini"), (Provider::OpenRouter, "openai/gpt-5-mini")]),
     ("gemini", &[(Provider::Google, "gemini-2.5-pro"), (Provider::OpenRouter, "google/gemini-2.5-pro")]),
     ("flash", &[(Provider::Google, "gemini-2.5-flash"), (Provider::OpenRouter, "google/gemini-2.5-flash")]),
+    (
+        "gemini-flash-lite",
+        &[
+            (Provider::Google, "gemini-2.5-flash-lite"),
+            (Provider::OpenRouter, "google/gemini-2.5-flash-lite"),
+        ],
+    ),
 ];
 
 /// All short names.

@@ -22,6 +22,7 @@ cards! {
     TASK "task"
     TASK_PREAMBLE "task-preamble"
     TASK_CALLS "task-calls"
+    TASK_READ_ONLY "task-read-only"
     TASK_RECAP "task-recap"
     SLIM "profile-slim"
     SLIM_UPSTREAM "profile-slim-upstream"

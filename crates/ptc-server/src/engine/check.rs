@@ -8,12 +8,15 @@ use ptc_lisp::span::Position;
 use ptc_upstream::Grants;
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::config::EffectClass;
-use ptc_upstream::effects::{PlannedUse, Policy, enforce, plan};
+use ptc_upstream::effects::{PlannedUse, Policy, enforce, plan, reached};
 use serde_json::{Value as Json, json};
 
 use super::api::{Args, Caller};
 use super::evaluate::limits;
 use super::{Answered, Engine, Facts, Reason, args, envelope, fixed};
+
+/// What was found of a program.
+type Checked = Result<Manifest, Vec<Error>>;
 
 impl Engine {
     pub(super) async fn check(&self, caller: &Caller, mut given: Args) -> Answered {
@@ -23,16 +26,20 @@ impl Engine {
         };
         let mut object = match self.manifest(caller, &source).await {
             Ok(manifest) => self.report(&manifest),
-            Err(error) => json!({"status": "ok", "valid": false, "errors": [described(&error, &source)]}),
+            Err(errors) => {
+                let errors: Vec<Json> = errors.iter().map(|error| described(error, &source)).collect();
+                json!({"status": "ok", "valid": false, "errors": errors})
+            }
         };
         self.redactor.redact_json(&mut object);
         let facts = Facts { program: Some(source), ..Facts::default() };
         Answered { facts, ..Answered::new(envelope::plain(object, false), None) }
     }
 
-    /// What a program may call. It is read on a worker of the pool, which has the stack for it, and never loaded.
-    async fn manifest(&self, caller: &Caller, source: &str) -> Result<Manifest, Error> {
-        let found: Arc<Mutex<Option<Result<Manifest, Error>>>> = Arc::default();
+    /// What a program may call, or all that is wrong with it. It is read on a worker of the pool, which has the stack for
+    /// it, and never loaded.
+    async fn manifest(&self, caller: &Caller, source: &str) -> Checked {
+        let found: Arc<Mutex<Option<Checked>>> = Arc::default();
         let (put, source): (_, Arc<str>) = (found.clone(), source.into());
         let (calls, prelude) = (self.upstreams.is_some(), self.prelude.clone());
         let servers =
@@ -46,12 +53,12 @@ impl Engine {
             machine.set_tools(calls.then(|| "call".to_owned()));
             machine.set_discovery(calls);
             machine.set_servers(servers.clone());
-            *put.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine.check(&source));
+            *put.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine.check_all(&source));
             Err(Error::new(ErrorKind::Cancelled, "it is only checked"))
         });
         let outcome = self.pool.run(program).await;
         let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
-        found.unwrap_or_else(|| outcome.result.map(|_| Manifest::default()))
+        found.unwrap_or_else(|| outcome.result.map(|_| Manifest::default()).map_err(|error| vec![error]))
     }
 
     /// The effects of a program without mistakes.
@@ -71,7 +78,7 @@ impl Engine {
             "valid": true,
             "allowed": refusal.is_none(),
             "effect": worst(&uses),
-            "tools": manifest.tools(),
+            "tools": reached(&uses),
             "uses": uses.iter().map(PlannedUse::to_json).collect::<Vec<_>>(),
             "max_calls": manifest.max_calls(),
             "errors": [],

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::api::{Args, Caller, Signals};
 use super::args::EvalArgs;
 use super::evaluate::{self, End, Evaluated, Given, Job};
-use super::payload::{Payload, Upstream, result_line, upstream_summary};
+use super::payload::{Payload, Upstream, line_bytes, result_line, upstream_summary};
 use super::reason::Reason;
 use super::schema::OutputSchema;
 use super::text::cut_chars;
@@ -77,7 +77,7 @@ impl Engine {
             Some(outcome) => outcome,
             None => {
                 let running = self.pool.run(self.owned(program, caller, &permit));
-                evaluate::wait(running, self.settings.program_timeout, signals).await?
+                evaluate::wait(running, self.settings.program_timeout, signals, &calls).await?
             }
         };
         execution.end(&outcome);
@@ -163,7 +163,8 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: u
             // A value that fits a schema is shown as its JSON.
             let truncated = cut && validated.is_none();
             let feedback = shown(&prints, result.as_deref().unwrap_or("user=> nil"), FEEDBACK_CHARS);
-            Payload { result, truncated, validated, prints, feedback, ..Payload::default() }
+            let whole_bytes = line_bytes(given);
+            Payload { result, truncated, whole_bytes, validated, prints, feedback, ..Payload::default() }
         }
         End::Fail(given) => {
             let (line, truncated) = result_line(given, result_bytes, false);
@@ -177,7 +178,12 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: u
         }
         End::Error { kind, message, feedback } => {
             let reason = evaluate::class(*kind);
-            Payload { prints, ..Payload::error(reason.name, message.as_str(), feedback.as_str()) }
+            // The class stands where the kind did, so that reason and text say the same.
+            let feedback = match feedback.strip_prefix(kind.reason()) {
+                Some(rest) => format!("{}{rest}", reason.name),
+                None => feedback.clone(),
+            };
+            Payload { prints, ..Payload::error(reason.name, message.as_str(), feedback) }
         }
     }
 }

@@ -3,16 +3,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptc_host::{CallEnd, Called, Error, ErrorKind, Limits, Outcome, Program, Resumption, Running, Signal};
+use ptc_host::{CallEnd, Called, Error, ErrorKind, Limits, Outcome, Program, Resumption, Signal, visible};
 use ptc_lisp::machine::Machine;
 use ptc_lisp::prelude::Prelude;
-use ptc_upstream::Redactor;
+use ptc_upstream::runtime::UnderWay;
+use ptc_upstream::{Redactor, RunContext};
 use serde_json::Value as Json;
 
 use super::api::{CallError, Progress, Signals};
 use super::context::Context;
 use super::reason::Reason;
 use super::settings::Settings;
+use super::upstreams::Calls;
 
 /// A program with what it may use.
 #[derive(Debug)]
@@ -158,8 +160,14 @@ fn too_large(error: Error, machine: &Machine) -> Error {
 /// How often a long call reports progress.
 const REPORTS: Duration = Duration::from_millis(500);
 
-/// Waits for a program, reports progress, and stops it when nobody wants it any more.
-pub async fn wait(mut running: Running, timeout: Duration, signals: &Signals) -> Result<Outcome, CallError> {
+/// Waits for a program, or for a run that has several, reports progress, and stops it when nobody wants it any more.
+pub async fn wait<T>(
+    running: impl Future<Output = T>,
+    timeout: Duration,
+    signals: &Signals,
+    calls: &Calls,
+) -> Result<T, CallError> {
+    let mut running = std::pin::pin!(running);
     let started = Instant::now();
     if signals.progress.is_none() {
         return tokio::select! {
@@ -174,20 +182,32 @@ pub async fn wait(mut running: Running, timeout: Duration, signals: &Signals) ->
             biased;
             () = signals.cancel.cancelled() => return Err(CallError::Cancelled),
             outcome = &mut running => return Ok(outcome),
-            _ = ticks.tick() => report(signals, started, timeout),
+            _ = ticks.tick() => report(signals, started, timeout, calls),
         }
     }
 }
 
-fn report(signals: &Signals, started: Instant, timeout: Duration) {
+fn report(signals: &Signals, started: Instant, timeout: Duration, calls: &Calls) {
     let Some(to) = &signals.progress else { return };
     let milliseconds = |duration: Duration| duration.as_millis() as f64;
     // A client that is gone cancels the call by other means.
     let _ = to.send(Progress {
         progress: milliseconds(started.elapsed()),
         total: Some(milliseconds(timeout)),
-        message: "the program is running".to_owned(),
+        message: calls.context().and_then(RunContext::under_way).map_or_else(running, |calls| told(&calls)),
     });
+}
+
+fn running() -> String {
+    "the program is running".to_owned()
+}
+
+/// Which call is waited for, and how many are done. Names are the program's until their server is asked.
+fn told(calls: &UnderWay) -> String {
+    /// Characters of a call.
+    const NAME: usize = 100;
+    let (name, _) = super::text::cut_chars(&calls.call, NAME);
+    format!("{} ({} of {} done)", visible(name), calls.done, calls.made)
 }
 
 /// Reads an outcome. Secrets are covered before anything is cut, so that no part of one is left.

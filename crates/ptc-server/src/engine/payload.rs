@@ -17,6 +17,8 @@ pub struct Payload {
     pub result: Option<String>,
     /// Whether the result line is only the beginning.
     pub truncated: bool,
+    /// Bytes of the result line if it were shown whole.
+    pub whole_bytes: usize,
     /// The value that fits the caller's schema.
     pub validated: Option<Json>,
     /// Lines that the program printed.
@@ -67,11 +69,12 @@ impl Payload {
         }
     }
 
-    /// The bytes of the answer that count as its size.
+    /// The bytes of the answer that count as its size: what the program returned, also where less of it is shown. What
+    /// the server cuts away is nothing that the program made smaller.
     pub fn returned(&self) -> Returned {
         let result_bytes = match self.error {
             Some(_) => 0,
-            None => self.result.as_ref().map_or(0, String::len),
+            None => self.whole_bytes,
         };
         Returned { result_bytes, prints_bytes: self.prints.iter().map(String::len).sum() }
     }
@@ -82,11 +85,22 @@ impl Payload {
     }
 }
 
+/// What begins the line that shows a result.
+const PROMPT: &str = "user=> ";
+
+/// The bytes of the line that would show the whole of a result; nil has none.
+pub fn line_bytes(given: &Given) -> usize {
+    match given.is_nil() {
+        true => 0,
+        false => PROMPT.len() + given.text.len(),
+    }
+}
+
 /// What shows a result: itself if it fits `most` bytes, else what it is; and whether it is not whole. `kept` says that the
 /// next program has it.
 pub fn result_line(given: &Given, most: usize, kept: bool) -> (String, bool) {
     match given.text.len() <= most {
-        true => (format!("user=> {}", given.text), false),
+        true => (format!("{PROMPT}{}", given.text), false),
         false => (too_long(&given.json, most, kept), true),
     }
 }

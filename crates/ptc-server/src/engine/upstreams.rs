@@ -33,6 +33,11 @@ impl Upstreams {
         Upstreams { runtime, shown: settings.catalog, caps: settings.caps, read_only: settings.read_only }
     }
 
+    /// The same; programs may only read if `read_only` says so, or did so before.
+    pub fn reading(&self, read_only: bool) -> Self {
+        Upstreams { read_only: self.read_only || read_only, ..self.clone() }
+    }
+
     /// What tool descriptions say about them now.
     pub fn catalog_text(&self) -> String {
         self.shown.render(&self.runtime.catalog())

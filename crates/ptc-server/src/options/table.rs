@@ -81,9 +81,9 @@ settings! {
     "max-prints-bytes" max_prints_bytes: u64 = 8_192, "8192", "Bytes of printed lines that are shown.";
     "max-concurrent-calls" max_concurrent_calls: u64 = processors().min(8), "8, or the number of processors if lower",
         "Programs of one owner that run at a time; further calls wait for their turn.";
-    "max-waiting-calls" max_waiting_calls: u64 = 64, "64",
+    "max-waiting-calls" max_waiting_calls: u64 = 256, "256",
         "Programs of one owner that wait for upstreams at a time; further calls wait for their turn.";
-    "max-queued-calls" max_queued_calls: Natural = Natural(64), "64",
+    "max-queued-calls" max_queued_calls: Natural = Natural(256), "256",
         "Calls of one owner that wait for their turn; one more is answered `busy`.";
     "program-timeout-ms" program_timeout_ms: u64 = 1_000, "1000; 10000 with upstreams", "Time of a program.";
     "program-memory-limit-bytes" program_memory_limit_bytes: u64 = 64 << 20, "64 MiB",
@@ -204,7 +204,7 @@ settings! {
          have its address.";
     "http-max-sessions" http_max_sessions: u64 = 256, "256", "MCP sessions at a time.";
     "http-max-sessions-per-owner" http_max_sessions_per_owner: u64 = 32, "32", "MCP sessions of one token.";
-    "http-max-in-flight-per-session" http_max_in_flight_per_session: u64 = 4, "4", "Calls at a time of one MCP session.";
+    "http-max-in-flight-per-session" http_max_in_flight_per_session: u64 = 256, "256", "Calls at a time of one MCP session.";
     "http-auth-rate-limit" http_auth_rate_limit: bool = true, "true", "Answer 429 to wrong tokens of addresses that send many; right tokens are always admitted.";
     "http-auth-rate-limit-window-ms" http_auth_rate_limit_window_ms: u64 = 60_000, "60000", "Time in which failures are counted.";
     "http-auth-rate-limit-max-failures" http_auth_rate_limit_max_failures: u64 = 5, "5", "Wrong tokens of an address after which further ones are answered 429.";

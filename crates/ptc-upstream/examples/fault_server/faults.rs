@@ -43,6 +43,10 @@ pub struct State {
     pub cancelled: Mutex<BTreeSet<i64>>,
     /// How many slow calls came.
     slow: AtomicU64,
+    /// What clients answered to requests of ours.
+    replies: Mutex<Vec<Json>>,
+    /// What the client said that it can do.
+    capabilities: Mutex<Json>,
     /// Over HTTP: sessions that are open, and how many were begun and ended.
     pub sessions: Mutex<BTreeSet<String>>,
     pub begun: AtomicU64,
@@ -71,7 +75,10 @@ impl Server {
         let (id, params) = (&message["id"], &message["params"]);
         match message["method"].as_str() {
             Some(_) if self.has("--silent") => vec![],
-            Some("initialize") => self.greet(id, true, params["protocolVersion"].as_str()),
+            Some("initialize") => {
+                *self.0.capabilities.lock().expect("no panics") = params["capabilities"].clone();
+                self.greet(id, true, params["protocolVersion"].as_str())
+            }
             Some("server/discover") => self.greet(id, false, None),
             Some("tools/list") => vec![self.list(id, params["cursor"].as_str())],
             Some("tools/call") => {
@@ -85,6 +92,10 @@ impl Server {
                 vec![]
             }
             Some(method) if !id.is_null() => vec![refusal(id, -32601, &format!("unknown method {method}"))],
+            None if !id.is_null() => {
+                self.0.replies.lock().expect("no panics").push(message.clone());
+                vec![]
+            }
             _ => vec![],
         }
     }
@@ -215,6 +226,18 @@ impl Server {
                 ),
                 text("after all that".to_owned()),
             ],
+            "elicit" => {
+                let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+                let asked = json!({"mode": "form", "message": "Who is it?", "requestedSchema": schema});
+                let asked = json!({"id": "who", "method": "elicitation/create", "params": asked});
+                vec![Out::Message(asked), text("asked".to_owned())]
+            }
+            "heard" => {
+                let replies = self.0.replies.lock().expect("no panics").clone();
+                let capabilities = self.0.capabilities.lock().expect("no panics").clone();
+                let heard = json!({"capabilities": capabilities, "replies": replies});
+                vec![result(json!({"content": [], "structuredContent": heard}))]
+            }
             "error" => vec![refusal(id, -32602, "no such\nthing")],
             "fail" => {
                 vec![result(json!({"content": [{"type": "text", "text": "it broke"}], "isError": true}))]

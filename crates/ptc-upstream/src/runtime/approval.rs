@@ -11,7 +11,11 @@ use super::ledger::End;
 use super::upstream::Found;
 use crate::call::{self, CallRequest};
 use crate::config::EffectClass;
+use crate::effects::Refusal;
 use crate::model::{Fault, Reason};
+
+/// Calls of a refused program that stand in the account; one whose targets are computed may reach every tool.
+const REFUSED: usize = 8;
 
 impl RunContext {
     /// Who looks at calls before they are made; nobody if the configuration never asks.
@@ -27,6 +31,18 @@ impl RunContext {
     /// Answers one call that somebody approved; [`RunContext::call`] refuses those that nobody was asked about.
     pub async fn call_approved(&self, args: Json) -> Answer {
         self.0.call(args).await
+    }
+
+    /// Writes down the calls for which a program was refused before it ran.
+    pub fn note_refused(&self, refusal: &Refusal) {
+        let mut book = self.0.book();
+        for (target, effect) in refusal.matched.iter().take(REFUSED) {
+            let (server, tool) = target.split_once('/').unwrap_or(("", target));
+            let message = format!("the program was not run, because {target} is of class {}", effect.name());
+            let line = book.open(server, tool, String::new());
+            book.identify(line, tool, effect.name());
+            book.close(line, End::Failed(Fault::new(Reason::UpstreamToolDenied, message)));
+        }
     }
 
     /// Says how many calls an earlier part of this run has made already.
@@ -48,19 +64,23 @@ impl Judge for Approvals {
 
     /// A rejection is a failure of the world: the program goes on with it as data, and it stands in the account.
     fn rejected(&self, _: &str, args: &Json, why: &str) -> Answer {
-        let fault = Fault::new(Reason::ApprovalRejected, why);
+        self.0.refused(args, Fault::new(Reason::ApprovalRejected, why))
+    }
+}
+
+impl Run {
+    /// The answer to a call that is not made, which stands in the account.
+    pub(super) fn refused(&self, args: &Json, fault: Fault) -> Answer {
         let answer = call::fault(&fault);
         if let Ok(request) = CallRequest::parse(args.clone(), &String::new) {
-            let args_hash = self.0.args_hash(&request);
-            let mut book = self.0.book();
+            let args_hash = self.args_hash(&request);
+            let mut book = self.book();
             let line = book.open(&request.server, &request.tool, args_hash);
             book.close(line, End::Failed(fault));
         }
         answer
     }
-}
 
-impl Run {
     /// What to show about a call that somebody must approve. A call that cannot be made at all is not asked about:
     /// it fails by itself.
     pub(super) fn asked(&self, args: &Json) -> Option<Json> {

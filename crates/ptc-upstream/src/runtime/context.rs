@@ -13,8 +13,8 @@ use serde_json::Value as Json;
 
 use super::Runtime;
 use super::journal::{EffectJournal, Kept};
-use super::ledger::{Account, Book};
-use crate::call::{self, CallRequest};
+use super::ledger::{Account, Book, UnderWay};
+use crate::call::CallRequest;
 use crate::catalog::Catalog;
 use crate::config::MAX_RESPONSE_BYTES;
 use crate::effects::{self, PlannedUse, Policy, Refusal};
@@ -162,7 +162,7 @@ impl RunContext {
     pub async fn call(&self, args: Json) -> Answer {
         if self.asks(&args) {
             let message = "somebody must approve this call, and nobody can be asked here";
-            return call::fault(&Fault::new(Reason::ApprovalRequired, message));
+            return self.0.refused(&args, Fault::new(Reason::ApprovalRequired, message));
         }
         self.call_approved(args).await
     }
@@ -232,6 +232,12 @@ impl RunContext {
     /// How many calls were made so far.
     pub fn calls_made(&self) -> usize {
         self.0.calls.load(Ordering::Relaxed).min(self.0.caps.calls)
+    }
+
+    /// How far its calls are, with secrets covered; nothing before the first one.
+    pub fn under_way(&self) -> Option<UnderWay> {
+        let UnderWay { call, done, made } = self.0.book().under_way()?;
+        Some(UnderWay { call: self.0.runtime.redactor().redact_string(call), done, made })
     }
 
     /// Ends the run: later calls fail with `run_context_closed`. Gives the account, once.

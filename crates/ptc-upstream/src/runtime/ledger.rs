@@ -67,6 +67,17 @@ pub(super) struct Book {
     pub catalog_ops: Vec<CatalogOp>,
 }
 
+/// How far the calls of a run are that goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    /// The call that is waited for the longest, else the last one that ended: `server/tool`.
+    pub call: String,
+    /// Calls that have ended.
+    pub done: usize,
+    /// Calls that were made.
+    pub made: usize,
+}
+
 #[derive(Debug)]
 enum Line {
     Open(Open),
@@ -134,6 +145,21 @@ impl Book {
                 end => Line::Done(Box::new(open.ended(end))),
             };
         }
+    }
+
+    /// How far the calls are; nothing before the first one.
+    pub fn under_way(&self) -> Option<UnderWay> {
+        let (mut open, mut ended) = (Vec::new(), Vec::new());
+        for line in &self.calls {
+            match line {
+                Line::Open(call) => open.push((&call.server, &call.tool)),
+                Line::Done(call) => ended.push((&call.server, &call.tool)),
+                Line::Void => {}
+            }
+        }
+        let (server, tool) = open.first().or(ended.last())?;
+        let (done, made) = (ended.len(), ended.len() + open.len());
+        Some(UnderWay { call: format!("{server}/{tool}"), done, made })
     }
 
     /// The whole account. Calls that nobody waits for any more may have had their effect and are in it.

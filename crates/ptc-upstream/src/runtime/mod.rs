@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::context::{Caps, RunContext};
 pub use self::grants::Grants;
 pub use self::journal::{Begun, EffectJournal, NewEffect};
-pub use self::ledger::{Account, CatalogOp};
+pub use self::ledger::{Account, CatalogOp, UnderWay};
 pub use self::rehearse::{HeldBack, Rehearsed};
 use self::upstream::{Standard, Upstream};
 use crate::catalog::Catalog;

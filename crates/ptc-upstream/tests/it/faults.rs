@@ -92,6 +92,30 @@ async fn answers_are_the_same_over_every_transport() {
     }
 }
 
+/// A server that is told `decline` believes that a person was asked.
+#[tokio::test]
+async fn a_server_that_asks_for_input_is_told_that_nobody_can_be_asked() {
+    // Servers of the newest protocol ask in their results.
+    for Reached { how, client, _server } in
+        every_way(&[]).into_iter().filter(|way| !way.how.contains("modern"))
+    {
+        assert_eq!(text(&*client, "elicit", json!({})).await, "asked", "{how}");
+        let heard = async || {
+            call(&*client, "heard", json!({})).await.expect(&how).structured.expect("what the server heard")
+        };
+        until("the server has an answer", async || heard().await["replies"] != json!([])).await;
+        let heard = heard().await;
+        assert_eq!(heard["capabilities"].get("elicitation"), None, "{how}: {heard}");
+        let reply = &heard["replies"][0];
+        assert_eq!(
+            (&reply["id"], &reply["error"]["code"]),
+            (&json!("who"), &json!(-32601)),
+            "{how}: {heard}"
+        );
+        assert_eq!(reply.get("result"), None, "{how}: {heard}");
+    }
+}
+
 #[tokio::test]
 async fn calls_run_side_by_side_on_one_connection() {
     for Reached { how, client, _server } in every_way(&[]) {

@@ -1,12 +1,12 @@
 //! `ptc check`: what a program may call, before it runs.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use ptc_lisp::Error;
 use ptc_lisp::analyze::Manifest;
 use ptc_upstream::catalog::Catalog;
-use ptc_upstream::effects::{self, PlannedUse, Policy, Refusal};
+use ptc_upstream::effects::{self, PlannedUse, Policy, Refusal, reached};
 use serde_json::{Value, json};
 
 use super::eval::{self, ignore_closed_pipe};
@@ -65,16 +65,16 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     values::give(&mut machine, &args.data)?;
     // Without any, nobody has said which inputs there will be.
     machine.set_strict_inputs(!args.data.is_empty());
-    let manifest = match machine.check(&source) {
+    let manifest = match machine.check_all(&source) {
         Ok(manifest) => manifest,
-        Err(error) => {
+        Err(errors) => {
             let written = match args.json {
-                true => {
-                    say(&json!({"ok": false, "error": report::error_fields(&error, &source)}).to_string())
-                }
+                true => say(&mistakes(&errors, &source).to_string()),
                 false => {
                     let colours = terminal::colours(&terminal::stderr());
-                    errln!("{}", terminal::error_text(&error, &source, &name, colours));
+                    for error in &errors {
+                        errln!("{}", terminal::error_text(error, &source, &name, colours));
+                    }
                     Ok(())
                 }
             };
@@ -106,6 +106,12 @@ fn say(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// All mistakes, and the first one where it always stood.
+fn mistakes(errors: &[Error], source: &str) -> Value {
+    let errors: Vec<_> = errors.iter().map(|error| report::error_fields(error, source)).collect();
+    json!({"ok": false, "error": errors.first(), "errors": errors})
+}
+
 fn as_json(manifest: &Manifest, planned: &Result<Vec<PlannedUse>, Refusal>) -> Value {
     match planned {
         Ok(uses) => json!({
@@ -119,11 +125,6 @@ fn as_json(manifest: &Manifest, planned: &Result<Vec<PlannedUse>, Refusal>) -> V
             "error": {"kind": "read_only", "message": refusal.to_string(), "details": refusal.details()},
         }),
     }
-}
-
-/// All tools that may be called.
-fn reached(uses: &[PlannedUse]) -> BTreeSet<&str> {
-    uses.iter().flat_map(|each| &each.reaches).map(|(tool, _)| tool.as_str()).collect()
 }
 
 /// The tools in one line, then a line per place that calls one, and below it where its arguments come from.

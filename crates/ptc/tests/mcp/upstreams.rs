@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{Folder, StdioServer, ptc, text};
+use crate::support::{self, Folder, HttpServer, StdioServer, ptc, text};
 
 /// A configuration with the fixture as `fix`, changed by `more`.
 pub fn config(folder: &Folder, more: Json) -> String {
@@ -61,6 +61,72 @@ fn probe_6_r5_2_kinds_of_answers_and_faults() {
     let program = format!("(frequencies (map :reason (map (fn [_] {}) (range 51))))", call("text", "{}"));
     let text = server.eval(3, &program);
     assert!(text.contains("nil 50") && text.contains(":cap_exhausted 1"), "{text}");
+}
+
+#[test]
+fn progress_names_the_upstream_tool_and_how_many_calls_are_done() {
+    let program = format!("(do {} (:ok {}))", call("text", "{}"), call("slow", "{}"));
+    let more = ["--upstream-call-timeout-ms", "1500"];
+    let is_told = |note: &Json| {
+        let (method, params) = (&note["method"], &note["params"]);
+        *method == "notifications/progress" && params["message"] == "fix/slow (1 of 2 done)"
+    };
+
+    let (folder, mut server) = server(&more);
+    let mut message = support::call(1, "lisp_eval", json!({"program": program}));
+    message["params"]["_meta"] = json!({"progressToken": "tok"});
+    server.send(&message);
+    let mut notes = Vec::new();
+    let answer = loop {
+        let message = server.receive();
+        match message.get("id") {
+            Some(_) => break message,
+            None => notes.push(message),
+        }
+    };
+    assert_eq!(text(&answer["result"]), "user=> false", "{answer}");
+    assert!(notes.iter().any(is_told), "{notes:#?}");
+    assert!(notes.len() < 10, "at a bounded rate: {notes:#?}");
+
+    let file = config(&folder, json!({}));
+    let server = HttpServer::start(&[&["--upstreams-config", &file][..], &more].concat());
+    let session = server.open(&[]);
+    let answer = server.post(&[("mcp-session-id", &session)], &message);
+    let events = answer.body.lines().filter_map(|line| line.strip_prefix("data: "));
+    let events: Vec<Json> = events.filter_map(|data| serde_json::from_str(data).ok()).collect();
+    assert!(events.iter().any(is_told), "{answer:?}");
+
+    // Nobody asked.
+    message["params"]["_meta"] = json!({});
+    let answer = server.post(&[("mcp-session-id", &session)], &message);
+    assert!(!answer.body.contains("notifications/progress"), "{answer:?}");
+}
+
+#[test]
+fn a_server_whose_tasks_have_no_model_does_not_start() {
+    let folder = Folder::new();
+    let file = config(&folder, json!({}));
+    let keys = ["GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "ANTHROPIC_API_KEY"];
+    for (model, says) in [
+        (None, "`google:gemini-2.5-flash-lite` needs a key; put it into the variable GEMINI_API_KEY"),
+        (
+            Some("anthropic:claude-x"),
+            "`anthropic:claude-x` needs a key; put it into the variable ANTHROPIC_API_KEY",
+        ),
+        (Some("nobody:nothing"), "there is no model `nobody:nothing`; there are haiku, "),
+    ] {
+        let mut args = vec!["--upstreams-config", &file, "--agentic", "--agentic-allow-writes"];
+        args.extend(model.iter().flat_map(|model| ["--agentic-model", model]));
+        let mut command = ptc(&args);
+        for key in keys {
+            command.env_remove(key);
+        }
+        let output = command.output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{err}");
+        assert!(err.contains("--agentic needs a model: ") && err.contains(says), "{err}");
+        assert!(err.contains("--agentic-model"), "{err}");
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::super::eval::{shown, validated};
 use super::super::evaluate::{self, End, Evaluated};
 use super::super::gate::Permit;
 use super::super::host::Witness;
-use super::super::payload::{Payload, Upstream, result_line, upstream_summary};
+use super::super::payload::{Payload, Upstream, line_bytes, result_line, upstream_summary};
 use super::super::reason::Reason;
 use super::super::receipt::Receipt;
 use super::super::recordings::Recorded;
@@ -170,7 +170,7 @@ impl Engine {
                 sessions.expire(&session);
                 return over(no_longer_active());
             }
-            outcome = evaluate::wait(running, timeout, signals) => outcome?,
+            outcome = evaluate::wait(running, timeout, signals, &calls) => outcome?,
         };
         execution.end(&outcome);
         recorded.end(&outcome).await;
@@ -304,7 +304,8 @@ impl Engine {
                 let truncated = cut && !verdict.validated;
                 let feedback = shown(&prints, result.as_deref().unwrap_or("user=> nil"), FEEDBACK_CHARS);
                 let validated = verdict.validated.then(|| given.json.clone());
-                Payload { result, truncated, validated, feedback, ..Payload::default() }
+                let whole_bytes = line_bytes(given);
+                Payload { result, truncated, whole_bytes, validated, feedback, ..Payload::default() }
             }
             (End::Fail(given), _) => {
                 let (line, truncated) = result_line(given, most, false);

@@ -1,17 +1,19 @@
 //! What a task is begun from, as plain data: the agent is made from it, and so it can be made again to play a recording.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use ptc_agent::tape::{Entry, Given, Of, Question, silent};
 use ptc_agent::{Agent, Answers, Effect, Event, PromptParts, RunOptions, SystemPrompt, Tool as AgentTool};
 use ptc_lisp::machine::DISCOVER;
-use ptc_upstream::catalog::Catalog;
+use ptc_upstream::catalog::{Catalog, CatalogTool, Server};
 use ptc_upstream::config::EffectClass;
+use ptc_upstream::effects::Policy;
+use ptc_upstream::model::ToolDef;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::{Attempt, Attempts, CALL_SIGNATURE, Denied, guard};
+use super::{Attempt, Attempts, CALL_SIGNATURE, admit, guard, is_denied};
 
 /// Where the subject of a recording says that it is a task.
 const KEY: &str = "task";
@@ -40,20 +42,31 @@ pub struct Plan {
     /// Where random numbers begin.
     #[serde(default)]
     pub seed: u64,
-    /// What the tools of each server do to the world.
-    pub effects: BTreeMap<String, BTreeMap<String, String>>,
+    /// What the tools of each server do to the world; nothing where they were not listed.
+    pub effects: Effects,
+    /// Whether programs may only read. Recordings that do not say so are of tasks whose programs were not looked at before
+    /// they ran.
+    #[serde(default)]
+    pub read_only: bool,
 }
 
+type Effects = BTreeMap<String, Option<BTreeMap<String, String>>>;
+
 /// What tools of servers do to the world.
-pub fn effects(catalog: &Catalog) -> BTreeMap<String, BTreeMap<String, String>> {
-    let servers = catalog.servers().iter().map(|server| {
-        let tools = server.tools.iter().flatten();
-        (
-            server.name.clone(),
-            tools.map(|(name, tool)| (name.clone(), tool.effect.name().to_owned())).collect(),
-        )
-    });
-    servers.collect()
+pub fn effects(catalog: &Catalog) -> Effects {
+    let class = |(name, tool): (&String, &Arc<CatalogTool>)| (name.clone(), tool.effect.name().to_owned());
+    let servers = catalog.servers().iter();
+    servers
+        .map(|server| {
+            (server.name.clone(), server.tools.as_ref().map(|tools| tools.iter().map(class).collect()))
+        })
+        .collect()
+}
+
+/// The class of this name.
+fn class(name: &str) -> EffectClass {
+    let classes = [EffectClass::Read, EffectClass::Write, EffectClass::Unknown];
+    classes.into_iter().find(|class| class.name() == name).unwrap_or(EffectClass::Unknown)
 }
 
 impl Plan {
@@ -85,10 +98,25 @@ impl Plan {
     }
 
     fn effect(&self, server: &str, tool: &str) -> EffectClass {
-        let name = self.effects.get(server).and_then(|tools| tools.get(tool));
-        let classes = [EffectClass::Read, EffectClass::Write, EffectClass::Unknown];
-        let known = |name: &String| classes.into_iter().find(|class| class.name() == name.as_str());
-        name.and_then(known).unwrap_or(EffectClass::Unknown)
+        let tools = self.effects.get(server).and_then(Option::as_ref);
+        tools.and_then(|tools| tools.get(tool)).map_or(EffectClass::Unknown, |name| class(name))
+    }
+
+    /// The servers, as far as programs are admitted by them.
+    pub fn catalog(&self) -> Catalog {
+        let tool = |(name, effect): (&String, &String)| {
+            let def = ToolDef { name: name.clone(), ..ToolDef::default() };
+            (name.clone(), Arc::new(CatalogTool { def, effect: class(effect), place: 0 }))
+        };
+        Catalog::new(self.effects.iter().map(|(name, tools)| {
+            let tools = tools.as_ref().map(|tools| tools.iter().map(tool).collect());
+            Arc::new(Server { name: name.clone(), tools, ..Server::default() })
+        }))
+    }
+
+    /// What programs may do.
+    pub fn policy(&self) -> Policy {
+        Policy { read_only: self.read_only, ..Policy::default() }
     }
 }
 
@@ -118,6 +146,7 @@ impl PlayedTask {
         let attempts = Attempts::default();
         let options = RunOptions {
             guard: Some(guard(&attempts)),
+            admit: Some(admit(&plan, None)),
             seed: plan.seed,
             ..RunOptions::new(silent(&plan.model))
         };
@@ -134,14 +163,13 @@ impl PlayedTask {
                 let Some(Question { of: Of::Tool { tool, args }, .. }) = self.asked.remove(id) else {
                     return;
                 };
-                if tool != "call" || matches!(given, Given::Value(answer) if Denied::is(answer)) {
+                if tool != "call" || matches!(given, Given::Value(answer) if is_denied(answer)) {
                     return;
                 }
                 let part = |key: &str| args[key].as_str().unwrap_or_default().to_owned();
                 let (server, tool) = (part("server"), part("tool"));
                 let effect = self.plan.effect(&server, &tool);
-                let attempt = Attempt { server, tool, effect };
-                self.attempts.lock().unwrap_or_else(PoisonError::into_inner).push(attempt);
+                self.attempts.note(Attempt { server, tool, effect });
             }
             _ => {}
         }

@@ -16,6 +16,9 @@ use super::super::text::{cut, json_bytes};
 use super::planner::Spent;
 use super::{last_program, milliseconds};
 
+/// Calls that were not allowed and are told in warnings; the account has all of them.
+const DENIED: usize = 8;
+
 /// All that is known when a task is over.
 pub struct Report<'r> {
     pub settings: &'r Task,
@@ -24,6 +27,7 @@ pub struct Report<'r> {
     pub ledger: Vec<LedgerEntry>,
     pub spent: Spent,
     pub elapsed: Duration,
+    /// What was asked for and is not supported.
     pub warnings: Vec<Json>,
     pub trace_id: String,
 }
@@ -75,9 +79,29 @@ impl Report<'_> {
         (object, reason)
     }
 
+    /// What whoever asked should know, also if there is an answer: what was not supported, and calls that were not
+    /// allowed, without which the answer may lack something.
+    fn warnings(&self) -> Vec<Json> {
+        let mut warnings = self.warnings.clone();
+        let mut denied = 0;
+        for call in &self.ledger {
+            let Some(reason @ (Fault::UpstreamToolDenied | Fault::ApprovalRequired)) = call.reason else {
+                continue;
+            };
+            let why = call.error.as_deref().unwrap_or_default();
+            let detail = format!("{}/{} was not called: {why}", call.server, call.tool);
+            let warning = json!({"code": reason.name(), "detail": detail});
+            if denied < DENIED && !warnings.contains(&warning) {
+                denied += 1;
+                warnings.push(warning);
+            }
+        }
+        warnings
+    }
+
     fn succeeded(&self, step: &Step) -> Json {
         let most = self.settings.max_result_bytes;
-        let mut warnings = self.warnings.clone();
+        let mut warnings = self.warnings();
         let answer = match &step.value {
             Json::String(text) => text.clone(),
             Json::Object(fields) => match fields.get("answer") {
@@ -89,7 +113,8 @@ impl Report<'_> {
         // Secrets first: a cut must not leave a part of one.
         let answer = self.redactor.redact_string(answer);
         let shown = cut(&answer, most);
-        let whole = json_bytes(&step.value) <= most;
+        let returned_bytes = json_bytes(&step.value);
+        let whole = returned_bytes <= most;
         if shown.len() < answer.len() || !whole {
             warnings.push(json!({
                 "code": "max_result_bytes",
@@ -98,8 +123,11 @@ impl Report<'_> {
         }
         let structured = if whole { step.value.clone() } else { Json::Null };
         let bytes = json_bytes(&json!({"answer": shown, "structured_result": structured}));
-        let returned =
-            Returned { result_bytes: bytes, prints_bytes: step.prints.iter().map(String::len).sum() };
+        let returned = Returned {
+            // The value once, and whole: the answer may have it twice, or less of it.
+            result_bytes: returned_bytes,
+            prints_bytes: step.prints.iter().map(String::len).sum(),
+        };
         json!({
             "status": "ok",
             "answer": shown,
@@ -130,7 +158,7 @@ impl Report<'_> {
             "reason": reason,
             "message": cut(&message, 2_000),
             "feedback": feedback,
-            "warnings": self.warnings,
+            "warnings": self.warnings(),
             "planner": Json::Null,
             "execution": self.execution(step, 0, false),
             "upstream_calls": [],

@@ -257,8 +257,8 @@ impl Engine {
         });
         let (program, execution) = Execution::begin(program, &head.source, signals);
         let running = self.pool.run(self.owned(program, caller, &permit));
-        let outcome =
-            evaluate::wait(running, self.settings.program_timeout, signals).await.map_err(Gone::Call)?;
+        let waited = evaluate::wait(running, self.settings.program_timeout, signals, &calls).await;
+        let outcome = waited.map_err(Gone::Call)?;
         execution.end(&outcome);
         recorded.end(&outcome).await;
         drop(permit);

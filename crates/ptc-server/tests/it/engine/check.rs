@@ -26,6 +26,30 @@ async fn mistakes_come_with_their_place_and_fix() {
 }
 
 #[tokio::test]
+async fn all_mistakes_are_told_at_once_in_their_order() {
+    let engine = engine(patient(Profile::Slim)).await;
+    let program = "(defn f [x] (foo x))\n(inc 1 2)\n(let [y] y)\n(f)\n(nope/g (inc bar))\n(f 1)";
+    let reply = call(&engine, "lisp_check", json!({"program": program})).await;
+    let errors = object(&reply)["errors"].as_array().expect("errors").clone();
+    let found: Vec<(&str, u64)> = errors
+        .iter()
+        .map(|error| (error["reason"].as_str().unwrap_or_default(), error["line"].as_u64().unwrap_or(0)))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("unbound_var", 1),
+            ("arity_error", 2),
+            ("invalid_form", 3),
+            ("arity_error", 4),
+            ("invalid_form", 5),
+            ("unbound_var", 5)
+        ],
+        "{errors:#?}"
+    );
+}
+
+#[tokio::test]
 async fn calls_have_effects_and_a_bound_where_there_is_one() {
     let engine = aggregator(patient(Profile::Slim)).await;
     let check =
@@ -35,11 +59,14 @@ async fn calls_have_effects_and_a_bound_where_there_is_one() {
     let once = check(r#"(tool/call {:server "crm" :tool "get" :args {:id data/id}})"#).await;
     assert_eq!((&once["effect"], &once["max_calls"]), (&json!("read"), &json!(1)), "{once}");
     assert_eq!(once["uses"][0]["target"], "crm/get");
+    assert_eq!(once["tools"], json!(["crm/get"]));
     assert_eq!(once["uses"][0]["args"], json!({"id": "data"}));
     let many = check(r#"(map #(tool/call {:server "crm" :tool "put" :args {:id %}}) [1 2])"#).await;
     assert_eq!((&many["effect"], &many["max_calls"]), (&json!("write"), &json!(null)));
     let dynamic = check(r#"(tool/call {:server data/s :tool "get"})"#).await;
     assert_eq!((&dynamic["uses"][0]["dynamic"], &dynamic["allowed"]), (&json!(true), &json!(true)));
+    let any = check("(map tool/call [])").await;
+    assert_eq!(any["tools"], json!(["crm/get", "crm/guess", "crm/put"]));
     for (program, reason, fix) in [
         (r#"(tool/call {:server "crm" :tool "gett"})"#, "unknown_tool", "get"),
         (r#"(tool/call {:server "crn" :tool "get"})"#, "unknown_server", "crm"),

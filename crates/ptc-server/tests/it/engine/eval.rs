@@ -1,9 +1,12 @@
 //! `lisp_eval`: arguments, results, errors, profiles and their bounds.
 
+use ptc_server::engine::settings::Sessions;
 use ptc_server::engine::{CallError, Caller, Content, Profile, Settings, Signals, Transport};
 use serde_json::json;
 
-use super::support::{anna, args, call, engine, eval, object, patient};
+use super::support::{
+    aggregator, anna, args, call, engine, eval, eval_in, object, patient, session, with_sessions,
+};
 
 #[tokio::test]
 async fn p1_slim_answers_are_text_only() {
@@ -76,13 +79,36 @@ async fn r2_2_5_errors_have_their_class() {
         let reply = eval(&engine, program).await;
         assert_eq!(object(&reply)["reason"], reason, "{program}");
         assert!(reply.is_error && reply.text().starts_with(reason), "{}", reply.text());
+        let kinds = ["unbound_var", "arity_error", "arithmetic_error", "unknown_tool", "memory_exceeded"];
+        assert!(!kinds.iter().any(|kind| reply.text().contains(kind)), "one kind: {}", reply.text());
     }
     let missing = eval(&engine, "data/missing").await;
     assert!(missing.text().contains("data/missing"), "{}", missing.text());
     let quick = Settings { program_timeout: std::time::Duration::from_millis(50), ..patient(Profile::Slim) };
     let hasty = super::support::engine(quick).await;
     let late = eval(&hasty, "(loop [] (recur))").await;
-    assert!(late.text().starts_with("timeout: "), "{}", late.text());
+    assert!(late.text().starts_with("timeout at 1:"), "{}", late.text());
+}
+
+#[tokio::test]
+async fn a_program_whose_time_is_over_says_where_it_was() {
+    let sessions = with_sessions(Profile::Slim, Sessions::default());
+    let hasty = Settings { program_timeout: std::time::Duration::from_millis(300), ..sessions };
+    let engine = aggregator(hasty).await;
+    let session = session(&engine).await;
+    let spins = "(defn spin [n]\n  (loop [i n]\n    (if (neg? i) i (recur (inc i)))))\n(+ 1\n   (spin 0))";
+    let waits = "(+ 1\n   (count\n     (tool/call {:server \"crm\" :tool \"get\" :args {:wait 1}})))";
+    let side_by_side = "(def xs\n  (pmap\n    (fn [n] (loop [] (recur)))\n    [1 2]))";
+    for (program, lines) in [(spins, 2..=3), (waits, 3..=3), (side_by_side, 2..=3)] {
+        for reply in [eval(&engine, program).await, eval_in(&engine, &session, program).await] {
+            let text = reply.text();
+            let line = text.strip_prefix("timeout at ").and_then(|rest| rest.split(':').next()?.parse().ok());
+            assert!(line.is_some_and(|line: u32| lines.contains(&line)), "{program}: {text}");
+        }
+    }
+    eval_in(&engine, &session, "(defn spin []\n\n\n  (loop [] (recur)))").await;
+    let reply = eval_in(&engine, &session, "(+ 1\n (spin))").await;
+    assert!(reply.text().starts_with("timeout at 2:"), "its own text: {}", reply.text());
 }
 
 #[tokio::test]
@@ -144,7 +170,7 @@ async fn what_a_program_printed_is_shown_with_its_error() {
         let text = reply.text();
         assert!(reply.is_error && text.starts_with("<prints>\nbefore\n(0 1 2 3 4) "), "{text}");
         assert!(
-            text.contains("</prints>\n\n<error>\nruntime_error: ") && text.ends_with("</error>"),
+            text.contains("</prints>\n\n<error>\nruntime_error at 1:") && text.ends_with("</error>"),
             "{text}"
         );
         assert_eq!(text.matches("</prints>").count(), 1, "{text}");

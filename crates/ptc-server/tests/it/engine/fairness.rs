@@ -1,10 +1,15 @@
 //! Owners who want much and owners who want little: nobody waits for what another one runs.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptc_server::engine::{Caller, Engine, Profile, Settings, Signals, Transport, settings};
-use serde_json::{Value as Json, json};
+use futures_util::future::BoxFuture;
+use ptc_server::engine::{Caller, Engine, Parts, Profile, Settings, Signals, Transport, settings};
+use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
+use ptc_upstream::{Caps, Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
+use serde_json::{Map, Value as Json, json};
+use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
 use super::support::{args, call_as, engine, object, with_sessions};
@@ -107,6 +112,64 @@ async fn busy_is_answered_only_to_the_owner_whose_queue_is_full() {
     }
     let reply = call_as(&greedy, &engine, "lisp_eval", json!({"program": "(+ 1 2)"})).await;
     assert_eq!(object(&reply)["result"], "user=> 3", "{reply:?}");
+}
+
+/// An upstream that answers nobody before so many have called.
+struct Gathering(Barrier);
+
+impl Client for Gathering {
+    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
+        let tool = ToolDef { name: "get".to_owned(), ..ToolDef::default() };
+        Box::pin(async move { Ok(vec![tool]) })
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a str,
+        args: Map<String, Json>,
+        _: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>> {
+        Box::pin(async move {
+            self.0.wait().await;
+            Ok(Payload { structured: Some(Json::Object(args)), ..Payload::default() })
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// Permits are for running: where two programs of an owner may run, two hundred wait side by side.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_programs_of_one_owner_wait_for_an_upstream_and_none_is_turned_away() {
+    const PROGRAMS: usize = 200;
+    let config = json!({"upstreams": {"crm": {"transport": "mcp_http", "url": "https://crm.example/mcp"}}});
+    let config = Config::from_value(config, Path::new("")).expect("it is right");
+    let secrets = Secrets::resolve(&config).expect("there are none");
+    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
+    let connect = |_: &_, _: &_| Some(Arc::new(Gathering(Barrier::new(PROGRAMS))) as Arc<dyn Client>);
+    let runtime = Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts");
+    let settings = Settings {
+        max_concurrent_calls: 2,
+        // As much as all of them may use, whatever this computer has.
+        programs_memory_bytes: (64 << 20) * PROGRAMS,
+        caps: Caps { call_timeout: Duration::from_secs(60), ..Caps::default() },
+        ..super::support::patient(Profile::Structured)
+    };
+    let parts = Parts { runtime: Some(runtime), ..Parts::default() };
+    let engine = Engine::with(settings, parts).await.expect("it starts");
+    let caller = Caller::new("anna", Transport::Http);
+    let calls = (0..PROGRAMS).map(|n| {
+        let (engine, caller) = (engine.clone(), caller.clone());
+        let program = format!("(:n (:value (tool/call {{:server \"crm\" :tool \"get\" :args {{:n {n}}}}})))");
+        tokio::spawn(async move { call_as(&caller, &engine, "lisp_eval", json!({"program": program})).await })
+    });
+    for (n, reply) in futures_util::future::join_all(calls).await.into_iter().enumerate() {
+        let reply = reply.expect("it is answered");
+        assert_eq!(object(&reply)["result"], format!("user=> {n}"), "{reply:?}");
+    }
+    assert_eq!((engine.metrics().in_flight, engine.metrics().queued), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

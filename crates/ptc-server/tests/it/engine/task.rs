@@ -63,8 +63,7 @@ async fn r11_2_a_task_is_planned_run_and_accounted_for() {
     assert_eq!((&planner["calls"], &planner["tokens"]["total"]), (&json!(1), &json!(120)));
     let metrics = &shown["ptc_metrics"];
     assert_eq!(metrics["server_side_llm"]["total_tokens"], 120);
-    let answer = json!({"answer": "40 rows", "structured_result": {"answer": "40 rows"}});
-    assert_eq!(metrics["final_result_bytes"], answer.to_string().len());
+    assert_eq!(metrics["final_result_bytes"], json!({"answer": "40 rows"}).to_string().len());
     assert!(metrics["efficiency_note"].is_string());
     let prompt = seen.lock().expect("no panics")[0].clone();
     assert!(
@@ -107,15 +106,74 @@ async fn probe_21_r11_4_2_nothing_is_tried_again_after_something_may_have_change
     }
 }
 
+/// A program that counts nothing where it may not call, and does not look at whether it could.
+const WRITES: &str =
+    r#"(let [r (tool/call {:server "crm" :tool "put" :args {}})] (return {:n (count (:items (:value r)))}))"#;
+
+/// What an answer says was not allowed: what its account and its warnings have of it.
+fn denied(shown: &Json) -> Vec<(String, String)> {
+    let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
+    let calls = shown["upstream_calls"].as_array().expect("an account").iter();
+    let calls = calls.filter(|call| call["status"] == "error");
+    let warnings = shown["warnings"].as_array().expect("warnings").iter();
+    calls
+        .map(|call| (format!("{}/{}", text(&call["server"]), text(&call["tool"])), text(&call["reason"])))
+        .chain(warnings.map(|warning| {
+            let detail = text(&warning["detail"]);
+            (detail.split(' ').next().unwrap_or_default().to_owned(), text(&warning["code"]))
+        }))
+        .collect()
+}
+
 #[tokio::test]
-async fn read_only_servers_keep_tasks_from_writing() {
-    let program = r#"(:reason (tool/call {:server "crm" :tool "put" :args {}}))"#;
-    let (llm, _) = planner(&[program]);
+async fn a_task_that_may_only_read_refuses_a_program_that_may_do_more_before_it_runs() {
+    let put = || ("crm/put".to_owned(), "upstream_tool_denied".to_owned());
+    let allowed = Task { max_turns: 2, ..open() };
+    for (read_only, task) in [
+        (true, allowed.clone()),
+        (true, Task { allow_writes: false, ..allowed.clone() }),
+        (false, Task { allow_writes: false, ..allowed }),
+    ] {
+        let settings = Settings { read_only, ..patient(Profile::Slim) };
+        let (llm, seen) = planner(&[WRITES]);
+        let engine = start(Some(llm), task.clone(), settings.clone()).await;
+        let reply = call(&engine, "lisp_task", json!({"task": "count them"})).await;
+        let shown = object(&reply);
+        assert!(reply.is_error && shown["status"] == "error" && shown.get("answer").is_none(), "{shown}");
+        // Each program stands in the account; what is said of both is said once.
+        assert_eq!(denied(shown), [put(), put(), put()], "{shown}");
+        assert_eq!(shown["upstream_calls"][0]["effect"], "write");
+        let told = seen.lock().expect("no panics").last().expect("it was asked").clone();
+        assert!(told.contains("This task may only read."), "{told}");
+        assert!(told.contains("read-only and the program may call crm/put (write)"), "{told}");
+
+        let (llm, _) = planner(&[WRITES, &format!("(return {COUNT})")]);
+        let engine = start(Some(llm), task, settings).await;
+        let arguments = json!({"task": "count them", "context": {"n": 3}});
+        let reply = call(&engine, "lisp_task", arguments).await;
+        let shown = object(&reply);
+        assert_eq!((&shown["status"], &shown["answer"]), (&json!("ok"), &json!("3 rows")), "{shown}");
+        assert_eq!(denied(shown), [put(), put()], "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_somebody_must_approve_is_in_the_account_and_the_warnings_of_a_task() {
+    let (llm, _) = planner(&[WRITES]);
+    let world = super::approval::World::default();
+    let settings = Settings { task: Some(open()), ..patient(Profile::Slim) };
+    let engine = world.server(settings, Parts { planner: Some(llm), ..Parts::default() }).await;
+    let reply = call(&engine, "lisp_task", json!({"task": "store it"})).await;
+    let asked = || ("crm/put".to_owned(), "approval_required".to_owned());
+    assert_eq!(denied(object(&reply)), [asked(), asked()], "{:?}", reply.structured);
+    assert_eq!(world.seen(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn tasks_that_may_only_read_are_offered_as_such() {
+    let (llm, _) = planner(&["1"]);
     let engine =
         start(Some(llm), Task::default(), Settings { read_only: true, ..patient(Profile::Slim) }).await;
-    let reply = call(&engine, "lisp_task", json!({"task": "store it"})).await;
-    assert_eq!(object(&reply)["answer"], "upstream_tool_denied", "{:?}", reply.structured);
-    assert_eq!(object(&reply)["upstream_calls"], json!([]));
     let spec =
         engine.tools(&anna()).into_iter().find(|tool| tool.name == "lisp_task").expect("it is offered");
     assert_eq!(spec.annotations, Some(Annotations::new(true, false, false, true)));

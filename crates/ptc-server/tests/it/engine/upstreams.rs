@@ -1,10 +1,11 @@
 //! Programs over upstreams: the account, metrics, read-only mode, and secrets that stay inside.
 
+use ptc_server::engine::settings::{Debug, Sessions};
 use ptc_server::engine::{Profile, Settings};
 use ptc_upstream::Caps;
 use serde_json::{Value as Json, json};
 
-use super::support::{SECRET, aggregator, anna, call, engine, eval, object, patient};
+use super::support::{SECRET, aggregator, anna, call, engine, eval, object, patient, session, with_sessions};
 
 const FETCH: &str = r#"(count (:value (tool/call {:server "crm" :tool "get" :args {:rows 100}})))"#;
 
@@ -26,6 +27,36 @@ async fn r2_3_6_debug_answers_carry_the_account_and_metrics() {
     assert_eq!(metrics["payload_reduction_ratio"], json!((bytes / 10.0 * 100.0).round() / 100.0));
     assert_eq!(shown["upstream_results"][0]["result_overview"]["shape"], "list count=100");
     assert_eq!(engine.metrics().upstream_calls, 1);
+}
+
+#[tokio::test]
+async fn a_program_that_returns_all_that_it_fetched_reduces_nothing_however_little_is_shown() {
+    let settings = Settings {
+        debug: Some(Debug { ring_size: 50, max_response_bytes: 1 << 20 }),
+        ..with_sessions(Profile::Debug, Sessions::default())
+    };
+    let engine = aggregator(settings).await;
+    let session = session(&engine).await;
+    let program = r#"(:value (tool/call {:server "crm" :tool "get" :args {:rows 5000}}))"#;
+    let schema = json!({"type": "array"});
+    for (tool, arguments) in [
+        ("lisp_eval", json!({"program": program})),
+        ("lisp_eval", json!({"program": program, "output_schema": schema})),
+        ("lisp_session_eval", json!({"program": program, "session_id": session})),
+        ("lisp_session_eval", json!({"program": program, "session_id": session, "output_schema": schema})),
+    ] {
+        let reply = call(&engine, tool, arguments.clone()).await;
+        let shown = object(&reply);
+        assert!(reply.text().len() < 50_000 && shown["status"] == "ok", "{arguments}: {shown}");
+        let metrics = &shown["ptc_metrics"];
+        let ratio = metrics["payload_reduction_ratio"].as_f64().expect("a ratio");
+        assert!((0.9..1.1).contains(&ratio), "{arguments}: {metrics}");
+    }
+    let stats = call(&engine, "lisp_debug", json!({"op": "stats"})).await;
+    let reduction = &object(&stats)["payload_reduction"];
+    for ratio in [&reduction["reduction_ratio"]["weighted"], &reduction["top_reducers"][0]["ratio"]] {
+        assert!((0.9..1.1).contains(&ratio.as_f64().expect("a ratio")), "{reduction}");
+    }
 }
 
 #[tokio::test]
@@ -135,6 +166,33 @@ async fn r4_7_and_p14_secrets_are_covered_wherever_they_leave() {
         for text in texts {
             assert!(!text.contains("tok-4711") && !text.contains("do-not-show"), "{text}");
         }
+    }
+}
+
+#[tokio::test]
+async fn progress_names_the_call_that_is_waited_for_and_how_many_are_done() {
+    let engine = aggregator(with_sessions(Profile::Slim, Sessions::default())).await;
+    let session = session(&engine).await;
+    let get = r#"{:server "crm" :tool "get" :args {:rows 1}}"#;
+    let wait = r#"{:server "crm" :tool "guess" :args {:wait 1}}"#;
+    let program = format!("(tool/call {get}) (pmap tool/call [{get} {wait} {get} {wait}])");
+    for (tool, arguments) in [
+        ("lisp_eval", json!({"program": program})),
+        ("lisp_session_eval", json!({"program": program, "session_id": session})),
+    ] {
+        let (progress, mut reports) = tokio::sync::mpsc::unbounded_channel();
+        let signals = ptc_server::engine::Signals {
+            progress: Some(progress),
+            ..ptc_server::engine::Signals::default()
+        };
+        let cancel = signals.cancel.clone();
+        let calling = tokio::spawn({
+            let (engine, arguments) = (engine.clone(), super::support::args(arguments));
+            async move { engine.call(&anna(), tool, arguments, signals).await }
+        });
+        while reports.recv().await.expect("it goes on").message != "crm/guess (3 of 5 done)" {}
+        cancel.cancel();
+        assert!(calling.await.expect("it ends").is_err());
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::{Arg, ArgAction, ArgMatches};
 use ptc_runner::model::Llm;
 use ptc_server::effects::StoreJournal;
@@ -200,6 +200,8 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
         true => Some(Tokens::load(options, &|name| std::env::var(name).ok())?),
         false => None,
     };
+    // Before anything is started: a task without a model can only fail.
+    let planner = options.agentic.then(|| planner(&options.agentic_model)).transpose()?;
     // Clients' own tokens and keys of models must not come back either, from upstreams or from programs.
     let mut own = tokens.as_mut().map(Tokens::take_secrets).unwrap_or_default();
     if options.agentic {
@@ -220,10 +222,6 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     for note in &notes {
         log.warn("configuration", note);
     }
-    let planner = match options.agentic {
-        true => planner(&options.agentic_model).map_err(|error| log.warn("planner", &error.to_string())).ok(),
-        false => None,
-    };
     let Stores { named: store, preludes } = stores;
     let (runtime, kept) = (upstreams.clone(), preludes.clone());
     let effects = store.clone().map(StoreJournal::new);
@@ -290,7 +288,8 @@ async fn tell_gaps(journal: StoreJournal, log: &Log) {
     }
 }
 
-/// The model that plans for `lisp_task`. Without one the tool says what is missing.
+/// The model that plans for `lisp_task`.
 fn planner(name: &str) -> anyhow::Result<Llm> {
-    Models::load()?.open(name, &[]).map_err(anyhow::Error::msg)
+    let opened = Models::load()?.open(name, &[]);
+    opened.map_err(|error| anyhow!("--agentic needs a model: {error}; --agentic-model names another"))
 }

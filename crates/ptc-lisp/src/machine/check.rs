@@ -1,0 +1,44 @@
+//! What a program needs and what is wrong with it, without running it.
+
+use super::{Known, Machine};
+use crate::analyze::{Manifest, mistakes};
+use crate::error::Error;
+use crate::reader::{ReadLimits, read_all};
+
+impl Machine {
+    /// What a program needs, without running it: every mistake that shows before it runs, and the
+    /// tools it may call.
+    pub fn check(&mut self, source: &str) -> Result<Manifest, Error> {
+        let prepared = self.prepare(source)?;
+        self.has_inputs(&prepared.unit)?;
+        Ok((*prepared.manifest).clone())
+    }
+
+    /// The same, with all mistakes that can be told at once, in the order in which they stand in the program. Text that
+    /// cannot be read has one.
+    pub fn check_all(&mut self, source: &str) -> Result<Manifest, Vec<Error>> {
+        self.check(source).map_err(|first| match self.all_mistakes(source) {
+            // It is wrong with something else than its forms.
+            found if found.is_empty() => vec![first],
+            found => found,
+        })
+    }
+
+    fn all_mistakes(&self, source: &str) -> Vec<Error> {
+        let forms = read_all(source, &self.read_limits());
+        forms.map(|forms| mistakes(&forms, &Known { machine: self })).unwrap_or_default()
+    }
+
+    /// How large the text of a program may be.
+    pub(super) fn read_limits(&self) -> ReadLimits {
+        /// Bytes that a form takes on its way from text to code.
+        const FORM: usize = 384;
+        let given = &self.heap.limits;
+        ReadLimits {
+            max_bytes: given.source_bytes,
+            max_depth: given.source_depth,
+            max_forms: ReadLimits::default().max_forms.min(given.memory / FORM),
+            ..ReadLimits::default()
+        }
+    }
+}
