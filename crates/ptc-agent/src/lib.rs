@@ -53,7 +53,7 @@ pub use render::{
 };
 pub use reply::{Fix, FixKind, Multiple};
 pub use run::{
-    Admit, AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, Need, Now, OnBudget, Price,
+    Admit, AgentRun, Ask, AskKind, BudgetCheck, Carried, Context, Guard, LookUp, Need, Now, OnBudget, Price,
     Resolver, RunOptions, SaveError, Spent, Supply, TraceMode, Waiting, WaitsOn, waiting,
 };
 pub use step::{CallRecord, Fail, Step, ToolInfo, Turn, TurnType, UpstreamCall, Usage};

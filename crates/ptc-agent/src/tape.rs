@@ -12,7 +12,7 @@ use crate::agent::Agent;
 use crate::event::Event;
 use crate::model::{Chunk, Llm, Model, ModelError, ModelErrorKind, Pending, Reply, Request};
 use crate::run::{AgentRun, Ask, AskKind, Need, RunOptions, Supply};
-use crate::step::Step;
+use crate::step::{Fail, Step};
 use crate::tool::Decision;
 
 /// One thing that happened between a run and the outside.
@@ -61,6 +61,11 @@ pub enum Entry {
     Cancel {
         /// When.
         now: u64,
+    },
+    /// It was told that something is gone which its prelude requires.
+    Lost {
+        /// How it ends because of that.
+        fail: Fail,
     },
     /// It was left because it waits for people and for nothing else.
     Pause,
@@ -345,6 +350,10 @@ pub fn play(
             Entry::Cancel { now } => {
                 early(&mut asked)?;
                 run.cancel(*now);
+            }
+            Entry::Lost { fail } => {
+                early(&mut asked)?;
+                run.lose(fail.clone());
             }
         }
     }

@@ -250,7 +250,6 @@ impl Program {
             machine.attach(prelude)?;
         }
         self.tools.grant(machine);
-        self.tools.admit(machine)?;
         machine.set_clock(self.clock_ms.unwrap_or_else(now_ms));
         machine.set_seed(self.seed);
         match &self.data {
@@ -258,7 +257,9 @@ impl Program {
             Some(Data::Text(text)) => machine.set_data_json(text),
             None => Ok(()),
         }?;
-        self.hooks.prepare.as_ref().map_or(Ok(()), |prepare| prepare(machine))
+        self.hooks.prepare.as_ref().map_or(Ok(()), |prepare| prepare(machine))?;
+        // Last, because whoever prepares the machine may attach a prelude.
+        self.tools.admit(machine)
     }
 }
 

@@ -89,6 +89,12 @@ pub(crate) async fn drive(
     let guard = CancellationToken::new();
     // Whoever drops the future drops the run.
     let dropped = guard.clone().drop_guard();
+    let prelude = agent.options().prelude.as_ref();
+    let looking =
+        options.look_up.as_ref().zip(prelude).and_then(|(look, lent)| look(lent.required_servers()));
+    if let Some(looking) = looking {
+        looking.await;
+    }
     let pinned = pool().spawn_pinned(move || async move {
         let began = match &begin {
             Begin::New => {
@@ -224,6 +230,7 @@ impl Driver {
     async fn drive(&mut self) -> Result<Box<Step>, Box<Step>> {
         let lane = self.around.share.as_ref().map(|share| share.lane.clone());
         loop {
+            self.look_up().await;
             let turn = Turns::shared().take(&lane).await;
             let now = now();
             self.around.taped(|| Entry::Next { now, times: 1 });
@@ -260,6 +267,24 @@ impl Driver {
                     self.pace(Waits::Ends);
                 }
             }
+        }
+    }
+
+    /// Looks at the servers behind the prelude where they say that something changed, or are not there any more. A run
+    /// that lost what its prelude requires is told so, and goes no further than its next turn.
+    async fn look_up(&mut self) {
+        let Some(looking) = self.run.look_up() else { return };
+        // Upstreams live on the caller's runtime.
+        let looked = self.home.spawn(looking);
+        let cancel = self.around.cancel.clone().unwrap_or_default();
+        tokio::select! {
+            () = self.dropped.cancelled() => {}
+            () = cancel.cancelled() => {}
+            _ = looked => {}
+        }
+        if let Some(fail) = self.run.lost() {
+            self.around.taped(|| Entry::Lost { fail: fail.clone() });
+            self.run.lose(fail);
         }
     }
 

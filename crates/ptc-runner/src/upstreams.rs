@@ -15,14 +15,17 @@
 //! ```
 //!
 //! Start the runtime with a frozen snapshot: what a tool does is known only of servers that were listed, and what is
-//! not known counts as a write.
+//! not known counts as a write. Servers behind the agent's prelude are listed before the run begins, in any case.
 //!
 //! One [`Upstreams`] is for one run: its calls share the caps, and it is closed when the run is over.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ptc_agent::{Admit, Agent, Answers, Approval, Builder, Effect, EffectOf, RunOptions, Tool, ToolResult};
+use ptc_agent::model::Pending;
+use ptc_agent::{
+    Admit, Agent, Answers, Approval, Builder, Effect, EffectOf, LookUp, RunOptions, Tool, ToolResult,
+};
 use ptc_host::{Judge, Judgement};
 use ptc_lisp::machine::{Answer, DISCOVER};
 use ptc_lisp::{Error, ErrorKind};
@@ -102,7 +105,21 @@ impl Upstreams {
             let admitted = own.admit(manifest);
             admitted.map(drop).map_err(|refusal| Error::new(ErrorKind::Runtime, refusal.to_string()))
         });
-        RunOptions { upstreams: Some(Arc::new(self.context.clone())), admit: Some(admit), ..options }
+        let own = self.context.clone();
+        let look_up: LookUp = Arc::new(move |servers: &[String]| {
+            if own.is_settled(servers) {
+                return None;
+            }
+            let (own, servers) = (own.clone(), servers.to_vec());
+            let looking: Pending<()> = Box::pin(async move { own.settle(&servers).await });
+            Some(looking)
+        });
+        RunOptions {
+            upstreams: Some(Arc::new(self.context.clone())),
+            look_up: Some(look_up),
+            admit: Some(admit),
+            ..options
+        }
     }
 
     /// The tools that reach the upstreams: calls, and questions about what there is.

@@ -70,6 +70,21 @@ impl Store {
         Ok(store)
     }
 
+    /// The same for a store that somebody only looks into: a file that is not there is an error, and is not made.
+    pub fn open_existing(place: &str) -> Result<Store, StoreError> {
+        if let Place::File(path) = place::parse(place)?
+            && !path.exists()
+        {
+            let (problem, fix) = ("there is no such file", "look for a slip in the path");
+            return Err(StoreError::Place {
+                place: place::shown(place),
+                problem: problem.to_owned(),
+                fix: fix.to_owned(),
+            });
+        }
+        Store::open(place)
+    }
+
     /// Where the store is, without a password.
     pub fn place(&self) -> &str {
         &self.shown

@@ -36,6 +36,12 @@ pub trait Client: Send + Sync {
         0
     }
 
+    /// Why the server is not there, if it was found out: it could not be started, or ended, and nobody has started it
+    /// again since.
+    fn down(&self) -> Option<Fault> {
+        None
+    }
+
     /// What the server said about itself, once it has been reached.
     fn about(&self) -> Option<About> {
         None

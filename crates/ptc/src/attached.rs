@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use ptc_host::{Bounds, Ran, Tools, drive};
 use ptc_lisp::analyze::Manifest;
 use ptc_lisp::machine::{Answer, Machine};
+use ptc_lisp::prelude::{self, Prelude};
 use ptc_lisp::{Error, ErrorKind};
 use ptc_upstream::catalog::Catalog;
 use ptc_upstream::effects::{PlannedUse, Policy, Refusal};
@@ -142,6 +143,15 @@ impl Upstreams {
     }
 }
 
+/// Refuses a machine whose prelude requires what the program will not have.
+pub fn admit(machine: &Machine, tools: &Tools, run: Option<&Run<'_>>) -> Result<(), Error> {
+    let Some(prelude) = machine.prelude() else { return Ok(()) };
+    run.iter().for_each(|run| run.settle(machine));
+    let tools: Vec<String> = tools.names().map(str::to_owned).collect();
+    let upstreams = run.map(|run| &run.context as &dyn prelude::Upstreams);
+    prelude.admit(&prelude::Grants { tools: &tools, upstreams })
+}
+
 /// One program with upstreams.
 pub struct Run<'u> {
     upstreams: &'u Upstreams,
@@ -171,13 +181,30 @@ impl Run<'_> {
                 held: None,
             };
         }
+        self.settle(machine);
         let _inside = self.upstreams.tokio.enter();
         drive(machine, source, tools, bounds)
     }
 
-    /// Gives a machine the tools, for whoever drives it in a way of its own.
-    pub fn furnish(&self, machine: &mut Machine) {
-        self.context.tools().grant(machine);
+    /// Lists the tools of servers behind the prelude of a machine, where they are not known for certain.
+    fn settle(&self, machine: &Machine) {
+        if let Some(prelude) = machine.prelude() {
+            self.upstreams.tokio.block_on(self.context.settle(prelude.required_servers()));
+        }
+    }
+
+    /// Gives a machine the tools, for whoever drives it in a way of its own. One whose prelude requires what is not there
+    /// is refused.
+    pub fn furnish(&self, machine: &mut Machine) -> Result<(), Error> {
+        let tools = self.context.tools();
+        tools.grant(machine);
+        admit(machine, &tools, Some(self))
+    }
+
+    /// What the upstreams offer to a prelude, after a look at those behind it.
+    pub fn offers(&self, prelude: &Prelude) -> &dyn prelude::Upstreams {
+        self.upstreams.tokio.block_on(self.context.settle(prelude.required_servers()));
+        &self.context
     }
 
     /// What a call would do.

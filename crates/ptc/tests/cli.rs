@@ -14,6 +14,8 @@ mod agents;
 mod approval;
 #[path = "cli/attached.rs"]
 mod attached;
+#[path = "cli/backing.rs"]
+mod backing;
 #[path = "cli/contracts.rs"]
 mod contracts;
 #[path = "cli/counted.rs"]

@@ -40,7 +40,7 @@ use serde_json::Value as Json;
 pub use carry::Carried;
 pub use clock::Now;
 pub use options::{
-    Admit, BudgetCheck, Context, Guard, OnBudget, Price, Resolver, RunOptions, Spent, TraceMode,
+    Admit, BudgetCheck, Context, Guard, LookUp, OnBudget, Price, Resolver, RunOptions, Spent, TraceMode,
 };
 pub use save::SaveError;
 pub use waiting::{Waiting, WaitsOn, waiting};
@@ -207,6 +207,8 @@ pub(crate) struct Shared {
     pub clock: clock::Clock,
     /// How often they did.
     pub looks: clock::Looks,
+    /// What the prelude requires and upstreams no longer have, as the end of the run.
+    pub lost: Option<Fail>,
 }
 
 /// The run of an agent.

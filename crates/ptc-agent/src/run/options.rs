@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::agent::Retry;
-use crate::model::{Chunk, Llm, Message};
+use crate::model::{Chunk, Llm, Message, Pending};
 use crate::step::{Step, Turn};
 
 /// Which turns a step keeps.
@@ -64,6 +64,9 @@ pub type Guard = Arc<dyn Fn(&Turn) -> Option<crate::step::Fail> + Send + Sync>;
 
 /// Looks at all that a program may call before anything of it runs; an error refuses the program.
 pub type Admit = Arc<dyn Fn(&Manifest) -> Result<(), ptc_lisp::Error> + Send + Sync>;
+
+/// Looks at these upstreams anew, where it is not known for certain which tools they have; nothing if it is.
+pub type LookUp = Arc<dyn Fn(&[String]) -> Option<Pending<()>> + Send + Sync>;
 
 /// What a model costs, in dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,6 +147,9 @@ pub struct RunOptions {
     /// The upstream runtime behind the tool `call`. What the agent's prelude requires is held against it before
     /// every turn. Agents that the agent calls do not have it.
     pub upstreams: Option<Arc<dyn Upstreams>>,
+    /// Looks at the servers behind the agent's prelude. Drivers that can wait ask it before the run begins and whenever
+    /// it goes on, so that what went away ends the run.
+    pub look_up: Option<LookUp>,
     /// Looks at every program of the agent before it runs. Agents that the agent calls are not asked about.
     pub admit: Option<Admit>,
     /// Bytes of memory of a program; as the agent says unless told.

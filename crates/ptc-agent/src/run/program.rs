@@ -12,7 +12,7 @@ use super::children::Birth;
 use super::node::{After, Node, State};
 use super::sandbox::{Ended, Setup};
 use super::{Next, Shared, clock, consent, lent, program_ended};
-use crate::agent::{MemoryStrategy, Mode};
+use crate::agent::{Agent, MemoryStrategy, Mode};
 use crate::budget::{Standing, Unit, remaining_map};
 use crate::model::Tokens;
 use crate::step::CallRecord;
@@ -65,8 +65,8 @@ fn load(node: &mut Node, shared: &mut Shared, source: &str) -> Result<(), Error>
     let left_out = left_out(node);
     let discovery = answers_questions(&node.agent);
     let servers = lent::servers(node, shared);
-    let tools = machine_tools(node);
-    let private: Vec<String> = private_tools(node).map(str::to_owned).collect();
+    let tools = machine_tools(&node.agent);
+    let private: Vec<String> = private_tools(&node.agent).map(str::to_owned).collect();
     open(node, shared, limits)?;
     refuel(node, shared)?;
     node.sandbox.since = shared.now;
@@ -126,26 +126,30 @@ pub(super) fn open(node: &mut Node, shared: &Shared, limits: Limits) -> Result<(
 
 /// The tools that programs may call.
 pub(super) fn program_tools(node: &Node) -> impl Iterator<Item = &str> {
+    public_tools(&node.agent)
+}
+
+fn public_tools(agent: &Agent) -> impl Iterator<Item = &str> {
     let granted = |tool: &&Arc<crate::tool::Tool>| {
-        node.agent.exposure(tool).programs()
+        agent.exposure(tool).programs()
             && tool.visibility == Visibility::Public
             && tool.answers != Answers::Discovery
     };
-    node.agent.tools().values().filter(granted).map(|tool| tool.name.as_str())
+    agent.tools().values().filter(granted).map(|tool| tool.name.as_str())
 }
 
 /// Tools that only exports of the agent's prelude may call.
-fn private_tools(node: &Node) -> impl Iterator<Item = &str> {
-    let lent = node.agent.options().prelude.is_some();
+fn private_tools(agent: &Agent) -> impl Iterator<Item = &str> {
+    let lent = agent.options().prelude.is_some();
     let private = move |tool: &&Arc<crate::tool::Tool>| {
-        lent && node.agent.exposure(tool).programs() && tool.visibility == Visibility::Private
+        lent && agent.exposure(tool).programs() && tool.visibility == Visibility::Private
     };
-    node.agent.tools().values().filter(private).map(|tool| tool.name.as_str())
+    agent.tools().values().filter(private).map(|tool| tool.name.as_str())
 }
 
-/// All tools that the machine of a node knows.
-pub(super) fn machine_tools(node: &Node) -> Vec<String> {
-    program_tools(node).chain(private_tools(node)).map(str::to_owned).collect()
+/// All tools that the machine of an agent knows.
+pub(super) fn machine_tools(agent: &Agent) -> Vec<String> {
+    public_tools(agent).chain(private_tools(agent)).map(str::to_owned).collect()
 }
 
 /// The limits of a program, with as much fuel as it could have.

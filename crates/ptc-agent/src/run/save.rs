@@ -230,6 +230,8 @@ impl AgentRun {
             recorded_bytes: saved.recorded_bytes,
             clock: Clock::default(),
             looks: Looks::default(),
+            // Drivers look again.
+            lost: None,
         };
         let result = saved.result.into_owned();
         let mut run = AgentRun { root: agent, nodes, shared, result, carried: None };

@@ -93,6 +93,7 @@ pub(super) fn begin(agent: Arc<Agent>, mut options: RunOptions, now: u64) -> Age
         recorded_bytes: 0,
         clock: Clock::default(),
         looks: Looks::default(),
+        lost: None,
     };
     AgentRun { root: agent, nodes: vec![Some(Box::new(node))], shared, result: None, carried: None }
 }
@@ -237,7 +238,7 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
         prepare_memory(node, shared)?;
         let data = data_lines(node);
         node.book.shown = node.book.shown.saturating_add(data.iter().map(shown_bytes).sum::<usize>() as u64);
-        node.inventory = inventory(node, &data);
+        node.inventory = inventory(node, shared, &data);
     }
     let progress = if runs_programs { progress(node, 0) } else { String::new() };
     let first = match mode {
@@ -252,7 +253,7 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
                 let shown: usize = lines.iter().map(|line| line.shown).sum();
                 node.book.shown = node.book.shown.saturating_add(shown as u64);
             }
-            with_catalog(node, prompt::blocks([message, below]))
+            with_catalog(node, shared, prompt::blocks([message, below]))
         }
     };
     let first = node.veil.cover_message(&first).into_owned();
@@ -333,13 +334,12 @@ fn program_lines(node: &Node) -> Vec<ToolLine> {
 }
 
 /// What the prelude offers. Its texts are the deployment's, but no tag that frames a part of a prompt works in them.
-fn lent_inventory(node: &Node) -> Option<String> {
-    let inventory = node.agent.options().prelude.as_ref()?.inventory()?;
-    Some(prompt::harmless(&inventory))
+fn lent_inventory(node: &Node, shared: &Shared) -> Option<String> {
+    Some(prompt::harmless(&lent::inventory(node, shared)?))
 }
 
 /// Tools, inputs and definitions, as prompts show them.
-fn inventory(node: &Node, data: &[DataLine]) -> String {
+fn inventory(node: &Node, shared: &Shared, data: &[DataLine]) -> String {
     let options = node.agent.options();
     let catalog: Vec<ToolLine> = options.tool_catalog.iter().map(tool_line).collect();
     ContextBlock {
@@ -347,7 +347,7 @@ fn inventory(node: &Node, data: &[DataLine]) -> String {
         catalog: &catalog,
         data,
         user: &user_lines(node),
-        prelude: lent_inventory(node).as_deref(),
+        prelude: lent_inventory(node, shared).as_deref(),
         output: node.agent.signature().map(|signature| &signature.output),
         field_descriptions: Some(&options.field_descriptions),
         llm_query: options.llm_query,
@@ -435,11 +435,12 @@ fn user_lines(node: &Node) -> Vec<UserLine> {
 }
 
 /// A message of a text agent after the tools that it may plan with, if there are any.
-fn with_catalog(node: &Node, message: String) -> String {
+fn with_catalog(node: &Node, shared: &Shared, message: String) -> String {
     let options = node.agent.options();
     let lines: Vec<ToolLine> = options.tool_catalog.iter().map(tool_line).collect();
     let catalog = prompt::catalog_section(&lines, options.firewall);
-    let prelude = lent_inventory(node).filter(|_| node.agent.mode() == Mode::Combined).unwrap_or_default();
+    let prelude = lent_inventory(node, shared).filter(|_| node.agent.mode() == Mode::Combined);
+    let prelude = prelude.unwrap_or_default();
     let parts = [catalog, prelude, message].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n\n")
 }

@@ -68,7 +68,7 @@ fn answer(step: &Step) -> &Json {
 #[test]
 fn exports_can_be_called_and_stand_in_the_prompt() {
     let mut script = Script::new([code("(def res (crm/get-user 7))"), code("(return (:id (res :value)))")]);
-    let step = run_with(agent(5), RunOptions::new(scripted()), &mut script);
+    let step = run_with(agent(5), with(ALL), &mut script);
     assert_eq!(answer(&step), "norm:7");
     let told = script.told(1).to_owned() + &script.requests[0].system;
     assert!(told.contains("crm/get-user (get-user id) [read] — Return a CRM user by id."), "{told}");

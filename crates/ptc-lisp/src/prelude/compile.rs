@@ -59,6 +59,7 @@ pub(super) fn compile(parts: &[Source<'_>], options: &Options) -> Result<Prelude
     prelude.exports = export::records(&prelude)
         .map_err(|(number, problem)| placed(&outline.drafts[number as usize], problem))?;
     prelude.local_requires = prelude.required_of_every_run();
+    prelude.servers = prelude.servers_behind();
     let prelude = constants::compute(prelude, programs, options)
         .map_err(|(number, problem)| placed(&outline.drafts[number], problem))?;
     Ok(hashes::sealed(prelude, parts, options))
@@ -96,6 +97,7 @@ fn declared(parts: &[Source<'_>], outline: &Outline, options: &Options) -> Prelu
         members,
         exports: Vec::new(),
         local_requires: Vec::new(),
+        servers: Vec::new(),
         components: parts.iter().enumerate().map(|(at, part)| Component::of(part, at, outline)).collect(),
         texts: parts.iter().map(|part| Arc::from(part.text)).collect(),
         names: crate::core::names(),
@@ -138,6 +140,9 @@ fn definition(prelude: &Prelude, draft: &Draft, fuel: u64) -> Result<Made, Probl
     };
     debug_assert!(crate::verify::verify(&unit).is_ok(), "the compiler makes code that passes");
     stateless(&unit)?;
+    if matches!(draft.body, Body::Constant(_)) {
+        without_inputs(&unit)?;
+    }
     Ok(Made { unit: Arc::new(unit), uses: analysis.manifest.uses, calls: analysis.used })
 }
 
@@ -163,6 +168,14 @@ fn stateless(unit: &Unit) -> Result<(), Problem> {
                 .hint("write definitions at the top level, and pass values as arguments"))
         }
     }
+}
+
+/// A constant is computed before there is a program, and so before there are inputs: it would be nil for ever.
+fn without_inputs(unit: &Unit) -> Result<(), Problem> {
+    let Some(at) = unit.ops.iter().position(|op| matches!(op, Op::Data { .. })) else { return Ok(()) };
+    let span = unit.spans.get(at).copied().unwrap_or_default();
+    let message = "a constant reads an input of programs, and there is none when it is computed";
+    Err(Problem::at(Reason::Compile, span, message).hint("read it in a function: (defn name [] data/…)"))
 }
 
 /// What a definition can refer to.

@@ -66,6 +66,13 @@ fn exceeded(prelude: &Prelude, number: usize, error: Error) -> Problem {
             | ErrorKind::NestingTooDeep
     );
     let (message, hint) = match limit {
+        _ if error.kind == ErrorKind::UnknownTool => (
+            format!(
+                "the constant {} cannot be computed: it calls a tool, and there is none yet",
+                definition.full
+            ),
+            Some("call it in a function, which runs when tools are there".to_owned()),
+        ),
         true => (
             format!("prelude evaluation exceeded sandbox limits: {}: {}", definition.full, error.text()),
             Some("use a cheaper constant, or compute it in a function".to_owned()),

@@ -46,8 +46,11 @@ pub struct Export {
     pub doc: Option<String>,
     /// Where it can be seen.
     pub visibility: Visibility,
-    /// What calling it does.
+    /// What calling it does, as its author says; unknown if nobody has said. Upstreams may know more:
+    /// [`Export::effect_with`].
     pub effect: Effect,
+    /// Whether its author says what it does.
+    pub declares_effect: bool,
     /// The operation that stands behind it.
     pub provider: Option<String>,
     /// Ids of operations that the host must grant, sorted.
@@ -127,10 +130,6 @@ pub(super) fn records(prelude: &Prelude) -> Result<Vec<Export>, (u32, Problem)> 
 fn record(prelude: &Prelude, definition: &Definition, number: u32) -> Result<Export, Problem> {
     let inferred = prelude.inferred(number);
     let meta = &definition.meta;
-    let effect = meta.effect.unwrap_or(match inferred.dynamic || inferred.ids.is_empty() {
-        true => Effect::Unknown,
-        false => Effect::Read,
-    });
     let provider = meta.provider.clone().or_else(|| inferred.only_upstream().cloned());
     let mut requires = inferred.ids;
     requires.extend(meta.requires.iter().cloned());
@@ -149,7 +148,8 @@ fn record(prelude: &Prelude, definition: &Definition, number: u32) -> Result<Exp
         params: definition.params.clone(),
         doc: definition.doc.clone(),
         visibility: meta.visibility.unwrap_or(ns.visibility),
-        effect,
+        effect: meta.effect.unwrap_or(Effect::Unknown),
+        declares_effect: meta.effect.is_some(),
         provider,
         requires: requires.into_iter().collect(),
         tools: inferred.tools.into_iter().collect(),

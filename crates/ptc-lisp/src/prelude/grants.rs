@@ -1,9 +1,10 @@
 //! What exports need of the host, held against what the host grants. Nothing runs before all of it is there.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Effect, Prelude};
+use super::{Effect, Export, Prelude};
 use crate::analyze::Servers;
 use crate::error::{Error, ErrorKind};
 
@@ -51,7 +52,7 @@ impl fmt::Display for Operation {
 /// What an upstream runtime says about an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
-    /// It is there and may be called, or nobody can know before it is called.
+    /// It is there and may be called.
     Granted,
     /// There is no such server.
     UnknownServer,
@@ -59,6 +60,8 @@ pub enum Offer {
     UnknownTool,
     /// The server has it, but it may not be called.
     Denied,
+    /// The server could not be asked which tools it has, so nobody knows whether it is there.
+    Unreachable,
 }
 
 /// An upstream runtime, as preludes and programs see it.
@@ -69,6 +72,11 @@ pub trait Upstreams: Send + Sync {
     /// The servers that there are, as programs may name them.
     fn servers(&self) -> Arc<Servers> {
         Arc::default()
+    }
+
+    /// Why it does not offer an operation, if it knows more than the offer says: one short line.
+    fn why(&self, _server: &str, _tool: &str) -> Option<String> {
+        None
     }
 
     /// What calling an operation does to the world.
@@ -95,6 +103,8 @@ pub struct Missing {
     pub operation: Operation,
     /// What the upstream runtime said, if it was asked.
     pub offer: Option<Offer>,
+    /// What else it knows about that.
+    pub why: Option<String>,
 }
 
 impl fmt::Display for Missing {
@@ -113,8 +123,10 @@ impl fmt::Display for Missing {
                 match self.offer {
                     Some(Offer::UnknownServer) => write!(f, "there is no upstream `{server}`"),
                     Some(Offer::UnknownTool) => write!(f, "upstream `{server}` has no tool `{tool}`"),
+                    Some(Offer::Unreachable) => write!(f, "upstream `{server}` cannot be reached"),
                     _ => write!(f, "it is not granted"),
-                }
+                }?;
+                self.why.as_ref().map_or(Ok(()), |why| write!(f, " ({why})"))
             }
         }
     }
@@ -141,7 +153,10 @@ impl Prelude {
             .filter(|(_, operation)| {
                 !matches!(operation, Operation::Tool(tool) if is_granted(grants.tools, tool))
             })
-            .map(|(at, operation)| (*at, Missing { export: name(*at), operation: operation.clone(), offer: None }))
+            .map(|(at, operation)| {
+                let operation = operation.clone();
+                (*at, Missing { export: name(*at), operation, offer: None, why: None })
+            })
             .collect();
         if let Some(upstreams) = grants.upstreams {
             for (at, export) in self.exports.iter().enumerate() {
@@ -149,7 +164,8 @@ impl Prelude {
                     let Operation::Upstream { server, tool } = &operation else { continue };
                     let offer = upstreams.offer(server, tool);
                     if offer != Offer::Granted {
-                        missing.push((at, Missing { export: name(at), operation, offer: Some(offer) }));
+                        let (why, offer) = (upstreams.why(server, tool), Some(offer));
+                        missing.push((at, Missing { export: name(at), operation, offer, why }));
                     }
                 }
             }
@@ -158,21 +174,65 @@ impl Prelude {
         missing.into_iter().map(|(_, missing)| missing).collect()
     }
 
+    /// The servers behind the upstream operations that it requires.
+    pub(super) fn servers_behind(&self) -> Vec<String> {
+        let required = self.exports.iter().flat_map(|export| &export.requires);
+        let server = |id: &String| match Operation::parse(id) {
+            Operation::Upstream { server, .. } => Some(server),
+            Operation::Tool(_) | Operation::Unrecognized(_) => None,
+        };
+        required.filter_map(server).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The servers whose operations it requires, by name. Whoever lists tools only when they are needed lists those of
+    /// these before anything runs.
+    pub fn required_servers(&self) -> &[String] {
+        &self.servers
+    }
+
     /// Refuses a run that does not grant what is required.
     pub fn admit(&self, grants: &Grants<'_>) -> Result<(), Error> {
+        let missing = self.missing(grants);
+        if missing.is_empty() { Ok(()) } else { Err(Missing::refusal(&missing)) }
+    }
+}
+
+impl Missing {
+    /// The refusal of a run without these operations.
+    pub fn refusal(missing: &[Missing]) -> Error {
         /// So many missing operations are named.
         const NAMED: usize = 5;
-        let missing = self.missing(grants);
-        if missing.is_empty() {
-            return Ok(());
-        }
         let mut named: Vec<String> = missing.iter().take(NAMED).map(ToString::to_string).collect();
         if missing.len() > NAMED {
             named.push(format!("{} more", missing.len() - NAMED));
         }
         let message = format!("prelude attach failed: {}", named.join("; "));
-        Err(Error::new(ErrorKind::PreludeAttach, message)
-            .hint("grant the operations, or attach a prelude without them"))
+        let unreachable = missing.iter().any(|one| one.offer == Some(Offer::Unreachable));
+        Error::new(ErrorKind::PreludeAttach, message).hint(match unreachable {
+            true => "start the server, or attach a prelude without these operations",
+            false => "grant the operations, or attach a prelude without them",
+        })
+    }
+}
+
+impl Export {
+    /// What calling it does: what its author says, else the worst of what upstreams say about the operations behind it.
+    /// Where one of them says nothing, nobody knows.
+    pub fn effect_with(&self, upstreams: Option<&dyn Upstreams>) -> Effect {
+        let Some(upstreams) = upstreams.filter(|_| !self.declares_effect && !self.dynamic) else {
+            return self.effect;
+        };
+        let of = |id: &String| match Operation::parse(id) {
+            Operation::Upstream { server, tool } => upstreams.effect(&server, &tool),
+            Operation::Tool(_) | Operation::Unrecognized(_) => Effect::Unknown,
+        };
+        let all: Vec<Effect> = self.requires.iter().map(of).collect();
+        match all.as_slice() {
+            [] => self.effect,
+            all if all.contains(&Effect::Write) => Effect::Write,
+            all if all.contains(&Effect::Unknown) => Effect::Unknown,
+            _ => Effect::Read,
+        }
     }
 }
 

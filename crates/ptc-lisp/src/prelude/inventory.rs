@@ -1,5 +1,6 @@
 //! The inventory that stands in prompts: a compact list of the exports that ask to be there.
 
+use super::grants::{Grants, Upstreams, is_granted};
 use super::metadata::{Effect, Visibility};
 use super::{Export, Namespace, Prelude};
 
@@ -10,9 +11,24 @@ const LISTED: usize = 5;
 const SUMMARY: usize = 160;
 
 impl Prelude {
-    /// The inventory, if any export is to be in prompts.
-    pub fn inventory(&self) -> Option<String> {
-        let blocks: Vec<String> = self.namespaces.iter().filter_map(|ns| self.block(ns)).collect();
+    /// The inventory, if any export is to be in prompts. Upstreams say what the operations behind exports do.
+    pub fn inventory(&self, upstreams: Option<&dyn Upstreams>) -> Option<String> {
+        self.listed(upstreams, &|_| true)
+    }
+
+    /// The same for one run: without exports that call tools which are not granted.
+    pub fn inventory_for(&self, grants: &Grants<'_>) -> Option<String> {
+        let callable = |export: &Export| export.tools.iter().all(|tool| is_granted(grants.tools, tool));
+        self.listed(grants.upstreams, &callable)
+    }
+
+    fn listed(
+        &self,
+        upstreams: Option<&dyn Upstreams>,
+        callable: &dyn Fn(&Export) -> bool,
+    ) -> Option<String> {
+        let block = |ns: &Namespace| self.block(ns, upstreams, callable);
+        let blocks: Vec<String> = self.namespaces.iter().filter_map(block).collect();
         if blocks.is_empty() {
             return None;
         }
@@ -22,8 +38,15 @@ impl Prelude {
         Some([&[head.to_owned()], blocks.as_slice(), &[hint.to_owned()]].concat().join("\n\n"))
     }
 
-    fn block(&self, ns: &Namespace) -> Option<String> {
-        let own = |export: &&Export| export.namespace == ns.name && export.visibility == Visibility::Prompt;
+    fn block(
+        &self,
+        ns: &Namespace,
+        upstreams: Option<&dyn Upstreams>,
+        callable: &dyn Fn(&Export) -> bool,
+    ) -> Option<String> {
+        let own = |export: &&Export| {
+            export.namespace == ns.name && export.visibility == Visibility::Prompt && callable(export)
+        };
         let mut exports: Vec<&Export> = self.exports.iter().filter(own).collect();
         if exports.is_empty() || self.is_masked(&ns.name) {
             return None;
@@ -33,7 +56,7 @@ impl Prelude {
             Some(doc) => format!(";; {} — {doc}", ns.name),
             None => format!(";; {}", ns.name),
         }];
-        lines.extend(exports.iter().take(LISTED).map(|export| line(export)));
+        lines.extend(exports.iter().take(LISTED).map(|export| line(export, export.effect_with(upstreams))));
         if exports.len() > LISTED {
             lines.push(format!(
                 "  ;; +{} more — discover via (ns-publics '{})",
@@ -46,10 +69,10 @@ impl Prelude {
 }
 
 /// `  crm/get-user (get-user id) [read] — Return a user.`
-fn line(export: &Export) -> String {
+fn line(export: &Export, effect: Effect) -> String {
     let call = |params: &super::Params| {
         let names = params.to_string();
-        let names = names.trim_matches(['[', ']']);
+        let names = names.strip_prefix('[').and_then(|names| names.strip_suffix(']')).unwrap_or(&names);
         let gap = if names.is_empty() { "" } else { " " };
         format!("({}{gap}{names})", export.symbol)
     };
@@ -58,8 +81,8 @@ fn line(export: &Export) -> String {
     if !calls.is_empty() {
         line.push_str(&format!(" {}", calls.join(" ")));
     }
-    if export.effect != Effect::Unknown {
-        line.push_str(&format!(" [{}]", export.effect.name()));
+    if effect != Effect::Unknown {
+        line.push_str(&format!(" [{}]", effect.name()));
     }
     let summary = flat(&export.summary());
     if !summary.is_empty() {

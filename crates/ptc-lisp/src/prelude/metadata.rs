@@ -1,6 +1,7 @@
 //! Metadata of namespaces and definitions: `{:visibility :prompt :effect :read …}`, checked key by key.
 
 use super::problem::{Problem, Reason};
+use crate::analyze::closest;
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 
@@ -45,6 +46,52 @@ impl Effect {
     }
 }
 
+/// The keys of metadata, and whether they say something about a namespace as well as about a definition.
+const KEYS: &[(&str, bool)] = &[
+    ("visibility", true),
+    ("doc", true),
+    ("effect", false),
+    ("requires", false),
+    ("provider-ref", false),
+    ("private", false),
+];
+
+/// What metadata is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Of<'n> {
+    /// The namespace of this name.
+    Namespace(&'n str),
+    /// The definition of this name.
+    Definition(&'n str),
+}
+
+impl<'n> Of<'n> {
+    fn name(self) -> &'n str {
+        match self {
+            Of::Namespace(name) | Of::Definition(name) => name,
+        }
+    }
+
+    /// The keys that it may have.
+    fn keys(self) -> impl Iterator<Item = &'static str> {
+        let of_namespace = matches!(self, Of::Namespace(_));
+        KEYS.iter().filter(move |(_, shared)| *shared || !of_namespace).map(|(key, _)| *key)
+    }
+
+    /// A key that says nothing would be trusted all the same: one letter that is wrong in `:requires`, and nothing is
+    /// required.
+    fn refuses(self, key: &str, span: Span) -> Problem {
+        let known: Vec<String> = self.keys().map(|key| format!(":{key}")).collect();
+        let shown: String = key.chars().take(80).collect();
+        let message = format!("metadata of {} has an unknown key :{shown}", self.name());
+        let listed = format!("the keys are {}", known.join(", "));
+        Problem::at(Reason::InvalidMetadata, span, message).hint(match closest(key, self.keys()) {
+            Some(meant) => format!("did you mean :{meant}? {listed}"),
+            None => listed,
+        })
+    }
+}
+
 /// What metadata says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Metadata {
@@ -58,25 +105,33 @@ pub(super) struct Metadata {
 
 impl Metadata {
     /// Takes in one map; `of` is what it is said about.
-    pub fn read(&mut self, items: &[Form], of: &str) -> Result<(), Problem> {
+    pub fn read(&mut self, items: &[Form], of: Of<'_>) -> Result<(), Problem> {
         for pair in items.chunks_exact(2) {
             let [key, value] = pair else { continue };
             let Some(name) = key.as_keyword() else {
-                let message = format!("metadata of {of} has a key that is no keyword");
+                let message = format!("metadata of {} has a key that is no keyword", of.name());
                 return Err(Problem::at(Reason::InvalidMetadata, key.span, message)
                     .hint("write {:visibility :prompt :effect :read}"));
             };
-            self.entry(&name.replace('_', "-"), value, of)?;
+            let name = name.replace('_', "-");
+            if !of.keys().any(|known| known == name) {
+                return Err(of.refuses(&name, key.span));
+            }
+            self.entry(&name, value, of.name())?;
         }
         Ok(())
     }
 
     /// Takes in what is written before a name: `^:private`, `^{:effect :read}`.
-    pub fn read_before(&mut self, forms: &[Form], of: &str) -> Result<(), Problem> {
+    pub fn read_before(&mut self, forms: &[Form], of: Of<'_>) -> Result<(), Problem> {
         for form in forms {
             match &form.kind {
                 FormKind::Map(items) => self.read(items, of)?,
-                FormKind::Keyword(name) if name == "private" => self.private = true,
+                FormKind::Keyword(name) if name == "private" && matches!(of, Of::Definition(_)) => {
+                    self.private = true;
+                }
+                FormKind::Keyword(name) => return Err(of.refuses(name, form.span)),
+                // Hints of types say nothing here.
                 _ => {}
             }
         }

@@ -125,6 +125,8 @@ pub struct Prelude {
     exports: Vec<Export>,
     /// What exports require of every run, with or without upstreams: by place of the export.
     local_requires: Vec<(usize, Operation)>,
+    /// The servers behind the upstream operations that exports require.
+    servers: Vec<String>,
     components: Vec<Component>,
     /// The texts of the sources, in order.
     texts: Vec<Arc<str>>,

@@ -2,7 +2,7 @@
 //! metadata and parameters. Bodies are left as forms.
 
 use super::Source;
-use super::metadata::{Metadata, Visibility};
+use super::metadata::{Metadata, Of, Visibility};
 use super::problem::{Problem, Reason};
 use crate::reader::{ReadLimits, read_all};
 use crate::span::Span;
@@ -29,7 +29,8 @@ pub struct Namespace {
 /// The parameters of one arity, as people read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Fixed parameters; those that are taken apart are called `arg1`, `arg2`, ….
+    /// Fixed parameters; those that are taken apart as they are written, `{:keys [a b]}`, or `arg1`, `arg2`, … where
+    /// that is long.
     pub fixed: Vec<String>,
     /// The one that takes the rest.
     pub rest: Option<String>,
@@ -153,11 +154,11 @@ impl Outline {
             return Err(Problem::at(Reason::InvalidNamespace, span, message).hint(hint));
         }
         let (mut meta, mut doc, mut clauses) = (Metadata::default(), None, Vec::new());
-        meta.read_before(&named.meta, name)?;
+        meta.read_before(&named.meta, Of::Namespace(name))?;
         for item in &items[2..] {
             match &item.kind {
                 FormKind::Str(text) if doc.is_none() => doc = Some(text.clone()),
-                FormKind::Map(pairs) => meta.read(pairs, name)?,
+                FormKind::Map(pairs) => meta.read(pairs, Of::Namespace(name))?,
                 FormKind::List(_) => clauses.push(item.clone()),
                 _ => return Err(wrong(item.span)),
             }
@@ -189,7 +190,7 @@ fn draft(
     }
     let full = format!("{ns_name}/{name}");
     let mut meta = Metadata { private: head == "defn-", ..Metadata::default() };
-    meta.read_before(&named.meta, &full)?;
+    meta.read_before(&named.meta, Of::Definition(&full))?;
     let mut doc = None;
     let mut rest = &items[2..];
     // The last form is the value of a constant, whatever it is.
@@ -198,7 +199,7 @@ fn draft(
     {
         match &first.kind {
             FormKind::Str(text) if doc.is_none() => doc = Some(text.clone()),
-            FormKind::Map(pairs) => meta.read(pairs, &full)?,
+            FormKind::Map(pairs) => meta.read(pairs, Of::Definition(&full))?,
             _ => break,
         }
         rest = more;
@@ -251,7 +252,9 @@ fn params(vector: &Form, of: &str) -> Result<Params, Problem> {
     let items = vector.as_vector().ok_or_else(|| wrong(vector.span))?;
     let name = |at: usize, form: &Form| match &form.kind {
         FormKind::Symbol(name) if name != "&" => Ok(name.clone()),
-        FormKind::Vector(_) | FormKind::Map(_) => Ok(format!("arg{}", at + 1)),
+        FormKind::Vector(_) | FormKind::Map(_) => {
+            Ok(pattern(form).unwrap_or_else(|| format!("arg{}", at + 1)))
+        }
         _ => Err(wrong(form.span)),
     };
     let split = items.iter().position(|item| item.as_symbol() == Some("&"));
@@ -263,4 +266,28 @@ fn params(vector: &Form, of: &str) -> Result<Params, Problem> {
     };
     let fixed = fixed.iter().enumerate().map(|(at, form)| name(at, form)).collect::<Result<_, _>>()?;
     Ok(Params { fixed, rest })
+}
+
+/// Characters of a parameter that is taken apart.
+const PATTERN: usize = 80;
+
+/// A parameter that is taken apart, as its author wrote it: whoever calls the function must know which keys it reads.
+/// Nothing if it is long, or holds more than names.
+fn pattern(form: &Form) -> Option<String> {
+    let text = match &form.kind {
+        FormKind::Symbol(name) => name.clone(),
+        FormKind::Keyword(name) => format!(":{name}"),
+        FormKind::Str(_) | FormKind::Nil | FormKind::Bool(_) | FormKind::Int(_) => "…".to_owned(),
+        FormKind::Vector(items) => format!("[{}]", patterns(items)?),
+        FormKind::Map(items) => format!("{{{}}}", patterns(items)?),
+        _ => return None,
+    };
+    (text.len() <= PATTERN).then_some(text)
+}
+
+/// Several of them. Each takes at least two characters, so that many cannot fit and are not looked at.
+fn patterns(items: &[Form]) -> Option<String> {
+    let items: Option<Vec<String>> =
+        (items.len() <= PATTERN / 2).then(|| items.iter().map(pattern).collect())?;
+    items.map(|items| items.join(" "))
 }

@@ -42,6 +42,26 @@ fn r10_1_sources_that_are_wrong_are_refused_with_reason_and_place() {
             ":provider-ref of a/f must be a string",
         ),
         ("(ns a) (defn f {:effect :maybe} [] 1)", "invalid_metadata", ":effect of a/f must be"),
+        (
+            "(ns a) (defn f {:require []} [] 1)",
+            "invalid_metadata",
+            "unknown key :require; did you mean :requires?",
+        ),
+        ("(ns a) (defn f {:visibilty :prompt} [] 1)", "invalid_metadata", "did you mean :visibility?"),
+        (
+            "(ns a) (defn ^{:effects :write} f [] 1)",
+            "invalid_metadata",
+            "column 16: metadata of a/f has an unknown key",
+        ),
+        (
+            "(ns a) (defn f {:owner 1} [] 1)",
+            "invalid_metadata",
+            "the keys are :visibility, :doc, :effect, :requires,",
+        ),
+        ("(ns a) (def ^:privat x 1)", "invalid_metadata", "did you mean :private?"),
+        ("(ns a {:requires [\"tool:x\"]})", "invalid_metadata", "the keys are :visibility, :doc"),
+        ("(ns a) (def x data/foo)", "compile_error", "column 15: a constant reads an input of programs"),
+        ("(ns a) (def x (tool/foo {}))", "compile_error", "a/x cannot be computed: it calls a tool"),
         ("(ns a) (defn f {\"effect\" :read} [] 1)", "invalid_metadata", "no keyword"),
         ("(ns a) (defn f [] 1) (defn f [] 2)", "duplicate_ref", "column 28: duplicate ref a/f"),
         ("(ns a) (defn f [] 1) (defn- f [] 2)", "duplicate_ref", "duplicate ref a/f"),
@@ -127,7 +147,7 @@ fn r10_2_exports_say_what_they_take() {
         shown,
         [
             ("a/f", "[x] [x & more]".to_owned(), "1 or at least 1".to_owned()),
-            ("a/g", "[arg1 arg2 & rest]".to_owned(), "at least 2".to_owned()),
+            ("a/g", "[{:keys [a]} [b c] & rest]".to_owned(), "at least 2".to_owned()),
             ("a/k", String::new(), "0".to_owned()),
         ]
     );
@@ -164,7 +184,7 @@ fn what_is_withheld_says_why_and_what_is_masked_is_not_listed() {
     let options = Options { policy, ..Options::default() };
     let narrowed =
         std::sync::Arc::new(Prelude::compile(&[Source::new("", CRM)], &options).expect("it compiles"));
-    assert_eq!((narrowed.inventory(), narrowed.sources()[0].text), (None, CRM));
+    assert_eq!((narrowed.inventory(None), narrowed.sources()[0].text), (None, CRM));
     let run = |program: &str| drive(&mut machine(&narrowed, &["call"]), program, |_| Json::Null);
     let error = run("(crm/list-users)").expect_err("it is withheld");
     assert_eq!(error.message, "crm/list-users may not be called: nobody may");

@@ -44,22 +44,22 @@ fn r10_6_discovery_finds_exports_and_hides_helpers() {
 
 #[test]
 fn r10_7_the_inventory_is_compact() {
-    let inventory = prelude(CRM).inventory().expect("something is for prompts");
+    let inventory = prelude(CRM).inventory(None).expect("something is for prompts");
     let expected = ";; === prelude capabilities ===
 ;; These APIs are there already; call them as (ns/name ...).
 
 ;; crm — CRM helpers.
-  crm/get-user (get-user id) [read] — Return a CRM user by id.
-  crm/get-user! (get-user! id) [read] — Return a CRM user, or abort the program.
+  crm/get-user (get-user id) — Return a CRM user by id.
+  crm/get-user! (get-user! id) — Return a CRM user, or abort the program.
   crm/page-size
 
 ;; More: (ns-publics 'ns), (doc 'ns/name), (apropos \"words\").";
     assert_eq!(inventory, expected);
     let many: String = (0..9).map(|at| format!("(defn f{at} \"Line\n   one.\" [a & b] a)")).collect();
-    let inventory = prelude(&format!("(ns a) {many}")).inventory().expect("something is for prompts");
+    let inventory = prelude(&format!("(ns a) {many}")).inventory(None).expect("something is for prompts");
     assert!(inventory.contains("\n  a/f0 (f0 a & b) — Line one.\n"), "{inventory}");
     assert!(inventory.contains("\n  ;; +4 more — discover via (ns-publics 'a)"), "{inventory}");
-    assert_eq!(prelude("(ns a {:visibility :discoverable}) (defn f [] 1)").inventory(), None);
+    assert_eq!(prelude("(ns a {:visibility :discoverable}) (defn f [] 1)").inventory(None), None);
 }
 
 #[test]

@@ -26,24 +26,24 @@ const SOURCE: &str = r#"
 #[test]
 fn r10_3_requires_are_inferred_transitively_and_united_with_declared_ones() {
     let prelude = prelude(SOURCE);
-    let (read, write, unknown) = (Effect::Read, Effect::Write, Effect::Unknown);
+    let (write, unknown) = (Effect::Write, Effect::Unknown);
     let user = "upstream:crm/get_user";
     // Name, requires, provider, effect, whether it is dynamic.
     type Case<'a> = (&'a str, &'a [&'a str], Option<&'a str>, Effect, bool);
     let cases: &[Case<'_>] = &[
-        ("user", &[user], Some(user), read, false),
-        ("users", &[user], Some(user), read, false),
-        ("both", &[user, "upstream:crm/list"], None, read, false),
-        ("pair", &["upstream:crm/pair"], Some("upstream:crm/pair"), read, false),
+        ("user", &[user], Some(user), unknown, false),
+        ("users", &[user], Some(user), unknown, false),
+        ("both", &[user, "upstream:crm/list"], None, unknown, false),
+        ("pair", &["upstream:crm/pair"], Some("upstream:crm/pair"), unknown, false),
         ("any", &[], None, unknown, true),
         ("handed", &[], None, unknown, true),
-        ("typed", &["tool:log_sessions"], None, read, false),
+        ("typed", &["tool:log_sessions"], None, unknown, false),
         ("servers", &[], None, unknown, false),
         ("pure", &[], None, unknown, false),
         ("shadowed", &[], None, unknown, false),
         ("quoted", &[], None, unknown, false),
         ("added", &[user, "upstream:crm/more"], Some(user), write, false),
-        ("named", &[user], Some("upstream:other/x"), read, false),
+        ("named", &[user], Some("upstream:other/x"), unknown, false),
         ("mixed", &[user], Some(user), unknown, true),
     ];
     for (name, requires, provider, effect, dynamic) in cases {
@@ -65,9 +65,49 @@ impl Upstreams for Runtime {
             ("crm", "get_user") => Offer::Granted,
             ("crm", "secret") => Offer::Denied,
             ("crm", _) => Offer::UnknownTool,
+            ("down", _) => Offer::Unreachable,
             _ => Offer::UnknownServer,
         }
     }
+
+    fn why(&self, server: &str, _: &str) -> Option<String> {
+        (server == "down").then(|| "connection refused".to_owned())
+    }
+
+    fn effect(&self, _: &str, tool: &str) -> Effect {
+        match tool {
+            "get_user" | "list" => Effect::Read,
+            "pair" => Effect::Write,
+            _ => Effect::Unknown,
+        }
+    }
+}
+
+#[test]
+fn effects_are_what_authors_say_else_the_worst_of_what_upstreams_say() {
+    let prelude = prelude(SOURCE);
+    for (name, with, without) in [
+        ("user", Effect::Read, Effect::Unknown),
+        ("both", Effect::Read, Effect::Unknown),
+        ("pair", Effect::Write, Effect::Unknown),
+        ("typed", Effect::Unknown, Effect::Unknown),
+        ("any", Effect::Unknown, Effect::Unknown),
+        ("mixed", Effect::Unknown, Effect::Unknown),
+        ("pure", Effect::Unknown, Effect::Unknown),
+        ("added", Effect::Write, Effect::Write),
+    ] {
+        let export = prelude.export(&format!("crm/{name}")).expect(name);
+        assert_eq!((export.effect_with(Some(&Runtime)), export.effect_with(None)), (with, without), "{name}");
+    }
+    assert_eq!(prelude.required_servers(), ["crm"]);
+    let shown = |tools: &[&str]| {
+        let tools: Vec<String> = tools.iter().map(|tool| (*tool).to_owned()).collect();
+        prelude
+            .inventory_for(&Grants { tools: &tools, upstreams: Some(&Runtime) })
+            .expect("some are for prompts")
+    };
+    assert!(shown(&["call", "log_sessions"]).contains("crm/both (both id) [read]"), "{}", shown(&["call"]));
+    assert!(!shown(&[]).contains("crm/both"), "nobody is told of what cannot be called");
 }
 
 #[test]
@@ -78,6 +118,7 @@ fn r10_4_1_every_way_to_be_missing_has_its_message() {
            (defn gone [] (tool/call {:server "crm" :tool "gone"}))
            (defn secret [] (tool/call {:server "crm" :tool "secret"}))
            (defn far [] (tool/call {:server "far" :tool "x"}))
+           (defn down [] (tool/call {:server "down" :tool "x"}))
            (defn log [] (tool/log_sessions))
            (defn odd {:requires ["database"]} [] 1)"#,
     );
@@ -88,14 +129,16 @@ fn r10_4_1_every_way_to_be_missing_has_its_message() {
         "export `crm/gone` requires upstream operation `upstream:crm/gone`, but upstream `crm` has no tool `gone`",
         "export `crm/secret` requires upstream operation `upstream:crm/secret`, but it is not granted",
         "export `crm/far` requires upstream operation `upstream:far/x`, but there is no upstream `far`",
+        "export `crm/down` requires upstream operation `upstream:down/x`, but upstream `down` cannot be reached \
+         (connection refused)",
         "export `crm/log` requires granted tool `log_sessions`, but it is not granted",
         "export `crm/odd` declares an unrecognized backing requirement `database`",
     ];
     assert_eq!(told(Grants { tools: &[], upstreams: Some(&Runtime) }), all);
     let granted = ["log_sessions".to_owned()];
     // 10.4.2: without a runtime nobody asks for upstream operations.
-    assert_eq!(told(Grants { tools: &granted, upstreams: None }), all[4..]);
-    assert_eq!(told(Grants::default()), all[3..]);
+    assert_eq!(told(Grants { tools: &granted, upstreams: None }), all[5..]);
+    assert_eq!(told(Grants::default()), all[4..]);
     let error = prelude.admit(&Grants::default()).expect_err("something is missing");
     assert_eq!(error.kind.reason(), "prelude_attach_failed");
     assert!(

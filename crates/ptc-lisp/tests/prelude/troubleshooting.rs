@@ -75,7 +75,7 @@ fn namespaces_are_declared_once_and_metadata_is_checked() {
 
 #[test]
 fn discoverable_exports_are_not_in_the_prompt() {
-    let inventory = prelude(CRM).inventory().expect("others are");
+    let inventory = prelude(CRM).inventory(None).expect("others are");
     assert!(inventory.contains("crm/get-user") && !inventory.contains("list-users"), "{inventory}");
     assert_eq!(value(CRM, "(contains? (ns-publics 'crm) 'list-users)").as_deref(), Ok("true"));
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ptc_lisp::prelude::{Options, Prelude, Problem, Source};
+use ptc_lisp::prelude::{Options, Prelude, Problem, Reason, Source};
 
 use super::{AgentFile, FileError, Texts};
 
@@ -23,7 +23,11 @@ pub fn compile_preludes(files: &[PathBuf], texts: &[String]) -> Result<Prelude, 
         .enumerate()
         .map(|(at, ((id, text), origin))| Source { id, text, needs: &ids[..at], origin })
         .collect();
-    Prelude::compile(&sources, &Options::default()).map_err(|problem| {
+    Prelude::compile(&sources, &Options::default()).map_err(|mut problem| {
+        if problem.reason == Reason::UnknownDependency {
+            // Files need those before them, and nothing else says what they need.
+            problem.error.hint = Some("name the file that it belongs to before this one".to_owned());
+        }
         let at = ids.iter().position(|id| Some(id) == problem.part.as_ref()).unwrap_or_default();
         (at, Box::new(problem))
     })

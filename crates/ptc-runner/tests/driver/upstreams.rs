@@ -163,3 +163,68 @@ async fn what_a_person_approved_does_not_stop_the_run() {
         upstreams.close().await;
     }
 }
+
+/// A runtime of the server, or of one that cannot be started, that lists tools in one of the ways there are.
+async fn listing(name: &str, is_there: bool, options: RuntimeOptions) -> (Arc<Runtime>, PathBuf) {
+    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("upstreams-{name}.log"));
+    drop(std::fs::remove_file(&log));
+    let env = json!({"LOG": log.display().to_string()});
+    let server = match is_there {
+        true => json!({"transport": "mcp_stdio", "command": "sh", "args": ["-c", SERVER], "env": env}),
+        false => json!({"transport": "mcp_stdio", "command": "/no/such/server"}),
+    };
+    let config = Config::from_value(json!({"upstreams": {"things": server}}), Path::new("")).unwrap();
+    let secrets = Secrets::resolve(&config).unwrap();
+    (Runtime::start(&config, secrets, options).await.unwrap(), log)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_run_with_what_their_preludes_require_or_not_at_all() {
+    let frozen =
+        RuntimeOptions { snapshot: SnapshotMode::Frozen, keep_failing: true, ..RuntimeOptions::default() };
+    let modes = [
+        ("live", RuntimeOptions::default()),
+        ("frozen", frozen.clone()),
+        ("background", RuntimeOptions { in_background: true, ..frozen }),
+    ];
+    for (mode, listed) in modes {
+        for (tool, is_there, told) in [
+            ("look", true, ""),
+            ("nothing", true, "upstream `things` has no tool `nothing`"),
+            ("look", false, "upstream `things` cannot be reached"),
+        ] {
+            let name = format!("backing-{mode}-{tool}-{is_there}");
+            let (runtime, log) = listing(&name, is_there, listed.clone()).await;
+            let source = format!(
+                "(ns api) (defn seen [] (tool/call {{:server \"things\" :tool \"{tool}\" :args {{}}}}))"
+            );
+            let prelude = Arc::new(ptc_lisp::prelude::Prelude::compile_text(&source).unwrap());
+            let upstreams = Upstreams::new(runtime.clone(), Caps::default(), Policy::open());
+            let agent = upstreams.lend(Agent::builder("Look around").prelude(prelude)).build().unwrap();
+            let program =
+                "(tool/call {:server \"things\" :tool \"put\" :args {}}) (return (:did (:value (api/seen))))";
+            let step = run(Arc::new(agent), upstreams.options(put(&[program]))).await;
+            let case = format!("{name}: {step:?}");
+            if told.is_empty() {
+                assert_eq!(
+                    (&step.value, called(&log)),
+                    (&json!("look"), vec!["put".into(), "look".into()]),
+                    "{case}"
+                );
+            } else {
+                let fail = step.fail.as_ref().expect(&case);
+                assert_eq!(
+                    (fail.reason.as_str(), called(&log)),
+                    ("prelude_attach_failed", Vec::new()),
+                    "{case}"
+                );
+                assert!(
+                    fail.message.contains("`api/seen` requires") && fail.message.contains(told),
+                    "{case}"
+                );
+                assert_eq!(step.usage.llm_requests, 0, "no model was asked: {case}");
+            }
+            upstreams.close().await;
+        }
+    }
+}

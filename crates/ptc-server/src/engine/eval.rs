@@ -42,6 +42,7 @@ impl Engine {
             Ok(args) => args,
             Err(message) => return Ok(self.shaped(&args_error(message))),
         };
+        self.settle(self.prelude.as_ref()).await;
         let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),

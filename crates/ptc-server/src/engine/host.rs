@@ -41,12 +41,13 @@ impl std::fmt::Debug for OwnTool {
     }
 }
 
-/// For whom a program runs, and what it read.
+/// For whom a program runs, what it read, and what it left in the store of preludes.
 #[derive(Debug, Default)]
 pub struct Witness {
     /// Whom the session belongs to; nobody in particular if nothing is said.
     pub owner: Option<Arc<str>>,
     reads: Mutex<Vec<Json>>,
+    kept: Mutex<Vec<String>>,
 }
 
 impl Witness {
@@ -58,6 +59,16 @@ impl Witness {
     /// Notes that something was read.
     pub fn read(&self, entry: Json) {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    }
+
+    /// Notes that the store of preludes keeps a version, whatever becomes of the program.
+    pub fn keep(&self, version: String) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(version);
+    }
+
+    /// The versions that it keeps, in order.
+    pub fn kept(&self) -> Vec<String> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What was read, in order.

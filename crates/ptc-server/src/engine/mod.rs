@@ -44,7 +44,7 @@ use std::time::{Duration, Instant};
 
 use ptc_agent::model::Llm;
 use ptc_host::{Pool, PoolConfig, Program};
-use ptc_lisp::prelude::Prelude;
+use ptc_lisp::prelude::{Missing, Offer, Prelude};
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
 use ptc_store::shelf::Shelf;
@@ -126,7 +126,6 @@ pub struct Engine {
     warnings: Vec<String>,
     preludes: Option<Preludes>,
     once: Option<Once>,
-    inventory: Option<String>,
     planner: Option<Llm>,
     capabilities: String,
     ring: Option<Ring>,
@@ -180,15 +179,12 @@ impl Engine {
     /// Starts an engine with these settings.
     pub async fn with(settings: Settings, parts: Parts) -> Result<Arc<Engine>, StartError> {
         let upstreams = parts.runtime.map(|runtime| Upstreams::new(runtime, &settings));
+        let mut warnings = Vec::new();
         if let Some(prelude) = &parts.prelude {
-            let offers = upstreams.as_ref().map(|upstreams| upstreams.offers(Grants::all()));
-            let offers = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
-            let needs = ptc_lisp::prelude::Grants { tools: &[], upstreams: offers };
-            prelude.admit(&needs).map_err(|error| StartError::Settings(error.text()))?;
+            warnings.extend(backing(prelude, upstreams.as_ref()).map_err(StartError::Settings)?);
         }
         let turns = settings.turn_log_dir.is_some().then(Arc::<TurnLog>::default);
         let host = Host::of(&settings, turns.as_ref()).map_err(StartError::Settings)?;
-        let mut warnings = Vec::new();
         if let Some(policy) = settings.sessions.as_ref().and_then(|sessions| sessions.roles.as_ref()) {
             let catalog = upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog());
             let known = roles::Known {
@@ -198,7 +194,7 @@ impl Engine {
             };
             let wrong = |error| StartError::Settings(format!("--session-roles: {error}"));
             policy.check(&known).map_err(wrong)?;
-            warnings = evidence::unreachable(&host, policy);
+            warnings.extend(evidence::unreachable(&host, policy));
         }
         let (own, prelude) = (host.clone(), parts.prelude.clone());
         let composed = sessions::apart(move || Ok(own.with(prelude.as_ref()))).await;
@@ -248,7 +244,6 @@ impl Engine {
                 .sessions
                 .clone()
                 .map(|sessions| Sessions::new(sessions, parts.store.map(Keeper::new))),
-            inventory: parts.prelude.as_ref().and_then(|prelude| prelude.inventory()),
             prelude: parts.prelude,
             session_prelude,
             host,
@@ -281,6 +276,32 @@ impl Engine {
         self.upstreams.as_ref().map(Upstreams::catalog_text)
     }
 
+    /// What descriptions say about the prelude of all programs now; what its exports do is what upstreams say.
+    fn inventory(&self) -> Option<String> {
+        let prelude = self.prelude.as_ref()?;
+        let offers = self.upstreams.as_ref().map(|upstreams| upstreams.offers(Grants::all()));
+        let tools: Vec<String> = offers.iter().map(|_| "call".to_owned()).collect();
+        let upstreams = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
+        prelude.inventory_for(&ptc_lisp::prelude::Grants { tools: &tools, upstreams })
+    }
+
+    /// Has the servers behind a prelude looked at, before a program with it runs.
+    async fn settle(&self, prelude: Option<&Arc<Prelude>>) {
+        if let (Some(upstreams), Some(prelude)) = (&self.upstreams, prelude) {
+            upstreams.settle(prelude).await;
+        }
+    }
+
+    /// Whether what the prelude of all programs requires is there; else why not.
+    async fn backed(&self) -> Result<(), String> {
+        self.settle(self.prelude.as_ref()).await;
+        let Some(prelude) = &self.prelude else { return Ok(()) };
+        match backing(prelude, self.upstreams.as_ref())? {
+            Some(unreachable) => Err(unreachable),
+            None => Ok(()),
+        }
+    }
+
     /// What clients are told about the server as a whole: which servers are behind it.
     pub fn instructions(&self) -> Option<String> {
         let catalog = self.catalog_text().filter(|text| !text.is_empty())?;
@@ -294,11 +315,11 @@ impl Engine {
 
     /// The tools that this caller may use.
     pub fn tools(&self, caller: &Caller) -> Vec<ToolSpec> {
-        let catalog = self.catalog_text();
+        let (catalog, inventory) = (self.catalog_text(), self.inventory());
         let surface = Surface {
             settings: &self.settings,
             capabilities: &self.capabilities,
-            inventory: self.inventory.as_deref(),
+            inventory: inventory.as_deref(),
             approves: self.desk.is_some().then_some(self.settings.approval_by),
             catalog: catalog.as_deref(),
         };
@@ -646,6 +667,21 @@ impl Engine {
     fn shaped(&self, payload: &Payload) -> Answered {
         let reply = envelope::envelope(payload, &self.settings, envelope::Family::Eval);
         Answered::new(reply, payload.reason())
+    }
+}
+
+/// Holds the prelude of all programs against upstreams. What they do not have is an error. A server that cannot be
+/// reached may come back: until then every program is refused, which is told.
+fn backing(prelude: &Prelude, upstreams: Option<&Upstreams>) -> Result<Option<String>, String> {
+    let offers = upstreams.map(|upstreams| upstreams.offers(Grants::all()));
+    let upstreams = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
+    let missing = prelude.missing(&ptc_lisp::prelude::Grants { tools: &[], upstreams });
+    let (unreachable, gone): (Vec<Missing>, Vec<Missing>) =
+        missing.into_iter().partition(|one| one.offer == Some(Offer::Unreachable));
+    match (gone.as_slice(), unreachable.as_slice()) {
+        ([], []) => Ok(None),
+        ([], unreachable) => Ok(Some(Missing::refusal(unreachable).message)),
+        (gone, _) => Err(Missing::refusal(gone).text()),
     }
 }
 

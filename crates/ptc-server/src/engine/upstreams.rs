@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ptc_host::Program;
+use ptc_lisp::prelude::Prelude;
 use ptc_upstream::catalog::CatalogText;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::LedgerEntry;
@@ -51,6 +52,16 @@ impl Upstreams {
     /// What preludes of a session with these grants may rely on.
     pub fn offers(&self, grants: Grants) -> RunContext {
         self.runtime.context(self.caps, self.policy(grants))
+    }
+
+    /// Lists the tools of servers behind a prelude where they are not known for certain. It takes no longer than a call
+    /// may: what is not there by then is missing.
+    pub async fn settle(&self, prelude: &Prelude) {
+        let servers = prelude.required_servers();
+        if !servers.is_empty() {
+            let offers = self.offers(Grants::all());
+            let _ = tokio::time::timeout(self.caps.call_timeout, offers.settle(servers)).await;
+        }
     }
 
     /// The context of one program of a caller. Calls that may change something are written down under their scope.

@@ -117,12 +117,18 @@ settings! {
     "record-max-bytes" record_max_bytes: u64 = 16 << 20, "16777216", "Bytes of one recording; a longer one is cut off.";
     "turn-log-dir" turn_log_dir: Option<PathBuf> = None, "unset", "Folder for the log of turns of sessions.";
     "turn-log-tags" turn_log_tags: BTreeMap<String, String> = BTreeMap::new(), "unset", "Tags of every turn in that log.";
-    "prelude" prelude: Option<PathBuf> = None, "unset", "Prelude of all programs.";
+    "prelude" prelude: Option<PathBuf> = None, "unset",
+        "Prelude of all programs. Sessions then neither choose preludes of a store nor write to it.";
     "evidence-bundle" evidence_bundle: Option<PathBuf> = None, "unset", "Manifest of evidence that programs may read.";
     "store" store: StorePlace = StorePlace(None), "unset; in memory with a seed",
         "Where versions of preludes and, with --sessions, sessions are kept.";
     "prelude-store-seed" prelude_store_seed: Option<PathBuf> = None, "unset",
         "File or folder of preludes that the store begins with.";
+    "prelude-store-max-versions" prelude_store_max_versions: u64 = 1_000, "1000",
+        "Latest versions of each prelude that the store keeps; the default, those made it by hand and those that others \
+         need stay beside them.";
+    "prelude-store-max-bytes" prelude_store_max_bytes: u64 = 10 << 20, "10485760",
+        "Bytes of all versions of preludes in the store; superseded ones make room for new ones.";
     "approval-by" approval_by: ApprovalBy = ApprovalBy::Person, "person",
         "Who decides about calls that wait for approval. `person`: people, with forms of their client and on the page \
          `/approvals`. `model`: also the model, with `lisp_approve`, `lisp_reject` and `lisp_edit`; it can then approve \

@@ -12,6 +12,7 @@ mod error;
 mod forms;
 mod model;
 mod needs;
+mod prune;
 mod rows;
 mod seed;
 mod tools;
@@ -31,8 +32,9 @@ pub use forms::{FormKind, Forms, TopForm};
 pub use model::{
     Bounds, Candidate, Listed, Metadata, Pin, Ref, Resolved, Selected, Selection, Version, checksum,
 };
+pub use prune::Pruned;
 pub use seed::Seeded;
-pub use tools::{Access, PreludeTools, ledger_arguments, tool_names, wrapper};
+pub use tools::{Access, PreludeTools, kept_by, ledger_arguments, tool_names, wrapper};
 pub use view::{public_metadata, public_version, public_view};
 
 /// Namespaces that belong to hosts and to the language; no prelude of the store may have such an id.

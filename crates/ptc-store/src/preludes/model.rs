@@ -21,7 +21,7 @@ pub struct Bounds {
     pub max_versions: usize,
     /// Most preludes.
     pub max_ids: usize,
-    /// Most bytes of source and metadata in all retained versions together.
+    /// Most bytes of source and metadata in all retained versions together; superseded ones make room for new ones.
     pub max_total_bytes: usize,
     /// Longest metadata in bytes of JSON.
     pub max_metadata_bytes: usize,

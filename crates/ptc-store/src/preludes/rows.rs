@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::error::{PreludeError, Reason, refuse};
 use super::model::{Candidate, Listed, Metadata, Pin, Ref, Selection, Version, checksum};
+use super::prune::Pruned;
 use crate::StoreError;
 use crate::cell::{Row, cells};
 use crate::tx::Tx;
@@ -227,6 +228,28 @@ pub(crate) fn prune(tx: &mut Tx<'_>, id: &str, last: i64, current: i64) -> Resul
         cells![id],
     )
     .map(|_| ())
+}
+
+/// All versions that may go, by id and version: neither the default nor the newest, not chosen by hand, and not needed by
+/// others.
+pub(crate) fn superseded(tx: &mut Tx<'_>) -> Result<Vec<Pruned>, StoreError> {
+    let sql = "SELECT v.id, v.version, CAST(v.source_bytes + OCTET_LENGTH(v.metadata) AS BIGINT)
+               FROM ptc_prelude_versions v
+               JOIN ptc_preludes p ON p.id = v.id
+               WHERE v.version <> p.current_version AND v.version <> p.latest_version AND v.selected_at IS NULL
+                 AND NOT EXISTS (SELECT 1 FROM ptc_prelude_pins n
+                                 WHERE n.needs_id = v.id AND n.needs_version = v.version)
+               ORDER BY v.version";
+    let read = |row: &Row| Ok(Pruned { id: row.text(0)?, version: row.int(1)?, bytes: row.int(2)? });
+    let mut superseded = tx.list(sql, &[], read)?;
+    superseded.sort_by(|a, b| (&a.id, a.version).cmp(&(&b.id, b.version)));
+    Ok(superseded)
+}
+
+/// Removes a version.
+pub(crate) fn remove(tx: &mut Tx<'_>, id: &str, version: i64) -> Result<(), StoreError> {
+    tx.run("DELETE FROM ptc_prelude_versions WHERE id = ?1 AND version = ?2", cells![id, version])?;
+    tx.run("DELETE FROM ptc_prelude_pins WHERE id = ?1 AND version = ?2", cells![id, version]).map(|_| ())
 }
 
 /// How many preludes there are.

@@ -150,6 +150,14 @@ pub fn tool_names(access: Access) -> Vec<String> {
     FUNCTIONS.iter().filter(|function| function.access <= access).map(Function::tool).collect()
 }
 
+/// The version that a call of a host tool left in the store or made the default, as `id@version`.
+pub fn kept_by(tool: &str, answer: &Json) -> Option<String> {
+    let writes = FUNCTIONS.iter().any(|function| function.access == Access::Write && function.tool() == tool);
+    let version = answer["version"].as_i64().or(answer["current_version"].as_i64())?;
+    let id = answer["id"].as_str().filter(|_| writes && answer["status"] == "ok")?;
+    Some(format!("{id}@{version}"))
+}
+
 /// The host tools of one session.
 #[derive(Debug, Clone)]
 pub struct PreludeTools {

@@ -35,7 +35,8 @@ impl Preludes {
     /// Checks a source and stores it as the next version, which becomes the default.
     ///
     /// `parent_version` or `parent_checksum` in the metadata say what the writer has read; if the default is
-    /// another one by now, the write is refused. `requires_preludes` names what the source needs.
+    /// another one by now, the write is refused. `requires_preludes` names what the source needs. Older versions that
+    /// are superseded go where there would be too many or too much.
     pub fn write(&self, id: &str, source: &str, metadata: &Metadata) -> Result<Candidate, PreludeError> {
         let request = self.request(id, source, metadata)?;
         for _ in 0..ATTEMPTS {
@@ -173,18 +174,12 @@ impl Preludes {
         )?;
         rows::set_heads(tx, id, Heads { current: version, latest: version })?;
         rows::prune(tx, id, version - as_i64(self.bounds.max_versions), version)?;
-        if rows::total_bytes(tx)? > as_i64(self.bounds.max_total_bytes) {
-            let message = format!(
-                "the store would hold more than {} bytes; keep fewer versions or raise the bound",
-                self.bounds.max_total_bytes
-            );
-            return Err(refuse(Reason::StoreBytesExceeded, message));
-        }
+        self.make_room(tx)?;
         rows::read(tx, &Ref { id: id.to_owned(), version: Some(version), checksum: None }).map(Some)
     }
 }
 
-fn as_i64(number: usize) -> i64 {
+pub(super) fn as_i64(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

@@ -162,6 +162,14 @@ impl Client for McpClient {
         self.0.generation.load(Ordering::Relaxed)
     }
 
+    fn down(&self) -> Option<Fault> {
+        let fault = match &*self.0.status.borrow() {
+            Status::Down { fault, .. } => Some(fault.clone()),
+            Status::Idle | Status::Starting | Status::Live(_) => None,
+        };
+        fault.map(|fault| self.clean(fault))
+    }
+
     fn about(&self) -> Option<About> {
         self.0.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -172,8 +172,9 @@ impl RunContext {
         self.0.discover(question).await
     }
 
-    /// Lets a program use upstreams beside its own tools. One that may do more than the policy allows fails
-    /// before anything of it runs.
+    /// Lets a program use upstreams beside its own tools. One that may do more than the policy allows fails before
+    /// anything of it runs, and so does one whose prelude requires what is not known to be there: servers behind it are
+    /// listed by [`RunContext::settle`].
     pub fn attach(&self, mut program: Program) -> Program {
         program.tools = self.grant(program.tools);
         if !self.0.policy.read_only {
@@ -217,16 +218,6 @@ impl RunContext {
     /// The catalog as this run may see it.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.0.view()
-    }
-
-    /// The whole catalog, also what this run may not see.
-    pub(super) fn all(&self) -> Arc<Catalog> {
-        self.0.runtime.catalog()
-    }
-
-    /// Whether the grants of this run have an operation.
-    pub(super) fn allows(&self, server: &str, tool: &str) -> bool {
-        self.0.policy.grants.allows(server, tool)
     }
 
     /// How many calls were made so far.

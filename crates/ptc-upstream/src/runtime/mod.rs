@@ -279,6 +279,16 @@ impl Runtime {
         loaded.map(drop)
     }
 
+    /// Lists the tools of these upstreams where they are not known for certain, and starts those again that are down.
+    /// What cannot be had is told by whoever asks for it.
+    async fn reach(&self, names: &[String]) {
+        let wanted = self.upstreams.iter().filter(|upstream| {
+            names.iter().any(|name| *name == upstream.config.name) && !upstream.is_settled()
+        });
+        join_all(wanted.map(|upstream| upstream.reach(&self.standard))).await;
+        self.refresh();
+    }
+
     /// Lists the tools of all upstreams that are not known; gives those that could not be listed.
     pub async fn load_all(&self) -> Vec<(String, Fault)> {
         let faults = self.load_where(|_| true).await;

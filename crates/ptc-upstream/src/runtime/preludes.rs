@@ -1,4 +1,7 @@
-//! What a run offers to preludes: which operations there are, and what they do.
+//! What a run offers to preludes: which operations there are, and what they do. Only what is known for certain is
+//! offered, so whoever attaches a prelude has the servers behind it looked at first.
+
+use std::sync::Arc;
 
 use std::sync::Arc;
 
@@ -6,22 +9,63 @@ use ptc_lisp::analyze::Servers;
 use ptc_lisp::prelude::{Effect, Offer, Upstreams};
 
 use super::RunContext;
+use super::upstream::Found;
+use crate::catalog::{CatalogTool, one_line};
 use crate::config::EffectClass;
 
+/// Characters of why an operation is not offered.
+const WHY: usize = 200;
+
+/// Why an operation is not offered, and in words if there is more to say.
+type Withheld = (Offer, Option<String>);
+
+impl RunContext {
+    /// Whether it is known for certain which tools these servers have, as far as a look at them can tell.
+    pub fn is_settled(&self, servers: &[String]) -> bool {
+        let runtime = &self.run().runtime;
+        servers.iter().filter_map(|name| runtime.upstream(name)).all(|upstream| upstream.is_settled())
+    }
+
+    /// Lists the tools of these servers where they are not known for certain: those that were never listed, said that
+    /// something changed, or ended. It comes before a prelude is attached that requires them.
+    pub async fn settle(&self, servers: &[String]) {
+        if !self.is_settled(servers) {
+            self.run().runtime.reach(servers).await;
+        }
+    }
+
+    /// The tool behind an operation, if it is there and this run may call it.
+    fn offered(&self, server: &str, tool: &str) -> Result<Arc<CatalogTool>, Withheld> {
+        let run = self.run();
+        let Some(upstream) = run.runtime.upstream(server) else { return Err((Offer::UnknownServer, None)) };
+        let (grants, credentials) = (&run.policy.grants, upstream.credentials());
+        let found = upstream.find(tool);
+        let name = match &found {
+            Found::Tool(known) => known.def.name.as_str(),
+            Found::Withheld(_) | Found::Unknown(_) => tool,
+        };
+        // What is not granted is not told of, whatever there is.
+        if !grants.reaches(credentials.iter().map(String::as_str)) || !grants.allows(server, name) {
+            return Err((Offer::Denied, None));
+        }
+        if let Some(why) = upstream.unreachable() {
+            return Err((Offer::Unreachable, Some(why)));
+        }
+        match found {
+            Found::Tool(tool) => Ok(tool),
+            Found::Withheld(why) => Err((Offer::Denied, Some(one_line(&why, WHY)))),
+            Found::Unknown(_) => Err((Offer::UnknownTool, None)),
+        }
+    }
+}
+
 impl Upstreams for RunContext {
-    /// A server whose tools have not been listed may have any: whether it does shows when one is called.
     fn offer(&self, server: &str, tool: &str) -> Offer {
-        let all = self.all();
-        let Some(known) = all.server(server) else { return Offer::UnknownServer };
-        if known.tools.is_none() {
-            return if self.allows(server, tool) { Offer::Granted } else { Offer::Denied };
-        }
-        let seen = self.catalog();
-        match (seen.server(server).and_then(|seen| seen.tool(tool)), known.tool(tool)) {
-            (Some(_), _) => Offer::Granted,
-            (None, Some(_)) => Offer::Denied,
-            (None, None) => Offer::UnknownTool,
-        }
+        self.offered(server, tool).map_or_else(|(offer, _)| offer, |_| Offer::Granted)
+    }
+
+    fn why(&self, server: &str, tool: &str) -> Option<String> {
+        self.offered(server, tool).err().and_then(|(_, why)| why)
     }
 
     /// As they were when the run first asked: what a program is allowed to name does not change under it.

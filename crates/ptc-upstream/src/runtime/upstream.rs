@@ -14,6 +14,12 @@ use crate::model::{Allowance, Fault, ToolDef};
 use crate::pins::{self, Difference, Pins};
 use crate::redact::Redactor;
 
+/// A server that could not be reached is not tried again for so long by those who only want to know whether it is there.
+const LATELY: Duration = Duration::from_secs(5);
+
+/// Characters of why it could not.
+const WHY: usize = 200;
+
 /// One upstream.
 pub(super) struct Upstream {
     pub config: UpstreamConfig,
@@ -120,12 +126,26 @@ impl Upstream {
     /// Lists the tools unless they are known; true if something changed. In a frozen runtime tools stay as they
     /// were listed first; whether they still are is looked at when the server says that they changed.
     pub async fn load(&self, standard: &Standard) -> Result<bool, Fault> {
+        self.listed_unless(standard, Self::is_current).await
+    }
+
+    /// The same, and a server that is known to be down is started again.
+    pub async fn reach(&self, standard: &Standard) -> Result<bool, Fault> {
+        self.listed_unless(standard, |upstream| upstream.is_current() && upstream.client.down().is_none())
+            .await
+    }
+
+    async fn listed_unless(
+        &self,
+        standard: &Standard,
+        is_known: impl Fn(&Upstream) -> bool,
+    ) -> Result<bool, Fault> {
         let asked = Instant::now();
-        if self.is_current() {
+        if is_known(self) {
             return Ok(false);
         }
         let _alone = self.listing.lock().await;
-        if self.is_current() {
+        if is_known(self) {
             return Ok(true);
         }
         if let Some((_, fault)) = self.known().failed.filter(|(at, _)| *at >= asked) {
@@ -167,6 +187,27 @@ impl Upstream {
     fn is_current(&self) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.server.tools.is_some() && known.generation == self.client.generation()
+    }
+
+    /// Whether another look at it would tell nothing new: its tools are known for certain, or it was just tried.
+    pub fn is_settled(&self) -> bool {
+        let tried = |known: &Known| known.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < LATELY);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        tried(&known)
+            || known.server.tools.is_some()
+                && known.generation == self.client.generation()
+                && self.client.down().is_none()
+    }
+
+    /// Why nobody knows for certain which tools it has; nothing if it is known.
+    pub fn unreachable(&self) -> Option<String> {
+        let known = self.known();
+        let failed = known.failed.map(|(_, fault)| fault).or_else(|| self.client.down());
+        match (failed, &known.server.tools) {
+            (Some(fault), _) => Some(one_line(&fault.message, WHY)),
+            (None, None) => Some("its tools have not been listed".to_owned()),
+            (None, Some(_)) => None,
+        }
     }
 
     /// What is known once these tools are listed.

@@ -2,6 +2,7 @@
 //! that use them.
 
 mod approval;
+mod backing;
 mod clients;
 mod config;
 mod effects;

@@ -48,7 +48,8 @@ impl Upstreams for AsTheyWere {
     fn offer(&self, server: &str, tool: &str) -> Offer {
         match self.0.server(server) {
             None => Offer::UnknownServer,
-            Some(known) if known.tools.is_none() || known.tool(tool).is_some() => Offer::Granted,
+            Some(known) if known.tools.is_none() => Offer::Unreachable,
+            Some(known) if known.tool(tool).is_some() => Offer::Granted,
             Some(_) => Offer::UnknownTool,
         }
     }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use anyhow::anyhow;
 use ptc_lisp::Error;
 use ptc_lisp::analyze::Manifest;
 use ptc_upstream::catalog::Catalog;
@@ -10,6 +12,7 @@ use ptc_upstream::effects::{self, PlannedUse, Policy, Refusal, reached};
 use serde_json::{Value, json};
 
 use super::eval::{self, ignore_closed_pipe};
+use super::prelude;
 use crate::exit::Outcome;
 use crate::terminal::errln;
 use crate::{attached, report, terminal, values};
@@ -36,6 +39,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
 
+    /// A prelude whose exports the program may call; may be repeated, later ones may use earlier ones
+    #[arg(short, long, value_name = "FILE")]
+    prelude: Vec<PathBuf>,
+
     #[command(flatten)]
     upstreams: attached::UpstreamArgs,
 
@@ -52,6 +59,7 @@ Exit codes:
 
 Examples:
   ptc check report.clj --upstreams-config upstreams.json
+  ptc check report.clj --prelude crm.clj --upstreams-config upstreams.json
   ptc check report.clj --upstreams-config upstreams.json --read-only --json";
 
 /// Runs the command.
@@ -59,13 +67,19 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let (name, source) = eval::program(args.expr.as_deref(), args.file.as_deref())?;
     let tools = eval::tools(args.tools.as_deref())?;
     let upstreams = args.upstreams.start()?;
-    let tools = upstreams.as_ref().map_or_else(|| tools.clone(), |upstreams| upstreams.begin().grant(&tools));
+    let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
+    let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
     let mut machine = ptc_lisp::machine::Machine::new(ptc_lisp::Limits::default());
+    if !args.prelude.is_empty() {
+        let compiled = prelude::compile(&args.prelude).map_err(|refused| anyhow!(refused.line()))?;
+        machine.attach(&Arc::new(compiled))?;
+    }
     tools.grant(&mut machine);
     values::give(&mut machine, &args.data)?;
     // Without any, nobody has said which inputs there will be.
     machine.set_strict_inputs(!args.data.is_empty());
-    let manifest = match machine.check_all(&source) {
+    let admitted = attached::admit(&machine, &tools, run.as_ref());
+    let manifest = match admitted.map_err(|error| vec![error]).and_then(|()| machine.check_all(&source)) {
         Ok(manifest) => manifest,
         Err(errors) => {
             let written = match args.json {

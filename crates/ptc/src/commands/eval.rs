@@ -202,7 +202,7 @@ Examples:
 pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     let lent = args.common.lend()?.cloned();
     if let Some(prelude) = lent.filter(|_| args.common.show_prompt_inventory) {
-        return prelude::show_inventory(&prelude);
+        return prelude::show_inventory(&prelude, &args.upstreams);
     }
     if args.batch {
         return batch::run(args.common, io::stdin().lock(), &mut terminal::stdout());
@@ -215,14 +215,17 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     tools.grant(&mut machine);
     machine.set_interrupt(args.common.bounds().interrupt());
     values::give(&mut machine, &args.data)?;
-    if args.check {
-        // Without any, nobody has said which inputs there will be.
-        machine.set_strict_inputs(!args.data.is_empty());
-        return check(&mut machine, &name, &source, args.json);
-    }
     let upstreams = args.upstreams.start()?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
+    if args.check {
+        machine.set_tools(tools.names().map(str::to_owned));
+        machine.set_discovery(tools.has_discovery());
+        // Without any, nobody has said which inputs there will be.
+        machine.set_strict_inputs(!args.data.is_empty());
+        let checked = attached::admit(&machine, &tools, run.as_ref()).and_then(|()| machine.check(&source));
+        return check(checked, &name, &source, args.json);
+    }
     let redactor = upstreams.as_ref().map(|upstreams| upstreams.redactor().clone()).unwrap_or_default();
     let traced = args.record.tracer(&redactor)?;
     let traced = traced.map(|tracer| Traced::begin(tracer, &name, &source, seed));
@@ -333,8 +336,12 @@ fn source_text(from: impl Read, name: &str) -> anyhow::Result<String> {
     String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8 text"))
 }
 
-fn check(machine: &mut Machine, name: &str, source: &str, as_json: bool) -> anyhow::Result<Outcome> {
-    let checked = machine.check(source);
+fn check(
+    checked: Result<Manifest, Error>,
+    name: &str,
+    source: &str,
+    as_json: bool,
+) -> anyhow::Result<Outcome> {
     let mut out = terminal::stdout();
     let written = match (&checked, as_json) {
         (Ok(manifest), true) => writeln!(out, "{}", manifest_json(manifest)),

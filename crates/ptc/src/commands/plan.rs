@@ -69,7 +69,7 @@ Examples:
 pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     let lent = args.common.lend()?.cloned();
     if let Some(prelude) = lent.as_ref().filter(|_| args.common.show_prompt_inventory) {
-        return super::prelude::show_inventory(prelude);
+        return super::prelude::show_inventory(prelude, &args.upstreams);
     }
     let (name, source) = eval::program(args.expr.as_deref(), args.file.as_deref())?;
     let Some(config) = args.upstreams.upstreams_config.clone() else {
@@ -92,7 +92,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     values::give(&mut machine, &args.data)?;
     let upstreams = args.upstreams.start()?.ok_or_else(|| anyhow!("there are no upstreams"))?;
     let run = upstreams.begin();
-    run.furnish(&mut machine);
+    run.furnish(&mut machine)?;
     let redactor = upstreams.redactor();
     let mut maker = Maker {
         machine: &mut machine,

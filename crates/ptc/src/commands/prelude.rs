@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ptc_lisp::Limits;
-use ptc_lisp::prelude::{Prelude, Problem, Verdict};
+use ptc_lisp::prelude::{Grants, Prelude, Problem, Upstreams, Verdict};
 
 use super::eval::ignore_closed_pipe;
 use super::prelude_store;
+use crate::attached;
 use crate::exit::Outcome;
 use crate::terminal::{self, errln};
 
@@ -24,15 +25,24 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Compile preludes and say what they export and require.
+    ///
+    /// With upstreams it says what operations behind exports do, and what is not there.
     Check {
         #[command(flatten)]
         files: Files,
+        #[command(flatten)]
+        upstreams: attached::UpstreamArgs,
         /// Print the summary that traces carry, as JSON
         #[arg(long)]
         json: bool,
     },
     /// Print what prompts say about preludes.
-    Inventory(Files),
+    Inventory {
+        #[command(flatten)]
+        files: Files,
+        #[command(flatten)]
+        upstreams: attached::UpstreamArgs,
+    },
     /// Run the examples in docstrings: an expression, `;=>`, and its value.
     Test(Files),
     /// Keep versions of preludes.
@@ -95,8 +105,8 @@ pub fn compile_texts(files: &[PathBuf], texts: &[String]) -> Result<Prelude, Ref
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     match args.action {
         Action::Store(args) => prelude_store::run(args),
-        Action::Check { files, json } => with(&files, |prelude| check(prelude, json)),
-        Action::Inventory(files) => with(&files, show_inventory),
+        Action::Check { files, upstreams, json } => with(&files, |prelude| check(prelude, &upstreams, json)),
+        Action::Inventory { files, upstreams } => with(&files, |prelude| show_inventory(prelude, &upstreams)),
         Action::Test(files) => with(&files, test),
     }
 }
@@ -118,29 +128,40 @@ fn with(
 }
 
 /// Prints what prompts say about a prelude.
-pub fn show_inventory(prelude: &Arc<Prelude>) -> anyhow::Result<Outcome> {
-    let text = prelude.inventory().unwrap_or_else(|| ";; no export is for prompts".to_owned());
+pub fn show_inventory(prelude: &Arc<Prelude>, upstreams: &attached::UpstreamArgs) -> anyhow::Result<Outcome> {
+    let upstreams = upstreams.start()?;
+    let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
+    let offers = run.as_ref().map(|run| run.offers(prelude));
+    let text = prelude.inventory(offers).unwrap_or_else(|| ";; no export is for prompts".to_owned());
     ignore_closed_pipe(writeln!(terminal::stdout(), "{text}"))?;
     Ok(Outcome::Done)
 }
 
-fn check(prelude: &Prelude, json: bool) -> anyhow::Result<Outcome> {
+fn check(prelude: &Prelude, upstreams: &attached::UpstreamArgs, json: bool) -> anyhow::Result<Outcome> {
+    let upstreams = upstreams.start()?;
+    let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
+    let offers = run.as_ref().map(|run| run.offers(prelude));
     let text = match json {
         true => prelude.trace_summary().to_string(),
-        false => summary(prelude),
+        false => summary(prelude, offers),
     };
     ignore_closed_pipe(writeln!(terminal::stdout(), "{text}"))?;
-    Ok(Outcome::Done)
+    // Which tools a run will grant, nobody has said.
+    let mut missing = prelude.missing(&Grants { tools: &[], upstreams: offers });
+    missing.retain(|one| one.offer.is_some());
+    missing.iter().for_each(|one| errln!("{one}"));
+    Ok(if missing.is_empty() { Outcome::Done } else { Outcome::Failed })
 }
 
-fn summary(prelude: &Prelude) -> String {
+fn summary(prelude: &Prelude, upstreams: Option<&dyn Upstreams>) -> String {
     let namespaces: Vec<&str> = prelude.namespaces().iter().map(|ns| ns.name.as_str()).collect();
     let count = prelude.exports().len();
     let plural = if count == 1 { "" } else { "s" };
     let mut lines = vec![format!("ok, {count} export{plural} in {}", namespaces.join(", "))];
     for export in prelude.exports() {
         let mut line = format!("  {} {}", export.name, export.arglists());
-        line.push_str(&format!(" {}, {}", export.visibility.name(), export.effect.name()));
+        let effect = export.effect_with(upstreams);
+        line.push_str(&format!(" {}, {}", export.visibility.name(), effect.name()));
         if !export.requires.is_empty() {
             line.push_str(&format!(", requires {}", export.requires.join(" ")));
         }

@@ -7,17 +7,19 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use ptc_store::Store;
-use ptc_store::preludes::{Metadata, PreludeError, Preludes, Ref, Version};
+use ptc_store::preludes::{Bounds, Metadata, PreludeError, Preludes, Pruned, Ref, Version};
 use serde_json::{Value, json};
 
 use super::eval::ignore_closed_pipe;
 use crate::exit::Outcome;
 use crate::terminal::{self, errln};
+use crate::values;
 
 /// Keep versions of preludes.
 ///
 /// A version is never changed. Writing makes the next one and the default; set-default goes back to an older
-/// one without losing the newer.
+/// one without losing the newer. Superseded versions go, oldest first, where there would be too many or too much; the
+/// default, the newest, versions that were made the default by hand and those that others need stay.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub struct Args {
@@ -25,8 +27,16 @@ pub struct Args {
     action: Action,
 
     /// An SQLite file, or postgres://user@host/database
-    #[arg(long, value_name = "PLACE", global = true, default_value = "")]
-    store: String,
+    #[arg(long, value_name = "PLACE", global = true)]
+    store: Option<String>,
+
+    /// Latest versions of each prelude that writing keeps [default: 1000]
+    #[arg(long, value_name = "N", value_parser = values::count, global = true)]
+    max_versions: Option<u64>,
+
+    /// Most bytes of all versions together, as writing leaves them [default: 10 MiB]
+    #[arg(long, value_name = "BYTES", value_parser = values::bytes, global = true)]
+    max_bytes: Option<usize>,
 
     /// Print JSON instead of text
     #[arg(long, global = true)]
@@ -73,6 +83,14 @@ enum Action {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Remove superseded versions.
+    Prune {
+        /// The prelude; all of them unless told
+        id: Option<String>,
+        /// Latest versions of each prelude that stay in any case
+        #[arg(long, value_name = "N", value_parser = values::count)]
+        keep: u64,
+    },
     /// How two versions differ.
     Diff {
         /// ID or ID@VERSION
@@ -84,11 +102,21 @@ enum Action {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
-    if args.store.is_empty() {
+    let Some(place) = args.store.as_deref().filter(|place| !place.is_empty()) else {
         anyhow::bail!("--store PLACE is missing: an SQLite file, or postgres://user@host/database");
-    }
-    let store = Store::open(&args.store).context("cannot open the store")?;
-    let preludes = Preludes::new(Arc::new(store));
+    };
+    // Only what writes makes a store that is not there.
+    let store = match args.action {
+        Action::Write { .. } => Store::open(place),
+        _ => Store::open_existing(place),
+    };
+    let usual = Bounds::default();
+    let bounds = Bounds {
+        max_versions: args.max_versions.map_or(usual.max_versions, |most| most as usize),
+        max_total_bytes: args.max_bytes.unwrap_or(usual.max_total_bytes),
+        ..usual
+    };
+    let preludes = Preludes::new(Arc::new(store.context("cannot open the store")?)).with_bounds(bounds)?;
     match act(&preludes, args.action, args.json)? {
         Ok(text) => {
             ignore_closed_pipe(writeln!(terminal::stdout(), "{}", text.trim_end()))?;
@@ -126,6 +154,7 @@ fn act(preludes: &Preludes, action: Action, as_json: bool) -> anyhow::Result<Res
             preludes.write(&id, &text, &metadata).map(|stored| shown(&stored.version, as_json))
         }
         Action::SetDefault { wanted, reason } => set_default(preludes, &wanted, reason, as_json),
+        Action::Prune { id, keep } => prune(preludes, id.as_deref(), keep, as_json),
         Action::Diff { from, to } => diff(preludes, &from, &to, as_json),
     })
 }
@@ -230,6 +259,22 @@ fn set_default(
     }
     let (before, latest) = (selected.previous_version, selected.latest_version);
     Ok(format!("{id}@{version} is the default, it was {before}; the latest is {latest}"))
+}
+
+fn prune(preludes: &Preludes, id: Option<&str>, keep: u64, as_json: bool) -> Result<String, PreludeError> {
+    let gone = preludes.prune(id, usize::try_from(keep).unwrap_or(usize::MAX))?;
+    let bytes: i64 = gone.iter().map(|one| one.bytes).sum();
+    if as_json {
+        let one = |one: &Pruned| json!({"id": one.id, "version": one.version, "bytes": one.bytes});
+        return Ok(json!({"removed": gone.iter().map(one).collect::<Vec<_>>(), "bytes": bytes}).to_string());
+    }
+    let mut lines: Vec<String> =
+        gone.iter().map(|one| format!("{}@{}  {} bytes", one.id, one.version, one.bytes)).collect();
+    lines.push(match gone.len() {
+        0 => "nothing is superseded beyond that".to_owned(),
+        count => format!("{count} versions removed, {bytes} bytes"),
+    });
+    Ok(lines.join("\n"))
 }
 
 fn diff(preludes: &Preludes, from: &str, to: &str, as_json: bool) -> Result<String, PreludeError> {

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
+use ptc_lisp::prelude::{self as export, Export, Missing, Offer, Upstreams};
 use ptc_llm::Source;
 use ptc_runner::{Agent, AgentFile, Body, Builtin, Effect, Tool};
-use ptc_upstream::config::{TransportConfig, UpstreamConfig};
+use ptc_upstream::config::{EffectClass, TransportConfig, UpstreamConfig};
 use serde_json::{Value, json};
 
 use super::eval::ignore_closed_pipe;
@@ -57,6 +58,13 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         models.resolve(name).map_err(|error| anyhow!(file.wrong("tools", error)))?;
     }
     let upstreams = upstreams(&file)?;
+    let offers = file.upstreams.as_ref().filter(|path| path.is_file()).map(|_| Configured(&upstreams));
+    let offers = offers.as_ref().map(|offers| offers as &dyn Upstreams);
+    let unbacked = agent.unbacked(offers);
+    if !unbacked.is_empty() {
+        bail!(file.wrong("preludes", Missing::refusal(&unbacked).text()));
+    }
+    let preludes = prelude_lines(&agent, offers);
     let notes = notes(&file, &source, &upstreams, &mission.path().unwrap_or_default());
     let upstreams: Vec<(String, &str)> =
         upstreams.into_iter().map(|upstream| (upstream.name, upstream.transport.name())).collect();
@@ -68,7 +76,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             document["warnings"] = json!(warnings);
             writeln!(out, "{document}")
         }
-        false => writeln!(out, "{}", text(&agent, &args.file, &name, &source, &upstreams, &notes)),
+        false => {
+            let facts = (upstreams.as_slice(), preludes.as_slice(), notes.as_slice());
+            writeln!(out, "{}", text(&agent, &args.file, &name, &source, facts))
+        }
     };
     if args.prompt && !args.json {
         let preview = agent.preview_prompt(&mission.inputs).map_err(|fail| anyhow!(fail.message))?;
@@ -157,8 +168,7 @@ fn text(
     file: &str,
     name: &str,
     source: &Source,
-    upstreams: &[(String, &str)],
-    notes: &[String],
+    (upstreams, preludes, notes): (&[(String, &str)], &[String], &[String]),
 ) -> String {
     let mission = agent.prompt().split_whitespace().collect::<Vec<_>>().join(" ");
     let mut lines = vec![format!("{file} is right"), format!("  mission  {mission}")];
@@ -169,16 +179,52 @@ fn text(
         format!("  tools    {}", if agent.tools().is_empty() { "none" } else { "" }).trim_end().to_owned(),
     );
     lines.extend(agent.tools().values().map(|tool| format!("    {}", tool_line(tool))));
-    let lent = agent.options().prelude.iter().flat_map(|prelude| prelude.exports());
-    lines.extend(
-        lent.map(|export| {
-            format!("  prelude  {} {}: {}", export.name, export.arglists(), export.effect.name())
-        }),
-    );
+    lines.extend(preludes.iter().map(|line| format!("  prelude  {line}")));
     lines.extend(upstreams.iter().map(|(name, how)| format!("  upstream {name}: {how}")));
     lines.push(format!("  limits   {}", limits(agent)));
     lines.extend(notes.iter().map(|note| format!("  note     {note}")));
     lines.join("\n")
+}
+
+/// A line for each export of the agent's prelude.
+fn prelude_lines(agent: &Agent, upstreams: Option<&dyn Upstreams>) -> Vec<String> {
+    let lent = agent.options().prelude.iter().flat_map(|prelude| prelude.exports());
+    let line = |export: &Export| {
+        format!("{} {}: {}", export.name, export.arglists(), export.effect_with(upstreams).name())
+    };
+    lent.map(line).collect()
+}
+
+/// Servers as far as their configuration tells, without asking them.
+struct Configured<'c>(&'c [UpstreamConfig]);
+
+impl Configured<'_> {
+    fn server(&self, name: &str) -> Option<&UpstreamConfig> {
+        self.0.iter().find(|upstream| upstream.name == name)
+    }
+}
+
+impl Upstreams for Configured<'_> {
+    fn offer(&self, server: &str, tool: &str) -> Offer {
+        match self.server(server) {
+            None => Offer::UnknownServer,
+            Some(upstream) if !upstream.tools.admits(tool) => Offer::Denied,
+            Some(_) => Offer::Granted,
+        }
+    }
+
+    fn why(&self, server: &str, tool: &str) -> Option<String> {
+        let left_out = self.server(server).is_some_and(|upstream| !upstream.tools.admits(tool));
+        left_out.then(|| "its configuration leaves the tool out".to_owned())
+    }
+
+    fn effect(&self, server: &str, tool: &str) -> export::Effect {
+        match self.server(server).and_then(|upstream| upstream.effect_of(tool)) {
+            Some(EffectClass::Read) => export::Effect::Read,
+            Some(EffectClass::Write) => export::Effect::Write,
+            Some(EffectClass::Unknown) | None => export::Effect::Unknown,
+        }
+    }
 }
 
 fn model(name: &str, source: &Source) -> String {

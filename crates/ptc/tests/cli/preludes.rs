@@ -37,7 +37,7 @@ fn the_inventory_is_what_prompts_say() {
     let crm = file("prelude-inventory.clj", CRM);
     let shown = ptc(&["prelude", "inventory", &crm]);
     assert_eq!(shown.code, 0);
-    assert!(shown.out.contains("  crm/get-user (get-user id) [read] — Return a user.\n"), "{}", shown.out);
+    assert!(shown.out.contains("  crm/get-user (get-user id) — Return a user.\n"), "{}", shown.out);
     for command in ["repl", "eval"] {
         let ran = ptc(&[command, "--prelude", &crm, "--show-prompt-inventory"]);
         assert_eq!((ran.code, &ran.out), (0, &shown.out), "{command}");
@@ -68,7 +68,7 @@ fn check_says_what_a_prelude_exports() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.starts_with("ok, 3 exports in crm\n"), "{}", ran.out);
     assert!(
-        ran.out.contains("crm/get-user [id] prompt, read, requires upstream:crm/get_user"),
+        ran.out.contains("crm/get-user [id] prompt, unknown, requires upstream:crm/get_user"),
         "{}",
         ran.out
     );
@@ -103,7 +103,18 @@ fn the_store_keeps_versions() {
     };
     let one = file("store-one.clj", "(ns paged) (defn size [] 10)\n");
     let two = file("store-two.clj", "(ns paged) (defn size [] 20)\n");
-    assert_eq!(store(&["list"]).out, "the store has no preludes\n");
+    let nowhere = store(&["list"]);
+    assert_eq!(nowhere.code, 2, "{}", nowhere.out);
+    assert!(nowhere.err.contains("there is no such file"), "{}", nowhere.err);
+    for words in [
+        &["read", "paged"][..],
+        &["history", "paged"],
+        &["prune", "--keep", "1"],
+        &["set-default", "paged@1"],
+    ] {
+        assert_eq!(store(words).code, 2, "{words:?}");
+    }
+    assert!(!PathBuf::from(place).exists(), "looking makes nothing");
     let written = store(&["write", "paged", &one, "--reason", "first"]);
     assert_eq!(written.code, 0, "{}", written.err);
     assert!(
@@ -125,6 +136,20 @@ fn the_store_keeps_versions() {
         (history[0]["is_current"].as_bool(), history[1]["is_latest"].as_bool()),
         (Some(true), Some(true))
     );
+    let full = store(&["write", "paged", &two, "--max-bytes", "20"]);
+    assert!(full.code == 1 && full.err.starts_with("store_bytes_exceeded: "), "{}", full.err);
+    for _ in 0..3 {
+        assert_eq!(store(&["write", "paged", &two]).code, 0);
+    }
+    let pruned = store(&["prune", "paged", "--keep", "1"]).out;
+    assert!(pruned.starts_with("paged@2 ") && pruned.contains("\npaged@4 "), "{pruned}");
+    assert!(pruned.contains("\n3 versions removed, "), "{pruned}");
+    let last = store(&["write", "paged", &two, "--max-versions", "1", "--json"]);
+    assert_eq!(last.code, 0, "{}", last.err);
+    let history: Value = serde_json::from_str(&store(&["history", "paged", "--json"]).out).expect("JSON");
+    let numbers: Vec<i64> =
+        history.as_array().expect("a list").iter().filter_map(|one| one["version"].as_i64()).collect();
+    assert_eq!(numbers, [1, 6], "one was made the default by hand");
     let wrong = file("store-wrong.clj", "(ns paged) (defn size [] (nowhere))\n");
     let refused = store(&["write", "paged", &wrong]);
     assert_eq!(refused.code, 1);

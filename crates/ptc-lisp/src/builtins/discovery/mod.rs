@@ -138,6 +138,9 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
         _ => match library::namespace_doc(&name) {
             Some(text) => text,
             None => {
+                if let Some(error) = preludes::not_public(heap, &name) {
+                    return Err(error.into());
+                }
                 let fields = [("op", Value::str("doc")), ("ref", Value::str(&name))];
                 return ask(heap, &fields, &format!("no documentation for {name}"));
             }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::options::{Page, Search};
+use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
+use crate::names::split_name;
 use crate::prelude::{Effect, Export, Namespace, Prelude};
 use crate::signal::Res;
 use crate::value::Value;
@@ -32,6 +34,22 @@ pub(super) fn doc(heap: &Heap, name: &str) -> Option<String> {
     let ns = prelude.namespaces().iter().find(|ns| ns.name == name)?;
     let doc = ns.doc.as_deref().unwrap_or("A namespace of the prelude.");
     Some(format!("{name}\n  {}\n  (dir '{name}) lists what it has.", indented(doc)))
+}
+
+/// Why there is nothing to say about a name in a namespace of the prelude: it is no export of it.
+pub(super) fn not_public(heap: &Heap, name: &str) -> Option<Error> {
+    let (Some(ns), _) = split_name(name) else { return None };
+    let prelude = prelude(heap)?;
+    let helper = prelude.find(name).is_some();
+    // A server may have the same name, and then it is asked.
+    if prelude.namespace_number(ns).is_none() || heap.discovery && !helper {
+        return None;
+    }
+    let message = match helper {
+        true => format!("doc: {name} is a helper of {ns}, not a public export"),
+        false => format!("doc: {ns} has no export {name}"),
+    };
+    Some(Error::new(ErrorKind::Runtime, message).hint(format!("(dir '{ns}) lists its exports")))
 }
 
 fn describe(export: &Export) -> String {

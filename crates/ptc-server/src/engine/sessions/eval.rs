@@ -32,7 +32,7 @@ use super::super::trace::Execution;
 use super::super::upstreams::Calls;
 use super::super::{Answered, Engine, Facts, Handled};
 use super::error::SessionError;
-use super::guidance::{guidance, history_notices, notes};
+use super::guidance::{guidance, history_notices, kept_note, notes};
 use super::machine::{bounds, preview};
 use super::turn::Did;
 use super::{Reservation, Session, Sessions, State, args};
@@ -56,6 +56,7 @@ impl Engine {
             Err(error) => return Ok(error.answered()),
         };
         let session = reservation.session().clone();
+        self.settle(session.frozen.prelude.as_ref()).await;
         let permit = match self.permit(caller, signals).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(busy)) => {
@@ -199,6 +200,9 @@ impl Engine {
         let is_broken = matches!(&outcome.result, Err(error) if error.kind == ErrorKind::Internal);
         let evaluated = evaluate::evaluated(outcome, verdict.not_json.clone(), &head.source, &self.redactor);
         let mut payload = self.session_payload(sessions.settings(), &session, &evaluated, &verdict, &ledger);
+        if let Some(note) = kept_note(payload.error.is_none(), &witness.kept()) {
+            payload.notes.insert(0, note);
+        }
         head.before.complete(payload.upstream.as_mut());
         let next = next_state(&session, &payload, &verdict, own_calls);
         payload.session.insert("session".to_owned(), position(&session.id, &next));
@@ -341,7 +345,7 @@ impl Engine {
             payload.session.insert("detail".to_owned(), detail);
         }
         payload.upstream = ledger.as_ref().map(|calls| Upstream::of(calls, payload.returned()));
-        payload.notes = notes(committed, changed, ledger.as_deref());
+        payload.notes = notes(changed, ledger.as_deref());
         payload
     }
 

@@ -41,12 +41,29 @@ pub fn history_notices(settings: &settings::Sessions, verdict: &Verdict, committ
     }
 }
 
-/// The parts of the last line of the text.
-pub fn notes(committed: bool, changed: &[String], ledger: Option<&[LedgerEntry]>) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !committed {
-        notes.push("rolled back".to_owned());
+/// Versions that are named.
+const NAMED: usize = 5;
+
+/// The first part of the last line of the text: what became of the program, and of what it left in the store of preludes,
+/// which stays whatever becomes of it.
+pub fn kept_note(committed: bool, versions: &[String]) -> Option<String> {
+    let mut named: Vec<&str> = versions.iter().take(NAMED).map(String::as_str).collect();
+    if versions.len() > NAMED {
+        named.push("…");
     }
+    match (committed, named.as_slice()) {
+        (true, []) => None,
+        (false, []) => Some("rolled back".to_owned()),
+        (true, named) => Some(format!("prelude store: {}", named.join(", "))),
+        (false, named) => {
+            Some(format!("session unchanged, but the prelude store keeps {}", named.join(", ")))
+        }
+    }
+}
+
+/// The other parts.
+pub fn notes(changed: &[String], ledger: Option<&[LedgerEntry]>) -> Vec<String> {
+    let mut notes = Vec::new();
     if !changed.is_empty() {
         notes.push(format!("stored: {}", changed.join(", ")));
     }

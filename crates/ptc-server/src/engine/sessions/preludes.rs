@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use ptc_host::{Tool, Tools};
 use ptc_lisp::prelude::{
-    Grants as Needs, Missing, Operation, Options, Policy, Prelude, Source, Upstreams as Offers,
+    Grants as Needs, Missing, Offer, Operation, Options, Policy, Prelude, Source, Upstreams as Offers,
 };
-use ptc_store::preludes::{Access, PreludeTools, Preludes, Ref, Resolved, wrapper};
+use ptc_store::preludes::{Access, PreludeError, PreludeTools, Preludes, Ref, Resolved, kept_by, wrapper};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -96,8 +96,13 @@ impl Frozen {
         let store =
             self.tools.iter().flat_map(|tools| tools.names().into_iter().map(move |name| (tools, name)));
         let tools = store.fold(Tools::new(), |all, (tools, name)| {
-            let (tools, tool) = (tools.clone(), name.clone());
-            all.with(name, Tool::blocking(move |args: Json| tools.call(&tool, &args)))
+            let (tools, tool, witness) = (tools.clone(), name.clone(), witness.clone());
+            let call = move |args: Json| {
+                let answer = tools.call(&tool, &args);
+                kept_by(&tool, &answer).into_iter().for_each(|version| witness.keep(version));
+                answer
+            };
+            all.with(name, Tool::blocking(call))
         });
         granted(&self.own, witness, tools)
     }
@@ -216,6 +221,8 @@ pub struct Granting<'g> {
     pub role: Option<&'g Role>,
     /// What upstreams offer, if there are any.
     pub offers: Option<&'g dyn Offers>,
+    /// Has the servers behind a prelude looked at. It blocks.
+    pub settle: &'g dyn Fn(&Prelude),
     /// Whether lists leave out what was not asked for by name.
     pub scoped: bool,
     /// The server's own namespaces.
@@ -248,15 +255,30 @@ pub fn freeze(store: &Preludes, wanted: &[Ref], granting: &Granting<'_>) -> Resu
             return Err(SessionError::args(format!("preludes[{index}] is not granted for this role")));
         }
     }
-    let resolved = store.resolve(wanted).map_err(|error| match error.reason() {
-        "not_found" => SessionError::args("a prelude or version does not exist"),
-        _ => SessionError::args(format!("preludes cannot be resolved: {error}")),
-    })?;
+    let resolved = store.resolve(wanted).map_err(|error| unresolved(store, wanted, &error))?;
     let refs = resolved.iter().map(reference).collect();
     let parts: Vec<Part> = resolved.iter().map(part).collect();
     let needed = resolved.iter().filter(|one| !one.selected);
     let needed = needed.map(|one| (one.candidate.version.id.clone(), one.required_by.clone())).collect();
     Ok(Frozen { refs, ..narrowed(parts, &needed, &[], granting)? })
+}
+
+/// Why preludes cannot be had. What was asked for is not repeated, and the place of the store is nobody's business.
+fn unresolved(store: &Preludes, wanted: &[Ref], error: &PreludeError) -> SessionError {
+    if let PreludeError::Store(error) = error {
+        tracing::error!("the prelude store cannot be read: {error}");
+        let message = "the prelude store cannot be read; its operator must look at it";
+        return SessionError::new(Reason::SESSIONS_UNAVAILABLE, message);
+    }
+    let is_missing = |one: &Ref| store.read(one).is_err_and(|error| error.reason() == "not_found");
+    match (error.reason(), wanted.iter().position(is_missing)) {
+        ("not_found", Some(at)) => SessionError::args(format!(
+            "preludes[{at}] does not exist, or not in that version; (prelude/list) of a write_capable session or \
+             `ptc prelude store list` shows what there is"
+        )),
+        ("not_found", None) => SessionError::args("a prelude that one of these needs does not exist"),
+        _ => SessionError::args(format!("preludes cannot be resolved: {error}")),
+    }
 }
 
 impl Engine {
@@ -305,7 +327,10 @@ fn recompiled(recipe: Recipe) -> Result<Frozen, SessionError> {
 /// The prelude of the server, as a role leaves it.
 pub fn of_server(prelude: Arc<Prelude>, granting: &Granting<'_>) -> Result<Frozen, SessionError> {
     if granting.role.is_none() {
-        return Ok(Frozen::of_server(Some(prelude), granting.host.tools(None)));
+        let own = granting.host.tools(None);
+        let tools: Vec<String> = own.iter().map(|tool| tool.name.to_owned()).collect();
+        filtered(&prelude, &tools, granting)?;
+        return Ok(Frozen::of_server(Some(prelude), own));
     }
     narrowed(prelude.sources().iter().map(Part::of).collect(), &BTreeMap::new(), &[], granting)
 }
@@ -407,8 +432,12 @@ fn compile(parts: &[Part], policy: Policy) -> Result<Prelude, SessionError> {
 }
 
 fn failed(message: &str) -> SessionError {
-    SessionError::new(Reason::PRELUDE_ATTACH, format!("prelude attach failed: {}", cut(message, 2_000)))
+    let message = message.strip_prefix(ATTACH_FAILED).unwrap_or(message);
+    SessionError::new(Reason::PRELUDE_ATTACH, format!("{ATTACH_FAILED}{}", cut(message, 2_000)))
 }
+
+/// How refusals begin, those of the language too.
+const ATTACH_FAILED: &str = "prelude attach failed: ";
 
 /// Exports that a role does not grant, with the reason. Without a role, anything that is missing is an error.
 fn filtered(
@@ -416,15 +445,22 @@ fn filtered(
     tools: &[String],
     granting: &Granting<'_>,
 ) -> Result<Vec<(String, &'static str)>, SessionError> {
+    (granting.settle)(prelude);
     let needs = Needs { tools, upstreams: granting.offers };
     let Some(role) = granting.role else {
         return prelude.admit(&needs).map(|()| Vec::new()).map_err(|error| failed(&error.text()));
     };
+    let mut missing = prelude.missing(&needs);
+    // A role takes away what it does not grant. Whether a server has it when it is back, nobody knows.
+    if missing.iter().any(|one| one.offer == Some(Offer::Unreachable)) {
+        missing.retain(|one| one.offer == Some(Offer::Unreachable));
+        return Err(failed(&Missing::refusal(&missing).text()));
+    }
     let denied = |missing: Missing| match missing.operation {
         Operation::Tool(_) | Operation::Unrecognized(_) => (missing.export, "ptc_tool_denied"),
         Operation::Upstream { .. } => (missing.export, "upstream_tool_denied"),
     };
-    let mut all: Vec<(String, &'static str)> = prelude.missing(&needs).into_iter().map(denied).collect();
+    let mut all: Vec<(String, &'static str)> = missing.into_iter().map(denied).collect();
     if role.upstream_tools.is_some() {
         let dynamic = prelude.exports().iter().filter(|export| export.dynamic);
         all.extend(dynamic.map(|export| (export.name.clone(), "dynamic_upstream_requires_broad_grant")));

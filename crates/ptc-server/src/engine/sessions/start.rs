@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ptc_lisp::prelude::Prelude;
 use ptc_store::preludes::{Access, Ref};
 use ptc_upstream::Grants;
 use serde_json::{Map, Value as Json, json};
@@ -138,11 +139,16 @@ impl Engine {
         let level = role.map_or(Some(Access::Write), |role| role.prelude_store);
         let role = role.cloned();
         let (upstreams, host) = (self.upstreams.clone(), self.host.clone());
+        // Preludes are compiled on a thread of their own, and only then it is known what they require.
+        let runtime = tokio::runtime::Handle::current();
         let granting = move |freeze: &dyn Fn(&Granting<'_>) -> Result<Frozen, SessionError>| {
             let grants = role.as_ref().map_or_else(Grants::all, Role::grants);
             let offers = upstreams.as_ref().map(|upstreams| upstreams.offers(grants));
             let offers = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
-            freeze(&Granting { role: role.as_ref(), offers, scoped, host: &host })
+            let settle = |prelude: &Prelude| {
+                upstreams.iter().for_each(|upstreams| runtime.block_on(upstreams.settle(prelude)));
+            };
+            freeze(&Granting { role: role.as_ref(), offers, settle: &settle, scoped, host: &host })
         };
         if mode == Mode::ReadOnly && wanted.is_empty() {
             let Some(prelude) = self.session_prelude.clone() else { return Ok(Frozen::default()) };

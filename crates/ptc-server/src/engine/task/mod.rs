@@ -90,6 +90,9 @@ impl Engine {
             let message = "no planning model is set up; set the key of its provider, or --agentic-model";
             return Ok(failed(Report::refused(Reason::AGENTIC_CONFIG.name, message.to_owned())));
         };
+        if let Err(message) = self.backed().await {
+            return Ok(failed(Report::refused(Reason::PRELUDE_ATTACH.name, message)));
+        }
         let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => {

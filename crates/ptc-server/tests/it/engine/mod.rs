@@ -1,6 +1,7 @@
 //! The engine, asked directly.
 
 mod approval;
+mod backing;
 mod check;
 mod debug;
 mod durable;

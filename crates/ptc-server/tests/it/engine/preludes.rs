@@ -79,7 +79,11 @@ async fn r9_6_3_bad_references_are_not_repeated() {
         (json!("sales"), "preludes must be an array when supplied"),
         (json!(["no such!"]), "preludes[0] must be a valid prelude id or id@version ref"),
         (json!(["base", {"id": "base", "version": 0}]), "preludes[1].version must be a positive integer"),
-        (json!(["base@9"]), "a prelude or version does not exist"),
+        (
+            json!(["base", "base@9"]),
+            "preludes[1] does not exist, or not in that version; (prelude/list) of a write_capable session or \
+             `ptc prelude store list` shows what there is",
+        ),
     ] {
         let refused = session_with(&engine, json!({"preludes": preludes})).await;
         assert_eq!(
@@ -186,4 +190,30 @@ async fn read_only_servers_look_into_preludes_too() {
     let refused = eval_in(&engine, id, "(println 1) (sales/store! {:id 1})").await;
     assert!(refused.text().contains("read-only"), "{}", refused.text());
     assert_eq!(engine.metrics().upstream_errors, 0);
+}
+
+/// A program that fails leaves its session as it was, and what it wrote to the store stays there.
+#[tokio::test]
+async fn what_the_store_keeps_is_never_called_rolled_back() {
+    let sessions = Sessions { allow_prelude_write: true, ..Sessions::default() };
+    let parts = Parts { preludes: Some(store()), ..Parts::default() };
+    let engine = Engine::with(with_sessions(Profile::Slim, sessions), parts).await.expect("it starts");
+    let started = call(&engine, "lisp_session_start", json!({"mode": "write_capable"})).await;
+    let started: Json = serde_json::from_str(&started.text()).expect("JSON");
+    let id = started["session_id"].as_str().expect("it starts");
+    let write = |source: &str| format!("(prelude/write {{:id \"base\" :source \"{source}\"}})");
+    let right = write("(ns base) (defn twice [n] n)");
+    for (program, end) in [
+        ("(/ 1 0)".to_owned(), "[rolled back]"),
+        (format!("(do {} (/ 1 0))", write("(ns base")), "[rolled back]"),
+        (format!("(do {right} (/ 1 0))"), "[session unchanged, but the prelude store keeps base@2]"),
+        (right.clone(), "[prelude store: base@3]"),
+        (
+            "(do (prelude/set-default {:id \"base\" :version 1}) (fail 1))".to_owned(),
+            "[session unchanged, but the prelude store keeps base@1]",
+        ),
+    ] {
+        let reply = eval_in(&engine, id, &program).await;
+        assert!(reply.text().ends_with(end), "{program}: {}", reply.text());
+    }
 }

@@ -15,7 +15,7 @@ use ptc_server::engine::{Engine, Parts};
 use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS};
 use ptc_server::wire::{Http, Log, Page, Tokens, serve_stdio};
 use ptc_store::Store;
-use ptc_store::preludes::Preludes;
+use ptc_store::preludes::{Bounds, Preludes};
 use ptc_upstream::config::PinPolicy;
 use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode, StartError};
 use ptc_upstream::{Config, Redactor, Secrets};
@@ -148,7 +148,12 @@ impl Stores {
             (None, Some(_)) => Some(open(":memory:")?),
             (None, None) => None,
         };
-        let preludes = store.map(Preludes::new);
+        let bounds = Bounds {
+            max_versions: usize::try_from(options.prelude_store_max_versions).unwrap_or(usize::MAX),
+            max_total_bytes: usize::try_from(options.prelude_store_max_bytes).unwrap_or(usize::MAX),
+            ..Bounds::default()
+        };
+        let preludes = store.map(|store| Preludes::new(store).with_bounds(bounds)).transpose()?;
         if let (Some(preludes), Some(seed)) = (&preludes, &options.prelude_store_seed) {
             preludes.seed(seed).with_context(|| format!("the seed {} cannot be used", seed.display()))?;
         }

@@ -90,7 +90,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     }
     let lent = args.common.lend()?.cloned();
     if let Some(prelude) = lent.filter(|_| args.common.show_prompt_inventory) {
-        return super::prelude::show_inventory(&prelude);
+        return super::prelude::show_inventory(&prelude, &args.upstreams);
     }
     let script = args.script.as_deref().map(|path| eval::program(None, Some(path))).transpose()?;
     let expressions = std::mem::take(&mut args.expr);

@@ -1,0 +1,157 @@
+//! What the prelude of a server or of a session requires is there before anything runs, or nothing runs: `lisp_eval`,
+//! sessions and `lisp_task`, in every way to list tools, with an upstream that counts its calls.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures_util::future::BoxFuture;
+use ptc_agent::model::{Llm, Reply as Said, Request};
+use ptc_lisp::prelude::Prelude;
+use ptc_server::engine::settings::{Sessions, Task};
+use ptc_server::engine::{Engine, Parts, Profile, Settings};
+use ptc_store::Store;
+use ptc_store::preludes::{Metadata, Preludes};
+use ptc_upstream::model::{Allowance, Fault, Payload, Reason, ToolDef};
+use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
+use serde_json::{Map, Value as Json, json};
+
+use super::support::{call, eval_in, object, with_sessions};
+
+const SOURCE: &str = r#"(ns api "Rows.") (defn rows [] (tool/call {:server "crm" :tool "get" :args {}}))"#;
+/// Calls something that is there before the export is called.
+const PROGRAM: &str =
+    r#"(println (:ok (tool/call {:server "crm" :tool "other" :args {}}))) (:value (api/rows))"#;
+
+/// An upstream with these tools, or one that cannot be reached.
+struct Counting {
+    tools: Option<&'static [&'static str]>,
+    calls: Arc<AtomicU32>,
+}
+
+impl Client for Counting {
+    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
+        let annotations = || [("readOnlyHint".to_owned(), json!(true))].into_iter().collect();
+        let tool = |name: &&str| ToolDef {
+            name: (*name).to_owned(),
+            annotations: annotations(),
+            ..ToolDef::default()
+        };
+        let listed = match self.tools {
+            Some(tools) => Ok(tools.iter().map(tool).collect()),
+            None => Err(Fault::new(Reason::UpstreamUnavailable, "connection refused")),
+        };
+        Box::pin(async move { listed })
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        _: Map<String, Json>,
+        _: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move { Ok(Payload { structured: Some(json!(tool)), ..Payload::default() }) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// The ways to list tools.
+fn modes() -> [(&'static str, RuntimeOptions); 3] {
+    let frozen =
+        RuntimeOptions { snapshot: SnapshotMode::Frozen, keep_failing: true, ..RuntimeOptions::default() };
+    [
+        ("live", RuntimeOptions::default()),
+        ("frozen", frozen.clone()),
+        ("in the background", RuntimeOptions { in_background: true, ..frozen }),
+    ]
+}
+
+type Tools = Option<&'static [&'static str]>;
+
+/// The states of the upstream, with what is told of it.
+const STATES: [(Tools, &str); 3] = [
+    (Some(&["get", "other"]), ""),
+    (Some(&["other"]), "upstream `crm` has no tool `get`"),
+    (None, "upstream `crm` cannot be reached (connection refused)"),
+];
+
+async fn runtime(tools: Tools, options: RuntimeOptions) -> (Arc<Runtime>, Arc<AtomicU32>) {
+    let calls = Arc::new(AtomicU32::new(0));
+    let config = json!({"upstreams": {"crm": {"transport": "mcp_stdio", "command": "fixture"}}});
+    let config = Config::from_value(config, Path::new("")).expect("it is right");
+    let secrets = Secrets::resolve(&config).expect("there are none");
+    let connect = |_: &_, _: &_| Some(Arc::new(Counting { tools, calls: calls.clone() }) as Arc<dyn Client>);
+    let runtime = Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts");
+    (runtime, calls.clone())
+}
+
+/// A server with the prelude of all programs, and one whose sessions choose it from a store.
+async fn engines(runtime: &Arc<Runtime>, asked: &Arc<AtomicU32>) -> [Result<Arc<Engine>, String>; 2] {
+    let asked = asked.clone();
+    let planner = Llm::function(move |_: &Request| {
+        asked.fetch_add(1, Ordering::SeqCst);
+        Ok::<_, String>(Said::text(format!("```clojure\n{PROGRAM}\n```").replace("(:value (api/rows))", "1")))
+    });
+    let settings = || Settings {
+        task: Some(Task::default()),
+        ..with_sessions(Profile::Structured, Sessions::default())
+    };
+    let prelude = Some(Arc::new(Prelude::compile_text(SOURCE).expect("it is right")));
+    let runtime = Some(runtime.clone());
+    let parts = Parts { runtime: runtime.clone(), prelude, planner: Some(planner), ..Parts::default() };
+    let of_server = Engine::with(settings(), parts).await.map_err(|error| error.to_string());
+    let store = Preludes::new(Arc::new(Store::open(":memory:").expect("it opens")));
+    store.write("api", SOURCE, &Metadata::new()).expect("it is right");
+    let parts = Parts { runtime, preludes: Some(store), ..Parts::default() };
+    [of_server, Engine::with(settings(), parts).await.map_err(|error| error.to_string())]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_runs_without_what_a_prelude_requires() {
+    for (mode, options) in modes() {
+        for (tools, told) in STATES {
+            let (runtime, calls) = runtime(tools, options.clone()).await;
+            let asked = Arc::new(AtomicU32::new(0));
+            let [of_server, of_store] = engines(&runtime, &asked).await;
+            let mut answers = Vec::new();
+            match of_server {
+                // What is known to be missing keeps the server from starting.
+                Err(error) => {
+                    assert!(!told.is_empty() && error.contains(told), "{mode}: {error}");
+                }
+                Ok(engine) => {
+                    for tool in ["lisp_eval", "lisp_session_start", "lisp_task"] {
+                        let arguments = match tool {
+                            "lisp_eval" => json!({"program": PROGRAM}),
+                            "lisp_task" => json!({"task": "Count the rows"}),
+                            _ => json!({}),
+                        };
+                        let reply = call(&engine, tool, arguments).await;
+                        answers.push((tool, reply.is_error, object(&reply).to_string()));
+                        if let Some(id) = object(&reply)["session_id"].as_str() {
+                            let reply = eval_in(&engine, id, PROGRAM).await;
+                            answers.push(("lisp_session_eval", reply.is_error, object(&reply).to_string()));
+                        }
+                    }
+                }
+            }
+            let engine = of_store.expect("it starts");
+            let reply = call(&engine, "lisp_session_start", json!({"preludes": ["api"]})).await;
+            answers.push(("chosen", reply.is_error, object(&reply).to_string()));
+            for (surface, is_error, answer) in answers {
+                let case = format!("{mode} {tools:?} {surface}: {answer}");
+                assert_eq!(is_error, !told.is_empty(), "{case}");
+                for part in ["prelude attach failed", "api/rows", told].iter().filter(|_| is_error) {
+                    assert!(answer.contains(part), "{part}: {case}");
+                }
+            }
+            let expected = if told.is_empty() { (5, 1) } else { (0, 0) };
+            let counted = (calls.load(Ordering::SeqCst), asked.load(Ordering::SeqCst));
+            assert_eq!(counted, expected, "{mode} {tools:?}: calls of the upstream and of the model");
+        }
+    }
+}

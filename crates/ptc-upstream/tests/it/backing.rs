@@ -1,0 +1,129 @@
+//! What preludes require of upstreams is there before anything runs, in every way to list tools: for programs that Rust
+//! hosts run on a pool or on their own thread.
+
+use std::sync::Arc;
+
+use ptc_host::{Outcome, Pool, Program, run_blocking};
+use ptc_lisp::prelude::Prelude;
+use ptc_upstream::model::{Fault, Reason};
+use ptc_upstream::{RunContext, RuntimeOptions, SnapshotMode};
+use serde_json::json;
+
+use crate::fixture::{Fixture, config, open, structured, try_start};
+
+/// Calls something that is there before the export is called.
+const PROGRAM: &str = r#"(println (:ok (tool/call {:server "crm" :tool "other"}))) (:value (api/get))"#;
+
+fn prelude() -> Arc<Prelude> {
+    let source = r#"(ns api) (defn get [] (tool/call {:server "crm" :tool "get"}))"#;
+    Arc::new(Prelude::compile_text(source).expect("it is right"))
+}
+
+fn crm(tools: &[&str]) -> Fixture {
+    let tools: Vec<_> = tools.iter().map(|name| (*name, json!({"type": "object"}))).collect();
+    Fixture::new("crm", &tools, |tool, _| structured(json!(tool)))
+}
+
+fn down() -> Option<Fault> {
+    Some(Fault::new(Reason::UpstreamUnavailable, "connection refused\nby \u{1b}[31mnobody"))
+}
+
+/// The ways to list tools.
+fn modes() -> [(&'static str, RuntimeOptions); 3] {
+    let frozen =
+        RuntimeOptions { snapshot: SnapshotMode::Frozen, keep_failing: true, ..RuntimeOptions::default() };
+    [
+        ("live", RuntimeOptions::default()),
+        ("frozen", frozen.clone()),
+        ("in the background", RuntimeOptions { in_background: true, ..frozen }),
+    ]
+}
+
+/// Runs the program on a pool, or on this thread.
+async fn run(context: &RunContext, prelude: &Arc<Prelude>, pooled: bool) -> Outcome {
+    context.settle(prelude.required_servers()).await;
+    let program = context.attach(Program::new(PROGRAM).prelude(prelude.clone()));
+    match pooled {
+        true => Pool::global().run(program).await,
+        false => {
+            let runtime = tokio::runtime::Handle::current();
+            let ran = tokio::task::spawn_blocking(move || {
+                let _inside = runtime.enter();
+                run_blocking(&program)
+            });
+            ran.await.expect("it ends")
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_run_with_what_their_preludes_require_or_not_at_all() {
+    for (mode, options) in modes() {
+        for pooled in [true, false] {
+            for (tools, fault, told) in [
+                (&["get", "other"][..], None, None),
+                (&["other"][..], None, Some("upstream `crm` has no tool `get`")),
+                (
+                    &["get", "other"][..],
+                    down(),
+                    Some("upstream `crm` cannot be reached (connection refused by [31mnobody)"),
+                ),
+            ] {
+                let server = crm(tools);
+                server.broken(fault);
+                let started = try_start(&config(&[&server], json!({})), &[&server], options.clone()).await;
+                let context = open(&started.expect("it starts"));
+                let ran = run(&context, &prelude(), pooled).await;
+                let case = format!("{mode}, {tools:?}, {:?}", ran.result);
+                match told {
+                    None => assert_eq!((ran.value.as_str(), server.calls()), ("\"get\"", 2), "{case}"),
+                    Some(told) => {
+                        let error = ran.result.as_ref().expect_err(&case);
+                        assert_eq!(error.kind.reason(), "prelude_attach_failed", "{case}");
+                        assert!(
+                            error.message.contains("`api/get` requires") && error.message.contains(told),
+                            "{case}"
+                        );
+                        assert_eq!((ran.prints.len(), server.calls()), (0, 0), "{case}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_runtime_that_nobody_looked_at_offers_nothing() {
+    let server = crm(&["get", "other"]);
+    let started = try_start(&config(&[&server], json!({})), &[&server], RuntimeOptions::default()).await;
+    let context = open(&started.expect("it starts"));
+    let program = context.attach(Program::new(PROGRAM).prelude(prelude()));
+    let error = Pool::global().run(program).await.result.expect_err("nobody knows its tools");
+    assert!(error.message.contains("its tools have not been listed"), "{error}");
+    assert_eq!((server.lists(), server.calls()), (0, 0));
+}
+
+#[tokio::test]
+async fn servers_are_looked_at_again_when_they_change_or_end() {
+    let server = crm(&["get", "other"]);
+    let started = try_start(&config(&[&server], json!({})), &[&server], RuntimeOptions::default()).await;
+    let (context, prelude) = (open(&started.expect("it starts")), prelude());
+    let servers = prelude.required_servers();
+    let end = async |context: &RunContext| match run(context, &prelude, true).await.result {
+        Ok(_) => String::new(),
+        Err(error) => error.message,
+    };
+    assert_eq!((end(&context).await.as_str(), server.lists()), ("", 1));
+    assert!(context.is_settled(servers));
+    context.settle(servers).await;
+    assert_eq!(server.lists(), 1, "what is known is not listed again");
+    server.change(|tools| tools.retain(|tool| tool.name != "get"));
+    assert!(!context.is_settled(servers));
+    assert!(end(&context).await.contains("has no tool `get`"), "it went away");
+    let calls = server.calls();
+    server.broken(down());
+    server.change(|_| {});
+    assert!(end(&context).await.contains("cannot be reached"), "it ended");
+    assert!(context.is_settled(servers), "it was just tried");
+    assert_eq!(server.calls(), calls, "nothing was called");
+}
