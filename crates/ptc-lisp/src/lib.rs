@@ -20,6 +20,7 @@ pub mod lexical;
 pub mod limits;
 pub mod machine;
 pub mod names;
+pub mod pages;
 pub mod prelude;
 pub mod reader;
 pub mod regex;

@@ -104,7 +104,8 @@ pub fn shown(value: &Json) -> String {
     }
 }
 
-fn bounded(text: &str) -> &str {
+/// The beginning of a name that a program made up.
+pub(crate) fn bounded(text: &str) -> &str {
     crate::ledger::cut(text, 80)
 }
 

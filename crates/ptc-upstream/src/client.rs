@@ -56,12 +56,30 @@ pub trait Client: Send + Sync {
 pub struct About {
     /// The name that it gives itself.
     pub name: String,
+    /// The name that it has for people.
+    pub title: Option<String>,
     /// Its version.
     pub version: String,
-    /// The protocol that was agreed on, such as `2025-11-25`.
+    /// The protocol that was agreed on, such as `2025-11-25`, or the kind of document that describes it.
     pub protocol: String,
+    /// What it is, in its own words.
+    pub description: Option<String>,
     /// How it wants to be used, in its own words.
     pub instructions: Option<String>,
+}
+
+impl About {
+    /// The same with each of its texts changed.
+    pub(crate) fn map(self, change: impl Fn(String) -> String) -> About {
+        About {
+            name: change(self.name),
+            title: self.title.map(&change),
+            version: change(self.version),
+            protocol: change(self.protocol),
+            description: self.description.map(&change),
+            instructions: self.instructions.map(&change),
+        }
+    }
 }
 
 /// The client of an upstream, not started yet.

@@ -1,28 +1,28 @@
 //! Cards: prompt texts in files, one per subject.
 //!
 //! A file begins with notes for maintainers, among them `budget:`, the most bytes that its text may have.
-//! Only what stands between the two markers is sent.
+//! Only what stands between the two markers is sent. The card about the language is a page that programs read, too.
 
-/// The line above the text that is sent.
-const START: &str = "<!-- card start -->\n";
-/// The line below it.
-const END: &str = "\n<!-- card end -->";
+use ptc_lisp::pages;
 
 macro_rules! cards {
     ($($(#[doc = $doc:literal])* $variant:ident $key:literal)*) => {
         /// A prompt text.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Card {
+            /// The language, for a reader who knows Clojure.
+            Reference,
             $($(#[doc = $doc])* $variant,)*
         }
 
         impl Card {
             /// Every card.
-            pub const ALL: &'static [Card] = &[$(Card::$variant,)*];
+            pub const ALL: &'static [Card] = &[Card::Reference, $(Card::$variant,)*];
 
-            /// Its name, which is also the name of its file.
+            /// Its name.
             pub fn key(self) -> &'static str {
                 match self {
+                    Card::Reference => "reference",
                     $(Card::$variant => $key,)*
                 }
             }
@@ -30,6 +30,7 @@ macro_rules! cards {
             /// The whole file, notes included.
             pub(crate) fn source(self) -> &'static str {
                 match self {
+                    Card::Reference => pages::LANGUAGE,
                     $(Card::$variant => include_str!(concat!("../../prompts/", $key, ".md")),)*
                 }
             }
@@ -38,8 +39,6 @@ macro_rules! cards {
 }
 
 cards! {
-    /// The language, for a reader who knows Clojure.
-    Reference "reference"
     /// How an agent with one turn answers.
     SingleShot "single-shot"
     /// How turns go.
@@ -79,9 +78,7 @@ cards! {
 impl Card {
     /// The text that is sent.
     pub fn text(self) -> &'static str {
-        let (_, sent) = self.source().split_once(START).expect("every card has its start marker");
-        let (sent, _) = sent.split_once(END).expect("every card has its end marker");
-        sent
+        pages::text(self.source())
     }
 
     /// The card of this name.

@@ -133,8 +133,8 @@ fn r10_4_what_is_missing_stops_the_run_before_a_model_is_asked() {
         .expect("without a runtime nobody asks for upstream operations");
 }
 
-/// A runtime that loses an operation when it is called.
-struct Fading(std::sync::atomic::AtomicBool);
+/// A runtime that loses its operations when somebody says so.
+struct Fading(Arc<std::sync::atomic::AtomicBool>);
 
 impl Upstreams for Fading {
     fn offer(&self, _: &str, _: &str) -> Offer {
@@ -145,15 +145,23 @@ impl Upstreams for Fading {
     }
 
     fn effect(&self, _: &str, _: &str) -> Effect {
-        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
         Effect::Read
     }
 }
 
 #[test]
 fn r10_4_5_what_goes_away_between_turns_is_a_hard_stop() {
-    let runtime = Fading(std::sync::atomic::AtomicBool::new(false));
-    let options = RunOptions { upstreams: Some(Arc::new(runtime)), ..RunOptions::new(scripted()) };
+    let gone = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let runtime = Fading(gone.clone());
+    let after_a_turn: ptc_agent::Guard = Arc::new(move |_| {
+        gone.store(true, std::sync::atomic::Ordering::SeqCst);
+        None
+    });
+    let options = RunOptions {
+        upstreams: Some(Arc::new(runtime)),
+        guard: Some(after_a_turn),
+        ..RunOptions::new(scripted())
+    };
     let mut script = Script::new([code("(crm/get-user 1)"), code("(crm/get-user 2)")]);
     let step = run_with(agent(5), options, &mut script);
     assert_eq!(reason(&step), "prelude_attach_failed");

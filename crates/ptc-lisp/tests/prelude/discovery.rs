@@ -88,6 +88,13 @@ fn what_is_known_here_is_not_asked() {
         ("(do (defn f \"twice\" [x] x) (doc f))", "\"f\\n  [x]\\n  twice\""),
         ("(:ref (meta 'str/join))", "\"clojure.string/join\""),
         ("(:namespace (get (ns-publics 'clojure.set) 'union))", "\"clojure.set\""),
+        ("(str/starts-with? (doc 'ptc/language) \"You write programs in PTC-Lisp\")", "true"),
+        ("(str/includes? (doc ptc/tools) \"(tool/call {:server\")", "true"),
+        ("(doc \"ptc/prelude\")", "\"ptc/prelude: no prelude is attached.\""),
+        (
+            "(map #(str/includes? (doc 'ptc) %) [\"ptc/language\" \"ptc/tools\" \"ptc/prelude\"])",
+            "(true true true)",
+        ),
         ("(meta 'x)", "nil"),
         ("(meta \"plain text\")", "nil"),
         ("(with-out-str (source nothing/here))", "\"no source available for nothing/here\\n\""),
@@ -160,4 +167,14 @@ fn a_tool_named_servers_is_a_tool() {
     assert!(machine.manifest().allows("servers"));
     let Step::Calls(calls) = machine.run(u64::MAX) else { panic!("it calls") };
     assert!(!calls[0].discovery);
+}
+
+/// Whoever reads a page with a program is shown all of it.
+#[test]
+fn pages_fit_what_is_shown_of_a_result() {
+    for (name, about) in ptc_lisp::pages::names() {
+        assert!(!about.is_empty() && name.starts_with("ptc/"), "{name}");
+        let Some(text) = ptc_lisp::pages::page(name) else { continue };
+        assert!(text.len() < 8_000 && text.trim() == text, "{name} has {} bytes", text.len());
+    }
 }

@@ -21,7 +21,7 @@ fn r10_6_discovery_finds_exports_and_hides_helpers() {
         ("(str/includes? (doc 'crm) \"CRM helpers.\")", "true"),
         ("(:kind (meta 'crm/get-user))", "\"prelude-export\""),
         ("(:arity (meta crm/get-user))", "1"),
-        ("(:effect (meta \"crm/get-user\"))", "\"read\""),
+        ("(:effect (meta \"crm/get-user\"))", "\"unknown\""),
         ("(:requires (meta 'crm/get-user!))", "[\"upstream:crm/get_user\"]"),
         ("(:visibility (meta 'crm/list-users))", "\"discoverable\""),
         ("(first (apropos \"user\"))", "\"prelude: crm/get-user - Return a CRM user by id.\""),
@@ -30,7 +30,7 @@ fn r10_6_discovery_finds_exports_and_hides_helpers() {
         ("(contains? (ns-publics 'crm) 'normalize-id)", "false"),
         ("(source 'crm/get-user)", "nil"),
         (
-            "(str/starts-with? (with-out-str (source crm/get-user)) \";; crm/get-user — visibility: prompt, effect: read, arity: 1\\n;; depends-on: (source crm/normalize-id)\\n(defn get-user\")",
+            "(str/starts-with? (with-out-str (source crm/get-user)) \";; crm/get-user — visibility: prompt, arity: 1\\n;; depends-on: (source crm/normalize-id)\\n(defn get-user\")",
             "true",
         ),
         ("(str/includes? (with-out-str (source 'crm/normalize-id)) \"(str \\\"norm:\\\" raw)\")", "true"),
@@ -60,6 +60,26 @@ fn r10_7_the_inventory_is_compact() {
     assert!(inventory.contains("\n  a/f0 (f0 a & b) — Line one.\n"), "{inventory}");
     assert!(inventory.contains("\n  ;; +4 more — discover via (ns-publics 'a)"), "{inventory}");
     assert_eq!(prelude("(ns a {:visibility :discoverable}) (defn f [] 1)").inventory(None), None);
+}
+
+#[test]
+fn the_inventory_is_a_page_of_bounded_size() {
+    let shown = |source: &str, program: &str| value(source, program).expect("it runs");
+    let line = "crm/get-user (get-user id) — Return a CRM user by id.";
+    assert_eq!(shown(CRM, &format!("(str/includes? (doc 'ptc/prelude) {line:?})")), "true");
+    let hidden = "(ns a {:visibility :discoverable}) (defn f [] 1)";
+    assert!(shown(hidden, "(doc 'ptc/prelude)").contains("(all-ns)"));
+    let long = "x".repeat(150);
+    let wide: String = (0..60)
+        .map(|at| format!("(defn f{at} \"{long}\" [a] a) (ns n{at}) (defn g \"{long}\" [a] a)\n"))
+        .collect();
+    let cut = shown(
+        &format!("(ns n) {wide}"),
+        "(let [page (doc 'ptc/prelude)] [(count page) (last (str/split-lines page))])",
+    );
+    let bytes: usize =
+        cut.trim_start_matches('[').split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+    assert!((6_000..8_000).contains(&bytes) && cut.contains("more lines; (apropos"), "{cut}");
 }
 
 #[test]

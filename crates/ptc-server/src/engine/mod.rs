@@ -5,6 +5,7 @@
 
 mod api;
 mod args;
+mod backing;
 mod cards;
 mod check;
 mod configure;
@@ -44,10 +45,11 @@ use std::time::{Duration, Instant};
 
 use ptc_agent::model::Llm;
 use ptc_host::{Pool, PoolConfig, Program};
-use ptc_lisp::prelude::{Missing, Offer, Prelude};
+use ptc_lisp::prelude::Prelude;
 use ptc_store::Store;
 use ptc_store::preludes::Preludes;
 use ptc_store::shelf::Shelf;
+use ptc_upstream::catalog::Catalog;
 use ptc_upstream::{Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -181,7 +183,7 @@ impl Engine {
         let upstreams = parts.runtime.map(|runtime| Upstreams::new(runtime, &settings));
         let mut warnings = Vec::new();
         if let Some(prelude) = &parts.prelude {
-            warnings.extend(backing(prelude, upstreams.as_ref()).map_err(StartError::Settings)?);
+            warnings.extend(backing::backing(prelude, upstreams.as_ref()).map_err(StartError::Settings)?);
         }
         let turns = settings.turn_log_dir.is_some().then(Arc::<TurnLog>::default);
         let host = Host::of(&settings, turns.as_ref()).map_err(StartError::Settings)?;
@@ -271,41 +273,15 @@ impl Engine {
         Ok(engine)
     }
 
-    /// What descriptions say about upstreams now, if there are any; with secrets in it.
-    fn catalog_text(&self) -> Option<String> {
-        self.upstreams.as_ref().map(Upstreams::catalog_text)
-    }
-
-    /// What descriptions say about the prelude of all programs now; what its exports do is what upstreams say.
-    fn inventory(&self) -> Option<String> {
-        let prelude = self.prelude.as_ref()?;
-        let offers = self.upstreams.as_ref().map(|upstreams| upstreams.offers(Grants::all()));
-        let tools: Vec<String> = offers.iter().map(|_| "call".to_owned()).collect();
-        let upstreams = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
-        prelude.inventory_for(&ptc_lisp::prelude::Grants { tools: &tools, upstreams })
-    }
-
-    /// Has the servers behind a prelude looked at, before a program with it runs.
-    async fn settle(&self, prelude: Option<&Arc<Prelude>>) {
-        if let (Some(upstreams), Some(prelude)) = (&self.upstreams, prelude) {
-            upstreams.settle(prelude).await;
-        }
-    }
-
-    /// Whether what the prelude of all programs requires is there; else why not.
-    async fn backed(&self) -> Result<(), String> {
-        self.settle(self.prelude.as_ref()).await;
-        let Some(prelude) = &self.prelude else { return Ok(()) };
-        match backing(prelude, self.upstreams.as_ref())? {
-            Some(unreachable) => Err(unreachable),
-            None => Ok(()),
-        }
+    /// What upstreams offer now, if there are any.
+    fn catalog(&self) -> Option<Arc<Catalog>> {
+        self.upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog())
     }
 
     /// What clients are told about the server as a whole: which servers are behind it.
     pub fn instructions(&self) -> Option<String> {
-        let catalog = self.catalog_text().filter(|text| !text.is_empty())?;
-        Some(self.redactor.redact_string(format!("{}\n\n{catalog}", cards::INSTRUCTIONS)))
+        let text = tools::instructions(&self.settings, &*self.catalog()?)?;
+        Some(tools::fitted(self.redactor.redact_string(text)))
     }
 
     /// Tells when the descriptions of tools change; nothing if they never do.
@@ -315,7 +291,7 @@ impl Engine {
 
     /// The tools that this caller may use.
     pub fn tools(&self, caller: &Caller) -> Vec<ToolSpec> {
-        let (catalog, inventory) = (self.catalog_text(), self.inventory());
+        let (catalog, inventory) = (self.catalog(), self.inventory());
         let surface = Surface {
             settings: &self.settings,
             capabilities: &self.capabilities,
@@ -325,7 +301,9 @@ impl Engine {
         };
         let covered = |tool| {
             let spec = surface.spec(tool);
-            ToolSpec { description: self.redactor.redact_string(spec.description), ..spec }
+            let covered = self.redactor.redact_string(spec.description);
+            let runs = matches!(tool, Tool::Eval | Tool::SessionEval);
+            ToolSpec { description: if runs { tools::fitted(covered) } else { covered }, ..spec }
         };
         self.offered(caller).map(covered).collect()
     }
@@ -667,21 +645,6 @@ impl Engine {
     fn shaped(&self, payload: &Payload) -> Answered {
         let reply = envelope::envelope(payload, &self.settings, envelope::Family::Eval);
         Answered::new(reply, payload.reason())
-    }
-}
-
-/// Holds the prelude of all programs against upstreams. What they do not have is an error. A server that cannot be
-/// reached may come back: until then every program is refused, which is told.
-fn backing(prelude: &Prelude, upstreams: Option<&Upstreams>) -> Result<Option<String>, String> {
-    let offers = upstreams.map(|upstreams| upstreams.offers(Grants::all()));
-    let upstreams = offers.as_ref().map(|offers| offers as &dyn ptc_lisp::prelude::Upstreams);
-    let missing = prelude.missing(&ptc_lisp::prelude::Grants { tools: &[], upstreams });
-    let (unreachable, gone): (Vec<Missing>, Vec<Missing>) =
-        missing.into_iter().partition(|one| one.offer == Some(Offer::Unreachable));
-    match (gone.as_slice(), unreachable.as_slice()) {
-        ([], []) => Ok(None),
-        ([], unreachable) => Ok(Some(Missing::refusal(unreachable).message)),
-        (gone, _) => Err(Missing::refusal(gone).text()),
     }
 }
 

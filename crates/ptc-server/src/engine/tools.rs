@@ -6,7 +6,7 @@ use super::api::{Annotations, ToolSpec};
 use super::settings::{Profile, Settings};
 use super::{cards, schemas};
 use crate::options::ApprovalBy;
-use ptc_upstream::catalog::DISCOVERY_HINT;
+use ptc_upstream::catalog::{Catalog, units};
 
 /// A tool of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,9 +99,13 @@ pub struct Surface<'a> {
     pub inventory: Option<&'a str>,
     /// Who decides, if programs may wait for approval.
     pub approves: Option<ApprovalBy>,
-    /// What upstreams offer, if there are any; empty text if there is nothing to show.
-    pub catalog: Option<&'a str>,
+    /// What upstreams offer, if there are any.
+    pub catalog: Option<&'a Catalog>,
 }
+
+/// The most UTF-16 units of the description of a tool that runs programs, and of the server's instructions. Claude Code cuts
+/// both at 2,048, and what is cut off does not reach the model.
+pub const MOST_UNITS: usize = 2_000;
 
 impl Surface<'_> {
     /// A tool as clients list it.
@@ -188,42 +192,94 @@ impl Surface<'_> {
         }
     }
 
-    /// Which servers there are comes first, and the language last: clients cut descriptions (Claude Code at 2,048 characters),
-    /// and of the language most is known.
+    /// Which servers there are comes first, and the language last: of the language most is known. What has no room is a page
+    /// that programs read.
     fn described(&self, card: &str) -> String {
-        let note = match (self.settings.profile, self.catalog) {
-            (Profile::Slim, None) => cards::SLIM,
-            (Profile::Slim, Some(_)) => cards::SLIM_UPSTREAM,
-            (Profile::Structured, _) => cards::STRUCTURED,
-            (Profile::Debug, _) => "",
+        let calls = if self.catalog.is_some() { cards::UPSTREAM_CALLS } else { "" };
+        let fixed = joined(&[calls, card, self.note(), self.refusals(), self.waits()]);
+        let (inventory, page) = match self.inventory {
+            Some(inventory) => (inventory, PRELUDE),
+            None => ("", ""),
         };
-        // How to look is in the card, too.
-        let catalog = self.catalog.unwrap_or_default();
-        let catalog = catalog.strip_suffix(DISCOVERY_HINT).unwrap_or(catalog).trim_end();
-        let inventory = self.inventory.unwrap_or_default();
-        let waits = match self.approves {
+        let least = joined(&[&fixed, page, cards::LANGUAGE]);
+        let room = MOST_UNITS.saturating_sub(units(&least) + units(BETWEEN));
+        let catalog = self.catalog.map(|catalog| self.settings.catalog.render(catalog, room));
+        let catalog = catalog.unwrap_or_default();
+        let whole = |inventory: &str, language: &str| joined(&[&catalog, &fixed, inventory, language]);
+        [(inventory, cards::reference()), (inventory, cards::LANGUAGE)]
+            .into_iter()
+            .map(|(inventory, language)| whole(inventory, language))
+            .find(|text| units(text) <= MOST_UNITS)
+            .unwrap_or_else(|| whole(page, cards::LANGUAGE))
+    }
+
+    /// What answers look like.
+    fn note(&self) -> &'static str {
+        match self.settings.profile {
+            Profile::Slim => cards::SLIM,
+            Profile::Structured => cards::STRUCTURED,
+            Profile::Debug => "",
+        }
+    }
+
+    /// Which programs are refused.
+    fn refusals(&self) -> &'static str {
+        if self.catalog.is_some() && self.settings.read_only { READ_ONLY } else { "" }
+    }
+
+    /// What becomes of programs that wait.
+    fn waits(&self) -> &'static str {
+        match self.approves {
             None => "",
             Some(ApprovalBy::Person) => WAITS,
             Some(ApprovalBy::Model) => MODEL_WAITS,
-        };
-        let parts = match self.catalog {
-            None => [note, card, cards::reference(), waits, inventory, catalog],
-            Some(_) => [catalog, card, note, waits, inventory, cards::reference()],
-        };
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+        }
     }
 }
 
-const WAITS: &str = "Some upstream calls must be approved by a person. A program that makes one stops there and answers \
-`approval_required` with an id, the pending calls and where people decide. You cannot decide. Tell the user, then ask \
-lisp_result for the answer; the program goes on from that call. Do not run it again.";
+/// What stands between the parts of a description.
+const BETWEEN: &str = "\n\n";
+
+fn joined(parts: &[&str]) -> String {
+    parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(BETWEEN)
+}
+
+/// What the server is and which servers are behind it, if there are any.
+pub fn instructions(settings: &Settings, catalog: &Catalog) -> Option<String> {
+    let room = MOST_UNITS.saturating_sub(units(cards::INSTRUCTIONS) + units(BETWEEN));
+    let servers = settings.catalog.render(catalog, room);
+    (!servers.is_empty()).then(|| joined(&[cards::INSTRUCTIONS, &servers]))
+}
+
+/// A text that became longer when secrets in it were covered, cut to what reaches a model.
+pub fn fitted(mut text: String) -> String {
+    if units(&text) > MOST_UNITS {
+        let mut used = '…'.len_utf16();
+        let mut goes_on = |c: char| {
+            used += c.len_utf16();
+            used <= MOST_UNITS
+        };
+        let kept = text.chars().take_while(|c| goes_on(*c)).map(char::len_utf8).sum();
+        text.truncate(kept);
+        text.push('…');
+    }
+    text
+}
+
+const PRELUDE: &str = "Functions of this server's prelude: `(doc 'ptc/prelude)`.";
+
+const READ_ONLY: &str = "This server only reads: a program that may call a tool that writes, or whose effect is unknown, is refused.";
+
+const WAITS: &str = "Some calls must be approved by a person. A program that makes one stops there and answers `approval_required` \
+with an id. You cannot decide. Tell the user, then ask lisp_result for the answer; the program goes on from that call. Do not \
+run it again.";
 
 const RESULT: &str = "Asks what came of a program that answered `approval_required`: its answer if a person has decided, \
 `approval_required` if nobody has. Decides nothing.";
 
-const MODEL_WAITS: &str = "Some upstream calls must be approved by the user. A program that makes one stops there and answers \
-`approval_required` with a ticket and the pending calls. Show them to the user, then call lisp_approve, lisp_reject or \
-lisp_edit with the ticket; the program goes on from that call. Do not run it again.";
+const MODEL_WAITS: &str = "Some calls must be approved by the user. A program that makes one stops there and answers \
+`approval_required` with a ticket and the calls. Show them to the user, then call lisp_approve, lisp_reject or lisp_edit with \
+the ticket; the program goes on from that call. Do not run it again.";
 
 const DEBUG: &str = "Looks at the server's recent calls: `stats` sums them up (errors, durations, upstream calls, \
 how much payload programs collapsed), `recent` lists them, `get` shows one by request_id. Programs and inputs are \
@@ -298,3 +354,6 @@ fn utility(tool: Tool) -> (&'static str, Json, &'static [&'static str]) {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ptc_host::Program;
 use ptc_lisp::prelude::Prelude;
-use ptc_upstream::catalog::CatalogText;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::runtime::Account;
@@ -18,8 +17,6 @@ use super::settings::Settings;
 pub struct Upstreams {
     /// Clients and catalog.
     pub runtime: Arc<Runtime>,
-    /// How tool descriptions show them.
-    shown: CatalogText,
     caps: Caps,
     read_only: bool,
 }
@@ -31,17 +28,12 @@ pub struct Calls(Option<RunContext>);
 impl Upstreams {
     /// The upstreams of a runtime.
     pub fn new(runtime: Arc<Runtime>, settings: &Settings) -> Self {
-        Upstreams { runtime, shown: settings.catalog, caps: settings.caps, read_only: settings.read_only }
+        Upstreams { runtime, caps: settings.caps, read_only: settings.read_only }
     }
 
     /// The same; programs may only read if `read_only` says so, or did so before.
     pub fn reading(&self, read_only: bool) -> Self {
         Upstreams { read_only: self.read_only || read_only, ..self.clone() }
-    }
-
-    /// What tool descriptions say about them now.
-    pub fn catalog_text(&self) -> String {
-        self.shown.render(&self.runtime.catalog())
     }
 
     /// What programs may do with these grants.

@@ -1,8 +1,9 @@
 //! What upstreams offer, as programs may see it: a snapshot of servers and their tools with secrets covered.
 //!
-//! `types.rs` words schemas, `example.rs` makes values that fit them, `doc.rs` describes a tool, `text.rs` is what tool
-//! descriptions carry.
+//! `types.rs` words schemas, `example.rs` makes values that fit them, `doc.rs` describes a tool or a server, `about.rs` says what
+//! a server is for, `text.rs` is what tool descriptions carry.
 
+mod about;
 mod doc;
 mod example;
 mod text;
@@ -15,10 +16,12 @@ use ptc_lisp::analyze::Servers;
 use ptc_lisp::lexical::Query;
 use serde_json::{Map, Value as Json, json};
 
-pub use self::doc::doc;
-pub use self::text::{CatalogMode, CatalogText, DISCOVERY_HINT};
+pub(crate) use self::about::{purpose, shortened};
+pub use self::doc::{doc, server_doc};
+pub use self::text::{CatalogMode, CatalogText, units};
 pub(crate) use self::types::key as types_key;
 pub use self::types::{Argument, arguments, result_type, type_name};
+use crate::client::About;
 use crate::config::{ApprovalRules, EffectClass};
 use crate::model::ToolDef;
 
@@ -38,10 +41,12 @@ pub struct CatalogTool {
 pub struct Server {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// What it is for, in a sentence.
     pub description: String,
     /// What it is about, in a few words.
     pub tags: Vec<String>,
+    /// What it says about itself, bounded and with secrets covered.
+    pub about: Option<Arc<About>>,
     /// Which of its calls somebody must approve.
     pub approval: ApprovalRules,
     /// Its tools by name; nothing while they have not been listed.
@@ -90,6 +95,12 @@ impl Catalog {
 /// How many names an error message lists.
 const LISTED: usize = 20;
 
+/// The most characters of a line about a server.
+const SHORT: usize = 120;
+
+/// The most characters of the name of a tool in a list; the protocol allows no more.
+const NAME: usize = 128;
+
 impl Server {
     /// The tool that `name` stands for: the one of that name, else the only one that differs in hyphens and
     /// underscores, which programs write either way.
@@ -125,10 +136,18 @@ impl Server {
     pub fn summary(&self) -> Json {
         json!({
             "name": self.name,
-            "description": self.description,
+            "description": self.short(),
             "tool_count": self.tools.as_ref().map_or(0, BTreeMap::len),
             "catalog_loaded": self.tools.is_some(),
         })
+    }
+
+    /// What it is for in a line, or tools that show it.
+    pub fn short(&self) -> String {
+        match one_line(&self.description, SHORT) {
+            line if line.is_empty() => self.telling_tools(SHORT),
+            line => line,
+        }
     }
 
     /// How well it answers a search.
@@ -153,9 +172,10 @@ impl CatalogTool {
 
     /// `tool - description`, or the name alone.
     pub fn entry(&self) -> String {
+        let name = one_line(&self.def.name, NAME);
         match self.line() {
-            line if line.is_empty() => self.def.name.clone(),
-            line => format!("{} - {line}", self.def.name),
+            line if line.is_empty() => name,
+            line => format!("{name} - {line}"),
         }
     }
 
@@ -238,10 +258,23 @@ fn takes_null(schema: &Json) -> bool {
     typed || listed
 }
 
-/// A text in one line of at most so many characters, `...` included where something is missing.
+/// A text in one line of at most so many characters, and `...` where something is missing. Characters that hide, or change how
+/// others are seen, are shown by their numbers; those that only choose how a symbol is drawn are left out.
 pub fn one_line(text: &str, most: usize) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let line: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
+    let draws = |c: &char| !('\u{fe00}'..='\u{fe0f}').contains(c);
+    let mut line = String::new();
+    let mut chars = 0;
+    // Texts come from outside: of a long one no more is looked at than is shown.
+    for word in text.split_whitespace() {
+        if chars > most {
+            break;
+        }
+        let before = line.len();
+        line.extend((before > 0).then_some(' '));
+        line.extend(word.chars().filter(draws).take(most.saturating_add(1)));
+        chars += line[before..].chars().count();
+    }
+    let line = ptc_host::visible(&line).into_owned();
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", line[..end].trim_end()),
         None => line,
@@ -278,8 +311,8 @@ pub(crate) mod tests {
             name: name.to_owned(),
             description: description.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-            approval: ApprovalRules::default(),
             tools: Some(tools.collect()),
+            ..Server::default()
         })
     }
 
@@ -314,5 +347,17 @@ pub(crate) mod tests {
         assert_eq!(one_line(" a\n  b\tc ", 10), "a b c");
         assert_eq!(one_line("abc def", 4), "abc...");
         assert_eq!(one_line("abcd", 4), "abcd");
+        assert_eq!(one_line("a\u{7}\u{202e}b\u{a0}c", 40), "a\\u0007\\u202eb c");
+    }
+
+    #[test]
+    fn a_server_without_a_description_is_told_by_its_tools() {
+        let summary = |server: &Server| server.summary()["description"].clone();
+        assert_eq!(summary(&server("s", "Files.", &[], &[("read", "")])), "Files.");
+        assert_eq!(
+            summary(&server("s", "", &[], &[("read_file", ""), ("find_text", "")])),
+            "read_file, find_text"
+        );
+        assert_eq!(summary(&Server { name: "cold".to_owned(), ..Server::default() }), "");
     }
 }

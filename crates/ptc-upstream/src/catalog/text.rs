@@ -1,20 +1,17 @@
-//! The catalog inside tool descriptions: everything, or the names of the servers and how to look further.
+//! The catalog inside tool descriptions: everything, or the servers. Clients cut descriptions, so it has as much room as it is
+//! given, and in less room it says less: first of each server, and last by counting the servers that it does not name.
 //! Its texts come from outside: they are data behind a heading, never instructions.
 
 use std::collections::BTreeMap;
 
 use super::{Catalog, CatalogTool, Server, one_line};
 
-/// How programs find tools, for the beginning of a description.
-pub const DISCOVERY_HINT: &str = "Find upstream tools with (apropos \"words\"), (dir 'server) and \
-(doc 'server/tool), then call one with (tool/call {:server \"…\" :tool \"…\" :args {…}}).";
-
 const HEADING: &str = "Configured upstream MCP servers:";
 
 /// How much of the catalog is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CatalogMode {
-    /// All tools, whatever it takes.
+    /// All tools if there is room, else the servers.
     Inline,
     /// All tools if they are few and known, else the servers.
     #[default]
@@ -46,88 +43,138 @@ impl Default for CatalogText {
     }
 }
 
+/// The length of a text as JavaScript has it, in which clients count.
+pub fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
 impl CatalogText {
-    /// The text for a catalog; empty if there are no servers.
-    pub fn render(&self, catalog: &Catalog) -> String {
+    /// The text for a catalog in at most so many UTF-16 units; empty if there are no servers. If there is room for a line at
+    /// all, every server is named in it or counted.
+    pub fn render(&self, catalog: &Catalog, most: usize) -> String {
         if catalog.servers().is_empty() {
             return String::new();
         }
-        match self.mode {
-            CatalogMode::Inline => inline(catalog, true),
-            CatalogMode::Lazy => lazy(catalog),
-            CatalogMode::Auto => self.auto(catalog),
-        }
+        let whole = match self.mode {
+            CatalogMode::Inline => self.whole(catalog, most),
+            CatalogMode::Auto if self.is_small(catalog) => self.whole(catalog, most.min(self.max_chars)),
+            CatalogMode::Auto | CatalogMode::Lazy => None,
+        };
+        whole.unwrap_or_else(|| servers(catalog, most))
     }
 
-    fn auto(&self, catalog: &Catalog) -> String {
+    fn is_small(&self, catalog: &Catalog) -> bool {
         let counts = catalog.servers().iter().map(|server| server.tools.as_ref().map(BTreeMap::len));
         let total: Option<usize> = counts.sum();
-        if total.is_none_or(|total| total > self.max_tools) {
-            return lazy(catalog);
-        }
-        let fits = |text: &String| text.chars().count() <= self.max_chars;
-        let texts = [true, false].map(|described| inline(catalog, described));
-        texts.into_iter().find(fits).unwrap_or_else(|| lazy(catalog))
+        total.is_some_and(|total| total <= self.max_tools)
+    }
+
+    /// All tools, without their descriptions if there is no room for these.
+    fn whole(&self, catalog: &Catalog, most: usize) -> Option<String> {
+        [true, false].into_iter().find_map(|described| inline(catalog, described, most))
     }
 }
 
-/// The most characters of the servers, unless their names alone are longer: clients cut descriptions, and every server must
-/// be named.
-const SERVERS: usize = 900;
-/// How much of what servers are for is shown, as much as fits.
-const WIDTHS: [usize; 4] = [80, 48, 24, 0];
+/// How much is shown of what each server is for, as much as fits.
+const WIDTHS: [usize; 8] = [80, 64, 48, 40, 32, 24, 16, 0];
+/// More than this is not spent on what servers are for: all that is sent of a catalog is read with every request.
+const ENOUGH: usize = 900;
 
-fn lazy(catalog: &Catalog) -> String {
-    let shown = |width: usize| {
+/// The servers with as much of each as fits, then their names, then as many names as fit.
+fn servers(catalog: &Catalog, most: usize) -> String {
+    let lines = |width: usize| {
         let lines = catalog.servers().iter().map(|server| match server.tools {
-            Some(_) => heading(server, width),
-            None => format!("{} (tools are not loaded yet)", heading(server, width)),
+            Some(_) => heading(server, width, true),
+            None => format!("{} (tools are not loaded yet)", heading(server, width, true)),
         });
-        lines.collect::<Vec<_>>().join("\n")
+        format!("{HEADING}\n{}", lines.collect::<Vec<_>>().join("\n"))
     };
-    let mut texts = WIDTHS.into_iter().map(shown);
-    let servers = texts.find(|text| text.chars().count() <= SERVERS).unwrap_or_else(|| shown(0));
-    format!("{HEADING}\n{servers}\n{DISCOVERY_HINT}")
+    // With so many servers not even a line each has room.
+    let few = catalog.servers().len() <= most / 4;
+    let described = few.then(|| WIDTHS.into_iter().map(lines).find(|text| units(text) <= most.min(ENOUGH)));
+    described.flatten().unwrap_or_else(|| names(catalog, most))
 }
 
-fn inline(catalog: &Catalog, described: bool) -> String {
-    let mut lines = vec![HEADING.to_owned()];
+/// The names of servers in one line, and how many are missing.
+fn names(catalog: &Catalog, most: usize) -> String {
+    let all = format!("{HEADING} {}", catalog.names());
+    if units(&all) <= most {
+        return all;
+    }
+    let total = catalog.servers().len();
+    let rest = |left: usize| format!(" and {left} more; (tool/servers) lists all");
+    let room = most.saturating_sub(units(&rest(total)));
+    let mut text = HEADING.to_owned();
+    let mut named = 0;
+    for server in catalog.servers() {
+        let next = format!("{}{}", if named == 0 { " " } else { ", " }, server.name);
+        if units(&text) + units(&next) > room {
+            break;
+        }
+        text.push_str(&next);
+        named += 1;
+    }
+    match named {
+        0 => format!("{total} upstream MCP servers; (tool/servers) lists them"),
+        _ => text + &rest(total - named),
+    }
+}
+
+/// All servers with their tools, if they fit.
+fn inline(catalog: &Catalog, described: bool, most: usize) -> Option<String> {
+    let mut text = HEADING.to_owned();
     let mut warnings = Vec::new();
     for server in catalog.servers() {
-        lines.push(heading(server, WIDTHS[0]));
+        let mut lines = vec![heading(server, WIDTHS[0], false)];
         match &server.tools {
             Some(tools) if !tools.is_empty() => {
                 lines.push("  Tools:".to_owned());
                 let entry = |tool: &CatalogTool| match described {
                     true => format!("  - {}", tool.entry()),
-                    false => format!("  - {}", tool.def.name),
+                    false => format!("  - {}", one_line(&tool.def.name, super::NAME)),
                 };
-                lines.extend(server.listed().into_iter().map(|tool| entry(tool)));
+                // More tools than there is room for are not written out.
+                lines.extend(server.listed().into_iter().take(most).map(|tool| entry(tool)));
             }
             Some(_) => {}
             None => warnings.push(format!("Warning: catalog for \"{}\" not loaded yet.", server.name)),
         }
+        lines.iter().for_each(|line| text.extend(["\n", line]));
+        if text.len() > most.saturating_mul(4) {
+            return None;
+        }
     }
-    lines.extend(warnings);
-    lines.join("\n")
+    warnings.iter().for_each(|line| text.extend(["\n", line]));
+    (units(&text) <= most).then_some(text)
 }
 
-/// `- fs: Filesystem MCP server. 2 tools. files.`
-fn heading(server: &Server, width: usize) -> String {
-    let description = if width == 0 { String::new() } else { one_line(&server.description, width) };
+/// `- fs: Filesystem MCP server. 2 tools. files.`, or with `- memory: 9 tools: create_entities, read_graph, …` the tools that
+/// tell most in place of a description, if they are wanted.
+fn heading(server: &Server, width: usize, tools: bool) -> String {
+    let cut = |text: &str| if width == 0 { String::new() } else { one_line(text, width) };
+    let description = cut(&server.description);
+    let named = match tools && description.is_empty() {
+        true => server.telling_tools(width),
+        false => String::new(),
+    };
     let count = server.tools.as_ref().map(|tools| match tools.len() {
         1 => "1 tool".to_owned(),
         count => format!("{count} tools"),
     });
-    let tags = if width == 0 { String::new() } else { one_line(&server.tags.join(", "), width) };
-    let parts = [Some(description), count, Some(tags)].into_iter().flatten();
-    let parts: Vec<String> = parts
-        .filter(|part| !part.is_empty())
-        .map(|part| format!("{}.", part.trim_end_matches('.')))
-        .collect();
+    let count = count.map(|count| if named.is_empty() { count } else { format!("{count}: {named}") });
+    let parts = [Some(description), count, Some(cut(&server.tags.join(", ")))].into_iter().flatten();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).map(|part| sentence(&part)).collect();
     match parts.as_slice() {
         [] => format!("- {}", server.name),
         parts => format!("- {}: {}", server.name, parts.join(" ")),
+    }
+}
+
+/// A text with a mark at its end.
+fn sentence(text: &str) -> String {
+    match text.ends_with(['!', '?', '…']) || text.ends_with("...") {
+        true => text.to_owned(),
+        false => format!("{}.", text.trim_end_matches('.')),
     }
 }
 
@@ -157,8 +204,11 @@ mod tests {
         ])
     }
 
+    /// As much room as the longest description has.
+    const MOST: usize = 2_000;
+
     fn text(mode: CatalogMode, catalog: &Catalog) -> String {
-        CatalogText { mode, ..CatalogText::default() }.render(catalog)
+        CatalogText { mode, ..CatalogText::default() }.render(catalog, MOST)
     }
 
     #[test]
@@ -178,21 +228,65 @@ Configured upstream MCP servers:
     }
 
     #[test]
-    fn lazy_text_names_servers_and_how_to_look_further() {
-        let text = text(CatalogMode::Lazy, &example());
-        assert!(text.contains("\n- fs: Filesystem MCP server. 2 tools. files.\n- github:"), "{text}");
-        assert!(text.ends_with(DISCOVERY_HINT) && !text.contains("get_pr"), "{text}");
-        assert_eq!(super::CatalogText::default().render(&Catalog::default()), "");
+    fn lazy_text_names_servers_and_what_they_are_for() {
+        let shown = text(CatalogMode::Lazy, &example());
+        assert_eq!(
+            shown,
+            "Configured upstream MCP servers:\n- fs: Filesystem MCP server. 2 tools. files.\n\
+             - github: GitHub MCP server. 2 tools. issues, pull requests."
+        );
+        let told_by_tools = server("memory", "", &[], &[("create_entities", "Make"), ("read_graph", "Read")]);
+        assert_eq!(
+            text(CatalogMode::Lazy, &Catalog::new([told_by_tools])),
+            "Configured upstream MCP servers:\n- memory: 2 tools: create_entities, read_graph."
+        );
+        assert_eq!(text(CatalogMode::Lazy, &Catalog::default()), "");
+    }
+
+    /// Sixteen servers with short names, and two hundred with the longest.
+    fn many(count: usize, name: usize) -> Catalog {
+        let described =
+            "Does things with é and 𝄞, of which there are more than anybody could tell in one line of text";
+        Catalog::new((0..count).map(|at| {
+            let name = format!("s{at:03}{}", "n".repeat(name.saturating_sub(4)));
+            server(&name, described, &["one", "two"], &[("first_tool", "Does"), ("second_tool", "Does")])
+        }))
+    }
+
+    #[test]
+    fn every_server_is_named_or_counted_in_whatever_room_there_is() {
+        for mode in [CatalogMode::Inline, CatalogMode::Auto, CatalogMode::Lazy] {
+            for (count, name) in [(1, 4), (1, 64), (16, 8), (16, 64), (200, 4), (200, 64), (2_000, 64)] {
+                let catalog = many(count, name);
+                for most in [60, 100, 300, 500, 900, 1_500, 2_000] {
+                    let text = CatalogText { mode, ..CatalogText::default() }.render(&catalog, most);
+                    assert!(units(&text) <= most, "{} of {most}: {text}", units(&text));
+                    let named = catalog.servers().iter().filter(|server| text.contains(&server.name)).count();
+                    let counted: usize = match text.split_once(" more; (tool/servers)") {
+                        Some((before, _)) => {
+                            before.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("a number")
+                        }
+                        None if named == 0 => {
+                            text.split(' ').next().and_then(|n| n.parse().ok()).expect("a number")
+                        }
+                        None => 0,
+                    };
+                    assert_eq!(named + counted, count, "{text}");
+                }
+            }
+        }
+        let text = text(CatalogMode::Lazy, &many(16, 8));
+        assert!(text.contains("\n- s007nnnn: Does things") && units(&text) > 600, "{text}");
     }
 
     #[test]
     fn auto_drops_descriptions_first_and_then_tools() {
         let tight = |max_tools, max_chars| CatalogText { mode: CatalogMode::Auto, max_tools, max_chars };
-        let names_only = tight(8, 250).render(&example());
+        let names_only = tight(8, 250).render(&example(), MOST);
         assert!(names_only.ends_with("\n  - get_pr") && !names_only.contains("Get a pull"), "{names_only}");
         let lazy = text(CatalogMode::Lazy, &example());
-        assert_eq!(tight(8, 100).render(&example()), lazy);
-        assert_eq!(tight(3, 800).render(&example()), lazy);
+        assert_eq!(tight(8, 100).render(&example(), MOST), lazy);
+        assert_eq!(tight(3, 800).render(&example(), MOST), lazy);
     }
 
     #[test]
@@ -209,10 +303,15 @@ Configured upstream MCP servers:
 
     #[test]
     fn texts_from_outside_stay_in_their_line() {
-        let evil =
-            server("s", "a\n- fake: server\u{7}", &[], &[("t", &format!("x\n  - y {}", "z".repeat(300)))]);
+        let evil = server(
+            "s",
+            "a\n- fake: server\u{7}",
+            &[],
+            &[("t\n- u", &format!("x\n  - y {}", "z".repeat(300)))],
+        );
         let text = text(CatalogMode::Inline, &Catalog::new([evil]));
         assert_eq!(text.lines().count(), 4, "{text}");
         assert!(text.lines().all(|line| line.chars().count() < 140), "{text}");
+        assert!(text.contains("server\\u0007"), "{text}");
     }
 }

@@ -1,12 +1,13 @@
 //! Which upstreams there are. A configuration is data without secrets: credentials are named here and their
 //! values are fetched once, by [`crate::credentials::Secrets::resolve`], when a runtime starts.
 //!
-//! `parse.rs` reads the file, `client.rs` one of an MCP client, `headers.rs` has the rules for headers, `fields.rs` reads objects strictly,
-//! `locate.rs` finds the file.
+//! `parse.rs` reads the file, `client.rs` one of an MCP client, `comments.rs` takes out what only such files have, `headers.rs` has the
+//! rules for headers, `fields.rs` reads objects strictly, `locate.rs` finds the file.
 
 mod approval;
 mod by_tool;
 mod client;
+mod comments;
 mod fields;
 mod headers;
 mod locate;
@@ -292,9 +293,10 @@ impl Config {
         Config::from_json(&text, &base).map_err(|error| ConfigError { file, ..error })
     }
 
-    /// Reads JSON text; relative paths in it are relative to `base`.
+    /// Reads JSON text, which may have comments and commas at the end of lists, as files of clients have; relative paths in it
+    /// are relative to `base`.
     pub fn from_json(text: &str, base: &Path) -> Result<Config, ConfigError> {
-        let value = ptc_host::strict_json(text).map_err(|error| {
+        let value = ptc_host::strict_json(&comments::blanked(text)).map_err(|error| {
             ConfigError::one(Problem::general(
                 format!("JSON decode failed: {error}"),
                 "check the file with a JSON formatter",

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ptc_lisp::lexical::Query;
 use serde_json::Value as Json;
 
-use crate::call::{no_tool, no_upstream};
-use crate::catalog::{Catalog, CatalogTool, Server, doc};
+use crate::call::{bounded, no_tool, no_upstream};
+use crate::catalog::{Catalog, CatalogTool, Server, doc, server_doc};
 use crate::ledger::json_bytes;
 use crate::shapes::Shapes;
 
@@ -33,6 +33,11 @@ pub enum Question {
         limit: usize,
         /// How many are passed over.
         offset: usize,
+    },
+    /// What a server is, and what it has.
+    DocServer {
+        /// The server.
+        server: String,
     },
     /// What a tool does.
     Doc {
@@ -68,6 +73,7 @@ impl Question {
                 limit: number("limit", 50),
                 offset: number("offset", 0),
             }),
+            "doc" if !text("ref").contains('/') => Ok(Question::DocServer { server: text("ref") }),
             "doc" | "meta" => {
                 let target = text("ref");
                 let parts =
@@ -88,7 +94,7 @@ impl Question {
             Question::Servers => "servers",
             Question::Apropos { .. } => "apropos",
             Question::Dir { .. } => "dir",
-            Question::Doc { .. } => "doc",
+            Question::Doc { .. } | Question::DocServer { .. } => "doc",
             Question::Meta { .. } => "meta",
         }
     }
@@ -98,9 +104,10 @@ impl Question {
         match self {
             Question::Servers | Question::Apropos { load: false, .. } => Needs::Nothing,
             Question::Apropos { load: true, .. } => Needs::All,
-            Question::Dir { server, .. } | Question::Doc { server, .. } | Question::Meta { server, .. } => {
-                Needs::Server(server)
-            }
+            Question::Dir { server, .. }
+            | Question::DocServer { server }
+            | Question::Doc { server, .. }
+            | Question::Meta { server, .. } => Needs::Server(server),
         }
     }
 }
@@ -137,6 +144,14 @@ pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, most: usi
         Question::Dir { server, limit, offset } => match find_server(catalog, server) {
             Ok(server) => dir(server, *limit, *offset, most),
             Err(reply) => reply,
+        },
+        Question::DocServer { server } => match catalog.server(server) {
+            Some(server) => whole(server_doc(server).into(), most),
+            None => Reply::Wrong(format!(
+                "doc found nothing under '{}'; name a server ({}) or a tool as server/tool",
+                bounded(server),
+                catalog.names()
+            )),
         },
         Question::Doc { server, tool } => match find_tool(catalog, server, tool) {
             Ok(tool) => {

@@ -85,7 +85,7 @@ fn servers_and_their_tools_are_listed_in_order() {
         ask(&example(), json!({"op": "servers"})),
         Reply::Found(json!([
             {"name": "fs", "description": "Files", "tool_count": 2, "catalog_loaded": true},
-            {"name": "github", "description": "", "tool_count": 2, "catalog_loaded": true},
+            {"name": "github", "description": "get-pr, search_threads", "tool_count": 2, "catalog_loaded": true},
             {"name": "mail", "description": "Letters", "tool_count": 0, "catalog_loaded": false},
             {"name": "reader", "description": "Reads feeds", "tool_count": 0, "catalog_loaded": false},
         ]))
@@ -122,12 +122,32 @@ fn faults_of_the_program_and_of_the_world() {
         ),
         (
             json!({"op": "doc", "ref": "plain"}),
-            Reply::Wrong("doc found nothing under 'plain'; name a tool as server/tool".to_owned()),
+            Reply::Wrong(
+                "doc found nothing under 'plain'; name a server (fs, github, mail, reader) or a tool as server/tool"
+                    .to_owned(),
+            ),
+        ),
+        (
+            json!({"op": "doc", "ref": "fs/"}),
+            Reply::Wrong("doc found nothing under 'fs/'; name a tool as server/tool".to_owned()),
         ),
         (json!({"op": "doc", "ref": "mail/x"}), Reply::Nothing("upstream_unavailable")),
         (json!({"op": "dir", "ref": "mail"}), Reply::Nothing("upstream_unavailable")),
     ] {
         assert_eq!(ask(&example(), asked.clone()), expected, "{asked}");
+    }
+}
+
+#[test]
+fn a_server_has_a_page_also_while_its_tools_are_not_known() {
+    for (server, expected) in [
+        ("github", "github\nTools: 2 (2 unknown)\n  get-pr - Get a pull request\n"),
+        ("mail", "mail\nLetters\nIts tools are not known: it could not be reached."),
+    ] {
+        let Reply::Found(Json::String(page)) = ask(&example(), json!({"op": "doc", "ref": server})) else {
+            panic!("{server} has a page")
+        };
+        assert!(page.starts_with(expected), "{page}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 
 pub use self::schemas::problems;
-use crate::catalog::{Argument, arguments, one_line};
+use crate::catalog::{Argument, arguments, one_line, shortened};
 use crate::client::{self, About};
 use crate::config::{Config, EffectClass, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
@@ -129,13 +129,7 @@ async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>)
 }
 
 fn covered(about: About, redactor: &Redactor) -> About {
-    let text = |text: String| one_line(&redactor.redact_string(text), 200);
-    About {
-        name: text(about.name),
-        version: text(about.version),
-        protocol: text(about.protocol),
-        instructions: about.instructions.map(|told| redactor.redact_string(told)),
-    }
+    shortened(about.map(|text| redactor.redact_string(text)))
 }
 
 fn covered_change(change: Difference, redactor: &Redactor) -> Difference {

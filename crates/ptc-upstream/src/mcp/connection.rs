@@ -438,8 +438,10 @@ fn about(info: Option<&rmcp::model::ServerPeerInfo>, protocol: &ProtocolVersion)
     let server = info.and_then(|info| info.server_info.as_ref());
     About {
         name: server.map(|server| server.name.clone()).unwrap_or_default(),
+        title: server.and_then(|server| server.title.clone()),
         version: server.map(|server| server.version.clone()).unwrap_or_default(),
         protocol: protocol.to_string(),
+        description: server.and_then(|server| server.description.clone()),
         instructions: info.and_then(|info| info.instructions.clone()),
     }
 }

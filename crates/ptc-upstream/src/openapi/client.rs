@@ -13,7 +13,7 @@ use super::compile::{Choice, Operation, compile};
 use super::document::Document;
 use super::request::{Request, request};
 use super::response::payload;
-use crate::client::Client;
+use crate::client::{About, Client};
 use crate::config::{OpenApiConfig, SchemaSource, UpstreamConfig};
 use crate::credentials::Secrets;
 use crate::model::{Allowance, Fault, Payload, Reason, ToolDef};
@@ -48,6 +48,7 @@ struct OpenApiClient {
 struct Ready {
     http: reqwest::Client,
     operations: Vec<Operation>,
+    about: About,
 }
 
 impl OpenApiClient {
@@ -67,7 +68,7 @@ impl OpenApiClient {
         };
         let operations = compile(&document, &choice).map_err(unusable)?;
         // Somebody else may have been faster, with the same.
-        Ok(self.ready.get_or_init(|| Ready { http, operations }))
+        Ok(self.ready.get_or_init(|| Ready { http, operations, about: document.about() }))
     }
 
     /// The text of the document, of which no more is read than is allowed.
@@ -203,6 +204,10 @@ impl Client for OpenApiClient {
     fn refuses(&self, tool: &str, args: &Map<String, Json>) -> Option<String> {
         let operation = self.ready.get()?.operation(tool)?;
         request(operation, &self.api.endpoint.url, args.clone()).err()
+    }
+
+    fn about(&self) -> Option<About> {
+        self.ready.get().map(|ready| ready.about.clone())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::client::About;
+
 /// How many references may lead from one to the next.
 const HOPS: usize = 32;
 /// How deep a schema is followed; below it everything fits.
@@ -34,6 +36,21 @@ impl Document {
             None => {
                 Err("schema has no key \"openapi\"; use an OpenAPI document of version 3.0 or 3.1".to_owned())
             }
+        }
+    }
+
+    /// What it says about the service as a whole.
+    pub fn about(&self) -> About {
+        let text = |value: &Json| value.as_str().map(str::to_owned);
+        let info = |key: &str| self.0.get("info").and_then(|info| info.get(key)).and_then(text);
+        let version = self.0.get("openapi").and_then(Json::as_str).unwrap_or_default();
+        About {
+            name: info("title").unwrap_or_default(),
+            title: info("title"),
+            version: info("version").unwrap_or_default(),
+            protocol: format!("OpenAPI {version}"),
+            description: info("summary"),
+            instructions: info("description"),
         }
     }
 
@@ -153,6 +170,17 @@ mod tests {
             r#"{"openapi": "3.0.3", "paths": {"/a": {"get": {"operationId": "a", "deprecated": false}}}}"#;
         let read = |text: &str| Document::read(text.as_bytes(), 1_000).expect("it reads").0;
         assert_eq!(read(yaml), read(json));
+    }
+
+    #[test]
+    fn a_document_says_what_its_service_is() {
+        let document = Document(json!({"openapi": "3.0.3", "info": {
+            "title": "Shop API", "version": "1.2", "description": "Orders of a shop."}}));
+        let about = document.about();
+        assert_eq!((about.name.as_str(), about.version.as_str()), ("Shop API", "1.2"));
+        assert_eq!(about.protocol, "OpenAPI 3.0.3");
+        assert_eq!(about.instructions.as_deref(), Some("Orders of a shop."));
+        assert_eq!(Document(json!({"openapi": "3.1.0", "info": 7})).about().title, None);
     }
 
     #[test]

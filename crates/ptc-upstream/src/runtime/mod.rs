@@ -282,9 +282,10 @@ impl Runtime {
     /// Lists the tools of these upstreams where they are not known for certain, and starts those again that are down.
     /// What cannot be had is told by whoever asks for it.
     async fn reach(&self, names: &[String]) {
-        let wanted = self.upstreams.iter().filter(|upstream| {
-            names.iter().any(|name| *name == upstream.config.name) && !upstream.is_settled()
-        });
+        let wanted = self
+            .upstreams
+            .iter()
+            .filter(|upstream| names.contains(&upstream.config.name) && !upstream.is_settled());
         join_all(wanted.map(|upstream| upstream.reach(&self.standard))).await;
         self.refresh();
     }

@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use std::sync::Arc;
-
 use ptc_lisp::analyze::Servers;
 use ptc_lisp::prelude::{Effect, Offer, Upstreams};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::catalog::{CatalogTool, Server, one_line};
+use crate::catalog::{CatalogTool, Server, one_line, purpose, shortened};
 use crate::client::{About, Client};
 use crate::config::{EffectClass, PinPolicy, TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
@@ -74,7 +74,7 @@ impl Upstream {
             description: config.description.clone().unwrap_or_default(),
             tags: config.tags.clone(),
             approval: config.approval.clone(),
-            tools: None,
+            ..Server::default()
         };
         let known = Known { server: Arc::new(server), ..Known::default() };
         Upstream {
@@ -93,13 +93,7 @@ impl Upstream {
 
     /// What the server says about itself, with secrets covered.
     pub fn about(&self) -> Option<About> {
-        let covered = |text: String| self.redactor.redact_string(text);
-        self.client.about().map(|about| About {
-            name: covered(about.name),
-            version: covered(about.version),
-            protocol: about.protocol,
-            instructions: about.instructions.map(covered),
-        })
+        Some(self.client.about()?.map(|text| self.redactor.redact_string(text)))
     }
 
     /// The names of the credentials that it needs.
@@ -250,8 +244,11 @@ impl Upstream {
             let tool = self.tool(tool, place);
             (tool.def.name.clone(), Arc::new(tool))
         });
+        // With pins, programs see what somebody has looked at: not what a server says of itself today.
+        let about = self.about().filter(|_| standard.pins.is_none()).map(shortened);
         let server = Server {
-            description: self.description(),
+            description: self.description(about.as_ref()),
+            about: about.map(Arc::new),
             tools: Some(tools.collect()),
             ..(*before.server).clone()
         };
@@ -265,9 +262,9 @@ impl Upstream {
         }
     }
 
-    /// What the operator says it is for, else what it calls itself.
-    fn description(&self) -> String {
-        let own = || self.about().map(|about| one_line(&about.name, 80)).unwrap_or_default();
+    /// What the operator says it is for, else what it says itself.
+    fn description(&self, about: Option<&About>) -> String {
+        let own = || about.map(|about| purpose(&self.config.name, about)).unwrap_or_default();
         self.config.description.clone().unwrap_or_else(own)
     }
 

@@ -66,7 +66,7 @@ async fn programs_run_with_what_their_preludes_require_or_not_at_all() {
                 (
                     &["get", "other"][..],
                     down(),
-                    Some("upstream `crm` cannot be reached (connection refused by [31mnobody)"),
+                    Some("upstream `crm` cannot be reached (connection refused by \\u001b[31mnobody)"),
                 ),
             ] {
                 let server = crm(tools);

@@ -255,6 +255,16 @@ fn text_is_read_strictly() {
 }
 
 #[test]
+fn comments_and_commas_at_the_end_are_read_as_clients_write_them() {
+    let text = "{\n  // Servers of the editor.\n  \"mcpServers\": {\n    \"fs\": {\"command\": \"npx\", /* quiet */ \"args\": [\"-y\",]},\n  },\n}\n";
+    let config = Config::from_json(text, Path::new("")).expect("it is read");
+    assert_eq!(config.upstreams.len(), 1);
+    let broken = text.replace("[\"-y\",]", "[-y,]");
+    let message = Config::from_json(&broken, Path::new("")).unwrap_err().to_string();
+    assert!(message.contains("JSON decode failed") && message.contains("line 4 column"), "{message}");
+}
+
+#[test]
 fn plain_http_needs_one_opt_in_and_credentials_a_second() {
     let plain = json!({"url": "http://127.0.0.1:1/mcp", "allow_insecure_http": true});
     assert!(parse(one(http(plain.clone()))).is_ok());

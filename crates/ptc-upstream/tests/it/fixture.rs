@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ptc_host::{Outcome, Pool, Program};
+use ptc_upstream::client::About;
 use ptc_upstream::config::UpstreamConfig;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
@@ -33,6 +34,7 @@ struct Inner {
     lists: AtomicUsize,
     generation: AtomicUsize,
     broken: Mutex<Option<Fault>>,
+    about: Option<About>,
 }
 
 impl Fixture {
@@ -62,12 +64,19 @@ impl Fixture {
             lists: AtomicUsize::new(0),
             generation: AtomicUsize::new(1),
             broken: Mutex::default(),
+            about: None,
         }))
     }
 
     /// Calls take so long.
     pub fn slow(mut self, delay: Duration) -> Fixture {
         Arc::get_mut(&mut self.0).expect("it is new").delay = delay;
+        self
+    }
+
+    /// It says this about itself.
+    pub fn saying(mut self, about: About) -> Fixture {
+        Arc::get_mut(&mut self.0).expect("it is new").about = Some(about);
         self
     }
 
@@ -130,6 +139,10 @@ impl Client for Fixture {
 
     fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::SeqCst) as u64
+    }
+
+    fn about(&self) -> Option<About> {
+        self.0.about.clone()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

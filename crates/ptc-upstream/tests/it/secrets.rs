@@ -21,7 +21,7 @@ const PROGRAMS: &[&str] = &[
     "(tool/call {:server \"http\" :tool \"secret_fails\"})",
     "(fail (:message (tool/call {:server \"pipes\" :tool \"secret_fails\"})))",
     "(do (println (tool/call {:server \"pipes\" :tool \"secret_text\"})) (dir 'pipes))",
-    "[(doc 'pipes/echo) (meta 'http/echo) (apropos \"text\") (tool/servers)]",
+    "[(doc 'pipes/echo) (meta 'http/echo) (apropos \"text\") (tool/servers) (doc 'pipes) (doc 'http)]",
     "(throw (ex-info \"lost\" (tool/call {:server \"http\" :tool \"secret_text\"})))",
     "(mapv str (:value (tool/call {:server \"pipes\" :tool \"secret_list\"})))",
 ];

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use ptc_lisp::prelude::{self as export, Export, Missing, Offer, Upstreams};
 use ptc_llm::Source;
+use ptc_runner::upstreams::silent;
 use ptc_runner::{Agent, AgentFile, Body, Builtin, Effect, Tool};
 use ptc_upstream::config::{EffectClass, TransportConfig, UpstreamConfig};
 use serde_json::{Value, json};
 
 use super::eval::ignore_closed_pipe;
 use super::run::Changes;
-use crate::agents::{Inputs, Models, available, grouped, upstreams_config};
+use crate::agents::{Inputs, Models, available, grouped, lend_upstreams, upstreams_config};
 use crate::exit::{Outcome, agent_codes};
 use crate::terminal::{self, errln};
 
@@ -82,13 +83,28 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         }
     };
     if args.prompt && !args.json {
-        let preview = agent.preview_prompt(&mission.inputs).map_err(|fail| anyhow!(fail.message))?;
+        let lent = with_upstreams(agent, file, &upstreams)?;
+        let preview = lent.preview_prompt(&mission.inputs).map_err(|fail| anyhow!(fail.message))?;
         written = written
             .and_then(|()| writeln!(out, "\n--- system\n{}\n--- user\n{}", preview.system, preview.user));
     }
     ignore_closed_pipe(written)?;
     warnings.iter().for_each(|warning| errln!("ptc: warning: {}", terminal::plain(warning)));
     Ok(Outcome::Done)
+}
+
+/// The agent with the tools that reach its upstreams, which are not asked: their tools stand in the prompt of a run only.
+fn with_upstreams(
+    agent: Arc<Agent>,
+    file: AgentFile,
+    upstreams: &[(String, &str)],
+) -> anyhow::Result<Arc<Agent>> {
+    if upstreams.is_empty() {
+        return Ok(agent);
+    }
+    let names: Vec<&str> = upstreams.iter().map(|(name, _)| name.as_str()).collect();
+    let told = format!("Calls a tool of a server. Servers: {} (a run lists their tools)", names.join(", "));
+    Ok(Arc::new(lend_upstreams(file, silent(&told, None))?.build()?))
 }
 
 /// What would stop a run although the file is right.

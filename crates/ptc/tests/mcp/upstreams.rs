@@ -409,7 +409,7 @@ fn one_upstream_that_is_down_takes_nothing_away_and_late_ones_appear() {
     std::fs::write(&there, "").unwrap();
     // Others may have come up before it.
     let mut text = String::new();
-    while !text.contains("- late: late. 1 tool.") {
+    while !text.contains("- late: 1 tool: look.") {
         while server.receive_any()["method"] != crate::support::LIST_CHANGED {}
         text = described(&mut server, 3);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::options::Search;
 use super::{Entry, Run, local_namespace, members, visible};
+use crate::pages;
 
 /// How many members of a class are named beside it.
 const NAMED: usize = 12;
@@ -35,7 +36,12 @@ fn names(mut members: Vec<&Entry>) -> String {
 pub(super) fn namespace_doc(name: &str) -> Option<String> {
     let ns = local_namespace(name)?;
     let kind = if is_class(&ns) { "class" } else { "namespace" };
-    Some(format!("{ns}\n  A {kind} with {}.\n  (dir {ns}) tells what each does.", names(members(&ns))))
+    let mut text =
+        format!("{ns}\n  A {kind} with {}.\n  (dir {ns}) tells what each does.", names(members(&ns)));
+    if ns == "ptc" {
+        text.extend(pages::names().map(|(page, about)| format!("\n  (doc '{page}) is a page: {about}.")));
+    }
+    Some(text)
 }
 
 /// What the library has for a search, best first: among equals what is named just so, then classes, then functions, then

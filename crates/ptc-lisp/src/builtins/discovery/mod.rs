@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::machine::DISCOVER;
 use crate::names::Name;
+use crate::pages;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::Value;
 use options::{Page, Search, flag};
@@ -135,7 +136,7 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
         _ if name.starts_with("data/") => {
             format!("{name}\n  An input of the program.\n  (describe {name}) tells its shape.")
         }
-        _ => match library::namespace_doc(&name) {
+        _ => match page(heap, &name)?.or_else(|| library::namespace_doc(&name)) {
             Some(text) => text,
             None => {
                 if let Some(error) = preludes::not_public(heap, &name) {
@@ -148,6 +149,14 @@ fn doc(heap: &mut Heap, args: &mut [Value]) -> Res {
     };
     heap.allocated(text.len());
     Ok(Value::string(text))
+}
+
+/// A page about more than one function.
+fn page(heap: &mut Heap, name: &str) -> Res<Option<String>> {
+    match name {
+        pages::PRELUDE => preludes::page(heap).map(Some),
+        _ => Ok(pages::page(name).map(str::to_owned)),
+    }
 }
 
 /// The metadata of what a symbol or text names. Most of them name nothing.

@@ -6,6 +6,7 @@ use super::options::{Page, Search};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::split_name;
+use crate::pages;
 use crate::prelude::{Effect, Export, Namespace, Prelude};
 use crate::signal::Res;
 use crate::value::Value;
@@ -50,6 +51,36 @@ pub(super) fn not_public(heap: &Heap, name: &str) -> Option<Error> {
         false => format!("doc: {ns} has no export {name}"),
     };
     Some(Error::new(ErrorKind::Runtime, message).hint(format!("(dir '{ns}) lists its exports")))
+}
+
+/// The most bytes of the page about the prelude: results are shown whole up to a little more.
+const PAGE_BYTES: usize = 7_500;
+
+/// What the prelude offers, as prompts list it.
+pub(super) fn page(heap: &mut Heap) -> Res<String> {
+    let Some(prelude) = prelude(heap) else {
+        return Ok(format!("{}: no prelude is attached.", pages::PRELUDE));
+    };
+    heap.work(prelude.exports().len().saturating_mul(prelude.namespaces().len()))?;
+    let Some(text) = prelude.inventory(None) else {
+        return Ok(format!(
+            "{}: it lists nothing; (all-ns) and (dir 'ns) tell what there is.",
+            pages::PRELUDE
+        ));
+    };
+    if text.len() <= PAGE_BYTES {
+        return Ok(text);
+    }
+    let shown = text.lines().scan(0, |bytes, line| {
+        *bytes += line.len() + 1;
+        (*bytes <= PAGE_BYTES).then_some(line)
+    });
+    let shown: Vec<&str> = shown.collect();
+    let left = text.lines().count() - shown.len();
+    Ok(format!(
+        "{}\n;; … {left} more lines; (apropos \"words\") and (dir 'ns) find the rest.",
+        shown.join("\n")
+    ))
 }
 
 fn describe(export: &Export) -> String {

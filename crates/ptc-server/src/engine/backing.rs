@@ -1,0 +1,53 @@
+//! The prelude of all programs, held against upstreams: before the server starts, before every program, and in what
+//! descriptions say.
+
+use std::sync::Arc;
+
+use ptc_lisp::prelude::{Grants as Needs, Missing, Offer, Prelude, Upstreams as Offers};
+use ptc_upstream::Grants;
+
+use super::Engine;
+use super::upstreams::Upstreams;
+
+/// Holds the prelude of all programs against upstreams. What they do not have is an error. A server that cannot be
+/// reached may come back: until then every program is refused, which is told.
+pub(super) fn backing(prelude: &Prelude, upstreams: Option<&Upstreams>) -> Result<Option<String>, String> {
+    let offers = upstreams.map(|upstreams| upstreams.offers(Grants::all()));
+    let upstreams = offers.as_ref().map(|offers| offers as &dyn Offers);
+    let missing = prelude.missing(&Needs { tools: &[], upstreams });
+    let (unreachable, gone): (Vec<Missing>, Vec<Missing>) =
+        missing.into_iter().partition(|one| one.offer == Some(Offer::Unreachable));
+    match (gone.as_slice(), unreachable.as_slice()) {
+        ([], []) => Ok(None),
+        ([], unreachable) => Ok(Some(Missing::refusal(unreachable).message)),
+        (gone, _) => Err(Missing::refusal(gone).text()),
+    }
+}
+
+impl Engine {
+    /// What descriptions say about the prelude of all programs now; what its exports do is what upstreams say.
+    pub(super) fn inventory(&self) -> Option<String> {
+        let prelude = self.prelude.as_ref()?;
+        let offers = self.upstreams.as_ref().map(|upstreams| upstreams.offers(Grants::all()));
+        let tools: Vec<String> = offers.iter().map(|_| "call".to_owned()).collect();
+        let upstreams = offers.as_ref().map(|offers| offers as &dyn Offers);
+        prelude.inventory_for(&Needs { tools: &tools, upstreams })
+    }
+
+    /// Has the servers behind a prelude looked at, before a program with it runs.
+    pub(super) async fn settle(&self, prelude: Option<&Arc<Prelude>>) {
+        if let (Some(upstreams), Some(prelude)) = (&self.upstreams, prelude) {
+            upstreams.settle(prelude).await;
+        }
+    }
+
+    /// Whether what the prelude of all programs requires is there; else why not.
+    pub(super) async fn backed(&self) -> Result<(), String> {
+        self.settle(self.prelude.as_ref()).await;
+        let Some(prelude) = &self.prelude else { return Ok(()) };
+        match backing(prelude, self.upstreams.as_ref())? {
+            Some(unreachable) => Err(unreachable),
+            None => Ok(()),
+        }
+    }
+}
