@@ -44,7 +44,7 @@ impl Engine {
         let (calls, prelude) = (self.upstreams.is_some(), self.prelude.clone());
         let servers =
             self.upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog().names_for_programs());
-        let servers = Arc::new(servers.unwrap_or_default());
+        let servers = servers.unwrap_or_default();
         let program = Program::new("nil").owner(caller.owner.clone()).limits(limits(&self.settings));
         let program = program.prepare(move |machine| {
             if let Some(prelude) = &prelude {

@@ -57,6 +57,8 @@ pub struct Server {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
     servers: Vec<Arc<Server>>,
+    /// The same as names. Every program is given them, so they are made once.
+    names: Arc<Servers>,
 }
 
 impl Catalog {
@@ -64,7 +66,9 @@ impl Catalog {
     pub fn new(servers: impl IntoIterator<Item = Arc<Server>>) -> Catalog {
         let mut servers: Vec<Arc<Server>> = servers.into_iter().collect();
         servers.sort_by(|left, right| left.name.cmp(&right.name));
-        Catalog { servers }
+        let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.keys().cloned().collect());
+        let names = servers.iter().map(|server| (server.name.clone(), tools(server)));
+        Catalog { names: Arc::new(Servers::new(names)), servers }
     }
 
     /// The servers, sorted by name.
@@ -81,9 +85,8 @@ impl Catalog {
     }
 
     /// The servers and their tools, as programs may name them.
-    pub fn names_for_programs(&self) -> Servers {
-        let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.keys().cloned().collect());
-        Servers::new(self.servers.iter().map(|server| (server.name.clone(), tools(server))))
+    pub fn names_for_programs(&self) -> Arc<Servers> {
+        self.names.clone()
     }
 
     /// The names of the servers in one line.

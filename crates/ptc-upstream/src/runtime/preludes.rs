@@ -69,7 +69,7 @@ impl Upstreams for RunContext {
     /// As they were when the run first asked: what a program is allowed to name does not change under it.
     fn servers(&self) -> Arc<Servers> {
         let run = self.run();
-        run.servers.get_or_init(|| Arc::new(run.view().names_for_programs())).clone()
+        run.servers.get_or_init(|| run.view().names_for_programs()).clone()
     }
 
     fn effect(&self, server: &str, tool: &str) -> Effect {

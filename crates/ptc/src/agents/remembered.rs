@@ -55,7 +55,7 @@ impl Upstreams for AsTheyWere {
     }
 
     fn servers(&self) -> Arc<Servers> {
-        Arc::new(self.0.names_for_programs())
+        self.0.names_for_programs()
     }
 
     fn effect(&self, server: &str, tool: &str) -> Effect {
