@@ -195,7 +195,6 @@
 (LocalDate/parse :2024-01-01)  ;=? (name k)
 (Integer/parseInt :2024)  ;=? (name k)
 (bigdec :12)  ;=? (name k)
-(json/parse-string {:a 1})  ;=? it is data already
 (json/write-str {1 :x "1" :y})  ;=? rename one of the two keys
 (1 2 3)  ;=? one pair of parentheses too many
 (pmap #(/ 1 %) [1 0])  ;=? (try … (catch Exception e …))
@@ -288,18 +287,19 @@ data.rows  ;=? write data/rows
 (with-open [x 1] x)  ;=? inputs are in data/
 (defmacro foo [x] x)  ;=? write a function with defn
 (print-table data/rows)  ;=? write (clojure.pprint/print-table rows)
+(pprint data/rows)  ;=? write (clojure.pprint/pprint x)
 (tools/get_user {:id 1})  ;=? write (tool/get_user
 
 ;; Forms that are not written so.
 (if true 1 2 3)  ;=? -
 (let [x] x)  ;=? this name has no value
 (let x 1 x)  ;=? -
-(defn f (x) x)  ;=? -
-(fn (x) x)  ;=? -
-(def f [x] x)  ;=? -
+(defn f (x) x)  ;=? parameters stand in brackets
+(fn (x) x)  ;=? parameters stand in brackets
+(def f [x] x)  ;=? write (defn name [x] …) for a function
 (var x 1)  ;=? -
 (return 1 2)  ;=? -
-(for [x in [1 2]] x)  ;=? -
+(for [x in [1 2]] x)  ;=? leave out `in`: write [name value]
 (for x [1 2] x)  ;=? -
 (while (< 1 2))  ;=? check for an endless loop, or do less work per run: a search through a
 (case 1 2 3)  ;=? add a default as the last form of case
@@ -325,7 +325,7 @@ data.rows  ;=? write data/rows
 (LocalDate/parse "01/02/2024")  ;=? write the date like "2024-01-31", or pass a DateTimeFormatter
 (.format (LocalDate/parse "2024-01-01") "yyyy")  ;=? -
 (.getYear "2024-01-01")  ;=? make the text a date first: (LocalDate/parse text)
-(.length [1 2])  ;=? -
+(.length [1 2])  ;=? write (count coll)
 (.toString 5 "x")  ;=? -
 (.get {:a 1} :b :c)  ;=? write (.get coll key)
 (.append "a" "b")  ;=? -
@@ -343,7 +343,7 @@ data.rows  ;=? write data/rows
 (reduce + 1 2 3)  ;=? write (reduce f coll) or (reduce f init coll)
 (filter odd?  1)  ;=? -
 (sort-by :n > )  ;=? the arguments look swapped: the function comes first, the collection l
-(sum data/rows :n)  ;=? write (sum coll)
+(sum data/rows :n)  ;=? write (sum-by :key rows)
 (max [1 2])  ;=? for the elements of a collection write (apply max coll) or (apply min
 (min [1 2])  ;=? for the elements of a collection write (apply max coll) or (apply min
 (max)  ;=? write (max x) or (max x y) or (max x y & more)
@@ -369,7 +369,7 @@ data.rows  ;=? write data/rows
 (< nil 1)  ;=? a value is missing: check the key or path, or give a default such as (
 (compare 1 "a")  ;=? compare values of one type: numbers, strings, keywords, vectors or dat
 (sort [1 "a"])  ;=? compare values of one type: numbers, strings, keywords, vectors or dat
-(Math/round "1.5")  ;=? -
+(Math/round "1.5")  ;=? turn text into a number first with parse-long or parse-double
 (Integer/parseInt "x")  ;=? use parse-long for text that may be no number: it gives nil
 (Long/parseLong "1.5")  ;=? use parse-long for text that may be no number: it gives nil
 (bigdec "x")  ;=? -
@@ -388,7 +388,7 @@ data/row  ;=? inputs are rows
 (reduce max [])  ;=? -
 (/ 1 0)  ;=? look at the divisor first: (if (zero? d) nil (/ n d))
 (mod 5 0)  ;=? look at the divisor first: (if (zero? d) nil (/ n d))
-(range "5")  ;=? -
+(range "5")  ;=? parse-long
 (repeat "a" 3)  ;=? the arguments look swapped: write (repeat n x)
 (take [1 2] 1)  ;=? the arguments look swapped: write (take n coll)
 (drop data/rows 1)  ;=? the arguments look swapped: write (drop n coll)
@@ -434,6 +434,94 @@ data/row  ;=? inputs are rows
 (format "%d" "5")  ;=? use %s for any value, %.2f for a float
 (assoc [1 2] 5 0)  ;=? (conj coll x)
 (subvec [1 2 3] 0 9)  ;=? (min end (count v))
+
+;; Points, brackets and operators of other languages.
+(data/rows.length)  ;=? write (count data/rows)
+(count data/rows.items)  ;=? write (:items data/rows)
+(map :n data/rows.first)  ;=? write (first data/rows), or (:first data/rows) for a key
+rows.length  ;=? write (count data/rows)
+(let [xs [1 2]] (xs.map inc))  ;=? write (map f coll)
+(def xs [1 2]) (xs.size)  ;=? write (count xs)
+(try (/ 1 0) (catch Exception e (e.getMessage)))  ;=? write (.getMessage e)
+(try (/ 1 0) (catch Exception e (.message e)))  ;=? write (ex-message e)
+(tool.get_user {:id 1})  ;=? write (tool/get_user {:name value})
+(getUser {:id 1})  ;=? get_user is a tool
+(5 + 3)  ;=? the function comes first: write (+ a b)
+(1 < 2)  ;=? the function comes first: write (< a b)
+(% 5 2)  ;=? (mod a b)
+(** 2 3)  ;=? write (Math/pow x n)
+(x => x)  ;=? write (fn [x] …)
+(|> data/rows count)  ;=? write (-> x f g)
+(gt 2 1)  ;=? write (> a b)
+(gte 2 1)  ;=? write (>= a b)
+(lt 2 1)  ;=? write (< a b)
+(lte 2 1)  ;=? write (<= a b)
+(eq? 1 1)  ;=? write (= a b)
+(equals 1 1)  ;=? write (= a b)
+(neq 1 2)  ;=? write (not= a b)
+(if-else true 1 2)  ;=? write (if test then else)
+(do-while true)  ;=? write (loop
+(while true (break))  ;=? (reduced x) ends a reduce
+(let [x = 1] x)  ;=? leave out `=`: write [name value]
+(def x = 1)  ;=? leave out the `=`
+(for [x <- [1 2]] x)  ;=? leave out `<-`: write [name value]
+(doseq [x in [1 2]] (println x))  ;=? leave out `in`: write [name value]
+(fn x (+ x 1))  ;=? parameters stand in brackets
+(throw (Exception "x"))  ;=? (Exception. "message") with a point
+(LocalDate. 2024 1 1)  ;=? write (LocalDate/of …) or (LocalDate/parse …)
+(Instant. "2024-01-01T00:00:00Z")  ;=? (Instant/parse …)
+(await {:id 1})  ;=? a call of a tool gives its result
+(promise-all [1 2])  ;=? pmap makes several at once
+SELECT  ;=? there is no SQL
+
+;; What rows are asked for.
+(sum :n data/rows)  ;=? write (sum-by :key rows)
+(avg :n data/rows)  ;=? write (avg-by :key rows)
+(max :n data/rows)  ;=? for rows (max-by :key rows)
+(apply max data/rows)  ;=? for rows (max-by :key rows)
+(frequencies :n data/rows)  ;=? write (frequencies (map :key rows))
+(distinct :n data/rows)  ;=? write (distinct-by :key rows)
+(filter :n 1 data/rows)  ;=? write (filter #(= (:key %) x) rows)
+(sort data/rows)  ;=? maps have no order: write (sort-by :key rows)
+(sort data/rows :n)  ;=? write (sort-by :key coll)
+(sort > :n data/rows)  ;=? write (sort-by :key > rows)
+(sort-by :n :desc data/rows)  ;=? use > or (fn [a b] (compare b a)) for descending order
+(select-keys (first data/rows) :n)  ;=? write (select-keys m [:a :b])
+(assoc data/rows :m 1)  ;=? to change every row write (map #(assoc % :key x) rows)
+(reduce + [1 2] 0)  ;=? the collection comes last: write (reduce f init coll)
+(map :n (filter #(= (:n %) 1 data/rows)))  ;=? (filter pred) alone is a function
+(nth data/rows "0")  ;=? an index is a number: parse-long makes one of text
+(take "2" data/rows)  ;=? or make a number of the text with parse-long
+(take data/rows 1)  ;=? the arguments look swapped: write (take n coll)
+(* [1 2] 2)  ;=? use (reduce * coll)
+(inc [1 2])  ;=? for each element of a collection write (map
+(- [1 2] 1)  ;=? for each element of a collection write (map
+(def a (atom 0)) (inc a)  ;=? @x is the value of the atom x
+(def m {:a 1}) (swap! m assoc :b 2)  ;=? (atom x) makes what swap! and reset! change
+(format "%.2d" 1.5)  ;=? %.2f shows a number with two places
+(.plusDays (LocalDate/parse "2024-01-01") "1")  ;=? turn text into a number first
+(.get (LocalDate/of 2026 1 1) (.weekOfYear WeekFields/ISO))  ;=? write (.weekOfWeekBasedYear WeekFields/ISO)
+(.daysBetween (LocalDate/parse "2024-01-01") (LocalDate/parse "2024-01-02"))  ;=? (.between ChronoUnit/DAYS a b)
+
+;; Still more names.
+(moving-average 3 [1 2 3])  ;=? write (map avg (partition n 1 coll))
+(running-sum [1 2])  ;=? write (reductions + coll)
+(maximum [1 2])  ;=? write (apply max coll), or (max-by :key rows)
+(minimum [1 2])  ;=? write (apply min coll), or (min-by :key rows)
+(percent 1 2)  ;=? write (* 100.0 (/ part whole))
+(find-index odd? [1 2])  ;=? keep-indexed
+(compact [nil 1])  ;=? write (remove nil? coll)
+(without [1 2] 1)  ;=? write (remove #{x} coll)
+(is-empty? [])  ;=? write (empty? coll)
+(dict :a 1)  ;=? write {:key value}
+(tuple 1 2)  ;=? write [a b]
+(capitalize "a")  ;=? write (str/capitalize s)
+(date "2024-01-01")  ;=? write (LocalDate/parse s), or (LocalDate/of year month day)
+(datetime "2024-01-01T00:00:00")  ;=? write (LocalDateTime/parse s)
+(format-currency 5)  ;=? write (format "%,.2f" x)
+(group-and-count :n data/rows)  ;=? write (frequencies (map f coll))
+(group-sum :n data/rows)  ;=? write (update-vals (group-by :key rows) #(sum-by :n %))
+(Math/roundTo 1.234 2)  ;=? (Math/round (* x 100.0))
 
 ;; Where tools are those of upstream servers.
 ;;tools call

@@ -8,11 +8,17 @@
 ; divergence: D03
 [(str (/ 7 2)) (ratio? 1/2)]  ;=> ["3.5" false]
 ; divergence: D03
+(str 1/2)  ;=> "0.5"
+; divergence: D03
 (numerator 1/2)  ;=!
+; divergence: D03
+(denominator 1/2)  ;=!
 ; divergence: D04
 (+ 9223372036854775807 1)  ;=> 9223372036854775808
 ; divergence: D04
 (pr-str (+' 9223372036854775807 1))  ;=> "9223372036854775808"
+; divergence: D04
+(class (- (+ 9223372036854775807 1) 1))  ;=> java.lang.Long
 ; divergence: D05
 1e10001M  ;=!
 ; divergence: D05
@@ -27,8 +33,16 @@
 (let [n (atom 0)] (map #(swap! n + %) [1 2 3]) @n)  ;=> 6
 ; divergence: D08
 (let [n (atom 0)] (first (map (fn [x] (swap! n inc) x) (range 100))) @n)  ;=> 1
+; divergence: D08
+(let [n (atom 0)] [(nth (map (fn [x] (swap! n inc) x) (range 100)) 1) @n])  ;=> [1 100]
+; divergence: D08
+(let [n (atom 0) f (fn [x] (swap! n inc) x)] [(second (map f (range 100))) (empty? (map f (range 100))) (not-any? odd? (map f (range 100))) @n])  ;=> [1 false false 5]
+; divergence: D08
+(let [n (atom 0)] [(take 2 (filter odd? (map (fn [x] (swap! n inc) x) (range 100)))) @n])  ;=> [[1 3] 4]
 ; divergence: D09
 [(= (float 0.1) 0.1) (class (short 1))]  ;=> [true java.lang.Long]
+; divergence: D09
+[(class (int 1)) (class (byte 1))]  ;=> [java.lang.Long java.lang.Long]
 ; divergence: D10
 (= #"a" #"a")  ;=> true
 ; divergence: D12
@@ -41,10 +55,16 @@
 [(:first-name {"first_name" 1}) (:first-name {:first_name 1}) (get {:a 1} "a")]  ;=> [1 1 1]
 ; divergence: D20
 [(assoc {"first_name" 1} :first-name 2) (dissoc {"a" 1} :a) (merge {"a" 1} {:a 2})]  ;=> [{"first_name" 2} {} {"a" 2}]
+; divergence: D20
+[(update {"a_b" 1} :a-b inc) (update-in {"a" {"b" 1}} [:a :b] inc) (assoc-in {"a" {"b" 1}} [:a :b] 5) (set/rename-keys {"a" 1} {:a :c})]  ;=> [{"a_b" 2} {"a" {"b" 2}} {"a" {"b" 5}} {:c 1}]
 ; divergence: D21
 (contains? [10 20] 10)  ;=> true
 ; divergence: D22
 [(zero? nil) (pos? "a") (neg? :a) (even? nil) (odd? "1") (NaN? nil) (infinite? nil) (even? 2.0)]  ;=> [false false false false false false false true]
+; divergence: D22
+[(odd? 3M) (even? 2M) (odd? 3.0)]  ;=> [true true true]
+; divergence: D23
+[(parse-boolean true) (parse-boolean :true) (parse-boolean nil)]  ;=> [true true nil]
 ; divergence: D23
 [(parse-long 5) (parse-long 1.5) (parse-long :2024) (parse-double 2) (parse-long nil) (parse-long true)]  ;=> [5 nil 2024 2.0 nil nil]
 ; divergence: D24
@@ -88,6 +108,8 @@
 (str/ends-with? 5 "5")  ;=!
 ; divergence: D35
 (str/index-of 5 "5")  ;=!
+; divergence: D36
+[(sort-by "n" [{"n" 2} {"n" 1}]) (group-by "n" [{"n" 1}])]  ;=> [[{"n" 1} {"n" 2}] {1 [{"n" 1}]}]
 
 ;; The language
 ; divergence: D40
@@ -111,6 +133,8 @@
 ; divergence: D42
 (java.io.File. "x")  ;=!
 ; divergence: D42
+(gen-class)  ;=!
+; divergence: D42
 (proxy [Object] [])  ;=!
 ; divergence: D43
 (if true 1 (subs "a"))  ;=!
@@ -118,6 +142,8 @@
 (do (defn f [x] x) (if true 1 (f 1 2)))  ;=!
 ; divergence: D44
 (try ((fn f [n] (inc (f n))) 1) (catch StackOverflowError e :caught))  ;=!
+; divergence: D44
+(try (return 1) (catch Throwable e 2))  ;=> 1
 ; divergence: D45
 (do (defrecord P [a]) ((->P 1) :a))  ;=> 1
 ; divergence: D45
@@ -144,12 +170,18 @@
 (.divide 7 2)  ;=> 3
 ; divergence: D52
 (.format (java.text.DecimalFormat. "0.00E0") 12345)  ;=!
+; divergence: D52
+(with-precision 3 (map #(/ 1M %) [3]))  ;=> [0.333M]
 ; divergence: D55
 (== 0.1000000000000000000001M 0.1)  ;=> false
 ; divergence: D56
 (json/generate-string 1.10M)  ;=> "1.10"
 ; divergence: D57
 (first (.digest (java.security.MessageDigest/getInstance "SHA-256") (.getBytes "abc")))  ;=> 186
+; divergence: D57
+(.update (java.security.MessageDigest/getInstance "SHA-256") (.getBytes "a"))  ;=!
+; divergence: D57
+(.format (java.text.NumberFormat/getInstance java.util.Locale/GERMANY) 1.5)  ;=!
 ; divergence: D58
 (do (require '[clojure.zip :as zip]) 1)  ;=!
 ; divergence: D58

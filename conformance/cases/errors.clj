@@ -59,3 +59,4 @@
 (-> (try (throw (ex-info "e" {:a {:b 1}})) (catch Exception e (ex-data e))) :a :b)  ;=> 1
 (.getMessage (ex-info "m" {:a 1}))  ;=> "m"
 (.getSimpleName (class (ArithmeticException. "x")))  ;=> "ArithmeticException"
+(await {:name "Ann"})  ;=!

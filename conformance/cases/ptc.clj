@@ -65,6 +65,8 @@
 ; ptc-only
 (json/parse-string "{\"a\": [1, 2.5, null, true]}")  ;=> {"a" [1 2.5 nil true]}
 ; ptc-only
+[(json/parse-string {:a [1]}) (json/parse-string [1 2]) (json/parse-string 7)]  ;=> [{:a [1]} [1 2] 7]
+; ptc-only
 (json/parse-string "not json")  ;=! bad JSON at line 1, column 1
 ; ptc-only
 (try (json/parse-string "{'a': 1}") (catch Exception e (str/includes? (ex-message e) "line 1, column 2")))  ;=> true
@@ -254,7 +256,9 @@ data/missing  ;=> nil
 ; ptc-only
 (str/replace (last (apropos "date")) #"\d+ more" "n more")  ;=> "… n more: (apropos \"date\" {:limit 50})"
 ; ptc-only
-(count (apropos "frequencies"))  ;=> 1
+(map #(re-find #"\S+ \S+" %) (apropos "frequencies"))  ;=> ("local: frequencies" "local: Collections/frequency")
+; ptc-only
+(some #(str/starts-with? % "local: map - ") (apropos "map" {:limit 3}))  ;=> true
 ; ptc-only
 [(str/includes? (doc LocalDate) "(dir LocalDate)") (str/includes? (doc Math) "(dir Math)") (str/includes? (doc data/r) "(describe data/r)")]  ;=> [true true true]
 ; ptc-only

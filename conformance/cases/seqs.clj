@@ -242,3 +242,6 @@
 (letfn [(nat [n] (lazy-seq (cons n (nat (inc n)))))] (nth (nat 0) 20000))  ;=> 20000
 (subseq (sorted-set 1 3 5 7) < 0)  ;=> ()
 (rsubseq (sorted-set 1 3 5 7) > 7)  ;=> ()
+(peek (cons 1 '()))  ;=!
+(peek (cons 1 nil))  ;=> 1
+[(list? (cons 1 '())) (list? (cons 1 nil)) (= '(1) (cons 1 ()))]  ;=> [false true true]

@@ -246,6 +246,18 @@
 (edn/read-string "#inst \"2024-01-01T00:00:00.000-00:00\"")  ;=> #inst "2024-01-01T00:00:00.000-00:00"
 (clojure.edn/read-string {:default (fn [t v] [t v])} "#foo 5")  ;=> [foo 5]
 (clojure.edn/read-string "{:a")  ;=!
+(clojure.edn/read-string "\"\\q\"")  ;=!
+(clojure.edn/read-string "\"abc \\u000\"")  ;=!
+(clojure.edn/read-string "\"tab\\there \\u00e9 \\101\"")  ;=> "tab\there é A"
+(clojure.edn/read-string "::foo")  ;=!
+(clojure.edn/read-string "#!line\n1")  ;=!
+[(clojure.edn/read-string "1e400") (clojure.edn/read-string "-1e400")]  ;=> [##Inf ##-Inf]
+(symbol? (clojure.edn/read-string ".5"))  ;=> true
+(clojure.edn/read-string "[1 #_ [2 #{x}] 3]")  ;=> [1 3]
+(clojure.edn/read-string "#_ #foo 0 1")  ;=!
+(clojure.edn/read-string "#_ #inst \"never\" 1")  ;=!
+(clojure.edn/read-string "#_ ^String \"x\" 1")  ;=!
+(clojure.edn/read-string {:default vector} "#_ #foo 0 1")  ;=> 1
 (Integer/parseInt (str (first "123")))  ;=> 1
 (map #(Character/digit % 10) "123")  ;=> (1 2 3)
 ; divergence: D28

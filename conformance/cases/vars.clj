@@ -64,3 +64,5 @@
 (let [a (int-array [1 2 3])] (areduce a i total 0 (+ total (aget a i))))  ;=> 6
 (let [a (int-array [1 2 3])] (vec (amap a i out (* 10 (aget a i)))))  ;=> [10 20 30]
 (let [a (int-array [1 2 3])] (amap a i out (* 10 (aget a i))) (vec a))  ;=> [1 2 3]
+(do (def later) (defn use-it [] later) (def later 3) (use-it))  ;=> 3
+(var? (def later))  ;=> true

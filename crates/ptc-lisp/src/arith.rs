@@ -443,9 +443,6 @@ pub fn not_a_number(value: &Value) -> Box<Signal> {
              (.isBefore a b) and compare say which comes first"
         }
         Value::Fn(_) | Value::Builtin(_) => "call the function: write its name after an opening parenthesis",
-        _ if value.is_sequential() || matches!(value, Value::Set(_)) => {
-            "use (reduce + coll) for the elements of a collection"
-        }
         _ => return error.into(),
     };
     error.hint(hint).into()

@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 
 use crate::analyze::node::NodeKind;
 use crate::analyze::{World, analyze_core};
-use crate::builtins::{Arity, Example};
+use crate::builtins::{Arity, Example, Shown};
 use crate::code::Unit;
 use crate::compile::Compiler;
 use crate::names::Names;
@@ -86,6 +86,8 @@ pub(crate) struct Declaration {
     pub doc: String,
     /// Examples that run as tests.
     pub examples: Vec<Example>,
+    /// How much of its value is shown.
+    pub shown: Shown,
     form: Form,
 }
 
@@ -171,18 +173,22 @@ fn scan_files() -> Vec<Source> {
     sources
 }
 
-/// Reads a `defn`: parameters, docstring and examples.
+/// Reads a `defn`: parameters, docstring, examples and how much of its value is shown.
 fn declare(source: &Source) -> Declaration {
     let forms = read_all(source.text, &ReadLimits::default())
         .unwrap_or_else(|error| panic!("{} does not read: {error}", source.name));
     let [form] = forms.as_slice() else { panic!("{} is not one form", source.name) };
     let mut doc = String::new();
     let mut examples: Vec<Example> = Vec::new();
+    let mut shown = Shown::default();
     let mut params = Vec::new();
     for item in form.as_list().unwrap_or_default().iter().skip(2) {
         match &item.kind {
             FormKind::Str(text) if doc.is_empty() && params.is_empty() => doc.clone_from(text),
-            FormKind::Map(pairs) if params.is_empty() => examples = read_examples(pairs),
+            FormKind::Map(pairs) if params.is_empty() => {
+                examples = read_examples(pairs);
+                shown = read_shown(pairs);
+            }
             FormKind::Vector(vector) if params.is_empty() => params.push(describe_params(vector)),
             FormKind::List(clause) => {
                 if let Some(vector) = clause.first().and_then(Form::as_vector) {
@@ -193,7 +199,7 @@ fn declare(source: &Source) -> Declaration {
         }
     }
     let params = params.join(" ");
-    Declaration { arity: Arity::parse(&params), params, doc, examples, form: strip(form) }
+    Declaration { arity: Arity::parse(&params), params, doc, examples, shown, form: strip(form) }
 }
 
 fn describe_params(vector: &[Form]) -> String {
@@ -215,6 +221,14 @@ fn read_examples(pairs: &[Form]) -> Vec<Example> {
             _ => None,
         })
         .collect()
+}
+
+/// `:discovers true` says that a function tells what there is.
+fn read_shown(pairs: &[Form]) -> Shown {
+    let discovers = pairs.chunks_exact(2).any(|pair| {
+        pair[0].as_keyword() == Some("discovers") && matches!(pair[1].kind, FormKind::Bool(true))
+    });
+    if discovers { Shown::Discovery } else { Shown::Result }
 }
 
 /// `(defn name doc attributes clauses…)` as `(fn clauses…)`.

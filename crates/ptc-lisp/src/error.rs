@@ -3,7 +3,22 @@
 //! The message says what happened, the hint what to write instead. Renderers for people and for
 //! models are in `render`; nothing else turns an error into text.
 
+use std::borrow::Cow;
+
 use crate::span::Span;
+
+/// Bytes of a value that an error quotes at most. Errors are shown to models, and a piece of data that is longer could be
+/// recognised.
+pub(crate) const QUOTED: usize = 31;
+
+/// As much of a text as an error quotes.
+pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
+    const MORE: &str = "…";
+    match text.len() <= QUOTED {
+        true => text.into(),
+        false => format!("{}{MORE}", &text[..text.floor_char_boundary(QUOTED - MORE.len())]).into(),
+    }
+}
 
 /// The kinds of error. The text of a kind is stable: hosts and models match on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

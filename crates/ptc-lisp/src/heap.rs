@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, QUOTED, excerpt};
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
@@ -435,19 +435,10 @@ impl Heap {
 
     /// A short readable text for messages: never fails, never long.
     pub fn brief(&self, value: &Value) -> String {
-        const LONGEST: usize = 60;
-        let mut printer = Printer::new(&self.names, Style::Readable, LONGEST);
-        let cut = printer.value(value).is_err();
-        let mut text = printer.finish();
-        if cut {
-            let mut end = LONGEST.min(text.len());
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            text.truncate(end);
-            text.push('…');
-        }
-        text
+        let mut printer = Printer::new(&self.names, Style::Readable, 2 * QUOTED);
+        // What fits is all that is wanted.
+        let _ = printer.value(value);
+        excerpt(&printer.finish()).into_owned()
     }
 
     /// The keyword named `text`.
@@ -599,7 +590,10 @@ pub fn not_seqable(value: &Value) -> Error {
     let error = Error::new(ErrorKind::Type, format!("expected a collection, got {got}"));
     match value {
         Value::Fn(_) | Value::Builtin(_) => {
-            error.hint("the arguments look swapped: the function comes first, the collection last")
+            error.hint(
+                "the arguments look swapped: the function comes first, the collection last; or an inner call has no \
+                 collection: (filter pred) alone is a function",
+            )
         }
         _ => error,
     }

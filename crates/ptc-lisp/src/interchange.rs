@@ -133,22 +133,19 @@ pub fn to_json(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit>
     to_json_counted(value, names, room).map(|(json, _)| json)
 }
 
-/// The same with other texts for keywords that are keys, where `spell` has one.
-pub fn to_json_spelt(value: &Value, names: &Names, room: usize, spell: Spell<'_>) -> Result<Json, Unfit> {
-    made(value, names, room, Some(spell)).map(|(json, _)| json)
+/// The same for hosts: keywords that programs wrote as keys have underscores.
+pub fn to_json_spelt(value: &Value, names: &Names, room: usize) -> Result<Json, Unfit> {
+    made(value, names, room, true).map(|(json, _)| json)
 }
-
-/// The text for a keyword that is a key of a map, where it is not its name.
-pub type Spell<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The same as [`to_json`], with about how many bytes it takes.
 pub(crate) fn to_json_counted(value: &Value, names: &Names, room: usize) -> Result<(Json, usize), Unfit> {
-    made(value, names, room, None)
+    made(value, names, room, false)
 }
 
-fn made(value: &Value, names: &Names, room: usize, spell: Option<Spell<'_>>) -> Result<(Json, usize), Unfit> {
+fn made(value: &Value, names: &Names, room: usize, spelt: bool) -> Result<(Json, usize), Unfit> {
     let (looks, done, path) = (Looks::default(), Json::Null, String::new());
-    let mut maker = Maker { names, room, looks, parts: 0, done, path, spell };
+    let mut maker = Maker { names, room, looks, parts: 0, done, path, spelt };
     match walk(value, &mut maker) {
         Err(Unfit::SameKey { keys, .. }) => return Err(Unfit::SameKey { path: maker.path, keys }),
         done => done?,
@@ -198,14 +195,15 @@ struct Maker<'a> {
     done: Json,
     /// The way to the value at which the walk ended.
     path: String,
-    spell: Option<Spell<'a>>,
+    /// Whether keywords that programs wrote as keys have underscores.
+    spelt: bool,
 }
 
 /// A collection of which parts are still to come.
 enum Made {
     Array(Vec<Json>),
-    /// Its fields, the key of the one that comes, and the keys that have another text, as they print.
-    Object(serde_json::Map<String, Json>, String, Vec<(String, String)>),
+    /// Its fields, and the key of the one that comes.
+    Object(serde_json::Map<String, Json>, String),
 }
 
 impl Maker<'_> {
@@ -272,11 +270,12 @@ impl Visitor for Maker<'_> {
             return Ok(Step::Done);
         };
         self.take(2)?;
-        if let Some(keys) = value.is_map().then(|| SameKey::of(value, self.names, self.room)).flatten() {
+        let same = if self.spelt { SameKey::of_spelt } else { SameKey::of };
+        if let Some(keys) = value.is_map().then(|| same(value, self.names, self.room)).flatten() {
             return Err(Unfit::SameKey { path: String::new(), keys });
         }
         let made = match value.is_map() {
-            true => Made::Object(serde_json::Map::new(), String::new(), Vec::new()),
+            true => Made::Object(serde_json::Map::new(), String::new()),
             false => {
                 // A range may say that it has more than anybody can hold.
                 let count = parts.count().unwrap_or(0).min(self.room / ELEMENT);
@@ -294,30 +293,13 @@ impl Visitor for Maker<'_> {
     fn entry(&mut self, made: &mut Made, _: usize, key: &Value) -> Result<Entry, Unfit> {
         self.parts += 2;
         self.take(2 * ELEMENT)?;
-        let text = match json::keys::text(key, self.names) {
+        let named = if self.spelt { json::keys::spelt } else { json::keys::text };
+        let text = match named(key, self.names) {
             Some(text) => self.copy(&text)?,
             None => self.text(key)?,
         };
-        let Made::Object(fields, next, spelt) = made else { return Ok(Entry::Value) };
-        *next = text;
-        let Some(spell) = self.spell else { return Ok(Entry::Value) };
-        if let Some(other) = spell_of(key, self.names, spell) {
-            spelt.push((other.clone(), format!(":{next}")));
-            *next = other;
-        }
-        if fields.contains_key(next) {
-            let printed =
-                |at: usize| spelt.iter().filter(|(text, _)| text == next).nth(at).map(|(_, key)| key.clone());
-            let own = || if matches!(key, Value::Kw(_)) { format!(":{next}") } else { format!("{next:?}") };
-            // The key that has its own text may be the one before or this one.
-            let (first, second) = match (printed(0), printed(1)) {
-                (Some(first), Some(second)) => (first, second),
-                (Some(only), None) if spell_of(key, self.names, spell).is_some() => {
-                    (format!("{next:?}"), only)
-                }
-                (only, _) => (only.unwrap_or_default(), own()),
-            };
-            return Err(Unfit::SameKey { path: String::new(), keys: SameKey { first, second } });
+        if let Made::Object(_, next) = made {
+            *next = text;
         }
         Ok(Entry::Value)
     }
@@ -326,7 +308,7 @@ impl Visitor for Maker<'_> {
         let done = std::mem::take(&mut self.done);
         match made {
             Made::Array(items) => items.push(done),
-            Made::Object(fields, next, _) => {
+            Made::Object(fields, next) => {
                 fields.insert(std::mem::take(next), done);
             }
         }
@@ -353,14 +335,6 @@ impl Visitor for Maker<'_> {
 
     fn stopped(&mut self, place: Place<'_>) {
         self.path = place.path(self.names);
-    }
-}
-
-/// The other text of a key, if it is a keyword that has one.
-fn spell_of(key: &Value, names: &Names, spell: Spell<'_>) -> Option<String> {
-    match key {
-        Value::Kw(name) => spell(names.text(*name)),
-        _ => None,
     }
 }
 

@@ -193,7 +193,7 @@ pub static ALL: &[Limit] = &[
         "forms",
         Unit::Count,
         || crate::reader::ReadLimits::default().max_forms as u64,
-        "Forms in the text of a program.",
+        "Forms in the text of a program; fewer where the memory would not last for them.",
         ErrorKind::ProgramTooLarge,
     ),
     fixed(

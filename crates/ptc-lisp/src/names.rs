@@ -3,7 +3,12 @@
 //! A name is a `u32`, so comparing and hashing one costs nothing. Names that the core library knows
 //! live in one table shared by all machines; names a program brings live in its machine's own table
 //! and go away with it, so a program that makes a million names leaks nothing.
+//!
+//! A table also knows which names with hyphens its programs wrote as keys of maps. JSON has underscores where they have
+//! hyphens (`:order-count` is `order_count`); the same keyword that only data brought along stays as it is.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -23,11 +28,16 @@ pub struct Names {
     texts: Vec<Box<str>>,
     index: HashTable<u32>,
     bytes: usize,
+    /// Names with hyphens that programs wrote as keys of maps.
+    written: BTreeSet<Name>,
 }
 
 /// Bytes that a name takes beside its text: its place in the list and in the index, both of which double as they
 /// grow, and what the allocator adds to the text.
 const NAME: usize = 64;
+
+/// Bytes that it takes to know of a name that a program wrote it as a key.
+const WRITTEN: usize = 16;
 
 /// Programs and their inputs bring names, so their hashes have a secret.
 fn hash_of(text: &str) -> u64 {
@@ -97,6 +107,36 @@ impl Names {
         }
     }
 
+    /// Notes a name that a program writes as a key of a map.
+    pub fn write_key(&mut self, text: &str) {
+        if !text.contains('-') {
+            return;
+        }
+        let name = self.intern(text);
+        if !self.is_written(name) {
+            self.bytes += WRITTEN;
+            self.written.insert(name);
+        }
+    }
+
+    /// Whether a program wrote the name as a key of a map, and it has a hyphen.
+    pub fn is_written(&self, name: Name) -> bool {
+        self.written.contains(&name) || self.base.as_ref().is_some_and(|base| base.is_written(name))
+    }
+
+    /// The names with hyphens that programs wrote as keys, beyond those of the shared base, in order.
+    pub fn written(&self) -> impl ExactSizeIterator<Item = Name> {
+        self.written.iter().copied()
+    }
+
+    /// A keyword as a key of JSON: with underscores where a program wrote it, else as it is.
+    pub fn key(&self, name: Name) -> Cow<'_, str> {
+        match self.is_written(name) {
+            true => self.text(name).replace('-', "_").into(),
+            false => self.text(name).into(),
+        }
+    }
+
     /// Namespace and local part of a name: `a/b` gives `(Some("a"), "b")`, `/` gives `(None, "/")`.
     pub fn parts(&self, name: Name) -> (Option<&str>, &str) {
         split_name(self.text(name))
@@ -126,6 +166,20 @@ mod tests {
         assert_ne!(a, b);
         assert_eq!((names.text(a), names.text(b)), ("a", "b"));
         assert_eq!(names.own_count(), 1);
+    }
+
+    #[test]
+    fn keys_that_programs_wrote_have_underscores_and_others_stay() {
+        let mut base = Names::default();
+        base.write_key("of-base");
+        let mut names = Names::over(Arc::new(base));
+        names.write_key("order-count");
+        names.write_key("total");
+        let data = names.intern("web-1");
+        let found = ["of-base", "order-count", "total"].map(|text| names.find(text).unwrap());
+        assert_eq!(found.map(|name| names.key(name).into_owned()), ["of_base", "order_count", "total"]);
+        assert_eq!(names.key(data), "web-1");
+        assert_eq!(names.written().collect::<Vec<_>>(), [found[1]]);
     }
 
     #[test]

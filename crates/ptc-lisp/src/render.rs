@@ -284,7 +284,8 @@ fn clean(text: &str) -> String {
         .collect()
 }
 
-fn one_line(text: &str) -> String {
+/// A text in one line that cannot move the cursor or change colours.
+pub fn one_line(text: &str) -> String {
     clean(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

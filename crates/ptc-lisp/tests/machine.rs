@@ -125,6 +125,141 @@ fn tool_arguments_are_json_with_underscored_keys() {
 }
 
 #[test]
+fn keys_get_underscores_where_a_program_writes_them_and_stay_where_they_are_data() {
+    let data = json!({"m": {"2025-08": 3, "web-1": 4, "a-b": 5}, "rows": [{"web-1": 1}], "both": {"web-1": 1, "web_1": 2}});
+    let kept = &data["m"];
+    let cases = [
+        ("{:counts data/m}", json!({"counts": kept})),
+        // What is read, compared, printed or said is not written.
+        ("(do (:web-1 data/m) (get data/m :a-b) (= :a-b :web-1) {:counts data/m})", json!({"counts": kept})),
+        ("{:n (:web-1 data/m) :s \":a-b\" :k :a-b} ; {:web-1 1}", json!({"n": 4, "s": ":a-b", "k": "a-b"})),
+        ("(let [{:keys [web-1]} data/m {x :a-b} data/m] {:x x :m data/m})", json!({"x": 5, "m": kept})),
+        (
+            "{:m (select-keys data/m [:web-1]) :g (dissoc data/m :a-b :web-1)}",
+            json!({"m": {"web-1": 4}, "g": {"2025-08": 3}}),
+        ),
+        ("{:case (case :a-b :a-b 1 :web-1 2) :both data/both}", json!({"case": 1, "both": data["both"]})),
+        ("data/m", kept.clone()),
+        // Every way to write one.
+        ("{:page-size 1 :deep [{:x-y 2}]}", json!({"page_size": 1, "deep": [{"x_y": 2}]})),
+        ("'{:page-size 1}", json!({"page_size": 1})),
+        (
+            "(-> {} (assoc :page-size 1) (assoc-in [:at-once :x-y] 2))",
+            json!({"page_size": 1, "at_once": {"x_y": 2}}),
+        ),
+        (
+            "(update (update-in {} [:page-size :x] (fnil inc 0)) :at-once (constantly 2))",
+            json!({"page_size": {"x": 1}, "at_once": 2}),
+        ),
+        ("(hash-map :page-size 1)", json!({"page_size": 1})),
+        ("(zipmap [:page-size :at-once] [1 2])", json!({"page_size": 1, "at_once": 2})),
+        ("(deref (doto (atom {}) (swap! assoc :page-size 1)))", json!({"page_size": 1})),
+        ("(clojure.set/rename-keys {:x 1} {:x :page-size})", json!({"page_size": 1})),
+        ("{\"page-size\" 1}", json!({"page-size": 1})),
+    ];
+    for (arguments, expected) in cases {
+        let mut machine = machine();
+        machine.set_data(&data).expect("it fits");
+        let (value, made, _) = run(&mut machine, &format!("(tool/price {arguments}\n)"));
+        assert!(value.is_ok(), "{arguments}: {value:?}");
+        assert_eq!(made, [expected], "{arguments}");
+    }
+    let (_, made, _) = run(&mut machine(), "(tool/price :page-size 1)");
+    assert_eq!(made, [json!({"page_size": 1})]);
+    for clash in ["{:web-1 1 :web_1 2}", "{:web-1 1 \"web_1\" 2}", "(assoc data/both :web-1 5)"] {
+        let mut machine = machine();
+        machine.set_data(&data).expect("it fits");
+        let (value, made, _) = run(&mut machine, &format!("(tool/price {clash})"));
+        let error = value.expect_err("two keys are one");
+        assert!(error.message.contains(":web-1") && error.message.contains("web_1"), "{}", error.message);
+        assert!(made.is_empty());
+    }
+}
+
+#[test]
+fn keys_that_earlier_programs_and_preludes_wrote_are_known_also_after_a_dump() {
+    let mut machine = machine();
+    machine.set_data(&json!({"m": {"web-1": 4}})).expect("it fits");
+    run(&mut machine, "(def row {:page-size 1})").0.expect("it runs");
+    machine
+        .load("(tool/price {:row row :m data/m :n 1}) (return {:row row :m data/m :at-once 2})")
+        .expect("it loads");
+    let Step::Calls(calls) = machine.run(10_000) else { panic!("it calls") };
+    assert_eq!(calls[0].args, json!({"row": {"page_size": 1}, "m": {"web-1": 4}, "n": 1}));
+    let bytes = machine.dump().expect("it can be written");
+    let mut machine = Machine::load_dump(&bytes, &Limits::default()).expect("it can be read");
+    machine.resume(calls[0].id, Ok(json!(1))).expect("it waits");
+    assert!(matches!(machine.run(10_000), Step::Done(Signal::Return)));
+    let expected = json!({"row": {"page_size": 1}, "m": {"web-1": 4}, "at_once": 2});
+    assert_eq!(machine.try_value_json_spelt(), Ok(expected));
+    let prelude = ptc_lisp::prelude::Prelude::compile_text("(ns crm) (defn row [] {:page-size 1})")
+        .expect("it compiles");
+    let mut machine = Machine::new(Limits::default());
+    machine.attach(&std::sync::Arc::new(prelude)).expect("it fits");
+    machine.set_data(&json!({"m": {"web-1": 4}})).expect("it fits");
+    run(&mut machine, "(assoc (crm/row) :m data/m)").0.expect("it runs");
+    assert_eq!(machine.try_value_json_spelt(), Ok(json!({"page_size": 1, "m": {"web-1": 4}})));
+}
+
+#[test]
+fn errors_quote_less_of_a_value_than_could_be_recognised() {
+    let text = "a private note of a customer that is longer than thirty-two bytes by far, žluťoučký kůň";
+    let programs = [
+        "(java.time.LocalDate/parse data/t)",
+        "(java.time.Instant/parse data/t)",
+        "(java.time.LocalDate/parse data/t (java.time.format.DateTimeFormatter/ofPattern \"d/M/y\"))",
+        "(java.time.format.DateTimeFormatter/ofPattern data/t)",
+        "(java.time.ZoneId/of data/t)",
+        "(java.time.ZoneOffset/of data/t)",
+        "(java.util.UUID/fromString data/t)",
+        "(java.time.DayOfWeek/valueOf data/t)",
+        "(bigdec data/t)",
+        "(bigint data/t)",
+        "(BigDecimal. data/t)",
+        "(BigInteger. data/t)",
+        "(Integer/parseInt data/t)",
+        "(Double/parseDouble data/t)",
+        "(case data/t 1 2)",
+        "(condp = data/t 1 2)",
+        "(let [[a] {:t data/t}] a)",
+        "(let [[a] 5 b data/t] a)",
+        "(let [{:keys [a]} data/t] (a))",
+        "(data/t 1)",
+        "({:a data/t} 1 2 3)",
+        "(re-pattern (str data/t \"(\"))",
+        "(into {} [data/t])",
+        "(conj {} data/t)",
+        "(format \"%d\" data/t)",
+        "(+ 1 data/t)",
+        "(nth data/t :x)",
+        "(sort data/t [1 2])",
+        "(json/parse-string data/t)",
+        "(clojure.edn/read-string data/t)",
+        "(keyword 5 data/t)",
+        "(throw data/t)",
+        "(tool/price data/t)",
+        "(tool/price {:a {(keyword data/t) 1 data/t 2}})",
+        "(defmulti f identity) (f data/t)",
+        "(get-in {(keyword data/t) inc} [])",
+        "(java.util.Base64/getDecoder data/t)",
+        "(str/replace \"a\" data/t 5)",
+        "(subs data/t 900)",
+        "(parse-long 5 data/t)",
+        "(java.security.MessageDigest/getInstance data/t)",
+        "(assert (nil? data/t))",
+    ];
+    for program in programs {
+        let mut machine = machine();
+        machine.set_data(&json!({"t": text})).expect("it fits");
+        let Err(error) = run(&mut machine, program).0 else { continue };
+        let told = format!("{} {}", error.text(), error.hint.unwrap_or_default());
+        let found =
+            text.as_bytes().windows(32).find(|piece| told.as_bytes().windows(32).any(|part| part == *piece));
+        assert!(found.is_none(), "{program}: {told}");
+    }
+}
+
+#[test]
 fn positional_arguments_are_refused_whatever_their_number() {
     let calls = [
         "(tool/price \"budget\")",
@@ -187,6 +322,7 @@ fn what_a_branch_throws_arrives_with_message_data_and_class() {
         ("(pmap #(+ 1 %) [1 nil])", "pmap: item 1: +: expected a number, got nil"),
         ("(pmap (fn [x] (pmap #(/ 1 %) [x])) [1 0])", "pmap: item 1: pmap: item 0: Divide by zero"),
         ("(pcalls (fn [] 1) (fn [] (throw (ex-info \"bad\" {}))))", "pcalls: item 1: bad"),
+        ("(pcalls (fn [] 1) inc)", "pcalls: item 1: inc takes 1 argument, got 0"),
     ];
     for (source, text) in told {
         let error = run(&mut machine(), source).0.expect_err("a branch fails");

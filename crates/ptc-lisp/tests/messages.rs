@@ -71,10 +71,13 @@ fn functions_that_were_passed_are_blamed_and_not_those_that_call_them() {
         ("(map str/upper-case [1])", "upper-case: argument 1 must be a string, got integer"),
         ("(->> [[]] (map parse-long))", "parse-long: argument 1 must be a string or a number, got vector"),
         ("(map key [[1 2]])", "key: argument 1 must be a map entry, got vector"),
+        ("(let [f inc] (mapv f [:a]))", "inc: expected a number, got keyword"),
+        ("(defn each [f] (mapv f [:a])) (each inc)", "inc: expected a number, got keyword"),
         // What functions of the library use themselves is not known to the program.
         ("(map first 5)", "map: expected a collection, got integer 5"),
         ("(frequencies 5)", "frequencies: expected a collection, got integer 5"),
         ("(into {} [1])", "into: expected a [key value] entry or a map, got 1"),
+        ("(into {} [1 \"conj\" 'conj])", "into: expected a [key value] entry or a map, got 1"),
     ] {
         assert_eq!(failure(source).text(), text, "{source}");
     }

@@ -5,6 +5,7 @@
 //! | from | to | note |
 //! |---|---|---|
 //! | `"42"` | `:int` | warning |
+//! | `42.0` | `:int` | warning, where the number is whole and exact |
 //! | `"3.14"` | `:float` | warning |
 //! | `"true"` | `:bool` | warning |
 //! | `42` | `:float` | silent |
@@ -182,6 +183,7 @@ impl<'a> Walk<'a> {
         let text = value.text();
         match (ty, value.kind()) {
             (Type::Int(_), Kind::String) => text.filter(|t| is_integer(t)).and_then(V::from_int),
+            (Type::Int(_), Kind::Float) => V::from_int(&whole(value.number()?.as_f64())?.to_string()),
             (Type::Float(_), Kind::String) => text.and_then(float).and_then(V::from_float),
             (Type::Float(_), Kind::Int) => V::from_float(value.number()?.as_f64()),
             (Type::Bool, Kind::String) => text?.parse().ok().map(V::from_bool),
@@ -232,6 +234,13 @@ fn converted_message<V: Build>(from: &V, to: &V, ty: &Type, hidden: bool) -> Str
         Type::DateTime if shifted => format!("{message}, its offset converted to UTC"),
         _ => message,
     }
+}
+
+/// The integer that a float is, as far as floats have all of them.
+fn whole(number: f64) -> Option<i64> {
+    /// Up to here every float that is whole is the integer that was meant.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
 /// A finite number in plain notation; `inf` and `nan` are words, not numbers.

@@ -5,6 +5,8 @@ use std::fmt::{self, Display};
 
 use crate::firewall::is_firewalled;
 use crate::keys;
+use crate::parse::lexer::is_bare_name;
+use crate::render::quote;
 
 /// Most issues that are listed. A value has as many as it has parts, and whoever chose it chose their number.
 const MOST_ISSUES: usize = 100;
@@ -93,7 +95,7 @@ impl Path {
 }
 
 impl Display for Path {
-    /// `results[0].customer.id`; the empty path is `root`.
+    /// `results[0].customer.id`, with other names than those in quotes; the empty path is `root`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("root");
@@ -101,12 +103,22 @@ impl Display for Path {
         for (position, segment) in self.0.iter().enumerate() {
             match segment {
                 Segment::Index(index) => write!(f, "[{index}]")?,
-                Segment::Field(name) if position == 0 => f.write_str(name)?,
-                Segment::Field(name) => write!(f, ".{name}")?,
+                Segment::Field(name) if position == 0 => f.write_str(&written(name))?,
+                Segment::Field(name) => write!(f, ".{}", written(name))?,
             }
         }
         Ok(())
     }
+}
+
+/// A name as a signature writes it. Names may be data: in quotes, on one line, nobody takes them for our words.
+fn written(name: &str) -> Cow<'_, str> {
+    if is_bare_name(name) {
+        return Cow::Borrowed(name);
+    }
+    let mut quoted = String::new();
+    quote(&mut quoted, name);
+    Cow::Owned(quoted)
 }
 
 /// A step on the way down a value, borrowed so that valid values cost no allocation.

@@ -48,6 +48,7 @@ pub mod keys;
 mod malli;
 mod parse;
 mod render;
+mod sample;
 mod schema;
 mod shape;
 mod signature;

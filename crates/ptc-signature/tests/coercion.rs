@@ -24,6 +24,7 @@ fn outcome(contract: &str, value: &Value) -> Result<(Value, String), String> {
 fn r7_20_what_is_converted() {
     let cases = [
         ("42", ":int", json!("42"), json!(42), r#"coerced string "42" to int"#),
+        ("a whole float", ":int", json!(5.0), json!(5), "coerced float 5.0 to int"),
         ("negative", ":int", json!("-5"), json!(-5), r#"coerced string "-5" to int"#),
         (
             "beyond i64",
@@ -61,7 +62,8 @@ fn r7_20_what_is_converted() {
 #[test]
 fn r7_20_what_is_refused() {
     let cases = [
-        ("a float is no int", ":int", json!(42.0), "expected int, got float 42.0"),
+        ("a float with a fraction is no int", ":int", json!(42.5), "expected int, got float 42.5"),
+        ("a float beyond 2^53 is no certain int", ":int", json!(1e17), "expected int, got float 1e+17"),
         ("a word is no int", ":int", json!("x"), r#"expected int, got string "x""#),
         ("no trailing text", ":float", json!("3.14abc"), r#"expected float, got string "3.14abc""#),
         ("no spaces", ":int", json!(" 42"), r#"expected int, got string " 42""#),

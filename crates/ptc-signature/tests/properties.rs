@@ -79,6 +79,16 @@ proptest! {
     }
 
     #[test]
+    fn samples_fit_whatever_the_signature_says(signature in types::any_signature()) {
+        let sample = signature.input.sample();
+        prop_assert!(sample.is_some(), "{}", signature);
+        let sample = sample.unwrap_or_default();
+        prop_assert!(signature.validate_input(&sample, Mode::Strict).is_ok(), "{}: {}", signature, sample);
+        let output = signature.output.sample();
+        prop_assert!(output.is_some_and(|value| signature.output.validate(&value, Mode::Strict).is_ok()));
+    }
+
+    #[test]
     fn parsing_ends_without_panic(text in "[\\[\\]{}()a-z:?|!.\"<>=0-9,; -]{0,40}", odd in any::<String>()) {
         for text in [&text, &odd] {
             if let Ok(signature) = Signature::parse(text) {

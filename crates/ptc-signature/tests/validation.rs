@@ -184,6 +184,23 @@ fn r7_15_paths_for_people_and_for_models() {
 }
 
 #[test]
+fn names_that_only_data_has_stand_in_quotes_on_the_line_of_the_issue() {
+    let cases = [
+        (json!({"n": 1, "größe": 2}), "größe: unexpected field"),
+        (json!({"n": 1, "user name": 2}), r#""user name": unexpected field"#),
+        (json!({"n": 1, "a.b": 2}), r#""a.b": unexpected field"#),
+        (json!({"n": 1, "": 2}), r#""": unexpected field"#),
+        (json!({"n": 1, "Done.\n\"Obey\"": 2}), r#""Done.\n\"Obey\"": unexpected field"#),
+    ];
+    for (value, expected) in cases {
+        assert_eq!(errors("{n :int}", &value, Mode::Strict), [expected]);
+    }
+    let inside = json!({"rows": [{"x y": "no"}]});
+    let expected = r#"rows[0]."x y": expected int, got string "no""#;
+    assert_eq!(errors("{rows [:map[:int]]}", &inside, Mode::Enabled), [expected]);
+}
+
+#[test]
 fn r7_22_results_are_never_converted() {
     let signature = Signature::parse("() -> {count :int, items [:string]}").expect("a signature");
     assert!(signature.validate_output(&json!({"count": 5, "items": ["a", "b"]}), Mode::Enabled).is_ok());

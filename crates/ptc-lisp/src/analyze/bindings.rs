@@ -272,14 +272,23 @@ pub(super) fn binding_pairs<'f>(
     };
     if forms.len() % 2 == 1 {
         let last = forms.last().map_or(bindings.span, |form| form.span);
+        let hint = filler(forms).unwrap_or_else(|| "this name has no value".to_owned());
         return Err(Error::new(
             ErrorKind::InvalidForm,
             format!("the bindings of {what} come in pairs of name and value"),
         )
-        .hint("this name has no value")
+        .hint(hint)
         .at(last));
     }
     Ok(forms.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect())
+}
+
+/// The hint for words of other languages between a name and its value: `[x = 1]`, `[x in xs]`.
+pub(super) fn filler(forms: &[Form]) -> Option<String> {
+    let word = forms.get(1)?;
+    let word = word.as_symbol().or_else(|| word.as_keyword())?;
+    matches!(word, "=" | ":=" | "<-" | "in" | "of" | "from")
+        .then(|| format!("leave out `{word}`: write [name value]"))
 }
 
 fn check_bindable(name: &str, span: Span) -> Result<()> {

@@ -24,12 +24,7 @@ impl Analyzer<'_> {
                     "tool" => return self.tool_call(local, &items[1..], span),
                     "memory" => return self.memory(local, items, span),
                     "data" | "ctx" if !self.namespaces.is_alias(ns) && items.len() == 1 => {
-                        return Err(Error::new(
-                            ErrorKind::InvalidForm,
-                            format!("{name} is data, not a function"),
-                        )
-                        .hint(format!("write {name} without parentheses"))
-                        .at(head.span));
+                        return Err(self.called_data(name, local).at(head.span));
                     }
                     _ => {}
                 }
@@ -45,6 +40,9 @@ impl Analyzer<'_> {
                 return self.constructor(&name[..name.len() - 1], &items[1..], span);
             }
         }
+        if let Some(error) = infix(items) {
+            return Err(error.at(span));
+        }
         if let Some(digit) = self.digit(items, span) {
             return self.form(&digit, false);
         }
@@ -55,6 +53,14 @@ impl Analyzer<'_> {
         let args = self.forms(&items[1..])?;
         self.check_arity(&function, args.len(), head, span)?;
         Ok(Node::new(NodeKind::Call(Box::new(function), args), span))
+    }
+
+    /// The error for an input in the place of a function.
+    fn called_data(&self, name: &str, input: &str) -> Error {
+        let error = Error::new(ErrorKind::InvalidForm, format!("{name} is data, not a function"));
+        let dotted = name.split_once('.').filter(|_| !self.world.inputs().iter().any(|known| known == input));
+        let member = dotted.and_then(|(owner, part)| meant::member(owner, part));
+        error.hint(member.unwrap_or_else(|| format!("write {name} without parentheses")))
     }
 
     /// `(- (int c) (int \0))` and `(- (int c) 48)`: the value of a digit, as programs compute it from its code. Elsewhere
@@ -208,10 +214,8 @@ impl Analyzer<'_> {
             return self.form(&At(span).list(items), false);
         }
         let Some(id) = registry().qualified(&format!("{simple}.")) else {
-            let data =
-                "programs work on maps, vectors and sets; define a record with defrecord if you need a type";
             return Err(Error::new(ErrorKind::Unsupported, format!("{class} cannot be constructed here"))
-                .hint(meant::class(simple).unwrap_or(data))
+                .hint(instead_of_new(simple))
                 .at(span));
         };
         let function = Node::new(NodeKind::Builtin(id), span);
@@ -386,6 +390,31 @@ impl Analyzer<'_> {
 pub(super) fn may_be_map(form: &Form) -> bool {
     use FormKind::{Deref, List, Map, Nil, Quote, Symbol};
     matches!(form.kind, Map(_) | Symbol(_) | List(_) | Deref(_) | Nil | Quote(_))
+}
+
+/// The error for `(5 + 3)`.
+fn infix(items: &[Form]) -> Option<Error> {
+    const OPERATORS: &[&str] = &["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "=="];
+    let [Form { kind: FormKind::Int(_) | FormKind::Float(_), .. }, operator, _, ..] = items else {
+        return None;
+    };
+    let operator = operator.as_symbol().filter(|name| OPERATORS.contains(name))?;
+    let error = Error::new(ErrorKind::NotCallable, "a number is not a function");
+    Some(error.hint(format!("the function comes first: write ({operator} a b)")))
+}
+
+/// What to write in place of a constructor that is not there.
+fn instead_of_new(class: &str) -> String {
+    let made = ["of", "parse", "now"]
+        .iter()
+        .filter(|made| registry().qualified(&format!("{class}/{made}")).is_some());
+    let made: Vec<String> = made.map(|made| format!("({class}/{made} …)")).collect();
+    match meant::class(class) {
+        Some(hint) => hint.to_owned(),
+        None if !made.is_empty() => format!("write {}", made.join(" or ")),
+        None => "programs work on maps, vectors and sets; define a record with defrecord if you need a type"
+            .to_owned(),
+    }
 }
 
 /// Whether a form can stand where the name of an argument is expected: a keyword, or what may give one.

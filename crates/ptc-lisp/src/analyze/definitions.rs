@@ -154,13 +154,20 @@ impl Analyzer<'_> {
     pub(super) fn def(&mut self, items: &[Form], span: Span) -> Result {
         let name = self.definable(items.get(1), "def", span)?;
         let value = match &items[2..] {
-            [] => {
-                return Err(wrong_count("(def name value)", span)
-                    .hint("write (declare name) to announce a definition that comes later"));
-            }
+            // A name alone is announced, as by `declare`.
+            [] => return self.declare(items, span),
             [value] => value,
             [Form { kind: FormKind::Str(_), .. }, value] => value,
-            _ => return Err(wrong_count("(def name value) or (def name \"doc\" value)", span)),
+            more => {
+                let error = wrong_count("(def name value) or (def name \"doc\" value)", span);
+                return Err(match more {
+                    [Form { kind: FormKind::Vector(_), .. }, ..] => {
+                        error.hint("write (defn name [x] …) for a function")
+                    }
+                    _ if super::bindings::filler(&items[1..]).is_some() => error.hint("leave out the `=`"),
+                    _ => error,
+                });
+            }
         };
         let mut node = self.form(value, false)?;
         if let NodeKind::Fn(function) = &mut node.kind {

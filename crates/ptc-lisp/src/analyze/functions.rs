@@ -8,6 +8,9 @@ use crate::error::{Error, ErrorKind};
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 
+/// How parameters are written.
+const BRACKETS: &str = "parameters stand in brackets: (fn [x] …), (defn name [x y] …)";
+
 /// `%` placeholders beyond this are refused.
 const MAX_PLACEHOLDER: usize = 20;
 
@@ -52,10 +55,12 @@ impl Analyzer<'_> {
         let mut arities: Vec<ArityNode> = Vec::new();
         for clause in clauses {
             let Some([params, body @ ..]) = clause.as_list() else {
-                return Err(malformed("(fn [params] body…) or (fn ([a] …) ([a b] …))", clause.span));
+                return Err(
+                    malformed("(fn [params] body…) or (fn ([a] …) ([a b] …))", clause.span).hint(BRACKETS)
+                );
             };
             let Some(params) = params.as_vector() else {
-                return Err(malformed("a vector of parameters", params.span));
+                return Err(malformed("a vector of parameters", params.span).hint(BRACKETS));
             };
             let arity = self.arity(params, body, clause.span)?;
             if arities.iter().any(|other| other.params == arity.params && other.variadic == arity.variadic) {

@@ -145,7 +145,11 @@ impl Analyzer<'_> {
         }
         if forms.len() % 2 == 1 {
             let last = forms.last().map_or(span, |form| form.span);
-            return Err(malformed(&format!("pairs in the bindings of {name}"), last));
+            let error = malformed(&format!("pairs in the bindings of {name}"), last);
+            return Err(match super::bindings::filler(forms) {
+                Some(hint) => error.hint(hint),
+                None => error,
+            });
         }
         let mut steps = Vec::new();
         for pair in forms.chunks_exact(2) {

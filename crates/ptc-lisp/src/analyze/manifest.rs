@@ -236,11 +236,11 @@ fn looks_up(function: &Node) -> bool {
     }
 }
 
-/// A key as tools see it: with underscores.
+/// A key that stands in the program, as tools see it: keywords have underscores.
 fn key_text(key: &Const) -> Option<String> {
     match key {
-        Const::Keyword(name) | Const::Symbol(name) => Some(name.replace('-', "_")),
-        Const::Str(text) => Some(text.clone()),
+        Const::Keyword(name) => Some(name.replace('-', "_")),
+        Const::Symbol(text) | Const::Str(text) => Some(text.clone()),
         _ => None,
     }
 }

@@ -1,6 +1,8 @@
 //! Names that people and models know from elsewhere, with what to write here. A name that merely looks like another one
 //! is the business of [`super::suggest`]; what stands here was met in programs, or is common in other languages.
 
+use crate::builtins::registry;
+
 /// How to read CSV; a case of `conformance/cases/programs_text.clj` does it this way.
 const CSV: &str = "(map #(str/split % #\",\" -1) (str/split-lines s)), of which the first row has the names; where fields may \
                    stand in quotes, those of a line are (map (fn [[_ quoted plain]] (if quoted (str/replace quoted \"\\\"\\\"\" \
@@ -12,7 +14,7 @@ const PLACES: &str = "(/ (Math/round (* x 100.0)) 100.0), or (format \"%.2f\" x)
 /// Names that are not defined, several with one meaning in a row, and what to write instead.
 pub(super) const NAMES: &[(&str, &str)] = &[
     // Maps.
-    ("map-vals map-values fmap update-values transform-values mapvals", "(update-vals m f)"),
+    ("map-vals map-values fmap update-values transform-values mapvals update-all", "(update-vals m f)"),
     ("map-keys transform-keys mapkeys", "(update-keys m f)"),
     (
         "filter-vals filter-keys filter-map select-vals remove-vals remove-keys",
@@ -31,6 +33,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("invert invert-map", "(set/map-invert m)"),
     ("symbolize-keys keywordize", "(walk/keywordize-keys m)"),
     ("to-map as-map", "(into {} pairs)"),
+    ("dict hashmap", "{:key value}, or (into {} pairs)"),
     ("zip-map zip-to-map", "(zipmap ks vs)"),
     // Sequences.
     ("pluck", "(map :key coll)"),
@@ -45,10 +48,19 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("length len size", "(count coll)"),
     ("append push push!", "(conj coll x)"),
     ("foreach each for-each", "(doseq [x coll] …)"),
-    ("count-by", "(frequencies (map f coll))"),
+    ("count-by group-and-count value-counts", "(frequencies (map f coll))"),
+    ("group-sum", "(update-vals (group-by :key rows) #(sum-by :n %))"),
     ("uniq unique dedup", "(distinct coll)"),
     ("enumerate with-index", "(map-indexed vector coll)"),
     ("find-first detect first-where", "(first (filter pred coll))"),
+    (
+        "find-index index-where position indexOf",
+        "(first (keep-indexed (fn [i x] (when (pred x) i)) coll)), or (.indexOf coll x) for a value",
+    ),
+    ("compact remove-nil remove-nils drop-nil drop-nils", "(remove nil? coll)"),
+    ("without", "(remove #{x} coll), or (dissoc m k)"),
+    ("is-empty? isEmpty is-empty", "(empty? coll)"),
+    ("tuple array", "[a b]"),
     ("head car", "(first coll)"),
     ("tail cdr", "(rest coll)"),
     ("collect", "(map f coll)"),
@@ -76,7 +88,8 @@ pub(super) const NAMES: &[(&str, &str)] = &[
         "left-join inner-join hash-join join-by",
         "an index of one side, (into {} (map (juxt :id identity)) rows), and look each row up in it",
     ),
-    ("cumsum cumulative-sum running-total prefix-sums scan", "(reductions + coll)"),
+    ("cumsum cumulative-sum cumulative running-total running-sum prefix-sums scan", "(reductions + coll)"),
+    ("moving-average rolling-average rolling-mean", "(map avg (partition n 1 coll))"),
     ("lag lead", "(map vector coll (rest coll))"),
     ("range-inclusive", "(range a (inc b))"),
     ("to-vec to-vector to-list to-array-list as-list", "(vec coll)"),
@@ -95,6 +108,11 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("total sum-of", "(sum coll), or (sum-by :key rows)"),
     ("argmax", "(max-by f coll)"),
     ("argmin", "(min-by f coll)"),
+    ("maximum", "(apply max coll), or (max-by :key rows)"),
+    ("minimum", "(apply min coll), or (min-by :key rows)"),
+    ("percent percentage", "(* 100.0 (/ part whole))"),
+    ("ratio divide", "(/ a b)"),
+    ("**", "(Math/pow x n)"),
     (
         "parse-float parse-number parse-num to-float to-number to-double string->number str->double str->float",
         "(parse-double s)",
@@ -103,7 +121,8 @@ pub(super) const NAMES: &[(&str, &str)] = &[
         "to-int to-integer to-long str->int str->long string->int",
         "(parse-long s) for text, (long x) for a number",
     ),
-    ("round-to round2 to-fixed", PLACES),
+    ("round-to roundTo round2 to-fixed", PLACES),
+    ("number-format currency format-currency", "(format \"%,.2f\" x)"),
     ("format-number cl-format", "(format \"%.2f\" x), (format \"%,d\" n)"),
     ("is-nan? isnan nan?", "(NaN? x)"),
     ("positive?", "(pos? x)"),
@@ -115,6 +134,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("rand-between random-int", "(+ low (rand-int (- high low)))"),
     // Text.
     ("strip trim-str", "(str/trim s)"),
+    ("capitalize", "(str/capitalize s)"),
     ("contains-str? str-contains? string-contains? substring?", "(str/includes? s part)"),
     ("replace-all", "(str/replace s match replacement)"),
     ("substring substr", "(subs s start end)"),
@@ -141,23 +161,36 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("now current-time", "(Instant/now), or (System/currentTimeMillis) for milliseconds"),
     ("today current-date", "(LocalDate/now)"),
     ("parse-date to-date string->date", "(LocalDate/parse s)"),
-    ("format-date date-format", "(.format date (DateTimeFormatter/ofPattern \"yyyy-MM-dd\"))"),
+    ("date make-date", "(LocalDate/parse s), or (LocalDate/of year month day)"),
+    ("datetime", "(LocalDateTime/parse s)"),
+    (
+        "format-date date-format date->string date-to-string",
+        "(.format date (DateTimeFormatter/ofPattern \"yyyy-MM-dd\"))",
+    ),
     ("days-between date-diff", "(.between ChronoUnit/DAYS a b)"),
-    ("add-days plus-days", "(.plusDays date n)"),
+    ("add-days plus-days date-add date-plus", "(.plusDays date n)"),
     ("timestamp unix-time epoch-millis", "(System/currentTimeMillis)"),
     ("parse-datetime to-datetime", "(LocalDateTime/parse s), or (Instant/parse s) where it ends with Z"),
     ("year", "(.getYear (LocalDate/parse s))"),
     ("strftime", "(.format date (DateTimeFormatter/ofPattern \"yyyy-MM-dd\"))"),
     // The language.
-    ("!= <> /= !==", "(not= a b)"),
+    ("!= <> /= !== neq not-eq not-equal", "(not= a b)"),
+    ("gt", "(> a b)"),
+    ("gte ge", "(>= a b)"),
+    ("lt", "(< a b)"),
+    ("lte le", "(<= a b)"),
+    ("|> pipe", "(-> x f g), or (->> coll (map f) (filter pred))"),
+    ("if-else ifelse iif", "(if test then else)"),
+    ("do-while", "(loop [x start] (if test (recur next) x))"),
     ("&&", "(and a b)"),
     ("||", "(or a b)"),
     ("!", "(not x)"),
-    ("===", "(= a b)"),
+    ("=== eq? eq equal equals equal?", "(= a b)"),
     ("switch", "(case x 1 … 2 … default)"),
     ("except rescue", "(catch Exception e …) as the last part of try"),
     ("call-tool invoke-tool use-tool run-tool", "(tool/name {:key value})"),
     ("print-table show-table", "(clojure.pprint/print-table rows)"),
+    ("pprint pp pretty-print", "(clojure.pprint/pprint x)"),
     ("null None undefined", "nil"),
     ("True", "true"),
     ("False", "false"),
@@ -167,7 +200,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("coalesce nvl", "(or x default)"),
     ("typeof type-of", "(type x), or ask with string? number? map? and their like"),
     ("elif else", "(cond test value … :else value)"),
-    ("lambda", "(fn [x] …)"),
+    ("lambda =>", "(fn [x] …)"),
     ("function func defun", "(defn name [x] …), or (fn [x] …)"),
     ("define defvar defconst const", "(def name value)"),
     ("print-line printl print-ln puts echo console console.log", "(println …)"),
@@ -186,7 +219,18 @@ const ABSENT: &[(&str, &str)] = &[
     ("sleep wait", "leave it out: a program has no time to wait in"),
     ("clj->js js->clj", "leave it out: values of Clojure become JSON by themselves"),
     ("resolve ns-resolve", "functions are values: use the name itself, or a map from text to function"),
-    ("async", "leave it out: a tool call gives its result; pmap makes several at once"),
+    (
+        "async promise-all Promise.all",
+        "leave it out: a tool call gives its result; pmap makes several at once",
+    ),
+    (
+        "break continue",
+        "loops go on with recur and end without it; (reduced x) ends a reduce, take-while a walk",
+    ),
+    (
+        "SELECT FROM WHERE",
+        "there is no SQL: filter, map, group-by, sort-by and sum-by ask questions about rows",
+    ),
 ];
 
 /// Methods that strings, collections and dates of other languages have, and what to write instead.
@@ -204,6 +248,9 @@ const METHODS: &[(&str, &str)] = &[
     (".sortBy", "(sort-by f coll)"),
     (".groupBy", "(group-by f coll)"),
     (".join", "(str/join \", \" coll)"),
+    (".weekOfYear", "(.weekOfWeekBasedYear WeekFields/ISO)"),
+    (".daysBetween", "(.between ChronoUnit/DAYS a b)"),
+    (".message .getErrorMessage", "(ex-message e)"),
     (".keys", "(keys m)"),
     (".items .entries", "(seq m)"),
     (".lower .lowercase", "(str/lower-case s)"),
@@ -272,7 +319,15 @@ const NAMESPACES: &[(&str, &str)] = &[
 ];
 
 /// Calls with a number of arguments that the function does not take but that of another language does.
-const ARITIES: &[(&str, usize, &str)] = &[("round", 2, PLACES)];
+const ARITIES: &[(&str, usize, &str)] = &[
+    ("round", 2, PLACES),
+    ("sum", 2, "(sum-by :key rows), or (+ a b)"),
+    ("avg", 2, "(avg-by :key rows), or (avg [a b])"),
+    ("frequencies", 2, "(frequencies (map :key rows))"),
+    ("distinct", 2, "(distinct-by :key rows), or (distinct (concat a b))"),
+    ("filter", 3, "(filter #(= (:key %) x) rows)"),
+    ("sort", 3, "(sort-by :key > rows)"),
+];
 
 fn named(table: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(names, _)| names.split_whitespace().any(|known| known == name)).map(|(_, hint)| *hint)
@@ -309,18 +364,40 @@ pub(super) fn method(name: &str) -> Option<String> {
     named(METHODS, name).map(|instead| format!("write {instead}"))
 }
 
+/// The hint for a part that is taken out of a value with a point, as in `rows.length`. Where the part may be a key as
+/// well, it names both.
+pub(crate) fn member(owner: &str, part: &str) -> Option<String> {
+    /// Methods that are as often names of keys.
+    const KEYS: &[&str] = &["items", "entries", "keys", "message", "update"];
+    let key = format!("(:{part} {owner})");
+    let dotted = format!(".{part}");
+    match part {
+        "length" | "size" | "count" | "len" => Some(format!("write (count {owner}), or {key} for a key")),
+        "first" | "last" | "rest" => Some(format!("write ({part} {owner}), or {key} for a key")),
+        _ if !KEYS.contains(&part) && method(&dotted).is_some() => method(&dotted),
+        _ if registry().qualified(&dotted).is_some() => {
+            Some(format!("write ({dotted} {owner}), or {key} for a key"))
+        }
+        _ if part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) => {
+            Some(format!("write {key}"))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::builtins::registry;
 
     /// Names in the place of a function that stand for something of the reader's.
-    const HOLES: &[&str] = &["deep-merge", "s"];
+    const HOLES: &[&str] = &["deep-merge", "s", "pred"];
 
     #[test]
     fn what_hints_name_exists() {
         // What looks like calls in the pattern for CSV are groups; a case of the language runs that.
-        let all = NAMES.iter().chain(METHODS).chain(NAMESPACES).filter(|(_, hint)| *hint != CSV);
+        let arities = ARITIES.iter().map(|(name, _, hint)| (*name, *hint));
+        let tables = NAMES.iter().chain(METHODS).chain(NAMESPACES).copied();
+        let all = tables.chain(arities).filter(|(_, hint)| *hint != CSV);
         for (names, hint) in all {
             for part in hint.split('(').skip(1) {
                 let called = part.split([' ', ')', '…']).next().unwrap_or_default();

@@ -14,6 +14,7 @@ const MOST: usize = 20;
 pub fn mistakes(forms: &[Form], world: &dyn World) -> Vec<Error> {
     let mut analyzer = Analyzer::new(world);
     analyzer.mistakes = Some(Vec::new());
+    analyzer.recall_required();
     analyzer.collect_definitions(forms);
     let stopped = analyzer.body(forms, Span::default(), true).err();
     let mut found = analyzer.mistakes.take().unwrap_or_default();

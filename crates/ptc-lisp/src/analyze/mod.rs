@@ -18,23 +18,27 @@ pub mod node;
 mod outside;
 mod resolve;
 mod scope;
+mod shown;
 mod special;
 mod suggest;
 mod threading;
 mod types;
 mod upstream;
 mod vars;
+mod written;
 
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 pub use exports::Exports;
 pub use manifest::{Manifest, Source, ToolUse};
+pub(crate) use meant::member;
 pub(crate) use mistakes::mistakes;
-pub use namespaces::{is_language_namespace, namespace_name};
+pub use namespaces::{Namespaces, is_language_namespace, namespace_name};
 use node::{Node, NodeKind};
 pub use outside::all as left_out;
 use scope::Scopes;
+pub(crate) use shown::discovery;
 pub use special::SPECIALS;
 pub(crate) use special::is_special;
 pub use suggest::closest;
@@ -72,6 +76,10 @@ pub trait World {
     fn exports(&self) -> Option<Exports<'_>> {
         None
     }
+    /// Names that earlier programs gave to namespaces.
+    fn required(&self) -> Option<&Namespaces> {
+        None
+    }
 }
 
 /// The result of analysis.
@@ -85,6 +93,8 @@ pub struct Analysis {
     pub steps: u64,
     /// The definitions of the prelude that it mentions, by number.
     pub used: Vec<u32>,
+    /// The keywords with hyphens that it writes as keys of maps.
+    pub written: std::collections::BTreeSet<String>,
 }
 
 /// Forms nest at most this deep after rewriting; more is refused.
@@ -95,6 +105,7 @@ pub(crate) type Result<T = Node> = std::result::Result<T, Error>;
 /// Analyses a program.
 pub fn analyze(forms: &[Form], world: &dyn World) -> std::result::Result<Analysis, Error> {
     let mut analyzer = Analyzer::new(world);
+    analyzer.recall_required();
     analyzer.collect_definitions(forms);
     let body = analyzer.body(forms, Span::default(), true)?;
     analyzer.finish(body)
@@ -178,11 +189,20 @@ impl<'a> Analyzer<'a> {
         }
     }
 
+    /// Begins with the names that earlier programs gave to namespaces.
+    fn recall_required(&mut self) {
+        if let Some(required) = self.world.required() {
+            self.namespaces.clone_from(required);
+        }
+    }
+
     fn finish(mut self, body: Node) -> Result<Analysis> {
         if self.undefined.is_empty() {
             self.manifest.settle();
             let (steps, used) = (self.scopes.steps(), self.used);
-            return Ok(Analysis { body, manifest: self.manifest, steps, used });
+            // Keys that the core library writes are as it writes them.
+            let written = if self.world.is_core() { Default::default() } else { written::written(&body) };
+            return Ok(Analysis { body, manifest: self.manifest, steps, used, written });
         }
         Err(self.undefined_error())
     }

@@ -4,6 +4,7 @@ use super::build::At;
 use super::node::Node;
 use super::{Analyzer, Result};
 use crate::error::{Error, ErrorKind};
+use crate::reader::{ReadLimits, read_all};
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 
@@ -60,8 +61,8 @@ const JAVA_PACKAGES: &[&str] = &[
     "clojure.lang.",
 ];
 
-/// The names a program gave to namespaces.
-#[derive(Debug, Default)]
+/// The names a program gave to namespaces and to what is in them.
+#[derive(Clone, Debug, Default)]
 pub struct Namespaces {
     /// The namespace the source belongs to; the core library switches it.
     pub current: String,
@@ -70,6 +71,56 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
+    /// These names, and those that the `require`, `use` and `ns` of a program that ran well have added: what a session hands
+    /// on to its next program ([`crate::machine::Machine::set_required`]). A later name replaces an earlier one.
+    pub fn after(&self, source: &str) -> Namespaces {
+        let mut after = self.clone();
+        for form in read_all(source, &ReadLimits::default()).unwrap_or_default() {
+            let Some([head, rest @ ..]) = form.as_list() else { continue };
+            match head.as_symbol() {
+                Some("require" | "use") => after.take_all(rest),
+                Some("ns") => {
+                    let clauses = rest.iter().filter_map(Form::as_list);
+                    clauses.for_each(|clause| after.take_all(clause.get(1..).unwrap_or_default()));
+                }
+                _ => {}
+            }
+        }
+        after
+    }
+
+    fn take_all(&mut self, specs: &[Form]) {
+        for spec in specs.iter().map(unquoted) {
+            let (FormKind::Vector(items) | FormKind::List(items)) = &spec.kind else { continue };
+            if let Some(name) = items.first().and_then(Form::as_symbol) {
+                self.take(name, &items[1..]);
+            }
+        }
+    }
+
+    /// Takes the names that the options of a required namespace give.
+    fn take(&mut self, name: &str, options: &[Form]) {
+        for pair in options.chunks(2) {
+            match (pair[0].as_keyword(), pair.get(1)) {
+                (Some("as" | "as-alias"), Some(alias)) => {
+                    if let Some(alias) = alias.as_symbol() {
+                        self.aliases.retain(|(known, _)| known != alias);
+                        self.aliases.push((alias.to_owned(), name.to_owned()));
+                    }
+                }
+                (Some("refer" | "only"), Some(names)) => {
+                    if let FormKind::Vector(names) | FormKind::List(names) = &names.kind {
+                        for local in names.iter().filter_map(Form::as_symbol) {
+                            self.refers.retain(|(known, _)| known != local);
+                            self.refers.push((local.to_owned(), format!("{name}/{local}")));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// The full names `ns` may stand for, in order of preference.
     pub fn expand(&self, ns: &str) -> Vec<String> {
         if let Some((_, full)) = self.aliases.iter().rev().find(|(alias, _)| alias == ns) {
@@ -101,6 +152,15 @@ impl Namespaces {
     /// A keyword as read, with an alias of `::alias/name` already resolved by the reader's rule.
     pub fn keyword(&self, name: &str) -> String {
         name.to_owned()
+    }
+}
+
+/// What stands behind a quote.
+fn unquoted(spec: &Form) -> &Form {
+    match &spec.kind {
+        FormKind::Quote(inner) => inner,
+        FormKind::List(items) if items.len() == 2 && items[0].as_symbol() == Some("quote") => &items[1],
+        _ => spec,
     }
 }
 
@@ -151,11 +211,7 @@ impl Analyzer<'_> {
     }
 
     fn require_all(&mut self, specs: &[Form]) -> Result<()> {
-        for spec in specs {
-            let spec = match &spec.kind {
-                FormKind::Quote(inner) => inner,
-                _ => spec,
-            };
+        for spec in specs.iter().map(unquoted) {
             match &spec.kind {
                 FormKind::Symbol(name) => self.require_one(name, &[], spec.span)?,
                 FormKind::Vector(items) | FormKind::List(items) => {
@@ -187,24 +243,13 @@ impl Analyzer<'_> {
             return Err(Error::new(ErrorKind::InvalidForm, message).hint(hint).at(span));
         }
         for pair in options.chunks(2) {
-            match (pair[0].as_keyword(), pair.get(1)) {
-                (Some("as" | "as-alias"), Some(alias)) => {
-                    if let Some(alias) = alias.as_symbol() {
-                        self.check_namespace_free(alias, span)?;
-                        self.namespaces.aliases.push((alias.to_owned(), name.to_owned()));
-                    }
-                }
-                (Some("refer" | "only"), Some(names)) => {
-                    if let FormKind::Vector(names) | FormKind::List(names) = &names.kind {
-                        for local in names.iter().filter_map(Form::as_symbol) {
-                            let full = format!("{name}/{local}");
-                            self.namespaces.refers.push((local.to_owned(), full));
-                        }
-                    }
-                }
-                _ => {}
+            if let (Some("as" | "as-alias"), Some(alias)) = (pair[0].as_keyword(), pair.get(1))
+                && let Some(alias) = alias.as_symbol()
+            {
+                self.check_namespace_free(alias, span)?;
             }
         }
+        self.namespaces.take(name, options);
         Ok(())
     }
 
@@ -250,4 +295,25 @@ pub fn is_language_namespace(name: &str) -> bool {
 /// The full name of a namespace that may be given by its short name.
 pub fn namespace_name(name: &str) -> String {
     expand_known(name).into_iter().next().unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Namespaces;
+
+    #[test]
+    fn names_that_were_required_last() {
+        let after = Namespaces::default()
+            .after("(ns mine (:require [clojure.set :as s]))")
+            .after("(require '[clojure.string :as s :refer [join]] 'json)")
+            .after("(def x 1) (require (quote [clojure.walk :as w]))");
+        assert_eq!((after.full("s"), after.full("w")), ("clojure.string", "clojure.walk"));
+        assert_eq!(after.referred("join").as_deref(), Some("clojure.string/join"));
+        assert_eq!(after.aliases.len(), 2, "a later name replaces an earlier one");
+        for nothing in ["(inc 1)", "(require", "(require :x [1])", "(let [] (require '[clojure.set :as t]))"]
+        {
+            let none = Namespaces::default().after(nothing);
+            assert!(none.aliases.is_empty() && none.refers.is_empty(), "{nothing}: {none:?}");
+        }
+    }
 }

@@ -142,6 +142,66 @@ pub struct ReduceNode {
     pub body: Node,
 }
 
+/// Goes over the parts of a node, by shared or by exclusive references.
+macro_rules! each_part {
+    ($kind:expr, $each:ident, $iter:ident, $($borrow:tt)+) => {
+        match $kind {
+            NodeKind::If(test, then, other) | NodeKind::IfNil(test, then, other) => {
+                $each(test);
+                $each(then);
+                $each(other);
+            }
+            NodeKind::Do(nodes)
+            | NodeKind::And(nodes)
+            | NodeKind::Or(nodes)
+            | NodeKind::Recur(nodes)
+            | NodeKind::Vector(nodes)
+            | NodeKind::Set(nodes) => nodes.$iter().for_each($each),
+            NodeKind::Map(pairs) => pairs.$iter().for_each(|(key, value)| {
+                $each(key);
+                $each(value);
+            }),
+            NodeKind::Let(bindings, body) | NodeKind::Loop(bindings, body) => {
+                bindings.$iter().for_each(|(_, value)| $each(value));
+                $each(body);
+            }
+            NodeKind::Fn(function) => function.captures.$iter().for_each($each),
+            NodeKind::Letfn(letfn) => {
+                letfn.captures.$iter().for_each(&mut *$each);
+                $each($($borrow)+ letfn.body);
+            }
+            NodeKind::Call(function, args) => {
+                $each(function);
+                args.$iter().for_each($each);
+            }
+            NodeKind::Define(_, value) | NodeKind::TakeSlot(_, value) => $each(value),
+            NodeKind::Try(node) => {
+                $each($($borrow)+ node.body);
+                node.catches.$iter().for_each(|(_, _, body)| $each(body));
+                node.finally.$iter().for_each($each);
+            }
+            NodeKind::Reduce(reduce) => {
+                $each($($borrow)+ reduce.init);
+                $each($($borrow)+ reduce.coll);
+                $each($($borrow)+ reduce.body);
+            }
+            NodeKind::Const(_)
+            | NodeKind::Local(..)
+            | NodeKind::Capture(_)
+            | NodeKind::SelfFn
+            | NodeKind::Sibling(_)
+            | NodeKind::Global(_)
+            | NodeKind::GlobalOrNil(_)
+            | NodeKind::HasGlobal(_)
+            | NodeKind::Builtin(_)
+            | NodeKind::Export(_)
+            | NodeKind::Data(_)
+            | NodeKind::Context(_)
+            | NodeKind::History(_) => {}
+        }
+    };
+}
+
 impl Node {
     /// A node.
     pub fn new(kind: NodeKind, span: Span) -> Self {
@@ -151,5 +211,15 @@ impl Node {
     /// `nil`
     pub fn nil(span: Span) -> Self {
         Node::new(NodeKind::Const(Const::Nil), span)
+    }
+
+    /// Calls `each` with all parts that belong to the same function, in the order in which they are evaluated.
+    pub fn each_part(&self, each: &mut dyn FnMut(&Node)) {
+        each_part!(&self.kind, each, iter, &);
+    }
+
+    /// The same for parts that change.
+    pub fn each_part_mut(&mut self, each: &mut dyn FnMut(&mut Node)) {
+        each_part!(&mut self.kind, each, iter_mut, &mut);
     }
 }

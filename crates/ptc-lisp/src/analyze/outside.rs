@@ -49,7 +49,7 @@ impl Analyzer<'_> {
             let message = format!("{name} stands for an argument only inside #(…)");
             return Some(
                 Error::new(ErrorKind::InvalidForm, message)
-                    .hint("write #(… % …), or give the argument a name with fn"),
+                    .hint("write #(… % …), or give the argument a name with fn; the remainder of a division is (mod a b)"),
             );
         }
         refusal(name)

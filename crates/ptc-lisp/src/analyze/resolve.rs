@@ -238,6 +238,14 @@ impl Analyzer<'_> {
         let tools: Vec<&str> =
             tools.iter().map(String::as_str).filter(|tool| !self.world.is_private(tool)).collect();
         let error = Error::new(ErrorKind::UnknownTool, format!("unknown tool: {name}")).at(span);
+        if let Some((server, tool)) = name.split_once('/')
+            && tools.contains(&UPSTREAM)
+        {
+            return Err(error.hint(format!(
+                "tools of upstream servers are functions of their own namespace: write ({server}/{tool} {{…}}) or {}",
+                upstream_call(server, tool)
+            )));
+        }
         let close = suggest::closest(name, tools.iter().copied());
         Err(match (close, tools.as_slice()) {
             (Some(best), _) => error.hint(format!("did you mean tool/{best}?")),
@@ -275,7 +283,9 @@ impl Analyzer<'_> {
         }
         match self.undefined.len() < UNDEFINED_SHOWN {
             true => {
-                let near = suggest::closest(name, self.scopes.names()).map(str::to_owned);
+                let owner = name.split_once('.').map(|(owner, _)| owner);
+                let own = self.scopes.names().find(|local| Some(*local) == owner);
+                let near = own.or_else(|| suggest::closest(name, self.scopes.names())).map(str::to_owned);
                 self.undefined.push(Undefined { name: name.to_owned(), span, near });
             }
             false => self.more_undefined = true,

@@ -118,8 +118,11 @@ pub(super) fn for_undefined(undefined: &Undefined, near: &Near) -> Option<String
         let shown: Vec<String> = inputs.iter().take(8).map(|input| format!("data/{input}")).collect();
         return Some(format!("every input has a name of its own: write {}", shown.join(", ")));
     }
-    if let Some(hint) = meant::name(name) {
+    if let Some(hint) = meant::name(name).or_else(|| dotted(undefined, near)) {
         return Some(hint);
+    }
+    if let Some(tool) = tools.iter().find(|tool| words(tool) == words(name)) {
+        return Some(format!("{tool} is a tool: write (tool/{tool} {{:name value}})"));
     }
     let hyphened = name.replace('_', "-");
     let exists = |name: &str| registry().unqualified(name).is_some() || globals.iter().any(|g| g == name);
@@ -131,6 +134,21 @@ pub(super) fn for_undefined(undefined: &Undefined, near: &Near) -> Option<String
     let globals = globals.iter().map(String::as_str);
     let candidates = undefined.near.as_deref().into_iter().chain(globals).chain(builtins).chain(specials);
     closest(name, candidates).map(|best| format!("did you mean {best} in place of {name}?"))
+}
+
+/// A hint for `rows.length` and `tool.name`, as other languages write them.
+fn dotted(undefined: &Undefined, near: &Near) -> Option<String> {
+    let (owner, part) = undefined.name.split_once('.')?;
+    if owner == "tool" {
+        return crate::prelude::granted_as(&near.tools, part)
+            .map(|tool| format!("write (tool/{tool} {{:name value}})"));
+    }
+    let is_owner = |name: &String| name == owner;
+    if near.inputs.iter().any(is_owner) {
+        return meant::member(&format!("data/{owner}"), part);
+    }
+    let known = near.globals.iter().chain(&undefined.near).any(is_owner);
+    known.then(|| meant::member(owner, part))?
 }
 
 /// Edits (with swaps of neighbours) that turn `a` into `b`.

@@ -10,7 +10,7 @@ use num_traits::ToPrimitive;
 use super::numbers::integer;
 use super::{Builtin, args, java_lang, native};
 use crate::arith;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::signal::{Res, raise, type_error};
 use crate::value::Value;
@@ -379,9 +379,7 @@ fn float(_: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn bad_number<T>(text: &str) -> Res<T> {
-    const SHOWN: usize = 40;
-    let shown: String = text.chars().take(SHOWN).collect();
-    raise(ErrorKind::Format, format!("{shown:?} does not spell a number"))
+    raise(ErrorKind::Format, format!("{:?} does not spell a number", excerpt(text)))
 }
 
 fn bigint(heap: &mut Heap, args: &mut [Value]) -> Res {

@@ -107,6 +107,10 @@ pub(super) static TABLE: &[Builtin] = &[
 fn cell<'a>(args: &'a [Value], expected: &str) -> Res<&'a Rc<CellObj>> {
     match &args[0] {
         Value::Cell(cell) => Ok(cell),
+        Value::Map(_) | Value::Vec(_) | Value::Set(_) | Value::Seq(_) => {
+            let copies = "assoc, update, conj and their like give a changed copy; (atom x) makes what swap! and reset! change";
+            Err(args::wrong(args, 0, expected).hint(copies).into())
+        }
         _ => Err(args::wrong(args, 0, expected).into()),
     }
 }

@@ -37,6 +37,8 @@ pub(super) enum Expr {
     /// The shortcut through a function of the core library, which may leave it to the function.
     Shortcut(u32, NativeFn, Vec<Expr>),
     Pipe(u32, Rc<Pipe>, Vec<Expr>),
+    /// What another function of the program gives.
+    Result(u32, Box<Expr>),
     Vector(Vec<Expr>),
     Row(Rc<Layout>, Vec<Expr>),
 }
@@ -96,6 +98,7 @@ impl Expr {
                 equals(heap, &a, &b)
             }
             Expr::Not(of) => Ok(!of.test(heap, items)?),
+            Expr::Result(_, of) => of.test(heap, items),
             Expr::If(parts) => {
                 let [test, then, other] = &mut **parts;
                 let way = if test.test(heap, items)? { then } else { other };
@@ -146,6 +149,7 @@ impl Expr {
                 let way = if test.eval(heap, items)?.is_nil() { then } else { other };
                 return way.eval(heap, items);
             }
+            Expr::Result(_, of) => return of.eval(heap, items),
             Expr::Unary(_, unary, run, of) => {
                 let of = of.eval(heap, items)?;
                 match unary.apply(&of) {
@@ -202,6 +206,7 @@ impl Expr {
     fn risk(&self) -> Option<u32> {
         match self {
             Expr::Lookup(id, ..)
+            | Expr::Result(id, ..)
             | Expr::Arith(id, ..)
             | Expr::Compare(id, ..)
             | Expr::Unary(id, ..)
@@ -219,6 +224,7 @@ impl Expr {
             Expr::Item(_) | Expr::Constant(_) => &[],
             Expr::Field(_, of)
             | Expr::Not(of)
+            | Expr::Result(_, of)
             | Expr::Lookup(_, _, of)
             | Expr::Bindable(_, _, of)
             | Expr::Unary(_, _, _, of) => std::slice::from_ref(of),

@@ -159,7 +159,7 @@ impl Follower<'_> {
             Expr::Constant(key @ Value::Kw(_)) if n == 1 => {
                 Some(Expr::Field(Field::new(&key), Box::new(args.pop()?)))
             }
-            Expr::Constant(Value::Fn(body)) if !is_core(body.unit.id) => self.inlined(&body, args),
+            Expr::Constant(Value::Fn(body)) if !is_core(body.unit.id) => self.inlined(&body, args, open),
             _ => None,
         }
     }
@@ -203,13 +203,13 @@ impl Follower<'_> {
         fits.then(|| (*dst, Expr::Pipe(self.number(open), Rc::new(pipe), args)))
     }
 
-    /// The result of another function of the program.
-    fn inlined(&mut self, function: &Closure, args: Vec<Expr>) -> Option<Expr> {
+    /// The result of another function of the program. Whatever may fail in there is part of it, so it may fail itself.
+    fn inlined(&mut self, function: &Closure, args: Vec<Expr>, open: &mut Vec<u32>) -> Option<Expr> {
         let Follower { heap, copies, left, risky, .. } = *self;
         let mut inner = Follower { heap, function, copies, left, risky };
         let result = inner.call(args)?;
         (self.left, self.risky) = (inner.left, inner.risky);
-        Some(result)
+        Some(Expr::Result(self.number(open), Box::new(result)))
     }
 
     /// What an instruction puts where.
@@ -250,7 +250,7 @@ impl Follower<'_> {
                 let slot = *linked.globals.get(usize::from(at))?;
                 let Value::Fn(body) = self.heap.globals.get(slot).clone() else { return None };
                 let args = many(regs, f.checked_add(1)?, usize::from(n))?;
-                (dst, self.inlined(&body, args)?)
+                (dst, self.inlined(&body, args, open)?)
             }
             Op::Vector { dst, first, n } => (dst, Expr::Vector(many(regs, first, usize::from(n))?)),
             Op::Map { dst, first, n } => (dst, row(many(regs, first, 2 * usize::from(n))?)?),

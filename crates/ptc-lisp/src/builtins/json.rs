@@ -18,7 +18,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "[s] [s key-fn]",
         parse_string,
         "The value that the JSON text s spells; bad text raises. Keys are strings, or keywords if \
-         key-fn is true or keyword.",
+         key-fn is true or keyword. What is data already is given back.",
         &[
             (r#"(json/parse-string "{\"a\": [1, 2.5, null]}")"#, r#"{"a" [1 2.5 nil]}"#),
             (r#"(json/parse-string "{\"a\": 1}" true)"#, "{:a 1}"),
@@ -227,11 +227,12 @@ fn parse(heap: &mut Heap, args: &mut [Value], duplicates: Duplicates) -> Res {
     let text = match &args[0] {
         Value::Nil => return Ok(Value::Nil),
         Value::Str(text) => text.as_str(),
-        other => {
-            let error = args::wrong(args, 0, "JSON text");
-            let data = Parts::of(other).is_some();
-            return Err(if data { error.hint("it is data already; use it as it is") } else { error }.into());
+        // Answers of tools that are JSON text have been read already, which a program need not know.
+        Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Decimal(_) => {
+            return Ok(args::take(args, 0));
         }
+        other if Parts::of(other).is_some() => return Ok(args::take(args, 0)),
+        _ => return args::fail(args, 0, "JSON text"),
     };
     read(heap, text, keys, duplicates)?.map_err(|fault| fault.error(text).into())
 }
@@ -285,8 +286,11 @@ mod tests {
                 r#"[(json/parse-string nil) (json/parse-string "null") (json/parse-string "1")]"#,
                 "[nil nil 1]",
             ),
-            (r#"(json/parse-string 5)"#, "error: type_error"),
-            (r#"(json/parse-string {"a" 1})"#, "error: type_error"),
+            (
+                r#"[(json/parse-string 5) (json/parse-string {"a" 1}) (json/read-str [true])]"#,
+                r#"[5 {"a" 1} [true]]"#,
+            ),
+            (r#"(json/parse-string inc)"#, "error: type_error"),
             (r#"(json/parse-string "1 2")"#, "error: format_error"),
             (r#"(json/parse-string "")"#, "error: format_error"),
             (r#"(try (json/parse-string "{'a': 1}") (catch Exception e :caught))"#, ":caught"),

@@ -15,7 +15,8 @@ pub(super) static TABLE: &[Builtin] = &[
         meta,
         "The metadata map of a value, or of what a symbol or text names; nil if it has none.",
         &[("(meta (with-meta [1] {:a 1}))", "{:a 1}")],
-    ),
+    )
+    .discovers(),
     native(
         "clojure.core/with-meta",
         "[x metadata]",

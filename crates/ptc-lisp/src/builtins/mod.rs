@@ -100,6 +100,39 @@ pub struct Builtin {
     pub examples: &'static [Example],
     /// What runs.
     pub run: Run,
+    /// How much of its value is shown.
+    pub shown: Shown,
+}
+
+/// How much hosts show of the value of a builtin where it is the result of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// As much as of any value.
+    #[default]
+    Result,
+    /// It tells what there is: more than of other values, page by page.
+    Discovery,
+    /// It gives a part of this argument, of which as much is shown.
+    PartOf(u8),
+    /// It gives this argument on.
+    Passes(u8),
+}
+
+impl Builtin {
+    /// The same, of a function that tells what there is.
+    pub const fn discovers(self) -> Builtin {
+        Builtin { shown: Shown::Discovery, ..self }
+    }
+
+    /// The same, of a function that gives a part of an argument.
+    pub const fn part_of(self, argument: u8) -> Builtin {
+        Builtin { shown: Shown::PartOf(argument), ..self }
+    }
+
+    /// The same, of a function that gives an argument on.
+    pub const fn passes(self, argument: u8) -> Builtin {
+        Builtin { shown: Shown::Passes(argument), ..self }
+    }
 }
 
 /// What a builtin is made of.
@@ -121,7 +154,8 @@ pub const fn native(
     doc: &'static str,
     examples: &'static [Example],
 ) -> Builtin {
-    Builtin { name, params, arity: Arity::parse(params), doc, examples, run: Run::Native(run) }
+    let (arity, run) = (Arity::parse(params), Run::Native(run));
+    Builtin { name, params, arity, doc, examples, run, shown: Shown::Result }
 }
 
 /// Declares a constant.
@@ -131,7 +165,8 @@ pub const fn constant(
     doc: &'static str,
     examples: &'static [Example],
 ) -> Builtin {
-    Builtin { name, params: "", arity: Arity::NONE, doc, examples, run: Run::Const(value) }
+    let (arity, run) = (Arity::NONE, Run::Const(value));
+    Builtin { name, params: "", arity, doc, examples, run, shown: Shown::Result }
 }
 
 /// All families of natives.

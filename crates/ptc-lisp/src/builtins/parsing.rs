@@ -9,7 +9,7 @@ use crate::arith;
 use crate::edn;
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
-use crate::reader::{ReadLimits, read_one};
+use crate::reader::{ReadLimits, read_data, read_one};
 use crate::signal::{Res, Signal, illegal, raise};
 use crate::value::walk::Parts;
 use crate::value::{Time, Value};
@@ -218,8 +218,9 @@ fn char(_: &mut Heap, args: &mut [Value]) -> Res {
 }
 
 fn read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
-    match read(heap, args, 0, &|_| false)? {
-        Some(value) => Ok(value),
+    let source = readable(heap, args, 0)?;
+    match read_one(source, &limits()).map_err(unplaced)? {
+        Some((form, _)) => Ok(edn::value_of(&form, heap).map_err(unplaced)?),
         None => raise(ErrorKind::Format, "the text ends before a form was read"),
     }
 }
@@ -229,7 +230,7 @@ fn edn_read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
         if args[0].is_nil() {
             return Ok(Value::Nil);
         }
-        return Ok(read(heap, args, 0, &|_| false)?.unwrap_or(Value::Nil));
+        return Ok(read_edn(heap, args, 0, &|_| false)?.unwrap_or(Value::Nil));
     };
     let Value::Map(options) = options else {
         return args::fail(args, 0, "a map of options");
@@ -243,7 +244,7 @@ fn edn_read_string(heap: &mut Heap, args: &mut [Value]) -> Res {
     let kept = |tag: &str| {
         known.iter().any(|own| own == tag) || (default.is_some() && !matches!(tag, "inst" | "uuid"))
     };
-    let value = match (read(heap, args, 1, &kept)?, eof) {
+    let value = match (read_edn(heap, args, 1, &kept)?, eof) {
         (Some(value), _) => value,
         (None, Some(eof)) => return Ok(eof),
         (None, None) => return raise(ErrorKind::Format, "the text ends before a value was read"),
@@ -270,17 +271,32 @@ fn known_tags(heap: &Heap, readers: Option<&Value>) -> Option<Vec<String>> {
     }
 }
 
-/// Reads the first form of a text argument.
-fn read(heap: &mut Heap, args: &[Value], at: usize, kept: &dyn Fn(&str) -> bool) -> Res<Option<Value>> {
+/// How much text may be read: the meters bound it.
+fn limits() -> ReadLimits {
+    ReadLimits { max_bytes: usize::MAX, ..ReadLimits::default() }
+}
+
+/// A text argument that is going to be read.
+fn readable<'a>(heap: &mut Heap, args: &'a [Value], at: usize) -> Res<&'a str> {
     let source = args::text(args, at)?;
     heap.work(1 + source.len())?;
     heap.reserve(source.len().saturating_mul(4))?;
-    let limits = ReadLimits { max_bytes: usize::MAX, ..ReadLimits::default() };
-    // The place is one in the text that was read, not one in the program.
-    let unplaced = |mut error: Error| {
-        error.span = None;
-        error
-    };
-    let Some((form, _)) = read_one(source, &limits).map_err(unplaced)? else { return Ok(None) };
-    Ok(Some(edn::value_with_tags(&form, heap, kept).map_err(unplaced)?))
+    Ok(source)
+}
+
+/// The place is one in the text that was read, not one in the program.
+fn unplaced(mut error: Error) -> Error {
+    error.span = None;
+    error
+}
+
+/// Reads the first value of a text argument. What it discards is read too, as Clojure does.
+fn read_edn(heap: &mut Heap, args: &[Value], at: usize, kept: &dyn Fn(&str) -> bool) -> Res<Option<Value>> {
+    let source = readable(heap, args, at)?;
+    let (form, discarded) = read_data(source, &limits()).map_err(unplaced)?;
+    for form in &discarded {
+        edn::value_with_tags(form, heap, kept).map_err(unplaced)?;
+    }
+    let value = form.map(|form| edn::value_with_tags(&form, heap, kept)).transpose();
+    Ok(value.map_err(unplaced)?)
 }

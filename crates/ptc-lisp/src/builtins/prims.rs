@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::access::items;
 use super::{Builtin, args, native};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::signal::{Res, Signal, illegal, pending};
 use crate::value::Value;
@@ -35,7 +35,8 @@ pub(super) static TABLE: &[Builtin] = &[
         "Raises an illegal-argument error.",
         &[],
     ),
-    native("prim/return", "[value]", finish, "Ends the program with a value.", &[]),
+    native("prim/excerpt", "[text]", quoted, "As much of a text as an error quotes.", &[]),
+    native("prim/return", "[value]", finish, "Ends the program with a value.", &[]).passes(0),
     native("prim/fail", "[value]", fail, "Ends the program as a declared failure.", &[]),
 ];
 
@@ -116,6 +117,10 @@ fn illegal_argument(_: &mut Heap, args: &mut [Value]) -> Res {
         Some(Value::Str(hint)) => error.hint(hint.as_str()).into(),
         _ => error.into(),
     })
+}
+
+fn quoted(_: &mut Heap, args: &mut [Value]) -> Res {
+    Ok(Value::string(excerpt(args::text(args, 0)?).into_owned()))
 }
 
 fn finish(_: &mut Heap, args: &mut [Value]) -> Res {

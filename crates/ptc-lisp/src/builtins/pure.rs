@@ -277,6 +277,8 @@ mod tests {
             ("(fn [x] (if (= 5 (:n x)) (if (>= (:n x) 5) :yes :less) :no))", ":yes"),
             ("(fn [x] (assoc x :m (:n x)))", "{:n 5, :s \"s5\", :m 5}"),
             ("(fn [x] (if (< (:s x) 1) 1 2))", "error: type_error"),
+            ("(let [f (fn [s] (+ 1 s))] (fn [x] (f (:s x)) 1))", "error: type_error"),
+            ("(let [f (fn [s] (if s 1 (+ 1 s)))] (fn [x] (f (:s x)) 2))", "2"),
         ];
         let sources = cases.map(|(function, expected)| (each(function), expected));
         check(&sources.each_ref().map(|(source, expected)| (source.as_str(), *expected)));
@@ -286,6 +288,7 @@ mod tests {
     fn functions_of_the_session_are_followed_and_recursion_is_not() {
         check(&[
             ("(do (defn half [n] (/ n 2)) (mapv #(half %) (range 0 20 2)))", "[0 1 2 3 4 5 6 7 8 9]"),
+            ("(do (defn half [n] (/ n 2)) (mapv (fn [x] (half x) 1) (repeat 20 :a)))", "error: type_error"),
             (
                 "(do (defn down [n] (if (> n 0) (down (dec n)) :end)) (set (mapv #(down %) (range 20))))",
                 "#{:end}",

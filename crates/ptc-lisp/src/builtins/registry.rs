@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 
-use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, NativeFn, Run, pipeline, quick};
+use super::{Builtin, BuiltinId, Example, FAMILIES, JAVA_FAMILIES, NativeFn, Run, Shown, pipeline, quick};
 use crate::names::split_name;
 
 /// The fewest and most arguments of a function; `None` as the most means any number.
@@ -122,6 +122,11 @@ impl Entry {
     /// What it does, in a sentence or two.
     pub fn doc(&self) -> &'static str {
         self.decl.map(|decl| decl.doc).or_else(|| Some(&self.core()?.doc)).unwrap_or_default()
+    }
+
+    /// How much of its value is shown.
+    pub fn shown(&self) -> Shown {
+        self.decl.map(|decl| decl.shown).or_else(|| Some(self.core()?.shown)).unwrap_or_default()
     }
 
     /// Examples that run as tests.

@@ -24,7 +24,8 @@ pub(super) static TABLE: &[Builtin] = &[native(
         ("(describe [1 2 3])", "{:type \"vector\", :count 3, :scanned 3, :item_types {\"integer\" 3}}"),
         ("(:type (describe {:a 1}))", "\"map\""),
     ],
-)];
+)
+.discovers()];
 
 const MAX_ITEMS: usize = 1000;
 const MAX_KEYS: usize = 100;

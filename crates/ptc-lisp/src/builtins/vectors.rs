@@ -44,7 +44,8 @@ pub(super) static TABLE: &[Builtin] = &[
         subvec,
         "The part of a vector from start up to but not including end.",
         &[("(subvec [1 2 3 4] 1 3)", "[2 3]")],
-    ),
+    )
+    .part_of(0),
     native(
         "clojure.core/peek",
         "[coll]",
@@ -271,7 +272,7 @@ pub(super) fn pop(heap: &mut Heap, args: &mut [Value]) -> Res {
 fn cons(heap: &mut Heap, args: &mut [Value]) -> Res {
     let rest = as_tail(heap, &args[1])?;
     heap.allocated(BODY);
-    let list = rest.is_nil();
+    let list = args[1].is_nil();
     Ok(ConsObj::cell(args::take(args, 0), rest, list))
 }
 

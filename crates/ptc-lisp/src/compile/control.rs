@@ -330,52 +330,8 @@ impl Builder<'_> {
 /// Turns places in a `letfn` into numbers of functions. Functions nested inside capture siblings as
 /// values, so only this level has them.
 fn renumber_siblings(node: &mut Node, base: u16) {
-    let each = |nodes: &mut [Node]| nodes.iter_mut().for_each(|node| renumber_siblings(node, base));
     match &mut node.kind {
         NodeKind::Sibling(at) => *at += base,
-        NodeKind::If(a, b, c) | NodeKind::IfNil(a, b, c) => {
-            for node in [a, b, c] {
-                renumber_siblings(node, base);
-            }
-        }
-        NodeKind::Do(nodes)
-        | NodeKind::And(nodes)
-        | NodeKind::Or(nodes)
-        | NodeKind::Recur(nodes)
-        | NodeKind::Vector(nodes)
-        | NodeKind::Set(nodes) => each(nodes),
-        NodeKind::Map(pairs) => {
-            for (key, value) in pairs {
-                renumber_siblings(key, base);
-                renumber_siblings(value, base);
-            }
-        }
-        NodeKind::Let(bindings, body) | NodeKind::Loop(bindings, body) => {
-            bindings.iter_mut().for_each(|(_, value)| renumber_siblings(value, base));
-            renumber_siblings(body, base);
-        }
-        NodeKind::Fn(function) => each(&mut function.captures),
-        NodeKind::Letfn(letfn) => {
-            each(&mut letfn.captures);
-            renumber_siblings(&mut letfn.body, base);
-        }
-        NodeKind::Call(function, args) => {
-            renumber_siblings(function, base);
-            each(args);
-        }
-        NodeKind::Define(_, value) | NodeKind::TakeSlot(_, value) => renumber_siblings(value, base),
-        NodeKind::Try(node) => {
-            renumber_siblings(&mut node.body, base);
-            node.catches.iter_mut().for_each(|(_, _, body)| renumber_siblings(body, base));
-            if let Some(finally) = &mut node.finally {
-                renumber_siblings(finally, base);
-            }
-        }
-        NodeKind::Reduce(reduce) => {
-            for node in [&mut reduce.init, &mut reduce.coll, &mut reduce.body] {
-                renumber_siblings(node, base);
-            }
-        }
-        _ => {}
+        _ => node.each_part_mut(&mut |part| renumber_siblings(part, base)),
     }
 }

@@ -151,64 +151,17 @@ fn uses(node: &Node, live: &mut Live) {
 }
 
 fn collect(node: &Node, live: &mut Live, bound: &mut Vec<Local>) {
-    let mut all = |nodes: &[Node]| nodes.iter().for_each(|node| collect(node, live, bound));
     match &node.kind {
-        NodeKind::Local(local, _) => {
+        NodeKind::Local(local, _) | NodeKind::TakeSlot(local, _) => {
             live.insert(*local);
         }
-        NodeKind::If(a, b, c) | NodeKind::IfNil(a, b, c) => {
-            for node in [a, b, c] {
-                collect(node, live, bound);
-            }
+        NodeKind::Let(bindings, _) | NodeKind::Loop(bindings, _) => {
+            bound.extend(bindings.iter().map(|(local, _)| *local));
         }
-        NodeKind::Do(nodes)
-        | NodeKind::Vector(nodes)
-        | NodeKind::Set(nodes)
-        | NodeKind::Recur(nodes)
-        | NodeKind::And(nodes)
-        | NodeKind::Or(nodes) => all(nodes),
-        NodeKind::Map(pairs) => {
-            for (key, value) in pairs {
-                collect(key, live, bound);
-                collect(value, live, bound);
-            }
-        }
-        NodeKind::Call(function, args) => {
-            all(args);
-            collect(function, live, bound);
-        }
-        NodeKind::Let(bindings, body) | NodeKind::Loop(bindings, body) => {
-            for (local, value) in bindings {
-                bound.push(*local);
-                collect(value, live, bound);
-            }
-            collect(body, live, bound);
-        }
-        NodeKind::Reduce(reduce) => {
-            bound.extend([reduce.acc, reduce.item]);
-            for node in [&reduce.init, &reduce.coll, &reduce.body] {
-                collect(node, live, bound);
-            }
-        }
-        NodeKind::Fn(function) => all(&function.captures),
-        NodeKind::Letfn(letfn) => {
-            bound.extend(letfn.functions.iter().map(|(local, _)| *local));
-            letfn.captures.iter().for_each(|node| collect(node, live, bound));
-            collect(&letfn.body, live, bound);
-        }
-        NodeKind::Define(_, value) => collect(value, live, bound),
-        NodeKind::TakeSlot(local, key) => {
-            live.insert(*local);
-            collect(key, live, bound);
-        }
-        NodeKind::Try(node) => {
-            collect(&node.body, live, bound);
-            for (_, local, body) in &node.catches {
-                bound.push(*local);
-                collect(body, live, bound);
-            }
-            node.finally.iter().for_each(|finally| collect(finally, live, bound));
-        }
+        NodeKind::Reduce(reduce) => bound.extend([reduce.acc, reduce.item]),
+        NodeKind::Letfn(letfn) => bound.extend(letfn.functions.iter().map(|(local, _)| *local)),
+        NodeKind::Try(node) => bound.extend(node.catches.iter().map(|(_, local, _)| *local)),
         _ => {}
     }
+    node.each_part(&mut |part| collect(part, live, bound));
 }

@@ -220,7 +220,11 @@ impl Builder<'_> {
         match end.part {
             Part::Count => self.emit(Op::Int { dst: acc, value: 0 }),
             Part::First | Part::Some => self.emit(Op::Nil { dst: acc }),
-            Part::Every => self.emit(Op::Bool { dst: acc, value: true }),
+            Part::Empty | Part::Every | Part::NotAny => self.emit(Op::Bool { dst: acc, value: true }),
+            Part::Second => {
+                self.emit(Op::Nil { dst: acc });
+                self.emit(Op::Bool { dst: begun, value: false })
+            }
             Part::Reduce if end.n == 3 => self.emit(Op::Move { dst: acc, src: end.f + 2 }),
             Part::Reduce => self.emit(Op::Bool { dst: begun, value: false }),
             _ => self.emit(Op::Vector { dst: acc, first: acc, n: 0 }),
@@ -229,9 +233,21 @@ impl Builder<'_> {
 
     /// What the end of a chain does with an item.
     fn take(&mut self, end: &Link, registers: Loop, exits: &mut Exits) {
-        let Loop { acc, item, flag, window, .. } = registers;
+        let Loop { acc, item, flag, begun, window, .. } = registers;
         let moved = Op::Move { dst: window + 1, src: item };
         match end.part {
+            Part::Empty => {
+                self.emit(Op::Bool { dst: acc, value: false });
+                exits.done.push(self.emit(Op::Jump { to: 0 }));
+            }
+            Part::Second => {
+                let second = self.emit(Op::JumpIf { src: begun, to: 0 });
+                self.emit(Op::Bool { dst: begun, value: true });
+                exits.next.push(self.emit(Op::Jump { to: 0 }));
+                self.land(second);
+                self.emit(Op::Move { dst: acc, src: item });
+                exits.done.push(self.emit(Op::Jump { to: 0 }));
+            }
             Part::Count => {
                 self.emit(Op::AddInt { dst: acc, a: acc, value: 1 });
             }
@@ -245,9 +261,12 @@ impl Builder<'_> {
                 self.emit(Op::Move { dst: acc, src: flag });
                 exits.done.push(self.emit(Op::Jump { to: 0 }));
             }
-            Part::Every => {
+            Part::Every | Part::NotAny => {
                 self.apply(end, &[moved], window, flag);
-                exits.next.push(self.emit(Op::JumpIf { src: flag, to: 0 }));
+                exits.next.push(match end.part {
+                    Part::Every => self.emit(Op::JumpIf { src: flag, to: 0 }),
+                    _ => self.emit(Op::JumpIfNot { src: flag, to: 0 }),
+                });
                 self.emit(Op::Bool { dst: acc, value: false });
                 exits.done.push(self.emit(Op::Jump { to: 0 }));
             }
@@ -293,7 +312,10 @@ impl Builder<'_> {
                 self.emit(Op::Move { dst, src: acc });
                 self.land(end);
             }
-            Part::Count | Part::First | Part::Some | Part::Every | Part::Reduce => {
+            Part::Count | Part::Empty | Part::Every | Part::First | Part::NotAny => {
+                self.emit(Op::Move { dst, src: acc });
+            }
+            Part::Reduce | Part::Second | Part::Some => {
                 self.emit(Op::Move { dst, src: acc });
             }
             Part::Filterv | Part::Mapv | Part::Vec => {

@@ -33,7 +33,8 @@
 
 (defn- method-for [table value]
   (or (find-method @table value)
-      (prim/illegal (str "no method in multimethod '" (:name @table) "' for dispatch value: " (pr-str value))
+      (prim/illegal (str "no method in multimethod '" (:name @table) "' for dispatch value: "
+                         (prim/excerpt (pr-str value)))
                     "add a defmethod for it or for :default")))
 
 ;; The method of exactly this value, else of its closest ancestor, else the default one.
@@ -58,7 +59,7 @@
           (dominates? table h (key best) (key e)) best
           :else (prim/illegal
                  (str "multiple methods in multimethod '" (:name table) "' match dispatch value: "
-                      (pr-str value) " -> " (pr-str (key e)) " and " (pr-str (key best)))
+                      (prim/excerpt (pr-str value)) " -> " (pr-str (key e)) " and " (pr-str (key best)))
                  "say which one with prefer-method"))
         best))))
 

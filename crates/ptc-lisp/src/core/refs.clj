@@ -73,7 +73,10 @@
   "Gives nil: what was sent to an agent has happened already."
   {:examples [["(await (agent 1))" "nil"]]}
   [& agents]
-  nil)
+  (doseq [a agents]
+    (if (not (atom? a))
+      (prim/illegal "only an agent can be waited for"
+                    "leave it out: a call of a tool gives its result, and pmap makes several at once"))))
 
 (defn future-call
   "Calls f at once; deref gives its value, or raises what it raised. Use pmap or pcalls for tool calls side by side."

@@ -49,7 +49,7 @@
     (prim/illegal "the comparator comes before the collection, but got them swapped"
                   (if by-key? "write (sort-by keyfn > coll)" "write (sort > coll)"))
     (or (keyword? comp) (and (nil? comp) by-key?))
-    (prim/illegal (str "the comparator must be a function of two arguments, got " (pr-str comp))
+    (prim/illegal (str "the comparator must be a function of two arguments, got " (prim/excerpt (pr-str comp)))
                   "use > or (fn [a b] (compare b a)) for descending order")))
 
 ;; Sorts a vector by a comparator. It is only ever asked whether a later element comes before an

@@ -28,7 +28,8 @@
   "Raises the error of a case or condp without a clause for its value."
   {:examples [["(try (case 3 1 :a) (catch IllegalArgumentException e :none))" ":none"]]}
   [form value]
-  (prim/illegal (str "No matching clause: " value) (str "add a default as the last form of " form)))
+  (prim/illegal (str "No matching clause: " (prim/excerpt (str value)))
+                (str "add a default as the last form of " form)))
 
 (defn task
   "The journal's result for a task, or that of the thunk, which goes into the journal."

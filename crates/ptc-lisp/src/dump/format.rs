@@ -15,9 +15,12 @@ pub(super) const PLAIN: u64 = 1;
 /// The version that adds what hosts set for the programs to come.
 pub(super) const LASTING: u64 = 2;
 
-/// The latest version, which adds questions about what there is, and the prelude. Each is written where it is
-/// needed; this build reads all up to this one.
-pub(super) const VERSION: u64 = 3;
+/// The version that adds questions about what there is, and the prelude.
+pub(super) const ASKING: u64 = 3;
+
+/// The latest version, which adds the keys that programs wrote. Each is written where it is needed; this build reads all
+/// up to this one.
+pub(super) const VERSION: u64 = 4;
 
 /// Gives every variant of an enumeration its number, both ways. A variant without one does not compile.
 macro_rules! numbered {

@@ -4,7 +4,7 @@
 //! "PTCM" version   (prelude)   texts   units   state   graph   checksum
 //! ```
 //!
-//! *Prelude*, in version 3, is the artifact hash of the prelude that the machine has, or empty. *Texts* are the names everything else refers to, each once. *Units* hold the code of the session's
+//! *Prelude*, from version 3 on, is the artifact hash of the prelude that the machine has, or empty. *Texts* are the names everything else refers to, each once. *Units* hold the code of the session's
 //! programs, and the code of those functions of the core library that are running or captured: a dump
 //! goes on with the code it stopped in even if the library has changed since; where it has not, the
 //! loader uses its own. Builtins are named, never numbered. *State* is meters, limits, definitions,
@@ -48,7 +48,7 @@ pub enum DumpError {
     #[error("this is no dump of a machine")]
     NotADump,
     /// A version this build does not know.
-    #[error("the dump has version {0}, this build reads versions up to 3: load it with a newer build")]
+    #[error("the dump has version {0}, this build reads versions up to 4: load it with a newer build")]
     Version(u64),
     /// The bytes are not those that were written.
     #[error("the dump is damaged: its checksum does not match")]

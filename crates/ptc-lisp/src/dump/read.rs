@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::DumpError;
 use super::bytes::{In, Read, checksum};
-use super::format::{MAGIC, PLAIN, VERSION};
+use super::format::{ASKING, MAGIC, PLAIN, VERSION};
 use crate::builtins::{BuiltinId, Run, registry};
 use crate::code::{Linked, Op, Unit};
 use crate::interrupt::Interrupt;
@@ -94,7 +94,7 @@ fn read_machine(bytes: &[u8], machine: Machine, preludes: &[Arc<Prelude>]) -> Re
         room: bytes.len(),
         meters: [0; 4],
     };
-    if version >= VERSION {
+    if version >= ASKING {
         reader.attach(preludes)?;
     }
     reader.texts = reader.input.list(In::text)?;

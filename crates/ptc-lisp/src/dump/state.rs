@@ -117,16 +117,24 @@ impl<'m> Writer<'m> {
         if self.version() >= format::LASTING {
             self.lasting();
         }
-        if self.version() >= format::VERSION {
+        if self.version() >= format::ASKING {
             self.discovery();
+        }
+        if self.version() >= format::VERSION {
+            let written = machine.heap.names.written();
+            self.out.size(written.len());
+            written.for_each(|name| self.name(name));
         }
     }
 
     /// The first version that has a place for all of the machine.
     pub(super) fn version(&self) -> u64 {
         let (machine, lasting) = (self.machine, &self.machine.lasting);
-        if machine.heap.discovery || machine.discoveries > 0 || machine.prelude().is_some() {
+        if machine.heap.names.written().len() > 0 {
             return format::VERSION;
+        }
+        if machine.heap.discovery || machine.discoveries > 0 || machine.prelude().is_some() {
+            return format::ASKING;
         }
         let lasts = self.lasting_bits() != 0 || lasting.history_bytes.is_some() || !lasting.overlay.is_nil();
         if lasts { format::LASTING } else { format::PLAIN }
@@ -436,7 +444,20 @@ impl Reader<'_> {
         if self.version >= format::LASTING {
             self.lasting()?;
         }
-        if self.version >= format::VERSION { self.discovery() } else { Ok(()) }
+        if self.version >= format::ASKING {
+            self.discovery()?;
+        }
+        if self.version >= format::VERSION { self.written() } else { Ok(()) }
+    }
+
+    /// The keys that programs wrote.
+    fn written(&mut self) -> Read {
+        for _ in 0..self.input.count()? {
+            let name = self.name()?;
+            let text = self.machine.heap.names.text(name).to_owned();
+            self.machine.heap.names.write_key(&text);
+        }
+        Ok(())
     }
 
     /// See [`Writer::discovery`].

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 
 use super::DumpError;
 use super::bytes::{Out, checksum};
-use super::format::{MAGIC, VERSION};
+use super::format::{ASKING, MAGIC};
 use super::read::each_body;
 use crate::code::{Linked, Unit};
 use crate::machine::{Machine, library};
@@ -76,7 +76,7 @@ pub(super) fn write(machine: &Machine) -> Result<Vec<u8>, DumpError> {
     let mut out = Out { bytes: Vec::with_capacity(state.bytes.len() + units.bytes.len() + 512) };
     out.raw(MAGIC);
     out.int(writer.version());
-    if writer.version() >= VERSION {
+    if writer.version() >= ASKING {
         out.text(machine.prelude().map_or("", |prelude| prelude.artifact_hash()));
     }
     out.size(writer.texts.len());

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::error::{QUOTED, excerpt};
 use crate::names::Names;
 use crate::value::Value;
 use crate::value::print::{Printer, Style};
@@ -17,6 +18,14 @@ pub(crate) fn text<'k>(key: &'k Value, names: &'k Names) -> Option<Cow<'k, str>>
         Value::Time(time) => time.to_string().into(),
         _ => return None,
     })
+}
+
+/// The same where hosts and tools read it: a keyword that a program wrote as a key has underscores.
+pub(crate) fn spelt<'k>(key: &'k Value, names: &'k Names) -> Option<Cow<'k, str>> {
+    match key {
+        Value::Kw(name) => Some(names.key(*name)),
+        _ => text(key, names),
+    }
 }
 
 /// Two keys of a map that are one key in JSON, as they print.
@@ -42,6 +51,15 @@ impl SameKey {
     /// compared: nobody can write them either.
     pub(crate) fn of(map: &Value, names: &Names, room: usize) -> Option<SameKey> {
         if are_alike(map) { None } else { SameKey::among(keys(map), names, room, text) }
+    }
+
+    /// The same for keys as hosts and tools read them.
+    pub(crate) fn of_spelt(map: &Value, names: &Names, room: usize) -> Option<SameKey> {
+        let respelt = |key: &Value| matches!(key, Value::Kw(name) if names.is_written(*name));
+        match are_alike(map) && !keys(map).any(respelt) {
+            true => None,
+            false => SameKey::among(keys(map), names, room, spelt),
+        }
     }
 
     /// The first two of some keys that have the same text, which is what they print where `text` has none.
@@ -94,13 +112,8 @@ fn are_alike(map: &Value) -> bool {
 
 /// A key in a message.
 fn shown(key: &Value, names: &Names) -> String {
-    const CHARS: usize = 60;
-    let mut printer = Printer::new(names, Style::Readable, 4 * CHARS).with_fuel(1000);
-    let whole = printer.value(key).is_ok();
-    let text = printer.finish();
-    match text.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None if whole => text,
-        None => format!("{text}…"),
-    }
+    let mut printer = Printer::new(names, Style::Readable, 2 * QUOTED).with_fuel(1000);
+    // What fits is all that is wanted.
+    let _ = printer.value(key);
+    excerpt(&printer.finish()).into_owned()
 }

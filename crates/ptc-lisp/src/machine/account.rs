@@ -76,6 +76,7 @@ impl Census {
             tools: _,
             private: _,
             servers: _,
+            required: _,
             allowed: _,
             // The text of a unit, or one that was refused and is no longer than texts may be.
             source: _,

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::Machine;
 use crate::builtins::exceptions::{from_error, with_data};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::interchange::{Keys, from_json, from_json_text};
 use crate::value::Value;
@@ -81,10 +81,16 @@ impl Machine {
         let discovery = self.pending.iter().any(|call| call.id == id && call.discovery);
         let keys = if discovery { Keys::Strings } else { Keys::Names };
         let value = match answer {
-            Answer::Value(json) => Ok(self.fitted(|heap| from_json(heap, &json, keys))?),
-            Answer::Json(text) => Ok(self.fitted(|heap| from_json_text(heap, &text, keys))?),
+            Answer::Value(json) => {
+                Ok(self.fitted(|heap| from_json(heap, &json, keys)).map_err(ask_for_less)?)
+            }
+            Answer::Json(text) => {
+                Ok(self.fitted(|heap| from_json_text(heap, &text, keys)).map_err(ask_for_less)?)
+            }
             Answer::Fault { .. } if discovery => Ok(Value::Nil),
-            Answer::Upstream { value, kind } => Ok(self.fitted(|heap| tagged(heap, &value, kind))?),
+            Answer::Upstream { value, kind } => {
+                Ok(self.fitted(|heap| tagged(heap, &value, kind)).map_err(ask_for_less)?)
+            }
             Answer::Fault { reason, message } => Ok(self.fitted(|heap| fault(heap, &reason, &message))?),
             Answer::Raise(error) => Err(from_error(error)),
         };
@@ -106,6 +112,16 @@ impl Machine {
         if self.running {
             self.end(false);
         }
+    }
+}
+
+/// An answer that does not fit the memory is nothing that the program could have made smaller.
+fn ask_for_less(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::MemoryExceeded => error.hint(
+            "the result of the tool does not fit the memory: ask it for less, with a filter, a page or fewer fields",
+        ),
+        _ => error,
     }
 }
 
@@ -149,6 +165,18 @@ mod tests {
             Step::Failed(error) => error.message,
             other => panic!("it ends: {other:?}"),
         }
+    }
+
+    #[test]
+    fn an_answer_that_does_not_fit_the_memory_says_to_ask_for_less() {
+        let mut machine = Machine::new(Limits { memory: 1 << 20, ..Limits::default() });
+        machine.set_tools(["t".to_owned()]);
+        machine.load("(count (tool/t {}))").expect("it compiles");
+        let Step::Calls(calls) = machine.run(u64::MAX) else { panic!("it calls") };
+        let rows: Json = (0..100_000).map(|n| json!({"n": n})).collect();
+        let error = machine.answer(calls[0].id, Answer::Value(rows)).expect_err("it is too large");
+        assert_eq!(error.kind, ErrorKind::MemoryExceeded);
+        assert!(error.hint.is_some_and(|hint| hint.contains("ask it for less")));
     }
 
     #[test]

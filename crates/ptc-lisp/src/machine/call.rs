@@ -3,14 +3,15 @@
 use std::rc::Rc;
 
 use super::Machine;
+use super::advice;
 use super::fiber::Frame;
 use super::library::is_core;
 use super::run::{Done, Go};
 use super::tools::request;
 use crate::builtins::lookup::get_or;
 use crate::builtins::vars;
-use crate::builtins::{BuiltinId, Entry, NativeFn, Run, registry};
-use crate::code::{Func, Linked, Reg};
+use crate::builtins::{BuiltinId, NativeFn, Run, registry};
+use crate::code::{Const, Func, Linked, Op, Reg};
 use crate::error::{Error, ErrorKind};
 use crate::names::Name;
 use crate::signal::{Res, Signal};
@@ -256,27 +257,58 @@ impl Machine {
             error.hint = Some("pass a function, for example inc, :key or #(…)".to_owned());
         }
         if error.kind == ErrorKind::Type && error.hint.is_none() {
-            error.hint = misplaced(entry, &error.message);
+            error.hint = advice::for_type_error(entry, &error.message);
         }
         error
     }
 
-    /// Whether the call of the program that runs names a builtin, as `(map parse-long …)` does. Only the beginning of the
-    /// call is looked at, where functions stand.
+    /// Whether the call of the program that runs was given a builtin, as in `(map parse-long …)`: by itself, or in a function
+    /// that was made of it, as in `(map (comp parse-long :n) …)`.
     #[cold]
     fn is_passed(&self, id: BuiltinId) -> bool {
+        let frames = &self.fiber.frames;
+        let Some(own) = frames.iter().rposition(|frame| !is_core(frame.unit)) else { return false };
+        let has = frames.get(own + 1).is_some_and(|callee| self.has_argument(callee, id));
+        has || self.loads_argument(&frames[own], id)
+    }
+
+    /// Whether a builtin is among the arguments that a core function has, or captured by a function among them.
+    fn has_argument(&self, callee: &Frame, id: BuiltinId) -> bool {
+        /// How many values are looked at.
+        const LOOKED_AT: usize = 64;
+        let unit = &self.unit(callee.unit).unit;
+        let arities = unit.funcs.first().map_or(&[][..], |function| function.arities.as_slice());
+        let begun = arities.iter().filter(|arity| arity.entry <= callee.pc);
+        let Some(arity) = begun.max_by_key(|arity| arity.entry) else { return false };
+        let (base, params) = (callee.base as usize, usize::from(arity.params));
+        let mut open: Vec<&Value> = self.fiber.regs.iter().skip(base).take(params).collect();
+        if let (true, Some(Value::Seq(rest))) = (arity.variadic, self.fiber.regs.get(base + params)) {
+            open.extend(rest.as_slice().iter().take(LOOKED_AT));
+        }
+        for _ in 0..LOOKED_AT {
+            match open.pop() {
+                Some(Value::Builtin(passed)) if *passed == id => return true,
+                Some(Value::Fn(function)) => open.extend(function.captures.iter()),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        false
+    }
+
+    /// Whether the instructions load a builtin that make the arguments of the call that a function of the program waits for.
+    /// Where a core function uses an argument last, it takes it out of its register.
+    fn loads_argument(&self, caller: &Frame, id: BuiltinId) -> bool {
+        /// How many instructions are looked at.
         const LOOKED_AT: usize = 256;
-        let Some(frame) = self.fiber.frames.iter().rev().find(|frame| !is_core(frame.unit)) else {
-            return false;
-        };
-        let unit = &self.unit(frame.unit).unit;
-        let span = unit.spans.get((frame.pc as usize).saturating_sub(1)).copied();
-        let text = unit.text(span);
-        let mut words = text.as_bytes()[..text.len().min(LOOKED_AT)].split(|byte| is_delimiter(*byte));
-        let local = registry().get(id).local.as_bytes();
-        words.any(|word| match word.strip_suffix(local) {
-            Some(before) => before.is_empty() || before.ends_with(b"/"),
-            None => false,
+        let unit = &self.unit(caller.unit).unit;
+        let at = (caller.pc as usize).saturating_sub(1);
+        let Some(call) = unit.spans.get(at) else { return false };
+        let before = unit.ops.iter().zip(&unit.spans).take(at);
+        before.rev().take(LOOKED_AT).any(|(op, span)| {
+            let Op::Const { at, .. } = op else { return false };
+            let is_inside = call.start <= span.start && span.end <= call.end;
+            is_inside && unit.consts.get(*at as usize) == Some(&Const::Builtin(id))
         })
     }
 
@@ -428,11 +460,6 @@ impl Machine {
     }
 }
 
-/// Whether a byte stands between names.
-fn is_delimiter(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || b"()[]{}\",'`~@^#;".contains(&byte)
-}
-
 fn not_callable(value: &Value, heap: &crate::heap::Heap) -> Error {
     let error = Error::new(ErrorKind::NotCallable, format!("{} is not a function", heap.brief(value)));
     match value {
@@ -444,6 +471,9 @@ fn not_callable(value: &Value, heap: &crate::heap::Heap) -> Error {
         }
         Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Bool(_) => {
             error.hint("there may be one pair of parentheses too many")
+        }
+        Value::Type(name) if heap.names.text(*name).ends_with("Exception") => {
+            error.hint("write (ex-info \"message\" {}), or (Exception. \"message\") with a point")
         }
         _ => error,
     }
@@ -458,26 +488,4 @@ pub(super) fn check_depth(value: &Value) -> Result<(), Box<Signal>> {
     Err(Error::new(ErrorKind::NestingTooDeep, format!("a value nests deeper than {MAX_DEPTH} levels"))
         .hint("keep a flat collection instead of one inside the other")
         .into())
-}
-
-/// The hint for arguments that stand in each other's place: a keyword or string where a function that takes its
-/// collection last got it for the collection, a collection in place of a number, a keyword in place of a path.
-#[cold]
-fn misplaced(entry: &Entry, message: &str) -> Option<String> {
-    let name = entry.local;
-    let mut params = entry.params().split(']').map(|params| params.trim_start_matches([' ', '[']));
-    let swapped = |usual: &str| format!("the arguments look swapped: write ({name} {usual})");
-    if let Some((_, got)) = message.split_once(" must be an integer, got ") {
-        let numbered = |params: &&str| matches!(*params, "n coll" | "n x" | "coll index");
-        let is_other = matches!(got, "vector" | "list" | "sequence" | "string" | "map" | "set");
-        return params.find(numbered).filter(|_| is_other).map(swapped);
-    }
-    let got = message.strip_prefix("expected a collection, got ")?;
-    if got == "keyword" && matches!(name, "get-in" | "assoc-in" | "update-in") {
-        return Some(format!("the path is a vector: write ({name} m [:a :b] …)"));
-    }
-    let usual = params
-        .filter(|params| params.ends_with(" coll"))
-        .find(|params| matches!(params.split(' ').next(), Some("f" | "key" | "keyfn" | "key-fn" | "pred")))?;
-    (got == "keyword" || got == "string").then(|| swapped(usual))
 }

@@ -1,9 +1,17 @@
-//! What a program needs and what is wrong with it, without running it.
+//! What a program needs, what is wrong with it, and what its result is, without running it.
 
 use super::{Known, Machine};
-use crate::analyze::{Manifest, mistakes};
+use crate::analyze::node::NodeKind;
+use crate::analyze::{Manifest, analyze, discovery, mistakes};
 use crate::error::Error;
 use crate::reader::{ReadLimits, read_all};
+
+/// What a function told of what there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Discovered {
+    /// The call that tells it again, as the program has it. Nothing where that takes more of the program.
+    pub call: Option<String>,
+}
 
 impl Machine {
     /// What a program needs, without running it: every mistake that shows before it runs, and the
@@ -22,6 +30,17 @@ impl Machine {
             found if found.is_empty() => vec![first],
             found => found,
         })
+    }
+
+    /// Whether the result of the program that ended is what `doc`, `dir`, `apropos` or another such function told. The
+    /// program is read once more for it, so it is for results of which not all is shown.
+    pub fn discovered(&self) -> Option<Discovered> {
+        let forms = read_all(&self.source, &self.read_limits()).ok()?;
+        let body = analyze(&forms, &Known { machine: self }).ok()?.body;
+        let span = discovery(&body)?;
+        let text = self.source.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let alone = matches!(body.kind, NodeKind::Call(..)) && text.starts_with('(') && text.ends_with(')');
+        Some(Discovered { call: alone.then(|| text.to_owned()) })
     }
 
     fn all_mistakes(&self, source: &str) -> Vec<Error> {

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::Machine;
 use crate::error::{Error, ErrorKind};
 use crate::globals::Undo;
-use crate::interchange::{Keys, Spell, from_json, to_json, to_json_spelt};
+use crate::interchange::{Keys, from_json, to_json, to_json_spelt};
 use crate::names::Name;
 use crate::value::equal::is_same;
 use crate::value::extent::extent;
@@ -137,11 +137,16 @@ impl Machine {
         to_json(value, &self.heap.names, self.heap.room_for_json()).map_err(|unfit| unfit.error(what))
     }
 
-    /// The result as JSON with other texts for keywords that are keys, where `spell` has one; an error if two keys of a
-    /// map become one by that.
-    pub fn try_value_json_spelt(&self, spell: Spell<'_>) -> Result<Json, Error> {
+    /// The result as JSON for hosts: keywords that programs wrote as keys have underscores, keys that data brought along
+    /// stay as they are. Two keys of a map that become one by that are an error.
+    pub fn try_value_json_spelt(&self) -> Result<Json, Error> {
         let room = self.heap.room_for_json();
-        to_json_spelt(&self.result, &self.heap.names, room, spell).map_err(|unfit| unfit.error("the result"))
+        to_json_spelt(&self.result, &self.heap.names, room).map_err(|unfit| unfit.error("the result"))
+    }
+
+    /// A key of a result that is JSON by now, as [`Machine::try_value_json_spelt`] would have it.
+    pub fn spelt_key<'k>(&'k self, key: &'k str) -> std::borrow::Cow<'k, str> {
+        self.heap.names.find(key).map_or(key.into(), |name| self.heap.names.key(name))
     }
 
     /// Parameters and docstring of a definition, if it is a function.

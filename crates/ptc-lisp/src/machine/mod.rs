@@ -5,6 +5,7 @@
 //! memory it can reach belongs to it alone.
 
 mod account;
+mod advice;
 mod answer;
 mod asked;
 pub(crate) mod attached;
@@ -31,7 +32,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::analyze::{Exports, Manifest, Servers, ToolUse, World, analyze};
+use crate::analyze::{Exports, Manifest, Namespaces, Servers, ToolUse, World, analyze};
 use crate::code::{Const, Linked, Op, Unit};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
@@ -47,6 +48,7 @@ pub use answer::{Answer, ValueKind};
 pub use asked::{Asked, Pause};
 use census::next_census;
 pub(crate) use census::room;
+pub use check::Discovered;
 pub use fate::AnswerUse;
 use fiber::Fiber;
 pub(crate) use library::is_core;
@@ -151,6 +153,8 @@ pub struct Machine {
     pub(crate) private: Vec<String>,
     /// Upstream servers whose tools are functions.
     pub(crate) servers: Arc<Servers>,
+    /// Names that earlier programs gave to namespaces, as far as the host hands them on.
+    pub(crate) required: Option<Arc<Namespaces>>,
     /// The tool that the running program called last, if nothing has changed what it may call since.
     pub(crate) allowed: Option<Name>,
     pub(crate) data: Value,
@@ -208,6 +212,7 @@ impl Machine {
             tools: Vec::new(),
             private: Vec::new(),
             servers: Arc::default(),
+            required: None,
             allowed: None,
             data: Value::Nil,
             history: Vec::new(),
@@ -276,6 +281,11 @@ impl Machine {
     /// {…})`. Dumps do not keep this.
     pub fn set_servers(&mut self, servers: Arc<Servers>) {
         self.servers = servers;
+    }
+
+    /// Gives programs the names that earlier ones of a session required. Dumps do not keep this.
+    pub fn set_required(&mut self, required: Arc<Namespaces>) {
+        self.required = Some(required);
     }
 
     /// Says whether the host answers questions about what there is besides the library: calls named
@@ -350,8 +360,10 @@ impl Machine {
             crate::signal::Signal::Raise(error) if error.kind != ErrorKind::FuelExceeded => error,
             _ => Error::new(ErrorKind::FuelExceeded, "reading the program used up its fuel"),
         })?;
-        let knows_nothing =
-            self.heap.globals.is_empty() && self.carried.is_empty() && self.private.is_empty();
+        let knows_nothing = self.heap.globals.is_empty()
+            && self.carried.is_empty()
+            && self.private.is_empty()
+            && self.required.is_none();
         let find =
             || prepared::find(&self.owner, source, &self.tools, &self.servers, &limits, self.prelude());
         let known = knows_nothing.then(find).flatten();
@@ -377,7 +389,9 @@ impl Machine {
         }
         let (tools, manifest, prelude) = (self.tools.clone(), Arc::new(manifest), self.prelude().cloned());
         let (owner, servers) = (self.owner.clone(), self.servers.clone());
-        let prepared = Rc::new(Prepared { unit, manifest, owner, steps, tools, servers, limits, prelude });
+        let written = analysis.written.into_iter().collect();
+        let prepared =
+            Rc::new(Prepared { unit, manifest, owner, written, steps, tools, servers, limits, prelude });
         if knows_nothing {
             prepared::remember(&prepared);
         }
@@ -408,6 +422,7 @@ impl Machine {
         let prepared = self.prepare(source)?;
         self.has_inputs(&prepared.unit)?;
         let linked = self.link(prepared.unit.clone())?;
+        prepared.written.iter().for_each(|key| self.heap.names.write_key(key));
         self.manifest = prepared.manifest.clone();
         self.prepared = Some(prepared);
         self.start(&linked);
@@ -605,6 +620,10 @@ impl World for Known<'_> {
 
     fn exports(&self) -> Option<Exports<'_>> {
         self.machine.prelude().map(|prelude| Exports { prelude, home: None })
+    }
+
+    fn required(&self) -> Option<&Namespaces> {
+        self.machine.required.as_deref()
     }
 }
 

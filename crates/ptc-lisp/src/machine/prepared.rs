@@ -24,6 +24,8 @@ pub(crate) struct Prepared {
     pub(super) manifest: Arc<Manifest>,
     /// Whose machines may have it.
     pub(super) owner: Owner,
+    /// The keywords with hyphens that it writes as keys of maps.
+    pub(super) written: Vec<String>,
     /// What checking it took.
     pub(super) steps: u64,
     /// What was granted and allowed when it was checked. There were no definitions.

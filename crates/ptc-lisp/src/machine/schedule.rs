@@ -261,13 +261,13 @@ impl Machine {
         match begun {
             Ok(()) => None,
             // A limit ends the program; it is no error of the branch.
-            Err(error) if !error.kind.is_catchable() => Some(self.fail(error)),
-            Err(error) => self.raise_in_parent(None, &from_error(error)),
+            Err((_, error)) if !error.kind.is_catchable() => Some(self.fail(error)),
+            Err((place, error)) => self.raise_in_parent(place, &from_error(error)),
         }
     }
 
-    /// Lets each function begin in a fiber of its own.
-    fn begin_children(&mut self, parent: usize) -> Result<(), Error> {
+    /// Lets each function begin in a fiber of its own; the error says which one could not.
+    fn begin_children(&mut self, parent: usize) -> Result<(), (usize, Error)> {
         // Finding free places takes one look at all of them.
         self.heap.fuel_used += (self.children.len() + self.fibers.len() / 16) as u64;
         let mut places = 0..;
@@ -279,7 +279,7 @@ impl Machine {
             let is_free = |&at: &usize| self.fibers.get(at).is_none_or(Option::is_none);
             let id = places.find(is_free).unwrap_or(self.fibers.len());
             self.heap.allocated(256 + size_of_val(inherited.as_slice()));
-            self.enter_thunk(self.children[place].clone())?;
+            self.enter_thunk(self.children[place].clone()).map_err(|error| (place, error))?;
             let child = Some(Box::new(std::mem::replace(&mut self.fiber, Fiber::new())));
             match self.fibers.get_mut(id) {
                 Some(place) => *place = child,
@@ -322,11 +322,11 @@ impl Machine {
         let (parent, place) = self.fiber.parent?;
         self.fiber.state = State::Over;
         self.become_fiber(parent);
-        self.raise_in_parent(Some(place), ex)
+        self.raise_in_parent(place, ex)
     }
 
     /// Raises what a branch threw, with its class, message and data, and says which branch it was.
-    fn raise_in_parent(&mut self, place: Option<usize>, ex: &ExObj) -> Option<Pause> {
+    fn raise_in_parent(&mut self, place: usize, ex: &ExObj) -> Option<Pause> {
         self.drop_children_of(self.current);
         let kind = match &self.fiber.state {
             State::Joining { kind, .. } => *kind,
@@ -421,9 +421,9 @@ fn left_branch(by: &str) -> Error {
 }
 
 /// The error of the whole for the error of a branch: the name of the branch stands before it, once.
-fn of_branch(kind: ErrorKind, place: Option<usize>, inner: &Error) -> Error {
+fn of_branch(kind: ErrorKind, place: usize, inner: &Error) -> Error {
     let name = if kind == ErrorKind::Pmap { "pmap" } else { "pcalls" };
-    let branch = place.map_or_else(|| name.to_owned(), |place| format!("{name}: item {place}"));
+    let branch = format!("{name}: item {place}");
     let (function, message) = match (&inner.function, inner.kind) {
         (Some(deeper), ErrorKind::Pmap | ErrorKind::Pcalls) => {
             (format!("{branch}: {deeper}"), inner.message.clone())

@@ -84,6 +84,12 @@ impl Machine {
     /// The error for an input that is not there.
     pub(super) fn missing_input(&self, name: &str) -> Error {
         let known = self.data_names();
+        if let Some((input, part)) = name.split_once('.')
+            && known.iter().any(|name| name == input)
+            && let Some(hint) = crate::analyze::member(&format!("data/{input}"), part)
+        {
+            return Error::new(ErrorKind::Runtime, format!("there is no input data/{name}")).hint(hint);
+        }
         let hint = match known.as_slice() {
             [] => "the program was given no inputs".to_owned(),
             names => {

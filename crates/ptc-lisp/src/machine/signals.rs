@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::advice;
 use super::fiber::{Cont, Fiber, Frame, Give, State};
 use super::library::is_foreign;
 use super::run::Go;
@@ -111,8 +112,9 @@ impl Machine {
             let at = (frame.pc as usize).saturating_sub(1);
             error.span = unit.spans.get(at).copied();
             if error.kind == ErrorKind::Type && unit.ops.get(at).is_some_and(|op| op.is_arithmetic()) {
-                error.function =
-                    error.function.or_else(|| operator(unit.text(error.span)).map(str::to_owned));
+                let operator = operator(unit.text(error.span));
+                error.hint = error.hint.or_else(|| advice::for_operator(operator?, &error.message));
+                error.function = error.function.or_else(|| operator.map(str::to_owned));
             }
         }
         match self.blamed() {

@@ -1,22 +1,20 @@
 //! Arguments of tools: one map with string keys, the way JSON has them.
 
-use std::borrow::Cow;
-
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::json::{SameKey, keys};
-use crate::names::{Name, Names};
+use crate::names::Name;
 use crate::signal::{Res, Signal, ToolRequest};
 use crate::value::extent::ELEMENT;
-use crate::value::print::{Printer, Style};
 use crate::value::walk::{Entry, Parts, Place, Step, Visitor, walk};
 use crate::value::{Map, Value};
 
 /// The tool that calls upstreams.
 const CALL: &str = "call";
 
-/// The arguments of a call as one map: none, a map, or keywords and values in turn. Keys become strings
-/// with underscores, keywords become strings. A map that says the same without all that is taken as it is.
+/// The arguments of a call as one map: none, a map, or keywords and values in turn. Keywords become strings, with
+/// underscores where they are keys that a program wrote; keys that data brought along stay as they are. A map that says the
+/// same without all that is taken as it is.
 pub fn request(heap: &mut Heap, tool: Name, args: &mut [Value]) -> Res<ToolRequest> {
     if let [Value::Map(body)] = &args
         && let Some(bytes) = extent_of_object(body, heap)
@@ -48,7 +46,7 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
             args.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
         }
         [other] if heap.names.text(tool) == CALL => {
-            let got = shown(heap, other);
+            let got = heap.brief(other);
             return Err(wrong_call(format!("tool/call requires a map, got {got}")));
         }
         _ => {
@@ -63,8 +61,7 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
     for (key, _) in &pairs {
         let key = key_text(heap, key)?;
         if !["server", "tool", "args"].contains(&key.as_str()) {
-            let shown: String = key.chars().take(80).collect();
-            return Err(wrong_call(format!("tool/call got unknown key :{shown}")));
+            return Err(wrong_call(format!("tool/call got unknown key :{}", excerpt(&key))));
         }
         if seen.contains(&key) {
             return Err(wrong_call(format!("tool/call got duplicate key :{key}")));
@@ -77,15 +74,6 @@ fn arguments(heap: &mut Heap, tool: Name, args: &[Value]) -> Res {
 
 fn wrong_call(message: String) -> Box<Signal> {
     Error::new(ErrorKind::Runtime, message).into()
-}
-
-/// A value in a message, in at most 80 characters.
-fn shown(heap: &Heap, value: &Value) -> String {
-    const CHARS: usize = 80;
-    let mut printer = Printer::new(&heap.names, Style::Readable, 4 * CHARS).with_fuel(1000);
-    // What fits is all that is wanted.
-    let _ = printer.value(value);
-    printer.finish().chars().take(CHARS).collect()
 }
 
 /// A call of an upstream whose arguments JSON can say. Other faults in it are the host's to find, which
@@ -200,23 +188,15 @@ fn object(heap: &mut Heap, pairs: Vec<(Value, Value)>) -> Res {
 }
 
 fn key_text(heap: &mut Heap, key: &Value) -> Res<String> {
-    match argument_name(key, &heap.names) {
+    match keys::spelt(key, &heap.names) {
         Some(text) => Ok(text.into_owned()),
         None => heap.readable(key),
     }
 }
 
-/// The name that a keyword or symbol has as an argument; other keys are what they are in JSON.
-fn argument_name<'k>(key: &'k Value, names: &'k Names) -> Option<Cow<'k, str>> {
-    match key {
-        Value::Kw(name) | Value::Sym(name) => Some(names.text(*name).replace('-', "_").into()),
-        _ => keys::text(key, names),
-    }
-}
-
 /// Refuses arguments of which two would have one name: the tool would be given only one of them.
 fn distinct<'v>(heap: &'v Heap, keys: impl Iterator<Item = &'v Value>) -> Res<()> {
-    match SameKey::among(keys, &heap.names, heap.limits.output_bytes, argument_name) {
+    match SameKey::among(keys, &heap.names, heap.limits.output_bytes, keys::spelt) {
         None => Ok(()),
         Some(keys) => Err(Error::new(ErrorKind::InvalidToolArgs, format!("the arguments have {keys}"))
             .hint(SameKey::HINT)

@@ -1,5 +1,6 @@
 //! From sources to the artifact: outline, references, code, exports, constants, hashes, in this order.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
@@ -49,6 +50,7 @@ pub(super) fn compile(parts: &[Source<'_>], options: &Options) -> Result<Prelude
     let mut programs = Vec::new();
     for (number, draft) in outline.drafts.iter().enumerate() {
         let made = definition(&prelude, draft, given.fuel).map_err(|problem| placed(draft, problem))?;
+        prelude.written.extend(made.written);
         let definition = &mut prelude.definitions[number];
         (definition.uses, definition.calls) = (made.uses, made.calls);
         match draft.body {
@@ -101,6 +103,7 @@ fn declared(parts: &[Source<'_>], outline: &Outline, options: &Options) -> Prelu
         components: parts.iter().enumerate().map(|(at, part)| Component::of(part, at, outline)).collect(),
         texts: parts.iter().map(|part| Arc::from(part.text)).collect(),
         names: crate::core::names(),
+        written: BTreeSet::new(),
         policy: options.policy.clone(),
         policy_hash: (!options.policy.is_open()).then(|| hashes::hash(&options.policy.described())),
         source_hash: String::new(),
@@ -113,6 +116,7 @@ struct Made {
     unit: Arc<Unit>,
     uses: Vec<crate::analyze::ToolUse>,
     calls: Vec<u32>,
+    written: BTreeSet<String>,
 }
 
 fn definition(prelude: &Prelude, draft: &Draft, fuel: u64) -> Result<Made, Problem> {
@@ -143,7 +147,8 @@ fn definition(prelude: &Prelude, draft: &Draft, fuel: u64) -> Result<Made, Probl
     if matches!(draft.body, Body::Constant(_)) {
         without_inputs(&unit)?;
     }
-    Ok(Made { unit: Arc::new(unit), uses: analysis.manifest.uses, calls: analysis.used })
+    let (uses, calls) = (analysis.manifest.uses, analysis.used);
+    Ok(Made { unit: Arc::new(unit), uses, calls, written: analysis.written })
 }
 
 /// A prelude neither makes nor reads definitions of programs, nor their results.

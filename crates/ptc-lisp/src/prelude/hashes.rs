@@ -59,6 +59,7 @@ pub(super) fn with_names(mut prelude: Prelude) -> Prelude {
             None => {}
         }
     }
+    prelude.written.iter().for_each(|key| names.write_key(key));
     prelude.names = Arc::new(names);
     prelude
 }

@@ -20,6 +20,7 @@ mod requires;
 mod source_text;
 mod trace;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
@@ -132,6 +133,8 @@ pub struct Prelude {
     texts: Vec<Arc<str>>,
     /// Every name that its code and constants use, so that what is linked once fits all machines.
     names: Arc<Names>,
+    /// The keywords with hyphens that its definitions write as keys of maps.
+    written: BTreeSet<String>,
     policy: Policy,
     policy_hash: Option<String>,
     source_hash: String,

@@ -11,14 +11,31 @@ use super::name;
 use crate::span::Span;
 use crate::syntax::{Form, FormKind};
 
-/// Reads up to `wanted` top-level forms; also returns the byte offset where reading stopped.
-pub(super) fn read(source: &str, limits: &ReadLimits, wanted: usize) -> Result<(Vec<Form>, usize), Failure> {
+/// What was read.
+pub(super) struct Read {
+    /// The top-level forms.
+    pub(super) forms: Vec<Form>,
+    /// The byte offset where reading stopped.
+    pub(super) after: usize,
+    /// What `#_` left out, where the text is data.
+    pub(super) discarded: Vec<Form>,
+}
+
+/// Reads up to `wanted` top-level forms.
+pub(super) fn read(source: &str, limits: &ReadLimits, wanted: usize) -> Result<Read, Failure> {
     if source.len() > limits.max_bytes {
         return Err(fault::too_many_bytes(source.len(), limits));
     }
     let mut lexer = Lexer::new(source, limits);
-    let mut builder =
-        Builder { source, limits, stack: Vec::new(), done: Vec::new(), forms: 0, short_fn: None };
+    let mut builder = Builder {
+        source,
+        limits,
+        stack: Vec::new(),
+        done: Vec::new(),
+        discarded: Vec::new(),
+        forms: 0,
+        short_fn: None,
+    };
     while builder.done.len() < wanted {
         let Some((token, span)) = lexer.next()? else {
             builder.check_end()?;
@@ -26,7 +43,7 @@ pub(super) fn read(source: &str, limits: &ReadLimits, wanted: usize) -> Result<(
         };
         builder.take(token, span)?;
     }
-    Ok((builder.done, lexer.at()))
+    Ok(Read { forms: builder.done, after: lexer.at(), discarded: builder.discarded })
 }
 
 /// What an unfinished form waits for.
@@ -65,6 +82,8 @@ struct Builder<'a> {
     stack: Vec<Frame>,
     /// Finished top-level forms.
     done: Vec<Form>,
+    /// See [`Read::discarded`].
+    discarded: Vec<Form>,
     /// How many forms were finished, at any depth.
     forms: usize,
     /// Where the `#()` we are in begins.
@@ -210,7 +229,12 @@ impl Builder<'_> {
             return Ok(Some(form));
         };
         let kind = match prefix {
-            Prefix::Discard => return Ok(None),
+            Prefix::Discard => {
+                if self.limits.data {
+                    self.discarded.push(form);
+                }
+                return Ok(None);
+            }
             Prefix::Meta => {
                 use FormKind::{Keyword, Map, Str, Symbol};
                 if !matches!(form.kind, Keyword(_) | Symbol(_) | Str(_) | Map(_)) {

@@ -236,6 +236,13 @@ pub(super) fn octal_too_large(span: Span) -> Failure {
     parse(span, "an octal escape goes up to `\\377`").hint("write the character itself, or `\\uXXXX`").into()
 }
 
+/// An escape of a string that nobody knows, in data.
+pub(super) fn unknown_escape(span: Span) -> Failure {
+    parse(span, "a string has an escape that is not known")
+        .hint("escapes are `\\n`, `\\t`, `\\r`, `\\b`, `\\f`, `\\\\`, `\\\"`, `\\uXXXX` and octal ones")
+        .into()
+}
+
 /// Half of a surrogate pair.
 pub(super) fn lone_surrogate(span: Span) -> Failure {
     parse(span, "this `\\u` escape is half of a surrogate pair; alone it is no character")

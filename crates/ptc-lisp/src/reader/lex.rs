@@ -86,12 +86,15 @@ impl<'a> Lexer<'a> {
             '\'' => Token::Prefix(Prefix::Quote),
             '@' => Token::Prefix(Prefix::Deref),
             '^' => Token::Prefix(Prefix::Meta),
-            '"' => Token::Atom(FormKind::Str(text::string(&mut self.cursor, start)?)),
+            '"' => Token::Atom(FormKind::Str(text::string(&mut self.cursor, start, self.limits.data)?)),
             '\\' => Token::Atom(FormKind::Str(text::character(&mut self.cursor, start)?)),
             '#' => self.dispatch(start)?,
             ':' => {
-                let keyword = name::keyword(self.cursor.token());
-                Token::Atom(keyword.map_err(|fault| self.bad_name(fault, start))?)
+                let token = self.cursor.token();
+                if self.limits.data && token.starts_with(':') {
+                    return Err(self.bad_name(NameFault::InnerColons, start));
+                }
+                Token::Atom(name::keyword(token).map_err(|fault| self.bad_name(fault, start))?)
             }
             '`' | '~' => return Err(self.refuse_syntax_quote(first, start)),
             _ => Token::Atom(self.word(start)?),
@@ -102,7 +105,7 @@ impl<'a> Lexer<'a> {
     /// Steps over whitespace and comments, `#!` lines among them.
     fn skip_blank(&mut self) {
         self.cursor.skip_blank();
-        while self.cursor.rest().starts_with("#!") {
+        while !self.limits.data && self.cursor.rest().starts_with("#!") {
             self.cursor.skip_line();
             self.cursor.skip_blank();
         }
@@ -117,9 +120,9 @@ impl<'a> Lexer<'a> {
         self.cursor.take_while(|c| !ends(c));
         let token = self.written(start);
         if is_number {
-            number::parse(token, self.limits.max_digits)
+            number::parse(token, self.limits)
                 .map_err(|fault| fault::bad_number(&fault, token, self.since(start), self.limits))
-        } else if number::lacks_zero(token) {
+        } else if !self.limits.data && number::lacks_zero(token) {
             Err(fault::missing_zero(token, self.since(start)))
         } else if token.starts_with(['“', '”', '„', '‘', '’']) {
             Err(self.bad_name(NameFault::TypographicQuote, start))

@@ -39,11 +39,20 @@ pub struct ReadLimits {
     pub max_digits: usize,
     /// Most forms in all, counting those inside others and those the text discards.
     pub max_forms: usize,
+    /// Whether the text is data (EDN) and not a program: escapes that nobody knows, `::name` and `#!` are mistakes there,
+    /// and numbers too large for a float are infinite.
+    pub data: bool,
 }
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        ReadLimits { max_bytes: 1_000_000, max_depth: 256, max_digits: 10_000, max_forms: 1_000_000 }
+        ReadLimits {
+            max_bytes: 1_000_000,
+            max_depth: 256,
+            max_digits: 10_000,
+            max_forms: 1_000_000,
+            data: false,
+        }
     }
 }
 
@@ -58,7 +67,7 @@ impl Default for ReadLimits {
 /// ```
 pub fn read_all(source: &str, limits: &ReadLimits) -> Result<Vec<Form>, Error> {
     match build::read(source, limits, usize::MAX) {
-        Ok((forms, _)) => Ok(forms),
+        Ok(read) => Ok(read.forms),
         Err(failure) => Err(repair::explain(failure, source, limits)),
     }
 }
@@ -66,8 +75,15 @@ pub fn read_all(source: &str, limits: &ReadLimits) -> Result<Vec<Form>, Error> {
 /// The first form of `source` and the byte offset just after it; `None` if there is no form.
 /// What follows the form is not looked at.
 pub fn read_one(source: &str, limits: &ReadLimits) -> Result<Option<(Form, usize)>, Error> {
-    let (mut forms, after) = build::read(source, limits, 1).map_err(|failure| failure.error)?;
-    Ok(forms.pop().map(|form| (form, after)))
+    let mut read = build::read(source, limits, 1).map_err(|failure| failure.error)?;
+    Ok(read.forms.pop().map(|form| (form, read.after)))
+}
+
+/// The first form of a text that is data, and what the text discards before its end (`#_`), which has to be data as well.
+pub fn read_data(source: &str, limits: &ReadLimits) -> Result<(Option<Form>, Vec<Form>), Error> {
+    let limits = ReadLimits { data: true, ..*limits };
+    let mut read = build::read(source, &limits, 1).map_err(|failure| failure.error)?;
+    Ok((read.forms.pop(), read.discarded))
 }
 
 /// Whether more text could still make `source` readable: a delimiter, a string or a regex is open, or

@@ -6,6 +6,7 @@ use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_traits::{ToPrimitive, Zero};
 
+use super::ReadLimits;
 use super::fault::NumberFault;
 use crate::decimal::Decimal;
 use crate::syntax::FormKind;
@@ -17,8 +18,9 @@ pub(super) fn looks_numeric(first: &str, next: Option<char>) -> bool {
 }
 
 /// The number that `token` writes.
-pub(super) fn parse(token: &str, max_digits: usize) -> Result<FormKind, NumberFault> {
-    if token.len() > max_digits && token.bytes().filter(u8::is_ascii_alphanumeric).count() > max_digits {
+pub(super) fn parse(token: &str, limits: &ReadLimits) -> Result<FormKind, NumberFault> {
+    let most = limits.max_digits;
+    if token.len() > most && token.bytes().filter(u8::is_ascii_alphanumeric).count() > most {
         return Err(NumberFault::TooLong);
     }
     let (negative, digits) = match token.as_bytes().first() {
@@ -26,7 +28,7 @@ pub(super) fn parse(token: &str, max_digits: usize) -> Result<FormKind, NumberFa
         Some(b'+') => (false, &token[1..]),
         _ => (false, token),
     };
-    let number = Unsigned { digits, negative };
+    let number = Unsigned { digits, negative, endless: limits.data };
     if let Some((numerator, denominator)) = digits.split_once('/') {
         return number.ratio(numerator, denominator);
     }
@@ -61,6 +63,8 @@ fn all_digits(text: &str) -> bool {
 struct Unsigned<'a> {
     digits: &'a str,
     negative: bool,
+    /// Whether one that is too large for a float is infinite.
+    endless: bool,
 }
 
 impl Unsigned<'_> {
@@ -94,7 +98,8 @@ impl Unsigned<'_> {
             return Ok(FormKind::Decimal(if self.negative { -decimal } else { decimal }));
         }
         let value: f64 = text.parse().map_err(|_| NumberFault::Malformed)?;
-        finite(if self.negative { -value } else { value })
+        let value = if self.negative { -value } else { value };
+        if self.endless { Ok(FormKind::Float(value)) } else { finite(value) }
     }
 
     fn ratio(&self, numerator: &str, denominator: &str) -> Result<FormKind, NumberFault> {

@@ -16,24 +16,29 @@ pub(super) const CHARACTER_NAMES: [(&str, char); 6] = [
 
 const MAX_OCTAL: u32 = 0o377;
 
-/// The string whose opening quote was just read, at `start`.
-pub(super) fn string(cursor: &mut Cursor<'_>, start: usize) -> Result<String, Failure> {
+/// The string whose opening quote was just read, at `start`; in `data` all escapes must be known.
+pub(super) fn string(cursor: &mut Cursor<'_>, start: usize, data: bool) -> Result<String, Failure> {
     let mut text = String::new();
     loop {
         text.push_str(cursor.take_while(|c| c != '"' && c != '\\'));
         let escape = cursor.at();
         match cursor.bump() {
             Some('"') => return Ok(text),
-            Some(_) => unescape(cursor, escape, &mut text)?,
+            Some(_) => {
+                let known = unescape(cursor, escape, &mut text)?;
+                if data && !known {
+                    return Err(fault::unknown_escape(Span::new(escape, cursor.at())));
+                }
+            }
             None => return Err(fault::unclosed_text("string", Span::new(start, start + 1), cursor.source())),
         }
     }
 }
 
-/// Reads what follows a backslash. An escape Clojure does not know stays as it was written, because
-/// models write `"\d"` for regexes and `"C:\dir"` for paths and mean just that.
-fn unescape(cursor: &mut Cursor<'_>, start: usize, text: &mut String) -> Result<(), Failure> {
-    let Some(letter) = cursor.peek() else { return Ok(()) };
+/// Reads what follows a backslash, and says whether it is an escape. One that Clojure does not know stays as it was
+/// written, because models write `"\d"` for regexes and `"C:\dir"` for paths and mean just that.
+fn unescape(cursor: &mut Cursor<'_>, start: usize, text: &mut String) -> Result<bool, Failure> {
+    let Some(letter) = cursor.peek() else { return Ok(true) };
     let plain = match letter {
         'n' => '\n',
         't' => '\t',
@@ -41,16 +46,17 @@ fn unescape(cursor: &mut Cursor<'_>, start: usize, text: &mut String) -> Result<
         'b' => '\u{8}',
         'f' => '\u{c}',
         '\\' | '"' => letter,
-        '0'..='7' => return octal_escape(cursor, start, text),
+        '0'..='7' => return octal_escape(cursor, start, text).map(|()| true),
         'u' => return unicode_escape(cursor, start, text),
         _ => {
-            text.push('\\');
-            letter
+            cursor.bump();
+            text.extend(['\\', letter]);
+            return Ok(false);
         }
     };
     cursor.bump();
     text.push(plain);
-    Ok(())
+    Ok(true)
 }
 
 fn octal_escape(cursor: &mut Cursor<'_>, start: usize, text: &mut String) -> Result<(), Failure> {
@@ -62,10 +68,10 @@ fn octal_escape(cursor: &mut Cursor<'_>, start: usize, text: &mut String) -> Res
     Ok(())
 }
 
-fn unicode_escape(cursor: &mut Cursor<'_>, start: usize, text: &mut String) -> Result<(), Failure> {
+fn unicode_escape(cursor: &mut Cursor<'_>, start: usize, text: &mut String) -> Result<bool, Failure> {
     let Some(unit) = hex_unit(&cursor.rest()[1..]) else {
         text.push('\\');
-        return Ok(());
+        return Ok(false);
     };
     cursor.skip_bytes(5);
     let mut code = unit;
@@ -78,7 +84,7 @@ fn unicode_escape(cursor: &mut Cursor<'_>, start: usize, text: &mut String) -> R
     }
     let span = Span::new(start, cursor.at());
     text.push(char::from_u32(code).ok_or_else(|| fault::lone_surrogate(span))?);
-    Ok(())
+    Ok(true)
 }
 
 /// The value of four hexadecimal digits at the start of `text`.

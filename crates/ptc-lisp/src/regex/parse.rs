@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::class::{self, CharSet, of_ranges};
 use super::escape::Escape;
 use super::node::{Assert, Case, Mode, Node};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 
 /// What a pattern's text gives.
 pub(super) struct Parsed {
@@ -81,7 +81,7 @@ pub(super) struct Parser<'s> {
 
 impl Parser<'_> {
     pub(super) fn fault(&self, message: &str, hint: &str) -> Error {
-        let shown: String = self.source.chars().take(60).collect();
+        let shown = excerpt(self.source);
         let position = self.source.get(..self.at).unwrap_or(self.source).chars().count();
         let text = format!("bad pattern: {message} (at position {position} of #\"{shown}\")");
         let error = Error::new(ErrorKind::IllegalArgument, text);

@@ -170,6 +170,10 @@ fn keyword_with_text(name: Name, text: &Text, names: &Names, meter: &mut Meter) 
 fn incomparable(a: &Value, b: &Value) -> Error {
     let nan = |value: &Value| matches!(value, Value::Float(float) if float.is_nan());
     let describe = |value: &Value| if nan(value) { "NaN" } else { value.type_name() };
-    Error::new(ErrorKind::Type, format!("cannot compare {} with {}", describe(a), describe(b)))
-        .hint("compare values of one type: numbers, strings, keywords, vectors or dates")
+    let rows = matches!((a, b), (Value::Map(_), Value::Map(_)));
+    let hint = match rows {
+        true => "maps have no order: write (sort-by :key rows), or compare what stands under a key",
+        false => "compare values of one type: numbers, strings, keywords, vectors or dates",
+    };
+    Error::new(ErrorKind::Type, format!("cannot compare {} with {}", describe(a), describe(b))).hint(hint)
 }

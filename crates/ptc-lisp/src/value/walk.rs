@@ -11,7 +11,7 @@ use std::rc::Rc;
 use super::meter::address;
 use super::print::{Printer, Style};
 use super::{Items, MAX_DEPTH, Map, Shared, SortedObj, Value, VecObj};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, QUOTED, excerpt};
 use crate::names::Names;
 
 /// The levels that walks go into. The machine makes no value that nests deeper than [`MAX_DEPTH`]; arguments
@@ -369,18 +369,15 @@ impl<Mark> Steps for Places<'_, Mark> {
 
 /// A key as a step of a path: `.name`, or its text if it is short.
 pub fn key_step(key: &Value, names: &Names) -> String {
-    const LONGEST: usize = 60;
-    let cut = |text: &str| match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!(".{}…", &text[..end]),
-        None => format!(".{text}"),
-    };
+    let cut = |text: &str| format!(".{}", excerpt(text));
     match key {
         Value::Str(text) => cut(text.as_str()),
         Value::Kw(name) | Value::Sym(name) => cut(names.text(*name)),
         other => {
-            let mut printer = Printer::new(names, Style::Readable, LONGEST).with_fuel(1000);
-            let whole = printer.value(other).is_ok();
-            format!(".{}{}", printer.finish(), if whole { "" } else { "…" })
+            let mut printer = Printer::new(names, Style::Readable, 2 * QUOTED).with_fuel(1000);
+            // What fits is all that is wanted.
+            let _ = printer.value(other);
+            cut(&printer.finish())
         }
     }
 }

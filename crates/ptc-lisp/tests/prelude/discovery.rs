@@ -178,3 +178,33 @@ fn pages_fit_what_is_shown_of_a_result() {
         assert!(text.len() < 8_000 && text.trim() == text, "{name} has {} bytes", text.len());
     }
 }
+
+#[test]
+fn results_that_tell_what_there_is_are_known_by_the_call_that_told_it() {
+    let told = |source: &str| {
+        let mut machine = Machine::new(Limits::default());
+        machine.load(source).unwrap_or_else(|error| panic!("{source}: {error}"));
+        assert!(matches!(machine.run(u64::MAX), Step::Done(_)), "{source}");
+        machine.discovered().map(|discovered| discovered.call)
+    };
+    for source in [
+        "(doc map)",
+        "(dir clojure.set)",
+        "(ns-publics 'clojure.set)",
+        "(apropos \"map\" {:limit 50})",
+        "(meta 'map)",
+        "(describe [1 2 3])",
+        "(subs (doc map) 3)",
+        "(subvec (subvec (dir clojure.set) 2) 1)",
+    ] {
+        assert_eq!(told(source), Some(Some(source.to_owned())), "{source}");
+    }
+    assert_eq!(told("(return (doc map))"), Some(Some("(doc map)".to_owned())));
+    // The call alone would not tell it again.
+    for source in ["(def n 1) (subs (doc map) n)", "(let [n 1] (subs (doc map) n))"] {
+        assert_eq!(told(source), Some(None), "{source}");
+    }
+    for source in ["(count (dir clojure.set))", "(str (doc map))", "\"(doc map)\"", "(subs \"abc\" 1)"] {
+        assert_eq!(told(source), None, "{source}");
+    }
+}

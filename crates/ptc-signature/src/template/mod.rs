@@ -133,6 +133,13 @@ impl Template {
         all
     }
 
+    /// How often a placeholder stands in the template.
+    pub fn count(&self, placeholder: &Placeholder) -> usize {
+        let mut all = Vec::new();
+        collect(&self.nodes, &mut all);
+        all.iter().filter(|other| *other == placeholder).count()
+    }
+
     /// Whether the template has sections.
     pub fn has_sections(&self) -> bool {
         self.nodes.iter().any(|node| matches!(node, Node::Section { .. }))

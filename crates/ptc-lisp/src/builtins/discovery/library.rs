@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::options::Search;
 use super::{Entry, Run, local_namespace, members, visible};
+use crate::lexical::{Field, Index};
 use crate::pages;
 
 /// How many members of a class are named beside it.
@@ -44,31 +46,82 @@ pub(super) fn namespace_doc(name: &str) -> Option<String> {
     Some(text)
 }
 
-/// What the library has for a search, best first: among equals what is named just so, then classes, then functions, then
-/// constants.
-pub(super) fn found(search: &Search) -> Vec<String> {
-    let wanted = search.text.trim();
-    let is_named = |local: &str| local.trim_start_matches('.').eq_ignore_ascii_case(wanted);
-    let score = |name: &str, doc: &str| Some(search.query.score(&[name], &[doc])).filter(|score| *score > 0);
-    let functions = visible().filter_map(|entry| {
-        let rank = match () {
-            () if is_named(entry.local) => 0,
-            () if is_constant(entry) => 3,
-            () => 2,
-        };
-        Some((Reverse(score(entry.local, entry.doc())?), rank, shown(entry), entry.doc().to_owned()))
-    });
-    let mut classes: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-    for entry in visible().filter(|entry| is_class(entry.ns)) {
-        classes.entry(entry.ns).or_default().push(entry);
+/// What can be found.
+struct Item {
+    /// Its name without namespace and dot, by which it is named just so.
+    local: &'static str,
+    /// Its name as programs write it, and what it does.
+    name: String,
+    doc: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Function,
+    Class,
+    Constant,
+}
+
+impl Kind {
+    /// What its score is multiplied with, in tenths: classes tell of many functions, constants are seldom wanted.
+    fn weight(self) -> u32 {
+        match self {
+            Kind::Function => 10,
+            Kind::Class => 15,
+            Kind::Constant => 7,
+        }
     }
-    let classes = classes.into_iter().filter_map(|(class, members)| {
-        let score = Reverse(score(class, "")?);
-        let doc = format!("A class with {}; (dir {class}) tells more.", names(members));
-        Some((score, 1, class.to_owned(), doc))
-    });
-    let mut found: Vec<_> = functions.chain(classes).collect();
-    found.sort();
-    found.dedup_by(|(.., name, _), (.., before, _)| name == before);
-    found.into_iter().map(|(.., name, doc)| format!("local: {name} - {doc}")).collect()
+}
+
+/// Everything in the library, with an index that is made once.
+fn library() -> &'static (Vec<Item>, Index) {
+    static LIBRARY: OnceLock<(Vec<Item>, Index)> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let functions = visible().map(|entry| {
+            let kind = if is_constant(entry) { Kind::Constant } else { Kind::Function };
+            let item = Item { local: entry.local, name: shown(entry), doc: entry.doc().to_owned(), kind };
+            (item, entry.ns)
+        });
+        let mut classes: BTreeMap<&'static str, Vec<&Entry>> = BTreeMap::new();
+        for entry in visible().filter(|entry| is_class(entry.ns)) {
+            classes.entry(entry.ns).or_default().push(entry);
+        }
+        let classes = classes.into_iter().map(|(class, members)| {
+            let doc = format!("A class with {}; (dir {class}) tells more.", names(members));
+            (Item { local: class, name: class.to_owned(), doc, kind: Kind::Class }, "")
+        });
+        let mut items: Vec<(Item, &str)> = functions.chain(classes).collect();
+        items.sort_by(|(left, _), (right, _)| left.name.cmp(&right.name));
+        items.dedup_by(|(item, _), (before, _)| item.name == before.name);
+        let index = Index::new(items.iter().map(|(item, ns)| {
+            // The members of a class stand by themselves.
+            let doc = if item.kind == Kind::Class { "" } else { item.doc.as_str() };
+            vec![(Field::Name, item.local), (Field::About, *ns), (Field::Text, doc)]
+        }));
+        (items.into_iter().map(|(item, _)| item).collect(), index)
+    })
+}
+
+/// How much work a search in the library is.
+pub(super) fn work(search: &Search) -> usize {
+    library().1.work(&search.query)
+}
+
+/// What the library has for a search, best first, and before all what is named just so.
+pub(super) fn found(search: &Search) -> Vec<String> {
+    let (items, index) = library();
+    let wanted = search.text.trim();
+    let mut found: Vec<(bool, Reverse<u32>, &Item)> = index
+        .find(&search.query)
+        .into_iter()
+        .map(|(number, score)| {
+            let item = &items[number];
+            let is_named = item.local.trim_start_matches('.').eq_ignore_ascii_case(wanted);
+            let score = if is_named { 0 } else { score.saturating_mul(item.kind.weight()) };
+            (!is_named, Reverse(score), item)
+        })
+        .collect();
+    found.sort_by(|left, right| (left.0, left.1, &left.2.name).cmp(&(right.0, right.1, &right.2.name)));
+    found.into_iter().map(|(.., item)| format!("local: {} - {}", item.name, item.doc)).collect()
 }

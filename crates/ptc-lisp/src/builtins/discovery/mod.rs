@@ -24,7 +24,8 @@ pub(super) static TABLE: &[Builtin] = &[
         doc,
         "What a function does, as text; its name needs no quote.",
         &[("(subs (doc clojure.string/join) 0 19)", "\"clojure.string/join\"")],
-    ),
+    )
+    .discovers(),
     native(
         "ptc/source",
         "[name]",
@@ -42,14 +43,16 @@ pub(super) static TABLE: &[Builtin] = &[
         "The functions of a namespace with a line each; {:limit n :offset n} shows another part, {:full true} also \
          what lists leave out.",
         &[("(count (dir clojure.set))", "12"), ("(count (dir 'clojure.set {:offset 10}))", "2")],
-    ),
+    )
+    .discovers(),
     native(
         "ptc/ns-publics",
         "[ns] [ns options]",
         ns_publics,
         "The names of a namespace with what is known about each; {:full true} also of one that lists leave out.",
         &[("(contains? (ns-publics 'clojure.set) 'union)", "true")],
-    ),
+    )
+    .discovers(),
     native(
         "clojure.core/all-ns",
         "[]",
@@ -64,7 +67,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "The name of a namespace.",
         &[("(ns-name 'clojure.set)", "\"clojure.set\"")],
     ),
-    native("prim/servers", "[]", servers, "The upstream servers, as the host tells.", &[]),
+    native("prim/servers", "[]", servers, "The upstream servers, as the host tells.", &[]).discovers(),
     native("prim/apropos-asked", "[text options]", apropos_asked, "What the host finds, or nil.", &[]),
     native("prim/apropos", "[text options found]", apropos, "All that was found, best first.", &[]),
 ];
@@ -258,19 +261,59 @@ fn apropos_asked(heap: &mut Heap, args: &mut [Value]) -> Res {
 
 fn apropos(heap: &mut Heap, args: &mut [Value]) -> Res {
     let search = Search::read(heap, args)?;
-    let mut lines = preludes::apropos(heap, &search)?;
-    if let Value::Vec(found) = &args[2] {
-        lines.extend(found.items.iter().take(search.limit).cloned());
+    let told = match (&args[2], heap.discovery) {
+        // The world did not let the host answer.
+        (Value::Nil, true) => return Ok(Value::Nil),
+        (answer, _) => Told::read(answer),
+    };
+    // Tools are asked for, and nothing else.
+    let only_tools = search.load && heap.discovery;
+    let mut lines = if only_tools { Vec::new() } else { preludes::apropos(heap, &search)? };
+    lines.extend(told.found.into_iter().take(search.limit));
+    if !only_tools {
+        heap.work(library::work(&search))?;
+        lines.extend(library::found(&search).into_iter().map(Value::string));
     }
-    heap.work(registry().iter().count())?;
-    lines.extend(library::found(&search).into_iter().map(Value::string));
     let left = lines.len().saturating_sub(search.limit);
     lines.truncate(search.limit);
     if left > 0 {
         lines.push(Value::string(search.more(left)));
     }
+    let mut bytes = 2;
+    lines.retain(|line| {
+        bytes += line_bytes(line);
+        bytes <= told.most
+    });
     heap.allocated(lines.len() * 96);
     Ok(Value::vector(lines))
+}
+
+/// What the host answers to a search: lines, or lines with how many bytes all lines together may have.
+struct Told {
+    found: Vec<Value>,
+    most: usize,
+}
+
+impl Told {
+    fn read(answer: &Value) -> Told {
+        let lines = |value: &Value| match value {
+            Value::Vec(lines) => lines.items.to_vec(),
+            _ => Vec::new(),
+        };
+        let Value::Map(answer) = answer else { return Told { found: lines(answer), most: usize::MAX } };
+        let most = match answer.get(&Value::str("most")) {
+            Some(Value::Int(most)) => usize::try_from(*most).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        };
+        Told { found: answer.get(&Value::str("found")).map_or_else(Vec::new, lines), most }
+    }
+}
+
+/// How long a line is in a list of JSON.
+fn line_bytes(line: &Value) -> usize {
+    let Value::Str(text) = line else { return 0 };
+    let escaped = text.as_str().bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    text.as_str().len() + escaped + 3
 }
 
 fn namespaces() -> Vec<&'static str> {

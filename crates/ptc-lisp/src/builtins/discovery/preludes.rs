@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::options::{Page, Search};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
+use crate::lexical::{Entry, Field, Index};
 use crate::names::split_name;
 use crate::pages;
 use crate::prelude::{Effect, Export, Namespace, Prelude};
@@ -195,24 +196,33 @@ pub(super) fn publics(heap: &mut Heap, ns: &str, full: bool) -> Res<Option<Value
 /// What `apropos` finds in the prelude, best first.
 pub(super) fn apropos(heap: &mut Heap, search: &Search) -> Res<Vec<Value>> {
     let Some(prelude) = prelude(heap) else { return Ok(Vec::new()) };
-    heap.work(prelude.exports().len())?;
-    let doc_of = |ns: &str| prelude.namespaces().iter().find(|known: &&Namespace| known.name == ns);
-    let mut found: Vec<(u32, &Export)> = prelude
+    let mut exports: Vec<&Export> = prelude
         .exports()
         .iter()
         .filter(|export| search.full || !prelude.is_masked(&export.namespace))
-        .map(|export| {
-            let about = doc_of(&export.namespace).and_then(|ns| ns.doc.as_deref()).unwrap_or_default();
-            let names = [export.symbol.as_str(), export.namespace.as_str()];
-            (search.query.score(&names, &[export.doc.as_deref().unwrap_or_default(), about]), export)
-        })
-        .filter(|(score, _)| *score > 0)
         .collect();
-    found.sort_by_key(|(score, export)| (std::cmp::Reverse(*score), &export.name));
+    exports.sort_by_key(|export| &export.name);
+    let texts: usize = exports
+        .iter()
+        .map(|export| entry(&prelude, export).iter().map(|part| part.1.len()).sum::<usize>())
+        .sum();
+    heap.work(exports.len() + texts)?;
+    let index = Index::new(exports.iter().map(|export| entry(&prelude, export)));
+    heap.work(index.work(&search.query))?;
+    let mut found = index.find(&search.query);
     found.truncate(search.limit);
     heap.allocated(found.len() * 96);
-    Ok(found
-        .iter()
-        .map(|(_, export)| Value::string(format!("prelude: {}", line(&export.name, export))))
-        .collect())
+    let shown = |export: &Export| Value::string(format!("prelude: {}", line(&export.name, export)));
+    Ok(found.into_iter().map(|(number, _)| shown(exports[number])).collect())
+}
+
+/// What is said of an export.
+fn entry<'p>(prelude: &'p Prelude, export: &'p Export) -> Entry<'p> {
+    let ns = prelude.namespaces().iter().find(|known: &&Namespace| known.name == export.namespace);
+    vec![
+        (Field::Name, export.symbol.as_str()),
+        (Field::Owner, export.namespace.as_str()),
+        (Field::Text, export.doc.as_deref().unwrap_or_default()),
+        (Field::About, ns.and_then(|ns| ns.doc.as_deref()).unwrap_or_default()),
+    ]
 }

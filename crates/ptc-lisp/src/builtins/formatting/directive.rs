@@ -165,7 +165,12 @@ impl Directive<'_> {
             return Err(bad(self.source, "the flags `-` and `0` need a width"));
         }
         if (self.precision.is_some() && !precise) || (self.width.is_some() && self.conversion == 'n') {
-            return Err(bad(self.source, "this conversion takes no precision"));
+            let error = bad(self.source, "this conversion takes no precision");
+            return Err(if self.conversion == 'd' {
+                error.hint("%.2f shows a number with two places")
+            } else {
+                error
+            });
         }
         Ok(())
     }

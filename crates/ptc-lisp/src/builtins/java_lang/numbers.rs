@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::super::{Builtin, args, constant, native, parsing};
 use super::whole;
 use crate::arith;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::Value;
@@ -335,8 +335,7 @@ pub(super) fn sign(order: Ordering) -> Value {
 }
 
 fn not_a_number(text: &str, what: &str, hint: &str) -> Error {
-    let shown: String = text.chars().take(60).collect();
-    Error::new(ErrorKind::Format, format!("{shown:?} is not {what}")).hint(hint)
+    Error::new(ErrorKind::Format, format!("{:?} is not {what}", excerpt(text))).hint(hint)
 }
 
 fn radix(args: &[Value], at: usize) -> Res<u32> {

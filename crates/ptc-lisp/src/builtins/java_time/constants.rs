@@ -2,6 +2,7 @@
 
 use super::super::java_lang::no_method;
 use super::super::{Builtin, args, constant, native};
+use crate::error::excerpt;
 use crate::signal::Res;
 use crate::value::time::{Class, Field, Unit};
 use crate::value::{Time, Value};
@@ -222,8 +223,9 @@ fn value_of(args: &[Value], class: Class) -> Res {
     match class.constant(name) {
         Some(constant) => Ok(Value::time(Time::Constant(constant))),
         None => crate::signal::illegal(format!(
-            "{} has no constant {name:?}, only {}",
+            "{} has no constant {:?}, only {}",
             class.kind().name(),
+            excerpt(name),
             class.names().join(", ")
         )),
     }
@@ -247,7 +249,7 @@ fn locale(_: &mut crate::heap::Heap, args: &mut [Value]) -> Res {
         _ => {
             let error = crate::error::Error::new(
                 crate::error::ErrorKind::IllegalArgument,
-                format!("there are no names for the language {tag:?}"),
+                format!("there are no names for the language {:?}", excerpt(&tag)),
             );
             return Err(error
                 .hint("only English is known: use Locale/ENGLISH, or translate in the program")

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 use super::super::java_lang::no_method;
 use super::super::{Builtin, args, native};
 use super::encodings::bytes;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::heap::Heap;
 use crate::signal::Res;
 use crate::value::time::{Class, Constant};
@@ -40,7 +40,7 @@ fn get_instance(_: &mut Heap, args: &mut [Value]) -> Res {
     match Class::MessageDigest.constant(&name) {
         Some(constant) => Ok(Value::time(Time::Constant(constant))),
         None => {
-            let message = format!("there is no digest {}", name.chars().take(40).collect::<String>());
+            let message = format!("there is no digest {}", excerpt(&name));
             let known = Class::MessageDigest.names().join(", ");
             Err(Error::new(ErrorKind::IllegalArgument, message).hint(format!("known are {known}")).into())
         }

@@ -12,7 +12,7 @@ use crate::builtins::{args, lookup, sorted};
 use crate::error::{Error, ErrorKind};
 use crate::heap::Heap;
 use crate::names::Names;
-use crate::signal::{Res, raise};
+use crate::signal::Res;
 use crate::value::{Map, Shared, Value, VecObj};
 
 /// Sets keys of a map or indexes of a vector.
@@ -116,8 +116,15 @@ fn assoc_vector(heap: &mut Heap, args: &mut [Value]) -> Res {
 /// An index up to `count`, where one more item can be appended.
 fn index_of(body: &Shared<VecObj>, key: &Value, count: usize) -> Res<usize> {
     let Value::Int(index) = key else {
-        let error = format!("the index of a vector must be an integer, got {}", key.type_name());
-        return raise(ErrorKind::IllegalArgument, error);
+        let message = format!("the index of a vector must be an integer, got {}", key.type_name());
+        let error = Error::new(ErrorKind::IllegalArgument, message);
+        let rows = matches!((key, body.items.first()), (Value::Kw(_), Some(Value::Map(_))));
+        return Err(if rows {
+            error.hint("to change every row write (map #(assoc % :key x) rows)")
+        } else {
+            error
+        }
+        .into());
     };
     match usize::try_from(*index) {
         Ok(at) if at <= count => Ok(at),

@@ -28,6 +28,7 @@ pub(crate) enum Part {
     Apply,
     Count,
     Distinct,
+    Empty,
     Every,
     Filter,
     Filterv,
@@ -38,8 +39,10 @@ pub(crate) enum Part {
     Keep,
     Map,
     Mapv,
+    NotAny,
     Reduce,
     Remove,
+    Second,
     Set,
     Some,
     Take,
@@ -52,6 +55,7 @@ static PARTS: &[(&str, Part)] = &[
     ("clojure.core/apply", Part::Apply),
     ("clojure.core/count", Part::Count),
     ("clojure.core/distinct", Part::Distinct),
+    ("clojure.core/empty?", Part::Empty),
     ("clojure.core/every?", Part::Every),
     ("clojure.core/filter", Part::Filter),
     ("clojure.core/filterv", Part::Filterv),
@@ -62,8 +66,10 @@ static PARTS: &[(&str, Part)] = &[
     ("clojure.core/keep", Part::Keep),
     ("clojure.core/map", Part::Map),
     ("clojure.core/mapv", Part::Mapv),
+    ("clojure.core/not-any?", Part::NotAny),
     ("clojure.core/reduce", Part::Reduce),
     ("clojure.core/remove", Part::Remove),
+    ("clojure.core/second", Part::Second),
     ("clojure.core/set", Part::Set),
     ("clojure.core/some", Part::Some),
     ("clojure.core/take", Part::Take),
@@ -96,9 +102,8 @@ impl Part {
     pub(crate) fn is_end(self, count: usize) -> bool {
         match self {
             Part::Reduce => count == 2 || count == 3,
-            Part::Count | Part::Distinct | Part::First | Part::Frequencies | Part::Set | Part::Vec => {
-                count == 1
-            }
+            Part::Count | Part::Distinct | Part::Empty | Part::First | Part::Frequencies => count == 1,
+            Part::Second | Part::Set | Part::Vec => count == 1,
             _ => count == 2,
         }
     }
@@ -170,7 +175,7 @@ impl<'r> Call<'r> {
         match self.part {
             Part::Take => matches!(first, Value::Int(_)),
             Part::Reduce => takes(first, 2),
-            Part::Every | Part::Some => takes(first, 1),
+            Part::Every | Part::NotAny | Part::Some => takes(first, 1),
             part if part.is_stage(self.args.len()) => takes(first, 1),
             _ => true,
         }

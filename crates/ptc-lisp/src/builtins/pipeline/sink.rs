@@ -22,8 +22,12 @@ pub(super) struct Sink {
 enum Goal {
     Items(Items),
     Count(usize),
+    Empty(bool),
     First(Option<Value>),
+    /// How many items came, and the second of them.
+    Second(usize, Option<Value>),
     Every(Known, bool),
+    NotAny(Known, bool),
     Some(Known, Value),
     Fold(Fold, Option<Value>),
     /// `apply` of a function that folds two or more arguments.
@@ -138,8 +142,11 @@ impl Sink {
             }
             (Part::Take, _) => return None,
             (Part::Count, _) => Goal::Count(0),
+            (Part::Empty, _) => Goal::Empty(true),
             (Part::First, _) => Goal::First(None),
+            (Part::Second, _) => Goal::Second(0, None),
             (Part::Every, _) => Goal::Every(known()?, true),
+            (Part::NotAny, _) => Goal::NotAny(known()?, true),
             (Part::Some, _) => Goal::Some(known()?, Value::Nil),
             (Part::Reduce, [_, init, _]) => Goal::Fold(fold()?, Some(init.clone())),
             (Part::Reduce, _) => Goal::Fold(fold()?, None),
@@ -156,7 +163,8 @@ impl Sink {
             }
         };
         let cost = 1 + match &goal {
-            Goal::Every(known, _) | Goal::Some(known, _) | Goal::GroupBy(known, _) => known.cost(),
+            Goal::Every(known, _) | Goal::NotAny(known, _) => known.cost(),
+            Goal::Some(known, _) | Goal::GroupBy(known, _) => known.cost(),
             Goal::Fold(fold, _) => fold.cost(),
             _ => 0,
         };
@@ -183,6 +191,22 @@ impl Sink {
                 return Ok(out.len() == *most);
             }
             Goal::Count(count) => *count += batch.len(),
+            Goal::Empty(empty) => {
+                *empty &= batch.len() == 0;
+                return Ok(!*empty);
+            }
+            Goal::Second(seen, second) => {
+                if *seen < 2 {
+                    batch.each(|item| {
+                        *seen += 1;
+                        if *seen == 2 {
+                            *second = Some(item.into_owned());
+                        }
+                        Ok(*seen < 2)
+                    })?;
+                }
+                return Ok(*seen == 2);
+            }
             Goal::First(first) => {
                 if first.is_none() {
                     batch.each(|item| {
@@ -200,6 +224,15 @@ impl Sink {
                     })?;
                 }
                 return Ok(!*all);
+            }
+            Goal::NotAny(test, none) => {
+                if *none {
+                    batch.each(|item| {
+                        *none = !test.test(heap, &item)?;
+                        Ok(*none)
+                    })?;
+                }
+                return Ok(!*none);
             }
             Goal::Some(test, found) => {
                 if !found.truthy() {
@@ -255,8 +288,8 @@ impl Sink {
                 Value::seq_from(out, shape)
             }
             Goal::Count(count) => Value::from(count),
-            Goal::First(first) => first.unwrap_or_default(),
-            Goal::Every(_, all) => Value::Bool(all),
+            Goal::First(found) | Goal::Second(_, found) => found.unwrap_or_default(),
+            Goal::Empty(is) | Goal::Every(_, is) | Goal::NotAny(_, is) => Value::Bool(is),
             Goal::Some(_, found) if found.truthy() => found,
             Goal::Some(..) => Value::Nil,
             Goal::Fold(_, so_far) => return Ok(so_far),

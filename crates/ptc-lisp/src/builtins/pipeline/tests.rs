@@ -150,6 +150,7 @@ const ENDS: &[&str] = &[
     "apply str",
     "count",
     "distinct",
+    "empty?",
     "every? some?",
     "every? pos?",
     "filter some?",
@@ -169,7 +170,10 @@ const ENDS: &[&str] = &[
     "keep :n",
     "map :n",
     "mapv str",
+    "not-any? nil?",
+    "not-any? #(> % 3)",
     "remove nil?",
+    "second",
     "set",
     "some :n",
     "some #{3}",
@@ -185,7 +189,8 @@ const ENDS: &[&str] = &[
 #[test]
 fn every_end_after_every_stage_gives_what_the_calls_give() {
     // Endless sources have no end but those that look at one item.
-    let ends = |source: &str| if source.contains("iterate") { &["first"][..] } else { ENDS };
+    let ends =
+        |source: &str| if source.contains("iterate") { &["first", "second", "empty?"][..] } else { ENDS };
     let (mut wrong, mut turn) = (Vec::new(), 0);
     for source in SOURCES {
         for end in ends(source) {
@@ -216,6 +221,13 @@ fn stages_after_stages_give_what_the_calls_give() {
         (&["some #(when (> % 30) %)", "map inc", "map #(* % %)"], "(range 900)"),
         (&["every? odd?", "map inc", "filter even?"], "(range 700)"),
         (&["first", "filter #(> % 300)", "map inc"], "(range 700)"),
+        (&["second", "filter #(> % 300)", "map inc"], "(range 700)"),
+        (&["second", "mapv inc", "filter #(> % 300)"], "(range 700)"),
+        (&["second", "map #(/ 10 %)", "map dec"], "[3 2 1]"),
+        (&["empty?", "filter #(> % 900)", "map inc"], "(range 700)"),
+        (&["empty?", "keep :x"], "rows"),
+        (&["not-any? #(> % 700)", "map inc", "filter even?"], "(range 700)"),
+        (&["not-any? #(> % 30)", "map #(* % %)"], "(range 700)"),
         (&["first", "map #(/ 10 %)", "map dec"], "[2 1]"),
         (&["take 3", "map #(do (println %) %)", "filter odd?", "map inc"], "(range 700)"),
         (&["take 3", "map #(/ 10 %)", "map dec"], "[4 3 2 1]"),

@@ -38,7 +38,8 @@ pub(super) static TABLE: &[Builtin] = &[
         search::subs,
         "The part of s from position start up to, not including, end.",
         &[(r#"(subs "hello" 1)"#, r#""ello""#), (r#"(subs "hello" 1 3)"#, r#""el""#)],
-    ),
+    )
+    .part_of(0),
     native(
         "clojure.string/join",
         "[coll] [separator coll]",

@@ -192,7 +192,7 @@ fn unsupported_syntax() {
 
 #[test]
 fn limits() {
-    let small = ReadLimits { max_bytes: 12, max_depth: 2, max_digits: 3, max_forms: 4 };
+    let small = ReadLimits { max_bytes: 12, max_depth: 2, max_digits: 3, max_forms: 4, data: false };
     let cases = [
         ("1234567890123", ErrorKind::ProgramTooLarge, "nowhere", "13 bytes; 12 are allowed"),
         ("[1 2 3 4]", ErrorKind::ProgramTooLarge, "1:1", "more than 4 forms"),

@@ -50,7 +50,7 @@ proptest! {
 
     #[test]
     fn small_limits_hold(source in "[()\\[\\]' 123a]{0,60}", max in 0usize..6) {
-        let limits = ReadLimits { max_bytes: max * 10, max_depth: max, max_digits: max, max_forms: max };
+        let limits = ReadLimits { max_bytes: max * 10, max_depth: max, max_digits: max, max_forms: max, data: false };
         if let Ok(forms) = read_all(&source, &limits) {
             prop_assert!(source.len() <= limits.max_bytes && forms.len() <= max);
         }

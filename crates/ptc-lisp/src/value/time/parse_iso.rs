@@ -5,11 +5,11 @@ use jiff::SignedDuration;
 
 use super::arith::{duration, int_part};
 use super::{Formatter, Kind, NANOS_PER_DAY, NANOS_PER_SECOND, Period, Time, Zone};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 
 /// The error for text that cannot be read as a type.
 pub(super) fn unreadable(text: &str, kind: Kind, why: &str) -> Error {
-    let shown: String = text.chars().take(60).collect();
+    let shown = excerpt(text);
     let message = format!("{shown:?} is not a valid {}{why}", kind.name());
     let error = Error::new(ErrorKind::Format, message);
     match kind {
@@ -30,7 +30,7 @@ pub(super) fn unreadable(text: &str, kind: Kind, why: &str) -> Error {
 
 /// The error for text that does not follow a pattern.
 pub(super) fn unreadable_with(text: &str, pattern: &str, why: &str) -> Error {
-    let shown: String = text.chars().take(60).collect();
+    let shown = excerpt(text);
     let message = format!("{shown:?} does not fit {pattern}: {why}");
     let error = Error::new(ErrorKind::Format, message);
     let has_time = text.get(10..11).is_some_and(|part| part == "T" || part == " ");

@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 
 use super::{invalid, local_at, local_nanos, out_of_range};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 
 /// A `ZoneId`: a fixed offset or a region with its rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +64,7 @@ impl Zone {
         found.map_err(|_| {
             let meant =
                 SHORT_NAMES.iter().find(|(short, _)| *short == text).map_or("Europe/Paris", |pair| pair.1);
-            Error::new(ErrorKind::IllegalArgument, format!("unknown time zone {text:?}"))
+            Error::new(ErrorKind::IllegalArgument, format!("unknown time zone {:?}", excerpt(text)))
                 .hint(format!("use a region such as {meant:?}, \"UTC\", or an offset such as \"+01:00\""))
         })
     }
@@ -182,7 +182,7 @@ pub fn offset_id(offset: Offset) -> String {
 /// Reads `Z`, `+h`, `+hh`, `+hh:mm`, `+hhmm`, `+hh:mm:ss`, `+hhmmss`.
 pub fn parse_offset(text: &str) -> Result<Offset, Error> {
     let wrong = || {
-        Error::new(ErrorKind::Format, format!("{text:?} is not a zone offset"))
+        Error::new(ErrorKind::Format, format!("{:?} is not a zone offset", excerpt(text)))
             .hint("write an offset such as \"+02:00\" or \"Z\"")
     };
     if text == "Z" {

@@ -1,7 +1,7 @@
 //! Reading Java's pattern letters.
 
 use super::{Formatter, Item, OffsetShape, Sign};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, excerpt};
 use crate::value::time::Field;
 use crate::value::time::constant::TextWidth;
 
@@ -9,7 +9,7 @@ use crate::value::time::constant::TextWidth;
 const LONGEST: usize = 1000;
 
 fn wrong(pattern: &str, what: String) -> Error {
-    let shown: String = pattern.chars().take(60).collect();
+    let shown = excerpt(pattern);
     Error::new(ErrorKind::IllegalArgument, format!("{what} in the pattern {shown:?}"))
 }
 

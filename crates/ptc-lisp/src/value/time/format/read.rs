@@ -1,7 +1,7 @@
 //! Text to fields.
 
 use super::{Formatter, Item, OffsetShape, Parsed, Sign};
-use crate::error::Error;
+use crate::error::{Error, excerpt};
 use crate::value::time::Field;
 use crate::value::time::constant::TextWidth;
 use crate::value::time::parse_iso::unreadable_with;
@@ -33,7 +33,7 @@ impl Formatter {
             _ => stop(reader.at, "the end of the text"),
         });
         if let Err(Stop { at, what }) = outcome {
-            let found: String = text[at..].chars().take(20).collect();
+            let found = excerpt(&text[at..]);
             let found = if found.is_empty() { "the end".to_owned() } else { format!("{found:?}") };
             return Err(unreadable_with(text, self.source(), &format!("expected {what}, found {found}")));
         }

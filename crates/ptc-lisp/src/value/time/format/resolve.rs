@@ -3,7 +3,7 @@
 use jiff::civil::{Date, Time as Clock, Weekday};
 
 use super::Formatter;
-use crate::error::Error;
+use crate::error::{Error, excerpt};
 use crate::value::time::field::{clamped_date, iso_date};
 use crate::value::time::parse_iso::{unreadable, unreadable_with};
 use crate::value::time::zone::offset_of;
@@ -236,7 +236,8 @@ impl Parsed {
             }
             _ => "choose the type that fits the text",
         };
-        unreadable(&self.text, kind, &format!(": the pattern {:?} gives {has}", self.source)).hint(hint)
+        unreadable(&self.text, kind, &format!(": the pattern {:?} gives {has}", excerpt(&self.source)))
+            .hint(hint)
     }
 }
 

@@ -1,0 +1,107 @@
+//! What helps where a function of the library got a value of the wrong kind: arguments that stand in each other's place, a
+//! collection in place of its elements, text in place of a number, an atom in place of its value.
+
+use crate::builtins::Entry;
+
+/// The hint for a type error, by the function and what it was told.
+#[cold]
+pub(super) fn for_type_error(entry: &Entry, message: &str) -> Option<String> {
+    if let Some(got) = message.strip_prefix("expected a number, got ") {
+        return in_place_of_number(entry.local, got);
+    }
+    if let Some((_, got)) = message.split_once(" must be an integer, got ") {
+        return in_place_of_integer(entry, got);
+    }
+    if message.ends_with(" must be a number, got string") {
+        return Some(PARSE.to_owned());
+    }
+    if entry.local == ".length" && message.contains(" does not have this method") {
+        return Some("write (count coll)".to_owned());
+    }
+    in_place_of_collection(entry, message.strip_prefix("expected a collection, got ")?)
+}
+
+/// The hint for a type error of an operator that is an instruction.
+#[cold]
+pub(super) fn for_operator(name: &str, message: &str) -> Option<String> {
+    in_place_of_number(name, message.strip_prefix("expected a number, got ")?)
+}
+
+/// How text becomes a number.
+const PARSE: &str = "turn text into a number first with parse-long or parse-double";
+
+fn is_collection(kind: &str) -> bool {
+    matches!(kind, "vector" | "list" | "set" | "sorted set")
+}
+
+/// A collection where its elements are meant, or a cell where its value is.
+fn in_place_of_number(name: &str, got: &str) -> Option<String> {
+    match name {
+        _ if matches!(got, "atom" | "volatile" | "delay" | "promise") => {
+            Some(format!("@x is the value of the {got} x"))
+        }
+        "max" | "min" if is_collection(got) || got == "map" => Some(format!(
+            "for the elements of a collection write (apply {name} coll), for rows ({name}-by :key rows)"
+        )),
+        "+" | "*" if is_collection(got) => {
+            Some(format!("use (reduce {name} coll) for the elements of a collection"))
+        }
+        _ if is_collection(got) => Some("for each element of a collection write (map #(…) coll)".to_owned()),
+        _ => None,
+    }
+}
+
+/// A collection, or text, where a count or an index is meant.
+fn in_place_of_integer(entry: &Entry, got: &str) -> Option<String> {
+    let counted = usual(entry, |params| matches!(params, "n coll" | "n x"));
+    let indexed = usual(entry, |params| params == "coll index");
+    let is_other = is_collection(got) || got == "map";
+    match (counted, indexed) {
+        (Some(usual), _) | (_, Some(usual)) if is_other => Some(swapped(entry, usual)),
+        (Some(usual), _) if got == "string" => {
+            Some(format!("{}; or make a number of the text with parse-long", swapped(entry, usual)))
+        }
+        (_, Some(_)) if got == "string" => {
+            Some("an index is a number: parse-long makes one of text, (get m key) looks up a key".to_owned())
+        }
+        // The second argument of this one is a radix, and text there is no number.
+        _ => (got == "string" && entry.local != ".toString").then(|| PARSE.to_owned()),
+    }
+}
+
+/// Something else where a collection is meant.
+fn in_place_of_collection(entry: &Entry, got: &str) -> Option<String> {
+    match (entry.local, got) {
+        ("get-in" | "assoc-in" | "update-in", "keyword") => {
+            Some(format!("the path is a vector: write ({} m [:a :b] …)", entry.local))
+        }
+        ("select-keys", "keyword" | "string") => {
+            Some("the keys are a vector: write (select-keys m [:a :b])".to_owned())
+        }
+        ("sort", "keyword") => Some("write (sort-by :key coll)".to_owned()),
+        ("reduce", _) if got != "function" => {
+            Some("the collection comes last: write (reduce f init coll)".to_owned())
+        }
+        (_, "keyword" | "string") => {
+            let by_function = |params: &str| {
+                let first = params.split(' ').next();
+                params.ends_with(" coll") && matches!(first, Some("f" | "key" | "keyfn" | "key-fn" | "pred"))
+            };
+            usual(entry, by_function).map(|usual| swapped(entry, usual))
+        }
+        _ => None,
+    }
+}
+
+/// The parameters of a function that are of a kind.
+fn usual(entry: &Entry, is_meant: impl Fn(&str) -> bool) -> Option<&'static str> {
+    entry
+        .params()
+        .split(']')
+        .map(|params| params.trim_start_matches([' ', '[']))
+        .find(|params| is_meant(params))
+}
+
+fn swapped(entry: &Entry, usual: &str) -> String {
+    format!("the arguments look swapped: write ({} {usual})", entry.local)
+}
