@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_signature::Type;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use crate::agent::{Agent, BuildError};
 use crate::model::Output;
@@ -51,30 +50,14 @@ impl Agent {
         })
     }
 
-    /// Inputs to write the program with: made up from the signature, with the host's own in front.
+    /// Inputs to write the program with: made up from the signature, which they fit, with the host's own in front.
     pub fn sample_context(&self, sample: &Json) -> Json {
         let mut context = Map::new();
         for field in self.signature().map(|signature| signature.input.fields.as_slice()).unwrap_or_default() {
-            context.insert(field.name.clone(), sample_of(&field.ty, 0));
+            context.extend(field.ty.sample().map(|value| (field.name.clone(), value)));
         }
         context.extend(sample.as_object().cloned().unwrap_or_default());
         Json::Object(context)
-    }
-}
-
-fn sample_of(ty: &Type, depth: usize) -> Json {
-    match ty {
-        Type::String(_) => json!("example"),
-        Type::Int(_) => json!(42),
-        Type::Float(_) => json!(2.5),
-        Type::Bool => json!(true),
-        Type::Optional(inner) if depth < 32 => sample_of(inner, depth + 1),
-        Type::List(items) if depth < 32 => json!([sample_of(items, depth + 1)]),
-        Type::Record(record) if depth < 32 => Json::Object(
-            record.fields.iter().map(|field| (field.name.clone(), sample_of(&field.ty, depth + 1))).collect(),
-        ),
-        Type::Map => json!({}),
-        _ => json!("value"),
     }
 }
 

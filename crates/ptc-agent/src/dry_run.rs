@@ -20,7 +20,8 @@ impl Agent {
         let context = &*whole;
         let mut found = Vec::new();
         found.extend(self.clash(context));
-        if let Err(error) = self.template().render(context, OnMissing::Error)
+        if self.wants_placeholders()
+            && let Err(error) = self.template().render(context, OnMissing::Error)
             && matches!(error, ptc_signature::TemplateError::Missing(_))
         {
             found.push(Fail::new(Reason::TEMPLATE_ERROR, error.to_string()));
@@ -30,6 +31,12 @@ impl Agent {
             found.extend(errors.map(|error| Fail::new(Reason::VALIDATION_ERROR, error)));
         }
         found
+    }
+
+    /// Whether placeholders without a value are a mistake: those of a signature that is not held to its word stay.
+    fn wants_placeholders(&self) -> bool {
+        let held = matches!(self.options().signature_validation, Mode::Enabled | Mode::Strict);
+        self.options().on_missing == OnMissing::Error || held || self.signature().is_none()
     }
 
     /// Inputs that the agent does not know, where it says which there are: most likely names with a slip of the pen.

@@ -49,7 +49,8 @@ pub use prompt::{
 };
 pub use reason::{REASONS, Reason, ReasonInfo};
 pub use render::{
-    FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES, grouped, handle_text, preview_text,
+    DISCOVERY_BYTES, FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES, grouped, handle_parts,
+    handle_text, page_text, preview_text,
 };
 pub use reply::{Fix, FixKind, Multiple};
 pub use run::{

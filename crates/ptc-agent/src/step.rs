@@ -78,6 +78,10 @@ pub struct CallRecord {
     /// Whether the result came from the cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
+    /// Whether it was refused before the tool was asked: by its contract, by a limit, or because there is no such tool.
+    /// Calls that were refused or came from the cache are not among `Usage::tool_calls`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     /// Whether `result` is a preview of something longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub result_truncated: bool,
@@ -223,7 +227,7 @@ pub struct Usage {
     pub schema_bytes: usize,
     /// Work of all programs.
     pub fuel: u64,
-    /// Calls of tools, natively and in programs.
+    /// Calls of tools that were made, natively and in programs, by this agent and those that it called.
     pub tool_calls: u64,
     /// Bytes that inputs and results of tools brought, as JSON, less all bytes of values, samples, results, prints and
     /// reports of errors that requests showed, each time that they did; never below zero. At least so much no model saw.

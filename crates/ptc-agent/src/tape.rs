@@ -142,6 +142,8 @@ pub enum Given {
     Error(String),
     /// What a person decided.
     Decision(Decision),
+    /// Why a tool gave neither a result nor an error.
+    Lost(String),
     /// What a program without an agent got, in the form that its driver writes answers in.
     Answer(Json),
 }
@@ -172,6 +174,7 @@ impl From<&Supply> for Given {
             Supply::Tool(Ok(value)) => Given::Value(value.clone()),
             Supply::Tool(Err(message)) => Given::Error(message.clone()),
             Supply::Approval(decision) => Given::Decision(decision.clone()),
+            Supply::Lost(message) => Given::Lost(message.clone()),
         }
     }
 }
@@ -184,6 +187,7 @@ impl From<Given> for Supply {
             Given::Value(value) | Given::Answer(value) => Supply::Tool(Ok(value)),
             Given::Error(message) => Supply::Tool(Err(message)),
             Given::Decision(decision) => Supply::Approval(decision),
+            Given::Lost(message) => Supply::Lost(message),
         }
     }
 }
@@ -216,6 +220,12 @@ pub enum Divergence {
         taped: Option<Box<Question>>,
         /// What the run asks; nothing if it does not.
         asks: Option<Box<Question>>,
+    },
+    /// It asks for something, and there the tape is over.
+    #[error("the run asks for something where its tape is over")]
+    Beyond {
+        /// What the run asks.
+        asks: Box<Question>,
     },
     /// It does not wait for an answer that the tape has.
     #[error("the run does not wait for answer {id}")]
@@ -359,7 +369,7 @@ pub fn play(
     }
     match (over, asked.pop_front()) {
         (Some(step), None) => Ok(Played { step, events }),
-        (None, Some(asks)) => Err(Divergence::Asked { taped: None, asks: Some(Box::new(asks)) }),
+        (None, Some(asks)) => Err(Divergence::Beyond { asks: Box::new(asks) }),
         _ => Err(Divergence::Short),
     }
 }

@@ -166,7 +166,8 @@ impl Drive {
     fn stopped(&mut self, machine: &Machine) -> Option<Turn> {
         if !self.flight.is_complete() {
             self.waiting = Some(Instant::now());
-            self.tell(Waits::Begins);
+            let bytes = if self.flight.is_gated() { machine.size_hint() } else { usize::MAX };
+            self.tell(Waits::Begins { bytes });
             return Some(Turn::Waits);
         }
         let (pending, answered) = self.flight.take_held()?;

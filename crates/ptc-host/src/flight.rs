@@ -86,6 +86,18 @@ impl Out {
         let limit = self.limit.as_ref()?;
         Some(limit.running.get().copied().unwrap_or(now) + limit.timeout)
     }
+
+    /// Whether a future answers it.
+    #[cfg(feature = "tokio")]
+    fn is_future(&self) -> bool {
+        self.task.is_some()
+    }
+
+    /// Whether a future answers it.
+    #[cfg(not(feature = "tokio"))]
+    fn is_future(&self) -> bool {
+        false
+    }
 }
 
 /// The calls of a program.
@@ -227,6 +239,11 @@ impl Flight {
         let mut landed = std::mem::take(&mut self.landed);
         landed.sort_by_key(|(id, _)| *id);
         landed
+    }
+
+    /// Whether none of the calls that are out is answered before there is room for the program.
+    pub fn is_gated(&self) -> bool {
+        self.tools.are_gated() && self.out.iter().all(Out::is_future)
     }
 
     /// When the next call has taken too long.

@@ -81,6 +81,20 @@ pub struct PendingCall {
     pub about: Json,
 }
 
+/// The most characters of the name of a call in messages.
+const NAME_CHARS: usize = 100;
+
+impl PendingCall {
+    /// What is called, for messages: the tool, or server and tool of a call of an upstream.
+    fn name(&self) -> String {
+        let name = match (self.tool.as_str(), self.args["server"].as_str(), self.args["tool"].as_str()) {
+            ("call", Some(server), Some(tool)) => format!("{server}/{tool}"),
+            (tool, ..) => tool.to_owned(),
+        };
+        crate::visible(&name).chars().take(NAME_CHARS).collect()
+    }
+}
+
 /// Why a held program cannot go on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -174,7 +188,7 @@ impl Held {
     pub(crate) fn error(&self) -> Error {
         let count = self.pending.len();
         let calls = if count == 1 { "a call".to_owned() } else { format!("{count} calls") };
-        let tools: Vec<&str> = self.pending.iter().take(5).map(|call| call.tool.as_str()).collect();
+        let tools: Vec<String> = self.pending.iter().take(5).map(PendingCall::name).collect();
         let more = if count > tools.len() { ", …" } else { "" };
         let message =
             format!("{calls} must be approved before the program goes on: {}{more}", tools.join(", "));

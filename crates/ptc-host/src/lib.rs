@@ -116,4 +116,6 @@ pub use ptc_lisp::{Error, ErrorKind, Limits};
 pub use shown::{arguments, is_format, is_read_alike, rounded_integer, visible, visible_json};
 pub use strict::strict_json;
 pub use tape::{Landed, Tape};
+#[cfg(feature = "tokio")]
+pub use tools::Room;
 pub use tools::{IntoAnswer, Tool, Tools, Watch, Watched};

@@ -51,7 +51,11 @@ impl fmt::Debug for Pace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// It does from now on.
-    Begins,
+    Begins {
+        /// About how many bytes it keeps while it waits. As many as can be where nobody knows, or where it goes on without
+        /// asking anybody ([`Tools::gated`](crate::Tools::gated)).
+        bytes: usize,
+    },
     /// It does no longer.
     Ends,
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+#[cfg(feature = "tokio")]
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ptc_lisp::Error;
@@ -23,6 +25,10 @@ type Function = Arc<dyn Fn(Json) -> Reply + Send + Sync>;
 
 #[cfg(feature = "tokio")]
 type Pending = std::pin::Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// Waits until there is room for a program that goes on; see [`Tools::gated`].
+#[cfg(feature = "tokio")]
+pub type Room = Arc<dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Is told of every call with its tool and arguments, before it is made.
 pub type Watch = Arc<dyn Fn(&str, &Json) -> Watched + Send + Sync>;
@@ -92,6 +98,59 @@ impl Run {
                     reply
                 })
             })),
+        }
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Run {
+    /// The same; the last future of those that are under way gives its reply when there is room.
+    fn gated(self, room: &Room, under_way: &Arc<AtomicUsize>) -> Run {
+        let function = match self {
+            Run::Future(function) => function,
+            other => return other,
+        };
+        let (room, under_way) = (room.clone(), under_way.clone());
+        Run::Future(Arc::new(move |args| {
+            let mut call = UnderWay::begin(&under_way);
+            let (pending, room) = (wait_for(&*function, args), room.clone());
+            Box::pin(async move {
+                let reply = pending.await;
+                if call.end() {
+                    room().await;
+                }
+                reply
+            })
+        }))
+    }
+}
+
+/// A call that is counted until it ends, in whichever way.
+#[cfg(feature = "tokio")]
+struct UnderWay {
+    count: Arc<AtomicUsize>,
+    ended: bool,
+}
+
+#[cfg(feature = "tokio")]
+impl UnderWay {
+    fn begin(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        UnderWay { count: count.clone(), ended: false }
+    }
+
+    /// Ends it; whether it was the last one.
+    fn end(&mut self) -> bool {
+        self.ended = true;
+        self.count.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.count.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }
@@ -173,6 +232,7 @@ struct Granted {
     judge: Option<Arc<dyn Judge>>,
     tape: Option<Arc<dyn Tape>>,
     concurrency: usize,
+    gated: bool,
 }
 
 impl Default for Granted {
@@ -186,6 +246,7 @@ impl Default for Granted {
             judge: None,
             tape: None,
             concurrency: 16,
+            gated: false,
         }
     }
 }
@@ -292,6 +353,24 @@ impl Tools {
             tool.run = tool.run.clone().watched("", watch);
         }
         Tools { granted: Arc::new(granted) }
+    }
+
+    /// The same tools for one program, which goes on after futures only when there is room for it: the last one that is
+    /// under way is answered when that of `room` is ready. Who counts memory counts less of a program while it waits then.
+    #[cfg(feature = "tokio")]
+    #[must_use]
+    pub fn gated(&self, room: &Room) -> Self {
+        let (mut granted, under_way) = ((*self.granted).clone(), Arc::default());
+        for tool in granted.by_name.values_mut().chain(&mut granted.discovery) {
+            tool.run = tool.run.clone().gated(room, &under_way);
+        }
+        granted.gated = true;
+        Tools { granted: Arc::new(granted) }
+    }
+
+    /// Whether futures are answered when there is room.
+    pub(crate) fn are_gated(&self) -> bool {
+        self.granted.gated
     }
 
     /// The names of the tools, sorted.

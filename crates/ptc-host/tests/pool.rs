@@ -1,11 +1,12 @@
 //! The pool, driven from plain threads and from a real tokio runtime.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use ptc_host::{
-    Cancel, ErrorKind, Limits, Outcome, Pool, PoolConfig, Program, Running, Tool, Tools, run_blocking,
+    Cancel, ErrorKind, Limits, Outcome, Pool, PoolConfig, Program, Room, Running, Tool, Tools, Waits,
+    run_blocking,
 };
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
@@ -120,6 +121,42 @@ async fn async_calls_of_a_pmap_run_at_once() {
     });
     let program = Program::new("(pmap #(tool/meet {:x %}) [1 2])").tools(Tools::new().with("meet", meet));
     assert_eq!(pool(1).run(program).await.value, "(1 2)");
+}
+
+#[tokio::test]
+async fn a_program_goes_on_after_futures_when_there_is_room() {
+    let barrier = Arc::new(Barrier::new(3));
+    let meet = Tool::future(move |args: Value| {
+        let barrier = barrier.clone();
+        async move {
+            barrier.wait().await;
+            args["x"].clone()
+        }
+    });
+    let (asked, free) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+    let (count, wait) = (asked.clone(), free.clone());
+    let room: Room = Arc::new(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        let wait = wait.clone();
+        Box::pin(async move { wait.notified().await })
+    });
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = told.clone();
+    let program = Program::new("(pmap #(tool/meet {:x %}) [1 2 3])")
+        .tools(Tools::new().with("meet", meet).gated(&room))
+        .pace(move |waits| heard.lock().unwrap().push(waits));
+    let workers = pool(1);
+    let running = tokio::spawn(workers.run(program));
+    // All three calls have met; the last of them waits for room, and the program with it.
+    while asked.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!running.is_finished());
+    free.notify_one();
+    assert_eq!(running.await.unwrap().value, "(1 2 3)");
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "room is asked for once, not for every call");
+    let told = told.lock().unwrap();
+    assert!(matches!(told[..], [Waits::Begins { bytes: 0..=1_000_000 }, Waits::Ends]), "{told:?}");
 }
 
 #[tokio::test]

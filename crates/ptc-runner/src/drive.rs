@@ -215,7 +215,7 @@ impl Driver {
         }
         for ask in self.run.outstanding() {
             self.around.taped(|| Entry::Again(Question::from(&ask)));
-            match journal::unanswered(&ask, saved.repeat) {
+            match journal::unanswered(&ask, saved.repeat || saved.did_not_happen.contains(&ask.id)) {
                 None => self.start(ask),
                 Some(supply) => {
                     let of = journal::answerer(&ask);
@@ -262,7 +262,8 @@ impl Driver {
                     return self.pause().await;
                 }
                 Need::Wait { until } => {
-                    self.pace(Waits::Begins);
+                    // A run goes on whenever it can.
+                    self.pace(Waits::Begins { bytes: usize::MAX });
                     self.wait(until).await?;
                     self.pace(Waits::Ends);
                 }
@@ -483,7 +484,7 @@ impl Driver {
                 let (home, slots) = (self.home.clone(), self.slots.clone());
                 self.home.spawn(async move {
                     let _slot = slots.acquire().await;
-                    post(Supply::Tool(call(&tool.body, args, timeout_ms, &home).await));
+                    post(call(id, &tool.body, args, timeout_ms, &home).await);
                 })
             }
         };

@@ -5,7 +5,10 @@
 //! so each answer behind it belongs to something that this state waits for. Whoever goes on loads the state and
 //! brings it the answers; nothing that was answered is asked again, and no time or order has to be the same.
 
-use ptc_agent::{Ask, AskKind, Decision, SaveError, Supply};
+use std::collections::BTreeSet;
+
+use ptc_agent::{Answers, Ask, AskKind, Decision, SaveError, Supply};
+use serde_json::json;
 
 /// Keeps a run. Every method returns when what it was given is durable; an error ends the run.
 pub trait Journal: Send + Sync {
@@ -62,6 +65,8 @@ pub struct Saved {
     pub decisions: Vec<(u64, Decision)>,
     /// Whether calls are made again although they may have changed something.
     pub repeat: bool,
+    /// Calls that are made again because somebody found that they did not happen, by their numbers.
+    pub did_not_happen: BTreeSet<u64>,
 }
 
 impl From<Vec<u8>> for Saved {
@@ -105,10 +110,22 @@ pub fn unanswered(ask: &Ask, repeat: bool) -> Option<Supply> {
         // Nothing has happened yet: a person who was asked and did not decide is asked again.
         AskKind::Model { .. } | AskKind::Approval { .. } => None,
         AskKind::Tool { tool, args, .. } if repeat || tool.may_repeat(args) => None,
-        AskKind::Tool { tool, .. } => Some(Supply::Tool(Err(format!(
-            "outcome unknown: `{}` was called and the process ended before it answered, so the call may or may \
-             not have happened; look before it is made again",
-            tool.name
-        )))),
+        // As tools of servers fail: the program looks at the answer and nothing is raised.
+        AskKind::Tool { tool, args, .. } if tool.answers == Answers::Upstream => {
+            let text = |key: &str| args[key].as_str().unwrap_or_default();
+            let message = unknown(&format!("{}/{}", text("server"), text("tool")));
+            Some(Supply::Tool(Ok(json!({"ok": false, "reason": OUTCOME_UNKNOWN, "message": message}))))
+        }
+        AskKind::Tool { tool, .. } => Some(Supply::Lost(unknown(&format!("`{}`", tool.name)))),
     }
+}
+
+/// The reason of answers that nobody knows.
+const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+
+fn unknown(what: &str) -> String {
+    format!(
+        "outcome unknown: {what} was called and the process ended before it answered, so the call may or may not \
+         have happened; look before it is made again"
+    )
 }

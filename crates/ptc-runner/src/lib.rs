@@ -102,11 +102,13 @@ pub async fn go_on(
     drive::drive(agent.into(), options, Begin::Saved(saved.into()), around).await.outcome()
 }
 
-/// The examples of the README and of pages of the book, which run as tests.
+/// The examples of pages of the book, which run as tests.
 #[cfg(doctest)]
+// Blocks that name their file are for the tests that walk through pages.
+#[allow(rustdoc::invalid_codeblock_attributes)]
 mod pages {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
+    #[doc = include_str!("../../../docs/rust.md")]
+    struct FromRust;
 
     #[doc = include_str!("../../../docs/agents.md")]
     struct Agents;

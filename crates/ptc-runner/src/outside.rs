@@ -9,6 +9,8 @@ use std::time::Duration;
 use ptc_agent::model::{Chunk, Llm, ModelError, ModelErrorKind, Reply, Request};
 use ptc_agent::typed::Call;
 use ptc_agent::{Ask, AskKind, Body, Decision, Function, Supply};
+#[cfg(feature = "upstreams")]
+use ptc_upstream::runtime::numbered;
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
@@ -23,7 +25,7 @@ pub async fn answer(ask: &Ask) -> Supply {
             Supply::Model(reply(llm.clone(), request.clone(), None, &home).await)
         }
         AskKind::Tool { tool, args, timeout_ms } => {
-            Supply::Tool(call(&tool.body, args.clone(), *timeout_ms, &home).await)
+            call(ask.id, &tool.body, args.clone(), *timeout_ms, &home).await
         }
         AskKind::Approval { .. } => {
             Supply::Approval(Decision::Reject("nobody can be asked where this run is driven".to_owned()))
@@ -73,26 +75,35 @@ async fn reply(
     }
 }
 
-/// A tool's result. What panics or takes too long becomes an error.
+#[cfg(not(feature = "upstreams"))]
+async fn numbered<T>(_: u64, calls: impl Future<Output = T>) -> T {
+    calls.await
+}
+
+/// A tool's result; none of one that panics or takes too long. Calls of upstreams that it makes are known by the
+/// number of the ask.
 pub(crate) async fn call(
+    ask: u64,
     body: &Body,
     args: Json,
     timeout_ms: Option<u64>,
     home: &Handle,
-) -> Result<Json, String> {
-    let Body::Function(function) = body else { return Err("this tool has no function".to_owned()) };
+) -> Supply {
+    let Body::Function(function) = body else { return Supply::Lost("this tool has no function".to_owned()) };
     let task = match function.clone() {
         Function::Sync(function) => home.spawn_blocking(move || {
             std::panic::catch_unwind(AssertUnwindSafe(|| function(args)))
-                .unwrap_or_else(|_| Err(PANICKED.to_owned()))
+                .map_or_else(|_| Supply::Lost(PANICKED.to_owned()), Supply::Tool)
         }),
-        Function::Later(function) => home.spawn(async move { function(args).await }),
+        Function::Later(function) => {
+            home.spawn(numbered(ask, async move { Supply::Tool(function(args).await) }))
+        }
         // A typed function may block before it answers.
         Function::Typed(call) => home.spawn(async move {
             match tokio::task::spawn_blocking(move || call(args)).await {
-                Ok(Call::Now(result)) => result,
-                Ok(Call::Later(pending)) => pending.await,
-                Err(_) => Err(PANICKED.to_owned()),
+                Ok(Call::Now(result)) => Supply::Tool(result),
+                Ok(Call::Later(pending)) => Supply::Tool(pending.await),
+                Err(_) => Supply::Lost(PANICKED.to_owned()),
             }
         }),
     };
@@ -102,10 +113,10 @@ pub(crate) async fn call(
         None => task.await,
         Some(limit) => match tokio::time::timeout(Duration::from_millis(limit), task).await {
             Ok(ended) => ended,
-            Err(_) => return Err(format!("took longer than {limit} ms")),
+            Err(_) => return Supply::Lost(format!("took longer than {limit} ms")),
         },
     };
-    ended.unwrap_or_else(|_| Err(PANICKED.to_owned()))
+    ended.unwrap_or_else(|_| Supply::Lost(PANICKED.to_owned()))
 }
 
 const PANICKED: &str = "the tool's function panicked";

@@ -22,7 +22,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ptc_agent::model::Pending;
 use ptc_agent::{
     Admit, Agent, Answers, Approval, Builder, Effect, EffectOf, LookUp, RunOptions, Tool, ToolResult,
 };
@@ -106,14 +105,7 @@ impl Upstreams {
             admitted.map(drop).map_err(|refusal| Error::new(ErrorKind::Runtime, refusal.to_string()))
         });
         let own = self.context.clone();
-        let look_up: LookUp = Arc::new(move |servers: &[String]| {
-            if own.is_settled(servers) {
-                return None;
-            }
-            let (own, servers) = (own.clone(), servers.to_vec());
-            let looking: Pending<()> = Box::pin(async move { own.settle(&servers).await });
-            Some(looking)
-        });
+        let look_up: LookUp = Arc::new(move |servers: &[String]| own.look_at(servers));
         RunOptions {
             upstreams: Some(Arc::new(self.context.clone())),
             look_up: Some(look_up),

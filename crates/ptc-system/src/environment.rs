@@ -135,6 +135,11 @@ impl Template {
         Ok(Template { parts })
     }
 
+    /// Its pieces, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
     /// The names of its variables, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {

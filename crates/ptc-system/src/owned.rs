@@ -61,6 +61,24 @@ pub fn trusted(path: &Path) -> Result<(), String> {
     path.parent().map_or(Ok(()), |folder| check(folder, Reach::AllRead))
 }
 
+/// Whether a link belongs to the user or to root and lies where nobody else could put another in its place.
+#[cfg(unix)]
+pub(crate) fn trusted_link(path: &Path) -> Result<(), String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let owner =
+        std::fs::symlink_metadata(&path).map_err(|error| format!("{}: {error}", path.display()))?.uid();
+    if owner != user() && owner != 0 {
+        return Err(format!(
+            "{} is a link of another user (id {owner}), and is not followed; name the file itself",
+            path.display()
+        ));
+    }
+    path.parent().map_or(Ok(()), |folder| check(folder, Reach::AllRead)).map_err(|problem| {
+        format!("{} is a link that others could have laid, and is not followed: {problem}", path.display())
+    })
+}
+
 /// The user that this process acts for.
 #[cfg(unix)]
 pub(crate) fn user() -> u32 {

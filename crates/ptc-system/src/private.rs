@@ -26,7 +26,7 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 /// An empty file, whether it is there or not; it can be read back.
 pub fn create(path: &Path) -> io::Result<File> {
     // Nothing is cut off before it is known whose file it is.
-    let file = options().create(true).truncate(false).open(path)?;
+    let file = open(options().create(true).truncate(false), path)?;
     narrow(&file, path)?;
     if file.metadata()?.is_file() {
         file.set_len(0)?;
@@ -39,7 +39,7 @@ pub fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     mode(&mut options);
-    let file = options.open(path)?;
+    let file = open(&mut options, path)?;
     narrow(&file, path)?;
     Ok(file)
 }
@@ -47,17 +47,19 @@ pub fn append(path: &Path) -> io::Result<File> {
 /// Writes a file so that readers find either the old or the new one, never half of it.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |beside| {
-        let mut file = create(beside)?;
+        let mut file = create_new(beside)?;
         file.write_all(bytes)?;
         file.sync_all()
     })
 }
 
-/// Writes a file beside the one that it then takes the place of.
+/// Writes a file beside the one that it then takes the place of; `write` makes it anew, so that no link is followed.
 pub(crate) fn replace_with(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let beside: PathBuf = path.with_file_name(name);
+    // What a process of that number left, or somebody laid there.
+    let _ = std::fs::remove_file(&beside);
     let written = write(&beside).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         // It may not have been made.
@@ -78,6 +80,40 @@ fn mode(options: &mut OpenOptions) {
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     #[cfg(not(unix))]
     let _ = options;
+}
+
+/// As many links as Linux follows for one name.
+#[cfg(unix)]
+const LINKS: usize = 40;
+
+/// Opens a file to write to it. A link is followed only if nobody else can have laid it: whoever could would choose which of
+/// this user's files is written over.
+#[cfg(unix)]
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        options.custom_flags(nix::libc::O_NOFOLLOW);
+        let opened = options.open(&path);
+        if opened.is_ok() || !path.is_symlink() {
+            return opened;
+        }
+        crate::owned::trusted_link(&path)
+            .map_err(|problem| io::Error::new(io::ErrorKind::PermissionDenied, problem))?;
+        let target = path.parent().unwrap_or(Path::new("")).join(std::fs::read_link(&path)?);
+        if path.exists() && !target.exists() {
+            // Pipes of a process, as /proc/self/fd has them, have no name that could be opened.
+            options.custom_flags(0);
+            return options.open(&path);
+        }
+        path = target;
+    }
+    Err(io::Error::other(format!("{}: there are too many links", path.display())))
+}
+
+#[cfg(not(unix))]
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.open(path)
 }
 
 /// Takes a file that was there from everybody else; one of another user is refused, who could read along. Devices and

@@ -16,5 +16,5 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 
 /// Writes a file so that readers find either the old or the new one, never half of it.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    crate::private::replace_with(path, |beside| File::create(beside)?.write_all(bytes))
+    crate::private::replace_with(path, |beside| create_new(beside)?.write_all(bytes))
 }

@@ -139,3 +139,64 @@ fn what_lies_in_a_folder_that_others_may_write_is_not_trusted() {
     symlink(&file, &link).expect("a link");
     assert_eq!(owned::trusted(&link), Ok(()));
 }
+
+#[test]
+fn links_that_others_could_have_laid_are_not_followed() {
+    let folder = scratch("links");
+    let (precious, link) = (folder.join("precious"), folder.join("shared/link"));
+    let shared = folder.join("shared");
+    private::folder(&shared).expect("a folder");
+    std::fs::write(&precious, "precious").expect("it writes");
+    symlink(&precious, &link).expect("a link");
+    let mine = folder.join("mine");
+    symlink(&link, &mine).expect("a link");
+
+    chmod(&shared, 0o777);
+    for path in [&link, &mine] {
+        for error in
+            [private::create(path).expect_err("refused"), private::append(path).expect_err("refused")]
+        {
+            assert!(error.to_string().contains("is not followed"), "{error}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&precious).expect("it reads"), "precious");
+    private::replace(&link, b"new").expect("a link is replaced");
+    assert!(!link.is_symlink());
+    assert_eq!(std::fs::read_to_string(&precious).expect("it reads"), "precious");
+
+    chmod(&shared, 0o700);
+    std::fs::remove_file(&link).expect("it goes");
+    symlink("../precious", &link).expect("a link");
+    private::append(&mine).expect("the user's own links").write_all(b"!").expect("it writes");
+    assert_eq!(std::fs::read_to_string(&precious).expect("it reads"), "precious!");
+    private::create(&mine).expect("the user's own links");
+    assert_eq!(std::fs::read_to_string(&precious).expect("it reads"), "");
+}
+
+#[test]
+fn a_link_of_another_user_is_not_followed_anywhere() {
+    let folder = scratch("anothers-link");
+    let link = folder.join("link");
+    std::fs::write(folder.join("precious"), "precious").expect("it writes");
+    symlink("precious", &link).expect("a link");
+    // Only root can give a link away.
+    if std::os::unix::fs::lchown(&link, Some(12345), None).is_err() {
+        return;
+    }
+    let error = private::create(&link).expect_err("it is refused");
+    assert!(error.to_string().contains("is a link of another user (id 12345)"), "{error}");
+    assert_eq!(std::fs::read_to_string(folder.join("precious")).expect("it reads"), "precious");
+}
+
+#[test]
+fn what_lies_where_a_file_is_prepared_is_not_written_through() {
+    let folder = scratch("beside");
+    std::fs::write(folder.join("precious"), "precious").expect("it writes");
+    let beside = folder.join(format!("file.{}.new", std::process::id()));
+    for replace in [private::replace, ptc_system::project::replace] {
+        symlink("precious", &beside).expect("a link");
+        replace(&folder.join("file"), b"new").expect("it writes");
+        assert_eq!(std::fs::read_to_string(folder.join("precious")).expect("it reads"), "precious");
+        assert_eq!(std::fs::read_to_string(folder.join("file")).expect("it reads"), "new");
+    }
+}

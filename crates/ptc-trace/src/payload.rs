@@ -58,7 +58,7 @@ const CONTEXT_KEYS: usize = 100;
 const INPUT_BYTES: usize = 1 << 20;
 
 /// Facts that no policy hides: names, kinds, ids, counts.
-const FACTS: [&str; 45] = [
+const FACTS: [&str; 46] = [
     "agent_name",
     "attempts",
     "batch",
@@ -88,6 +88,7 @@ const FACTS: [&str; 45] = [
     "profile",
     "protocol_version",
     "reason",
+    "refused",
     "request_id",
     "result_preview_truncated",
     "seed",

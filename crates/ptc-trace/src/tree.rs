@@ -79,7 +79,7 @@ pub struct Summary {
     pub agents: usize,
     /// Questions to models.
     pub llm_calls: usize,
-    /// Calls of tools.
+    /// Calls of tools that were made: neither refused nor answered from the cache.
     pub tool_calls: usize,
     /// Spans that failed.
     pub errors: usize,
@@ -87,6 +87,8 @@ pub struct Summary {
     pub input_tokens: u64,
     /// Tokens of replies.
     pub output_tokens: u64,
+    /// What models cost, in dollars, where their prices are known.
+    pub cost_usd: Option<f64>,
     /// Work of programs.
     pub fuel: u64,
     /// Bytes of results that programs saw.
@@ -185,6 +187,7 @@ impl Tree {
         let last = trace.records.iter().map(|record| record.timestamp).max().unwrap_or(0);
         summary.duration_ms = last.saturating_sub(summary.started);
         let count = |node: &Node, name: &str| node.data.get(name).and_then(Json::as_u64).unwrap_or(0);
+        let is = |node: &Node, name: &str| node.data.get(name) == Some(&Json::Bool(true));
         for node in &self.nodes {
             summary.errors += usize::from(node.status.as_deref() == Some("error"));
             match node.subject.as_str() {
@@ -200,7 +203,7 @@ impl Tree {
                     summary.model = summary.model.take().or_else(|| node.model.clone());
                 }
                 "tool" | "upstream.call" => {
-                    summary.tool_calls += 1;
+                    summary.tool_calls += usize::from(!is(node, "cached") && !is(node, "refused"));
                     summary.bytes = summary.bytes.saturating_add(count(node, "result_bytes"));
                 }
                 _ => {}
@@ -221,6 +224,7 @@ impl Tree {
         }
         let found = ["mission", "program", "query"].iter().find_map(|name| root.data.get(*name));
         summary.mission = found.cloned().unwrap_or_default();
+        summary.cost_usd = root.data.get("cost_usd").and_then(Json::as_f64);
         summary.reason = root.data.get("reason").and_then(Json::as_str).map(str::to_owned);
     }
 

@@ -120,11 +120,14 @@ impl Agent {
         })
     }
 
-    /// Whether one turn is all there is, so that the last value is the answer.
+    /// Whether the value of a program is the answer without `return`: there is one turn, and retries only correct it.
+    pub(crate) fn answers_by_value(&self) -> bool {
+        self.options.completion_mode == Completion::Implicit && self.options.max_turns == 1
+    }
+
+    /// Whether one turn is all there is, so that nothing can be corrected.
     pub(crate) fn is_single_shot(&self) -> bool {
-        self.options.completion_mode == Completion::Implicit
-            && self.options.max_turns == 1
-            && self.options.retry_turns == 0
+        self.answers_by_value() && self.options.retry_turns == 0
     }
 
     /// The same agent with a message of a chat in place of its mission. The message is taken as it is; text

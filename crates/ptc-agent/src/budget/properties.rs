@@ -140,8 +140,8 @@ fn step(budget: &mut Budget, ledger: &mut Ledger, act: Act) {
                 open.into_iter().filter(|(_, account, ..)| !ledger.is_below(*account, top)).collect();
         }
         Act::Save => {
-            let saved = serde_json::to_vec(budget).unwrap();
-            *budget = serde_json::from_slice(&saved).unwrap();
+            let saved = serde_json::to_vec(budget).expect("it is written");
+            *budget = serde_json::from_slice(&saved).expect("it is read");
         }
         Act::Settle { .. } => {}
     }

@@ -1,19 +1,19 @@
 //! Answers to the native tool call `lisp_eval`, as JSON (4.6, 4.7, 6.7). Nothing is said twice: values are texts for the
-//! model, and `feedback` holds our words and nothing of the program's.
+//! model, `feedback` holds our words and nothing of the program's, and `warnings` what contracts said about its calls.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::execution::covered;
 use super::{Execution, Lens, TurnInfo, turn_info};
-use crate::render::{cut, cut_lines, neutralise};
+use crate::render::{Cut, cut, grouped, neutralise};
 
 /// The answer to a program that ended well (4.6).
 pub(crate) fn eval_ok(run: &Execution, info: &TurnInfo, lens: &Lens<'_>) -> Json {
     let shown = run.shown(lens);
     let definitions = run.definitions(lens);
     let memory_truncated = run.changed.len() > definitions.len();
-    let (prints, prints_cut) = prints_within(&run.prints, lens);
-    let truncated = shown.as_ref().is_some_and(|shown| !shown.is_whole()) || prints_cut;
+    let (prints, missing) = prints_within(&run.prints, lens);
+    let truncated = shown.as_ref().is_some_and(|shown| !shown.is_whole()) || !missing.is_empty();
     let changed: Map<String, Json> = definitions
         .into_iter()
         .map(|(name, text)| (name.to_owned(), Json::from(neutralise(&text))))
@@ -28,8 +28,17 @@ pub(crate) fn eval_ok(run: &Execution, info: &TurnInfo, lens: &Lens<'_>) -> Json
     answer.insert("truncated".to_owned(), json!(truncated));
     let memory = json!({"changed": changed, "stored_keys": run.stored, "truncated": memory_truncated});
     answer.insert("memory".to_owned(), memory);
-    let feedback = super::joined([about.as_str(), &turn_info(info)]);
-    with_feedback(lens.veil.cover_json(Json::Object(answer)), &feedback)
+    let mut answer = Json::Object(answer);
+    put_warnings(&mut answer, &run.notes);
+    let feedback = super::joined([missing.as_str(), &about, &turn_info(info)]);
+    with_feedback(lens.veil.cover_json(answer), &feedback)
+}
+
+/// What the contracts of tools had to say about the calls of the program.
+fn put_warnings(answer: &mut Json, notes: &[String]) {
+    if !notes.is_empty() {
+        answer["warnings"] = notes.iter().map(|note| neutralise(note)).collect();
+    }
 }
 
 fn with_feedback(mut answer: Json, feedback: &str) -> Json {
@@ -39,27 +48,34 @@ fn with_feedback(mut answer: Json, feedback: &str) -> Json {
     answer
 }
 
-/// Printed lines as long as all of them together are not too much; the rest is counted. And whether there is a rest.
-fn prints_within(prints: &[String], lens: &Lens<'_>) -> (Vec<String>, bool) {
+/// Printed lines as long as all of them together are not too much, the first one cut if there is no room for it; and in our
+/// words what is missing, if anything is.
+fn prints_within(prints: &[String], lens: &Lens<'_>) -> (Vec<String>, String) {
     let mut left = lens.options.print_max_bytes;
-    let mut kept = Vec::new();
+    let mut kept: Vec<String> = Vec::new();
+    let mut missing = Vec::new();
     for line in covered(prints, lens).iter().map(|line| neutralise(line)) {
-        let bytes = line.len() + 1;
-        if bytes > left {
-            if kept.is_empty() {
-                kept.push(cut_lines(&line, left).unwrap_or(line));
-            }
-            break;
+        if let Some(rest) = left.checked_sub(line.len() + 1) {
+            left = rest;
+            kept.push(line);
+            continue;
         }
-        left -= bytes;
-        kept.push(line);
+        let beginning = cut(&line, left).kept;
+        if kept.is_empty() && !beginning.is_empty() {
+            let rest = line.len() - beginning.len();
+            missing.extend((rest > 0).then(|| format!("{} bytes of the first line", grouped(rest))));
+            kept.push(beginning.to_owned());
+        }
+        break;
     }
-    let whole = kept.len() == prints.len()
-        && prints.iter().map(|line| line.len() + 1).sum::<usize>() <= lens.options.print_max_bytes;
     if kept.len() < prints.len() {
-        kept.push(format!("... ({} of {} lines are missing here)", prints.len() - kept.len(), prints.len()));
+        let (rest, all) = (grouped(prints.len() - kept.len()), grouped(prints.len()));
+        missing.push(format!("{rest} of {all} lines"));
     }
-    (kept, !whole)
+    if missing.is_empty() {
+        return (kept, String::new());
+    }
+    (kept, format!("Not all prints are shown, {} are missing: print less at once.", missing.join(" and ")))
 }
 
 /// What went wrong with a program.
@@ -75,20 +91,26 @@ pub(crate) struct Failed<'a> {
     pub result: Option<&'a str>,
     /// What to do about it, in our words.
     pub advice: &'a str,
+    /// What the contracts of tools had to say about its calls.
+    pub notes: &'a [String],
 }
 
 /// The answer to a program that failed, or that could not be run (4.7).
 pub(crate) fn eval_error(failed: &Failed<'_>, info: &TurnInfo, lens: &Lens<'_>) -> Json {
-    let message = cut(&lens.veil.cover(failed.message), lens.options.result_max_bytes, "");
-    let mut answer = json!({"status": "error", "reason": failed.reason, "message": neutralise(&message)});
+    let message = lens.veil.cover(failed.message);
+    let Cut { kept, missing } = cut(&message, lens.options.result_max_bytes);
+    let mut answer = json!({"status": "error", "reason": failed.reason, "message": neutralise(kept)});
+    let missing = if missing.is_empty() { missing } else { format!("The message is not whole {missing}") };
     if let Some(result) = failed.result {
         answer["result"] = Json::from(neutralise(result));
     }
-    if !failed.prints.is_empty() {
-        answer["prints"] = json!(prints_within(failed.prints, lens).0);
+    let (prints, unprinted) = prints_within(failed.prints, lens);
+    if !prints.is_empty() {
+        answer["prints"] = json!(prints);
     }
+    put_warnings(&mut answer, failed.notes);
     let advice = neutralise(&lens.veil.cover(failed.advice));
-    let feedback = super::joined([advice.as_str(), &turn_info(info)]);
+    let feedback = super::joined([unprinted.as_str(), &missing, &advice, &turn_info(info)]);
     with_feedback(lens.veil.cover_json(answer), &feedback)
 }
 
@@ -147,11 +169,32 @@ mod tests {
         assert!(told.starts_with(";; string of 9,000 characters, 9,002 bytes;"), "{told}");
         let many = Execution { prints: vec!["y".repeat(999); 20], ..Execution::default() };
         let many = answer(&many);
-        assert_eq!(many["prints"].as_array().map(Vec::len), Some(9));
-        assert_eq!(
-            (&many["prints"][8], &many["truncated"]),
-            (&json!("... (12 of 20 lines are missing here)"), &json!(true))
-        );
+        assert_eq!((&many["prints"], &many["truncated"]), (&json!(vec!["y".repeat(999); 8]), &json!(true)));
+        let told = many["feedback"].as_str().unwrap_or_default();
+        assert!(told.starts_with("Not all prints are shown, 12 of 20 lines are missing: "), "{told}");
+    }
+
+    #[test]
+    fn a_first_line_without_room_is_cut_and_what_is_missing_is_told_in_our_words() {
+        let long = Execution { prints: vec!["ž".repeat(5_000), "more".to_owned()], ..Execution::default() };
+        let answer = answer(&long);
+        assert_eq!(answer["prints"], json!(["ž".repeat(4_096)]));
+        let told = answer["feedback"].as_str().unwrap_or_default();
+        let missing =
+            "Not all prints are shown, 1,808 bytes of the first line and 1 of 2 lines are missing: ";
+        assert!(told.starts_with(missing), "{told}");
+    }
+
+    #[test]
+    fn warnings_about_calls_have_a_field_of_their_own() {
+        let notes = vec!["tool/f: x: coerced string \"</untrusted_ptc_output>\" to int".to_owned()];
+        let said = json!(["tool/f: x: coerced string \"&lt;/untrusted_ptc_output>\" to int"]);
+        assert_eq!(answer(&Execution { notes: notes.clone(), ..Execution::default() })["warnings"], said);
+        let (options, veil) = (FormatOptions::default(), Veil::default());
+        let failed = Failed { reason: "runtime_error", message: "no", notes: &notes, ..Failed::default() };
+        let failed = eval_error(&failed, &TurnInfo::SECOND, &Lens { options: &options, veil: &veil });
+        assert_eq!((&failed["warnings"], &failed["feedback"]), (&said, &json!("Turn 2 of 5 (4 remaining)")));
+        assert_eq!(answer(&Execution::default()).get("warnings"), None);
     }
 
     #[test]
@@ -165,6 +208,7 @@ mod tests {
             prints: &prints,
             result: Some("{:reason :no}"),
             advice: "Go on.",
+            notes: &[],
         };
         let expected = json!({
             "status": "error", "reason": "fail", "message": "no &lt;/untrusted_ptc_output>",

@@ -1,7 +1,8 @@
 //! What a model is told after a turn: what its program gave, what went wrong, how many turns are left.
 //!
 //! Pure functions from plain structures to text. Whatever comes from programs, tools or data stands in an
-//! untrusted block; the words around it are ours.
+//! untrusted block, and nothing of ours does; the words around it are ours. Where they have to name a field or a value, it
+//! is short and in quotes, on the line of the sentence.
 
 mod answer;
 mod complaint;
@@ -10,13 +11,13 @@ mod turn;
 
 pub(crate) use answer::{Failed, eval_error, eval_ok, protocol_error};
 pub(crate) use complaint::{
-    CORRECT, EMPTY_REPLY, FENCED_PROGRAM, Invalid, NO_PROGRAM, complaint, direct_final_invalid, json_invalid,
-    json_invalid_line, multiple_blocks, return_invalid, rolled_back, taken_back,
+    EMPTY_REPLY, FENCED_PROGRAM, Invalid, NO_PROGRAM, complaint, direct_final_invalid, json_invalid,
+    json_invalid_line, multiple_blocks, return_invalid, return_refused, rolled_back, taken_back,
 };
 pub(crate) use execution::{Execution, Trouble, error, success};
 pub(crate) use turn::{Ending, TurnInfo, last_turn, turn_info};
 
-use crate::render::{FormatOptions, Veil};
+use crate::render::{Cut, FormatOptions, Veil, block, cut, neutralise};
 
 /// How things are shown in a run: limits, and hidden texts to cover.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,31 @@ pub(crate) struct Lens<'a> {
     pub options: &'a FormatOptions,
     /// Hidden texts.
     pub veil: &'a Veil,
+}
+
+/// A block around as much of a text as may be shown, and behind it how much is missing.
+fn framed(source: &str, text: &str, bytes: usize) -> String {
+    let Cut { kept, missing } = cut(text, bytes);
+    with_line(block(source, kept), &missing)
+}
+
+/// A text with a line behind it, if there is one.
+fn with_line(text: String, line: &str) -> String {
+    if line.is_empty() { text } else { format!("{text}\n{line}") }
+}
+
+/// A list in our words, each of them covered and harmless, as much of it as fits.
+fn listed(items: &[String], lens: &Lens<'_>) -> String {
+    let lines: Vec<String> =
+        items.iter().map(|item| format!("- {}", neutralise(&lens.veil.cover(item)))).collect();
+    let lines = lines.join("\n");
+    let Cut { kept, missing } = cut(&lines, lens.options.result_max_bytes);
+    with_line(kept.to_owned(), &missing)
+}
+
+/// What the contracts of tools had to say about calls; nothing if there is nothing.
+pub(crate) fn warned(notes: &[String], lens: &Lens<'_>) -> String {
+    if notes.is_empty() { String::new() } else { format!("Warnings about calls:\n{}", listed(notes, lens)) }
 }
 
 /// Parts with blank lines between them; empty ones are left out.

@@ -6,8 +6,30 @@ pub(crate) enum Ending {
     /// With `(return value)` in a program.
     #[default]
     Return,
+    /// With a program whose value is the answer: there is one turn, and retries correct it.
+    Value,
     /// With a reply that has no calls.
     Reply,
+}
+
+impl Ending {
+    /// What to do about a value that was refused.
+    pub fn correct(self) -> &'static str {
+        match self {
+            Ending::Value => {
+                "Correct the value and send the whole program again; the value of its last form is the answer."
+            }
+            Ending::Return | Ending::Reply => "Correct the value and call (return …) again.",
+        }
+    }
+
+    /// How the answer is given in a retry.
+    fn retried(self) -> &'static str {
+        match self {
+            Ending::Value => "Send the whole program again; the value of its last form is the answer.",
+            Ending::Return | Ending::Reply => "End with (return value).",
+        }
+    }
 }
 
 /// Where a run stands when a turn is over.
@@ -46,7 +68,7 @@ impl TurnInfo {
 /// How many turns are left, in a line or two; empty where there is nothing to say.
 pub(crate) fn turn_info(info: &TurnInfo) -> String {
     let TurnInfo { turn, max_turns, work_left, retry_left, retry_total, minimal, ending } = *info;
-    if max_turns <= 1 {
+    if max_turns.saturating_add(retry_total) <= 1 {
         return String::new();
     }
     if ending == Ending::Reply {
@@ -57,13 +79,16 @@ pub(crate) fn turn_info(info: &TurnInfo) -> String {
     }
     match (work_left, retry_left) {
         (0, 0) => String::new(),
+        (0, 1) if ending == Ending::Value => {
+            format!("⚠️ Turn {turn}: last retry, no turn comes after it. {}", ending.retried())
+        }
         (0, 1) => format!(
             "⚠️ Turn {turn}: last retry. There is no turn after it: end with (return value) in the expected \
              shape, or (fail {{:reason … :message …}})."
         ),
         (0, left) => {
             let attempt = retry_total.saturating_sub(left) + 1;
-            format!("Turn {turn}: retry {attempt}/{retry_total}, {left} left. End with (return value).")
+            format!("Turn {turn}: retry {attempt}/{retry_total}, {left} left. {}", ending.retried())
         }
         (1, retries) => {
             let corrections = match retries {
@@ -109,6 +134,7 @@ pub(crate) fn last_turn(info: &TurnInfo) -> Option<String> {
 fn minimal_info(info: &TurnInfo) -> String {
     match (info.work_left, info.retry_left) {
         (0, 0) => String::new(),
+        (0, left) if info.ending == Ending::Value => format!(";; {} remaining", counted(left, "retry turn")),
         (0, left) => format!(";; {} remaining, call (return value)", counted(left, "retry turn")),
         (left @ 1..=2, _) => format!(";; {} remaining, call (return value) in time", counted(left, "turn")),
         _ => String::new(),
@@ -154,6 +180,20 @@ mod tests {
             parts.iter().for_each(|part| assert!(text.contains(part), "{part} is not in {text}"));
         }
         assert!(!turn_info(&info(5, 5, 1, 0, 0)).contains("attempt"));
+    }
+
+    #[test]
+    fn retries_of_one_turn_are_told_without_return() {
+        let info = |turn, retry_left| TurnInfo { ending: Ending::Value, ..info(turn, 1, 0, retry_left, 2) };
+        for (info, part) in
+            [(info(2, 2), "Turn 2: retry 1/2, 2 left."), (info(3, 1), "⚠️ Turn 3: last retry")]
+        {
+            let text = turn_info(&info);
+            assert!(
+                text.starts_with(part) && text.contains("last form") && !text.contains("return"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

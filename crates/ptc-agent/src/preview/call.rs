@@ -54,9 +54,9 @@ fn write(out: &mut String, value: &Json, firewall: bool, depth: usize) {
     }
 }
 
-/// A keyword, or a string where the name cannot be one.
+/// A keyword, or a string where the name cannot be one: a tool gets underscores for the hyphens of a keyword.
 fn write_key(out: &mut String, name: &str) {
-    let plain = |c: char| c.is_alphanumeric() || "_-+*!?<>=.".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "_+*!?<>=.".contains(c);
     let is_keyword = name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name.chars().all(plain);
     if is_keyword {
         out.push(':');
@@ -78,7 +78,7 @@ mod tests {
             (json!({"query": "x"}), r#"(tool/find {:query "x"})"#),
             (json!({"z": 1, "a": [1.5, null, true]}), "(tool/find {:a [1.5 nil true] :z 1})"),
             (json!({"q": "say \"hi\"\n\\"}), r#"(tool/find {:q "say \"hi\"\n\\"})"#),
-            (json!({"was_improved": {"b-c": []}}), "(tool/find {:was_improved {:b-c []}})"),
+            (json!({"was_improved": {"b-c": []}}), "(tool/find {:was_improved {\"b-c\" []}})"),
             (json!({"two words": 1, "9": 2}), r#"(tool/find {"9" 2 "two words" 1})"#),
             (json!({}), "(tool/find)"),
             (json!(null), "(tool/find)"),

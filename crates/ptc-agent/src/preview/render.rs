@@ -87,20 +87,13 @@ pub(crate) struct Preview {
 
 /// The preview of a result. A host's function that gives no map is replaced by the shape of the result.
 pub(crate) fn preview(of: &ResultOf<'_>, kind: &PreviewKind) -> Preview {
-    let (fields, truncated, warning) = match kind {
-        PreviewKind::Metadata => metadata(of, None),
+    let parts = match kind {
+        PreviewKind::Metadata => metadata(of),
         PreviewKind::Rows(limit) => rows(of, *limit),
-        PreviewKind::Custom(Ok(Json::Object(fields))) => {
-            (shown(of, &Json::Object(fields.clone())), false, None)
-        }
-        PreviewKind::Custom(outcome) => metadata(of, Some(warning(of.tool, outcome))),
+        PreviewKind::Custom(Ok(Json::Object(fields))) => custom(of, fields),
+        PreviewKind::Custom(outcome) => Parts { warning: Some(warning(of.tool, outcome)), ..metadata(of) },
     };
-    let shown = match kind {
-        PreviewKind::Metadata => 0,
-        PreviewKind::Rows(_) => fields.get("rows").map_or(0, |rows| json_bytes(rows) as usize),
-        PreviewKind::Custom(_) if warning.is_some() => 0,
-        PreviewKind::Custom(_) => json_bytes(&Json::Object(fields.clone())) as usize,
-    };
+    let Parts { fields, truncated, shown, warning } = parts;
     let mut json = universal(of);
     for (name, value) in fields {
         json.entry(name).or_insert(value);
@@ -108,7 +101,13 @@ pub(crate) fn preview(of: &ResultOf<'_>, kind: &PreviewKind) -> Preview {
     Preview { json: Json::Object(json), truncated, shown, warning }
 }
 
-type Parts = (Map<String, Json>, bool, Option<PreviewWarning>);
+/// A preview without what every preview says.
+struct Parts {
+    fields: Map<String, Json>,
+    truncated: bool,
+    shown: usize,
+    warning: Option<PreviewWarning>,
+}
 
 /// What every preview says; no preview can say otherwise.
 fn universal(of: &ResultOf<'_>) -> Map<String, Json> {
@@ -137,28 +136,31 @@ fn hint(of: &ResultOf<'_>) -> String {
     }
 }
 
-fn metadata(of: &ResultOf<'_>, warning: Option<PreviewWarning>) -> Parts {
+fn metadata(of: &ResultOf<'_>) -> Parts {
     let shape = shape(of.result, of.firewall);
-    (shape.fields, shape.truncated, warning)
+    Parts { fields: shape.fields, truncated: shape.truncated, shown: shape.key_bytes, warning: None }
 }
 
 fn rows(of: &ResultOf<'_>, limit: usize) -> Parts {
-    let (mut fields, truncated, _) = metadata(of, None);
-    let Json::Array(items) = of.result else { return (fields, truncated, None) };
-    let first: Vec<Json> =
+    let mut parts = metadata(of);
+    let Json::Array(items) = of.result else { return parts };
+    let first: Json =
         items.iter().take(limit).map(|row| if of.firewall { mask(row) } else { row.clone() }).collect();
-    let cut = first.len() < items.len();
-    fields.insert("rows".to_owned(), Json::Array(first));
-    (fields, truncated || cut, None)
+    parts.truncated |= limit < items.len();
+    parts.shown += json_bytes(&first) as usize;
+    parts.fields.insert("rows".to_owned(), first);
+    parts
 }
 
-/// The fields as a model may see them.
-fn shown(of: &ResultOf<'_>, fields: &Json) -> Map<String, Json> {
-    let masked = if of.firewall { mask(fields) } else { fields.clone() };
-    match masked {
-        Json::Object(fields) => fields,
-        _ => Map::new(),
-    }
+/// The fields of the host as a model may see them.
+fn custom(of: &ResultOf<'_>, fields: &Map<String, Json>) -> Parts {
+    let fields = match of.firewall {
+        true => mask(&Json::Object(fields.clone())),
+        false => Json::Object(fields.clone()),
+    };
+    let shown = json_bytes(&fields) as usize;
+    let fields = if let Json::Object(fields) = fields { fields } else { Map::new() };
+    Parts { fields, truncated: false, shown, warning: None }
 }
 
 fn warning(tool: &str, outcome: &Result<Json, CustomError>) -> PreviewWarning {

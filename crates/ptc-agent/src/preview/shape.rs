@@ -10,6 +10,8 @@ pub(super) struct Shape {
     pub(super) fields: Map<String, Json>,
     /// Whether fields were left out.
     pub(super) truncated: bool,
+    /// Bytes of keys of the result that stand in it.
+    pub(super) key_bytes: usize,
 }
 
 /// The shape of a result. With the firewall on, the types of hidden fields are hidden too.
@@ -20,10 +22,12 @@ pub(super) fn shape(result: &Json, firewall: bool) -> Shape {
         fields.insert("result_count".to_owned(), json!(items.len()));
     }
     fields.insert("schema".to_owned(), schema.json);
+    let mut key_bytes = schema.key_bytes;
     if let Some(keys) = schema.keys {
+        key_bytes += keys.iter().map(|key| key.len() + 2).sum::<usize>();
         fields.insert("sample_keys".to_owned(), json!(keys));
     }
-    Shape { fields, truncated: schema.truncated }
+    Shape { fields, truncated: schema.truncated, key_bytes }
 }
 
 #[cfg(test)]

@@ -81,6 +81,12 @@ impl Card {
         pages::text(self.source())
     }
 
+    /// The text with numbers in place of their names.
+    pub(super) fn filled(self, numbers: &[(&str, usize)]) -> String {
+        let text = self.text().to_owned();
+        numbers.iter().fold(text, |text, (name, number)| text.replace(name, &number.to_string()))
+    }
+
     /// The card of this name.
     pub fn named(key: &str) -> Option<Card> {
         Card::ALL.iter().copied().find(|card| card.key() == key)

@@ -108,6 +108,7 @@ fn r3_8_cards_say_what_they_must() {
                 "lisp_eval",
                 "data/name",
                 "<ptc_tools>",
+                "{result_bytes} bytes",
                 "never positional",
                 "full_result_cached",
                 "cache_hint",

@@ -10,9 +10,15 @@ use super::tools::{ToolLine, sorted};
 
 /// The system prompt of a combined agent. What the host replaces is the text agent's part; the card and the
 /// inventory are always there, since without them a model could not use `lisp_eval`.
-pub(crate) fn combined_system(custom: &SystemPrompt, tools: &[ToolLine], firewall: bool) -> String {
+pub(crate) fn combined_system(
+    custom: &SystemPrompt,
+    tools: &[ToolLine],
+    result_bytes: usize,
+    firewall: bool,
+) -> String {
     let own = text_system(custom, Card::TextToolsSystem);
-    blocks([own.as_str(), Card::Combined.text(), &ptc_tools(tools, firewall)])
+    let card = Card::Combined.filled(&[("{result_bytes}", result_bytes)]);
+    blocks([own.as_str(), &card, &ptc_tools(tools, firewall)])
 }
 
 /// The tools that programs may call, native or not.
@@ -49,15 +55,17 @@ mod tests {
 
     #[test]
     fn r6_4_the_card_is_there_without_tools_too() {
-        let text = combined_system(&SystemPrompt::Standard, &[], true);
+        let text = combined_system(&SystemPrompt::Standard, &[], 4_096, true);
         let inventory = ptc_tools(&[], true);
-        assert_eq!(text, [Card::TextToolsSystem.text(), Card::Combined.text(), &inventory].join("\n\n"));
+        let card = Card::Combined.text().replace("{result_bytes}", "4096");
+        assert_eq!(text, [Card::TextToolsSystem.text(), &card, &inventory].join("\n\n"));
+        assert!(card.contains("4096 bytes"), "the size limit is the agent's: {card}");
         assert!(inventory.contains("none"));
     }
 
     #[test]
     fn r6_5_a_replaced_prompt_keeps_the_card() {
-        let text = combined_system(&SystemPrompt::Replace("Mine.".into()), &[], true);
+        let text = combined_system(&SystemPrompt::Replace("Mine.".into()), &[], 8_192, true);
         assert!(text.starts_with("Mine.\n\n# Programs"), "{text}");
         assert!(!text.contains(Card::TextToolsSystem.text()));
     }

@@ -70,7 +70,7 @@ pub(super) fn data(name: &str, ty: &str, label: &str, what: &str, description: &
         name: name.into(),
         ty: (!ty.is_empty()).then(|| Type::parse(ty).unwrap()),
         label: label.into(),
-        sketch: Sketch { line: what.into(), keys: Vec::new() },
+        sketch: Sketch { line: what.into(), ..Sketch::default() },
         sample: None,
         description: (!description.is_empty()).then(|| description.into()),
     }

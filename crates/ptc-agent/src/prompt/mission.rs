@@ -33,6 +33,15 @@ pub(crate) struct Expanded {
     pub below: String,
     /// About how many bytes of inputs are in it.
     pub shown: usize,
+    /// Inputs that stand in it whole, by the names that the mission has for them.
+    pub filled: Vec<String>,
+}
+
+impl Expanded {
+    /// Whether an input stands in it whole.
+    pub(crate) fn has(&self, input: &str) -> bool {
+        self.filled.iter().any(|name| keys::same(name, input))
+    }
 }
 
 /// The text of a template for this context.
@@ -52,7 +61,7 @@ pub(crate) fn expand(
     let references = References::of(&template, context, expansion);
     let values = references.values(&template, context, firewall);
     let text = filled(&template, values, on_missing, &references)?;
-    Ok(Expanded { text, below: String::new(), shown: references.shown })
+    Ok(Expanded { text, below: String::new(), shown: references.shown, filled: references.filled })
 }
 
 fn filled(
@@ -77,6 +86,8 @@ struct References {
     texts: Vec<(Placeholder, String)>,
     /// Bytes of the values that are filled in.
     shown: usize,
+    /// Inputs that are filled in whole.
+    filled: Vec<String>,
 }
 
 impl References {
@@ -85,26 +96,35 @@ impl References {
         let resolves = |place: &Placeholder| resolve(context, &place.path).is_some();
         let all = expansion == Expansion::References
             && places.iter().all(|place| resolves(place) && !place.section);
-        let (mut texts, mut shown) = (Vec::new(), 0);
+        // In sections names may be those of items.
+        let sections = template.has_sections();
+        let (mut texts, mut shown, mut filled) = (Vec::new(), 0_usize, Vec::new());
+        // Bytes that the values take in the mission, each as often as it stands there.
+        let mut taken = 0_usize;
         for place in places {
             let Some(value) = resolve(context, &place.path) else { continue };
-            let bytes = json_bytes(value, SHORT_BYTES + 1);
+            let bytes = json_bytes(value, SHORT_BYTES + 1).saturating_mul(template.count(&place));
             let nested = value.is_array() || value.is_object();
             let named = match expansion {
                 Expansion::Values => false,
                 Expansion::Names => true,
                 _ if all => true,
                 // The mission says what to show of it.
-                _ if place.section => shown + bytes > SHORT_BYTES,
-                _ => nested || shown + bytes > SHORT_BYTES,
+                _ if place.section => taken.saturating_add(bytes) > SHORT_BYTES,
+                _ => nested || taken.saturating_add(bytes) > SHORT_BYTES,
             };
             match (named, all) {
                 (true, true) => texts.push((place.clone(), format!("~{{{}}}", expression(&place.path)))),
                 (true, false) => texts.push((place.clone(), format!("`{}`", expression(&place.path)))),
-                (false, _) => shown = shown.saturating_add(json_bytes(value, usize::MAX)),
+                (false, _) => {
+                    taken = taken.saturating_add(bytes);
+                    shown = shown.saturating_add(json_bytes(value, usize::MAX));
+                    let whole = !sections && !value.is_null() && !place.path.contains('.');
+                    filled.extend(whole.then(|| place.path.clone()));
+                }
             }
         }
-        References { texts, shown }
+        References { texts, shown, filled }
     }
 
     fn text(&self, place: &Placeholder) -> Option<String> {
@@ -195,7 +215,7 @@ pub(crate) fn expand_in_words(
         text.contains(&name).then(|| block("input", &format!("{name}\n{input}")))
     });
     let below = blocks(used);
-    Ok(Expanded { text, below, shown: references.shown })
+    Ok(Expanded { text, below, shown: references.shown, filled: references.filled })
 }
 
 /// How a mission names an input that stands below it.
@@ -279,6 +299,11 @@ mod tests {
             assert_eq!(text.text, expected, "{source}");
             assert!(text.shown <= SHORT_BYTES, "{source}");
         }
+        let twice = json!({"t": "x".repeat(SHORT_BYTES * 3 / 4)});
+        let once = expand("{{t}}", &twice, Expansion::Short, OnMissing::Keep, true).unwrap();
+        assert!(once.text.starts_with("xxx") && once.has("t"));
+        let text = expand("{{t}} and {{t}}", &twice, Expansion::Short, OnMissing::Keep, true).unwrap();
+        assert_eq!(text.text, "`data/t` and `data/t`", "the limit counts what stands there");
         let named = expand("{{q}} {{#xs}}{{.}}{{/xs}}", &context, Expansion::Names, OnMissing::Keep, true);
         assert_eq!(named.unwrap().text, "`data/q` `data/xs`");
         let rows = json!({"rows": vec![json!({"id": 1}); 600]});

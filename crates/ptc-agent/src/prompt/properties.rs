@@ -42,7 +42,7 @@ proptest! {
         let values = json!({ "x": value });
         for source in ["{{x}}", "{{x}} {{gone}}", "{{#x}}{{.}}{{/x}}"] {
             for expansion in [Expansion::References, Expansion::Short, Expansion::Values] {
-                let text = expand(source, &values, expansion, OnMissing::Keep, true).unwrap().text;
+                let text = expand(source, &values, expansion, OnMissing::Keep, true).expect("it expands").text;
                 let text = mission::mission(&text);
                 prop_assert_eq!(text.matches("</mission>").count(), 1, "{}", text);
                 texts.push(text);

@@ -24,7 +24,8 @@ fn in_order(text: &str, marks: &[&str]) {
 }
 
 fn system(turns: u32, transport: Transport, journaling: bool) -> String {
-    let spec = LanguageSpec::default_for(turns, journaling);
+    let behavior = if turns == 1 { Behavior::SingleShot } else { Behavior::ExplicitReturn };
+    let spec = LanguageSpec::default_for(behavior, journaling);
     static_system(&SystemPrompt::Standard, &spec, &FIRST, transport, false)
 }
 
@@ -134,7 +135,7 @@ fn r5_the_prompts_of_text_agents() {
 #[test]
 fn r6_5_the_prompts_of_a_combined_agent() {
     let tools = [tool("search_logs", "(query :string) -> [:any]", "Search log events.")];
-    let text = combined_system(&SystemPrompt::Standard, &tools, true);
+    let text = combined_system(&SystemPrompt::Standard, &tools, 8_192, true);
     in_order(
         &text,
         &[

@@ -60,10 +60,7 @@ impl SpecInput<'static> {
 impl SpecInput<'_> {
     /// A card with the numbers of this agent.
     pub(super) fn filled(&self, card: Card) -> String {
-        let numbers = [("{result_bytes}", self.result_bytes), ("{print_bytes}", self.print_bytes)];
-        numbers
-            .iter()
-            .fold(card.text().to_owned(), |text, (name, number)| text.replace(name, &number.to_string()))
+        card.filled(&[("{result_bytes}", self.result_bytes), ("{print_bytes}", self.print_bytes)])
     }
 }
 
@@ -110,11 +107,11 @@ const PROFILES: [(&str, SpecOptions); 3] = [
 
 impl LanguageSpec {
     /// What an agent gets if its host says nothing.
-    pub fn default_for(max_turns: u32, journaling: bool) -> LanguageSpec {
-        let index = match (max_turns, journaling) {
-            (..=1, _) => 0,
-            (_, false) => 1,
-            (_, true) => 2,
+    pub fn default_for(behavior: Behavior, journaling: bool) -> LanguageSpec {
+        let index = match (behavior, journaling) {
+            (Behavior::SingleShot, _) => 0,
+            (Behavior::ExplicitReturn, false) => 1,
+            (Behavior::ExplicitReturn, true) => 2,
         };
         LanguageSpec::Cards(PROFILES[index].1)
     }
@@ -219,13 +216,13 @@ mod tests {
     fn r3_4_profiles_are_cards_in_order() {
         use Card::{ExplicitReturn, Journal, MultiTurn, Reference, SingleShot};
         let cases = [
-            (1, false, vec![Reference, SingleShot]),
-            (1, true, vec![Reference, SingleShot]),
-            (5, false, vec![Reference, MultiTurn, ExplicitReturn]),
-            (5, true, vec![Reference, MultiTurn, ExplicitReturn, Journal]),
+            (Behavior::SingleShot, false, vec![Reference, SingleShot]),
+            (Behavior::SingleShot, true, vec![Reference, SingleShot]),
+            (Behavior::ExplicitReturn, false, vec![Reference, MultiTurn, ExplicitReturn]),
+            (Behavior::ExplicitReturn, true, vec![Reference, MultiTurn, ExplicitReturn, Journal]),
         ];
-        for (turns, journaling, expected) in cases {
-            let spec = LanguageSpec::default_for(turns, journaling);
+        for (behavior, journaling, expected) in cases {
+            let spec = LanguageSpec::default_for(behavior, journaling);
             assert_eq!(list(&spec), expected);
             let texts: Vec<String> = expected.iter().map(|card| SpecInput::FIRST.filled(*card)).collect();
             assert_eq!(spec.text(&SpecInput::FIRST), texts.join("\n\n"));

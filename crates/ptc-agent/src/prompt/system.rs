@@ -139,11 +139,12 @@ pub(crate) fn truncate(prompt: String, max_chars: Option<usize>) -> (String, boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prompt::Behavior;
 
     fn fixed(custom: &SystemPrompt) -> String {
         static_system(
             custom,
-            &LanguageSpec::default_for(5, false),
+            &LanguageSpec::default_for(Behavior::ExplicitReturn, false),
             &SpecInput::FIRST,
             Transport::Content,
             false,
@@ -170,7 +171,7 @@ mod tests {
             (ToolCall, true, Card::OutputToolCallThinking),
         ];
         for (transport, thinking, card) in cases {
-            let spec = LanguageSpec::default_for(5, false);
+            let spec = LanguageSpec::default_for(Behavior::ExplicitReturn, false);
             let text = static_system(&SystemPrompt::Standard, &spec, &SpecInput::FIRST, transport, thinking);
             assert!(text.ends_with(card.text()), "{card:?}");
         }

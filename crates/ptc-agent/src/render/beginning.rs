@@ -45,11 +45,16 @@ const SPELLINGS: [Spelling; 6] = [
 
 /// What may stand behind the opening bracket of a collection; nothing of one that could be anybody's.
 pub(super) fn beginnings(json: &Json) -> impl Iterator<Item = String> {
-    SPELLINGS.iter().filter_map(move |spelling| {
+    openings(json).map(|text| text.chars().take(LONGEST).collect())
+}
+
+/// The same with some more of it, at least four times as many bytes where there are as many.
+pub(super) fn openings(json: &Json) -> impl Iterator<Item = String> {
+    let spellings: &[Spelling] = if json.is_array() || json.is_object() { &SPELLINGS } else { &[] };
+    spellings.iter().filter_map(move |spelling| {
         let mut out = String::new();
         spelling.parts(json, &mut out);
-        let text: String = out.chars().take(LONGEST).collect();
-        (text.chars().count() >= SHORTEST).then_some(text)
+        out.chars().nth(SHORTEST - 1).is_some().then_some(out)
     })
 }
 

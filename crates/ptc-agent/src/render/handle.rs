@@ -71,13 +71,19 @@ pub(crate) fn preview(glimpse: &Glimpse, bytes: usize, reach: Reach) -> Preview 
     }
 }
 
-/// What a result is, in comments; the last one says what is with the rest of it. Its shape is that of another view of
-/// it, which may have more items.
+/// What a result is, in comments: how large it is and what is with the rest of it, then what is seen of it. Its shape is
+/// that of another view of it, which may have more items.
 pub(super) fn handle(glimpse: &Glimpse, shaped: &View, limits: Limits, rest: &str) -> String {
-    let mut lines = vec![measured(glimpse, limits)];
+    let mut lines = vec![measured(glimpse, limits), rest.to_owned()];
     lines.extend(seen(glimpse, shaped, limits));
-    lines.push(rest.to_owned());
     comments(&lines)
+}
+
+/// A handle as [`handle`] makes it, divided into our words about the value and what is made of the value.
+pub(super) fn parts(handle: &str) -> (&str, &str) {
+    let second = handle.match_indices('\n').nth(1);
+    let end = second.map_or(handle.len(), |(at, _)| at);
+    (&handle[..end], handle[end..].trim_start_matches('\n'))
 }
 
 fn comments(lines: &[String]) -> String {
@@ -231,6 +237,18 @@ mod tests {
             let preview = shown(&json, BYTES, Reach::Latest);
             assert!(both(&preview).contains(part), "{part} is not in {}", both(&preview));
         }
+    }
+
+    #[test]
+    fn our_words_stand_first_in_handles_of_hosts_and_can_be_told_from_the_value() {
+        let text = crate::handle_text(&rows(1000), 900, "all of it: *1");
+        let (ours, data) = crate::handle_parts(&text);
+        assert!(
+            ours.starts_with(";; vector of 1,000 items, ") && ours.ends_with("\n;; all of it: *1"),
+            "{ours}"
+        );
+        assert!(data.starts_with(";; each: {:id int ") && data.contains("\n;; tail: ["), "{data}");
+        assert_eq!(format!("{ours}\n{data}"), text);
     }
 
     #[test]

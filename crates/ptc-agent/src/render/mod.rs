@@ -10,7 +10,9 @@ mod beginning;
 mod clojure;
 mod handle;
 mod label;
+mod marks;
 mod options;
+mod page;
 #[cfg(test)]
 pub(crate) mod properties;
 mod shape;
@@ -26,6 +28,8 @@ use handle::handle;
 pub(crate) use handle::{Preview, Reach, preview};
 pub(crate) use label::{label, type_name};
 pub use options::{FormatOptions, MissionLogIn, PRINT_BYTES, RESULT_BYTES};
+pub(crate) use page::discovery;
+pub use page::{DISCOVERY_BYTES, page_text};
 pub use sketch::grouped;
 pub(crate) use sketch::{Schema, Sketch};
 pub(crate) use untrusted::{block, disarm, framed_bytes, neutralise};
@@ -89,13 +93,18 @@ pub fn preview_text(view: &View, items: usize, chars: usize) -> String {
     brief(view, Limits { items, chars })
 }
 
-/// What a value is that does not fit so many bytes, as comments of Clojure: kind, count, size, shape, beginning, end, and
-/// what is said of the `rest` of it. For hosts that show values to models.
+/// What a value is that does not fit so many bytes, as comments of Clojure: kind, count, size and what is said of the `rest` of
+/// it, then shape, beginning and end. For hosts that show values to models.
 pub fn handle_text(json: &Json, bytes: usize, rest: &str) -> String {
     // Enough for a beginning, so that an end is left.
     let limits = Limits { items: 50, chars: bytes };
     let shaped = View::of_json(json, &Limits { items: SHAPED, chars: 256 }.bounds(false));
     handle(&Glimpse::of_json(json, &limits.bounds(false)), &shaped, limits, rest)
+}
+
+/// A text of [`handle_text`], divided into words of the host and what is made of the value, which is data.
+pub fn handle_parts(handle: &str) -> (&str, &str) {
+    handle::parts(handle)
 }
 
 /// Items of a collection that are looked at for its shape.
@@ -123,39 +132,34 @@ pub(crate) fn masked_json(json: &Json, firewall: bool) -> Json {
     }
 }
 
-/// Text cut by bytes, with the totals behind it and `advice` on how to see more (3.40, 3.44). It ends with a whole line
-/// if that is not much less.
-pub(crate) fn cut(text: &str, bytes: usize, advice: &str) -> String {
-    let Some((kept, between)) = beginning(text, bytes) else { return text.to_owned() };
-    let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
-    format!("{kept}{between}... ({} of {} bytes{advice})", grouped(kept.len()), grouped(text.len()))
+/// As much of a text as may be shown, and our words about the rest. They are apart: what is shown may be data, and data
+/// must not look like our words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cut<'t> {
+    /// The beginning, or all of it.
+    pub kept: &'t str,
+    /// How much is missing; empty if nothing is.
+    pub missing: String,
 }
 
-/// The beginning of a text that is too long, and what stands between it and a word about the rest.
-fn beginning(text: &str, bytes: usize) -> Option<(&str, &'static str)> {
+/// The beginning of a text, by bytes (3.40, 3.44). It ends with a whole line if that is not much less.
+pub(crate) fn cut(text: &str, bytes: usize) -> Cut<'_> {
     if text.len() <= bytes {
-        return None;
+        return Cut { kept: text, missing: String::new() };
     }
     let end = text.floor_char_boundary(bytes);
-    let kept = &text[..end];
-    Some(match kept.rfind('\n').filter(|at| *at >= end / 2) {
-        Some(line) => (&kept[..line], "\n"),
-        None => (kept, ""),
-    })
-}
-
-/// Lines cut by bytes. Where they are cut stands how many lines and characters are missing; nothing if they fit.
-pub(crate) fn cut_lines(text: &str, bytes: usize) -> Option<String> {
-    let (kept, between) = beginning(text, bytes)?;
-    let rest = &text[kept.len() + between.len()..];
-    let characters = grouped(rest.chars().count());
-    let lines = |count: usize| format!("{} more line{}", grouped(count), if count == 1 { "" } else { "s" });
-    let lines = match (between.is_empty(), rest.matches('\n').count()) {
-        (true, 0) => String::new(),
-        (true, more) => format!(", the rest of the line and {},", lines(more)),
-        (false, more) => format!(" in {}", lines(more + 1)),
+    let (kept, rest, at_line) = match text[..end].rfind('\n').filter(|at| *at >= end / 2) {
+        Some(line) => (&text[..line], &text[line + 1..], true),
+        None => (&text[..end], &text[end..], false),
     };
-    Some(format!("{kept}{between}... ({characters} characters{lines} are missing here)"))
+    let lines = |count: usize| format!("{} more line{}", grouped(count), if count == 1 { "" } else { "s" });
+    let lines = match (at_line, rest.matches('\n').count()) {
+        (true, more) => format!(" in {}", lines(more + 1)),
+        (false, 0) => String::new(),
+        (false, more) => format!(", the rest of the line and {},", lines(more)),
+    };
+    let characters = grouped(rest.chars().count());
+    Cut { kept, missing: format!("... ({characters} characters{lines} are missing here)") }
 }
 
 #[cfg(test)]
@@ -186,25 +190,24 @@ mod tests {
     }
 
     #[test]
-    fn r3_44_text_is_cut_by_bytes_between_characters_with_totals() {
-        assert_eq!(cut("žluť", 6, "print less"), "žluť");
-        assert_eq!(cut("žluťoučký", 7, "print less"), "žluťo... (7 of 13 bytes; print less)");
-        assert_eq!(cut("žluťoučký", 5, ""), "žlu... (4 of 13 bytes)");
-        assert_eq!(cut("one\ntwo\nthree", 9, ""), "one\ntwo\n... (7 of 13 bytes)");
-    }
-
-    #[test]
-    fn lines_say_where_they_are_cut_how_much_is_missing() {
-        assert_eq!(cut_lines("one\ntwo", 7), None);
-        assert_eq!(
-            cut_lines("one\ntwo\nthree\nžž", 9).as_deref(),
-            Some("one\ntwo\n... (8 characters in 2 more lines are missing here)")
-        );
-        assert_eq!(cut_lines("žluťoučký", 7).as_deref(), Some("žluťo... (4 characters are missing here)"));
-        assert_eq!(
-            cut_lines("a long line\nb\nc", 6).as_deref(),
-            Some("a long... (9 characters, the rest of the line and 2 more lines, are missing here)")
-        );
+    fn r3_44_text_is_cut_by_bytes_between_characters_and_says_how_much_is_missing() {
+        let cases = [
+            ("žluť", 6, "žluť", ""),
+            ("žluťoučký", 7, "žluťo", "... (4 characters are missing here)"),
+            ("žluťoučký", 5, "žlu", "... (6 characters are missing here)"),
+            ("one\ntwo", 7, "one\ntwo", ""),
+            ("one\ntwo\nthree\nžž", 9, "one\ntwo", "... (8 characters in 2 more lines are missing here)"),
+            ("one\ntwo\nthree", 9, "one\ntwo", "... (5 characters in 1 more line are missing here)"),
+            (
+                "a long line\nb\nc",
+                6,
+                "a long",
+                "... (9 characters, the rest of the line and 2 more lines, are missing here)",
+            ),
+        ];
+        for (text, bytes, kept, missing) in cases {
+            assert_eq!(cut(text, bytes), Cut { kept, missing: missing.to_owned() }, "{text}");
+        }
     }
 
     #[test]

@@ -91,7 +91,7 @@ proptest! {
     fn nothing_hidden_and_no_tag_gets_out(json in any_json(), chars in 0usize..600, leak in any::<bool>()) {
         let options = FormatOptions { result_max_bytes: chars, print_max_bytes: chars, ..FormatOptions::default() };
         let mut veil = Veil::default();
-        veil.learn(&json);
+        prop_assert!(veil.learn(&json));
         let lens = Lens { options: &options, veil: &veil };
         let mut hidden = Vec::new();
         secrets(&json, false, &mut hidden);
@@ -102,6 +102,7 @@ proptest! {
         let printed = brief_json(&json, Limits { items: 20, chars: 2000 }, true);
         let run = Execution {
             result: Some(glimpse(&result)),
+            told: None,
             reach: Reach::Latest,
             prints: leaked.iter().cloned().chain([printed.clone()]).collect(),
             changed: vec![("x".to_owned(), glimpse(&result).view), ("y".to_owned(), glimpse(&json).view)],
@@ -111,7 +112,8 @@ proptest! {
         let quiet = Execution { prints: Vec::new(), ..run.clone() };
         let info = TurnInfo { turn: 2, max_turns: 5, work_left: 4, ..TurnInfo::default() };
         let message = format!("failed with {} {}", leaked.join(" "), printed);
-        let trouble = Trouble { report: message.clone(), advice: message.clone() };
+        let (report, advice, notes) = (message.clone(), message.clone(), leaked.clone());
+        let trouble = Trouble { report, advice, notes, ..Trouble::default() };
         let received = brief_json(&json, Limits::RECEIVED, true);
         let errors = [message.clone()];
         let invalid = crate::feedback::Invalid { expected: ":int", received: &received, errors: &errors };
@@ -121,7 +123,9 @@ proptest! {
             error(&trouble, &run.prints, Some(&info), &lens),
             return_invalid(&invalid, &run.prints, &info, &lens),
         ];
-        let failed = Failed { reason: "fail", message: &message, prints: &run.prints, result: Some(&received), advice: &message };
+        let failed = Failed {
+            reason: "fail", message: &message, prints: &run.prints, result: Some(&received), advice: &message, notes: &leaked,
+        };
         let answers = [
             eval_ok(&run, &info, &lens),
             eval_ok(&quiet, &info, &lens),

@@ -2,6 +2,9 @@
 //! `(println (:_ssn x))` for instance. It remembers them and covers where they occur in text for a model: texts, numbers
 //! that nobody has by chance, lists and maps. Of small numbers and truth values nobody can say whose they are.
 //!
+//! The first values are kept as they are, and all others have marks ([`Marks`]). Whoever brings more than there is room for
+//! is told so ([`Veil::learn`]) and must not show them to a program.
+//!
 //! It is a second line of defence: fields are hidden where values are shown, and a program can always spell a
 //! secret backwards. It costs nothing as long as nothing is hidden.
 
@@ -14,8 +17,10 @@ use ptc_lisp::view::{Glimpse, View, is_hidden_name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::beginning::{beginnings, enclosed};
+use super::beginning::{beginnings, enclosed, openings};
 use super::clojure::{fitted, quoted};
+use super::marks::Marks;
+use super::sketch::looks_like_data;
 use super::{FIREWALLED, Limits};
 
 /// Shorter texts would cover too much.
@@ -26,15 +31,19 @@ const DIGITS: usize = 6;
 const LONGEST: usize = 4096;
 /// How many characters of a long text are enough to cover as much of it as there is.
 const ENOUGH: usize = 16;
-/// How many texts, and how many bytes of them, are remembered.
+/// How many texts, and how many bytes of them, are kept as they are.
 const MOST: usize = 2000;
 const MOST_BYTES: usize = 256 << 10;
-/// How many numbers are remembered, so that texts have room.
+/// A hidden map with more keys than this is a dictionary: all of its keys are data.
+const NAMED: usize = 32;
+/// How many numbers are kept so, so that texts have room.
 const MOST_NUMBERS: usize = 1000;
 /// As much of a collection as tells whether it begins like another.
 const BEGINNING: Limits = Limits { items: 32, chars: 1_000 };
 /// Stands before beginnings of collections where a veil is written.
 const COLLECTION: char = '\0';
+/// Stands before all marks where a veil is written.
+const MARKS: &str = "\0\0";
 
 /// Texts to cover.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -45,6 +54,8 @@ pub(crate) struct Veil {
     numbers: usize,
     /// How collections begin behind their bracket.
     beginnings: BTreeSet<String>,
+    /// Everything for which there was no room.
+    marks: Marks,
     search: OnceLock<Option<Search>>,
 }
 
@@ -53,9 +64,10 @@ impl From<BTreeSet<String>> for Veil {
     fn from(texts: BTreeSet<String>) -> Self {
         let mut veil = Veil::default();
         for text in texts {
-            match text.strip_prefix(COLLECTION) {
-                Some(beginning) => veil.remember_beginning(beginning.to_owned()),
-                None => veil.remember(&text),
+            match (text.strip_prefix(MARKS), text.strip_prefix(COLLECTION)) {
+                (Some(marks), _) => veil.marks.read(marks),
+                (None, Some(beginning)) => veil.remember_beginning(beginning.to_owned()),
+                (None, None) => veil.remember(&text),
             }
         }
         veil
@@ -66,6 +78,9 @@ impl From<Veil> for BTreeSet<String> {
     fn from(veil: Veil) -> Self {
         let mut all = veil.texts;
         all.extend(veil.beginnings.iter().map(|beginning| format!("{COLLECTION}{beginning}")));
+        if !veil.marks.is_empty() {
+            all.insert(format!("{MARKS}{}", veil.marks.written()));
+        }
         all
     }
 }
@@ -83,45 +98,75 @@ struct Search {
 impl Veil {
     /// Whether there is nothing to cover.
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty() && self.beginnings.is_empty()
+        self.texts.is_empty() && self.beginnings.is_empty() && self.marks.is_empty()
     }
 
-    /// Remembers what stands under names that begin with `_`. JSON of hosts nests no deeper than
-    /// its reader allowed.
-    pub fn learn(&mut self, json: &Json) {
-        self.walk(json, false);
+    /// Remembers what stands under names that begin with `_`, and says whether there was room for all of it. JSON of
+    /// hosts nests no deeper than its reader allowed.
+    #[must_use]
+    pub fn learn(&mut self, json: &Json) -> bool {
+        self.has_room(|veil| veil.walk(json, false))
     }
 
     /// The same for a value that has a name itself.
-    pub fn learn_named(&mut self, name: &str, json: &Json) {
-        self.walk(json, is_hidden_name(name));
+    #[must_use]
+    pub fn learn_named(&mut self, name: &str, json: &Json) -> bool {
+        self.has_room(|veil| veil.walk(json, is_hidden_name(name)))
     }
 
-    /// Remembers what another veil covers.
-    pub fn join(&mut self, other: &Veil) {
-        other.texts.iter().for_each(|text| self.remember(text));
-        other.beginnings.iter().for_each(|beginning| self.remember_beginning(beginning.clone()));
+    /// Remembers what another veil covers, and says whether there was room for all of it.
+    #[must_use]
+    pub fn join(&mut self, other: &Veil) -> bool {
+        self.has_room(|veil| {
+            other.texts.iter().for_each(|text| veil.remember(text));
+            other.beginnings.iter().for_each(|beginning| veil.remember_beginning(beginning.clone()));
+            veil.marks.join(&other.marks);
+        })
+    }
+
+    fn has_room(&mut self, remember: impl FnOnce(&mut Self)) -> bool {
+        let lost = self.marks.lost();
+        remember(self);
+        self.marks.lost() == lost
     }
 
     fn walk(&mut self, json: &Json, hidden: bool) {
-        if hidden && self.beginnings.len() < MOST {
-            beginnings(json).for_each(|beginning| self.remember_beginning(beginning));
+        if hidden {
+            match self.beginnings.len() < MOST {
+                true => beginnings(json).for_each(|beginning| self.remember_beginning(beginning)),
+                false => openings(json).for_each(|opening| self.marks.collection(&opening)),
+            }
         }
         match json {
             Json::String(text) if hidden => self.remember(text),
             Json::Number(number) if hidden => {
-                let text = number.to_string();
-                let digits = text.bytes().filter(u8::is_ascii_digit).count();
-                if digits >= DIGITS && self.numbers < MOST_NUMBERS {
-                    self.numbers += 1;
-                    self.remember(&text);
-                }
+                self.remember_number(&number_spellings(number));
             }
             Json::Array(items) => items.iter().for_each(|item| self.walk(item, hidden)),
             Json::Object(fields) => {
-                fields.iter().for_each(|(key, value)| self.walk(value, hidden || is_hidden_name(key)));
+                let many = hidden && fields.len() > NAMED;
+                for (key, value) in fields {
+                    // Names of fields are everybody's; a key that is data is as hidden as a value.
+                    if many || (hidden && looks_like_data(key)) {
+                        self.remember(key);
+                    }
+                    self.walk(value, hidden || is_hidden_name(key));
+                }
             }
             _ => {}
+        }
+    }
+
+    /// Remembers a number in all of its spellings, if one of them has enough digits.
+    fn remember_number(&mut self, spellings: &BTreeSet<String>) {
+        let digits = |text: &String| text.bytes().filter(u8::is_ascii_digit).count();
+        if spellings.iter().all(|text| digits(text) < DIGITS) {
+            return;
+        }
+        let room = self.numbers < MOST_NUMBERS;
+        self.numbers += usize::from(room);
+        for text in spellings.iter().filter(|text| text.len() >= SHORTEST) {
+            if room { self.remember(text) } else { self.marks.number(text) }
         }
     }
 
@@ -130,22 +175,47 @@ impl Veil {
         let text = &text[..end];
         let long_enough = text.chars().nth(SHORTEST - 1).is_some() && !text.trim().is_empty();
         let room = self.texts.len() < MOST && self.bytes + text.len() <= MOST_BYTES;
-        if long_enough && room && !self.texts.contains(text) {
-            self.bytes += text.len();
-            self.texts.insert(text.to_owned());
-            self.search = OnceLock::new();
+        // It could not be told from what is no text where the veil is written.
+        let room = room && !text.starts_with(COLLECTION);
+        match room {
+            _ if !long_enough || self.texts.contains(text) => {}
+            true => {
+                self.bytes += text.len();
+                self.texts.insert(text.to_owned());
+                self.search = OnceLock::new();
+            }
+            false if is_number(text) => self.marks.number(text),
+            false if is_plain(text) => self.marks.text(text),
+            false => spellings(text).iter().for_each(|spelling| self.marks.text(spelling)),
         }
     }
 
     fn remember_beginning(&mut self, beginning: String) {
-        if self.beginnings.len() < MOST && self.beginnings.insert(beginning) {
-            self.search = OnceLock::new();
+        match self.beginnings.len() < MOST && !beginning.starts_with(COLLECTION) {
+            _ if self.beginnings.contains(&beginning) => {}
+            true => {
+                self.beginnings.insert(beginning);
+                self.search = OnceLock::new();
+            }
+            false => self.marks.collection(&beginning),
         }
     }
 
-    /// The text with everything remembered covered.
+    /// The text with everything remembered covered. Marks come first: they know only how a value begins, which must not be
+    /// covered as part of another one before.
     pub fn cover<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.is_empty() {
+        if self.marks.is_empty() {
+            return self.cover_kept(text);
+        }
+        match self.marks.cover(text) {
+            Cow::Borrowed(text) => self.cover_kept(text),
+            Cow::Owned(covered) => Cow::Owned(self.cover_kept(&covered).into_owned()),
+        }
+    }
+
+    /// The text with everything covered that is kept as it is.
+    fn cover_kept<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.texts.is_empty() && self.beginnings.is_empty() {
             return Cow::Borrowed(text);
         }
         let Some(search) = self.search.get_or_init(|| Search::over(&self.texts, &self.beginnings)) else {
@@ -210,7 +280,11 @@ impl Veil {
                     View::Str { text: covered, chars: if whole { count } else { chars.max(count + 1) } }
                 }
             },
-            View::Int(_) | View::Big(_) | View::Float(_) if self.is_hidden_number(&view) => View::Hidden,
+            View::Int(_) | View::Big(_) | View::Float(_) | View::Decimal(_)
+                if self.is_hidden_number(&view) =>
+            {
+                View::Hidden
+            }
             View::Vector(_) | View::List(_) | View::Set(_) | View::Map { .. }
                 if self.is_hidden_collection(&view) =>
             {
@@ -233,23 +307,30 @@ impl Veil {
 
     /// Whether a collection begins like a hidden one: not even what its items are like is shown then.
     fn is_hidden_collection(&self, view: &View) -> bool {
-        if self.beginnings.is_empty() {
+        if self.beginnings.is_empty() && self.marks.is_empty() {
             return false;
         }
         let (text, _) = fitted(view, BEGINNING);
-        let covered = self.cover(&text);
-        let inside = covered.trim_start_matches('#').get(1..).unwrap_or_default();
-        inside.strip_prefix(FIREWALLED).is_some_and(|rest| rest.len() == 1)
+        let inside = |text: &str| text.trim_start_matches('#').get(1..).unwrap_or_default().to_owned();
+        if self.marks.is_collection(&inside(&text)) {
+            return true;
+        }
+        inside(&self.cover_kept(&text)).strip_prefix(FIREWALLED).is_some_and(|rest| rest.len() == 1)
     }
 
     fn is_hidden_number(&self, view: &View) -> bool {
         let text = match view {
             View::Int(number) => number.to_string(),
             View::Big(text) => text.clone(),
-            View::Float(number) => number.to_string(),
+            View::Float(number) => return float_spellings(*number).iter().any(|text| self.has_number(text)),
+            View::Decimal(text) => text.trim_end_matches('M').to_owned(),
             _ => return false,
         };
-        self.texts.contains(&text)
+        self.has_number(&text)
+    }
+
+    fn has_number(&self, text: &str) -> bool {
+        self.texts.contains(text) || self.marks.has_number(text)
     }
 
     fn covered_part(&self, mut part: ptc_lisp::view::Part) -> ptc_lisp::view::Part {
@@ -330,6 +411,39 @@ fn automaton<'t>(texts: impl Iterator<Item = &'t String>) -> Option<AhoCorasick>
     AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok()
 }
 
+/// Whether a text is a number, also one that the veil was given as text.
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && text.parse::<f64>().is_ok()
+}
+
+/// A number as programs and JSON write it.
+fn number_spellings(number: &serde_json::Number) -> BTreeSet<String> {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) => float_spellings(float),
+        None => BTreeSet::from([number.to_string()]),
+    }
+}
+
+/// A float as JSON has it, as it is without an exponent, and as Java prints it: `4.821337725E7` from ten millions on and
+/// below a thousandth.
+fn float_spellings(float: f64) -> BTreeSet<String> {
+    let plain = float.to_string();
+    let mut all = BTreeSet::from([Json::from(float).to_string()]);
+    if !(1e-3..1e7).contains(&float.abs())
+        && let Some((digits, exponent)) = format!("{float:e}").split_once('e')
+    {
+        let point = if digits.contains('.') { "" } else { ".0" };
+        all.insert(format!("{digits}{point}E{exponent}"));
+    }
+    all.insert(plain);
+    all
+}
+
+/// Whether a text is written alike wherever it stands.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b" -_.:@/+,".contains(&b))
+}
+
 /// A text as it is, and as it stands in Clojure and JSON strings, each as blocks show it too.
 fn spellings(text: &str) -> Vec<String> {
     let inside = |quoted: String| quoted[1..quoted.len() - 1].to_owned();
@@ -356,10 +470,13 @@ mod tests {
 
     fn veil() -> Veil {
         let mut veil = Veil::default();
-        veil.learn(&json!([{"_ssn": "078-05-1120", "name": "Ann", "_list": ["top secret", "abc", 12345]}]));
-        veil.learn_named("_token", &json!({"deep": ["tok-0123456789-abcdefghijklmnopqrstuvwxyz"]}));
-        veil.learn_named("public", &json!("visible"));
-        veil.learn(&json!({"_quote": "say \"hi\"\nnow"}));
+        let named = [
+            ("input", json!([{"_ssn": "078-05-1120", "name": "Ann", "_list": ["top secret", "abc", 12345]}])),
+            ("_token", json!({"deep": ["tok-0123456789-abcdefghijklmnopqrstuvwxyz"]})),
+            ("public", json!("visible")),
+            ("input", json!({"_quote": "say \"hi\"\nnow"})),
+        ];
+        assert!(named.iter().all(|(name, json)| veil.learn_named(name, json)));
         veil
     }
 
@@ -386,10 +503,10 @@ mod tests {
     #[test]
     fn numbers_and_collections_are_covered_too() {
         let mut veil = Veil::default();
-        veil.learn(&json!({"_ids": [11, 22, 33], "_account": 4_711_555, "_n": 4711, "_few": [1, 2]}));
-        veil.learn(
-            &json!({"_raw": [{"id": 1, "amount": 99.5, "who": "Yak"}, {"id": 2, "amount": 7, "who": "Gnu"}]}),
-        );
+        let rows = json!([{"id": 1, "amount": 99.5, "who": "Yak"}, {"id": 2, "amount": 7, "who": "Gnu"}]);
+        let hidden =
+            json!({"_ids": [11, 22, 33], "_account": 4_711_555, "_n": 4711, "_few": [1, 2], "_raw": rows});
+        assert!(veil.learn(&hidden));
         let written = serde_json::to_string(&veil).expect("it can be written");
         let read: Veil = serde_json::from_str(&written).expect("it can be read");
         for veil in [veil, read] {
@@ -437,12 +554,58 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn what_is_kept_as_it_is_has_a_bound_and_what_is_behind_it_is_covered_too() {
         let mut veil = Veil::default();
         let many: Vec<String> =
             (0..5000).map(|at| format!("secret number {at} {}", "x".repeat(300))).collect();
-        veil.learn(&json!({"_all": many}));
+        assert!(veil.learn(&json!({"_all": many})));
         assert!(veil.bytes <= MOST_BYTES && veil.texts.len() <= MOST);
-        assert_eq!(veil.cover(&many[0]), FIREWALLED);
+        for text in &many {
+            assert_eq!(veil.cover(text), FIREWALLED);
+        }
+    }
+
+    #[test]
+    fn values_of_every_kind_are_covered_however_many_there_are() {
+        let row = |at: u64| {
+            let name = format!("{at} \"Ann\"\t<{at}>");
+            json!({"_name": name, "_account": 90_000_000 + at * 7, "_small": [at, 1, 2, 3], "_map": {"k": at, "open": "yes"}})
+        };
+        let rows: Vec<Json> = (10_000..14_000).map(row).collect();
+        let mut veil = Veil::default();
+        assert!(veil.learn(&json!(rows)));
+        let written = serde_json::to_string(&veil).expect("it can be written");
+        let read: Veil = serde_json::from_str(&written).expect("it can be read");
+        let mut joined = Veil::default();
+        assert!(joined.learn(&json!({"_other": "something else"})) && joined.join(&veil));
+        for veil in [&veil, &read, &joined] {
+            for row in rows.iter().step_by(97) {
+                let (name, account, at) =
+                    (row["_name"].as_str().expect("a text"), &row["_account"], &row["_map"]["k"]);
+                for shown in [
+                    name.to_owned(),
+                    Json::from(name).to_string(),
+                    quoted(name),
+                    account.to_string(),
+                    format!("[{at} 1 2 3]"),
+                    format!("({at} 1 2 3)"),
+                    format!("[{at},1,2,3]"),
+                    format!("{{:k {at}, :open yes}}"),
+                    format!("{{\"k\":{at},\"open\":\"yes\"}}"),
+                ] {
+                    let covered = veil.cover(&shown);
+                    let bare = covered.trim_matches(['[', ']', '(', ')', '{', '}', '"']);
+                    assert_eq!(bare, FIREWALLED, "{shown}");
+                }
+                let of = |json: &Json| View::of_json(json, &Bounds::default());
+                for hidden in [account, &row["_small"], &row["_map"]] {
+                    assert_eq!(veil.cover_view(of(hidden)), View::Hidden, "{hidden}");
+                }
+            }
+            // What is nobody's stays.
+            for open in ["[9 1 2 3]", "90000001", "{:k 9, :open yes}", "9 \"Ann\""] {
+                assert_eq!(veil.cover(open), open);
+            }
+        }
     }
 }

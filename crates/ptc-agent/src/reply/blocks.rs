@@ -5,7 +5,7 @@ use ptc_lisp::reader::is_incomplete;
 use super::chars::trim;
 
 /// The languages whose name on a fence says that the block is the program.
-const TAGS: [&str; 2] = ["clojure", "lisp"];
+const TAGS: [&str; 4] = ["clojure", "clj", "lisp", "ptc-lisp"];
 
 /// A block of code in a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +105,14 @@ pub(super) fn elements(reply: &str) -> Vec<&str> {
     found
 }
 
+/// The text of an element that is all of a reply.
+pub(super) fn only_element(reply: &str) -> Option<&str> {
+    let (text, after) = next_element(reply)?;
+    let opened =
+        reply.starts_with('<') && reply.find('>').is_some_and(|end| reply[end + 1..].starts_with(text));
+    (opened && after.is_empty()).then(|| text.trim())
+}
+
 /// The text of the first element and what follows it.
 fn next_element(reply: &str) -> Option<(&str, &str)> {
     let opened = |at: usize, tag: &str| reply[at + 1..].strip_prefix(tag)?.strip_prefix('>');
@@ -161,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_block_without_an_end_counts_if_it_is_a_whole_program() {
-        for reply in ["```clojure\n(+ 1 2)", "~~~lisp\n(+ 1 2)\n", "text\n```\n(+ 1 2)"] {
+        for reply in ["```clojure\n(+ 1 2)", "```clj\n(+ 1 2)", "~~~lisp\n(+ 1 2)\n", "text\n```\n(+ 1 2)"] {
             let found: Vec<String> = texts(reply).into_iter().map(|(_, text)| text).collect();
             assert_eq!(found, ["(+ 1 2)"], "{reply:?}");
         }

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use super::json::extract_json;
 use super::scalar::scalar;
+use super::thoughts::spoken;
 use crate::run::names::fields;
 
 /// Why a final answer is not what was asked for.
@@ -45,7 +46,7 @@ pub(crate) fn is_raw_text(ty: &Type) -> bool {
 /// Reads a final answer. Warnings say what was converted, or what only [`Mode::WarnOnly`] lets pass.
 pub(crate) fn final_value(text: &str, ty: &Type, mode: Mode) -> Result<Coerced<Json>, FinalError> {
     if is_raw_text(ty) {
-        return check(ty, Json::String(text.to_owned()), mode);
+        return check(ty, Json::String(spoken(text).into_owned()), mode);
     }
     if is_structured(ty) {
         let value = structured(ty, extract_json(text).map_err(not_json)?)?;

@@ -30,3 +30,4 @@ pub use program::Multiple;
 pub(crate) use program::{Found, holds_code, only_program, read_program};
 pub(crate) use repair::repair;
 pub use repair::{Fix, FixKind};
+pub(crate) use thoughts::spoken;

@@ -1,6 +1,9 @@
 //! Which block of a reply is the program, and what the history keeps of the reply.
 
-use super::blocks::{Block, begins_with_paren, elements, fenced, unify_line_ends};
+use ptc_lisp::reader::{ReadLimits, read_all};
+use ptc_lisp::syntax::FormKind;
+
+use super::blocks::{Block, begins_with_paren, elements, fenced, only_element, unify_line_ends};
 use super::chars::trim;
 use super::repair::{Fix, repair, repair_fenced};
 use super::thoughts::without_thoughts;
@@ -42,11 +45,15 @@ pub(crate) struct Program {
     pub(crate) fixes: Vec<Fix>,
 }
 
-/// Finds the program of a reply and repairs it where that is certain.
-pub(crate) fn read_program(reply: &str, multiple: Multiple) -> Found {
+/// Finds the program of a reply and repairs it where that is certain. With `thinking` a reply may begin with a part of
+/// that name, and the program is the last block.
+pub(crate) fn read_program(reply: &str, multiple: Multiple, thinking: bool) -> Found {
     let reply = unify_line_ends(reply);
     let reply = without_thoughts(&reply).into_owned();
-    let (candidates, tagged) = candidates(&reply);
+    let (mut candidates, tagged) = candidates(&reply);
+    if thinking && begins_with_thinking(&reply) {
+        candidates.drain(..candidates.len().saturating_sub(1));
+    }
     match candidates.len() {
         0 => return Found::None,
         count if count > 1 && multiple == Multiple::Reject => return Found::Multiple(count),
@@ -67,22 +74,50 @@ pub(crate) fn read_program(reply: &str, multiple: Multiple) -> Found {
     Found::Program(Program { code, blocks: repaired.len(), history_text, fixes })
 }
 
+/// Whether the first line says that thoughts follow, as the card for replies with thoughts has it.
+fn begins_with_thinking(reply: &str) -> bool {
+    let first = trim(reply).lines().next().unwrap_or_default();
+    let first = first.trim_matches(['*', '#', '_', ' ']);
+    first.get(..THINKING.len()).is_some_and(|head| head.eq_ignore_ascii_case(THINKING))
+}
+
+/// What the thinking part begins with.
+const THINKING: &str = "thinking:";
+
 /// Whether a text answer holds a program, which a model should have sent as a call instead.
 pub(crate) fn holds_code(reply: &str) -> bool {
     let blocks = fenced(&without_thoughts(&unify_line_ends(reply)));
     blocks.iter().any(|block| block.is_tagged() || (block.tag.is_empty() && begins_with_paren(&block.text)))
 }
 
-/// The program of a reply that is nothing but one in a fence.
+/// The program of a reply that is nothing but one: in a fence, in an element, or bare.
 pub(crate) fn only_program(reply: &str) -> Option<String> {
     let reply = unify_line_ends(reply);
     let reply = without_thoughts(&reply);
     let text = trim(&reply);
+    let element = || only_element(text).filter(|text| begins_with_paren(text)).map(str::to_owned);
+    let bare = || consists_of_calls(text).then(|| text.to_owned());
+    only_block(text).or_else(element).or_else(bare).filter(|program| !trim(program).is_empty())
+}
+
+/// The program in a fence around all of a text.
+fn only_block(text: &str) -> Option<String> {
     let [block] = <[Block; 1]>::try_from(fenced(text)).ok().filter(|_| is_fence(text))?;
     let is_program = block.is_tagged() || (block.tag.is_empty() && begins_with_paren(&block.text));
     let closed = text.lines().skip(1).position(is_fence);
     let is_all = closed.is_none_or(|at| at + 2 == text.lines().count());
-    (is_program && is_all && !trim(&block.text).is_empty()).then_some(block.text)
+    (is_program && is_all).then_some(block.text)
+}
+
+/// Whether a text can be read as calls and nothing else: an answer may begin with a remark in parentheses.
+fn consists_of_calls(text: &str) -> bool {
+    let is_call = |kind: &FormKind| match kind {
+        FormKind::List(forms) => !forms.is_empty(),
+        _ => false,
+    };
+    begins_with_paren(text)
+        && read_all(text, &ReadLimits::default())
+            .is_ok_and(|forms| forms.iter().all(|form| is_call(&form.kind)))
 }
 
 fn is_fence(line: &str) -> bool {
@@ -116,14 +151,14 @@ mod tests {
     use crate::reply::FixKind;
 
     fn code(reply: &str) -> String {
-        match read_program(reply, Multiple::Reject) {
+        match read_program(reply, Multiple::Reject, false) {
             Found::Program(program) => program.code,
             other => panic!("{reply:?} gave {other:?}"),
         }
     }
 
     fn sequence(reply: &str) -> Program {
-        match read_program(reply, Multiple::Sequence) {
+        match read_program(reply, Multiple::Sequence, false) {
             Found::Program(program) => program,
             other => panic!("{reply:?} gave {other:?}"),
         }
@@ -136,6 +171,16 @@ mod tests {
             ("<think>hm</think>\n```\n(+ 1 2)\n```\n", Some("(+ 1 2)")),
             ("~~~lisp\n(+ 1 2)\n~~~", Some("(+ 1 2)")),
             ("```clojure\n(+ 1 2)", Some("(+ 1 2)")),
+            ("```clj\n(+ 1 2)\n```", Some("(+ 1 2)")),
+            ("(+ 1 2)", Some("(+ 1 2)")),
+            ("; first\n(def a 1)\n(inc a)", Some("; first\n(def a 1)\n(inc a)")),
+            ("<clojure>(+ 1 2)</clojure>", Some("(+ 1 2)")),
+            ("<lisp>\n(+ 1 2)\n</lisp>", Some("(+ 1 2)")),
+            ("<clojure>(+ 1 2)</clojure> as asked", None),
+            ("So <clojure>(+ 1 2)</clojure>", None),
+            ("(as above) 42 rows", None),
+            ("(+ 1", None),
+            ("()", None),
             ("Here it is:\n```clojure\n(+ 1 2)\n```", None),
             ("```clojure\n(+ 1 2)\n```\nThat is it.", None),
             ("```clojure\n1\n```\n```clojure\n2\n```", None),
@@ -182,7 +227,7 @@ mod tests {
             "```\nplain\n```",
             "Let me think (briefly).",
         ] {
-            assert_eq!(read_program(reply, Multiple::Reject), Found::None, "{reply:?}");
+            assert_eq!(read_program(reply, Multiple::Reject, false), Found::None, "{reply:?}");
         }
     }
 
@@ -193,7 +238,7 @@ mod tests {
             ("```\n(f)\n```\n```\n(g)\n```\n```\n(h)\n```", 3),
             ("<clojure>(f)</clojure><lisp>(g)</lisp>", 2),
         ] {
-            assert_eq!(read_program(reply, Multiple::Reject), Found::Multiple(count), "{reply:?}");
+            assert_eq!(read_program(reply, Multiple::Reject, false), Found::Multiple(count), "{reply:?}");
         }
     }
 
@@ -210,6 +255,22 @@ mod tests {
         let program = sequence("```clojure\n(def a 1))\n```\n```clojure\n(inc a)\n```");
         assert_eq!(program.code, "(def a 1)\n\n(inc a)");
         assert_eq!(program.fixes[0].kind, FixKind::Delimiter);
+    }
+
+    #[test]
+    fn code_in_the_thinking_part_is_not_run() {
+        let reply = "thinking:\nmaybe\n```clojure\n(return 9)\n```\n\n```clojure\n(return 1)\n```";
+        for multiple in [Multiple::Reject, Multiple::Sequence] {
+            match read_program(reply, multiple, true) {
+                Found::Program(program) => {
+                    assert_eq!((program.code.as_str(), program.blocks), ("(return 1)", 1))
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(read_program(reply, Multiple::Reject, false), Found::Multiple(2));
+        let plain = reply.replace("thinking:", "Well.");
+        assert_eq!(read_program(&plain, Multiple::Reject, true), Found::Multiple(2));
     }
 
     #[test]

@@ -100,7 +100,7 @@ proptest! {
     #[test]
     fn every_reply_is_read_somehow(text in reply()) {
         for multiple in [Multiple::Reject, Multiple::Sequence] {
-            match read_program(&text, multiple) {
+            match read_program(&text, multiple, false) {
                 Found::Program(program) => prop_assert!(!program.code.is_empty() && program.blocks >= 1),
                 Found::Multiple(count) => prop_assert!(count > 1 && multiple == Multiple::Reject),
                 Found::None => {}
@@ -143,9 +143,14 @@ fn long_hostile_replies_are_read() {
     ];
     for piece in pieces {
         let text = piece.repeat(60_000 / piece.len());
-        let found = read_program(&text, Multiple::Sequence);
-        let wrapped = read_program(&format!("(f {text}"), Multiple::Reject);
+        let found = read_program(&text, Multiple::Sequence, false);
+        let wrapped = read_program(&format!("(f {text}"), Multiple::Reject, false);
         assert!(!matches!(found, Found::Multiple(_)) && wrapped != Found::None, "{piece:?}");
         assert!(extract_json(&text).is_err(), "{piece:?}");
+    }
+    for piece in ["a <think>", "</think>", "<think></think> ", "\"<think>\" ", "[/think]\n", "<"] {
+        let text = piece.repeat(60_000 / piece.len());
+        assert!(extract_json(&text).is_err(), "{piece:?}");
+        read_program(&text, Multiple::Sequence, false);
     }
 }

@@ -81,12 +81,14 @@ fn written(text: &str) -> String {
 
 /// What stands behind a label on the last line: `Answer: 42`, `**The answer is** 42.`
 fn labelled(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?.replace(['*', '_', '`'], "");
-    let lower = line.trim_start().to_lowercase();
-    let label = LABELS.iter().find(|label| lower.starts_with(**label))?;
-    let rest = line.trim_start().get(label.len()..)?.trim_start();
+    let emphasis = |c: char| c.is_whitespace() || "*_`".contains(c);
+    let line = text.lines().map(|line| line.trim_matches(emphasis)).rfind(|line| !line.is_empty())?;
+    let label = LABELS
+        .iter()
+        .find(|label| line.get(..label.len()).is_some_and(|head| head.eq_ignore_ascii_case(label)))?;
+    let rest = line.get(label.len()..)?.trim_start_matches(emphasis);
     let rest = [":", "is", "=", "was"].iter().find_map(|sign| rest.strip_prefix(sign))?;
-    Some(written(rest.trim_start_matches([':', ' '])))
+    Some(written(rest.trim_start_matches(|c: char| c == ':' || emphasis(c))))
 }
 
 /// A number with commas between its thousands.
@@ -146,6 +148,8 @@ mod tests {
             ("No.", ":bool", json!(false)),
             ("**2025-01-31T00:00:00Z**", ":datetime", json!("2025-01-31T00:00:00Z")),
             ("Answer: yes", ":enum[yes no]", json!("yes")),
+            ("Answer: on_hold", ":enum[on_hold open]", json!("on_hold")),
+            ("**The answer is** `on_hold`.", ":enum[on_hold open]", json!("on_hold")),
         ] {
             let ty = Type::parse(ty).unwrap();
             assert_eq!(scalar(&ty, text), Ok(value), "{text:?}");

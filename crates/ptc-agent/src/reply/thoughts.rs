@@ -1,37 +1,88 @@
-//! What a model thought before it answered: `<think>` sections, which some models put into their replies. Whatever
-//! stands in them is no answer, programs least of all.
+//! What a model thought before it answered: sections such as `<think>…</think>`, which some models put into their
+//! replies. Whatever stands in them is no answer, programs least of all.
 
 use std::borrow::Cow;
 
 use super::blocks::Fence;
 
-/// The names of the elements.
-const TAGS: [&str; 4] = ["think", "thinking", "thought", "reasoning"];
+/// How thoughts begin and end, in lower case.
+struct Marks {
+    open: &'static str,
+    close: &'static str,
+    /// Whether models write them unasked. Others may be what the mission asks for where the answer is text.
+    unasked: bool,
+}
 
-/// A reply without its thoughts. A section begins where its tag begins a line outside of code, and ends with its closing
-/// tag wherever that stands; one that is never closed goes on to the end. Where only the closing tag is there, the
-/// opening one was part of what the model was asked with, and the reply began as a thought.
+const fn unasked(open: &'static str, close: &'static str) -> Marks {
+    Marks { open, close, unasked: true }
+}
+
+const fn asked(open: &'static str, close: &'static str) -> Marks {
+    Marks { open, close, unasked: false }
+}
+
+const MARKS: [Marks; 15] = [
+    unasked("<think>", "</think>"),
+    unasked("<thinking>", "</thinking>"),
+    unasked("<antthinking>", "</antthinking>"),
+    unasked("<seed:think>", "</seed:think>"),
+    unasked("[think]", "[/think]"),
+    unasked("◁think▷", "◁/think▷"),
+    unasked("<|begin_of_thought|>", "<|end_of_thought|>"),
+    unasked("<|start_thinking|>", "<|end_thinking|>"),
+    unasked("<|channel|>analysis<|message|>", "<|end|>"),
+    asked("<thought>", "</thought>"),
+    asked("<thoughts>", "</thoughts>"),
+    asked("<reasoning>", "</reasoning>"),
+    asked("<reflection>", "</reflection>"),
+    asked("<analysis>", "</analysis>"),
+    asked("<scratchpad>", "</scratchpad>"),
+];
+
+/// What marks begin with.
+const SIGNS: [char; 3] = ['<', '[', '◁'];
+
+/// A reply without its thoughts. A section begins with its mark outside of code and ends with the other one wherever that
+/// stands. One that begins a line and is never closed goes on to the end. Where only the closing mark is there, the opening
+/// one was part of what the model was asked with, and the reply began as a thought.
 pub(super) fn without_thoughts(reply: &str) -> Cow<'_, str> {
-    if !reply.contains("</") && !reply.contains('<') {
+    without(reply, &|_| true)
+}
+
+/// An answer in text without what models think unasked.
+pub(crate) fn spoken(reply: &str) -> Cow<'_, str> {
+    match without(reply, &|marks| marks.unasked) {
+        Cow::Owned(kept) => Cow::Owned(kept.trim_start().to_owned()),
+        whole => whole,
+    }
+}
+
+fn without<'r>(reply: &'r str, counts: &dyn Fn(&Marks) -> bool) -> Cow<'r, str> {
+    if !reply.contains(SIGNS) {
         return Cow::Borrowed(reply);
     }
-    let (mut kept, mut rest) = (String::new(), reply);
-    let mut found = false;
-    while let Some(section) = next_section(rest) {
-        match section {
-            Section::Opened { from, tag } => {
-                kept.push_str(&rest[..from]);
-                let closing = format!("</{tag}>");
-                rest = rest[from..].split_once(&closing).map_or("", |(_, after)| after);
+    let lower = reply.to_ascii_lowercase();
+    let (mut kept, mut at, mut found) = (String::new(), 0, false);
+    while let Some(mark) = next_mark(&lower[at..], counts) {
+        let end = at + mark.end;
+        match mark.closed_by {
+            Some(close) => {
+                kept.push_str(&reply[at..at + mark.start]);
+                at = lower[end..].find(close).map_or(reply.len(), |from| end + from + close.len());
+                // A fence begins a line.
+                let fence = reply[at..].lines().next().and_then(Fence::opened_by);
+                if fence.is_some() && !kept.is_empty() && !kept.ends_with('\n') {
+                    kept.push('\n');
+                }
             }
-            Section::Closed { to } if !found => {
+            None if !found => {
                 kept.clear();
-                rest = &rest[to..];
+                at = end;
             }
-            // A second closing tag closes nothing.
-            Section::Closed { to } => {
-                kept.push_str(&rest[..to]);
-                rest = &rest[to..];
+            // A second closing mark closes nothing.
+            None => {
+                kept.push_str(&reply[at..end]);
+                at = end;
             }
         }
         found = true;
@@ -39,19 +90,19 @@ pub(super) fn without_thoughts(reply: &str) -> Cow<'_, str> {
     if !found {
         return Cow::Borrowed(reply);
     }
-    kept.push_str(rest);
+    kept.push_str(&reply[at..]);
     Cow::Owned(kept)
 }
 
-/// A tag outside of code.
-enum Section {
-    /// Where the line with the opening tag begins.
-    Opened { from: usize, tag: &'static str },
-    /// Where a closing tag without an opening one ends.
-    Closed { to: usize },
+/// A mark outside of code: where it stands, and what closes the section if it opens one.
+struct Mark {
+    start: usize,
+    end: usize,
+    closed_by: Option<&'static str>,
 }
 
-fn next_section(text: &str) -> Option<Section> {
+/// The first mark of a text that is in lower case.
+fn next_mark(text: &str, counts: &dyn Fn(&Marks) -> bool) -> Option<Mark> {
     let (mut at, mut open): (usize, Option<Fence>) = (0, None);
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
@@ -59,14 +110,8 @@ fn next_section(text: &str) -> Option<Section> {
             Some(fence) if fence.is_closed_by(trimmed) => open = None,
             Some(_) => {}
             None => {
-                let opening = TAGS.into_iter().find(|tag| after_tag(trimmed, "<", tag).is_some());
-                if let Some(tag) = opening {
-                    return Some(Section::Opened { from: at, tag });
-                }
-                let closing = TAGS.into_iter().find_map(|tag| after_tag(trimmed, "</", tag));
-                if let Some(after) = closing {
-                    let behind = line.trim_end().len() - after.len();
-                    return Some(Section::Closed { to: at + behind });
+                if let Some(mark) = mark_of_line(text, at, line, counts) {
+                    return Some(mark);
                 }
                 open = Fence::opened_by(trimmed);
             }
@@ -76,9 +121,41 @@ fn next_section(text: &str) -> Option<Section> {
     None
 }
 
-/// What follows a tag that begins a line.
-fn after_tag<'l>(line: &'l str, opens: &str, tag: &str) -> Option<&'l str> {
-    line.strip_prefix(opens)?.strip_prefix(tag)?.strip_prefix('>')
+/// The first mark of the line that begins at `at`. What stands in quotes or between backticks is none.
+fn mark_of_line(text: &str, at: usize, line: &str, counts: &dyn Fn(&Marks) -> bool) -> Option<Mark> {
+    let (mut quoted, mut ticked) = (false, false);
+    for (from, c) in line.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '`' => ticked = !ticked,
+            c if SIGNS.contains(&c) && !quoted && !ticked => {
+                let begins = line[..from].trim().is_empty();
+                let start = at + from;
+                if let Some(mark) = mark_at(text, start, begins, counts) {
+                    let whole = begins && mark.closed_by.is_some();
+                    return Some(Mark { start: if whole { at } else { start }, ..mark });
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The mark that begins here. In the middle of a line somebody may speak of one: there an opening mark needs the other.
+fn mark_at(text: &str, start: usize, begins_line: bool, counts: &dyn Fn(&Marks) -> bool) -> Option<Mark> {
+    let rest = &text[start..];
+    MARKS.iter().filter(|marks| counts(marks)).find_map(|marks| {
+        if rest.starts_with(marks.close) {
+            return Some(Mark { start, end: start + marks.close.len(), closed_by: None });
+        }
+        let inner = rest.strip_prefix(marks.open)?;
+        (begins_line || inner.contains(marks.close)).then_some(Mark {
+            start,
+            end: start + marks.open.len(),
+            closed_by: Some(marks.close),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -100,6 +177,41 @@ mod tests {
             ("1 < 2", "1 < 2"),
         ] {
             assert_eq!(without_thoughts(reply), kept, "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn thoughts_end_wherever_their_closing_mark_stands_and_begin_anywhere_outside_of_code() {
+        for (reply, kept) in [
+            ("I think\n```clojure\n(return 9)\n```\nhm.</think>\nDone.", "\nDone."),
+            ("Maybe {\"a\": 1}? no.</think>\n{\"a\": 2}", "\n{\"a\": 2}"),
+            ("Sure. <think>\n```clojure\n(f)\n```\nmm</think>\n(g)", "Sure. \n(g)"),
+            ("Sure. <think>hm</think>```clojure\n(g)\n```", "Sure. \n```clojure\n(g)\n```"),
+            ("<Think>a</THINK>b", "b"),
+            ("[THINK]a[/THINK]b", "b"),
+            ("◁think▷a◁/think▷b", "b"),
+            ("<|begin_of_thought|>a<|end_of_thought|>b", "b"),
+            ("<|channel|>analysis<|message|>a<|end|>b", "b"),
+            ("<analysis>a</analysis>b", "b"),
+            ("<scratchpad>\na\n</scratchpad>\nb", "\nb"),
+            ("`</think>` ends it", "`</think>` ends it"),
+            ("The tag <think> begins it", "The tag <think> begins it"),
+            ("```clojure\n(str \"</think>\")\n```", "```clojure\n(str \"</think>\")\n```"),
+        ] {
+            assert_eq!(without_thoughts(reply), kept, "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn text_answers_have_no_thoughts_that_nobody_asked_for() {
+        for (reply, answer) in [
+            ("<think>hm</think>\n\nYes.", "Yes."),
+            ("hm, so\n</think>\nYes.\n", "Yes.\n"),
+            ("Yes.", "Yes."),
+            ("<analysis>as asked</analysis>\nYes.", "<analysis>as asked</analysis>\nYes."),
+            (" two\n spaces", " two\n spaces"),
+        ] {
+            assert_eq!(spoken(reply), answer, "{reply:?}");
         }
     }
 }

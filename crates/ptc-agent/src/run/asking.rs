@@ -169,7 +169,8 @@ fn note_request(node: &mut Node, shared: &mut Shared, request: &Request) {
         node.book.draft.messages.clone_from(&request.messages);
     }
     let model = node.llm.as_ref().map_or("none", Llm::label).to_owned();
-    let facts = json!({"turn": node.turn(), "messages": request.messages.len(), "model": model});
+    let mut facts = json!({"turn": node.turn(), "messages": request.messages.len(), "model": model});
+    node.book.sent.tell(request, &mut facts, |text| node.veil.cover(text).into_owned());
     node.book.spans.llm = shared.span();
     llm_event(node, shared, "llm.start", json!({}), facts);
 }
@@ -229,6 +230,9 @@ pub(super) fn supplied(
             let mut measured =
                 json!({"duration": took, "input_tokens": tokens.input, "output_tokens": tokens.output});
             add_tokens(&mut measured, &tokens);
+            if let Some(cost) = tokens.cost_usd {
+                measured["cost_usd"] = json!(cost);
+            }
             node.book.spans.tokens = tokens;
             let said = if reply.tool_calls.is_empty() {
                 reply.content.clone().unwrap_or_default()

@@ -9,12 +9,12 @@ use serde_json::{Value as Json, json};
 
 use super::children::{self, Birth};
 use super::node::{Node, State};
-use super::{Asked, Shared, What, consent, text};
+use super::{Asked, Shared, What, consent, names, text};
 use crate::budget::Unit;
 use crate::cache::CacheKey;
 use crate::render::{self, Limits};
 use crate::step::{CallRecord, UpstreamCall};
-use crate::tool::{Answers, Body, Builtin, Decision, Tool, ToolResult, snake};
+use crate::tool::{Answers, Body, Builtin, Decision, Tool, ToolResult};
 
 /// How much of arguments events show.
 pub(super) const ARGS_CHARS: usize = 1_000;
@@ -52,6 +52,9 @@ pub(crate) struct Slot {
     pub record: CallRecord,
     pub key: Option<CacheKey>,
     pub result: Option<ToolResult>,
+    /// Whether the error is what the function of the tool gave itself: no refusal, no broken contract, no limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_error: bool,
     /// The failure of the agent that the call asked, for `ex-data` in the program.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub failure: Json,
@@ -142,6 +145,7 @@ pub(super) fn slot(id: u64, native_id: &str, name: &str, args: Json, now: u64) -
         record,
         key: None,
         result: None,
+        own_error: false,
         failure: Json::Null,
         preview: None,
         shown: 0,
@@ -182,14 +186,14 @@ pub(super) fn start(
     let name = slot.record.name.clone();
     let Some(tool) = node.agent.tools().get(&name).cloned() else {
         slot.span = (shared.span(), batch.span.clone());
-        return finish(node, shared, slot, layer, Err(format!("there is no tool `{name}`")));
+        return refuse(node, shared, slot, layer, format!("there is no tool `{name}`"));
     };
     if slot.span.0.is_empty() {
         slot.span = (shared.span(), batch.span.clone());
         announce(node, shared, slot, layer);
     }
-    if let Err(message) = checked(node, &tool, slot, layer) {
-        return finish(node, shared, slot, layer, Err(message));
+    if let Err(message) = checked(node, &tool, slot) {
+        return refuse(node, shared, slot, layer, message);
     }
     if shares_cache(node, &tool, layer) {
         let key = CacheKey::new(&name, &slot.record.args);
@@ -203,8 +207,11 @@ pub(super) fn start(
     }
     if tool.answers != Answers::Discovery {
         if let Err(stop) = shared.budget.spend(node.account, Unit::Calls, 1) {
-            let message = format!("the {} tool calls of this run are used up", stop.limit);
-            return finish(node, shared, slot, layer, Err(message));
+            let message = match stop.limit {
+                1 => "the one tool call of this run is used up".to_owned(),
+                limit => format!("the {limit} tool calls of this run are used up"),
+            };
+            return refuse(node, shared, slot, layer, message);
         }
         node.book.usage.tool_calls = node.book.usage.tool_calls.saturating_add(1);
     }
@@ -232,7 +239,7 @@ fn decided(node: &mut Node, shared: &mut Shared, batch: &mut Batch, at: usize, b
         Decision::Approve => {}
         Decision::Edit(args) => {
             slot.record.args = args;
-            match checked(node, &tool, slot, layer) {
+            match checked(node, &tool, slot) {
                 // The result belongs to these arguments.
                 Ok(()) => slot.key = slot.key.take().map(|_| CacheKey::new(&tool.name, &slot.record.args)),
                 Err(message) => {
@@ -274,6 +281,7 @@ fn dispatch(
         }
         Body::Builtin(Builtin::Pure(call)) => {
             let result = call(&slot.record.args);
+            slot.own_error = result.is_err();
             finish(node, shared, slot, layer, result);
         }
         Body::Builtin(Builtin::LlmQuery)
@@ -340,17 +348,20 @@ pub(super) fn summary(node: &Node, value: &Json, chars: usize) -> String {
 }
 
 /// Arguments as one map, and as the tool's signature wants them; notes what was converted.
-pub(super) fn checked(node: &Node, tool: &Tool, slot: &mut Slot, layer: Layer) -> Result<(), String> {
+pub(super) fn checked(node: &Node, tool: &Tool, slot: &mut Slot) -> Result<(), String> {
     let record = &mut slot.record;
     if !matches!(record.args, Json::Null | Json::Object(_)) {
         let given = render::brief_json(&record.args, Limits::SAMPLE, node.agent.options().firewall);
         return Err(format!("Tool validation errors:\n- arguments must be one map, got {given}"));
     }
-    let mut args = record.args.take();
-    if layer == Layer::Native {
-        args = snake(args);
+    let args = record.args.take();
+    record.args = if args.is_null() { json!({}) } else { args };
+    // Fields that the tool declares have its names; other keys are as the program or the model wrote them.
+    if let Some(signature) = &tool.signature {
+        let named = names::record_fields(record.args.clone(), &signature.input);
+        record.args = named.map_err(|message| format!("Tool validation errors:\n- {message}"))?;
     }
-    record.args = if args.is_null() { json!({}) } else { args.clone() };
+    let args = record.args.clone();
     (record.args, record.warnings) = tool.take(args, strictness(node, tool))?;
     Ok(())
 }
@@ -360,22 +371,27 @@ fn strictness(node: &Node, tool: &Tool) -> Mode {
     tool.validation.unwrap_or(node.agent.options().signature_validation)
 }
 
-/// A result held to the signature of its tool. One from the cache was held to it when it came.
+/// Said where more hidden values are brought than a run can keep from its models.
+pub(super) const TOO_MUCH_HIDDEN: &str = "more values stand under names that begin with `_` than a run can keep from its \
+                                          model: leave out what nobody needs, or set `firewall` to false";
+
+/// A result held to the signature of its tool, with what is hidden in it remembered: nothing that could be shown gets into
+/// a program. One from the cache was held to it when it came.
 fn held(node: &mut Node, slot: &mut Slot, result: ToolResult) -> ToolResult {
     let (Ok(value), Some(tool)) = (&result, node.agent.tools().get(&slot.record.name)) else { return result };
     if slot.record.cached {
         return result;
     }
-    match tool.gives(value, strictness(node, tool)) {
-        Ok(warnings) => slot.record.warnings.extend(warnings),
-        Err(message) => {
-            if node.agent.options().firewall {
-                node.veil.learn(value);
-            }
-            return Err(message);
+    let given = tool.gives(value, strictness(node, tool));
+    let hidden = !node.agent.options().firewall || node.veil.learn(value);
+    match given {
+        _ if !hidden => Err(format!("the result cannot be taken: {TOO_MUCH_HIDDEN}")),
+        Ok(warnings) => {
+            slot.record.warnings.extend(warnings);
+            result
         }
+        Err(message) => Err(message),
     }
-    result
 }
 
 /// What the contracts of tools had to say about the calls of the turn, each once and not too many.
@@ -398,13 +414,22 @@ pub(super) fn notes(node: &Node) -> Vec<String> {
     notes
 }
 
-/// Takes a result from outside, with the arguments that the tool was asked with.
-pub(super) fn supplied(node: &mut Node, shared: &mut Shared, at: usize, args: Json, result: ToolResult) {
+/// Takes a result from outside, with the arguments that the tool was asked with; `own` says that the function of the tool
+/// gave it.
+pub(super) fn supplied(
+    node: &mut Node,
+    shared: &mut Shared,
+    at: usize,
+    args: Json,
+    result: ToolResult,
+    own: bool,
+) {
     let (State::Calls(_, batch) | State::Native(batch)) = &mut node.state else { return };
     let layer = batch.layer;
     let Some(slot) = batch.slots.get_mut(at).filter(|slot| slot.result.is_none()) else { return };
     let mut slot = slot.lend();
     slot.record.args = args;
+    slot.own_error = own && result.is_err();
     finish(node, shared, &mut slot, layer, result);
     put_back(node, shared, at, slot);
 }
@@ -416,6 +441,12 @@ pub(super) fn put_back(node: &mut Node, shared: &mut Shared, at: usize, slot: Sl
     if batch.is_complete() || batch.due().is_some() {
         shared.ready.push_back(node.id);
     }
+}
+
+/// Answers a call that is not made: nobody counts it.
+pub(super) fn refuse(node: &mut Node, shared: &mut Shared, slot: &mut Slot, layer: Layer, message: String) {
+    slot.record.refused = true;
+    finish(node, shared, slot, layer, Err(message));
 }
 
 /// Gives a call its result: into the record, the cache, the veil, the preview and the events.
@@ -458,6 +489,10 @@ pub(super) fn finish(
         "exposure_layer": facts["exposure_layer"],
         "cached": facts["cached"],
     });
+    if slot.record.refused {
+        facts["refused"] = json!(true);
+        ended["refused"] = json!(true);
+    }
     if !slot.record.warnings.is_empty() {
         let told =
             slot.record.warnings.iter().take(WARNINGS).map(|text| node.veil.cover(text)).collect::<Vec<_>>();
@@ -499,10 +534,7 @@ fn succeeded(
     shared.record_result(record, value);
     let bytes = record.result_bytes;
     facts["result_preview_truncated"] = json!(record.result_truncated);
-    if node.agent.options().firewall {
-        node.veil.learn(value);
-    }
-    // What the cache has was brought before.
+    // What the cache has was brought, and what is hidden in it learned, before.
     if !record.cached {
         node.book.brought = node.book.brought.saturating_add(bytes as u64);
     }

@@ -235,8 +235,8 @@ pub(super) fn delivered(node: &mut Node, shared: &mut Shared, at: usize, step: S
     let result = answer(node, &shared.options.owner, &slot, &step);
     if let Some(fail) = &step.fail {
         slot.failure = fail.json();
-        if node.agent.options().firewall {
-            node.veil.learn(&slot.failure);
+        if node.agent.options().firewall && !node.veil.learn(&slot.failure) {
+            slot.failure = Json::Null;
         }
     }
     note(node, step);

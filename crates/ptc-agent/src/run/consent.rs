@@ -35,7 +35,7 @@ pub(super) fn ask_ahead(node: &Node, shared: &mut Shared, batch: &mut Batch) {
         let Some(tool) = node.agent.tools().get(&slot.record.name).filter(|_| slot.result.is_none()) else {
             continue;
         };
-        if calls::checked(node, tool, &mut slot, Layer::Native).is_err() {
+        if calls::checked(node, tool, &mut slot).is_err() {
             continue;
         }
         let args = &slot.record.args;

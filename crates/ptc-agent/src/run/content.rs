@@ -40,7 +40,8 @@ pub(super) fn read(node: &mut Node, shared: &mut Shared, reply: Reply) -> Next {
         node.messages.push(Message::assistant(text));
         return reminded(node, shared, fail, told);
     }
-    match reply::read_program(&text, node.agent.options().multiple_blocks) {
+    let options = node.agent.options();
+    match reply::read_program(&text, options.multiple_blocks, options.thinking) {
         Found::Program(found) => {
             node.messages.push(Message::assistant(found.history_text));
             node.book.draft.fixes = found.fixes.iter().map(|fix| fix.note.clone()).collect();
@@ -100,7 +101,7 @@ pub(super) fn ended(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next 
             Next::Over(Err(fail))
         }
         Ended::Value(Signal::Return) => returned(node, shared),
-        Ended::Value(Signal::Value) if node.is_single_shot() => returned(node, shared),
+        Ended::Value(Signal::Value) if node.answers_by_value() => returned(node, shared),
         Ended::Value(Signal::Value) => go_on(node, shared),
     }
 }
@@ -121,6 +122,7 @@ fn returned(node: &mut Node, shared: &mut Shared) -> Next {
         }
         Err(rejected) => {
             let fail = Fail { reason: Reason::RETURN_VALIDATION_FAILED, ..rejected.fail };
+            node.book.tell(rejected.quoted);
             told_failed(node, shared, &fail, rejected.feedback)
         }
     }
@@ -155,8 +157,10 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
     commit_steps(node);
     let progress = setup::progress(node, node.turn());
     let progress = node.veil.cover(&progress).into_owned();
-    let mut text = feedback::success(&eval::execution(node), &turn_info(node), &progress, &lens(node));
-    node.book.tell(render::framed_bytes(&text).saturating_add(progress.len()));
+    let given = eval::execution(node);
+    let mut text = feedback::success(&given, &turn_info(node), &progress, &lens(node));
+    let quoted = progress.len().saturating_add(quoted_bytes(&given.notes));
+    node.book.tell(render::framed_bytes(&text).saturating_add(quoted));
     if let Some(note) = eval::evicted(node) {
         node.book.tell(note.len());
         text = format!("{note}\n\n{text}");
@@ -171,7 +175,13 @@ fn go_on(node: &mut Node, shared: &mut Shared) -> Next {
 /// A turn that failed: the model is told what, and on.
 fn turn_failed(node: &mut Node, shared: &mut Shared, fail: &Fail, trouble: &Trouble) -> Next {
     let told = feedback::error(trouble, &node.book.prints, Some(&turn_info(node)), &lens(node));
+    node.book.tell(quoted_bytes(&trouble.notes));
     told_failed(node, shared, fail, told)
+}
+
+/// Bytes of sentences of ours that may quote data: what is told outside of blocks counts as shown too.
+pub(super) fn quoted_bytes(sentences: &[String]) -> usize {
+    sentences.iter().map(String::len).sum()
 }
 
 /// A turn that failed, with the message for the model.
@@ -201,6 +211,7 @@ pub(super) fn turn_info(node: &Node) -> TurnInfo {
         retry_total: options.retry_turns,
         minimal: options.format.minimal_turn_info,
         ending: match node.agent.mode() {
+            Mode::Content | Mode::ToolCall if node.answers_by_value() => Ending::Value,
             Mode::Content | Mode::ToolCall => Ending::Return,
             Mode::Text | Mode::Combined => Ending::Reply,
         },
@@ -217,22 +228,29 @@ pub(super) struct Rejected {
     pub fail: Fail,
     /// What the model is told in a message.
     pub feedback: String,
+    /// Bytes of it that may be data and stand in no block.
+    pub quoted: usize,
     /// What it is told as the result of `lisp_eval`.
     pub body: Json,
 }
 
 /// The value of the program as the answer: names with underscores, floats rounded if the agent wants that, checked.
 pub(super) fn answer(node: &mut Node, reason: Reason) -> Result<Json, Rejected> {
-    let value = names::answer(node).map_err(|error| error.text()).and_then(|value| public(node, value));
+    let unsaid = |error: ptc_lisp::Error| match &error.hint {
+        Some(hint) => format!("{}; {hint}", error.message),
+        None => error.message.clone(),
+    };
+    let value = names::answer(node).map_err(unsaid).and_then(|value| public(node, value));
     let value = match value {
         Ok(value) => value,
         Err(message) => {
             let fail = Fail::new(reason, node.veil.cover(&message).into_owned());
             let (info, lens) = (turn_info(node), lens(node));
-            let feedback =
-                feedback::error(&Trouble::report(&fail.message), &node.book.prints, Some(&info), &lens);
-            let body = eval::error_body(node, &fail, None).0;
-            return Err(Rejected { fail, feedback, body });
+            let feedback = feedback::return_refused(&fail.message, &node.book.prints, &info, &lens);
+            let trouble =
+                Trouble { advice: info.ending.correct().to_owned(), ..Trouble::report(&fail.message) };
+            let body = eval::trouble_body(node, &fail, &trouble, None);
+            return Err(Rejected { fail, feedback, quoted: 0, body });
         }
     };
     match check(node, &value) {
@@ -277,9 +295,11 @@ fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Reje
         message: &invalid.message(&lens),
         prints: &node.book.prints,
         result: Some(&received),
-        advice: feedback::CORRECT,
+        advice: info.ending.correct(),
+        notes: &[],
     };
     let body = feedback::eval_error(&failed, &info, &lens);
+    let quoted = quoted_bytes(&errors);
     let listed: Vec<Json> = issues
         .iter()
         .map(|issue| json!({"path": issue.path.to_string(), "message": issue.message}))
@@ -287,7 +307,7 @@ fn rejected(node: &Node, value: &Json, issues: &[Issue], reason: Reason) -> Reje
     let message = issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let details = json!({"actual_value": value, "errors": listed});
     let message = node.veil.cover(&message).into_owned();
-    Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback, body }
+    Rejected { fail: Fail { details, ..Fail::new(reason, message) }, feedback, quoted, body }
 }
 
 /// The type of the answer, as models read it.

@@ -13,7 +13,7 @@ use crate::cache::{evictions_note, json_bytes};
 use crate::feedback::{self, Execution, Failed, Trouble, TurnInfo};
 use crate::model::{Message, ToolCall};
 use crate::reason::Reason;
-use crate::render::{Limits, Reach};
+use crate::render::{DISCOVERY_BYTES, Limits, Reach};
 use crate::step::{CallRecord, Fail};
 
 /// The reason of a language error as runs report it.
@@ -36,10 +36,9 @@ pub(super) fn failure(node: &Node, error: &ptc_lisp::Error) -> (Fail, Trouble) {
         text.push_str(&format!("\n{held}"));
         trouble.advice = format!("{}\n{held}", trouble.advice).trim_start().to_owned();
     }
-    // An argument that was left out may be why.
-    for note in calls::notes(node) {
+    trouble.notes = calls::notes(node);
+    for note in &trouble.notes {
         text.push_str(&format!("\n- {note}"));
-        trouble.report.push_str(&format!("\n- {note}"));
     }
     (Fail::new(reason(error), node.veil.cover(&text).into_owned()), trouble)
 }
@@ -52,7 +51,7 @@ fn divided(error: &ptc_lisp::Error, source: &str, whole: &str) -> Trouble {
     // Advice stands at the end of the first line.
     let at = report.find('\n').unwrap_or(report.len());
     let advice = whole.get(at..whole.len().saturating_sub(report.len() - at)).unwrap_or_default();
-    Trouble { advice: advice.trim().to_owned(), report }
+    Trouble { advice: advice.trim().to_owned(), report, kind: error.kind.reason(), notes: Vec::new() }
 }
 
 /// What definitions of earlier turns hold of the memory, if that is much of it: a program that does not fit then is not
@@ -109,11 +108,18 @@ fn details(value: Json) -> Json {
 pub(super) fn execution(node: &Node) -> Execution {
     let options = node.agent.options();
     let Some(machine) = node.sandbox.machine.as_deref() else { return Execution::default() };
-    let result = Limits::bytes(options.format.result_max_bytes).bounds(options.firewall);
+    let most = options.format.result_max_bytes;
+    let glimpse = |bytes: usize| machine.glimpse_result(&Limits::bytes(bytes).bounds(options.firewall));
+    let mut result = glimpse(most);
+    let told = if result.bytes > most { machine.discovered() } else { None };
+    if told.is_some() {
+        result = glimpse(most.max(DISCOVERY_BYTES));
+    }
     let definition = Limits::SKETCHED.sample_bounds(options.firewall);
     let changed = machine.changed().iter();
     Execution {
-        result: Some(machine.glimpse_result(&result)),
+        result: Some(result),
+        told,
         reach: if machine.history_is_whole() { Reach::Latest } else { Reach::Lost },
         prints: node.book.prints.clone(),
         changed: changed
@@ -124,7 +130,7 @@ pub(super) fn execution(node: &Node) -> Execution {
     }
 }
 
-/// Bytes of an answer that may be data: everything but our words.
+/// Bytes of an answer that may be data, or quote it: everything but our words.
 fn data_bytes(body: &Json) -> usize {
     let text = |value: &Json| value.as_str().map_or(0, str::len);
     let texts = |value: &Json| match value {
@@ -133,7 +139,8 @@ fn data_bytes(body: &Json) -> usize {
         _ => 0,
     };
     let single: usize = ["result", "message", "evicted"].iter().map(|key| text(&body[*key])).sum();
-    let several: usize = [&body["prints"], &body["memory"]["changed"]].into_iter().map(texts).sum();
+    let several = [&body["prints"], &body["memory"]["changed"], &body["warnings"]];
+    let several: usize = several.into_iter().map(texts).sum();
     single + several
 }
 
@@ -178,17 +185,15 @@ pub(super) fn combined(node: &mut Node, shared: &mut Shared, id: &str, ended: En
         }
         Ended::Value(Signal::Fail) => {
             let fail = failed(node);
-            let shown = content::show_result(node, 500);
-            error_body(node, &Fail::new(Reason::custom("fail"), fail.message.clone()), Some(shown))
+            (declared_body(node, &fail), Err(fail))
         }
         Ended::Value(_) => match memory_checked(node) {
             Ok(()) => (success_body(node), Ok(())),
             Err(Oversize::Rollback(message)) => {
-                error_body(node, &Fail::new(Reason::custom("memory_limit"), message), None)
+                error_body(node, &Fail::new(Reason::MEMORY_LIMIT_EXCEEDED, message), None)
             }
             Err(Oversize::Strict(fail)) => {
-                let (body, _) =
-                    error_body(node, &Fail::new(Reason::custom("memory_limit"), fail.message.clone()), None);
+                let (body, _) = error_body(node, &fail, None);
                 answer(node, shared, id, &body);
                 node.close_failed(&fail);
                 shared.turn_stop(node);
@@ -282,14 +287,30 @@ pub(super) fn error_body(node: &Node, fail: &Fail, result: Option<String>) -> (J
     (trouble_body(node, fail, &Trouble::report(&fail.message), result.as_deref()), Err(fail.clone()))
 }
 
+/// The error object of a failure that the program declared with `(fail …)`.
+pub(super) fn declared_body(node: &Node, fail: &Fail) -> Json {
+    let shown = content::show_result(node, 500);
+    answered(node, "fail", &Trouble::report(&fail.message), Some(&shown))
+}
+
 /// The error object of a failure, in the words for its model.
 pub(super) fn trouble_body(node: &Node, fail: &Fail, trouble: &Trouble, result: Option<&str>) -> Json {
+    answered(node, eval_reason(&fail.reason), trouble, result)
+}
+
+fn answered(node: &Node, reason: &str, trouble: &Trouble, result: Option<&str>) -> Json {
+    // One error has one name in one answer.
+    let message = match trouble.report.strip_prefix(trouble.kind).filter(|_| !trouble.kind.is_empty()) {
+        Some(rest) => format!("{reason}{rest}"),
+        None => trouble.report.clone(),
+    };
     let failed = Failed {
-        reason: eval_reason(&fail.reason),
-        message: &trouble.report,
+        reason,
+        message: &message,
         prints: &node.book.prints,
         result,
         advice: &trouble.advice,
+        notes: &trouble.notes,
     };
     feedback::eval_error(&failed, &content::turn_info(node), &content::lens(node))
 }
@@ -297,7 +318,6 @@ pub(super) fn trouble_body(node: &Node, fail: &Fail, trouble: &Trouble, result: 
 /// The few reasons that `lisp_eval` answers with.
 fn eval_reason(reason: &Reason) -> &'static str {
     match reason.as_str() {
-        "fail" => "fail",
         "args_error" => "args_error",
         "validation_error" => "validation_error",
         text if text.contains("parse") => "parse_error",

@@ -65,20 +65,30 @@ fn last_message(node: &Node) -> String {
     message.unwrap_or("unknown").to_owned()
 }
 
-/// The values of the last turns that gave one, the newest first: nobody said that one of them is the answer.
+/// The values of the last turns that gave one, the newest first: nobody said that one of them is the answer. `no_fallback`
+/// stands beside them where the option `fallback` would not make one of them the answer.
 fn last_values(node: &Node) -> Json {
     /// How many.
     const VALUES: usize = 3;
     let turns = node.book.turns.iter().rev().filter(|turn| turn.success && turn.program.is_some());
     let values: Vec<Json> =
         turns.filter(|turn| !turn.result.is_null()).map(|turn| turn.result.clone()).take(VALUES).collect();
-    if values.is_empty() { Json::Null } else { json!({"last_values": values}) }
+    match (values.is_empty(), may_fall_back(node) && !node.agent.options().fallback) {
+        (true, _) => Json::Null,
+        (false, true) => json!({"last_values": values}),
+        (false, false) => json!({"last_values": values, "no_fallback": true}),
+    }
+}
+
+/// Whether a value that no program returned may stand in for an answer.
+fn may_fall_back(node: &Node) -> bool {
+    let programs = matches!(node.agent.mode(), Mode::Content | Mode::ToolCall);
+    programs && node.agent.options().completion_mode == Completion::Implicit
 }
 
 /// The newest value that fits, where the agent wants it to stand in for an answer.
 pub(super) fn fallback(node: &mut Node) -> Option<Json> {
-    let options = node.agent.options();
-    let wanted = options.fallback && options.completion_mode == Completion::Implicit;
+    let wanted = node.agent.options().fallback && may_fall_back(node);
     if wanted { newest_fitting(node) } else { None }
 }
 
@@ -95,11 +105,19 @@ fn newest_fitting(node: &mut Node) -> Option<Json> {
         .filter(|turn| turn.success && !turn.result.is_null())
         .map(|turn| turn.result.clone())
         .collect();
-    let found: Vec<Json> = values
-        .into_iter()
-        .filter_map(|value| content::public(node, names::respelt(node, value)).ok())
-        .collect();
-    let fits = found.into_iter().find(|value| content::check(node, value).is_ok())?;
+    let mut fits = None;
+    for value in values {
+        let value = names::respelt(node, value).and_then(|value| content::public(node, value));
+        match value {
+            Ok(value) if content::check(node, &value).is_ok() => {
+                fits = Some(value);
+                break;
+            }
+            Ok(_) => {}
+            Err(message) => node.book.warn(format!("a value cannot stand in for the answer: {message}")),
+        }
+    }
+    let fits = fits?;
     node.book.usage.fallback_used = true;
     node.book.warnings.push(FALLBACK.to_owned());
     Some(fits)

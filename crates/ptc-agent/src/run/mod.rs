@@ -27,6 +27,7 @@ mod program;
 mod records;
 mod sandbox;
 mod save;
+mod sent;
 mod setup;
 mod text;
 mod tool_call;
@@ -130,6 +131,8 @@ pub enum Supply {
     Tool(ToolResult),
     /// What a person decided.
     Approval(Decision),
+    /// Why a tool gave neither: it took too long, broke, or could not be asked.
+    Lost(String),
 }
 
 impl Supply {
@@ -138,6 +141,7 @@ impl Supply {
             Supply::Model(_) => "a model's reply",
             Supply::Tool(_) => "a tool's result",
             Supply::Approval(_) => "a person's decision",
+            Supply::Lost(_) => "a tool that gave no result",
         }
     }
 
@@ -277,11 +281,12 @@ impl AgentRun {
                 asking::supplied(node, shared, request, reply);
             }
             What::Tool { slot, args, .. } => {
-                let result = match supply {
-                    Supply::Tool(result) => result,
-                    other => Err(other.misplaced()),
+                let (result, own) = match supply {
+                    Supply::Tool(result) => (result, true),
+                    Supply::Lost(message) => (Err(message), false),
+                    other => (Err(other.misplaced()), false),
                 };
-                calls::supplied(node, shared, slot, args, result);
+                calls::supplied(node, shared, slot, args, result, own);
             }
             What::Approval { slot, .. } => {
                 let decision = match supply {
@@ -369,9 +374,7 @@ impl AgentRun {
         let lost: Vec<u64> = self.shared.asks.keys().copied().filter(|id| self.ask(*id).is_none()).collect();
         for id in lost {
             let supply = match self.shared.asks.get(&id).map(|asked| &asked.what) {
-                Some(What::Tool { tool, .. }) => {
-                    Supply::Tool(Err(format!("there is no tool `{tool}` any more")))
-                }
+                Some(What::Tool { tool, .. }) => Supply::Lost(format!("there is no tool `{tool}` any more")),
                 Some(What::Approval { tool, .. }) => {
                     Supply::Approval(Decision::Reject(format!("there is no tool `{tool}` any more")))
                 }
@@ -425,11 +428,15 @@ impl AgentRun {
     fn end(&mut self, id: usize, outcome: Result<Json, Fail>) {
         self.abandon(id);
         let Some(mut node) = self.nodes.get_mut(id).and_then(Option::take) else { return };
-        let step = finish::step(&mut node, &mut self.shared, outcome);
+        let mut step = finish::step(&mut node, &mut self.shared, outcome);
         match node.caller {
             Some(caller) => {
                 if let Some(parent) = self.nodes.get_mut(caller.node).and_then(Option::as_deref_mut) {
-                    parent.veil.join(&node.veil);
+                    if !parent.veil.join(&node.veil) {
+                        let message = format!("its answer cannot be taken: {}", calls::TOO_MUCH_HIDDEN);
+                        step.value = Json::Null;
+                        step.fail = Some(Fail::new(Reason::VALIDATION_ERROR, message));
+                    }
                     // What an agent was shown beyond what its own tools brought came from its caller.
                     let lent = node.book.shown.saturating_sub(node.book.brought);
                     parent.book.shown = parent.book.shown.saturating_add(lent);
@@ -471,7 +478,8 @@ impl AgentRun {
         if let Some(parent) =
             node.caller.and_then(|caller| self.nodes.get_mut(caller.node)).and_then(Option::as_deref_mut)
         {
-            parent.veil.join(&node.veil);
+            // Nothing of it is shown but what it used.
+            let _ = parent.veil.join(&node.veil);
             children::note(parent, step);
         }
     }

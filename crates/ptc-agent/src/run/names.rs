@@ -1,94 +1,91 @@
-//! Names of fields in answers. Programs write `:order-count`, hosts read `order_count`; keys that are data stay as they
-//! are, whatever they hold.
-
-use std::collections::BTreeSet;
+//! Names of fields in answers and arguments. Programs write `:order-count`, hosts read `order_count`. A key gets underscores
+//! where a program wrote it as a keyword into a map, which the machine knows, or where a signature declares the field;
+//! all others are data and stay as they are. Two keys that become one are an error that names both.
 
 use ptc_lisp::Error;
-use ptc_signature::{Type, keys};
+use ptc_signature::{Record, Type};
 use serde_json::{Map, Value as Json};
 
 use super::node::Node;
-use crate::model::Role;
 
-/// The value of the last program with underscores in the keywords that programs of the run wrote as keys. Keywords that
-/// only data brought along, and texts, are data.
+/// The value of the last program with underscores in the keywords that programs wrote as keys.
 pub(super) fn answer(node: &Node) -> Result<Json, Error> {
-    let Some(machine) = node.sandbox.machine.as_deref() else { return Ok(Json::Null) };
-    let written = written(node);
-    let spell = |name: &str| (name.contains('-') && written.contains(name)).then(|| keys::snake(name));
-    machine.try_value_json_spelt(&spell)
+    match node.sandbox.machine.as_deref() {
+        Some(machine) => machine.try_value_json_spelt(),
+        None => Ok(Json::Null),
+    }
 }
 
 /// The same for a value of an earlier turn, of which only the JSON is left.
-pub(super) fn respelt(node: &Node, value: Json) -> Json {
-    let written = written(node);
-    let mut value = value;
+pub(super) fn respelt(node: &Node, mut value: Json) -> Result<Json, String> {
+    let Some(machine) = node.sandbox.machine.as_deref() else { return Ok(value) };
     let mut open = vec![&mut value];
     while let Some(next) = open.pop() {
         match next {
             Json::Array(items) => open.extend(items),
             Json::Object(fields) => {
-                let spelt = |key: String| if written.contains(&key) { keys::snake(&key) } else { key };
-                *fields =
-                    std::mem::take(fields).into_iter().map(|(key, value)| (spelt(key), value)).collect();
+                let mut spelt = Spelt::default();
+                for (key, value) in std::mem::take(fields) {
+                    let name = machine.spelt_key(&key).into_owned();
+                    spelt.add(name, key, value)?;
+                }
+                *fields = spelt.fields;
                 open.extend(fields.values_mut());
             }
             _ => {}
         }
     }
-    value
+    Ok(value)
 }
 
-/// The keywords in all programs that the values of a run can come from.
-fn written(node: &Node) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut note = |text: &str| {
-        let parts = text.split(|c: char| c.is_whitespace() || "()[]{}\",;'`".contains(c));
-        found.extend(
-            parts
-                .filter_map(|part| part.strip_prefix(':'))
-                .filter(|name| name.contains('-'))
-                .map(str::to_owned),
-        );
-    };
-    for message in node.messages.iter().filter(|message| message.role == Role::Assistant) {
-        note(&message.content);
-        let programs = message.tool_calls.iter().filter_map(|call| call.args.get("program")?.as_str());
-        programs.for_each(&mut note);
-    }
-    [&node.program, &node.book.draft.program].into_iter().flatten().for_each(|program| note(program));
-    let preludes = node.agent.options().prelude.iter();
-    preludes.for_each(|prelude| prelude.sources().iter().for_each(|source| note(source.text)));
-    found
-}
-
-/// A value with its fields named as the type names them. Two fields that are one by that are an error that names both.
+/// A value with its fields named as the type names them.
 pub(crate) fn fields(value: Json, ty: &Type) -> Result<Json, String> {
     match (ty, value) {
         (Type::Optional(inner), value) => fields(value, inner),
+        (Type::Union(members), value) => members.iter().try_fold(value, fields),
         (Type::List(item), Json::Array(items)) => items.into_iter().map(|each| fields(each, item)).collect(),
         (Type::MapOf(map), Json::Object(entries)) => {
             let entries = entries.into_iter().map(|(key, value)| Ok((key, fields(value, &map.value)?)));
             entries.collect::<Result<Map<_, _>, String>>().map(Json::Object)
         }
-        (Type::Record(record), Json::Object(entries)) => {
-            let mut named: Vec<(String, String, Json)> = Vec::new();
-            for (key, value) in entries {
-                let field = record.fields.iter().find(|field| keys::same(&field.name, &key));
-                let (name, value) = match field {
-                    Some(field) => (field.name.clone(), fields(value, &field.ty)?),
-                    None => (key.clone(), value),
-                };
-                if let Some((_, other, _)) = named.iter().find(|(known, ..)| *known == name) {
-                    return Err(format!(
-                        "`{other}` and `{key}` are both the field `{name}`; return one of them"
-                    ));
-                }
-                named.push((name, key, value));
-            }
-            Ok(Json::Object(named.into_iter().map(|(name, _, value)| (name, value)).collect()))
-        }
+        (Type::Record(record), value) => record_fields(value, record),
         (_, value) => Ok(value),
+    }
+}
+
+/// The same for a map, or for the arguments of a call.
+pub(crate) fn record_fields(value: Json, record: &Record) -> Result<Json, String> {
+    let Json::Object(entries) = value else { return Ok(value) };
+    let mut spelt = Spelt::default();
+    for (key, value) in entries {
+        match record.field(&key) {
+            Some(field) => spelt.add(field.name.clone(), key, fields(value, &field.ty)?)?,
+            None => spelt.add(key.clone(), key, value)?,
+        }
+    }
+    Ok(Json::Object(spelt.fields))
+}
+
+/// Entries of a map under other names.
+#[derive(Default)]
+struct Spelt {
+    fields: Map<String, Json>,
+    /// The keys that had another name.
+    before: Vec<(String, String)>,
+}
+
+impl Spelt {
+    /// Adds the entry that had this key.
+    fn add(&mut self, name: String, key: String, value: Json) -> Result<(), String> {
+        if self.fields.contains_key(&name) {
+            let other = self.before.iter().find(|(known, _)| *known == name).map_or(&name, |(_, key)| key);
+            return Err(format!("`{other}` and `{key}` are both the field `{name}`; keep one of them"));
+        }
+        if name != key {
+            self.before.push((name.clone(), key));
+        }
+        self.fields.insert(name, value);
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::calls::Batch;
 use super::sandbox::Sandbox;
+use super::sent::Sent;
 use crate::agent::Agent;
 use crate::budget::{AccountId, Reservation};
 use crate::cache::ToolCache;
@@ -168,6 +169,9 @@ pub(crate) struct Book {
     pub streamed: bool,
     #[serde(default)]
     pub spans: Spans,
+    /// What events told of requests. A run that was saved tells all of it again, in the trace that begins then.
+    #[serde(skip)]
+    pub sent: Sent,
 }
 
 /// How many warnings a step lists: whoever calls a tool chooses how many there are.
@@ -234,6 +238,11 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// Whether the value of a program is the answer without `return`.
+    pub fn answers_by_value(&self) -> bool {
+        self.agent.answers_by_value()
+    }
+
     /// Whether one turn of programs is all there is.
     pub fn is_single_shot(&self) -> bool {
         self.agent.is_single_shot()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ptc_lisp::machine::{Answer, Call, Step, ValueKind};
-use ptc_lisp::{Error, ErrorKind, Limits};
+use ptc_lisp::{Error, ErrorKind, Limits, Position};
 use ptc_signature::keys;
 use serde_json::{Value as Json, json};
 
@@ -338,7 +338,7 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
             Err(message) => {
                 let error = tool_error(&slot.record, &message);
                 // Only what a function gave is its own word; that it could not be called is a failure.
-                let given = as_data && error.kind == ErrorKind::Tool && !is_agent(node, &slot);
+                let given = as_data && slot.own_error;
                 if given { Answer::Value(json!(["error", message])) } else { Answer::Raise(error) }
             }
         };
@@ -379,7 +379,8 @@ fn over(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
         for name in machine.changed() {
             if let Some(value) = machine.definition_json(name).filter(|_| ptc_signature::is_firewalled(name))
             {
-                node.veil.learn_named(name, &value);
+                // Without room it is shown: what a program makes is its own, and what came from outside was learned then.
+                let _ = node.veil.learn_named(name, &value);
             }
         }
         let prints: Vec<String> =
@@ -399,15 +400,29 @@ fn over(node: &mut Node, shared: &mut Shared, ended: Ended) -> Next {
         }
         Ended::Failed(error) => {
             let reason = error.kind.reason();
-            let facts = json!({
+            let mut facts = json!({
                 "turn": node.turn(),
                 "reason": reason,
                 "error": &*node.veil.cover(&error.message),
             });
+            place(node, error, &mut facts);
             execute_event(node, shared, "lisp.execute.exception", measured, facts);
         }
     }
     program_ended(node, shared, after, ended)
+}
+
+/// Where an error is, and what to do about it.
+fn place(node: &Node, error: &Error, facts: &mut Json) {
+    let source = node.book.draft.program.as_deref().unwrap_or_default();
+    if let Some(span) = error.span {
+        let at = Position::of(source, span.start);
+        facts["line"] = json!(at.line);
+        facts["column"] = json!(at.column);
+    }
+    if let Some(hint) = &error.hint {
+        facts["hint"] = json!(&*node.veil.cover(hint));
+    }
 }
 
 /// An error with what only the agent knows: how a tool is called, or why it cannot be.

@@ -243,7 +243,7 @@ impl AgentRun {
 impl Supply {
     /// The answer as bytes, so that it can be kept beside the run that waits for it.
     pub fn to_bytes(&self) -> Result<Vec<u8>, SaveError> {
-        let version = if matches!(self, Supply::Approval(_)) { VERSION } else { PLAIN };
+        let version = if matches!(self, Supply::Approval(_) | Supply::Lost(_)) { VERSION } else { PLAIN };
         encode(ANSWER, version, self)
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use ptc_lisp::machine::Machine;
-use ptc_lisp::view::View;
+use ptc_lisp::view::{Bounds, View};
 use ptc_signature::{Mode as Strictness, OnMissing, Signature, TemplateError, Type};
 use serde_json::{Map, Value as Json, json};
 
@@ -12,15 +12,15 @@ use super::clock::{Clock, Looks};
 use super::node::{After, Book, Node, Origin, State};
 use super::sandbox::{self, Sandbox};
 use super::text::variant;
-use super::{AgentRun, Context, Next, RunOptions, Shared, children, events, lent, program};
+use super::{AgentRun, Context, Next, RunOptions, Shared, calls, children, events, lent, program};
 use crate::agent::{Agent, Mode};
 use crate::budget::{Budget, Unit};
 use crate::cache::json_bytes;
 use crate::journal::{self, Phase, ProgressInput};
 use crate::model::{Llm, Message};
 use crate::prompt::{
-    self, ContextBlock, ContextLine, DataLine, Expanded, Expansion, LanguageSpec, SpecInput, TextVariant,
-    ToolLine, Transport, UserLine,
+    self, Behavior, ContextBlock, ContextLine, DataLine, Expanded, Expansion, LanguageSpec, SpecInput,
+    TextVariant, ToolLine, Transport, UserLine,
 };
 use crate::reason::Reason;
 use crate::render::{self, Limits, MissionLogIn, Sketch};
@@ -105,6 +105,22 @@ fn trace_id(agent: &Agent, options: &RunOptions, now: u64) -> String {
     format!("{:016x}{:016x}", crate::hash::fnv(seed.as_bytes()), crate::hash::fnv(turned.as_bytes()))
 }
 
+/// Remembers what is hidden in the inputs; whether there was room for all of it.
+fn hide(node: &mut Node, shared: &Shared) -> bool {
+    if !node.agent.options().firewall {
+        return true;
+    }
+    let context = node.context.clone();
+    let mut all = node.veil.learn(&context);
+    if node.caller.is_none() {
+        let options = shared.options.clone();
+        for (name, value) in options.initial_memory.iter().chain(&options.journal) {
+            all &= node.veil.learn_named(name, value);
+        }
+    }
+    all
+}
+
 /// The first step of a node: inputs, then the first message.
 pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
     node.span = shared.span();
@@ -120,15 +136,9 @@ pub(super) fn start(node: &mut Node, shared: &mut Shared) -> Next {
     if let Err(fail) = check(node, shared) {
         return Next::Over(Err(fail));
     }
-    if node.agent.options().firewall {
-        let context = node.context.clone();
-        node.veil.learn(&context);
-        if node.caller.is_none() {
-            let options = shared.options.clone();
-            for (name, value) in options.initial_memory.iter().chain(&options.journal) {
-                node.veil.learn_named(name, value);
-            }
-        }
+    if !hide(node, shared) {
+        let message = format!("the inputs cannot be taken: {}", calls::TOO_MUCH_HIDDEN);
+        return Next::Over(Err(Fail::new(Reason::VALIDATION_ERROR, message)));
     }
     if node.caller.is_none() {
         // One that was left out is nil, and brings nothing.
@@ -227,7 +237,8 @@ fn check_inputs(node: &mut Node) -> Result<(), Fail> {
 fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
     let mode = node.agent.mode();
     let runs_programs = matches!(mode, Mode::Content | Mode::ToolCall);
-    let Expanded { text, below, shown } = mission(node, None)?;
+    let expanded = mission(node, None)?;
+    let (text, below, shown) = (&expanded.text, &expanded.below, expanded.shown);
     node.mission = match mode {
         Mode::Text => text.clone(),
         _ => mission(node, Some(Expansion::Short))?.text,
@@ -236,7 +247,7 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
     renew_inputs(node)?;
     if runs_programs {
         prepare_memory(node, shared)?;
-        let data = data_lines(node);
+        let data = data_lines(node, &expanded);
         node.book.shown = node.book.shown.saturating_add(data.iter().map(shown_bytes).sum::<usize>() as u64);
         node.inventory = inventory(node, shared, &data);
     }
@@ -244,16 +255,16 @@ fn compose(node: &mut Node, shared: &mut Shared) -> Result<(), Fail> {
     let first = match mode {
         Mode::Content | Mode::ToolCall => {
             let context = (!node.agent.options().format.context_in_system).then_some(node.inventory.as_str());
-            prompt::first_message(context, &text, (!progress.is_empty()).then_some(progress.as_str()))
+            prompt::first_message(context, text, (!progress.is_empty()).then_some(progress.as_str()))
         }
         Mode::Text | Mode::Combined => {
-            let lines = context_lines(node);
-            let message = text_message(node, &lines, &text);
+            let lines = context_lines(node, &expanded);
+            let message = text_message(node, &lines, text);
             if variant(node).has_tools() {
                 let shown: usize = lines.iter().map(|line| line.shown).sum();
                 node.book.shown = node.book.shown.saturating_add(shown as u64);
             }
-            with_catalog(node, shared, prompt::blocks([message, below]))
+            with_catalog(node, shared, prompt::blocks([&message, below]))
         }
     };
     let first = node.veil.cover_message(&first).into_owned();
@@ -274,7 +285,8 @@ fn mission(node: &Node, expansion: Option<Expansion>) -> Result<Expanded, Fail> 
         Mode::Text => Expansion::Values,
         _ if options.made_up => Expansion::Names,
         Mode::Combined => Expansion::Short,
-        Mode::Content if node.is_single_shot() && node.agent.tools().is_empty() => Expansion::Short,
+        // Only the card about turns says what a reference stands for.
+        Mode::Content | Mode::ToolCall if node.answers_by_value() => Expansion::Short,
         Mode::Content | Mode::ToolCall => Expansion::References,
     });
     let expand = match node.agent.mode() {
@@ -362,26 +374,51 @@ fn inputs(node: &Node) -> impl Iterator<Item = (&String, &Json)> {
     node.context.as_object().into_iter().flatten()
 }
 
-/// Some of an input, where the agent wants that: so many rows of it, or the value itself if it is no list.
+/// Some of an input, where the agent wants that: so many rows of it with all their columns, as far as a result may be long,
+/// or the beginning of the value if it is no list.
 fn sample(node: &Node, value: &Json) -> Option<String> {
-    /// Characters for each row.
+    /// Characters of a value that is no list, for each row of others.
     const ROW: usize = 240;
     let options = node.agent.options();
     let rows = options.samples.or(options.prompt_limit.list).filter(|rows| *rows > 0)?;
-    let chars = options.prompt_limit.string.unwrap_or(rows.saturating_mul(ROW).min(render::RESULT_BYTES));
+    let text = options.prompt_limit.string;
+    let most = match value.is_array() {
+        true => render::RESULT_BYTES,
+        false => text.unwrap_or(rows.saturating_mul(ROW).min(render::RESULT_BYTES)),
+    };
     // The entries of a map are no rows of it.
-    let items = if value.is_array() { rows } else { Limits::CONTEXT.items };
-    let limits = Limits { items, chars };
-    Some(render::sample(&View::of_json(value, &limits.sample_bounds(options.firewall)), limits))
+    let limits = Limits { items: Limits::CONTEXT.items.max(rows), chars: most };
+    let bounds = limits.sample_bounds(options.firewall);
+    let string_chars = text.map_or(bounds.string_chars, |text| text.min(bounds.string_chars));
+    let mut view = View::of_json(value, &Bounds { string_chars, ..bounds });
+    if value.is_array() {
+        shorten_lists(&mut view, rows);
+    }
+    Some(render::sample(&view, limits))
+}
+
+/// What is said of an input that the mission has.
+const IN_MISSION: &str = "in the mission";
+
+/// Leaves so many items of every list. Views nest no deeper than their bounds.
+fn shorten_lists(view: &mut View, most: usize) {
+    match view {
+        View::Vector(part) | View::List(part) | View::Set(part) => {
+            part.items.truncate(most);
+            part.items.iter_mut().for_each(|item| shorten_lists(item, most));
+        }
+        View::Map { entries, .. } => entries.iter_mut().for_each(|(_, value)| shorten_lists(value, most)),
+        _ => {}
+    }
 }
 
 /// Bytes of an input that its entry in the inventory shows.
 fn shown_bytes(line: &DataLine) -> usize {
     let itself = if line.label.is_empty() { 0 } else { line.sketch.line.len() };
-    line.sample.as_ref().map_or(itself, String::len)
+    line.sample.as_ref().map_or(itself, String::len) + line.sketch.key_bytes
 }
 
-fn data_lines(node: &Node) -> Vec<DataLine> {
+fn data_lines(node: &Node, mission: &Expanded) -> Vec<DataLine> {
     let (firewall, made_up) = (node.agent.options().firewall, node.agent.options().made_up);
     let (bounds, most) = (Limits::SAMPLE.sample_bounds(firewall), Sketch::share(inputs(node).count()));
     // What another agent gave has the types of its signature.
@@ -392,9 +429,13 @@ fn data_lines(node: &Node) -> Vec<DataLine> {
     });
     let line = |(name, value): (&String, &Json)| {
         // Made-up inputs are known by their types only.
-        let sketch = if made_up { Sketch::default() } else { Sketch::of_json(value, firewall, most) };
+        let mut sketch = if made_up { Sketch::default() } else { Sketch::of_json(value, firewall, most) };
         let scalar = !matches!(value, Json::Array(_) | Json::Object(_) | Json::Null);
         let itself = scalar && !sketch.line.starts_with("string ");
+        // Nothing stands in a request twice.
+        if itself && mission.has(name) {
+            sketch.line = IN_MISSION.to_owned();
+        }
         DataLine {
             name: name.clone(),
             ty: node
@@ -458,18 +499,23 @@ fn text_message(node: &Node, lines: &[ContextLine], text: &str) -> String {
 }
 
 /// The inputs of a text agent: programs read those of a combined one, another has nothing but what it is shown.
-fn context_lines(node: &Node) -> Vec<ContextLine> {
+fn context_lines(node: &Node, mission: &Expanded) -> Vec<ContextLine> {
     let firewall = node.agent.options().firewall;
     let most = Sketch::share(inputs(node).count());
-    let shown = |value: &Json| match node.agent.mode() {
+    let shown = |name: &str, value: &Json| match node.agent.mode() {
         Mode::Combined => {
-            let line = Sketch::of_json(value, firewall, most).on_a_line();
+            let sketch = Sketch::of_json(value, firewall, most);
+            let (line, keys) = (sketch.on_a_line(), sketch.key_bytes);
             let itself = !value.is_array() && !value.is_object() && !line.starts_with("string ");
+            if itself && mission.has(name) {
+                return (format!("({IN_MISSION})"), 0);
+            }
             match sample(node, value).filter(|_| !itself) {
-                Some(sample) => (format!("{line}, sample: {sample}"), sample.len()),
-                None => (line.clone(), if itself { line.len() } else { 0 }),
+                Some(sample) => (format!("{line}, sample: {sample}"), sample.len() + keys),
+                None => (line.clone(), if itself { line.len() } else { keys }),
             }
         }
+        _ if mission.has(name) => (format!("({IN_MISSION})"), 0),
         _ => {
             let view = View::of_json(value, &Limits::CONTEXT.sample_bounds(firewall));
             let text = render::sample(&view, Limits::CONTEXT);
@@ -478,7 +524,7 @@ fn context_lines(node: &Node) -> Vec<ContextLine> {
         }
     };
     let line = |(name, value): (&String, &Json)| {
-        let (value, shown) = shown(value);
+        let (value, shown) = shown(name, value);
         ContextLine { name: name.clone(), description: node.descriptions.get(name).cloned(), value, shown }
     };
     inputs(node).map(line).collect()
@@ -490,7 +536,10 @@ pub(super) fn system_prompt(node: &mut Node, shared: &Shared) -> String {
     let custom = &options.system_prompt;
     let text = match node.agent.mode() {
         Mode::Text => prompt::text_system(custom, prompt::text_card(variant(node))),
-        Mode::Combined => prompt::combined_system(custom, &program_lines(node), options.firewall),
+        Mode::Combined => {
+            let most = options.format.result_max_bytes;
+            prompt::combined_system(custom, &program_lines(node), most, options.firewall)
+        }
         Mode::Content | Mode::ToolCall => programs_system(node, shared),
     };
     let (text, cut) = prompt::truncate(text, options.prompt_limit.max_chars);
@@ -513,7 +562,8 @@ fn programs_system(node: &Node, _shared: &Shared) -> String {
     };
     let transport =
         if node.agent.mode() == Mode::ToolCall { Transport::ToolCall } else { Transport::Content };
-    let standard = LanguageSpec::default_for(options.max_turns, options.journaling);
+    let behavior = if node.answers_by_value() { Behavior::SingleShot } else { Behavior::ExplicitReturn };
+    let standard = LanguageSpec::default_for(behavior, options.journaling);
     let fixed = prompt::static_system(&options.system_prompt, &standard, &input, transport, options.thinking);
     let context = options.format.context_in_system.then_some(node.inventory.as_str());
     let log =

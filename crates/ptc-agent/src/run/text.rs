@@ -139,7 +139,7 @@ fn call_natively(node: &mut Node, shared: &mut Shared, calls: &[ToolCall], born:
             slot.held = false;
             slot.span = (shared.span(), batch.span.clone());
             calls::announce(node, shared, &slot, Layer::Native);
-            calls::finish(node, shared, &mut slot, Layer::Native, Err(message));
+            calls::refuse(node, shared, &mut slot, Layer::Native, message);
         }
         at_once &= found.is_none_or(|tool| may_run_beside_others(tool));
         batch.slots.push(slot);
@@ -189,9 +189,11 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
         return Next::Wait;
     }
     let State::Native(batch) = std::mem::replace(&mut node.state, State::Between) else { return Next::Wait };
-    let mut failed = None;
+    let (mut failed, mut warnings) = (None, Vec::new());
     for slot in &batch.slots {
         let body = told(node, slot);
+        warnings
+            .extend(slot.record.warnings.iter().map(|warning| format!("{}: {warning}", slot.record.name)));
         let shown = if slot.preview.is_some() { slot.shown } else { body.len() };
         node.book.shown = node.book.shown.saturating_add(shown as u64);
         // A result is no place for the blocks of the library: it could end one that comes later.
@@ -206,7 +208,10 @@ pub(super) fn answered(node: &mut Node, shared: &mut Shared, born: &mut Vec<Birt
         }
     }
     // A message of its own: what tools give is theirs.
-    node.messages.extend(feedback::last_turn(&content::turn_info(node)).map(Message::user));
+    node.book.tell(content::quoted_bytes(&warnings));
+    let last = feedback::last_turn(&content::turn_info(node)).unwrap_or_default();
+    let ours = prompt::blocks([feedback::warned(&warnings, &content::lens(node)), last]);
+    node.messages.extend((!ours.is_empty()).then(|| Message::user(ours)));
     let records: Vec<_> = batch.slots.into_iter().map(|slot| shared.recorded(slot.record)).collect();
     node.book.draft.tool_calls.extend(records.clone());
     node.book.calls.extend(records);
@@ -223,12 +228,10 @@ fn told(node: &Node, slot: &Slot) -> String {
     let name = &slot.record.name;
     let is_known = native_tools(node).iter().any(|tool| tool.name == *name);
     match slot.result.as_ref().unwrap_or(&Ok(Json::Null)) {
-        Ok(value) => {
-            slot.preview
-                .clone()
-                .unwrap_or_else(|| render::masked_json(value, node.agent.options().firewall).to_string())
-                + &warned(&slot.record.warnings)
-        }
+        Ok(value) => slot
+            .preview
+            .clone()
+            .unwrap_or_else(|| render::masked_json(value, node.agent.options().firewall).to_string()),
         Err(message) if node.agent.mode() == Mode::Combined && !is_known => {
             feedback::protocol_error(Reason::UNKNOWN_TOOL.as_str(), message, &TurnInfo::default()).to_string()
         }
@@ -241,12 +244,6 @@ fn told(node: &Node, slot: &Slot) -> String {
         }
         Err(message) => json!({"error": message}).to_string(),
     }
-}
-
-/// What the contract of a tool had to say about a call, to stand below its result.
-fn warned(warnings: &[String]) -> String {
-    let lines: Vec<String> = warnings.iter().map(|warning| format!("\n- {warning}")).collect();
-    if lines.is_empty() { String::new() } else { format!("\n\nTool validation warnings:{}", lines.concat()) }
 }
 
 /// Makes the preview that stands for a native result which is kept for programs; true if it leaves out
@@ -290,6 +287,8 @@ fn finals(node: &mut Node, shared: &mut Shared, text: String, cut: bool) -> Next
         node.book.warnings.push(format!("the answer of turn {} was cut at its limit of tokens", node.turn()));
     }
     let last = node.book.tally.is_exhausted();
+    // What was thought before the answer is none of it.
+    let text = if is_text_return(node) { reply::spoken(&text).into_owned() } else { text };
     // Plain text may be empty.
     if variant(node) != TextVariant::Plain && text.trim().is_empty() {
         let told = feedback::complaint(feedback::EMPTY_REPLY, &TurnInfo::default());

@@ -115,6 +115,7 @@ fn direct(node: &mut Node, shared: &mut Shared, text: String) -> Next {
             let told =
                 feedback::direct_final_invalid(&invalid, &content::turn_info(node), &content::lens(node));
             let fail = Fail { reason: Reason::DIRECT_FINAL_INVALID, ..fail };
+            node.book.tell(content::quoted_bytes(&errors));
             content::told_failed(node, shared, &fail, told)
         }
     }
@@ -122,7 +123,7 @@ fn direct(node: &mut Node, shared: &mut Shared, text: String) -> Next {
 
 /// Text as the final answer: raw, or as JSON that fits the signature.
 pub(super) fn final_answer(node: &mut Node, text: &str) -> Result<Json, (Fail, Vec<String>)> {
-    let Some(output) = node.agent.output_type().cloned() else { return Ok(Json::from(text)) };
+    let Some(output) = node.agent.output_type().cloned() else { return Ok(Json::from(reply::spoken(text))) };
     let mode = node.agent.options().signature_validation;
     match reply::final_value(text, &output, mode) {
         Ok(found) => {
@@ -158,16 +159,14 @@ pub(super) fn ended(node: &mut Node, shared: &mut Shared, id: &str, ended: Ended
         }
         Ended::Value(Signal::Fail) => {
             let fail = eval::failed(node);
-            let shown = content::show_result(node, 500);
-            let told = Fail::new(Reason::custom("fail"), fail.message.clone());
-            let (body, _) = eval::error_body(node, &told, Some(shown));
+            let body = eval::declared_body(node, &fail);
             eval::answer(node, shared, id, &body);
             node.close_failed(&fail);
             shared.turn_stop(node);
             Next::Over(Err(fail))
         }
         Ended::Value(Signal::Return) => returned(node, shared, id),
-        Ended::Value(Signal::Value) if node.is_single_shot() => returned(node, shared, id),
+        Ended::Value(Signal::Value) if node.answers_by_value() => returned(node, shared, id),
         Ended::Value(Signal::Value) => go_on(node, shared, id),
     }
 }

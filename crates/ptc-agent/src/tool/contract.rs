@@ -66,8 +66,3 @@ fn key(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
     if plain { format!(":{}", keys::kebab(name)) } else { format!("{name:?}") }
 }
-
-/// Arguments that a model wrote, as programs spell them.
-pub(crate) fn snake(args: Json) -> Json {
-    if args.is_object() { keys::snake_keys(args) } else { args }
-}

@@ -19,7 +19,6 @@ use crate::model::{Llm, Pending};
 pub use crate::preview::PreviewError;
 use crate::typed::TypedFunction;
 pub use approval::{Approval, ApprovalOf, Decision, PendingCall, Pick, Verdict};
-pub(crate) use contract::snake;
 pub use function::{Function, IntoToolResult, ToolResult};
 pub use judge::LlmTool;
 

@@ -532,13 +532,16 @@ fn r6_4_d7_the_card_is_short_and_says_what_is_needed() {
 
 #[test]
 fn a_reply_that_is_only_a_program_is_run_as_a_call() {
-    let mut script = Script::new(["```clojure\n(+ 1 2)\n```".into(), Reply::text("It is 3.")]);
-    let options = RunOptions { collect_messages: true, ..RunOptions::new(scripted()) };
-    let step = run_with(agent().build().unwrap(), options, &mut script);
-    assert_eq!((&step.value, step.usage.turns), (&json!("It is 3."), 2));
-    assert_eq!(answer(&script, 2)["result"], "user=> 3");
-    assert_paired(&step.messages.unwrap());
-    assert_eq!(step.turns.unwrap()[0].program.as_deref(), Some("(+ 1 2)"));
+    for reply in ["```clojure\n(+ 1 2)\n```", "(+ 1 2)", "```clj\n(+ 1 2)\n```", "<clojure>(+ 1 2)</clojure>"]
+    {
+        let mut script = Script::new([reply.into(), Reply::text("It is 3.")]);
+        let options = RunOptions { collect_messages: true, ..RunOptions::new(scripted()) };
+        let step = run_with(agent().build().unwrap(), options, &mut script);
+        assert_eq!((&step.value, step.usage.turns), (&json!("It is 3."), 2), "{reply}");
+        assert_eq!(answer(&script, 2)["result"], "user=> 3", "{reply}");
+        assert_paired(&step.messages.unwrap());
+        assert_eq!(step.turns.unwrap()[0].program.as_deref(), Some("(+ 1 2)"), "{reply}");
+    }
 }
 
 #[test]

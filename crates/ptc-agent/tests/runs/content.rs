@@ -327,7 +327,8 @@ fn our_words_stand_outside_of_the_blocks_that_are_data() {
         ("(frist [1 2])", "unbound_var", "Fix: "),
         ("(vec (range 5000))", ";; head: [0 1 2", ";; vector of 5,000 items"),
         ("(vec (range 5000))", ";; each of the first 4,095: int", ";; all of it: *1"),
-        ("(dotimes [n 5000] (println \"line\" n))", "more lines are missing here", "print less at once"),
+        ("(dotimes [n 5000] (println \"line\" n))", "line 600\n", "more lines are missing here"),
+        ("(dotimes [n 5000] (println \"line\" n))", "line 600\n", "print less at once"),
         ("(+ 1 2)", "kept", ""),
     ] {
         let mut script = Script::new([code("(def kept 1)"), code(program), code("(return 1)")]);
@@ -602,12 +603,16 @@ fn what_was_printed_before_an_error_is_shown_with_it_in_every_transport() {
     };
     let replies = |run: fn(&str) -> Reply, last: Reply| vec![run(program), run("(inc"), last];
     let cases = [
-        told(Agent::builder("x"), replies(code, code("(return 1)"))),
-        told(Agent::builder("x").transport(Transport::ToolCall), replies(eval, eval("(return 1)"))),
-        told(Agent::builder("x").combined(), replies(eval, "done".into())),
+        ("type_error", told(Agent::builder("x"), replies(code, code("(return 1)")))),
+        // Answers to tool calls name errors by the few reasons that they have.
+        (
+            "runtime_error",
+            told(Agent::builder("x").transport(Transport::ToolCall), replies(eval, eval("(return 1)"))),
+        ),
+        ("runtime_error", told(Agent::builder("x").combined(), replies(eval, "done".into()))),
     ];
-    for (failed, unreadable) in cases {
-        assert!(failed.contains("before (0 1 2 3 4)") && failed.contains("type_error"), "{failed}");
+    for (kind, (failed, unreadable)) in cases {
+        assert!(failed.contains("before (0 1 2 3 4)") && failed.contains(kind), "{failed}");
         let last = unreadable.rsplit("parse_error").next().unwrap();
         assert!(!last.contains("before"), "prints of another program: {unreadable}");
     }
@@ -647,6 +652,25 @@ fn one_limit_of_results_stands_in_prompt_feedback_and_code() {
         run(agent(), json!({}), &mut script);
         assert!(!script.told(2).contains("missing here") && script.told(3).contains("missing here"));
     }
+}
+
+#[test]
+fn what_tells_what_there_is_may_be_longer_than_other_results() {
+    let options = json!({"result_max_bytes": 300});
+    let agent = Agent::builder("x").set("format_options", &options).build().unwrap();
+    let lines = "(dir clojure.core {:limit 100})";
+    let mut script = Script::new([code(lines), code(&format!("(map str {lines})")), code("(return 1)")]);
+    run(agent, json!({}), &mut script);
+    assert!(
+        script.told(2).contains("user=> [\"") && !script.told(2).contains(";; vector"),
+        "{}",
+        script.told(2)
+    );
+    assert!(
+        script.told(3).contains(" of 100 items") && !script.told(3).contains("user=>"),
+        "{}",
+        script.told(3)
+    );
 }
 
 #[test]

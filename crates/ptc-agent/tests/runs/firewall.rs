@@ -203,3 +203,94 @@ fn hidden_values_are_hidden_whatever_their_type() {
     run_with(agent, RunOptions::new(scripted()), &mut script);
     assert!(script.told(2).contains("[3 176.5]"), "{}", script.told(2));
 }
+
+#[test]
+fn hidden_values_are_hidden_however_many_there_are() {
+    let row = |n: u32| json!({"id": n, "_mail": format!("user{n}@example.com"), "_account": 40_000_000 + n * 3, "_tags": [n, 1, 2, 3]});
+    let rows: Vec<Json> = (10_000..15_000).map(row).collect();
+    let open = ["user14990@", "40044970", "14990 1 2 3", "14990,1,2,3"];
+    for program in [
+        "(println (:_mail r) (:_account r) (:_tags r))",
+        "[(:_mail r) (:_account r) (:_tags r)]",
+        "(json/generate-string [(:_mail r) (:_account r) (:_tags r)])",
+        "(def mail (:_mail r)) (def account (:_account r)) (def tags (:_tags r))",
+        "(throw (ex-info (str (:_mail r) \" \" (:_account r) \" \" (:_tags r)) {}))",
+    ] {
+        let agent = Agent::builder("x").signature("(rows [:map]) -> :any").build().unwrap();
+        let program = format!("(def r (nth data/rows 4990)) {program}");
+        let mut script = Script::new([code(&program), code("(return (:id (nth data/rows 4990)))")]);
+        let options = RunOptions::new(scripted()).context(json!({"rows": rows}));
+        let step = run_with(agent, options, &mut script);
+        assert_eq!(step.value, json!(14_990), "{program}");
+        for part in open {
+            assert!(!script.told(2).contains(part), "{program}: {part} in {}", script.told(2));
+        }
+        assert!(script.told(2).contains("<Firewalled>"), "{program}: {}", script.told(2));
+    }
+}
+
+#[test]
+fn reader_5_keys_of_hidden_maps_and_floats_in_every_spelling_are_hidden() {
+    let letter = |at: u8| char::from(b'a' + at);
+    let many: serde_json::Map<String, Json> =
+        (0..40).map(|at| (format!("person{}{}", letter(at / 26), letter(at % 26)), json!(at))).collect();
+    let value = json!({
+        "_by_mail": {"alice@example.com": 3, "bob@example.com": 4},
+        "_by_day": {"2026-11-16": 12},
+        "_by_name": many,
+        "_balance": 48_213_377.25, "_since": 1_763_366_400.123, "_small": 0.000_001_234_567, "_huge": 1e21,
+        "open": {"name": 1},
+    });
+    let open = [
+        "alice@",
+        "bob@",
+        "2026-11-16",
+        "personaa",
+        "48213377",
+        "4.8213377",
+        "17633664",
+        "1.7633664",
+        "1.234567",
+        "0.000001234567",
+        "1.0E21",
+        "1e21",
+        "1E21",
+        "1e+21",
+        "1000000000000000000000",
+    ];
+    let programs = [
+        "(println (keys (:_by_mail r)) (keys (:_by_day r)) (keys (:_by_name r)))",
+        "(first (keys (:_by_mail r)))",
+        "(map name (keys (:_by_mail r)))",
+        "(println (first (:_by_mail r)))",
+        "(doseq [[k v] (:_by_mail r)] (println (name k) v))",
+        "(update-vals (:_by_mail r) inc)",
+        "(json/generate-string (update-vals (:_by_mail r) inc))",
+        "(println (:_balance r) (:_since r) (:_small r) (:_huge r))",
+        "(str \"Balance: \" (:_balance r))",
+        "(throw (ex-info (str (:_balance r) (:_since r)) {}))",
+        "[(:_balance r) (:_since r) (:_small r) (:_huge r)]",
+        "(:_huge r)",
+        "(def b (:_balance r)) (def s (:_small r)) b",
+        "(json/generate-string [(:_balance r) (:_small r) (:_huge r)])",
+        "(println (bigdec (:_balance r)) (format \"%s\" (:_since r)))",
+        "(return {:b (:_balance r) :n 5 :name (first (keys (:_by_mail r)))})",
+    ];
+    for program in programs {
+        let result = value.clone();
+        let fetch = Tool::new("fetch", move |_| result.clone());
+        let agent = Agent::builder("x").signature("() -> {n :int, wrong :int}").tool(fetch).build().unwrap();
+        let program = format!("(def r (tool/fetch {{}})) {program}");
+        let mut script = Script::new([code(&program), code("(return {:n 1 :wrong 1})")]);
+        run_with(agent, RunOptions::new(scripted()), &mut script);
+        for part in open {
+            assert!(!script.told(2).contains(part), "{program}: {part}: {}", script.told(2));
+        }
+    }
+    // Names of fields are everybody's.
+    let mut veiled = Script::new([code("(println \"name status total\")"), code("(return 1)")]);
+    let agent = Agent::builder("x").build().unwrap();
+    let hidden = json!({"_user": {"name": "Ann Lee", "status": "open", "total": 5}});
+    run_with(agent, RunOptions::new(scripted()).context(hidden), &mut veiled);
+    assert!(veiled.told(2).contains("name status total"), "{}", veiled.told(2));
+}

@@ -77,7 +77,9 @@ fn results_of_tools_are_counted_once_and_what_was_shown_of_them_is_not() {
     assert!(kept(Agent::builder("x").tool(rows()), shown) < 1_000, "the result was shown");
     let native = || Reply::calls(vec![call("r", "rows", json!({}))]);
     let both = Agent::builder("x").combined().tool(rows().expose(Expose::Both));
-    assert_eq!(kept(both, vec![native(), "ok".into()]), bytes, "a preview shows nothing of it");
+    // A preview names the keys twice, with their quotes, and shows nothing else of it.
+    let keys = 2 * ("id".len() + "note".len() + 4) as u64;
+    assert_eq!(kept(both, vec![native(), "ok".into()]), bytes - keys);
     let plain = Agent::builder("x").output(Output::Text).tool(Tool::new("rows", |_| orders(100)));
     assert_eq!(kept(plain, vec![native(), "ok".into()]), 0, "all of it was told");
 }
@@ -103,6 +105,44 @@ fn what_errors_quote_is_not_kept_and_what_was_left_out_was_not_brought() {
     assert_eq!(kept(json!({"text": text}), vec![thrice, end()]), 0, "it is never below zero");
     let other = kept(json!({"text": text}), vec![code("(println \"nothing of it\")"), end()]);
     assert!(other < bytes && other > bytes - 100, "all that is shown is taken off: {other}");
+}
+
+#[test]
+fn reader_6_keys_that_stand_in_a_request_are_not_kept() {
+    let fields: Json = Json::Object(
+        (0..26).map(|n| (format!("name_of_field_{}", char::from(b'a' + n)), json!(1))).collect(),
+    );
+    let mails =
+        Json::Object((0..30).map(|n| (format!("customer.{n}@some-company.example.com"), json!(n))).collect());
+    for agent in
+        [|| Agent::builder("x"), || Agent::builder("x").max_turns(1), || Agent::builder("x").combined()]
+    {
+        for (input, told) in [(&fields, true), (&mails, false)] {
+            let mut script = Script::new([
+                Reply { content: Some("```clojure\n(return 1)\n```".into()), ..eval("1") },
+                "1".into(),
+            ]);
+            let step = run(agent().build().unwrap(), json!({"m": input}), &mut script);
+            let sent = sent(&script);
+            let keys: Vec<&String> = input.as_object().expect("a map").keys().collect();
+            let seen: usize =
+                keys.iter().filter(|key| sent.contains(key.as_str())).map(|key| key.len()).sum();
+            assert_eq!(seen > 0, told, "{sent}");
+            let brought = input.to_string().len() as u64;
+            assert!(
+                step.usage.bytes_kept + seen as u64 <= brought,
+                "{} + {seen} of {brought}",
+                step.usage.bytes_kept
+            );
+        }
+    }
+    // Previews of native results.
+    let rows = (0..100).map(|n| json!({format!("user{n}@example.com"): n})).collect::<Json>();
+    let tool = Tool::new("rows", move |_| rows.clone()).signature("() -> [:any]").unwrap().cached();
+    let agent = Agent::builder("x").combined().tool(tool.expose(Expose::Both)).build().unwrap();
+    let mut script = Script::new([Reply::calls(vec![call("r", "rows", json!({}))]), "ok".into()]);
+    run(agent, json!({}), &mut script);
+    assert!(!sent(&script).contains("user1@"), "{}", sent(&script));
 }
 
 #[test]
@@ -174,6 +214,20 @@ fn token(dice: &mut Dice, length: usize) -> String {
     (0..length).map(|_| char::from(b'a' + dice.roll(26) as u8)).collect()
 }
 
+/// A key of a kind: a name, an address, a day, or a text as long as any.
+fn key(dice: &mut Dice, kind: u64, at: usize, texts: &mut Vec<String>) -> String {
+    match kind {
+        0 => format!("k{at}"),
+        1 => format!("{}@example.com", token(dice, 8)),
+        2 => format!("2026-{:02}-{:02}", dice.roll(12) + 1, dice.roll(28) + 1),
+        _ => {
+            let length = 32 + dice.pick(40);
+            texts.push(token(dice, length));
+            texts.last().cloned().unwrap_or_default()
+        }
+    }
+}
+
 fn value(dice: &mut Dice, depth: usize, texts: &mut Vec<String>) -> Json {
     match dice.roll(if depth == 0 { 4 } else { 7 }) {
         0 => json!(dice.roll(1_000_000)),
@@ -187,7 +241,9 @@ fn value(dice: &mut Dice, depth: usize, texts: &mut Vec<String>) -> Json {
         4 | 5 => (0..dice.pick(12)).map(|_| value(dice, depth - 1, texts)).collect(),
         _ => {
             let keys = dice.pick(if depth == 3 { 60 } else { 6 });
-            Json::Object((0..keys).map(|at| (format!("k{at}"), value(dice, depth - 1, texts))).collect())
+            let kind = dice.roll(4);
+            let entry = |at: usize| (key(dice, kind, at, texts), value(dice, depth - 1, texts));
+            Json::Object((0..keys).map(entry).collect())
         }
     }
 }
@@ -207,6 +263,25 @@ fn no_text_of_an_input_is_in_any_request_unless_somebody_put_it_there() {
         "(assert (nil? data/x))",
         "(nth data/x 9999)",
         "(def",
+        // What is no data, and keys that are.
+        "(def st (atom data/x))",
+        "(def st (atom (first (filter string? (tree-seq coll? seq data/x)))))",
+        "(def e (ex-info (str (first (filter string? (tree-seq coll? seq data/x)))) {:x data/x}))",
+        "(def p (re-pattern (str/join (map str (take 1 (filter string? (tree-seq coll? seq data/x)))))))",
+        "(def b (StringBuilder. (str (first (filter string? (tree-seq coll? seq data/x))))))",
+        "(def k {(keyword (str (first (filter string? (tree-seq coll? seq data/x))))) 1})",
+        "(def k (keyword (str (first (filter string? (tree-seq coll? seq data/x))))))",
+        "(def v (volatile! data/x)) (def d (delay data/x)) (def r (reduced data/x))",
+        // Errors that quote what they got.
+        "(java.time.LocalDate/parse (str (first (filter string? (tree-seq coll? seq data/x)))))",
+        "(bigdec (str (first (filter string? (tree-seq coll? seq data/x)))))",
+        "(Integer/parseInt (str (first (filter string? (tree-seq coll? seq data/x)))))",
+        "(case (first (filter string? (tree-seq coll? seq data/x))) 1 2)",
+        "(let [[a] {:x data/x}] a)",
+        "(java.time.ZoneId/of (str (first (filter string? (tree-seq coll? seq data/x)))))",
+        "(java.util.UUID/fromString (str (first (filter string? (tree-seq coll? seq data/x)))))",
+        "((first (filter string? (tree-seq coll? seq data/x))) 1)",
+        "(tool/note (first (filter string? (tree-seq coll? seq data/x))))",
     ];
     for seed in 0..60 {
         let mut dice = Dice(seed);

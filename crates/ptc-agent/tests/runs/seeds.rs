@@ -30,6 +30,22 @@ fn r1_54_samples_follow_the_limits_of_prompts_and_give_the_total() {
 }
 
 #[test]
+fn samples_are_rows_with_all_their_columns() {
+    let row = |n: u32| -> Json {
+        let columns = (0..9).map(|column| (format!("c{column}"), json!(n * 10 + column)));
+        let mut row: serde_json::Map<String, Json> = columns.collect();
+        row.insert("tags".to_owned(), json!(["a", "b", "c"]));
+        Json::Object(row)
+    };
+    let context = json!({"rows": (1..6).map(row).collect::<Vec<_>>()});
+    let mut script = Script::new([code("(return 1)")]);
+    run(Agent::builder("x").samples(2).build().unwrap(), context, &mut script);
+    let sent = format!("{}\n{}", script.requests[0].system, script.requests[0].messages[0].content);
+    let shown = "sample: [{:c0 10 :c1 11 :c2 12 :c3 13 :c4 14 :c5 15 :c6 16 :c7 17 :c8 18 :tags [\"a\" \"b\" ...+1]} {:c0 20 ";
+    assert!(sent.contains(shown) && sent.contains(":c8 28 :tags [\"a\" \"b\" ...+1]} ...] (2/5)"), "{sent}");
+}
+
+#[test]
 fn r2_8_inputs_are_a_map_or_nothing_at_all() {
     for (context, wanted) in [(json!(null), "ok"), (json!({}), "ok"), (json!([1]), "validation_error")] {
         let step = run(worker(), context, &mut Script::new([code("(return 1)")]));

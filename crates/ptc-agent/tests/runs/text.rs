@@ -165,9 +165,11 @@ fn r5_10_r5_11_tools_are_told_natively_and_the_message_has_inputs_form_and_missi
     let [tool] = request.tools.as_slice() else { panic!("{:?}", request.tools) };
     assert_eq!((tool.name.as_str(), tool.description.as_str()), ("get_weather", "Weather of a city"));
     assert_eq!(tool.parameters["required"], json!(["city"]));
-    for part in
-        ["<context_data>\n- city = \"Oslo\"", "<output_format>", "<mission>\nReport on Oslo\n</mission>"]
-    {
+    for part in [
+        "<context_data>\n- city = (in the mission)",
+        "<output_format>",
+        "<mission>\nReport on Oslo\n</mission>",
+    ] {
         assert!(script.told(1).contains(part), "{part}\n---\n{}", script.told(1));
     }
     assert_eq!(script.calls, [("get-weather".to_owned(), json!({"city": "Oslo"}))]);
@@ -207,10 +209,10 @@ fn r5_12_missing_ids_are_numbers_that_no_call_before_has() {
 }
 
 #[test]
-fn r7_35_native_arguments_are_one_map_with_names_in_underscores() {
+fn r7_35_native_arguments_are_one_map() {
     let echo = || Tool::new("echo", |args| args);
     for (args, told) in [
-        (json!({"customer-id": 7, "deep": {"a-b": 1}}), json!({"customer_id": 7, "deep": {"a_b": 1}})),
+        (json!({"customer-id": 7, "deep": {"a-b": 1}}), json!({"customer-id": 7, "deep": {"a-b": 1}})),
         (Json::Null, json!({})),
         (json!([1]), Json::Null),
         (json!("x"), Json::Null),

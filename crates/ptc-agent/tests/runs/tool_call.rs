@@ -166,6 +166,7 @@ fn r4_7_r4_8_errors_have_one_of_few_reasons() {
         assert!(told.get("result").is_none(), "{program}: {told}");
         let message = told["message"].as_str().unwrap_or_default();
         assert!(!message.contains("Fix: "), "our words are feedback: {message}");
+        assert!(message.starts_with(wanted), "it is named as the reason is: {message}");
     }
 }
 

@@ -104,5 +104,23 @@ fn alias(name: &str, available: &dyn Fn(Provider) -> bool) -> Option<Source> {
 fn unknown(name: &str, own: &BTreeMap<String, Own>) -> RegistryError {
     let known: Vec<&str> = own.keys().map(String::as_str).chain(short()).collect();
     let providers: Vec<&str> = PROVIDERS.iter().map(|row| row.prefixes[0]).collect();
-    RegistryError::Unknown { name: name.to_owned(), known: known.join(", "), providers: providers.join(", ") }
+    let family = FAMILIES.iter().find(|(family, _)| name.starts_with(family));
+    let meant = family.map(|(_, provider)| format!("did you mean `{}:{name}`? ", provider.prefix()));
+    RegistryError::Unknown {
+        name: name.to_owned(),
+        meant: meant.unwrap_or_default(),
+        known: known.join(", "),
+        providers: providers.join(", "),
+    }
 }
+
+/// How ids begin that tell whose models they are.
+const FAMILIES: &[(&str, Provider)] = &[
+    ("claude-", Provider::Anthropic),
+    ("gpt-", Provider::OpenAi),
+    ("chatgpt-", Provider::OpenAi),
+    ("o1", Provider::OpenAi),
+    ("o3", Provider::OpenAi),
+    ("o4", Provider::OpenAi),
+    ("gemini-", Provider::Google),
+];

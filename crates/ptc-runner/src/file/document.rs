@@ -43,7 +43,7 @@ impl Document {
     fn toml(&mut self) -> Result<Json, FileError> {
         let text = self.text.clone();
         let wrong = |error: toml::de::Error| {
-            let message = format!("this is no TOML: {}", error.message().trim().replace('\n', ", "));
+            let message = format!("this is not TOML: {}", error.message().trim().replace('\n', ", "));
             self.wrong_at(error.span().unwrap_or(0..0), message)
         };
         let (table, errors) = DeTable::parse_recoverable(&text);
@@ -63,7 +63,7 @@ impl Document {
             let at = before + error.column().saturating_sub(1).min(line.len());
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or_default();
-            self.wrong_at(at..at, format!("this is no JSON: {message}"))
+            self.wrong_at(at..at, format!("this is not JSON: {message}"))
         })?;
         // What serde_json has read nests at most 128 levels deep.
         Scan { text: self.text.as_bytes(), at: 0 }.value("", &mut self.keys);

@@ -65,6 +65,8 @@ pub struct AgentFile {
     pub allow_writes: bool,
     /// Commands of tools by the tool's name, as they are run; those of agents that are tools behind the agent's name.
     pub commands: BTreeMap<String, Vec<String>>,
+    /// Where words of commands would be if they are files: scripts are started, or read by whoever is started. Most are not there.
+    pub words: BTreeSet<PathBuf>,
     /// What is added to the environment of commands.
     pub environment: Vec<(String, Template)>,
     /// The text of this file and of those that it names, by the path that each was read from.
@@ -122,6 +124,7 @@ impl AgentFile {
             upstreams: text(given.remove("upstreams")).map(|name| folder.join(name)),
             allow_writes: given.remove("allow_writes") == Some(Json::Bool(true)),
             commands: BTreeMap::new(),
+            words: BTreeSet::new(),
             environment: Vec::new(),
             texts: BTreeMap::from([own]),
             document,
@@ -243,7 +246,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> FileError {
         std::io::ErrorKind::NotFound => {
             "there is no such file; check the name, or make one with `ptc init DIR`".to_owned()
         }
-        std::io::ErrorKind::InvalidData => "this is no UTF-8 text".to_owned(),
+        std::io::ErrorKind::InvalidData => "this is not UTF-8 text".to_owned(),
         _ => format!("cannot be read: {error}"),
     };
     FileError::new(path, message)

@@ -140,6 +140,7 @@ fn tool(
     }
     let mut tool = if let Some(words) = entry.command {
         file.commands.insert(name.to_owned(), words.clone());
+        file.words.extend(words.iter().map(|word| folder.join(word)));
         let environment = command::environment(entry.env.unwrap_or_default())
             .map_err(|(variable, message)| file.wrong(&format!("{place}.env.{variable}"), message))?;
         file.environment.extend(environment.iter().cloned());
@@ -235,6 +236,7 @@ fn agent(
     file.environment.extend(other.environment.iter().cloned());
     let nested = other.commands.iter().map(|(tool, words)| (format!("{name}/{tool}"), words.clone()));
     file.commands.extend(nested);
+    file.words.extend(other.words.iter().cloned());
     file.tool_models.extend(other.tool_models.iter().cloned());
     file.tool_models.extend(other.model.iter().cloned());
     let agent = other.build()?;

@@ -126,7 +126,7 @@ impl<'r> OnRecord<'r> {
             Of::Model { .. } => {
                 Supply::Model(Err(ModelError::new(ModelErrorKind::ConfigError, "not on record")))
             }
-            Of::Tool { .. } => Supply::Tool(Err("not on record".into())),
+            Of::Tool { .. } => Supply::Lost("not on record".into()),
             Of::Approval { .. } => Supply::Approval(Decision::Reject("not on record".into())),
         }
     }

@@ -2,7 +2,8 @@
 //! back offline and proves that the run would do the same again; two of them are compared call by call.
 //!
 //! A file is JSON lines: a head, the entries of the tape, an end. Every answer carries its hash, so that one that
-//! was changed afterwards is told from a run that does something else.
+//! was changed afterwards is told from a run that does something else. Each line is written as it comes, so that the
+//! recording of a process that was killed has everything up to there, and is played to its last line.
 //!
 //! Runs of agents and programs without one are recorded in the same form: `program.rs` says what a program is begun
 //! from, `play.rs` plays it.
@@ -16,7 +17,7 @@ mod shelf;
 mod verify;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -132,6 +133,9 @@ pub enum RecordingError {
     /// It does not begin like one.
     #[error("this is no recording; `ptc run --record FILE` writes one")]
     NoHead,
+    /// Its process ended before the first line was written.
+    #[error("nothing can be played: its process ended before the first line of the recording was whole")]
+    Torn,
     /// It is of another version.
     #[error("this recording has version {0} and this program reads version {VERSION}")]
     Version(u32),
@@ -163,11 +167,12 @@ impl Events {
 
 /// Writes a recording while its run goes on.
 pub struct Recorder {
-    file: BufWriter<File>,
+    /// Not buffered: what is not in the file is lost with the process.
+    file: File,
     keeping: Keeping,
     written: u64,
     covered: u64,
-    /// Whether the file has all that it may have.
+    /// Whether nothing more is written: the file has all that it may have, or could not be written.
     full: bool,
     /// Turns of the clock that say the same are one line.
     pending: Option<(u64, u64)>,
@@ -194,7 +199,7 @@ impl Recorder {
         keeping: Keeping,
     ) -> io::Result<Self> {
         let mut recorder = Recorder {
-            file: BufWriter::new(ptc_system::private::create(path)?),
+            file: ptc_system::private::create(path)?,
             keeping,
             written: 0,
             covered: 0,
@@ -252,11 +257,9 @@ impl Recorder {
         if self.covered == 0 {
             return self.end(step);
         }
-        self.file.flush()?;
-        let file = self.file.get_mut();
-        io::Seek::rewind(file)?;
-        let played = Recording::read_from(&mut *file).ok().and_then(|recording| play::replayed(&recording));
-        io::Seek::seek(file, io::SeekFrom::End(0))?;
+        io::Seek::rewind(&mut self.file)?;
+        let played = Recording::read_from(&self.file).ok().and_then(|recording| play::replayed(&recording));
+        io::Seek::seek(&mut self.file, io::SeekFrom::End(0))?;
         self.end(played.unwrap_or(step))
     }
 
@@ -264,8 +267,7 @@ impl Recorder {
         self.flush_clock();
         let (events, covered) = (self.events.count, self.covered);
         self.line(&Line::End(End { step, events, events_sha256: self.events.sum(), covered }));
-        let flushed = self.file.flush();
-        self.failed.take().map_or(flushed, Err)
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     fn flush_clock(&mut self) {
@@ -287,7 +289,8 @@ impl Recorder {
         serde_json::from_value(covered).unwrap_or_else(|_| Given::Error("a secret was covered here".into()))
     }
 
-    /// A full disk costs the recording, not the run; the end says so.
+    /// A full disk costs the rest of the recording, not the run; the end says so. Nothing is written behind half a
+    /// line, so that what is there can be played.
     fn line(&mut self, line: &Line) {
         if self.full {
             return;
@@ -310,6 +313,7 @@ impl Recorder {
         }
         text.push('\n');
         if let Err(error) = self.file.write_all(text.as_bytes()) {
+            self.full = true;
             self.failed.get_or_insert(error);
         }
     }
@@ -382,6 +386,9 @@ impl Recording {
             number += 1;
             let line = match serde_json::from_slice(&text) {
                 Ok(line) => line,
+                Err(_) if head.is_none() && !text.ends_with(b"\n") && text.starts_with(b"{\"head\":") => {
+                    return Err(RecordingError::Torn);
+                }
                 Err(_) if head.is_none() => return Err(RecordingError::NoHead),
                 Err(error) => {
                     return Err(RecordingError::BadLine { line: number, message: error.to_string() });

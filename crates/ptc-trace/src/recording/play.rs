@@ -173,6 +173,11 @@ impl<'r> OnTape<'r> {
         }
     }
 
+    /// Whether everything on it was played.
+    fn is_over(&self) -> bool {
+        self.at >= self.entries.len()
+    }
+
     /// The question that is next, if the next entry is one.
     fn next_question(&mut self) -> Option<Question> {
         let entry = self.entries.get(self.at);
@@ -184,7 +189,7 @@ impl<'r> OnTape<'r> {
     }
 
     fn asked(&mut self, asks: Question) -> Result<(), Halt> {
-        if self.at >= self.entries.len() && !self.ended {
+        if self.is_over() && !self.ended {
             return Err(Halt::Stopped);
         }
         let taped = self.next_question();
@@ -213,7 +218,7 @@ impl Answers for OnTape<'_> {
 
     fn fuel_left(&self, used: u64) -> u64 {
         match self.stopped_at {
-            Some(stopped_at) if self.at >= self.entries.len() => stopped_at.saturating_sub(used),
+            Some(stopped_at) if self.is_over() => stopped_at.saturating_sub(used),
             _ => u64::MAX,
         }
     }
@@ -224,7 +229,7 @@ pub fn verify_program(recording: &Recording, most: &Allowance) -> Result<Proof, 
     let begun = Begun::read(&recording.head.subject)
         .unwrap_or_else(|| Err(BegunError::Senseless("there is no program".to_owned())))?;
     let changed = recording.changed().map(|call| call.number);
-    let proof = |verdict, calls, fuel| Proof { verdict, changed, calls, turns: None, fuel };
+    let proof = |verdict, calls, fuel| Proof { verdict, changed, calls, turns: None, fuel, limit: None };
     if recording.head.not_captured.iter().any(|what| what.starts_with("the state before the program")) {
         return Err(BegunError::State("it is not on record, so the program cannot be played".to_owned()));
     }
@@ -234,6 +239,10 @@ pub fn verify_program(recording: &Recording, most: &Allowance) -> Result<Proof, 
     let calls = tape.calls;
     let (result, stopped) = match result {
         Ok(result) => (result, false),
+        // Where its process was killed is not on record; behind the last line it may go on for as long as it likes.
+        Err(Halt::Broken(BegunError::TooMuch(_))) if recording.end.is_none() && tape.is_over() => {
+            return Ok(proof(Verdict::Unfinished, calls, machine.fuel_used()));
+        }
         Err(Halt::Broken(error)) => return Err(error),
         Err(Halt::Parted(divergence)) => {
             return Ok(proof(parted(&divergence, recording, calls), calls, machine.fuel_used()));

@@ -120,7 +120,8 @@ impl Lent {
         Lent { parts: prelude.sources().into_iter().map(part).collect(), exports, prompt, withheld, masked }
     }
 
-    fn compile(&self) -> Result<Arc<Prelude>, BegunError> {
+    /// The prelude again.
+    pub fn compile(&self) -> Result<Arc<Prelude>, BegunError> {
         let parts = self.parts.iter();
         let sources: Vec<Source<'_>> =
             parts.map(|Part { id, text, needs, origin }| Source { id, text, needs, origin }).collect();

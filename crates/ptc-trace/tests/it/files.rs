@@ -87,6 +87,16 @@ run
 }
 
 #[test]
+fn calls_that_were_refused_stand_in_the_tree_and_are_not_counted() {
+    let dir = Dir::new("refused");
+    let program = r#"(try (tool/double {:n "x"}) (catch Exception e nil)) (return (tool/echo {:n 1}))"#;
+    traced(&dir, Policy::None, program);
+    let tree = Tree::of(&read(&dir.only(), ReadBounds::default()).unwrap());
+    let tools = tree.nodes.iter().filter(|node| node.subject == "tool").count();
+    assert_eq!((tools, tree.summary.tool_calls), (2, 1));
+}
+
+#[test]
 fn r12_1_3_r14_4_4_policies_hold_for_everything_in_the_file() {
     for (policy, shown, hidden) in [
         (Policy::None, vec!["sha256", "echo"], vec!["private", "on fire", "hello", "Work:"]),

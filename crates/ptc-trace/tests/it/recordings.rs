@@ -7,7 +7,8 @@ use ptc_agent::tape::{Entry, Given, Of, Question};
 use ptc_agent::{Agent, AgentRun, Approval, AskKind, Decision, Need, RunOptions, Step, Supply, Tool};
 use ptc_host::{Program, Tools, run_blocking};
 use ptc_trace::recording::{
-    Against, Allowance, Begun, Keeping, Recorder, Recording, Taped, Verdict, against, verify_program,
+    Against, Allowance, Begun, Keeping, Proof, Recorder, Recording, RecordingError, Taped, Verdict, against,
+    verify, verify_program,
 };
 use serde_json::{Value as Json, json};
 
@@ -171,7 +172,10 @@ fn paid(dir: &Dir, rows: Json, decisions: &[Decision]) -> (Step, Recording) {
     recorder.entry(Entry::Begin { now: 1_000 });
     let mut decisions = decisions.iter();
     let step = loop {
-        match run.next(1_000) {
+        recorder.entry(Entry::Next { now: 1_000, times: 1 });
+        let need = run.next(1_000);
+        run.take_events().iter().for_each(|event| recorder.event(event));
+        match need {
             Need::Done(step) => break *step,
             Need::Busy => {}
             Need::Wait { .. } => panic!("everything is answered at once"),
@@ -187,6 +191,7 @@ fn paid(dir: &Dir, rows: Json, decisions: &[Decision]) -> (Step, Recording) {
                         Supply::Model(reply) => Given::Reply(reply.unwrap()),
                         Supply::Tool(result) => Given::Value(result.unwrap()),
                         Supply::Approval(decision) => Given::Decision(decision),
+                        Supply::Lost(message) => Given::Lost(message),
                     };
                     recorder.entry(Entry::Answer { id: ask.id, now: 1_000, given });
                     run.supply(ask.id, supply);
@@ -213,4 +218,83 @@ fn a_decision_on_record_counts_for_one_call_only() {
     let (step, recording) = paid(&dir, json!([1, 2]), &decisions);
     assert_eq!(step.value, json!([5, 7]), "{step:#?}");
     assert_eq!(against(&recording, Arc::new(payer()), options(json!([1, 2])), &any()), Against::Same);
+}
+
+/// Everything up to some line, and half of that line: what is left of the file of a process that was killed.
+fn beginnings(text: &str) -> Vec<&[u8]> {
+    let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+    ends.flat_map(|end| {
+        let next = text[end..].find('\n').unwrap_or(0);
+        [&text.as_bytes()[..end], &text.as_bytes()[..end + next / 2]]
+    })
+    .collect()
+}
+
+#[test]
+fn a_recording_is_played_to_its_last_line_wherever_its_process_was_killed() {
+    let dir = Dir::new("killed");
+    paid(&dir, json!([1, 2]), &[Decision::Approve, Decision::Approve]);
+    recorded(&dir, TWO_CALLS);
+    let text = |name: &str| std::fs::read_to_string(dir.0.join(name)).unwrap();
+    let (run, program) = (text("run.recording"), text("program.recording"));
+    let mission = |text: &[u8]| {
+        let recording = Recording::read_from(text).unwrap();
+        verify(&recording, Arc::new(payer()), options(json!([1, 2])), &any(), |_, _| {})
+    };
+    let alone = |text: &[u8]| verify_program(&Recording::read_from(text).unwrap(), &any()).unwrap();
+    type Play<'p> = &'p dyn Fn(&[u8]) -> Proof;
+    let played: [(&str, usize, Play<'_>); 2] = [(&run, 5, &mission), (&program, 2, &alone)];
+    for (whole, calls, play) in played {
+        let all = beginnings(whole);
+        let (last, earlier) = all.split_last().expect("lines");
+        assert!(matches!(play(last).verdict, Verdict::Equal), "{:?}", play(last));
+        let mut seen = 0;
+        for cut in earlier.iter().filter(|cut| *cut != last) {
+            let proof = play(cut);
+            let text = String::from_utf8_lossy(cut);
+            assert!(matches!(proof.verdict, Verdict::Unfinished), "{proof:?}\n---\n{text}");
+            assert!(proof.calls >= seen, "more lines have no fewer calls");
+            seen = proof.calls;
+        }
+        assert_eq!(seen, calls, "all calls are before the end");
+    }
+    let torn = Recording::read_from(&run.as_bytes()[..40]);
+    assert!(matches!(torn, Err(RecordingError::Torn)), "{torn:?}");
+}
+
+/// A run that asks for more than a whole recording has is another run.
+#[test]
+fn only_a_recording_without_its_end_may_end_anywhere() {
+    let dir = Dir::new("left-out");
+    paid(&dir, json!([1]), &[Decision::Approve]);
+    let text = std::fs::read_to_string(dir.0.join("run.recording")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let ask = lines.iter().rposition(|line| line.starts_with("{\"tape\":{\"ask\"")).unwrap();
+    let end = lines.iter().position(|line| line.starts_with("{\"end\"")).unwrap();
+    let short = format!("{}\n{}\n", lines[..ask].join("\n"), lines[end]);
+    let recording = Recording::read_from(short.as_bytes()).unwrap();
+    let proof = verify(&recording, Arc::new(payer()), options(json!([1])), &any(), |_, _| {});
+    let Verdict::Differs(parting) = &proof.verdict else { panic!("{proof:?}") };
+    assert_eq!(parting.what, "it asks for something that is not on record");
+}
+
+#[test]
+fn every_line_is_in_the_file_before_the_next_thing_happens() {
+    let dir = Dir::new("lines");
+    let path = dir.0.join("run.recording");
+    let mut recorder = Recorder::create(&path, json!({}), &[]).unwrap();
+    let entries = || Recording::read(&path).unwrap().tape.len();
+    assert_eq!(entries(), 0, "the head is there from the beginning");
+    recorder.entry(Entry::Begin { now: 1 });
+    for id in 1..=3 {
+        let before = entries();
+        recorder.entry(Entry::Ask(Question {
+            id,
+            agent: None,
+            of: Of::Tool { tool: "double".to_owned(), args: json!({"n": id}) },
+        }));
+        assert_eq!(entries(), before + 1);
+        recorder.entry(Entry::Answer { id, now: 1, given: Given::Value(json!(id)) });
+        assert_eq!(entries(), before + 2);
+    }
 }

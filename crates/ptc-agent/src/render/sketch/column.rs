@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use super::super::clojure::key_text;
 use super::super::type_name;
 use super::FIREWALLED;
+use super::keys::{are_data, is_long};
 use super::numbers::{grouped, range, share};
 use super::texts::Texts;
 use crate::hash::fnv;
@@ -20,10 +21,14 @@ const LOOKS: usize = 50_000;
 const ALL_KEYS: usize = 200_000;
 /// Levels of nesting that are looked at.
 const DEEPEST: usize = 4;
+/// Work of looking at all items of lists of scalars: one for each, and more for long texts.
+const SCALARS: usize = 500_000;
 /// Keys that are told apart.
 const KEYS: usize = 512;
 /// A single map with more keys than this whose values are of one kind is a dictionary: its keys are data.
 const NAMED: usize = 32;
+/// With fewer keys than this, rows that have different keys are not taken for dictionaries.
+const FEW: usize = 8;
 /// Different values are counted up to here.
 const DISTINCT: usize = 50;
 /// Fields of one map that a schema lists.
@@ -36,6 +41,8 @@ const LOOKED_AT: usize = 128;
 /// How much may still be looked at, and whether hidden names are.
 pub(super) struct Looks {
     left: usize,
+    /// The same for items of lists of scalars.
+    scalars: usize,
     firewall: bool,
     /// Lists around what is looked at.
     lists: usize,
@@ -43,7 +50,7 @@ pub(super) struct Looks {
 
 impl Looks {
     pub fn new(firewall: bool) -> Self {
-        Looks { left: LOOKS, firewall, lists: 0 }
+        Looks { left: LOOKS, scalars: SCALARS, firewall, lists: 0 }
     }
 }
 
@@ -56,9 +63,11 @@ pub(super) struct Column {
     range: Option<(f64, f64)>,
     texts: Texts,
     distinct: BTreeSet<u64>,
+    /// Whether of some texts only the beginning is known, so that nobody can say how many differ.
+    cut: bool,
     list: Option<Box<List>>,
     record: Option<Box<Record>>,
-    dictionary: Option<Box<(Texts, Column)>>,
+    dictionary: Option<Box<Dictionary>>,
 }
 
 /// Lists in the same place.
@@ -69,6 +78,18 @@ struct List {
     total: usize,
     lists: usize,
     open: bool,
+    /// Whether those that were looked at are the first ones.
+    first: bool,
+}
+
+/// Maps in the same place whose keys are data.
+#[derive(Clone, Debug, Default)]
+struct Dictionary {
+    keys: Texts,
+    values: Column,
+    /// How many entries all of them have, and how many were looked at.
+    total: usize,
+    looked: usize,
 }
 
 /// Maps in the same place.
@@ -131,23 +152,48 @@ impl Record {
                     continue;
                 }
                 let Some(column) = self.field(key) else { break };
-                let before = column.values;
-                if !(looks.firewall && is_hidden_name(key)) {
-                    column.note_json(value, looks, depth);
-                }
-                if column.values == before {
-                    let hidden = looks.firewall && is_hidden_name(key);
-                    column.begin(if hidden { FIREWALLED } else { json_kind(value) });
+                match looks.firewall && is_hidden_name(key) {
+                    true => column.begin(FIREWALLED),
+                    false => column.note_always(value, looks, depth),
                 }
             }
         }
         self.rest = Some(Rest { known, maps });
     }
 
-    /// Whether keys are data: there are many, and hardly any map has most of them.
+    /// Whether keys are data: they look like it, or hardly any map has most of them.
     fn has_data_for_keys(&self) -> bool {
+        self.keys_differ() || are_data(self.fields.iter().map(|(key, _)| key.as_str()))
+    }
+
+    /// Whether hardly any map has most of the keys; the fewer there are, the fewer.
+    fn keys_differ(&self) -> bool {
         let present: usize = self.fields.iter().map(|(_, column)| column.values).sum();
-        self.fields.len() > NAMED && present < self.fields.len() * self.maps / 4
+        let (fields, all) = (self.fields.len(), self.fields.len() * self.maps);
+        (fields > NAMED && present < all / 4) || (fields > FEW && present < all / 8)
+    }
+
+    /// What there is to say about keys that are data.
+    fn data_keys(&self) -> String {
+        let count = grouped(self.fields.len());
+        if self.keys_differ() {
+            return format!("map (keys differ, {count} of them)");
+        }
+        let mut keys = Texts::default();
+        self.fields.iter().for_each(|(key, _)| keys.note(beginning(key).0, key.chars().count()));
+        format!("map of {count} keys {}", keys.told().unwrap_or_default())
+    }
+
+    /// Bytes of the keys that are told.
+    fn key_bytes(&self) -> usize {
+        if self.has_data_for_keys() {
+            return 0;
+        }
+        let own = |(key, column): &(String, Column)| {
+            let bytes = if is_long(key) { 0 } else { key.len() + 2 };
+            bytes + column.key_bytes()
+        };
+        self.fields.iter().map(own).sum()
     }
 }
 
@@ -161,16 +207,18 @@ impl Column {
         }
     }
 
-    fn number(&mut self, kind: &'static str, number: f64) {
+    /// Takes in a number that is these bytes.
+    fn number(&mut self, kind: &'static str, number: f64, bytes: &[u8]) {
         self.begin(kind);
         let (low, high) = self.range.unwrap_or((number, number));
         self.range = Some((low.min(number), high.max(number)));
-        self.differs(&number.to_bits().to_le_bytes());
+        self.differs(bytes);
     }
 
+    /// Takes in a text of so many characters, as much of it as is known.
     fn text(&mut self, kind: &'static str, text: &str, chars: usize) {
         self.begin(kind);
-        self.texts.note(text, chars);
+        self.texts.note(beginning(text).0, chars);
         self.differs(text.as_bytes());
     }
 
@@ -187,18 +235,27 @@ impl Column {
         }
         looks.left -= 1;
         match json {
+            Json::Array(items) => self.note_items(items, looks, depth),
+            Json::Object(fields) => self.note_fields(fields, looks, depth),
+            scalar => self.note_scalar(scalar),
+        }
+    }
+
+    fn note_scalar(&mut self, json: &Json) {
+        match json {
             Json::Null => self.begin("nil"),
             Json::Bool(_) => self.begin("bool"),
             Json::Number(number) => {
                 let kind = if number.is_f64() { "float" } else { "int" };
-                self.number(kind, number.as_f64().unwrap_or(0.0));
+                let float = number.as_f64().unwrap_or(0.0);
+                match (number.as_i64(), number.as_u64()) {
+                    (Some(int), _) => self.number(kind, float, &int.to_le_bytes()),
+                    (None, Some(int)) => self.number(kind, float, &i128::from(int).to_le_bytes()),
+                    (None, None) => self.number(kind, float, &float.to_bits().to_le_bytes()),
+                }
             }
-            Json::String(text) => {
-                let (shown, chars) = beginning(text);
-                self.text("string", shown, chars);
-            }
-            Json::Array(items) => self.note_items(items, looks, depth),
-            Json::Object(fields) => self.note_fields(fields, looks, depth),
+            Json::String(text) => self.text("string", text, beginning(text).1),
+            Json::Array(_) | Json::Object(_) => {}
         }
     }
 
@@ -208,6 +265,11 @@ impl Column {
         list.lists += 1;
         list.total = list.total.saturating_add(items.len());
         if depth >= DEEPEST {
+            return;
+        }
+        if let Some(left) = scalars_work(items).and_then(|work| looks.scalars.checked_sub(work)) {
+            looks.scalars = left;
+            items.iter().for_each(|item| list.items.note_scalar(item));
             return;
         }
         looks.lists += 1;
@@ -239,12 +301,16 @@ impl Column {
         }
         let first = fields.values().next().map(json_kind);
         let alike = || fields.values().all(|value| Some(json_kind(value)) == first);
-        if looks.lists == 0 && fields.len() > NAMED && alike() {
+        let data = || are_data(fields.keys().map(String::as_str));
+        if looks.lists == 0 && ((fields.len() > NAMED && alike()) || data()) {
             let dictionary = self.dictionary.get_or_insert_default();
+            dictionary.total += fields.len();
             for (key, value) in fields.iter().take(ROWS) {
-                dictionary.0.note(beginning(key).0, key.chars().count());
-                if !(looks.firewall && is_hidden_name(key)) {
-                    dictionary.1.note_json(value, looks, depth + 1);
+                dictionary.looked += 1;
+                dictionary.keys.note(beginning(key).0, key.chars().count());
+                match looks.firewall && is_hidden_name(key) {
+                    true => dictionary.values.begin(FIREWALLED),
+                    false => dictionary.values.note_always(value, looks, depth + 1),
                 }
             }
             return;
@@ -255,21 +321,43 @@ impl Column {
             let Some(column) = record.field(key) else { return };
             match looks.firewall && is_hidden_name(key) {
                 true => column.begin(FIREWALLED),
-                false => column.note_json(value, looks, depth + 1),
+                false => column.note_always(value, looks, depth + 1),
             }
+        }
+    }
+
+    /// Takes in JSON; where nothing may be looked at any more, scalars, and of others that they are there.
+    fn note_always(&mut self, json: &Json, looks: &mut Looks, depth: usize) {
+        let before = self.values;
+        self.note_json(json, looks, depth);
+        if self.values > before {
+            return;
+        }
+        match json {
+            Json::Array(items) => {
+                self.begin("list");
+                let list = self.list.get_or_insert_default();
+                list.lists += 1;
+                list.total = list.total.saturating_add(items.len());
+            }
+            Json::Object(_) => self.begin("map"),
+            scalar => self.note_scalar(scalar),
         }
     }
 
     /// Takes in a view.
     pub fn note_view(&mut self, view: &View, in_list: bool, depth: usize) {
         match view {
-            View::Int(int) => self.number("int", *int as f64),
-            View::Float(float) => self.number("float", *float),
-            View::Str { text, chars } => self.text("string", beginning(text).0, *chars),
+            View::Int(int) => self.number("int", *int as f64, &int.to_le_bytes()),
+            View::Float(float) => self.number("float", *float, &float.to_bits().to_le_bytes()),
+            View::Str { text, chars } => {
+                self.text("string", text, *chars);
+                self.cut |= !view.is_whole();
+            }
             View::Time { text, .. } => self.text(type_name(view), text, text.chars().count()),
             View::Vector(part) | View::List(part) => self.note_part("list", part, depth),
             View::Set(part) => self.note_part("set", part, depth),
-            View::Map { entries, .. } => self.note_entries(entries, in_list, depth),
+            View::Map { entries, total } => self.note_entries(entries, *total, in_list, depth),
             other => self.begin(type_name(other)),
         }
     }
@@ -280,12 +368,13 @@ impl Column {
         list.lists += 1;
         list.total = list.total.saturating_add(part.total);
         list.open |= part.open;
+        list.first = true;
         if depth < DEEPEST {
             part.items.iter().for_each(|item| list.items.note_view(item, true, depth + 1));
         }
     }
 
-    fn note_entries(&mut self, entries: &[(View, View)], in_list: bool, depth: usize) {
+    fn note_entries(&mut self, entries: &[(View, View)], total: usize, in_list: bool, depth: usize) {
         self.begin("map");
         if depth >= DEEPEST {
             return;
@@ -295,12 +384,15 @@ impl Column {
         let alike = entries.iter().all(|entry| Some(kinds(entry)) == first);
         // Keys that are no names are data.
         let named = entries.iter().all(|(key, _)| field_name(key).is_some());
-        if !named || (!in_list && entries.len() > NAMED && alike) {
+        let data = || are_data(entries.iter().filter_map(|(key, _)| field_name(key)));
+        if !named || (!in_list && ((entries.len() > NAMED && alike) || data())) {
             let dictionary = self.dictionary.get_or_insert_default();
+            dictionary.total += total;
             for (key, value) in entries {
-                let text = key_text(key);
-                dictionary.0.note(beginning(&text).0, text.chars().count());
-                dictionary.1.note_view(value, in_list, depth + 1);
+                let text = field_name(key).map_or_else(|| key_text(key), str::to_owned);
+                dictionary.looked += 1;
+                dictionary.keys.note(beginning(&text).0, text.chars().count());
+                dictionary.values.note_view(value, in_list, depth + 1);
             }
             return;
         }
@@ -338,9 +430,23 @@ impl Column {
 
     /// What the values are, on a part of a line.
     fn describe(&self) -> String {
-        let notes = self.notes();
+        self.described(None)
+    }
+
+    /// The same with one more note.
+    fn described(&self, note: Option<String>) -> String {
+        let mut notes = self.notes();
+        notes.extend(note);
         let what = self.what();
         if notes.is_empty() { what } else { format!("{what} ({})", notes.join(", ")) }
+    }
+
+    /// Bytes of the keys that are told.
+    pub fn key_bytes(&self) -> usize {
+        let record = self.record.as_deref().map_or(0, Record::key_bytes);
+        let list = self.list.as_deref().map_or(0, |list| list.items.key_bytes());
+        let values = self.dictionary.as_deref().map_or(0, |dictionary| dictionary.values.key_bytes());
+        record + list + values
     }
 
     /// Kinds, with what is known of each.
@@ -370,17 +476,13 @@ impl Column {
     }
 
     fn maps(&self) -> String {
-        if let Some(dictionary) = self.dictionary.as_deref() {
-            let keys = dictionary.0.told().unwrap_or_default();
-            return format!("map from keys {keys} to {}", dictionary.1.describe());
-        }
-        match self.record.as_deref() {
-            Some(record) if record.has_data_for_keys() => {
-                format!("map (keys differ, {} of them)", grouped(record.fields.len()))
-            }
-            Some(record) => record.inline(),
-            None => "map".to_owned(),
-        }
+        let record = self.record.as_deref().map(|record| match record.has_data_for_keys() {
+            true => record.data_keys(),
+            false => record.inline(),
+        });
+        let dictionary = self.dictionary.as_deref().map(Dictionary::describe);
+        let all: Vec<String> = dictionary.into_iter().chain(record).collect();
+        if all.is_empty() { "map".to_owned() } else { all.join(" or ") }
     }
 
     fn notes(&self) -> Vec<String> {
@@ -389,7 +491,7 @@ impl Column {
             notes.push(format!("{} nil", share(self.nils, self.values)));
         }
         let distinct = self.distinct.len();
-        if distinct > 0 && distinct <= DISTINCT && distinct * 2 <= self.values {
+        if distinct > 0 && distinct <= DISTINCT && distinct * 2 <= self.values && !self.cut {
             notes.push(format!("{distinct} distinct"));
         }
         notes
@@ -401,8 +503,10 @@ impl Column {
             ["list"] => &self.list.as_deref()?.items,
             _ => self,
         };
-        let record = holder.record.as_deref().filter(|_| holder.is_record())?;
-        let mut keys: Vec<&str> = record.fields.iter().map(|(key, _)| key.as_str()).collect();
+        let record =
+            holder.record.as_deref().filter(|record| holder.is_record() && !record.has_data_for_keys())?;
+        let mut keys: Vec<&str> =
+            record.fields.iter().map(|(key, _)| key.as_str()).filter(|key| !is_long(key)).collect();
         keys.sort_unstable();
         Some(keys)
     }
@@ -415,7 +519,7 @@ impl Column {
                 let (items, cut) = list.items.schema();
                 (json!({"type": "array", "items": items}), cut)
             }
-            (["map"], _, Some(record)) => record.schema(),
+            (["map"], _, Some(record)) if self.dictionary.is_none() => record.schema(),
             ([], ..) if self.values == 0 => (json!({}), false),
             _ => (json!({"type": self.schema_word()}), false),
         }
@@ -450,14 +554,26 @@ impl List {
     }
 
     fn describe(&self, kind: &str) -> String {
-        let items = match self.items.values {
+        let looked = self.items.values;
+        let note = (looked < self.total || self.open)
+            .then(|| format!("{}{} looked at", if self.first { "the first " } else { "" }, grouped(looked)));
+        let items = match looked {
             0 => String::new(),
-            _ => format!(" of {}", self.items.describe()),
+            _ => format!(" of {}", self.items.described(note)),
         };
         match self.lists {
             1 => format!("{kind}[{}{}]{items}", grouped(self.total), if self.open { "+" } else { "" }),
             _ => format!("{kind}{items}"),
         }
+    }
+}
+
+impl Dictionary {
+    fn describe(&self) -> String {
+        let note = (self.looked < self.total)
+            .then(|| format!("{} of {} entries looked at", grouped(self.looked), grouped(self.total)));
+        let keys = self.keys.told().unwrap_or_default();
+        format!("map from keys {keys} to {}", self.values.described(note))
     }
 }
 
@@ -492,7 +608,10 @@ impl Record {
         if column.values < maps {
             notes.insert(0, format!("in {}", share(column.values, maps)));
         }
-        let key = key_text(&View::Keyword(key.clone()));
+        let key = match is_long(key) {
+            true => format!("<key of {} characters>", grouped(key.chars().count())),
+            false => key_text(&View::Keyword(key.clone())),
+        };
         let what = if full { column.what() } else { column.merged_kinds().join(" or ") };
         let what = if what.is_empty() { "nil".to_owned() } else { what };
         match notes.is_empty() {
@@ -507,8 +626,11 @@ impl Record {
 
     fn schema(&self) -> (Json, bool) {
         let mut fields: Vec<&(String, Column)> = self.fields.iter().collect();
+        let count = fields.len();
+        let data = self.has_data_for_keys();
+        fields.retain(|(key, _)| !data && !is_long(key));
         fields.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut cut = fields.len() > FIELDS || self.more;
+        let mut cut = fields.len() > FIELDS || self.more || fields.len() < count;
         let mut properties = Map::new();
         for (key, column) in fields.into_iter().take(FIELDS) {
             let (schema, inner) = column.schema();
@@ -555,6 +677,17 @@ fn json_kind(json: &Json) -> &'static str {
         Json::Array(_) => "list",
         Json::Object(_) => "map",
     }
+}
+
+/// The work of looking at all items of a list of scalars; none for lists of others.
+fn scalars_work(items: &[Json]) -> Option<usize> {
+    /// Bytes of a text that are as much work as a number.
+    const BYTES: usize = 32;
+    items.iter().try_fold(0_usize, |work, item| match item {
+        Json::Array(_) | Json::Object(_) => None,
+        Json::String(text) => Some(work + 1 + text.len() / BYTES),
+        _ => Some(work + 1),
+    })
 }
 
 /// The beginning of a text, and its characters; of a very long text its bytes.

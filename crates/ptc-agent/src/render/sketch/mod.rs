@@ -8,10 +8,12 @@
 //! | file | what it knows |
 //! |---|---|
 //! | `column` | what values in the same place have in common |
+//! | `keys` | which keys are data |
 //! | `texts` | the pattern of texts |
 //! | `numbers` | ranges and shares in round numbers |
 
 mod column;
+mod keys;
 mod numbers;
 mod texts;
 
@@ -19,6 +21,7 @@ use ptc_lisp::view::View;
 use serde_json::Value as Json;
 
 use column::{Column, FIELDS, Looks};
+pub(super) use keys::looks_like_data;
 pub use numbers::grouped;
 pub(super) use numbers::share;
 
@@ -45,13 +48,15 @@ pub(crate) struct Sketch {
     pub line: String,
     /// The keys of a map, or of the rows of a table, one on each line. Then `line` only says what they are keys of.
     pub keys: Vec<String>,
+    /// Bytes of keys of the value that stand in it.
+    pub key_bytes: usize,
 }
 
 impl Sketch {
     /// The sketch of JSON in at most about so many bytes. Short scalars stand for themselves.
     pub fn of_json(json: &Json, firewall: bool, most: usize) -> Sketch {
         match short_json(json) {
-            Some(line) => Sketch { line, keys: Vec::new() },
+            Some(line) => Sketch { line, ..Sketch::default() },
             None => Sketch::of_column(&column_of(json, firewall), most.min(MOST)),
         }
     }
@@ -64,14 +69,14 @@ impl Sketch {
     /// The sketch of a view, in brief. The bounds of the view say how much of the value is looked at.
     pub fn of_view(view: &View) -> Sketch {
         match short(view) {
-            Some(line) => Sketch { line, keys: Vec::new() },
+            Some(line) => Sketch { line, ..Sketch::default() },
             None => Sketch::of_column(&column_of_view(view), BRIEF),
         }
     }
 
     fn of_column(column: &Column, most: usize) -> Sketch {
         let (line, keys) = column.told(most);
-        Sketch { line, keys }
+        Sketch { line, keys, key_bytes: column.key_bytes() }
     }
 
     /// All of it on one line.
@@ -91,6 +96,8 @@ pub(crate) struct Schema {
     pub keys: Option<Vec<String>>,
     /// Whether fields are left out.
     pub truncated: bool,
+    /// Bytes of keys of the result that stand in the schema.
+    pub key_bytes: usize,
 }
 
 impl Schema {
@@ -99,7 +106,7 @@ impl Schema {
         let column = column_of(result, firewall);
         let (json, truncated) = column.schema();
         let keys = column.keys().map(|keys| keys.into_iter().take(FIELDS).map(str::to_owned).collect());
-        Schema { json, keys, truncated }
+        Schema { json, keys, truncated, key_bytes: column.key_bytes() }
     }
 }
 
@@ -128,10 +135,20 @@ fn short(view: &View) -> Option<String> {
     match view {
         View::Vector(_) | View::List(_) | View::Set(_) | View::Map { .. } => None,
         View::Hidden => Some(FIREWALLED.to_owned()),
-        View::Opaque(text) => Some(text.clone()),
+        View::Opaque(text) => Some(opaque(text)),
         View::Str { text, .. } => (text.len() < SHORT && view.is_whole()).then(|| quoted(text)),
         scalar => Some(atom(scalar)).filter(|text| text.len() < SHORT + 2),
     }
+}
+
+/// What a value is that is no data: a function with its parameters, an atom without what it holds.
+fn opaque(text: &str) -> String {
+    if text.starts_with("#fn[") || text.len() < SHORT {
+        return text.to_owned();
+    }
+    let head = text.split([' ', '"', '{', '[', ':']).next().unwrap_or_default();
+    let head = &head[..head.floor_char_boundary(SHORT / 2)];
+    if head.starts_with("#<") { format!("{head} …>") } else { format!("{head} …") }
 }
 
 #[cfg(test)]

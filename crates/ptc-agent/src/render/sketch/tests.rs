@@ -73,6 +73,82 @@ fn keys_that_are_data_are_not_told() {
 }
 
 #[test]
+fn reader_7a_few_keys_that_look_like_data_are_not_told_and_long_ones_never() {
+    let mails: Json = Json::Object((0..20).map(|n| (format!("user{n}@example.com"), json!(n))).collect());
+    assert_eq!(of(&mails).on_a_line(), "map from keys \"aaaa9+@aaaaaaa.aaa\" to int 0 … 20");
+    let days = json!({"2026-11-16": 3, "2026-11-17": 4});
+    assert_eq!(of(&days).on_a_line(), "map from keys \"9999-99-99\" to int 3 … 4");
+    let rows: Json = (0..20).map(|n| json!({format!("user{n}@example.com"): n})).collect();
+    assert_eq!(of(&rows).on_a_line(), "list[20] of map (keys differ, 20 of them)");
+    let names = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal", "ida", "joe"];
+    let rows: Json = names.iter().map(|name| json!({*name: 1})).collect();
+    assert_eq!(of(&rows).on_a_line(), "list[10] of map (keys differ, 10 of them)");
+    let rows: Json = (0..3).map(|n| json!({"2025-01": n, "2025-02": n})).collect();
+    assert_eq!(of(&rows).on_a_line(), "list[3] of map of 2 keys \"9999-99\"");
+    let long = "a key of the data that is longer than thirty-two bytes by far and is private";
+    let mixed = json!({"id": 1, "name": "Ann", long: true});
+    let told = of(&mixed).on_a_line();
+    assert_eq!(told, "map of 3 keys: {:id int, :name string \"Aaa\", <key of 76 characters> bool}");
+    for (json, keys) in
+        [(&mails, None), (&rows, None), (&mixed, Some(vec!["id".to_owned(), "name".to_owned()]))]
+    {
+        let schema = Schema::of(json, true);
+        let text = schema.json.to_string();
+        assert!(!text.contains('@') && !text.contains("2025") && !text.contains("private"), "{text}");
+        assert_eq!(schema.keys, keys, "{text}");
+    }
+}
+
+#[test]
+fn reader_7b_what_is_no_data_is_told_without_what_it_holds() {
+    let opaque = |text: &str| Sketch::of_view(&View::Opaque(text.to_owned())).line;
+    assert_eq!(opaque("#<atom {:note \"private note of a customer\", :n 0}>"), "#<atom …>");
+    assert_eq!(opaque("#\"private note of a customer that is long\""), "# …");
+    assert_eq!(opaque("#<atom 5>"), "#<atom 5>");
+    assert_eq!(
+        opaque("#fn[%1 %2 %3 %4 %5 %6 %7 %8 %9 %10 & %&]"),
+        "#fn[%1 %2 %3 %4 %5 %6 %7 %8 %9 %10 & %&]"
+    );
+}
+
+#[test]
+fn reader_10_nothing_false_is_said_of_what_was_not_looked_at() {
+    let mut ones = vec![json!(1); 100_001];
+    ones[50_000] = json!(1_000_000_000);
+    assert_eq!(of(&Json::from(ones)).line, "list[100,001] of int 1 … 1,000,000,000 (2 distinct)");
+    let mut texts = vec![json!("a"); 100_001];
+    texts[50_000] = json!("bb");
+    assert_eq!(of(&Json::from(texts)).line, "list[100,001] of string \"a+\" (2 distinct)");
+    let many: Json = (0..600_000).map(|at| json!(i32::from(at == 300_001))).collect();
+    assert_eq!(of(&many).line, "list[600,000] of int (1 distinct, 1,000 looked at)");
+    // Texts that differ behind their beginning differ.
+    let long = |end: char| format!("{}{end}", "x".repeat(500));
+    let pair = json!([long('a'), long('b'), long('a'), long('b')]);
+    assert_eq!(of(&pair).line, "list[4] of string of 501 characters (2 distinct)");
+    let large = json!([
+        9_007_199_254_740_992_u64,
+        9_007_199_254_740_993_u64,
+        9_007_199_254_740_992_u64,
+        9_007_199_254_740_993_u64
+    ]);
+    assert!(of(&large).line.ends_with("(2 distinct)"), "{}", of(&large).line);
+    let view =
+        |json: &Json| View::of_json(json, &Bounds { items: 100, string_chars: 128, ..Bounds::default() });
+    let numbers: Json = (0..1_000).map(Json::from).collect();
+    assert_eq!(Sketch::of_view(&view(&numbers)).line, "list[1,000] of int 0 … 100 (the first 100 looked at)");
+    assert_eq!(Sketch::of_view(&view(&pair)).line, "list[4] of string of 501 characters");
+    let dictionary = Json::Object((0..1_500).map(|n| (format!("{n:05}"), json!(n % 2))).collect());
+    assert_eq!(
+        of(&dictionary).line,
+        "map from keys \"99999\" to int 0 … 1 (2 distinct, 1,000 of 1,500 entries looked at)"
+    );
+    // A field that was not looked at is there all the same.
+    let rows: Json =
+        (0..40).map(|_| json!({"xs": [{"y": vec![json!({"z": 1}); 2_000]}], "late": 1})).collect();
+    assert!(!of(&rows).on_a_line().contains(":late int (in"), "{}", of(&rows).on_a_line());
+}
+
+#[test]
 fn wide_long_and_deep_data_is_told_in_few_bytes_and_looked_at_in_bounds() {
     let wide: Json = (0..300)
         .map(|_| Json::Object((0..500).map(|n| (format!("column_{n}"), json!(n))).collect()))
