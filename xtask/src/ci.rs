@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::tests::{Ran, Skips};
-use crate::{attacks, counts, deny, language, oracle, packages, root, secrets, tests, tidy, walks};
+use crate::{attacks, counts, deny, language, oracle, packages, root, secrets, simulate, tests, tidy, walks};
 
 const USAGE: &str = "usage: cargo xtask ci [--allow-skips]
   --allow-skips   tests that need a program which is missing are skipped, and told, instead of failing";
@@ -32,14 +32,15 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     steps.run("tidiness", || tidy::check(root));
     steps.run("walks over values", || walks::check(root));
     steps.run("generated files", || language::run(root, "check", &[]));
-    steps.run("lints", || {
-        cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
-    });
     steps.run("packages", || ended(packages));
     steps.run("dependencies", || deny::check(root));
     let answers = beside(root, oracle::check);
+    steps.run("build of tests", || tests::build(root));
+    // Tests wait much of their time. Two builds in one folder would wait for each other.
+    let lints = beside(root, lints);
     let mut ran = None;
     steps.run("tests", || ran.insert(tests::run(root, &[], skips)?).verdict());
+    steps.run("lints", || ended(lints));
     steps.run("secrets", || secrets::check(root, ran.as_ref().map_or("", Ran::output)));
     steps.run("documentation tests", || cargo(&["test", "--workspace", "--doc", "--quiet"]));
     steps.run("answers of Clojure", || ended(answers));
@@ -47,6 +48,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     steps.run("instruction counts", || counts::run(root, &[]));
     steps.run("attacks on an optimised build", || attacks::optimised(root));
     steps.run("generated attacks", || language::run(root, "attack", &ATTACK.map(str::to_owned)));
+    steps.run("simulated schedules", || simulate::shortly(root));
     steps.finish()
 }
 
@@ -101,6 +103,16 @@ impl Steps {
             0 => Ok(()),
             count => bail!("{count} of {} steps failed\n{}", self.0.len(), failed.join("\n")),
         }
+    }
+}
+
+/// What clippy says of all code.
+fn lints(root: &Path) -> Result<()> {
+    let args = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    let output = Command::new("cargo").args(args).current_dir(root).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => bail!("{}", String::from_utf8_lossy(&output.stderr)),
     }
 }
 

@@ -46,11 +46,16 @@ const FRAIL: &[&str] = &[
     "people_decide_about_calls_while_the_worker_is_killed",
     "probe_14_r4_7_secrets_that_upstreams_repeat_are_covered",
     "probe_4_r1_3_5_cancelled_calls_are_not_answered",
+    "probe_6_r5_2_kinds_of_answers_and_faults",
     "r1_6_18_sessions_end_when_they_are_idle_or_old",
     "r1_9_logs_are_json_lines_without_programs",
     "sessions_in_a_store_end_by_their_time",
     "writes_are_made_at_most_once_wherever_the_worker_is_killed",
 ];
+
+/// How many tests run at once for each core: they get in each other's way, which is what is looked for, and most of them
+/// wait most of the time.
+const TESTS_PER_CORE: usize = 4;
 
 /// Runs the command.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
@@ -73,8 +78,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let failed: Vec<String> = with_all_cores_busy(|| {
         let failing = rounds.iter().filter(|(filter, times)| {
             eprintln!("== {times} times: {filter}");
-            let times = times.to_string();
-            nextest(root, &["--no-fail-fast", "--stress-count", &times, "-E", filter]).is_err()
+            let (times, threads) = (times.to_string(), (TESTS_PER_CORE * cores()).to_string());
+            let run = ["--no-fail-fast", "--test-threads", &threads, "--stress-count", &times, "-E", filter];
+            nextest(root, &run).is_err()
         });
         failing.map(|(filter, times)| format!("{times} times: {filter}")).collect()
     });
@@ -101,11 +107,15 @@ fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     }
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Does something while every core has something else to do.
 fn with_all_cores_busy<T>(work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+        for _ in 0..cores() {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     std::hint::spin_loop();

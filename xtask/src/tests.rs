@@ -22,6 +22,16 @@ pub struct Ran {
     skips: Skips,
 }
 
+/// Builds all tests.
+pub fn build(root: &Path) -> Result<()> {
+    let mut command = Command::new(crate::packages::cargo_nextest(root)?);
+    let status = command.args(["nextest", "run", "--no-run", "--workspace"]).current_dir(root).status()?;
+    match status.success() {
+        true => Ok(()),
+        false => bail!("tests do not build; see above"),
+    }
+}
+
 /// Runs all tests, or those that `which` says to cargo.
 pub fn run(root: &Path, which: &[String], skips: Skips) -> Result<Ran> {
     let files = crate::secrets::files(root);

@@ -55,13 +55,14 @@ const RULES: &[Rule] = &[
     Rule {
         words: &["Command::new("],
         within: "crates/",
-        // These clear the environment; the editor and the browser of the user need theirs.
+        // These clear the environment; the editor, the browser and the pager of the user need theirs.
         except: &[
             "crates/ptc-runner/src/command.rs",
             "crates/ptc-upstream/src/mcp/process.rs",
             "crates/ptc-upstream/src/mcp/guard.rs",
             "crates/ptc/src/agents/consent.rs",
             "crates/ptc/src/commands/viewer.rs",
+            "crates/ptc/src/terminal/pager.rs",
         ],
         instead: "clear the environment of a child process (ptc_system::environment) and add it to this list",
     },

@@ -8,8 +8,9 @@ use serde_json::json;
 
 use super::*;
 use crate::cell::cells;
-use crate::effects::{EffectError, Effects, Finding, Kept, NewEffect};
+use crate::effects::{EffectError, Effects, Finding, Holder, NewEffect, Seen};
 use crate::preludes::{Metadata, PreludeError, Preludes, Ref};
+use crate::requests::{Began, NewRequest, Reply, RequestError, Requests};
 use crate::runs::{Ending, NewAnswer, RunError, Runs};
 use crate::sessions::{NewSession, Room, SessionError, Sessions};
 use crate::tickets::{NewTicket, TicketError, Tickets};
@@ -58,7 +59,7 @@ macro_rules! from_store {
         }
     )*};
 }
-from_store!(EffectError, PreludeError, RunError, SessionError, TicketError);
+from_store!(EffectError, PreludeError, RequestError, RunError, SessionError, TicketError);
 
 /// Whether something failed because the disk did.
 #[track_caller]
@@ -113,16 +114,37 @@ fn a_call_is_on_the_disk_before_it_is_sent() {
     };
     let (_disk, effects) = prepared("begin");
     waits_for_the_disk("beginning a call", effects.begin("run", &call("b")));
-    let (_disk, effects) = prepared("keep");
     let answer = json!(1);
-    waits_for_the_disk(
-        "keeping an answer",
-        effects.keep(&Kept { scope: "run", identity: "a", answer: &answer }),
-    );
     let (_disk, effects) = prepared("settle");
     waits_for_the_disk("settling a gap", effects.settle("run", "a", &Finding::DidNotHappen, ""));
     let (_disk, effects) = prepared("done");
     effects.done("run", "a", &answer).expect("a note: losing it makes a gap, not a second call");
+}
+
+#[test]
+fn replies_of_requests_and_what_their_programs_saw_are_on_the_disk_before_anything_follows_from_them() {
+    let (args, answer) = (json!({}), json!(1));
+    let prepared = |name: &str| {
+        let disk = Disk::new(name);
+        let requests = Requests::new(disk.store.clone());
+        let request = NewRequest { scope: "k", tool: "eval", digest: b"d" };
+        let Ok(Began::Held { lease, .. }) = requests.begin(&request, 10_000) else { panic!("it is new") };
+        disk.lose();
+        (disk, requests, lease)
+    };
+    let (_disk, requests, lease) = prepared("reply");
+    waits_for_the_disk("a reply", requests.keep(&Reply { lease: &lease, answer: &answer }));
+    let (_disk, requests, lease) = prepared("recalled");
+    let _ = requests.keep(&Reply { lease: &lease, answer: &answer });
+    let request = NewRequest { scope: "k", tool: "eval", digest: b"d" };
+    waits_for_the_disk("a reply that another may have kept", requests.begin(&request, 10_000));
+    let (disk, _, lease) = prepared("seen");
+    let call = NewEffect { identity: "a", server: "mail", tool: "send", args: &args };
+    let seen = [Seen { identity: "read".to_owned(), answer: answer.clone() }];
+    let effects = Effects::new(disk.store.clone());
+    waits_for_the_disk("a call of a request", effects.begin_held("k", &call, Holder::Request(&lease), &seen));
+    let (_disk, requests, lease) = prepared("give-back");
+    requests.give_back(&lease).expect("a note: its lease ends by itself");
 }
 
 #[test]
@@ -157,6 +179,7 @@ fn tickets_are_on_the_disk_when_somebody_is_asked_and_when_they_are_used() {
         id,
         owner: "ann",
         kind: "eval",
+        session: None,
         expires_ms: i64::MAX,
         sealed: b"sealed",
         about: &nothing,
@@ -176,6 +199,8 @@ fn tickets_are_on_the_disk_when_somebody_is_asked_and_when_they_are_used() {
     );
     let (_disk, tickets, taken) = prepared("ticket-done");
     waits_for_the_disk("what came of a ticket", tickets.done(&taken.lease, &nothing, None));
+    waits_for_the_disk("what another may have noted of a ticket", tickets.read("t", "ann"));
+    waits_for_the_disk("the same", tickets.take("t", "ann", &json!("approve"), 10_000));
 }
 
 #[test]

@@ -8,6 +8,11 @@
 //!
 //! A scope is whatever may be retried: a run, a ticket, a request. The identity of a call within it is made by the
 //! caller from server, tool, arguments and how many equal calls came before.
+//!
+//! Where a scope has a holder, calls are begun by the holder alone ([`Effects::begin_held`]), together with what its
+//! program was told before: whoever takes the scope over tells the program the same, so that it makes the same calls.
+
+mod looked;
 
 use std::sync::Arc;
 
@@ -16,7 +21,8 @@ use serde_json::Value as Json;
 use crate::cell::{Row, cells};
 use crate::lease::json;
 use crate::tx::Tx;
-use crate::{Store, StoreError};
+use crate::{Lease, Store, StoreError, requests, tickets};
+pub use looked::{Became, Known, Open};
 
 /// A call that is about to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -31,15 +37,22 @@ pub struct NewEffect<'a> {
     pub args: &'a Json,
 }
 
-/// An answer to keep.
+/// Who holds the scope of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept<'a> {
-    /// The scope of the call.
-    pub scope: &'a str,
-    /// Which call of it.
-    pub identity: &'a str,
-    /// Its answer.
-    pub answer: &'a Json,
+pub enum Holder<'a> {
+    /// Who carries out a request.
+    Request(&'a Lease),
+    /// Who goes on with a ticket.
+    Ticket(&'a Lease),
+}
+
+/// Something that a program was told and that changed nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// What tells it from everything else that the scope was told.
+    pub identity: String,
+    /// What it was told.
+    pub answer: Json,
 }
 
 /// What is known of a call that is about to be sent.
@@ -92,6 +105,9 @@ pub enum EffectError {
         /// The call.
         identity: String,
     },
+    /// Another holds the scope by now, so nothing was begun.
+    #[error("another server has taken over what the call belongs to")]
+    Lost,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -130,20 +146,53 @@ impl Effects {
         Effects { store }
     }
 
+    /// The store that it is in.
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
     /// Begins a call, once.
     pub fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, EffectError> {
         self.store.write(&subject(scope), |tx| Ok(begin(tx, scope, call)?))
     }
 
-    /// Keeps the answer of a call that was begun. The first answer stays.
-    pub fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), EffectError> {
-        let kept = Kept { scope, identity, answer };
-        self.store.note(&subject(scope), |tx| done(tx, &kept))
+    /// Begins a call, once, for who holds its scope, and keeps what its program was told before, all or nothing.
+    pub fn begin_held(
+        &self,
+        scope: &str,
+        call: &NewEffect<'_>,
+        holder: Holder<'_>,
+        seen: &[Seen],
+    ) -> Result<Begun, EffectError> {
+        self.store.write(&subject(scope), |tx| {
+            let held = match holder {
+                Holder::Request(lease) => requests::is_held(tx, lease)?,
+                Holder::Ticket(lease) => tickets::is_held(tx, lease)?,
+            };
+            if !held {
+                return Err(EffectError::Lost);
+            }
+            for one in seen {
+                see(tx, scope, one)?;
+            }
+            Ok(begin(tx, scope, call)?)
+        })
     }
 
-    /// Keeps the answer of a call that was begun, for good: it is on the disk when this returns.
-    pub fn keep(&self, kept: &Kept<'_>) -> Result<(), EffectError> {
-        self.store.write(&subject(kept.scope), |tx| done(tx, kept))
+    /// What programs of a scope were told before their last call was begun.
+    pub fn seen(&self, scope: &str) -> Result<Vec<Seen>, EffectError> {
+        self.store.read(|tx| {
+            Ok(tx.list(
+                "SELECT identity, answer FROM ptc_effects WHERE scope = ?1 AND state = ?2 ORDER BY identity",
+                cells![scope, SEEN],
+                |row| Ok(Seen { identity: row.text(0)?, answer: json(&row.bytes(1)?)? }),
+            )?)
+        })
+    }
+
+    /// Keeps the answer of a call that was begun. The first answer stays.
+    pub fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), EffectError> {
+        self.store.note(&subject(scope), |tx| done(tx, scope, identity, answer))
     }
 
     /// Calls that were begun and have no answer, the oldest first; of all scopes, or of one. A call that is under way
@@ -213,20 +262,9 @@ impl Effects {
         })
     }
 
-    /// Forgets a call that was begun and did not come to anything, if it is all that there is of its scope.
-    pub fn abandon(&self, scope: &str, identity: &str) -> Result<(), EffectError> {
-        self.store.note(&subject(scope), |tx| {
-            tx.run(
-                "DELETE FROM ptc_effects WHERE scope = ?1 AND identity = ?2 AND state = ?3
-                     AND NOT EXISTS (SELECT 1 FROM ptc_effects o WHERE o.scope = ?1 AND o.identity <> ?2)",
-                cells![scope, identity, BEGUN],
-            )?;
-            Ok(())
-        })
-    }
-
     /// Forgets calls that ended so long ago that nobody retries them, and says how many. Gaps stay until they are
-    /// settled, and so do scopes that begin with `lasting`: those that can be retried at any time.
+    /// settled, and so do scopes that begin with `lasting`: those that can be retried at any time. Nothing is forgotten of
+    /// a request that is held or a ticket that is open: whoever takes it over needs all of it.
     pub fn sweep(&self, older_than_ms: i64, lasting: &str) -> Result<u64, EffectError> {
         let mut forgotten = 0;
         loop {
@@ -248,32 +286,38 @@ impl Effects {
     }
 }
 
-/// Calls that ended so long ago and are not of a lasting scope.
+/// Calls that ended so long ago and are not of a lasting scope, nor of one that is held or open. Scopes of tickets begin
+/// with [`tickets::SCOPE`].
 fn over(
     tx: &mut Tx<'_>,
     older_than_ms: i64,
     lasting: &str,
     most: i64,
 ) -> Result<Vec<(String, String)>, StoreError> {
-    let before = tx.now_ms()?.saturating_sub(older_than_ms);
+    let now = tx.now_ms()?;
+    let before = now.saturating_sub(older_than_ms);
     tx.list(
-        "SELECT scope, identity FROM ptc_effects WHERE state IN (?1, ?2, ?3) AND ended_at <= ?4
-             AND substr(scope, 1, ?6) <> ?5 LIMIT ?7",
-        cells![DONE, VOID, DISMISSED, before, lasting, lasting.chars().count() as i64, most],
+        "SELECT e.scope, e.identity FROM ptc_effects e WHERE e.state IN (?1, ?2, ?3, ?8) AND e.ended_at <= ?4
+             AND substr(e.scope, 1, ?6) <> ?5
+             AND NOT EXISTS (SELECT 1 FROM ptc_requests r WHERE r.scope = e.scope AND r.lease_until > ?9)
+             AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
+                 WHERE substr(e.scope, 1, 7) = 'ticket:' AND t.id = substr(e.scope, 8) AND t.used = 0)
+         LIMIT ?7",
+        cells![DONE, VOID, DISMISSED, before, lasting, lasting.chars().count() as i64, most, SEEN, now],
         |row| Ok((row.text(0)?, row.text(1)?)),
     )
 }
 
 /// Keeps an answer. The first one stays.
-pub(crate) fn done(tx: &mut Tx<'_>, kept: &Kept<'_>) -> Result<(), EffectError> {
-    let (now, answer) = (tx.now_ms()?, kept.answer.to_string().into_bytes());
+fn done(tx: &mut Tx<'_>, scope: &str, identity: &str, answer: &Json) -> Result<(), EffectError> {
+    let (now, answer) = (tx.now_ms()?, answer.to_string().into_bytes());
     let added = tx.run(
         "UPDATE ptc_effects SET state = ?3, answer = ?4, ended_at = ?5
          WHERE scope = ?1 AND identity = ?2 AND state <> ?3",
-        cells![kept.scope, kept.identity, DONE, answer, now],
+        cells![scope, identity, DONE, answer, now],
     )?;
-    if added == 0 && state(tx, kept.scope, kept.identity)?.is_none() {
-        return Err(missing(kept.scope, kept.identity));
+    if added == 0 && state(tx, scope, identity)?.is_none() {
+        return Err(missing(scope, identity));
     }
     Ok(())
 }
@@ -303,6 +347,23 @@ fn begin(tx: &mut Tx<'_>, scope: &str, call: &NewEffect<'_>) -> Result<Begun, St
     Ok(answer.map_or(Begun::Unknown, Begun::Done))
 }
 
+/// Keeps what a program was told. What it was told first stays.
+fn see(tx: &mut Tx<'_>, scope: &str, seen: &Seen) -> Result<(), StoreError> {
+    let (now, answer) = (tx.now_ms()?, seen.answer.to_string().into_bytes());
+    tx.run(
+        "INSERT INTO ptc_effects (scope, identity, server, tool, args, state, begun_at, ended_at, answer)
+         VALUES (?1, ?2, '', '', ?3, ?4, ?5, ?5, ?6) ON CONFLICT (scope, identity) DO NOTHING",
+        cells![scope, &seen.identity, b"null".to_vec(), SEEN, now, answer],
+    )?;
+    Ok(())
+}
+
+/// Forgets what programs of a scope were told, once nobody runs them again.
+pub(crate) fn forget_seen(tx: &mut Tx<'_>, scope: &str) -> Result<(), StoreError> {
+    tx.run("DELETE FROM ptc_effects WHERE scope = ?1 AND state = ?2", cells![scope, SEEN])?;
+    Ok(())
+}
+
 /// The state of a call, and its answer as it was stored.
 type State = (String, Option<Vec<u8>>);
 
@@ -329,7 +390,8 @@ fn missing(scope: &str, identity: &str) -> EffectError {
     EffectError::Missing { scope: scope.to_owned(), identity: identity.to_owned() }
 }
 
-fn subject(scope: &str) -> String {
+/// Whatever belongs to a scope changes one after the other.
+pub(crate) fn subject(scope: &str) -> String {
     format!("effects {scope}")
 }
 
@@ -341,6 +403,8 @@ const DONE: &str = "done";
 const VOID: &str = "void";
 /// A gap that nobody asks about any more.
 const DISMISSED: &str = "dismissed";
+/// No call, but something that a program was told.
+const SEEN: &str = "seen";
 
 /// The table of the journal.
 pub(crate) const TABLES: &str = "

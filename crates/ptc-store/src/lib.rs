@@ -1,4 +1,4 @@
-//! What outlives a process: preludes, runs, sessions, tickets and the journal of effects.
+//! What outlives a process: preludes, runs, requests, sessions, tickets and the journal of effects.
 //!
 //! One [`Store`] keeps everything, in an SQLite file, in memory or in PostgreSQL. All three behave the same:
 //! every statement is written once (`tx.rs`), tables come from one list of migrations (`migrate.rs`), and a
@@ -12,22 +12,28 @@
 //! that may block (`tokio::task::spawn_blocking`).
 
 mod cell;
+pub mod copy;
 pub mod effects;
 mod error;
 mod halt;
 mod lease;
+pub mod log_check;
 mod migrate;
 mod pg;
 mod place;
 mod pool;
 pub mod preludes;
+pub mod requests;
 pub mod runs;
 pub mod sessions;
 pub mod shelf;
+#[cfg(feature = "simulation")]
+pub mod simulation;
 mod sqlite;
 mod store;
 pub mod tickets;
 mod tx;
+pub mod under_way;
 mod wal;
 
 pub use error::StoreError;

@@ -23,6 +23,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { name: "tickets: what was decided", sql: crate::tickets::DECIDED },
     Migration { name: "shelf", sql: crate::shelf::TABLES },
     Migration { name: "tickets: counted and swept by index", sql: crate::tickets::INDEXES },
+    Migration { name: "requests", sql: crate::requests::TABLES },
+    Migration { name: "tickets: of sessions", sql: crate::tickets::SESSIONS },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ptc_migrations (

@@ -55,6 +55,10 @@ pub(crate) fn file(path: &Path, place: &str, wal: &Arc<Wal>) -> Result<SqliteCon
             .map_err(|error| fault(&error).at(place, "open"))?;
     }
     wal.watch(&mut sqlite).map_err(|error| fault(&error).at(place, "open"))?;
+    // A file that was a plain copy until now gets its log with the first look at it.
+    sqlite
+        .query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
+        .map_err(|error| fault(&error).at(place, "open"))?;
     wal.opened().map_err(|error| unreachable(error.to_string()))?;
     Ok(SqliteConnection { sqlite, broken: false })
 }
@@ -91,7 +95,7 @@ fn create(path: &Path) -> std::io::Result<()> {
 }
 
 /// Whether nobody else can have written the file, or what SQLite keeps beside it and reads as a part of it.
-fn trusted(path: &Path) -> Result<(), String> {
+pub(crate) fn trusted(path: &Path) -> Result<(), String> {
     ["", "-wal", "-shm", "-journal"].iter().try_for_each(|ending| {
         let mut part = path.as_os_str().to_owned();
         part.push(ending);
@@ -99,14 +103,15 @@ fn trusted(path: &Path) -> Result<(), String> {
     })
 }
 
+/// Whose tables a file has.
 #[derive(PartialEq, Eq)]
-enum Owner {
+pub(crate) enum Owner {
     Us,
     Nobody,
     Another,
 }
 
-fn owner(sqlite: &Sqlite) -> Result<Owner, Fault> {
+pub(crate) fn owner(sqlite: &Sqlite) -> Result<Owner, Fault> {
     patiently(|| {
         // One statement sees one picture: another process may be making the file right now.
         let sql = "SELECT application_id, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_application_id";
@@ -148,13 +153,21 @@ fn patiently<T>(work: impl Fn() -> rusqlite::Result<T>) -> Result<T, Fault> {
     }
 }
 
-fn fault(error: &rusqlite::Error) -> Fault {
+pub(crate) fn fault(error: &rusqlite::Error) -> Fault {
     let kind = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Busy,
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => FaultKind::Damaged,
         _ => FaultKind::Other,
     };
     Fault { kind, cause: error.to_string() }
+}
+
+#[cfg(feature = "simulation")]
+impl SqliteConnection {
+    /// Keeps so many statements ready: all that there are, for a connection that everybody shares.
+    pub fn keep_statements(&self, count: usize) {
+        self.sqlite.set_prepared_statement_cache_capacity(count);
+    }
 }
 
 impl Connection for SqliteConnection {

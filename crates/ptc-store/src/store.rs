@@ -32,6 +32,9 @@ pub struct Store {
     writer: Option<Pool>,
     /// The log of a file.
     wal: Option<Arc<Wal>>,
+    /// The simulated process that the store belongs to.
+    #[cfg(feature = "simulation")]
+    simulated: Option<crate::simulation::Process>,
 }
 
 impl Drop for Store {
@@ -65,7 +68,15 @@ impl Store {
             Place::Postgres(_) => (CONNECTIONS, None),
         };
         let writer = wal.as_ref().map(|_| Pool::new(1));
-        let store = Store { place: parsed, shown, pool: Pool::new(most), writer, wal };
+        let store = Store {
+            place: parsed,
+            shown,
+            pool: Pool::new(most),
+            writer,
+            wal,
+            #[cfg(feature = "simulation")]
+            simulated: None,
+        };
         store.write(migrate::SUBJECT, |tx| migrate::migrate(tx, &store.shown))?;
         Ok(store)
     }
@@ -85,9 +96,27 @@ impl Store {
         Store::open(place)
     }
 
+    /// The store of a simulated process, whose tables are there.
+    #[cfg(feature = "simulation")]
+    pub fn simulated(process: crate::simulation::Process) -> Store {
+        Store {
+            place: Place::Memory,
+            shown: "simulated".to_owned(),
+            pool: Pool::new(1),
+            writer: None,
+            wal: None,
+            simulated: Some(process),
+        }
+    }
+
     /// Where the store is, without a password.
     pub fn place(&self) -> &str {
         &self.shown
+    }
+
+    /// Whether changes can be made now: waits for its turn among those who write, and changes nothing.
+    pub fn answers(&self) -> Result<(), StoreError> {
+        self.upkeep("answers", |_| Ok(()))
     }
 
     /// Looks at everything and names what is wrong: for a file, its pages and indexes.
@@ -178,11 +207,8 @@ impl Store {
                 Ok(()) => {
                     // The next writer goes on meanwhile.
                     drop(lent);
-                    let done =
-                        match self.wal.as_ref().filter(|_| change == Change::Synced).map(|wal| wal.sync()) {
-                            Some(Err(cause)) => Err(self.unacknowledged(cause).into()),
-                            _ => Ok(done),
-                        };
+                    let synced = if change == Change::Synced { self.sync() } else { Ok(()) };
+                    let done = synced.map(|()| done).map_err(|cause| self.unacknowledged(cause).into());
                     if counts {
                         halt::point();
                     }
@@ -197,11 +223,34 @@ impl Store {
         }
     }
 
+    /// Returns when everything that is there is on the disk, whoever committed it. Others may have been killed between a
+    /// commit and its sync: what they kept can be read, and must not be told before this.
+    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+        #[cfg(feature = "simulation")]
+        if let Some(process) = &self.simulated {
+            return process.sync_all().map_err(|cause| self.unacknowledged(cause));
+        }
+        self.wal.as_ref().map_or(Ok(()), |wal| wal.sync_all()).map_err(|cause| self.unacknowledged(cause))
+    }
+
+    /// Returns when what this process committed is on the disk.
+    fn sync(&self) -> Result<(), String> {
+        #[cfg(feature = "simulation")]
+        if let Some(process) = &self.simulated {
+            return process.sync();
+        }
+        self.wal.as_ref().map_or(Ok(()), |wal| wal.sync())
+    }
+
     fn unacknowledged(&self, cause: String) -> StoreError {
         StoreError::Unacknowledged { place: self.shown.clone(), cause }
     }
 
     fn connect(&self) -> Result<Box<dyn Connection>, StoreError> {
+        #[cfg(feature = "simulation")]
+        if let Some(process) = &self.simulated {
+            return Ok(Box::new(process.connect()));
+        }
         Ok(match (&self.place, &self.wal) {
             (Place::File(path), Some(wal)) => Box::new(sqlite::file(path, &self.shown, wal)?),
             (Place::Postgres(config), _) => Box::new(pg::connect(config, &self.shown)?),

@@ -155,8 +155,15 @@ fn tickets_that_were_taken_in_time_outlast_their_time() {
     let nothing = json!({});
     let expires_ms = now(&store) + HOUR;
     for id in ["taken", "open"] {
-        let new =
-            NewTicket { id, owner: "ann", kind: "eval", expires_ms, sealed: b"sealed", about: &nothing };
+        let new = NewTicket {
+            id,
+            owner: "ann",
+            kind: "eval",
+            session: None,
+            expires_ms,
+            sealed: b"sealed",
+            about: &nothing,
+        };
         tickets.put(&new, crate::tickets::Room { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
     }
     let decided = json!("approve");
@@ -181,8 +188,15 @@ fn tickets_that_are_held_are_not_forgotten() {
     let tickets = Tickets::new(store.clone());
     let nothing = json!({});
     let expires_ms = now(&store) + HOUR;
-    let new =
-        NewTicket { id: "t", owner: "ann", kind: "eval", expires_ms, sealed: b"sealed", about: &nothing };
+    let new = NewTicket {
+        id: "t",
+        owner: "ann",
+        kind: "eval",
+        session: None,
+        expires_ms,
+        sealed: b"sealed",
+        about: &nothing,
+    };
     tickets.put(&new, crate::tickets::Room { tickets: 9, bytes: 1 << 20 }, None).expect("kept");
     let taken = tickets.take("t", "ann", &json!("approve"), HOUR).expect("taken");
     let long_ago = now(&store) - 1_000 * HOUR;

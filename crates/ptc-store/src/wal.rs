@@ -87,6 +87,16 @@ impl Wal {
         if synced.upto >= mine {
             return Ok(());
         }
+        self.write_out(&mut synced)
+    }
+
+    /// Returns when everything that anybody committed before is on the disk. What other processes commit is not counted
+    /// here, so the disk is asked in any case.
+    pub fn sync_all(&self) -> Result<(), String> {
+        self.write_out(&mut locked(&self.synced))
+    }
+
+    fn write_out(&self, synced: &mut Synced) -> Result<(), String> {
         if let Some(why) = &synced.failed {
             return Err(format!("an earlier sync failed, open the store again: {why}"));
         }

@@ -12,7 +12,8 @@
 //! suddenly may forget them, and then the session is free. A commit is on the disk when it returns.
 //!
 //! A session ends at its time, or when it was not used for its idle time, or when it is closed. Nothing of it is kept
-//! then but that it was there, for [`REMEMBERED_MS`].
+//! then but that it was there, for [`REMEMBERED_MS`]. A program of it that waits for a decision keeps it for as long as
+//! its ticket can be used; with the end of the session, or a change of its state, such tickets are gone.
 
 mod model;
 mod rows;
@@ -21,9 +22,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::effects::{self, EffectError};
 use crate::lease::is_key;
-use crate::{Lease, Store, tickets};
+use crate::tx::Tx;
+use crate::{Lease, Store, StoreError, requests, tickets};
 pub use model::{Along, Kept, Listed, NewSession, Room, Seen, SessionError, Taken, Times};
 
 /// How long a session that is over is known to have been there.
@@ -170,15 +171,15 @@ impl Sessions {
             }
             let version = rows::commit(tx, lease, meta, state)?;
             let answered = match along {
-                Some(Along::Reply(kept)) => match effects::done(tx, kept) {
-                    Err(EffectError::Store(error)) => return Err(error.into()),
-                    done => done.is_ok(),
-                },
+                Some(Along::Reply(reply)) => requests::kept(tx, reply)?,
                 Some(Along::Ticket(ticket, ended)) => tickets::ended(tx, ticket, ended)?,
                 None => true,
             };
             if !answered {
                 return Err(SessionError::Lost);
+            }
+            if state.is_some() {
+                tickets::session_gone(tx, &lease.id)?;
             }
             Ok(version)
         })
@@ -237,6 +238,11 @@ impl Sessions {
             }
         }
     }
+}
+
+/// Whether a session was there and is over.
+pub(crate) fn is_over(tx: &mut Tx<'_>, id: &str) -> Result<bool, StoreError> {
+    rows::is_over(tx, id)
 }
 
 fn subject(id: &str) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::effects::Kept as Reply;
+use crate::requests::Reply;
 use crate::{Lease, StoreError};
 
 /// A session that is about to begin.
@@ -97,7 +97,7 @@ pub struct Listed {
 /// What is kept in the same transaction as a change of a session: the answer to whoever asked for it.
 #[derive(Clone, Copy, Debug)]
 pub enum Along<'a> {
-    /// The answer of a request that was begun in the journal.
+    /// The reply of a request that is being carried out.
     Reply(Reply<'a>),
     /// The end of a ticket whose program made the change.
     Ticket(&'a Lease, &'a Json),

@@ -4,10 +4,10 @@ use serde_json::Value as Json;
 
 use super::model::{Kept, Listed, NewSession, SessionError, Times};
 use super::{Lease, REMEMBERED_MS};
-use crate::StoreError;
 use crate::cell::{Row, cells};
 use crate::lease::json;
 use crate::tx::Tx;
+use crate::{StoreError, tickets};
 
 /// The longest time that a session is given: statements add it to the time of day, which must stay a number.
 const FOREVER_MS: i64 = 1 << 52;
@@ -19,6 +19,8 @@ pub(super) struct Head {
     pub lease_until: i64,
     pub idle_ms: i64,
     pub ends_at: i64,
+    /// Until when a program of it can wait for a decision; zero if none does.
+    pub waits_until: i64,
     pub times: Times,
 }
 
@@ -33,17 +35,20 @@ fn times(row: &Row, first: usize) -> Result<Times, String> {
 /// The session, if it is open and belongs to this owner.
 pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<Head, SessionError> {
     let found = tx.first(
-        "SELECT owner, closed, version, lease, lease_until, idle_ms, ends_at, created_at, changed_at, expires_at
+        "SELECT owner, closed, version, lease, lease_until, idle_ms, ends_at, created_at, changed_at, expires_at,
+             COALESCE((SELECT MAX(t.expires_at) FROM ptc_tickets t WHERE t.session = ptc_sessions.id AND t.used = 0), 0)
          FROM ptc_sessions WHERE id = ?1",
         cells![id],
         |row| {
+            let waits_until = row.int(10)?.min(now.saturating_add(FOREVER_MS));
             let head = Head {
                 version: row.int(2)?,
                 lease: row.int(3)?,
                 lease_until: row.int(4)?,
                 idle_ms: row.int(5)?,
                 ends_at: row.int(6)?,
-                times: times(row, 7)?,
+                waits_until,
+                times: kept_until(times(row, 7)?, waits_until),
             };
             Ok((row.text(0)?, row.int(1)? != 0, head))
         },
@@ -52,11 +57,23 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<H
     if of != owner {
         return Err(SessionError::Owner);
     }
-    let ended = head.times.expires_ms <= now || (head.ends_at <= now && head.lease_until <= now);
+    let unused = head.ends_at.max(head.waits_until) <= now && head.lease_until <= now;
+    let ended = head.times.expires_ms <= now || unused;
     if closed || ended {
         return Err(SessionError::Closed);
     }
     Ok(head)
+}
+
+/// Times of a session in which a program waits until then.
+fn kept_until(times: Times, waits_until: i64) -> Times {
+    Times { expires_ms: times.expires_ms.max(waits_until), ..times }
+}
+
+/// Whether a session was there and is over.
+pub(super) fn is_over(tx: &mut Tx<'_>, id: &str) -> Result<bool, StoreError> {
+    let closed = tx.first("SELECT closed FROM ptc_sessions WHERE id = ?1", cells![id], |row| row.int(0))?;
+    Ok(closed == Some(1))
 }
 
 /// Adds a session.
@@ -140,9 +157,14 @@ pub(super) fn touch(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
 pub(super) fn held(tx: &mut Tx<'_>, lease: &Lease) -> Result<i64, SessionError> {
     let now = tx.now_ms()?;
     let found = tx.first(
-        "SELECT closed, expires_at, lease, lease_until, version FROM ptc_sessions WHERE id = ?1",
+        "SELECT closed, expires_at, lease, lease_until, version,
+             COALESCE((SELECT MAX(t.expires_at) FROM ptc_tickets t WHERE t.session = ptc_sessions.id AND t.used = 0), 0)
+         FROM ptc_sessions WHERE id = ?1",
         cells![&lease.id],
-        |row| Ok((row.int(0)? != 0 || row.int(1)? <= now, (row.int(2)?, row.int(3)?), row.int(4)?)),
+        |row| {
+            let expired = row.int(1)?.max(row.int(5)?) <= now;
+            Ok((row.int(0)? != 0 || expired, (row.int(2)?, row.int(3)?), row.int(4)?))
+        },
     )?;
     match found {
         None => Err(SessionError::Missing),
@@ -210,6 +232,7 @@ pub(super) fn close(tx: &mut Tx<'_>, id: &str, now: i64) -> Result<(), StoreErro
         "UPDATE ptc_sessions SET closed = 1, lease_until = 0, ends_at = ?2 WHERE id = ?1 AND closed = 0",
         cells![id, now.saturating_add(REMEMBERED_MS)],
     )?;
+    tickets::session_gone(tx, id)?;
     drop_parts(tx, id)
 }
 
@@ -232,22 +255,22 @@ pub(super) fn of(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<String>, StoreError
 /// The open sessions of an owner.
 pub(super) fn list(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Listed>, StoreError> {
     let now = tx.now_ms()?;
-    tx.list(
-        "SELECT s.id, s.version, s.lease_until, s.created_at, s.changed_at, s.expires_at, m.meta
+    let listed = tx.list(
+        "SELECT s.id, s.version, s.lease_until, s.created_at, s.changed_at, s.expires_at, m.meta, s.ends_at,
+             COALESCE((SELECT MAX(t.expires_at) FROM ptc_tickets t WHERE t.session = s.id AND t.used = 0), 0)
          FROM ptc_sessions s JOIN ptc_session_metas m ON m.session = s.id
-         WHERE s.owner = ?1 AND s.closed = 0 AND s.expires_at > ?2 AND (s.ends_at > ?2 OR s.lease_until > ?2)
-         ORDER BY s.changed_at DESC, s.id",
-        cells![owner, now],
+         WHERE s.owner = ?1 AND s.closed = 0 ORDER BY s.changed_at DESC, s.id",
+        cells![owner],
         |row| {
-            Ok(Listed {
-                id: row.text(0)?,
-                version: row.int(1)?,
-                busy: row.int(2)? > now,
-                times: times(row, 3)?,
-                meta: json(&row.bytes(6)?)?,
-            })
+            let (busy, waits_until) = (row.int(2)? > now, row.int(8)?.min(now.saturating_add(FOREVER_MS)));
+            let times = kept_until(times(row, 3)?, waits_until);
+            let open = times.expires_ms > now && (row.int(7)?.max(waits_until) > now || busy);
+            let listed =
+                Listed { id: row.text(0)?, version: row.int(1)?, busy, times, meta: json(&row.bytes(6)?)? };
+            Ok(open.then_some(listed))
         },
-    )
+    )?;
+    Ok(listed.into_iter().flatten().collect())
 }
 
 /// How many sessions are open; counts no further than to `most`.
@@ -269,6 +292,8 @@ pub(super) fn nothing_to_sweep(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
     let due = tx.number(
         "SELECT COUNT(*) FROM (SELECT 1 AS one FROM ptc_sessions
              WHERE closed IN (0, 1) AND ends_at <= ?1 AND (closed = 1 OR expires_at <= ?1 OR lease_until <= ?1)
+                 AND (closed = 1 OR NOT EXISTS (SELECT 1 FROM ptc_tickets t
+                     WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?1))
              LIMIT 1) AS due",
         cells![now],
     )?;
@@ -280,7 +305,10 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
     let now = tx.now_ms()?;
     let over = tx.list(
         "SELECT id FROM ptc_sessions
-         WHERE closed = 0 AND ends_at <= ?1 AND (expires_at <= ?1 OR lease_until <= ?1) LIMIT ?2",
+         WHERE closed = 0 AND ends_at <= ?1 AND (expires_at <= ?1 OR lease_until <= ?1)
+             AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
+                 WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?1)
+         LIMIT ?2",
         cells![now, most],
         |row| row.text(0),
     )?;
@@ -289,10 +317,13 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
         // Somebody may have used it since.
         let closed = tx.run(
             "UPDATE ptc_sessions SET closed = 1, lease_until = 0, ends_at = ?3
-             WHERE id = ?1 AND closed = 0 AND ends_at <= ?2 AND (expires_at <= ?2 OR lease_until <= ?2)",
+             WHERE id = ?1 AND closed = 0 AND ends_at <= ?2 AND (expires_at <= ?2 OR lease_until <= ?2)
+                 AND NOT EXISTS (SELECT 1 FROM ptc_tickets t
+                     WHERE t.session = ptc_sessions.id AND t.used = 0 AND t.expires_at > ?2)",
             cells![&id, now, now.saturating_add(REMEMBERED_MS)],
         )?;
         if closed > 0 {
+            tickets::session_gone(tx, &id)?;
             drop_parts(tx, &id)?;
             ended += 1;
         }

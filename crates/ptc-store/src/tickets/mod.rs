@@ -13,6 +13,7 @@
 //! may forget them. What was taken is then free at once. Whatever the holder did to the world began with a change in the
 //! journal of effects, which is on the disk, and so was the decision before it.
 
+mod all;
 mod model;
 mod rows;
 
@@ -20,14 +21,18 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::effects::{self, EffectError, Kept};
+use crate::effects::Effects;
 use crate::lease::{is_key, json};
+use crate::requests::{self, Reply};
 use crate::tx::Tx;
-use crate::{Lease, Store, StoreError};
+use crate::{Lease, Store, StoreError, sessions};
 pub use model::{Listed, NewTicket, Room, Taken, TicketError, Waiting};
 
 /// How long a ticket is known after its time, to tell those who come late.
 pub const REMEMBERED_MS: i64 = 24 * 60 * 60 * 1_000;
+/// How the scope of the calls of a ticket begins in the journal of effects; the id follows. They are known for as long as
+/// the ticket is open.
+pub const SCOPE: &str = "ticket:";
 /// Tickets that one transaction of a sweep forgets.
 const SWEPT: i64 = 500;
 
@@ -42,7 +47,7 @@ const SWEPT: i64 = 500;
 /// let tickets = Tickets::new(Arc::new(Store::open(":memory:")?));
 /// let about = json!({"tool": "mail/send"});
 /// let new =
-///     NewTicket { id: "t1", owner: "ann", kind: "eval", expires_ms: i64::MAX, sealed: b"sealed", about: &about };
+///     NewTicket { id: "t1", owner: "ann", kind: "eval", session: None, expires_ms: i64::MAX, sealed: b"sealed", about: &about };
 /// tickets.put(&new, Room { tickets: 100, bytes: 1 << 20 }, None)?;
 /// assert_eq!(tickets.read("t1", "ann")?.sealed, b"sealed");
 /// let taken = tickets.take("t1", "ann", &json!("approve"), 10_000)?;
@@ -62,9 +67,14 @@ impl Tickets {
         Tickets { store }
     }
 
-    /// Keeps a ticket, if its owner has room for it among those that are open, and the answer to the request that it came
+    /// Whether the journal is in the same store: then it knows who holds a ticket.
+    pub fn is_beside(&self, effects: &Effects) -> bool {
+        Arc::ptr_eq(&self.store, effects.store())
+    }
+
+    /// Keeps a ticket, if its owner has room for it among those that are open, and the reply to the request that it came
     /// from: both or none.
-    pub fn put(&self, new: &NewTicket<'_>, room: Room, reply: Option<&Kept<'_>>) -> Result<(), TicketError> {
+    pub fn put(&self, new: &NewTicket<'_>, room: Room, reply: Option<&Reply<'_>>) -> Result<(), TicketError> {
         // Tickets of one owner come one after the other, so that they are counted right.
         self.store.write(&format!("tickets of {}", new.owner), |tx| {
             if rows::count_of(tx, new.owner, room.tickets)? >= room.tickets {
@@ -75,12 +85,12 @@ impl Tickets {
             if rows::bytes_of(tx, new.owner)?.saturating_add(bytes) > room.bytes {
                 return Err(TicketError::TooLarge { bytes });
             }
-            rows::insert(tx, new, about)?;
-            match reply.map(|reply| effects::done(tx, reply)) {
-                Some(Err(EffectError::Missing { .. })) => Err(TicketError::Lost),
-                Some(Err(EffectError::Store(error))) => Err(error.into()),
-                Some(Ok(())) | None => Ok(()),
+            if new.session.map(|session| sessions::is_over(tx, session)).transpose()? == Some(true) {
+                return Err(TicketError::Gone);
             }
+            rows::insert(tx, new, about)?;
+            let kept = reply.map(|reply| requests::kept(tx, reply)).transpose()?;
+            if kept == Some(false) { Err(TicketError::Lost) } else { Ok(()) }
         })
     }
 
@@ -89,7 +99,7 @@ impl Tickets {
         if !is_key(id) {
             return Err(TicketError::Missing);
         }
-        self.store.read(|tx| {
+        self.told(self.store.read(|tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             let sealed = head.sealed.ok_or_else(|| {
@@ -97,7 +107,7 @@ impl Tickets {
             })?;
             let busy = head.lease_until > now;
             Ok(Waiting { kind: head.kind, about: head.about, sealed, expires_ms: head.expires_at, busy })
-        })
+        }))
     }
 
     /// Takes a ticket to go on with it as decided, for so long at first. If somebody took it before and did not come to
@@ -107,7 +117,7 @@ impl Tickets {
             return Err(TicketError::Missing);
         }
         let decided = decided.to_string();
-        self.store.note(&subject(id), |tx| {
+        self.told(self.store.note(&subject(id), |tx| {
             let now = tx.now_ms()?;
             let head = rows::open(tx, id, owner, now)?;
             if head.lease_until > now {
@@ -121,7 +131,15 @@ impl Tickets {
                 return Err(TicketError::Busy);
             }
             Ok(Taken { lease: Lease { id: id.to_owned(), number: head.lease + 1 }, again: head.began })
-        })
+        }))
+    }
+
+    /// What was found. What came of a ticket is told when it is on the disk, whoever wrote it.
+    fn told<T>(&self, found: Result<T, TicketError>) -> Result<T, TicketError> {
+        if matches!(found, Err(TicketError::Used { .. })) {
+            self.store.settle()?;
+        }
+        found
     }
 
     /// Holds a ticket for so long from now.
@@ -145,6 +163,12 @@ impl Tickets {
     /// Gives a ticket back as it was when it was taken: nothing was done since. One that was lost is left alone.
     pub fn release(&self, taken: &Taken) -> Result<(), TicketError> {
         self.store.note(&subject(&taken.lease.id), |tx| Ok(rows::release(tx, taken)?))
+    }
+
+    /// Drops the tickets of programs of a session that is over or has changed, unless somebody goes on with them; for
+    /// sessions that are not in the store.
+    pub fn session_gone(&self, session: &str) -> Result<(), TicketError> {
+        self.store.note(&subject(session), |tx| Ok(rows::session_gone(tx, session)?))
     }
 
     /// The open tickets of an owner, the oldest first.
@@ -173,6 +197,16 @@ impl Tickets {
 /// Ends a ticket as part of another change; false if it is not held by this lease.
 pub(crate) fn ended(tx: &mut Tx<'_>, lease: &Lease, ended: &Json) -> Result<bool, StoreError> {
     rows::done(tx, lease, ended)
+}
+
+/// Drops the tickets of a session that is over or has changed, as part of that.
+pub(crate) fn session_gone(tx: &mut Tx<'_>, session: &str) -> Result<(), StoreError> {
+    rows::session_gone(tx, session)
+}
+
+/// Whether a ticket is held by this lease.
+pub(crate) fn is_held(tx: &mut Tx<'_>, lease: &Lease) -> Result<bool, StoreError> {
+    rows::is_held(tx, lease)
 }
 
 fn subject(id: &str) -> String {
@@ -204,6 +238,12 @@ CREATE TABLE ptc_ticket_seals (
 
 /// What was decided when a ticket was taken.
 pub(crate) const DECIDED: &str = "ALTER TABLE ptc_tickets ADD COLUMN decided BLOB;";
+
+/// Which session a program waits in. Tickets of sessions that are gone have 3 in `used`, and nothing is sealed in them.
+pub(crate) const SESSIONS: &str = "
+ALTER TABLE ptc_tickets ADD COLUMN session TEXT;
+CREATE INDEX ptc_tickets_by_session ON ptc_tickets (session, used);
+";
 
 /// Tickets that are swept have 2 in `used`: they expired, and nothing is sealed in them any more.
 pub(crate) const INDEXES: &str = "

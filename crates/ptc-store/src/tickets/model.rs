@@ -13,6 +13,8 @@ pub struct NewTicket<'a> {
     pub owner: &'a str,
     /// What waits, for the caller: `eval`, `session`, `run`.
     pub kind: &'a str,
+    /// The session that the program runs in. It lives as long as the ticket, and the ticket is gone with it.
+    pub session: Option<&'a str>,
     /// Until when it can be taken, in milliseconds since 1970.
     pub expires_ms: i64,
     /// What goes on, sealed by the caller.
@@ -89,6 +91,9 @@ pub enum TicketError {
         /// What came of it.
         ended: Json,
     },
+    /// The session of its program is over, or has changed since, so the program cannot go on.
+    #[error("the session of the program is over or has changed since, so the program is gone")]
+    Gone,
     /// Somebody holds it.
     #[error("the ticket is being used right now")]
     Busy,

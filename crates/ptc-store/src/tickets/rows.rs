@@ -3,16 +3,18 @@
 use serde_json::Value as Json;
 
 use super::model::{Listed, NewTicket, Taken, TicketError};
-use super::{Lease, REMEMBERED_MS};
-use crate::StoreError;
+use super::{Lease, REMEMBERED_MS, SCOPE};
 use crate::cell::cells;
 use crate::lease::json;
 use crate::tx::Tx;
+use crate::{StoreError, effects};
 
 /// In `used`: it was gone on with to the end.
 const USED: i64 = 1;
 /// In `used`: it expired, and nothing is sealed in it any more.
 const SWEPT: i64 = 2;
+/// In `used`: its session is over or has changed, and nothing is sealed in it any more.
+const GONE: i64 = 3;
 
 /// An open ticket.
 pub(super) struct Head {
@@ -31,9 +33,9 @@ pub(super) struct Head {
 pub(super) fn insert(tx: &mut Tx<'_>, new: &NewTicket<'_>, about: Vec<u8>) -> Result<(), TicketError> {
     let now = tx.now_ms()?;
     let added = tx.run(
-        "INSERT INTO ptc_tickets (id, owner, kind, lease, lease_until, created_at, expires_at, used, about)
-         VALUES (?1, ?2, ?3, 0, 0, ?4, ?5, 0, ?6) ON CONFLICT (id) DO NOTHING",
-        cells![new.id, new.owner, new.kind, now, new.expires_ms, about],
+        "INSERT INTO ptc_tickets (id, owner, kind, lease, lease_until, created_at, expires_at, used, about, session)
+         VALUES (?1, ?2, ?3, 0, 0, ?4, ?5, 0, ?6, ?7) ON CONFLICT (id) DO NOTHING",
+        cells![new.id, new.owner, new.kind, now, new.expires_ms, about, new.session],
     )?;
     if added == 0 {
         return Err(TicketError::Exists);
@@ -68,6 +70,7 @@ pub(super) fn open(tx: &mut Tx<'_>, id: &str, owner: &str, now: i64) -> Result<H
         None => Err(TicketError::Missing),
         Some((of, ..)) if of != owner => Err(TicketError::Owner),
         Some((_, SWEPT, ..)) => Err(TicketError::Expired),
+        Some((_, GONE, ..)) => Err(TicketError::Gone),
         Some((_, USED, ended, _)) => Err(TicketError::Used { ended: ended.unwrap_or_default() }),
         Some((_, _, _, head)) if head.expires_at <= now && !head.began => Err(TicketError::Expired),
         Some((_, _, _, head)) => Ok(head),
@@ -101,6 +104,16 @@ pub(super) fn renew(tx: &mut Tx<'_>, lease: &Lease, lease_ms: i64) -> Result<boo
     Ok(held > 0)
 }
 
+/// Whether a ticket is held by this lease.
+pub(super) fn is_held(tx: &mut Tx<'_>, lease: &Lease) -> Result<bool, StoreError> {
+    let held = tx.first(
+        "SELECT 1 FROM ptc_tickets WHERE id = ?1 AND lease = ?2 AND used = 0 AND lease_until <> 0",
+        cells![&lease.id, lease.number],
+        |_| Ok(()),
+    )?;
+    Ok(held.is_some())
+}
+
 /// Makes a ticket a used one; false if it is not held by this lease.
 pub(super) fn done(tx: &mut Tx<'_>, lease: &Lease, ended: &Json) -> Result<bool, StoreError> {
     let used = tx.run(
@@ -109,9 +122,16 @@ pub(super) fn done(tx: &mut Tx<'_>, lease: &Lease, ended: &Json) -> Result<bool,
         cells![&lease.id, lease.number, ended.to_string().into_bytes()],
     )?;
     if used > 0 {
-        tx.run("DELETE FROM ptc_ticket_seals WHERE ticket = ?1", cells![&lease.id])?;
+        empty(tx, &lease.id)?;
     }
     Ok(used > 0)
+}
+
+/// Drops what is sealed in a ticket that nobody goes on with any more, and what its program was told. Its calls stay in the
+/// journal for as long as the journal keeps calls.
+fn empty(tx: &mut Tx<'_>, id: &str) -> Result<(), StoreError> {
+    tx.run("DELETE FROM ptc_ticket_seals WHERE ticket = ?1", cells![id])?;
+    effects::forget_seen(tx, &format!("{SCOPE}{id}"))
 }
 
 /// Gives a ticket back. What an earlier holder decided stays decided.
@@ -123,6 +143,27 @@ pub(super) fn release(tx: &mut Tx<'_>, taken: &Taken) -> Result<(), StoreError> 
          WHERE id = ?1 AND lease = ?2 AND used = 0",
         cells![&lease.id, lease.number, again],
     )?;
+    Ok(())
+}
+
+/// Drops the tickets of a session, unless somebody goes on with them.
+pub(super) fn session_gone(tx: &mut Tx<'_>, session: &str) -> Result<(), StoreError> {
+    let now = tx.now_ms()?;
+    let waiting = tx.list(
+        "SELECT id FROM ptc_tickets WHERE session = ?1 AND used = 0 AND lease_until <= ?2",
+        cells![session, now],
+        |row| row.text(0),
+    )?;
+    for id in waiting {
+        // Somebody may have taken it since.
+        let gone = tx.run(
+            "UPDATE ptc_tickets SET used = ?2 WHERE id = ?1 AND used = 0 AND lease_until <= ?3",
+            cells![&id, GONE, now],
+        )?;
+        if gone > 0 {
+            empty(tx, &id)?;
+        }
+    }
     Ok(())
 }
 
@@ -188,13 +229,13 @@ pub(super) fn sweep(tx: &mut Tx<'_>, most: i64) -> Result<(u64, u64), StoreError
             cells![&id, SWEPT],
         )?;
         if swept > 0 {
-            tx.run("DELETE FROM ptc_ticket_seals WHERE ticket = ?1", cells![&id])?;
+            empty(tx, &id)?;
             emptied += 1;
         }
     }
     let over = over(tx, now, most)?;
     for id in &over {
-        tx.run("DELETE FROM ptc_ticket_seals WHERE ticket = ?1", cells![id])?;
+        empty(tx, id)?;
         tx.run("DELETE FROM ptc_tickets WHERE id = ?1", cells![id])?;
     }
     Ok((emptied, over.len() as u64))

@@ -7,7 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ptc_store::Store;
-use ptc_store::effects::{Begun, EffectError, Effects, Finding, Kept, NewEffect};
+use ptc_store::effects::{Became, Begun, EffectError, Effects, Finding, Holder, NewEffect, Open, Seen};
+use ptc_store::requests::{Began, NewRequest, Reply, Requests};
+use ptc_store::tickets::{NewTicket, Room, SCOPE, Tickets};
+use ptc_store::under_way::UnderWay;
 use serde_json::{Value as Json, json};
 
 use crate::postgres::Server;
@@ -18,8 +21,11 @@ const RULES: &[Rule] = &[
     ("calls without an answer are gaps", gaps),
     ("a gap is settled by what a person found", settled),
     ("what is over is forgotten, gaps are not", forgotten),
-    ("a call that came to nothing is forgotten only if it is alone", abandoned),
+    ("calls of a request are begun by who holds it, with what the program was told", held),
+    ("nothing is forgotten that whoever takes a request or a ticket over needs", needed),
     ("of many threads that begin a call one sends it", raced),
+    ("what became of the calls of a scope is told, and how many have no answer", looked),
+    ("calls under way are told until they are over or forgotten", under_way),
 ];
 
 #[test]
@@ -47,21 +53,80 @@ fn once(store: &Arc<Store>) {
     assert_eq!(effects.done("run 3", "a", &Json::Null), Err(missing));
 }
 
-fn abandoned(store: &Arc<Store>) {
+fn looked(store: &Arc<Store>) {
     let effects = Effects::new(store.clone());
-    for scope in ["alone", "answered", "accompanied"] {
-        assert_eq!(begin(&effects, scope, "request"), Begun::Fresh);
+    for identity in ["a", "b", "c", "d", "e"] {
+        assert_eq!(begin(&effects, "run 1", identity), Begun::Fresh);
     }
-    let answer = json!(1);
-    effects.keep(&Kept { scope: "answered", identity: "request", answer: &answer }).expect("kept");
-    assert_eq!(begin(&effects, "accompanied", "write"), Begun::Fresh);
-    for (scope, then) in
-        [("alone", Begun::Fresh), ("answered", Begun::Done(answer.clone())), ("accompanied", Begun::Unknown)]
-    {
-        effects.abandon(scope, "request").expect("forgotten or not");
-        assert_eq!(begin(&effects, scope, "request"), then, "{scope}");
-    }
-    assert_eq!(begin(&effects, "accompanied", "write"), Begun::Unknown, "a write is never forgotten so");
+    begin(&effects, "run 2", "a");
+    effects.done("run 1", "a", &json!(1)).expect("answered");
+    effects.settle("run 1", "b", &Finding::Happened(json!(2)), "seen").expect("settled");
+    effects.settle("run 1", "c", &Finding::DidNotHappen, "not seen").expect("settled");
+    effects.settle("run 1", "d", &Finding::Dismissed, "old").expect("settled");
+    let known = effects.of_scope("run 1").expect("a list");
+    let told: BTreeMap<&str, (&Became, Option<&str>)> =
+        known.iter().map(|call| (call.identity.as_str(), (&call.became, call.note.as_deref()))).collect();
+    assert_eq!(told["a"], (&Became::Answered(json!(1)), None));
+    assert_eq!(told["b"], (&Became::Answered(json!(2)), Some("seen")));
+    assert_eq!(told["c"], (&Became::DidNotHappen, Some("not seen")));
+    assert_eq!(told["d"], (&Became::Dismissed, Some("old")));
+    assert_eq!(told["e"], (&Became::Unknown, None));
+    let args = json!({});
+    let request = NewEffect { identity: "request", server: "", tool: "", args: &args };
+    effects.begin("run 2", &request).expect("what is no call of a server does not count");
+    let open = effects.open().expect("a list");
+    let oldest = effects.gaps(None).expect("a list")[0].begun_ms;
+    let (server, tool) = ("mail".to_owned(), "send".to_owned());
+    assert_eq!(open, [Open { server, tool, calls: 2, oldest_ms: oldest }]);
+}
+
+fn under_way(store: &Arc<Store>) {
+    let under_way = UnderWay::new(store.clone());
+    let calls = |identity: &str| vec![("run 1".to_owned(), identity.to_owned())];
+    under_way.tell("one", &json!({"pid": 1}), &calls("a"), 60_000).expect("told");
+    under_way.tell("two", &json!({"pid": 2}), &calls("b"), 60_000).expect("told");
+    under_way.tell("one", &json!({"pid": 1}), &calls("c"), 60_000).expect("told again");
+    let told = under_way.told().expect("a list");
+    let all: Vec<_> = told.iter().flat_map(|told| told.calls.clone()).collect();
+    assert_eq!(all, [calls("c"), calls("b")].concat());
+    under_way.tell("one", &json!({"pid": 1}), &[], 60_000).expect("it is over");
+    under_way.tell("two", &json!({"pid": 2}), &calls("b"), 0).expect("it is forgotten");
+    assert!(under_way.told().expect("a list").is_empty());
+}
+
+fn held(store: &Arc<Store>) {
+    let (effects, requests) = (Effects::new(store.clone()), Requests::new(store.clone()));
+    let request = NewRequest { scope: "k", tool: "eval", digest: b"d" };
+    let take = || match requests.begin(&request, 0) {
+        Ok(Began::Held { lease, .. }) => lease,
+        other => panic!("nobody holds it: {other:?}"),
+    };
+    let seen = |identity: &str, answer| Seen { identity: identity.to_owned(), answer };
+    let begin = |identity, lease: &_, told: &[Seen]| {
+        let args = json!({});
+        let call = NewEffect { identity, server: "mail", tool: "send", args: &args };
+        effects.begin_held("k", &call, Holder::Request(lease), told)
+    };
+    let first = take();
+    let told = [seen("read 1", json!([1])), seen("read 2", json!(null))];
+    assert_eq!(begin("a", &first, &told), Ok(Begun::Fresh));
+    let second = take();
+    let late = [seen("read 3", json!(3))];
+    assert_eq!(begin("b", &first, &late), Err(EffectError::Lost), "who was replaced begins nothing");
+    assert_eq!(effects.seen("k"), Ok(told.to_vec()), "and keeps nothing");
+    let other = [seen("read 1", json!([2])), seen("read 4", json!(4))];
+    assert_eq!(begin("a", &second, &other), Ok(Begun::Unknown));
+    let all = [told[0].clone(), told[1].clone(), other[1].clone()];
+    assert_eq!(effects.seen("k"), Ok(all.to_vec()), "what was told first stays");
+    assert_eq!(effects.gaps(None).expect("a list").len(), 1, "what was told is no call");
+    requests.give_back(&second).expect("given back");
+    assert_eq!(begin("b", &second, &[]), Err(EffectError::Lost), "nor does who gave it back");
+    assert_eq!(effects.seen("another"), Ok(vec![]));
+    assert_eq!(effects.sweep(0, "plan:"), Ok(3), "it is forgotten as calls are that ended");
+    let third = take();
+    assert_eq!(begin("b", &third, &told), Ok(Begun::Fresh));
+    requests.keep(&Reply { lease: &third, answer: &json!("done") }).expect("kept");
+    assert_eq!(effects.seen("k"), Ok(vec![]), "and at once when nobody runs the program again");
 }
 
 fn gaps(store: &Arc<Store>) {
@@ -121,6 +186,34 @@ fn forgotten(store: &Arc<Store>) {
     assert_eq!(effects.gaps(None).expect("a list").len(), 2, "gaps stay");
     effects.forget_scope("run").expect("forgotten");
     assert_eq!(effects.gaps(None).expect("a list").len(), 1);
+}
+
+fn needed(store: &Arc<Store>) {
+    const LONG: i64 = 3_600_000;
+    let (effects, requests) = (Effects::new(store.clone()), Requests::new(store.clone()));
+    let request = NewRequest { scope: "k", tool: "eval", digest: b"d" };
+    let Ok(Began::Held { lease, .. }) = requests.begin(&request, LONG) else { panic!("it is new") };
+    let (tickets, about) = (Tickets::new(store.clone()), json!({}));
+    let new = NewTicket {
+        id: "t",
+        owner: "ann",
+        kind: "eval",
+        session: None,
+        expires_ms: i64::MAX,
+        sealed: b"x",
+        about: &about,
+    };
+    tickets.put(&new, Room { tickets: 1, bytes: 1 << 20 }, None).expect("kept");
+    let taken = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken");
+    for scope in ["k", format!("{SCOPE}t").as_str()] {
+        begin(&effects, scope, "a");
+        effects.done(scope, "a", &json!(1)).expect("answered");
+    }
+    assert_eq!(effects.sweep(-1_000, "plan:"), Ok(0));
+    requests.keep(&Reply { lease: &lease, answer: &json!("done") }).expect("kept");
+    assert_eq!(effects.sweep(-1_000, "plan:"), Ok(1), "the request has its reply");
+    tickets.done(&taken.lease, &json!("done"), None).expect("used");
+    assert_eq!(effects.sweep(-1_000, "plan:"), Ok(1), "the ticket is used");
 }
 
 fn raced(store: &Arc<Store>) {

@@ -1,8 +1,10 @@
 //! The store from outside: its rules in every kind of place, and what it keeps when processes race and die.
 
+mod copies;
 mod effects;
 mod postgres;
 mod processes;
+mod requests;
 mod rules;
 mod runs;
 mod sessions;

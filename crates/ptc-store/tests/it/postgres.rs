@@ -1,6 +1,7 @@
 //! A PostgreSQL server for the length of a test: its own cluster in a temporary folder, reached through a unix
 //! socket there. Skipped only where no server is installed.
 
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,36 @@ impl Server {
     pub fn place(&self, name: &str) -> String {
         let mut client = ::postgres::Client::connect(&self.database(), ::postgres::NoTls).expect("connects");
         client.batch_execute(&format!("CREATE SCHEMA {name}")).expect("a new schema");
+        self.at(name)
+    }
+
+    fn at(&self, name: &str) -> String {
         format!("{}&options=-csearch_path%3D{name}", self.database())
+    }
+
+    /// What is in a place, as `pg_dump` writes it.
+    #[allow(dead_code, reason = "not all tests that share this file need it")]
+    pub fn dump(&self, name: &str) -> Vec<u8> {
+        let program = programs().expect("it was there before").join("pg_dump");
+        let schema = format!("--schema={name}");
+        let output = Command::new(program).args([&schema, &self.database()]).output().expect("pg_dump runs");
+        assert!(output.status.success(), "pg_dump: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    }
+
+    /// Reads what [`Server::dump`] gave of a place, as `psql` does.
+    #[allow(dead_code, reason = "not all tests that share this file need it")]
+    pub fn load(&self, name: &str, dump: &[u8]) -> String {
+        let program = programs().expect("it was there before").join("psql");
+        let mut psql = Command::new(program)
+            .args(["--quiet", "--set=ON_ERROR_STOP=1", &self.database()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("psql starts");
+        psql.stdin.take().expect("a pipe").write_all(dump).expect("it reads");
+        assert!(psql.wait().expect("psql ends").success());
+        self.at(name)
     }
 }
 

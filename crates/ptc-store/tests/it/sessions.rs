@@ -1,9 +1,11 @@
 //! Sessions in a store. Each rule holds in memory, in a file and on a server alike.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ptc_store::Store;
-use ptc_store::effects::{Begun, Effects, Kept as Reply, NewEffect};
+use ptc_store::requests::{Began, NewRequest, Reply, Requests};
 use ptc_store::sessions::{Along, NewSession, Room, SessionError, Sessions};
 use ptc_store::tickets::{NewTicket, TicketError, Tickets};
 use serde_json::{Value as Json, json};
@@ -22,6 +24,8 @@ const RULES: &[Rule] = &[
     ("sessions are listed, the last changed first", listed),
     ("what is large or strange is kept as it is", kept_exactly),
     ("of many threads that take a session one has it", raced),
+    ("a session in which a program waits lives as long as its ticket", waiting),
+    ("tickets of sessions that are over or have changed are gone", gone),
 ];
 
 #[test]
@@ -81,22 +85,26 @@ fn committed(store: &Arc<Store>) {
 }
 
 fn replied(store: &Arc<Store>) {
-    let (sessions, effects) = (of(store), Effects::new(store.clone()));
+    let (sessions, requests) = (of(store), Requests::new(store.clone()));
     begin(&sessions, "a", "ann");
-    let (args, answer) = (json!({}), json!({"result": 1}));
-    let request = NewEffect { identity: "request", server: "", tool: "", args: &args };
-    let reply = Along::Reply(Reply { scope: "k", identity: "request", answer: &answer });
-    let commit = |lease, version| {
+    let answer = json!({"result": 1});
+    let request = NewRequest { scope: "k", tool: "session eval", digest: b"d" };
+    let hold = || match requests.begin(&request, 0) {
+        Ok(Began::Held { lease, .. }) => lease,
+        other => panic!("nobody holds it: {other:?}"),
+    };
+    let commit = |lease, version, holder| {
+        let reply = Along::Reply(Reply { lease: holder, answer: &answer });
         sessions.commit_along(lease, version, &json!({"turn": 1}), Some(b"one"), Some(&reply))
     };
     let taken = sessions.take("a", "ann", LONG, None).expect("taken");
-    assert_eq!(commit(&taken.lease, 0), Err(SessionError::Lost), "nobody began it");
+    let (lost, held) = (hold(), hold());
+    assert_eq!(commit(&taken.lease, 0, &lost), Err(SessionError::Lost), "another has taken the request over");
     assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 0}), None), "both or none");
-    assert_eq!(effects.begin("k", &request), Ok(Begun::Fresh));
-    assert_eq!(commit(&taken.lease, 7), Err(SessionError::Lost), "another version");
-    assert_eq!(effects.begin("k", &request), Ok(Begun::Unknown), "both or none");
-    assert_eq!(commit(&taken.lease, 0), Ok(1));
-    assert_eq!(effects.begin("k", &request), Ok(Begun::Done(answer.clone())));
+    assert_eq!(commit(&taken.lease, 7, &held), Err(SessionError::Lost), "another version");
+    let held = hold();
+    assert_eq!(commit(&taken.lease, 0, &held), Ok(1), "nobody had ended it");
+    assert_eq!(requests.begin(&request, LONG), Ok(Began::Done(answer.clone())));
     assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 1}), Some(b"one".to_vec())));
 }
 
@@ -108,6 +116,7 @@ fn ticketed(store: &Arc<Store>) {
         id: "t",
         owner: "ann",
         kind: "session",
+        session: None,
         expires_ms: i64::MAX,
         sealed: b"x",
         about: &about,
@@ -123,6 +132,76 @@ fn ticketed(store: &Arc<Store>) {
     assert_eq!(last(&sessions, "a", "ann"), (json!({"turn": 0}), None));
     assert_eq!(commit(&alive.lease), Ok(1));
     assert_eq!(tickets.read("t", "ann"), Err(TicketError::Used { ended: ended.clone() }));
+}
+
+/// A ticket of a program that waits in a session.
+fn wait_in(store: &Arc<Store>, id: &str, session: &str, ttl_ms: i64) -> Result<(), TicketError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_millis() as i64;
+    let about = json!({});
+    let new = NewTicket {
+        id,
+        owner: "ann",
+        kind: "session",
+        session: Some(session),
+        expires_ms: now + ttl_ms,
+        sealed: b"x",
+        about: &about,
+    };
+    Tickets::new(store.clone()).put(&new, ptc_store::tickets::Room { tickets: 9, bytes: 1 << 20 }, None)
+}
+
+fn waiting(store: &Arc<Store>) {
+    let (sessions, tickets) = (of(store), Tickets::new(store.clone()));
+    // Neither used nor held from the start, and its time is over, too.
+    begin_for(&sessions, "a", "ann", 0, 0).expect("begins");
+    wait_in(store, "t", "a", LONG).expect("kept");
+    begin_for(&sessions, "b", "ann", 0, 0).expect("begins");
+    assert_eq!(sessions.sweep(), Ok(1), "only that in which nothing waits");
+    assert_eq!(sessions.read("b", "ann", None), Err(SessionError::Closed));
+    let seen = sessions.read("a", "ann", None).expect("it lives as long as its ticket");
+    assert!(seen.times.expires_ms - seen.times.created_ms > LONG / 2);
+    assert_eq!(sessions.list("ann").expect("a list").len(), 1);
+    // The program goes on: session and ticket end together.
+    let ticket = tickets.take("t", "ann", &json!("approve"), LONG).expect("taken");
+    let taken = sessions.take("a", "ann", LONG, None).expect("taken");
+    let (meta, ended) = (json!({"turn": 1}), json!({"status": "ok"}));
+    let along = Along::Ticket(&ticket.lease, &ended);
+    assert_eq!(sessions.commit_along(&taken.lease, 0, &meta, Some(b"one"), Some(&along)), Ok(1));
+    assert_eq!(sessions.sweep(), Ok(1), "nothing waits any more");
+}
+
+fn gone(store: &Arc<Store>) {
+    let (sessions, tickets) = (of(store), Tickets::new(store.clone()));
+    for id in ["changed", "tried", "closed"] {
+        begin(&sessions, id, "ann");
+        wait_in(store, &format!("in {id}"), id, LONG).expect("kept");
+    }
+    let open = || {
+        let listed = tickets.list_open("ann").expect("a list");
+        listed.into_iter().map(|one| one.id).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(open(), ["in changed", "in closed", "in tried"]);
+    // A program that was not kept changes nothing that others depend on.
+    let taken = sessions.take("tried", "ann", LONG, None).expect("taken");
+    assert_eq!(sessions.commit(&taken.lease, 0, &json!({"attempts": 1}), None), Ok(1));
+    let taken = sessions.take("changed", "ann", LONG, None).expect("taken");
+    assert_eq!(sessions.commit(&taken.lease, 0, &json!({"turn": 1}), Some(b"one")), Ok(1));
+    sessions.close("closed", "ann").expect("closed");
+    assert_eq!(open(), ["in tried"], "the others count for nothing");
+    for id in ["in changed", "in closed"] {
+        assert_eq!(tickets.read(id, "ann"), Err(TicketError::Gone), "{id}");
+        assert_eq!(tickets.take(id, "ann", &json!("reject"), LONG), Err(TicketError::Gone), "{id}");
+    }
+    assert_eq!(
+        wait_in(store, "late", "closed", LONG),
+        Err(TicketError::Gone),
+        "nor does one that comes late"
+    );
+    // Whoever goes on with a program ends its ticket, whatever became of the session.
+    let held = tickets.take("in tried", "ann", &json!("approve"), LONG).expect("taken");
+    sessions.close("tried", "ann").expect("closed");
+    tickets.done(&held.lease, &json!({"status": "error"}), None).expect("it is told");
+    tickets.session_gone("elsewhere").expect("there are none");
 }
 
 fn held(store: &Arc<Store>) {

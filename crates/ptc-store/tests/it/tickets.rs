@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptc_store::Store;
-use ptc_store::effects::{Begun, Effects, Kept, NewEffect};
-use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Room, Taken, TicketError, Tickets};
+use ptc_store::effects::{Effects, Holder, NewEffect, Seen};
+use ptc_store::requests::{Began, NewRequest, Reply, Requests};
+use ptc_store::tickets::{NewTicket, REMEMBERED_MS, Room, SCOPE, Taken, TicketError, Tickets};
 use serde_json::json;
 
 use crate::support::{Rule, everywhere};
@@ -20,6 +21,8 @@ const RULES: &[Rule] = &[
     ("a ticket and the answer of its request are kept together", replied),
     ("a ticket expires, unless it was taken in time", expired),
     ("of many threads that take a ticket one has it", raced),
+    ("what a program was told goes when its ticket is over, and its calls stay", told),
+    ("whoever runs the servers sees what waits for all", all),
 ];
 
 #[test]
@@ -40,7 +43,15 @@ fn room(tickets: u64) -> Room {
 
 fn put_until(tickets: &Tickets, id: &str, expires_ms: i64) {
     let about = json!({"calls": [id]});
-    let new = NewTicket { id, owner: "ann", kind: "eval", expires_ms, sealed: id.as_bytes(), about: &about };
+    let new = NewTicket {
+        id,
+        owner: "ann",
+        kind: "eval",
+        session: None,
+        expires_ms,
+        sealed: id.as_bytes(),
+        about: &about,
+    };
     tickets.put(&new, room(100), None).expect("kept");
 }
 
@@ -68,6 +79,62 @@ fn used(store: &Arc<Store>) {
     assert_eq!(tickets.read("t", "ann"), Err(ended));
     assert_eq!(tickets.done(&taken.lease, &json!("other"), None), Err(TicketError::Lost));
     assert_eq!(tickets.list_open("ann"), Ok(vec![]));
+}
+
+fn all(store: &Arc<Store>) {
+    let tickets = Tickets::new(store.clone());
+    let about = json!({});
+    for (id, owner, expires_ms) in
+        [("a", "ann", now() + LONG), ("b", "bob", now() + LONG), ("c", "bob", 1), ("d", "ann", now() + LONG)]
+    {
+        let new =
+            NewTicket { id, owner, kind: "eval", session: None, expires_ms, sealed: b"x", about: &about };
+        tickets.put(&new, room(100), None).expect("kept");
+    }
+    let taken = take(&tickets, "d", "ann", LONG).expect("taken");
+    tickets.done(&taken.lease, &json!(1), None).expect("used");
+    let mut listed: Vec<(String, String)> =
+        tickets.list_all().expect("a list").into_iter().map(|(owner, ticket)| (owner, ticket.id)).collect();
+    listed.sort();
+    let pair = |owner: &str, id: &str| (owner.to_owned(), id.to_owned());
+    assert_eq!(listed, [pair("ann", "a"), pair("bob", "b")]);
+    assert_eq!(tickets.count_all(), Ok(2));
+}
+
+/// How a ticket that somebody took and left comes to its end.
+const ENDINGS: &[(&str, fn(&Tickets, &Taken))] = &[
+    ("used", |tickets, taken| tickets.done(&taken.lease, &json!("ok"), None).expect("it is held")),
+    ("its session is gone", |tickets, taken| {
+        // Its holder died.
+        tickets.renew(&taken.lease, 0).expect("it is held");
+        tickets.session_gone(SESSION).expect("it is dropped");
+    }),
+];
+const SESSION: &str = "the session of a program";
+
+fn told(store: &Arc<Store>) {
+    let (tickets, effects) = (Tickets::new(store.clone()), Effects::new(store.clone()));
+    for (end, over) in ENDINGS {
+        let (about, scope) = (json!({}), format!("{SCOPE}{end}"));
+        let new = NewTicket {
+            id: end,
+            owner: "ann",
+            kind: "session",
+            session: Some(SESSION),
+            expires_ms: now() + LONG,
+            sealed: b"sealed",
+            about: &about,
+        };
+        tickets.put(&new, room(100), None).expect("kept");
+        let taken = take(&tickets, end, "ann", LONG).expect("it is free");
+        let seen = [Seen { identity: "read 1".to_owned(), answer: json!({"n": 1}) }];
+        let call = NewEffect { identity: "w", server: "crm", tool: "put", args: &about };
+        effects.begin_held(&scope, &call, Holder::Ticket(&taken.lease), &seen).expect("it is begun");
+        assert_eq!(effects.seen(&scope).as_deref(), Ok(&seen[..]), "{end}: whoever takes it over needs it");
+        over(&tickets, &taken);
+        assert_eq!(effects.seen(&scope), Ok(vec![]), "{end}");
+        assert_eq!(effects.gaps(Some(&scope)).expect("a list").len(), 1, "{end}: what nobody knows stays");
+    }
 }
 
 fn fenced(store: &Arc<Store>) {
@@ -111,6 +178,7 @@ fn chained(store: &Arc<Store>) {
         id: "first",
         owner: "ann",
         kind: "eval",
+        session: None,
         expires_ms: now() + LONG,
         sealed: b"next",
         about: &about,
@@ -136,7 +204,8 @@ fn limited(store: &Arc<Store>) {
     let tickets = Tickets::new(store.clone());
     let about = json!({});
     let put = |id: &str, owner: &str, expires_ms: i64| {
-        let new = NewTicket { id, owner, kind: "eval", expires_ms, sealed: b"x", about: &about };
+        let new =
+            NewTicket { id, owner, kind: "eval", session: None, expires_ms, sealed: b"x", about: &about };
         tickets.put(&new, room(2), None)
     };
     put("late", "ann", now() - 1_000).expect("it counts for nothing");
@@ -154,6 +223,7 @@ fn limited(store: &Arc<Store>) {
             id,
             owner: "zoe",
             kind: "eval",
+            session: None,
             expires_ms: now() + LONG,
             sealed: &large,
             about: &about,
@@ -178,23 +248,28 @@ fn limited(store: &Arc<Store>) {
 }
 
 fn replied(store: &Arc<Store>) {
-    let (tickets, effects) = (Tickets::new(store.clone()), Effects::new(store.clone()));
-    let (about, args, answer) = (json!({}), json!({}), json!({"ticket": "t"}));
+    let (tickets, requests) = (Tickets::new(store.clone()), Requests::new(store.clone()));
+    let (about, answer) = (json!({}), json!({"ticket": "t"}));
     let new = NewTicket {
         id: "t",
         owner: "ann",
         kind: "eval",
+        session: None,
         expires_ms: now() + LONG,
         sealed: b"x",
         about: &about,
     };
-    let reply = Kept { scope: "request", identity: "request", answer: &answer };
-    assert_eq!(tickets.put(&new, room(9), Some(&reply)), Err(TicketError::Lost), "nobody began it");
+    let request = NewRequest { scope: "k", tool: "eval", digest: b"d" };
+    let hold = || match requests.begin(&request, 0) {
+        Ok(Began::Held { lease, .. }) => lease,
+        other => panic!("nobody holds it: {other:?}"),
+    };
+    let (lost, held) = (hold(), hold());
+    let put = |lease| tickets.put(&new, room(9), Some(&Reply { lease, answer: &answer }));
+    assert_eq!(put(&lost), Err(TicketError::Lost), "another has taken the request over");
     assert_eq!(tickets.list_open("ann"), Ok(vec![]), "both or none");
-    let request = NewEffect { identity: "request", server: "", tool: "", args: &args };
-    assert_eq!(effects.begin("request", &request), Ok(Begun::Fresh));
-    tickets.put(&new, room(9), Some(&reply)).expect("kept");
-    assert_eq!(effects.begin("request", &request), Ok(Begun::Done(answer.clone())));
+    put(&held).expect("kept");
+    assert_eq!(requests.begin(&request, LONG), Ok(Began::Done(answer.clone())));
 }
 
 fn expired(store: &Arc<Store>) {

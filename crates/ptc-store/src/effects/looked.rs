@@ -1,0 +1,102 @@
+//! What the journal says to people who look into it: what became of the calls of one scope, and how many calls have no
+//! answer. Nothing here changes anything.
+
+use serde_json::Value as Json;
+
+use super::{BEGUN, DISMISSED, EffectError, Effects, SEEN, VOID};
+use crate::cell::{Row, cells};
+use crate::lease::json;
+
+/// A call that was begun.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// Which call of its scope.
+    pub identity: String,
+    /// The server.
+    pub server: String,
+    /// When it was begun, in milliseconds since 1970.
+    pub begun_ms: i64,
+    /// What became of it.
+    pub became: Became,
+    /// What a person noted about it.
+    pub note: Option<String>,
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Became {
+    /// Nobody knows.
+    Unknown,
+    /// It was answered, or a person says with what it would have been.
+    Answered(Json),
+    /// A person found that it did not happen.
+    DidNotHappen,
+    /// Nobody knows, and a person said that it does not matter.
+    Dismissed,
+}
+
+/// Calls of one tool without an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// The server.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// How many there are.
+    pub calls: u64,
+    /// When the oldest was begun, in milliseconds since 1970.
+    pub oldest_ms: i64,
+}
+
+impl Effects {
+    /// Every call of a scope, the oldest first.
+    pub fn of_scope(&self, scope: &str) -> Result<Vec<Known>, EffectError> {
+        self.store.read(|tx| {
+            Ok(tx.list(
+                "SELECT identity, server, begun_at, state, answer, note FROM ptc_effects
+                 WHERE scope = ?1 AND state <> ?2 ORDER BY begun_at, identity",
+                cells![scope, SEEN],
+                known,
+            )?)
+        })
+    }
+
+    /// How many calls of servers have no answer, by server and tool, most first. Those under way are among them.
+    pub fn open(&self) -> Result<Vec<Open>, EffectError> {
+        self.store.read(|tx| {
+            Ok(tx.list(
+                "SELECT server, tool, COUNT(*), MIN(begun_at) FROM ptc_effects
+                 WHERE state = ?1 AND server <> '' GROUP BY server, tool ORDER BY 3 DESC, server, tool",
+                cells![BEGUN],
+                |row: &Row| {
+                    Ok(Open {
+                        server: row.text(0)?,
+                        tool: row.text(1)?,
+                        calls: u64::try_from(row.int(2)?).unwrap_or_default(),
+                        oldest_ms: row.int(3)?,
+                    })
+                },
+            )?)
+        })
+    }
+}
+
+fn known(row: &Row) -> Result<Known, String> {
+    let state = row.text(3)?;
+    let became = match state.as_str() {
+        BEGUN => Became::Unknown,
+        VOID => Became::DidNotHappen,
+        DISMISSED => Became::Dismissed,
+        // An answer that cannot be read is as good as none.
+        _ => {
+            row.maybe_bytes(4)?.and_then(|bytes| json(&bytes).ok()).map_or(Became::Unknown, Became::Answered)
+        }
+    };
+    Ok(Known {
+        identity: row.text(0)?,
+        server: row.text(1)?,
+        begun_ms: row.int(2)?,
+        became,
+        note: row.maybe_text(5)?,
+    })
+}

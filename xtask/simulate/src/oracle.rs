@@ -1,0 +1,235 @@
+//! What must be true after every step, whatever happened: what was acknowledged is there, a key has one reply, a ticket is
+//! decided once, what is held is held by one, and only its holder changes it. Writes are looked at where they arrive
+//! (`upstream.rs`), permits and whoever waits for ever by the scheduler (`schedule.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptc_store::simulation::{Kind, Leased};
+use serde_json::Value as Json;
+
+use crate::messages::{Decision, EDITED};
+use crate::world::State;
+
+/// What is known of the past.
+#[derive(Default)]
+pub struct Oracle {
+    rows: BTreeMap<(Kind, String), Leased>,
+    /// Who has which lease.
+    holders: BTreeMap<(Kind, String, i64), u64>,
+    /// Replies that were given, by the scope of their requests.
+    replies: BTreeMap<String, Json>,
+    /// Ends of tickets that were told.
+    ends: BTreeMap<String, Json>,
+}
+
+/// In the version of a ticket: it came to its end.
+const USED: i64 = 1;
+/// In the version of a ticket: its time, or its session, is over.
+const GONE: [i64; 2] = [2, 3];
+
+impl Oracle {
+    /// A server is about to give a reply that is kept.
+    pub fn tells(&mut self, state: &mut State, scope: &str, reply: &Json) {
+        match self.replies.get(scope) {
+            Some(before) if before != reply => {
+                state.violated(|| {
+                    format!("one reply per key: {scope} was answered {before}, and now {reply}")
+                });
+            }
+            _ => drop(self.replies.insert(scope.to_owned(), reply.clone())),
+        }
+        made(state, scope.rsplit(':').next().unwrap_or_default(), &reply["value"]);
+        self.is_there(state);
+    }
+
+    /// A server is about to tell what came of a ticket.
+    pub fn tells_end(&mut self, state: &mut State, ticket: &str, ended: &Json) {
+        match self.ends.get(ticket) {
+            Some(before) if before != ended => {
+                state.violated(|| {
+                    format!("a ticket is decided once: {ticket} ended {before}, and now {ended}")
+                });
+            }
+            _ => drop(self.ends.insert(ticket.to_owned(), ended.clone())),
+        }
+        let key = ticket.split('-').nth(1).unwrap_or_default();
+        made(state, key, &ended["value"]);
+        as_decided(state, key, &ended["decision"]);
+        self.is_there(state);
+    }
+
+    /// What was told is in the store.
+    fn is_there(&self, state: &mut State) {
+        let ended =
+            |kind, id: &String| self.rows.get(&(kind, id.clone())).and_then(|row| row.ended.as_deref());
+        for (scope, reply) in &self.replies {
+            if ended(Kind::Request, scope) != Some(reply.to_string().as_str()) {
+                state.violated(|| {
+                    format!("acknowledged is there: the reply of {scope} is told and not in the store")
+                });
+            }
+            if let Some(ticket) = reply["approval"].as_str()
+                && !self.rows.contains_key(&(Kind::Ticket, ticket.to_owned()))
+            {
+                state.violated(|| format!("acknowledged is there: {ticket} is told and not in the store"));
+            }
+            self.is_in_session(state, scope, reply);
+        }
+        for (ticket, end) in &self.ends {
+            if ended(Kind::Ticket, ticket) != Some(end.to_string().as_str()) {
+                state.violated(|| {
+                    format!("acknowledged is there: the end of {ticket} is told and not in the store")
+                });
+            }
+        }
+    }
+
+    /// A program that was kept in a session is in its state.
+    fn is_in_session(&self, state: &mut State, scope: &str, reply: &Json) {
+        let Some(session) = reply["session"].as_str() else { return };
+        let row = self.rows.get(&(Kind::Session, session.to_owned()));
+        let key = scope.rsplit(':').next().unwrap_or_default();
+        if !row.is_some_and(|row| keys(row).iter().any(|kept| kept == key)) {
+            state.violated(|| format!("acknowledged is there: {key} is told and not in session {session}"));
+        }
+    }
+
+    /// Looks at the store after a step of whoever acts.
+    pub fn look(&mut self, state: &mut State, picture: Vec<Leased>) {
+        let mut rows: BTreeMap<(Kind, String), Leased> =
+            picture.into_iter().map(|row| ((row.kind, row.id.clone()), row)).collect();
+        std::mem::swap(&mut rows, &mut self.rows);
+        let before = rows;
+        for (key, row) in &self.rows {
+            if before.get(key) == Some(row) {
+                continue;
+            }
+            let Some(old) = before.get(key) else {
+                if row.lease != 0 {
+                    self.holders.insert((row.kind, row.id.clone(), row.lease), state.acting);
+                }
+                continue;
+            };
+            changed(&mut self.holders, state, old, row);
+        }
+        for (_, gone) in before.iter().filter(|(key, _)| !self.rows.contains_key(*key)) {
+            if gone.ended.is_some() {
+                state.violated(|| format!("acknowledged is there: what came of {} is forgotten", gone.id));
+            }
+            if gone.kind == Kind::Request {
+                only_holder(&self.holders, state, gone, "forgets");
+            }
+        }
+        self.is_there(state);
+    }
+
+    /// The machine lost its power: whoever held something is gone, and the store has less than before. What a disk lied
+    /// about is not expected any more.
+    pub fn lost_power(&mut self, state: &mut State, picture: Vec<Leased>, kept_promises: bool) {
+        self.holders.clear();
+        self.rows = picture.into_iter().map(|row| ((row.kind, row.id.clone()), row)).collect();
+        if !kept_promises {
+            self.replies.clear();
+            self.ends.clear();
+            state.upstream.forgiven = true;
+            state.note(|| {
+                "the disk has lost what it said to have: what was promised before does not count".to_owned()
+            });
+        }
+        self.is_there(state);
+    }
+}
+
+/// Calls that an answer says to be made were made once.
+fn made(state: &mut State, key: &str, value: &Json) {
+    if state.upstream.forgiven {
+        return;
+    }
+    for (at, call) in (0_i64..).zip(value["calls"].as_array().into_iter().flatten()) {
+        let made = state.upstream.writes.get(&(key.to_owned(), at)).map_or(0, Vec::len);
+        if call["ok"] == true && made != 1 {
+            state.violated(|| {
+                format!("acknowledged is there: write {at} of {key} is told, made {made} times")
+            });
+        }
+    }
+}
+
+/// The call that somebody decided about was made as the ticket says, or not at all.
+fn as_decided(state: &mut State, key: &str, decision: &Json) {
+    if state.upstream.forgiven {
+        return;
+    }
+    let Some(written) = state.upstream.writes.get(&(key.to_owned(), 0)).cloned() else { return };
+    let fits = match Decision::named(decision) {
+        Some(Decision::Approve) => written.iter().all(|n| *n != EDITED),
+        Some(Decision::Edit) => written.iter().all(|n| *n == EDITED),
+        Some(Decision::Reject) | None => false,
+    };
+    if !fits {
+        state.violated(|| {
+            format!("a ticket is decided once: {key} ended with {decision}, and {written:?} was written")
+        });
+    }
+}
+
+/// What is wrong with a change of a row.
+fn changed(holders: &mut BTreeMap<(Kind, String, i64), u64>, state: &mut State, old: &Leased, row: &Leased) {
+    let what = || format!("{:?} {}", row.kind, row.id);
+    if row.lease != old.lease {
+        if old.until > state.acting_now {
+            state.violated(|| format!("one holder: {} was taken while somebody held it", what()));
+        }
+        if holders.insert((row.kind, row.id.clone(), row.lease), state.acting).is_some() {
+            state.violated(|| format!("one holder: {} has two holders with one number", what()));
+        }
+    } else if row.until != old.until && !(row.kind == Kind::Ticket && GONE.contains(&row.version)) {
+        only_holder(holders, state, old, if row.until == 0 { "gives back" } else { "renews" });
+    }
+    if old.ended != row.ended {
+        match &old.ended {
+            Some(_) => state.violated(|| format!("one reply per key: what came of {} was replaced", what())),
+            None => only_holder(holders, state, old, "ends"),
+        }
+    }
+    match row.kind {
+        Kind::Session if row.version != old.version => {
+            only_holder(holders, state, old, "commits");
+            let (before, now) = (keys(old), keys(row));
+            let appended = now.len() == before.len() + 1 && now.starts_with(&before);
+            let distinct = now.iter().collect::<BTreeSet<_>>().len() == now.len();
+            if row.version != old.version + 1 || !appended || !distinct {
+                state.violated(|| format!("one history: {} went from {before:?} to {now:?}", what()));
+            }
+        }
+        Kind::Ticket if old.body.is_some() && row.body.is_some() && old.body != row.body => {
+            state.violated(|| format!("a ticket is decided once: {} was decided otherwise", what()));
+        }
+        Kind::Ticket if old.version == USED && row.version != USED => {
+            state.violated(|| format!("a ticket is decided once: {} was used, and is not", what()));
+        }
+        _ => {}
+    }
+}
+
+/// Only who holds a row changes it.
+fn only_holder(
+    holders: &BTreeMap<(Kind, String, i64), u64>,
+    state: &mut State,
+    row: &Leased,
+    does: &'static str,
+) {
+    let holder = holders.get(&(row.kind, row.id.clone(), row.lease)).copied();
+    let acting = state.acting;
+    if holder != Some(acting) {
+        let (kind, id) = (row.kind, &row.id);
+        state.violated(|| format!("one holder: {acting} {does} {kind:?} {id}, which {holder:?} holds"));
+    }
+}
+
+/// The programs that a session has kept.
+fn keys(session: &Leased) -> Vec<String> {
+    let meta = session.body.as_deref().and_then(|meta| serde_json::from_str::<Json>(meta).ok());
+    let keys = meta.as_ref().and_then(|meta| meta["keys"].as_array());
+    keys.into_iter().flatten().filter_map(|key| key.as_str().map(str::to_owned)).collect()
+}

@@ -1,0 +1,148 @@
+//! Sessions in a server of a simulation, in the steps of `ptc-server`'s `engine/sessions/keep.rs` and `eval.rs`.
+
+use std::rc::Rc;
+
+use ptc_lisp::machine::Machine;
+use ptc_server::engine::lease::lease_ms;
+use ptc_store::requests::Reply;
+use ptc_store::sessions::{Along, SessionError, Taken};
+use ptc_store::{Lease, StoreError};
+use serde_json::{Value as Json, json};
+
+use crate::fault::Fault;
+use crate::messages::Request;
+use crate::programs;
+use crate::server::{Answered, Ended, Lasting, Renewing, Server, Work};
+
+impl Server {
+    /// Takes a session, and holds it.
+    pub async fn session(
+        self: &Rc<Self>,
+        party: u64,
+        id: &'static str,
+        owner: &'static str,
+    ) -> Result<(Taken, Renewing), &'static str> {
+        let take = move |server: &Server| server.sessions.take(id, owner, lease_ms(), None);
+        let unheard = |server: &Server, taken: Result<Taken, SessionError>| {
+            if let Ok(taken) = taken {
+                drop(server.sessions.release(&taken.lease));
+            }
+        };
+        match self.ask_or(party, take, unheard).await {
+            Some(Ok(taken)) => {
+                self.note(party, || format!("takes session {id}, version {}", taken.version));
+                let renewing = self.renew(party, Lasting::Session(taken.lease.clone()));
+                Ok((taken, renewing))
+            }
+            Some(Err(SessionError::Busy)) => Err("a program runs in the session"),
+            _ => Err("the session cannot be had"),
+        }
+    }
+
+    /// Gives a session back as it was.
+    pub async fn release(self: &Rc<Self>, party: u64, lease: &Lease) {
+        let lease = lease.clone();
+        self.note(party, || format!("gives session {} back", lease.id()));
+        let _ = self.ask(party, move |server| server.sessions.release(&lease)).await;
+    }
+
+    /// A program in a session, as `Engine::session_eval` runs it.
+    pub async fn session_eval(
+        self: &Rc<Self>,
+        work: &Work,
+        request: &Request,
+        session: &'static str,
+        lease: &Lease,
+    ) -> Answered {
+        let party = work.party;
+        let (taken, renewing) = match self.session(party, session, request.owner).await {
+            Ok(taken) => taken,
+            Err(why) => return Answered::NotRun(why),
+        };
+        let Some(permit) = self.permit(request.owner).await else {
+            self.release(party, &taken.lease).await;
+            return Answered::NotRun("too many programs run");
+        };
+        let changes = programs::changes(&taken);
+        let machine = programs::machine(&taken)
+            .and_then(|machine| self.loaded(work, machine, request, &changes.to_string()));
+        let Some(mut machine) = machine else {
+            self.release(party, &taken.lease).await;
+            return Answered::Stale;
+        };
+        let ended = self.drive(work, &mut machine, &permit).await;
+        drop(permit);
+        match ended {
+            _ if renewing.lost.get() => {
+                self.release(party, &taken.lease).await;
+                Answered::NotRun("the session is not held any more")
+            }
+            Ended::GivenUp => {
+                self.release(party, &taken.lease).await;
+                Answered::NotRun("another server has taken it over")
+            }
+            Ended::Waits(dump) => {
+                self.release(party, &taken.lease).await;
+                self.park(work, request, dump, changes, lease).await
+            }
+            Ended::Over(value) => {
+                let reply = json!({"value": value, "session": session});
+                let receipt = Receipt::Request(lease.clone(), reply.clone());
+                match self.commit(party, &taken, &machine, &value, receipt).await {
+                    Ok(()) => Answered::Kept(reply),
+                    Err(None) => Answered::Open,
+                    Err(Some(why)) => Answered::NotRun(why),
+                }
+            }
+        }
+    }
+
+    /// Keeps a session with its receipt, as `Hold::commit` does. `Err(None)` if nobody knows whether it is kept.
+    pub async fn commit(
+        self: &Rc<Self>,
+        party: u64,
+        taken: &Taken,
+        machine: &Machine,
+        value: &Json,
+        receipt: Receipt,
+    ) -> Result<(), Option<&'static str>> {
+        let Ok(state) = machine.dump() else { return Err(Some("the session cannot be written")) };
+        let (lease, version, meta) = (taken.lease.clone(), taken.version, json!({"keys": value["log"]}));
+        let apart = self.shared.has(Fault::ReceiptApart).then(|| receipt.clone());
+        let committed = self.ask(party, move |server| {
+            let along = apart.is_none().then(|| receipt.along());
+            let kept = server.sessions.commit_along(&lease, version, &meta, Some(&state), along.as_ref());
+            kept.inspect_err(|_| drop(server.sessions.release(&lease))).map(|_| apart)
+        });
+        let committed = committed.await;
+        self.note(party, || {
+            format!("commits its session: {:?}", committed.as_ref().map(|it| it.as_ref().map(|_| ())))
+        });
+        match committed {
+            Some(Ok(None)) => Ok(()),
+            Some(Ok(Some(Receipt::Request(lease, reply)))) => match self.keep(party, &lease, &reply).await {
+                Some(Ok(())) => Ok(()),
+                _ => Err(Some("its reply cannot be kept")),
+            },
+            Some(Ok(Some(Receipt::Ticket(..)))) | None => Err(None),
+            Some(Err(SessionError::Store(StoreError::Unacknowledged { .. }))) => Err(None),
+            Some(Err(_)) => Err(Some("the session is not held any more")),
+        }
+    }
+}
+
+/// Where the answer of a program of a session is written down.
+#[derive(Clone)]
+pub enum Receipt {
+    Request(Lease, Json),
+    Ticket(Lease, Json),
+}
+
+impl Receipt {
+    fn along(&self) -> Along<'_> {
+        match self {
+            Receipt::Request(lease, answer) => Along::Reply(Reply { lease, answer }),
+            Receipt::Ticket(lease, ended) => Along::Ticket(lease, ended),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The simulation finds what it is for, and nothing else.
+
+use crate::fault::Fault;
+use crate::schedule::{self, Kit, Plan};
+use crate::{Options, minimise, simulate};
+
+/// The seed of `cargo xtask ci`.
+const SEED: u64 = 1;
+
+fn options() -> Options {
+    Options::parse(&["1".to_owned(), SEED.to_string()]).expect("they are right")
+}
+
+#[test]
+fn a_seed_replays_a_schedule_exactly() {
+    let (first, second) = (Kit::new().expect("a kit"), Kit::new().expect("a kit"));
+    for number in 1..=20 {
+        let plan = Plan { seed: SEED, number, logs: true, ..Plan::default() };
+        // One of them has run others before.
+        let [one, other] = [&first, &second].map(|kit| schedule::run(kit, &plan).expect("it runs"));
+        let _ = schedule::run(&second, &Plan { number: number + 100, ..plan });
+        assert_eq!(one.log, other.log, "schedule {number}");
+    }
+}
+
+#[test]
+fn planted_faults_are_found_within_10_000_schedules() {
+    for fault in Fault::ALL {
+        let found = simulate(&options(), Some(*fault), 10_000, None).expect("it runs");
+        assert!(found.failed.is_some(), "{} is not found", fault.name());
+    }
+}
+
+#[test]
+fn nothing_is_wrong_without_a_planted_fault() {
+    let found = simulate(&options(), None, 200, None).expect("it runs");
+    assert_eq!((found.failed, found.schedules), (None, 200));
+}
+
+#[test]
+fn a_violation_is_told_with_the_faults_that_it_needs() {
+    let fault = Some(Fault::RowAndSendSwapped);
+    let number = simulate(&options(), fault, 10_000, None).expect("it runs").failed.expect("it is found");
+    let (kit, plan) = (Kit::new().expect("a kit"), Plan { seed: SEED, number, fault, ..Plan::default() });
+    let outcome = schedule::run(&kit, &plan).expect("it runs");
+    let smaller = minimise::smaller(&kit, &plan, &outcome).expect("it runs");
+    assert!(smaller.faults <= outcome.faults, "{} of {}", smaller.faults, outcome.faults);
+    assert!(smaller.log.last().is_some_and(|line| line.contains("VIOLATION: a write at most once")));
+}
+
+#[test]
+fn faults_are_known_by_their_names() {
+    for fault in Fault::ALL {
+        assert_eq!(Fault::named(&fault.name()), Some(*fault));
+    }
+    assert_eq!(Fault::SyncLeftOut.name(), "sync-left-out");
+}
