@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 /// Bytes of a body that need no room: small requests are read however many large ones there are. How many requests
@@ -82,6 +82,10 @@ impl Bodies {
     }
 
     async fn collect(&self, mut share: Share, body: Body) -> Result<Arrived, BodyError> {
+        // One that says that it is too large is not waited for.
+        if body.size_hint().lower() > self.most as u64 {
+            return Err(BodyError::TooLarge);
+        }
         let mut body = Limited::new(body, self.most);
         let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
@@ -197,6 +201,32 @@ mod tests {
         assert_eq!([first.len(), second.len(), third.len()], [6, 3, 1]);
         drop(first);
         assert!(bodies.read(&Arc::from("c"), of(SMALL + 100)).await.is_ok());
+    }
+
+    /// A body of so many bytes, as its head says, that never comes.
+    struct Declared(u64);
+
+    impl axum::body::HttpBody for Declared {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+            std::task::Poll::Pending
+        }
+
+        fn size_hint(&self) -> hyper::body::SizeHint {
+            hyper::body::SizeHint::with_exact(self.0)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_says_that_it_is_too_large_is_not_waited_for() {
+        let bodies = Bodies::new(SMALL, Duration::from_secs(3600), 1);
+        let declared = Body::new(Declared(SMALL as u64 + 1));
+        assert_eq!(bodies.read(&Arc::from("a"), declared).await.map(|_| ()), Err(BodyError::TooLarge));
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ mod body;
 mod connections;
 mod headers;
 mod json;
+mod look;
 mod opening;
 mod serve;
 
@@ -18,5 +19,6 @@ pub use self::body::{Arrived, Bodies, BodyError};
 pub use self::connections::{Bounds, Connections, Hold, Stats, network};
 pub use self::headers::repeated;
 pub use self::json::Json;
+pub use self::look::PALETTE;
 pub use self::opening::Opening;
 pub use self::serve::{Peer, Protocol};

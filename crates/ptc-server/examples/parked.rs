@@ -7,43 +7,20 @@
 
 #![expect(clippy::print_stdout, reason = "it prints what it measured")]
 
+#[path = "shared/upstream.rs"]
+mod upstream;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::BoxFuture;
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{Args, Caller, Engine, Parts, Profile, Reply, Settings, Signals, Transport};
 use ptc_store::Store;
-use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
-use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 #[global_allocator]
 static ALLOCATOR: ptc_alloc::Allocator = ptc_alloc::Allocator;
-
-/// A world that takes what it is given.
-struct World;
-
-impl Client for World {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        let tool = ToolDef { name: "put".to_owned(), ..ToolDef::default() };
-        Box::pin(async move { Ok(vec![tool]) })
-    }
-
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        args: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        Box::pin(async move { Ok(Payload { structured: Some(Json::Object(args)), ..Payload::default() }) })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
 
 /// Resident memory of this process in bytes.
 fn resident() -> u64 {
@@ -63,19 +40,13 @@ async fn call(engine: &Engine, tool: &str, args: Json) -> Reply {
 }
 
 async fn measure(folder: &Path, programs: usize, decisions: usize) {
-    let config =
-        json!({"upstreams": {"crm": {"transport": "mcp_stdio", "command": "world", "approval": "ask"}}});
-    let config = Config::from_value(config, Path::new("")).expect("it is right");
-    let secrets = Secrets::resolve(&config).expect("there are none");
-    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    let runtime =
-        Runtime::start_with(&config, secrets, options, &|_, _| Some(Arc::new(World) as Arc<dyn Client>));
+    let runtime = upstream::crm("put", || Box::pin(async {}), json!({"approval": "ask"})).await;
     let place = folder.join("parked.db").display().to_string();
     // A database has a runtime of its own and is opened outside of this one.
     let store = tokio::task::spawn_blocking(move || Arc::new(Store::open(&place).expect("a store")));
     let store = store.await.expect("it opens");
     let parts = Parts {
-        runtime: Some(runtime.await.expect("it starts")),
+        runtime: Some(runtime),
         effects: Some(StoreJournal::new(store.clone())),
         store: Some(store),
         ..Parts::default()

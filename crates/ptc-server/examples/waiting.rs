@@ -7,57 +7,26 @@
 
 #![expect(clippy::print_stdout, reason = "it prints what it measured")]
 
-use std::path::Path;
+#[path = "shared/upstream.rs"]
+mod upstream;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::join_all;
 use ptc_server::engine::{Caller, Engine, Parts, Profile, Settings, Signals, Transport};
-use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
-use ptc_upstream::{Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
 use serde_json::{Map, Value as Json, json};
 
 #[global_allocator]
 static ALLOCATOR: ptc_alloc::Allocator = ptc_alloc::Allocator;
 
-/// An upstream that takes its time.
-struct Slow(Duration);
-
-impl Client for Slow {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        let tool = ToolDef { name: "get".to_owned(), ..ToolDef::default() };
-        Box::pin(async move { Ok(vec![tool]) })
-    }
-
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        args: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        Box::pin(async move {
-            tokio::time::sleep(self.0).await;
-            Ok(Payload { structured: Some(Json::Object(args)), ..Payload::default() })
-        })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
 async fn start(wait: Duration) -> Arc<Engine> {
-    let config = json!({"upstreams": {"crm": {"transport": "mcp_http", "url": "https://crm.example/mcp"}}});
-    let config = Config::from_value(config, Path::new("")).expect("a configuration");
-    let secrets = Secrets::resolve(&config).expect("there are none");
-    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    let connect = |_: &_, _: &_| Some(Arc::new(Slow(wait)) as Arc<dyn Client>);
-    let runtime = Runtime::start_with(&config, secrets, options, &connect).await.expect("upstreams");
     let settings = Settings {
         profile: Profile::Structured,
         program_timeout: Duration::from_secs(10),
         ..Settings::default()
     };
+    let runtime = upstream::crm("get", move || Box::pin(tokio::time::sleep(wait)), json!({})).await;
     let parts = Parts { runtime: Some(runtime), ..Parts::default() };
     Engine::with(settings, parts).await.expect("an engine")
 }

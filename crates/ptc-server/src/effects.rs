@@ -1,51 +1,368 @@
 //! The journal of calls that may change the world, in a store.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use ptc_store::Store;
-use ptc_store::effects::{self, Effects, Gap};
+use ptc_store::effects::{self, EffectError, Effects, Gap, Holder, Seen};
+use ptc_store::requests::Requests;
+use ptc_store::{Lease, Store, StoreError};
 use ptc_upstream::EffectJournal;
+use ptc_upstream::ledger::json_bytes;
+use ptc_upstream::pins::digest;
 use ptc_upstream::runtime::{Begun, NewEffect};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-/// A store as the journal of upstream calls.
+use crate::under_way::{self, Calls};
+pub use crate::under_way::{Announcing, Call};
+
+/// A store as the journal of upstream calls, and of requests that make them. Clones know of each other's calls.
 #[derive(Clone, Debug)]
-pub struct StoreJournal(Effects);
+pub struct StoreJournal {
+    effects: Effects,
+    requests: Requests,
+    store: Arc<Store>,
+    calls: Arc<Calls>,
+    retention: Duration,
+    /// Whether errors say where the store is.
+    openly: bool,
+}
+
+/// How long a journal keeps what is over, unless told.
+pub const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl StoreJournal {
     /// The journal of a store.
     pub fn new(store: Arc<Store>) -> StoreJournal {
-        StoreJournal(Effects::new(store))
+        let (effects, requests) = (Effects::new(store.clone()), Requests::new(store.clone()));
+        StoreJournal { effects, requests, store, calls: Arc::default(), retention: RETENTION, openly: false }
+    }
+
+    /// The same for whoever may know where the store is. Programs and models may not.
+    #[must_use]
+    pub fn openly(self) -> Self {
+        StoreJournal { openly: true, ..self }
+    }
+
+    /// The same with answers and replies forgotten after so long. Calls without an answer stay.
+    #[must_use]
+    pub fn retaining(self, retention: Duration) -> Self {
+        StoreJournal { retention, ..self }
+    }
+
+    /// How long answers and replies are kept.
+    pub fn retention(&self) -> Duration {
+        self.retention
+    }
+
+    /// What is said of a failure.
+    fn told(&self, error: EffectError) -> String {
+        let said = match &error {
+            EffectError::Store(StoreError::Unacknowledged { .. }) => {
+                "the store did not answer, so nobody knows whether it was written down"
+            }
+            EffectError::Store(_) | EffectError::Missing { .. } => "the store cannot be used at the moment",
+            // The store did what it should, and this does not say where it is.
+            EffectError::Lost => return error.to_string(),
+        };
+        if self.openly {
+            return error.to_string();
+        }
+        tracing::error!(%error, "the journal of calls cannot be used");
+        said.to_owned()
+    }
+
+    /// What is known of a call, as upstreams ask for it.
+    fn begun(&self, begun: Result<effects::Begun, EffectError>) -> Result<Begun, String> {
+        Ok(match begun.map_err(|error| self.told(error))? {
+            effects::Begun::Fresh => Begun::Fresh,
+            effects::Begun::Done(answer) => Begun::Done(answer),
+            effects::Begun::Unknown => Begun::Unknown,
+        })
     }
 
     /// The journal itself.
     pub fn effects(&self) -> &Effects {
-        &self.0
+        &self.effects
+    }
+
+    /// Requests that may come again.
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// Tells people who look into the store which calls are under way, until what is given is dropped.
+    pub fn announce(&self) -> Announcing {
+        Announcing::begin(self.calls.clone(), self.store.clone())
+    }
+
+    /// The calls that processes say they have under way.
+    pub fn calls_under_way(&self) -> Result<Vec<Call>, String> {
+        under_way::calls(&self.store)
     }
 
     /// Calls that were begun and have no answer, the oldest first. Those under way right now are among them.
     pub fn gaps(&self) -> Result<Vec<Gap>, String> {
-        let gaps = self.0.gaps(None).map_err(|error| error.to_string())?;
+        let gaps = self.effects.gaps(None).map_err(|error| self.told(error))?;
+        // Earlier versions kept requests here, as calls of no server.
         Ok(gaps.into_iter().filter(|gap| !gap.server.is_empty()).collect())
     }
 }
 
 impl EffectJournal for StoreJournal {
     fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
-        let call = effects::NewEffect {
-            identity: call.identity,
-            server: call.server,
-            tool: call.tool,
-            args: call.args,
-        };
-        match self.0.begin(scope, &call).map_err(|error| error.to_string())? {
-            effects::Begun::Fresh => Ok(Begun::Fresh),
-            effects::Begun::Done(answer) => Ok(Begun::Done(answer)),
-            effects::Begun::Unknown => Ok(Begun::Unknown),
-        }
+        self.begun(self.effects.begin(scope, &stored(call)))
     }
 
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
-        self.0.done(scope, identity, answer).map_err(|error| error.to_string())
+        self.effects.done(scope, identity, answer).map_err(|error| self.told(error))
+    }
+
+    fn under_way(&self, scope: &str, identity: &str, is: bool) {
+        self.calls.note(scope, identity, is);
+    }
+}
+
+/// What a program belongs to that may be run again by another server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// A request under a key.
+    Request(Lease),
+    /// A ticket.
+    Ticket(Lease),
+}
+
+/// Bytes of what a program was told that are kept for whoever runs it again.
+pub const SEEN_BYTES: usize = 16 << 20;
+
+/// What is remembered of how a program began. It is kept with its first call that may change something.
+pub const BEGUN: &str = "begun";
+
+/// The journal of one program that another server may take over: from then on it begins no call. Whatever the program
+/// is told is kept with the next call that it begins, and told again to whoever runs it again.
+#[derive(Debug)]
+pub struct HeldJournal {
+    journal: StoreJournal,
+    held: Held,
+    /// What the program was told when it ran before.
+    before: BTreeMap<String, Json>,
+    told: Mutex<Told>,
+}
+
+/// What a program was told and what is not kept yet.
+#[derive(Debug, Default)]
+struct Told {
+    pending: VecDeque<Seen>,
+    /// How many things before those that are pending were kept.
+    kept: usize,
+    /// Bytes of everything that it was told.
+    bytes: usize,
+    /// How often the server's own tools were called in the same way.
+    made: BTreeMap<String, u64>,
+}
+
+impl HeldJournal {
+    /// The journal of a program of whoever holds this, which was told so much when it ran before.
+    pub fn new(journal: &StoreJournal, held: Held, before: Vec<Seen>) -> HeldJournal {
+        let bytes = before.iter().map(size).sum();
+        HeldJournal {
+            journal: journal.clone(),
+            held,
+            before: before.into_iter().map(|seen| (seen.identity, seen.answer)).collect(),
+            told: Mutex::new(Told { bytes, ..Told::default() }),
+        }
+    }
+
+    /// What a tool of the server's own says, or what it said when the program ran before.
+    pub fn told(&self, tool: &str, args: &Json, ask: impl FnOnce() -> Json) -> Json {
+        let kind = digest(&json!([tool, args]));
+        let mut told = self.lock();
+        let count = told.made.entry(kind.clone()).or_default();
+        *count += 1;
+        let identity = format!("own {kind} {count}");
+        drop(told);
+        self.seen(&identity).unwrap_or_else(|| {
+            let answer = ask();
+            self.saw(&identity, answer.clone());
+            answer
+        })
+    }
+
+    /// The seed and the clock with which the program runs: these, or those of its first run, if that may have changed
+    /// something. Nothing if it cannot run as it did, because what it depends on is not what it was.
+    pub fn begun_with(&self, seed: u64, clock_ms: i64, basis: &str) -> Option<(u64, i64)> {
+        let Some(before) = self.seen(BEGUN) else {
+            self.saw(BEGUN, json!({"seed": seed, "clock_ms": clock_ms, "basis": basis}));
+            return Some((seed, clock_ms));
+        };
+        (before["basis"] == basis).then_some(())?;
+        before["seed"].as_u64().zip(before["clock_ms"].as_i64())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is to be kept with a call, and how many things there were with it; why not, if it is too much.
+    fn pending(&self) -> Result<(Vec<Seen>, usize), String> {
+        let told = self.lock();
+        if told.bytes > SEEN_BYTES {
+            return Err(format!(
+                "the program was told more than the {SEEN_BYTES} bytes that are kept for a retry, so a retry could make \
+                 another call; read less before it, or leave the request key out"
+            ));
+        }
+        Ok((told.pending.iter().cloned().collect(), told.kept + told.pending.len()))
+    }
+
+    /// Notes that so many things are kept.
+    fn kept(&self, count: usize) {
+        let mut told = self.lock();
+        while told.kept < count && told.pending.pop_front().is_some() {
+            told.kept += 1;
+        }
+    }
+}
+
+/// Bytes of something that a program was told, as it is kept.
+fn size(seen: &Seen) -> usize {
+    seen.identity.len() + json_bytes(&seen.answer)
+}
+
+impl EffectJournal for HeldJournal {
+    fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        let holder = match &self.held {
+            Held::Request(lease) => Holder::Request(lease),
+            Held::Ticket(lease) => Holder::Ticket(lease),
+        };
+        let (pending, count) = self.pending()?;
+        let begun = self.journal.effects.begin_held(scope, &stored(call), holder, &pending);
+        let known = self.journal.begun(begun)?;
+        self.kept(count);
+        Ok(known)
+    }
+
+    fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
+        self.journal.done(scope, identity, answer)
+    }
+
+    fn under_way(&self, scope: &str, identity: &str, is: bool) {
+        self.journal.under_way(scope, identity, is);
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn seen(&self, identity: &str) -> Option<Json> {
+        self.before.get(identity).cloned()
+    }
+
+    fn saw(&self, identity: &str, answer: Json) {
+        let seen = Seen { identity: identity.to_owned(), answer };
+        let bytes = size(&seen);
+        let mut told = self.lock();
+        told.bytes = told.bytes.saturating_add(bytes);
+        match told.bytes > SEEN_BYTES {
+            // No call is begun any more, so nothing of it is needed.
+            true => told.pending.clear(),
+            false => told.pending.push_back(seen),
+        }
+    }
+}
+
+fn stored<'c>(call: &NewEffect<'c>) -> effects::NewEffect<'c> {
+    effects::NewEffect { identity: call.identity, server: call.server, tool: call.tool, args: call.args }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_store::requests::{Began, NewRequest};
+
+    use super::*;
+
+    /// The journal of a request that is held, and of whoever takes it over then.
+    fn held(journal: &StoreJournal) -> HeldJournal {
+        let request = NewRequest { scope: "k", tool: "eval", digest: b"d" };
+        let Ok(Began::Held { lease, .. }) = journal.requests().begin(&request, 0) else {
+            panic!("nobody holds it")
+        };
+        HeldJournal::new(journal, Held::Request(lease), journal.effects().seen("k").expect("a list"))
+    }
+
+    fn begin(journal: &HeldJournal, identity: &str) -> Result<Begun, String> {
+        let args = json!({});
+        journal.begin("k", &NewEffect { identity, server: "mail", tool: "send", args: &args })
+    }
+
+    fn journal() -> StoreJournal {
+        StoreJournal::new(Arc::new(Store::open(":memory:").expect("a store")))
+    }
+
+    #[test]
+    fn programs_are_not_told_where_the_store_is() {
+        let journal = journal();
+        let place = "postgres://ptc@10.0.0.7:5432/ptc".to_owned();
+        for error in [
+            StoreError::Busy { place: place.clone(), cause: "10.0.0.7 is slow".to_owned() },
+            StoreError::Unacknowledged { place: place.clone(), cause: "10.0.0.7 is gone".to_owned() },
+        ] {
+            let told = journal.told(EffectError::Store(error.clone()));
+            assert!(!told.contains("10.0.0.7"), "{told}");
+            let told = journal.clone().openly().told(EffectError::Store(error));
+            assert!(told.contains(&place), "{told}");
+        }
+    }
+
+    #[test]
+    fn calls_of_what_is_held_are_announced_with_all_others() {
+        let journal = journal();
+        let (announcing, held) = (journal.announce(), held(&journal));
+        held.under_way("k", "w1", true);
+        // Whoever announces does so after a moment.
+        while journal.calls_under_way().expect("a list").is_empty() {
+            std::thread::yield_now();
+        }
+        held.under_way("k", "w1", false);
+        drop(announcing);
+        assert_eq!(journal.calls_under_way(), Ok(vec![]));
+    }
+
+    #[test]
+    fn what_a_program_was_told_is_kept_with_the_next_call() {
+        let journal = journal();
+        let first = held(&journal);
+        first.saw("a", json!(1));
+        assert_eq!(journal.effects().seen("k"), Ok(vec![]), "nothing has followed from it");
+        assert_eq!(begin(&first, "w1"), Ok(Begun::Fresh));
+        first.saw("b", json!([2]));
+        let own = |journal: &HeldJournal, answer: i64| journal.told("store", &json!({}), || json!(answer));
+        assert_eq!([own(&first, 7), own(&first, 8)], [json!(7), json!(8)]);
+        assert_eq!(begin(&first, "w2"), Ok(Begun::Fresh));
+        first.saw("c", json!(3));
+        let second = held(&journal);
+        assert_eq!(
+            ["a", "b", "c"].map(|identity| second.seen(identity)),
+            [Some(json!(1)), Some(json!([2])), None]
+        );
+        assert_eq!([own(&second, 0), own(&second, 0), own(&second, 9)], [json!(7), json!(8), json!(9)]);
+        assert!(begin(&first, "w3").is_err_and(|why| why.contains("another server")));
+        assert_eq!(begin(&second, "w2"), Ok(Begun::Unknown));
+    }
+
+    #[test]
+    fn a_program_that_was_told_too_much_begins_no_call() {
+        let journal = journal();
+        let first = held(&journal);
+        let piece = json!("x".repeat(SEEN_BYTES / 4));
+        for number in 0..3 {
+            first.saw(&format!("read {number}"), piece.clone());
+        }
+        assert_eq!(begin(&first, "w1"), Ok(Begun::Fresh), "so much is kept");
+        for journal in [&first, &held(&journal)] {
+            journal.saw("read 3", piece.clone());
+            let refused = begin(journal, "w2").expect_err("it is too much");
+            assert!(refused.contains("leave the request key out"), "{refused}");
+        }
     }
 }

@@ -3,4 +3,5 @@
 pub mod effects;
 pub mod engine;
 pub mod options;
+mod under_way;
 pub mod wire;

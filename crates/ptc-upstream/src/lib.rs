@@ -32,6 +32,8 @@ pub use runtime::{
 
 /// The examples of pages of the book, which run as tests.
 #[cfg(doctest)]
+// Blocks that name their file are for the tests that walk through pages.
+#[allow(rustdoc::invalid_codeblock_attributes)]
 mod pages {
     #[doc = include_str!("../../../docs/tool-call.md")]
     struct ToolCall;

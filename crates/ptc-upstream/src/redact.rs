@@ -94,16 +94,12 @@ impl Finder {
     fn spans(&self, text: &str) -> Vec<Range<usize>> {
         let mut spans: Vec<Range<usize>> = self.exact.find_iter(text).map(|found| found.range()).collect();
         if let Some(folded) = self.folded.as_ref().filter(|_| text.len() >= SHORTEST_FOLDED) {
-            let plain = forms::fold(text);
-            if folded.is_match(&plain) {
-                let places = forms::places(text);
-                let found = folded.find_iter(&plain).map(|found| {
-                    let (first, last) = (&places[found.start()], &places[found.end() - 1]);
-                    first.start..last.end
-                });
-                let exact = spans.clone();
-                spans.extend(found.map(|span| with_marks(text, span, &exact)));
-            }
+            let mut found = folded_spans(folded, text);
+            // Places are the same in both.
+            found
+                .extend(forms::without_breaks(text).into_iter().flat_map(|text| folded_spans(folded, &text)));
+            let exact = spans.clone();
+            spans.extend(found.into_iter().map(|span| with_marks(text, span, &exact)));
         }
         spans.sort_by_key(|span| (span.start, span.end));
         spans.dedup_by(|next, kept| {
@@ -115,6 +111,20 @@ impl Finder {
         });
         spans
     }
+}
+
+/// Where folded forms stand in a text.
+fn folded_spans(folded: &AhoCorasick, text: &str) -> Vec<Range<usize>> {
+    let plain = forms::fold(text);
+    if !folded.is_match(&plain) {
+        return Vec::new();
+    }
+    let places = forms::places(text);
+    let found = folded.find_iter(&plain).map(|found| {
+        let (first, last) = (&places[found.start()], &places[found.end() - 1]);
+        first.start..last.end
+    });
+    found.collect()
 }
 
 /// A find together with the marks of its codes, so that no half of one is left: `\`, `%`, `&#` before and `;` behind it.
@@ -185,6 +195,38 @@ impl Redactor {
             Cow::Borrowed(_) => text,
             Cow::Owned(covered) => covered,
         }
+    }
+
+    /// Lines with secrets covered, also those that go over several lines. There are as many lines as before.
+    pub fn redact_lines(&self, lines: Vec<String>) -> Vec<String> {
+        let Some(finder) = &self.0 else { return lines };
+        let text = lines.join("\n");
+        let spans = finder.spans(&text);
+        if spans.is_empty() {
+            return lines;
+        }
+        let (mut begin, mut next) = (0, 0);
+        let mut covered = Vec::with_capacity(lines.len());
+        for line in &lines {
+            let (mut at, end) = (begin, begin + line.len());
+            let mut out = String::new();
+            while let Some(span) = spans.get(next).filter(|span| span.start <= end) {
+                // One that began in a line before is covered there.
+                if span.start >= begin {
+                    out.push_str(&text[at..span.start]);
+                    out.push_str(COVER);
+                }
+                at = span.end.min(end);
+                if span.end > end {
+                    break;
+                }
+                next += 1;
+            }
+            out.push_str(&text[at..end]);
+            covered.push(out);
+            begin = end + 1;
+        }
+        covered
     }
 
     /// Covers secrets in texts, numbers and the names of fields, at any depth.

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ptc_store::Lease;
 use ptc_trace::Span;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+use crate::effects::HeldJournal;
 
 /// The arguments of a tool call.
 pub type Args = Map<String, Json>;
@@ -47,13 +50,15 @@ pub struct Caller {
     pub transport: Transport,
     /// The protocol version that was agreed on, for records.
     pub protocol: Option<Arc<str>>,
+    /// What the client calls itself, for people. Nothing checks it.
+    pub client: Option<Arc<str>>,
 }
 
 impl Caller {
     /// A caller without a role credential.
     pub fn new(owner: impl Into<Arc<str>>, transport: Transport) -> Self {
         let owner = owner.into();
-        Caller { principal: owner.clone(), owner, roles: None, transport, protocol: None }
+        Caller { principal: owner.clone(), owner, roles: None, transport, protocol: None, client: None }
     }
 }
 
@@ -126,8 +131,10 @@ pub struct Signals {
     pub request_key: Option<String>,
     /// What calls that may change something belong to; the engine sets it.
     pub scope: Option<Arc<str>>,
-    /// The digest of the request if it may come again, and its answer is kept; the engine sets it.
-    pub digest: Option<Arc<str>>,
+    /// The right to give the reply of a request that may come again, and its digest; the engine sets it.
+    pub claim: Option<(Lease, Arc<str>)>,
+    /// Where such calls are written down, if another server may take over what they belong to; the engine sets it.
+    pub journal: Option<Arc<HeldJournal>>,
     /// The span of the call, if it is traced; the engine sets it.
     pub span: Option<Arc<Span>>,
 }

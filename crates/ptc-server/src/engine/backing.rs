@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ptc_lisp::prelude::{Grants as Needs, Missing, Offer, Prelude, Upstreams as Offers};
 use ptc_upstream::Grants;
 
-use super::Engine;
 use super::upstreams::Upstreams;
+use super::{Caller, Engine, tools};
 
 /// Holds the prelude of all programs against upstreams. What they do not have is an error. A server that cannot be
 /// reached may come back: until then every program is refused, which is told.
@@ -25,9 +25,19 @@ pub(super) fn backing(prelude: &Prelude, upstreams: Option<&Upstreams>) -> Resul
 }
 
 impl Engine {
-    /// What descriptions say about the prelude of all programs now; what its exports do is what upstreams say.
-    pub(super) fn inventory(&self) -> Option<String> {
+    /// What descriptions say about the prelude of all programs now; what its exports do is what upstreams say. Where a role
+    /// takes exports away, only the page is named that tells what is left in a session.
+    pub(super) fn inventory(&self, caller: &Caller) -> Option<String> {
         let prelude = self.prelude.as_ref()?;
+        if let (Some(upstreams), Some(roles)) = (&self.upstreams, self.roles(caller)) {
+            let whole = roles.iter().all(|role| {
+                let offers = upstreams.offers(role.grants());
+                prelude.missing(&Needs { tools: &[], upstreams: Some(&offers as &dyn Offers) }).is_empty()
+            });
+            if !whole {
+                return Some(tools::PRELUDE.to_owned());
+            }
+        }
         let offers = self.upstreams.as_ref().map(|upstreams| upstreams.offers(Grants::all()));
         let tools: Vec<String> = offers.iter().map(|_| "call".to_owned()).collect();
         let upstreams = offers.as_ref().map(|offers| offers as &dyn Offers);

@@ -25,7 +25,7 @@ impl Engine {
             Err(message) => return fixed(Reason::ARGS, &message, "Mend the arguments and call again."),
         };
         let mut object = match self.manifest(caller, &source).await {
-            Ok(manifest) => self.report(&manifest),
+            Ok(manifest) => self.report(caller, &manifest),
             Err(errors) => {
                 let errors: Vec<Json> = errors.iter().map(|error| described(error, &source)).collect();
                 json!({"status": "ok", "valid": false, "errors": errors})
@@ -42,9 +42,7 @@ impl Engine {
         let found: Arc<Mutex<Option<Checked>>> = Arc::default();
         let (put, source): (_, Arc<str>) = (found.clone(), source.into());
         let (calls, prelude) = (self.upstreams.is_some(), self.prelude.clone());
-        let servers =
-            self.upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog().names_for_programs());
-        let servers = servers.unwrap_or_default();
+        let servers = self.catalog(caller).map(|catalog| catalog.names_for_programs()).unwrap_or_default();
         let program = Program::new("nil").owner(caller.owner.clone()).limits(limits(&self.settings));
         let program = program.prepare(move |machine| {
             if let Some(prelude) = &prelude {
@@ -61,13 +59,15 @@ impl Engine {
         found.unwrap_or_else(|| outcome.result.map(|_| Manifest::default()).map_err(|error| vec![error]))
     }
 
-    /// The effects of a program without mistakes.
-    fn report(&self, manifest: &Manifest) -> Json {
+    /// The effects of a program without mistakes, as far as its caller may see them.
+    fn report(&self, caller: &Caller, manifest: &Manifest) -> Json {
         let (uses, refusal, nowhere) = match &self.upstreams {
             Some(upstreams) => {
-                let (catalog, policy) = (upstreams.runtime.catalog(), upstreams.policy(Grants::all()));
-                let refusal = enforce(manifest, &catalog, &policy).err();
+                let catalog = self.catalog(caller).unwrap_or_default();
+                let policy = upstreams.policy(Grants::all());
+                let refusal = enforce(manifest, &catalog, &policy).err().map(|refusal| refusal.to_string());
                 let uses = plan(manifest, &catalog, &policy);
+                let refusal = refusal.or_else(|| self.not_granted(caller, &uses));
                 let nowhere = uses.iter().filter_map(|planned| nowhere(planned, &catalog)).collect();
                 (uses, refusal, nowhere)
             }
@@ -84,12 +84,32 @@ impl Engine {
             "errors": [],
         });
         if let Some(refusal) = refusal {
-            report["refusal"] = refusal.to_string().into();
+            report["refusal"] = refusal.into();
         }
         if !nowhere.is_empty() {
             report["warnings"] = nowhere.into();
         }
         report
+    }
+
+    /// Why a role credential may not run a program: a call that none of its roles grants. It is not told whether there is
+    /// such a tool.
+    fn not_granted(&self, caller: &Caller, uses: &[PlannedUse]) -> Option<String> {
+        let roles = self.roles(caller)?;
+        let granted = |planned: &PlannedUse| {
+            let Some((server, tool)) = planned.target.split_once('/').filter(|_| planned.fixed) else {
+                return true;
+            };
+            match planned.unlisted.is_empty() {
+                true => !planned.reaches.is_empty(),
+                // Programs may write either.
+                false => roles.iter().map(|role| role.grants()).any(|grants| {
+                    grants.allows(server, tool) || grants.allows(server, &tool.replace('-', "_"))
+                }),
+            }
+        };
+        let denied = uses.iter().find(|planned| !granted(planned))?;
+        Some(format!("upstream operation {} is not granted to this credential", denied.target))
     }
 }
 

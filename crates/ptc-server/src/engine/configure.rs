@@ -237,6 +237,9 @@ fn ticket_keys(options: &Options) -> Result<Option<Keys>, String> {
 
 fn read_policy(file: &std::path::Path) -> Result<Arc<Policy>, String> {
     let shown = file.display();
+    // Whoever can write it says what everybody may do.
+    ptc_system::owned::check(file, ptc_system::owned::Reach::AllRead)
+        .map_err(|problem| format!("--session-roles: {problem}"))?;
     let text = read("--session-roles", file)?;
     Policy::parse(&text).map(Arc::new).map_err(|error| format!("--session-roles {shown} {error}"))
 }

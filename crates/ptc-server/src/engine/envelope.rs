@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::api::{Content, Reply};
-use super::payload::{Payload, too_long};
+use super::payload::{Payload, handle_parts, too_long};
 use super::settings::{Profile, Settings};
 use super::text::{cut, json_bytes, quoted_bytes, without_tags};
 
@@ -124,10 +124,10 @@ pub fn envelope(payload: &Payload, settings: &Settings, family: Family) -> Reply
     let mut full = full(payload, &bounds);
     let is_error = payload.error.is_some();
     let view = |full: &Map<String, Json>| match profile {
-        Profile::Slim => (text(full, payload), None),
+        Profile::Slim => (text(full, payload, &bounds), None),
         Profile::Structured => {
             let compact = compact(full, family, is_error, payload);
-            (text(full, payload), Some(Json::Object(compact)))
+            (text(full, payload, &bounds), Some(Json::Object(compact)))
         }
         Profile::Debug => {
             let object = Json::Object(full.clone());
@@ -180,7 +180,7 @@ fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
     let mut put = |key: &str, value: Json| {
         full.insert(key.to_owned(), value);
     };
-    let (prints, prints_cut) = fitting(&payload.prints, bounds);
+    let (prints, missing) = fitting(&payload.prints, bounds);
     let feedback = cut(&payload.feedback, FEEDBACK_BYTES);
     let feedback_cut = feedback.len() < payload.feedback.len();
     match &payload.error {
@@ -199,7 +199,7 @@ fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
     }
     put("feedback", feedback.into());
     if let Some(validated) = &payload.validated {
-        put_validated(validated, bounds, &mut put);
+        put_validated(validated, payload.result.as_deref(), bounds, &mut put);
     }
     for (key, value) in &payload.session {
         put(key, value.clone());
@@ -215,7 +215,7 @@ fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
     if payload.error.is_none() || payload.truncated {
         put("truncated", payload.truncated.into());
     }
-    for (key, is_cut) in [("prints_truncated", prints_cut), ("feedback_truncated", feedback_cut)] {
+    for (key, is_cut) in [("prints_truncated", missing.is_some()), ("feedback_truncated", feedback_cut)] {
         if is_cut {
             put(key, true.into());
             put("output_truncated", true.into());
@@ -224,22 +224,27 @@ fn full(payload: &Payload, bounds: &Bounds) -> Map<String, Json> {
     full
 }
 
-/// A validated value is exact or absent; what it is stands in its place.
-fn put_validated(value: &Json, bounds: &Bounds, put: &mut impl FnMut(&str, Json)) {
+/// A validated value is exact or absent; what it is stands in its place, as its line says if that does.
+fn put_validated(value: &Json, line: Option<&str>, bounds: &Bounds, put: &mut impl FnMut(&str, Json)) {
     let bytes = json_bytes(value);
     if bytes <= bounds.result_bytes {
         return put("validated", value.clone());
     }
-    put("validated_preview", too_long(value, bounds.result_bytes, false).into());
+    let preview = match line.filter(|line| handle_parts(line).is_some()) {
+        Some(handle) => handle.to_owned(),
+        None => too_long(value, bounds.result_bytes, false),
+    };
+    put("validated_preview", preview.into());
     put("validated_bytes", bytes.into());
     put("validated_preview_truncated", true.into());
 }
 
-/// The first printed lines that fit, the last of them cut if it is the only one, and behind them how many are missing; and
-/// whether something is.
-fn fitting(prints: &[String], bounds: &Bounds) -> (Vec<Json>, bool) {
+/// The first printed lines that fit, the last of them cut if it is the only one; and in our words how much is missing, if
+/// anything is.
+fn fitting(prints: &[String], bounds: &Bounds) -> (Vec<Json>, Option<String>) {
     let mut left = bounds.prints_bytes;
     let mut kept = Vec::new();
+    let mut missing = Vec::new();
     for line in prints {
         match left.checked_sub(line.len() + 1) {
             Some(rest) => {
@@ -249,17 +254,19 @@ fn fitting(prints: &[String], bounds: &Bounds) -> (Vec<Json>, bool) {
             None => {
                 if kept.is_empty() {
                     let head = cut(line, left);
-                    kept.push(format!("{head} … ({} of {} bytes)", head.len(), line.len()).into());
+                    let rest = line.len() - head.len();
+                    missing.extend((rest > 0).then(|| format!("{rest} bytes of the first line")));
+                    kept.push(head.into());
                 }
-                let (missing, all) = (prints.len() - kept.len(), prints.len());
-                if missing > 0 {
-                    kept.push(format!("… ({missing} of {all} lines are missing here)").into());
-                }
-                return (kept, true);
+                break;
             }
         }
     }
-    (kept, false)
+    if kept.len() < prints.len() {
+        missing.push(format!("{} of {} lines", prints.len() - kept.len(), prints.len()));
+    }
+    let told = (!missing.is_empty()).then(|| format!("… ({} are missing here)", missing.join(" and ")));
+    (kept, told)
 }
 
 /// The compact object of the structured profile: nothing that is empty, flags only when they are set.
@@ -315,8 +322,8 @@ fn minimal(full: &Map<String, Json>, envelope_bytes: usize) -> Map<String, Json>
     left
 }
 
-/// What a model reads of an answer.
-fn text(full: &Map<String, Json>, payload: &Payload) -> String {
+/// What a model reads of an answer. Beside prints the result stands in tags, and nothing of ours between them.
+fn text(full: &Map<String, Json>, payload: &Payload, bounds: &Bounds) -> String {
     let field = |key: &str| full.get(key).and_then(Json::as_str);
     let (name, end) = match full.get("status") == Some(&json!("error")) {
         true => ("error", error_text(full)),
@@ -336,8 +343,17 @@ fn text(full: &Map<String, Json>, payload: &Payload) -> String {
         Some(prints) => {
             let lines: Vec<&str> = prints.iter().filter_map(Json::as_str).collect();
             let inside = |text: &str| without_tags(text, &["prints", "result", "error"]);
-            let (lines, end) = (inside(&lines.join("\n")), inside(&end));
-            format!("<prints>\n{lines}\n</prints>\n\n<{name}>\n{end}\n</{name}>")
+            let is_handle = payload.error.is_none() && full.get("validated").is_none();
+            let parts = handle_parts(&end).filter(|_| is_handle);
+            let (about, end) = parts.unwrap_or(("", end.as_str()));
+            let line = |text: &str| if text.is_empty() { String::new() } else { format!("{text}\n") };
+            let missing = fitting(&payload.prints, bounds).1.unwrap_or_default();
+            let (lines, end) = (inside(&lines.join("\n")), inside(end));
+            format!(
+                "<prints>\n{lines}\n</prints>\n{}\n{}<{name}>\n{end}\n</{name}>",
+                line(&missing),
+                line(about)
+            )
         }
     };
     let is_set = |key: &str| full.get(key) == Some(&Json::Bool(true));

@@ -9,9 +9,10 @@ use ptc_upstream::ledger::LedgerEntry;
 use ptc_upstream::metrics::Returned;
 use serde_json::Value as Json;
 
+use super::again;
 use super::api::{Args, Caller, Signals};
 use super::args::EvalArgs;
-use super::evaluate::{self, End, Evaluated, Given, Job};
+use super::evaluate::{self, End, Evaluated, Given, Job, Noted};
 use super::payload::{Payload, Upstream, line_bytes, result_line, upstream_summary};
 use super::reason::Reason;
 use super::schema::OutputSchema;
@@ -29,8 +30,8 @@ const FAIL_CHARS: usize = 2_000;
 pub struct Ran {
     /// What came of it.
     pub outcome: Outcome,
-    /// Where its result has no JSON form.
-    pub not_json: Option<String>,
+    /// What its machine said of its value.
+    pub noted: Noted,
     /// The upstream calls that it made, if there are upstreams.
     pub ledger: Option<Vec<LedgerEntry>>,
 }
@@ -64,7 +65,12 @@ impl Engine {
             prelude: self.prelude.clone(),
             owner: caller.owner.clone(),
         };
-        let (program, not_json) = evaluate::program(job, &self.settings);
+        let (program, noted) = evaluate::program(job, &self.settings);
+        let basis = || self.grants_digest(&Grants::all(), None);
+        let program = match again::as_before(program, basis, signals) {
+            Ok(program) => program,
+            Err(stale) => return Ok(*stale),
+        };
         let prelude = self.prelude.as_deref().map(Lent::of);
         let (program, recorded) = self.recordings.program(calls.attach(program), |program| Begun {
             inputs,
@@ -84,8 +90,8 @@ impl Engine {
         execution.end(&outcome);
         recorded.end(&outcome).await;
         drop(permit);
-        let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let ran = Ran { outcome, not_json, ledger: calls.finish() };
+        let noted = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));
+        let ran = Ran { outcome, noted, ledger: calls.finish() };
         Ok(match self.eval_ended(caller, head, args.schema.as_ref(), ran, facts).await {
             Ended::Over(answered) => *answered,
             Ended::Waits(new, facts) => Box::pin(self.keep_ticket(*new, *facts, signals)).await,
@@ -101,20 +107,20 @@ impl Engine {
         ran: Ran,
         mut facts: Facts,
     ) -> Ended {
-        let Ran { mut outcome, not_json, ledger } = ran;
+        let Ran { mut outcome, noted, ledger } = ran;
         if let Some(held) = outcome.held.take() {
             let upstream = ledger.as_ref().map(|calls| Upstream::of(calls, Returned::default()));
             head.before = head.before.and(upstream.as_ref());
             facts.seen(&Payload::default(), ledger.as_deref());
-            return match self.ticket(caller, head, *held) {
+            return match Box::pin(self.ticket(caller, head, *held)).await {
                 Ok(new) => Ended::Waits(Box::new(new), Box::new(facts)),
                 Err(answered) => Ended::Over(answered),
             };
         }
-        let evaluated = evaluate::evaluated(outcome, not_json, &head.source, &self.redactor);
+        let evaluated = evaluate::evaluated(outcome, noted, &head.source, &self.redactor);
         let mut payload = payload(&evaluated, schema, self.settings.result_bytes);
-        if payload.error.is_some()
-            && let Some(summary) = ledger.as_deref().and_then(upstream_summary)
+        if let Some((_, message)) = &payload.error
+            && let Some(summary) = ledger.as_deref().and_then(|calls| upstream_summary(calls, message))
         {
             payload.feedback.push_str(&format!("\n{summary}"));
         }
@@ -191,7 +197,7 @@ fn payload(evaluated: &Evaluated, schema: Option<&OutputSchema>, result_bytes: u
 
 /// The JSON of a value that fits a schema, or why there is none.
 pub fn validated(given: &Given, schema: &OutputSchema) -> Result<Json, String> {
-    if let Some(path) = &given.not_json {
+    if let Some(path) = &given.noted.not_json {
         return Err(format!("validated value: non-JSON-encodable value at return{path}"));
     }
     let json = schema.spelt(given.json.clone());

@@ -1,14 +1,15 @@
 //! Permits to run programs, by owner. A program that waits for tools or people holds none. What does not get one at once
 //! stands in the queue of its owner, which is bounded; only a call that finds that queue full is turned away. How owners
-//! share the processors is the pool's matter, which gives them equal turns. What they share here is memory: programs that
-//! have begun, whether they run or wait, are so many that all of them may use what each may use. Room that comes free
-//! goes to the owner with the fewest, and an owner without any gets one in any case, so that nobody is kept out.
+//! share the processors is the pool's matter, which gives them equal turns. What they share here is memory: a program that
+//! runs counts with all that it may use, one that waits for upstreams with what it keeps, and goes on when there is room for
+//! it again. Room that comes free goes to those that go on, then to the owner with the fewest programs. An owner without any
+//! gets one in any case, and so does a program that goes on while none runs, so that nobody is kept out.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ptc_host::Waits;
-use tokio::sync::oneshot::{Sender, channel};
+use ptc_host::{Room, Waits};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
 
 use super::api::Line;
 
@@ -21,9 +22,14 @@ pub struct Bounds {
     pub waiting: usize,
     /// Calls of one owner that stand in the queue.
     pub queued: usize,
-    /// Programs of all owners that run or wait for tools.
-    pub begun: usize,
+    /// Bytes that the programs of all owners have together.
+    pub memory: usize,
+    /// Bytes that a program may use.
+    pub each: usize,
 }
+
+/// Bytes that a program takes at least while it waits, beside its values.
+const LEAST: usize = 64 << 10;
 
 /// Where programs of all owners get their permits.
 #[derive(Clone, Debug)]
@@ -35,9 +41,13 @@ pub struct Gate {
 /// What there is of all owners.
 #[derive(Debug, Default)]
 struct Lanes {
-    of: HashMap<Arc<str>, Lane>,
-    /// Programs that run or wait for tools.
-    begun: usize,
+    of: BTreeMap<Arc<str>, Lane>,
+    /// Bytes that count for programs that run or wait for tools.
+    used: usize,
+    /// Programs that count with all that they may use.
+    whole: usize,
+    /// Programs that have their answers and wait for room.
+    returning: VecDeque<Returning>,
 }
 
 /// What there is of one owner.
@@ -46,6 +56,14 @@ struct Lane {
     running: usize,
     waiting: usize,
     queue: VecDeque<Sender<Permit>>,
+}
+
+/// A program that goes on when there is room.
+#[derive(Debug)]
+struct Returning {
+    owner: Arc<str>,
+    state: Arc<Mutex<State>>,
+    turn: Sender<()>,
 }
 
 /// The sums over all owners.
@@ -67,14 +85,33 @@ pub struct Permit {
     state: Arc<Mutex<State>>,
 }
 
-/// What a program with a permit does.
+/// What a program with a permit does. It changes only while the lanes are locked, so that their counts are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Runs,
-    Waits,
+    /// It waits for tools, and keeps so many bytes.
+    Waits(usize),
+    /// It has its answers, and room to go on.
+    Returns,
     /// Its call is over. The program may hear of that later, and says nothing that counts until then.
     Over,
+}
+
+impl State {
+    /// What it counts for, where a program may use so much.
+    fn bytes(self, each: usize) -> usize {
+        match self {
+            State::Runs | State::Returns => each,
+            State::Waits(bytes) => bytes.max(LEAST).min(each),
+            State::Over => 0,
+        }
+    }
+
+    /// Whether it counts with all that it may use although it may wait.
+    fn is_whole(self) -> bool {
+        matches!(self, State::Runs | State::Returns)
+    }
 }
 
 /// The queue of the owner is full.
@@ -89,22 +126,21 @@ pub enum Full {
 impl Gate {
     /// A gate with these bounds for each owner.
     pub fn new(bounds: Bounds) -> Self {
-        let Bounds { running, waiting, begun, queued } = bounds;
-        let bounds = Bounds { running: running.max(1), waiting: waiting.max(1), begun: begun.max(1), queued };
-        Gate { bounds, lanes: Arc::default() }
+        let (running, waiting) = (bounds.running.max(1), bounds.waiting.max(1));
+        Gate { bounds: Bounds { running, waiting, ..bounds }, lanes: Arc::default() }
     }
 
     /// A permit, when it is the caller's turn. Whoever stops waiting leaves the queue.
     pub async fn enter(&self, owner: &Arc<str>, line: &Line) -> Result<Permit, Full> {
         let turn = {
             let mut lanes = self.lanes();
-            let Lanes { of, begun } = &mut *lanes;
-            let lane = of.entry(owner.clone()).or_default();
+            let used = lanes.used;
+            let lane = lanes.of.entry(owner.clone()).or_default();
             lane.queue.retain(|waiter| !waiter.is_closed());
-            let room = lane.room(&self.bounds, *begun);
+            let room = lane.room(&self.bounds, used);
             if lane.queue.is_empty() && room.is_ok() {
                 lane.running += 1;
-                *begun += 1;
+                lanes.begin(self.bounds.each);
                 return Ok(self.permit(owner));
             }
             if lane.queue.len() >= self.bounds.queued {
@@ -127,29 +163,40 @@ impl Gate {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the counts of an owner, and lets in whoever has room now.
-    fn change(&self, owner: &Arc<str>, change: impl FnOnce(&mut Lane)) {
-        let mut turns = Vec::new();
-        {
-            let mut lanes = self.lanes();
-            let Lanes { of, begun } = &mut *lanes;
-            let Some(lane) = of.get_mut(owner) else { return };
-            let before = lane.begun();
-            change(lane);
-            *begun = (*begun + lane.begun()).saturating_sub(before);
-            if lane.is_idle() {
-                of.remove(owner);
-            }
-            while let Some((owner, lane)) = next(of, &self.bounds, *begun)
-                && let Some(waiter) = lane.queue.pop_front()
-            {
-                lane.running += 1;
-                *begun += 1;
-                turns.push((owner, waiter));
-            }
+    /// A program with a permit does something else from now on. Lets in whoever has room then.
+    fn turn(&self, owner: &Arc<str>, state: &Mutex<State>, next: State) {
+        let mut lanes = self.lanes();
+        let before = *lock(state);
+        match (before, next) {
+            // One that has room keeps it until it goes on.
+            (State::Over, _) | (State::Returns, State::Waits(_)) => return,
+            _ if before == next => return,
+            _ => *lock(state) = next,
+        }
+        lanes.change(owner, before, next, self.bounds.each);
+        let (returning, turns) = (lanes.let_back(&self.bounds), lanes.let_in(&self.bounds));
+        drop(lanes);
+        // One that nobody waits for any more has been dropped, and gives its room back as it goes.
+        for turn in returning {
+            let _ = turn.send(());
         }
         // A permit that nobody takes any more is dropped here, and lets in the next one.
         turns.into_iter().for_each(|(owner, waiter)| drop(waiter.send(self.permit(&owner))));
+    }
+
+    /// Makes room for a program that has its answers: at once, or when the turn comes that is given back.
+    fn come_back(&self, owner: &Arc<str>, state: &Arc<Mutex<State>>) -> Option<Receiver<()>> {
+        let mut lanes = self.lanes();
+        // One that has not begun to wait counts as before.
+        let State::Waits(_) = *lock(state) else { return None };
+        let (turn, receiver) = channel();
+        lanes.returning.push_back(Returning { owner: owner.clone(), state: state.clone(), turn });
+        let turns = lanes.let_back(&self.bounds);
+        drop(lanes);
+        for turn in turns {
+            let _ = turn.send(());
+        }
+        Some(receiver)
     }
 
     /// Programs of one owner that may run at a time.
@@ -168,28 +215,87 @@ impl Gate {
         lanes.of.values().fold(Load::default(), |load, lane| Load {
             begun: load.begun + lane.begun(),
             queued: load.queued + lane.queue.len(),
-            full: load.full + usize::from(lane.is_full(&self.bounds, lanes.begun)),
+            full: load.full + usize::from(lane.is_full(&self.bounds, lanes.used)),
         })
     }
 }
 
-/// The owner whose call is let in next, if there is room for one: among those with calls in their queues, the one with
-/// the fewest programs.
-fn next<'l>(
-    lanes: &'l mut HashMap<Arc<str>, Lane>,
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Lanes {
+    /// Counts a program that begins.
+    fn begin(&mut self, each: usize) {
+        self.used = self.used.saturating_add(each);
+        self.whole += 1;
+    }
+
+    /// Counts what a program of an owner does from now on.
+    fn change(&mut self, owner: &Arc<str>, before: State, next: State, each: usize) {
+        self.used = self.used.saturating_sub(before.bytes(each)).saturating_add(next.bytes(each));
+        self.whole = (self.whole + usize::from(next.is_whole())).saturating_sub(before.is_whole().into());
+        let Some(lane) = self.of.get_mut(owner) else { return };
+        *lane.count(before) -= 1;
+        if next != State::Over {
+            *lane.count(next) += 1;
+        }
+        if lane.is_idle() {
+            self.of.remove(owner);
+        }
+    }
+
+    /// Gives room to programs that wait for it to go on, in the order in which they came. One may go on in any case while
+    /// none runs: it has most of what it uses already, and would be waited for otherwise.
+    fn let_back(&mut self, bounds: &Bounds) -> Vec<Sender<()>> {
+        let mut turns = Vec::new();
+        while let Some(next) = self.returning.front() {
+            let before = *lock(&next.state);
+            let waits = matches!(before, State::Waits(_)) && !next.turn.is_closed();
+            let kept = self.used.saturating_sub(before.bytes(bounds.each));
+            if waits && self.whole > 0 && kept.saturating_add(bounds.each) > bounds.memory {
+                break;
+            }
+            let Some(Returning { owner, state, turn }) = self.returning.pop_front() else { break };
+            if waits {
+                *lock(&state) = State::Returns;
+                self.change(&owner, before, State::Returns, bounds.each);
+                turns.push(turn);
+            }
+        }
+        turns
+    }
+
+    /// Lets in calls of owners that have room, those of the owner with the fewest programs first.
+    fn let_in(&mut self, bounds: &Bounds) -> Vec<(Arc<str>, Sender<Permit>)> {
+        let mut turns = Vec::new();
+        while let Some((owner, waiter)) = next(&mut self.of, bounds, self.used) {
+            self.begin(bounds.each);
+            turns.push((owner, waiter));
+        }
+        turns
+    }
+}
+
+/// The call that is let in next, if there is room for one: of the owner with the fewest programs among those with calls in
+/// their queues.
+fn next(
+    lanes: &mut BTreeMap<Arc<str>, Lane>,
     bounds: &Bounds,
-    begun: usize,
-) -> Option<(Arc<str>, &'l mut Lane)> {
+    used: usize,
+) -> Option<(Arc<str>, Sender<Permit>)> {
     let waiting =
-        lanes.iter_mut().filter(|(_, lane)| !lane.queue.is_empty() && lane.room(bounds, begun).is_ok());
+        lanes.iter_mut().filter(|(_, lane)| !lane.queue.is_empty() && lane.room(bounds, used).is_ok());
     let (owner, lane) = waiting.min_by_key(|(_, lane)| lane.begun())?;
-    Some((owner.clone(), lane))
+    let waiter = lane.queue.pop_front()?;
+    lane.running += 1;
+    Some((owner.clone(), waiter))
 }
 
 impl Lane {
     fn count(&mut self, state: State) -> &mut usize {
         match state {
-            State::Waits => &mut self.waiting,
+            State::Waits(_) | State::Returns => &mut self.waiting,
             State::Runs | State::Over => &mut self.running,
         }
     }
@@ -204,52 +310,49 @@ impl Lane {
         self.begun() == 0 && self.queue.is_empty()
     }
 
-    /// Whether a program may begin where so many of all owners have, or what keeps it from that.
-    fn room(&self, bounds: &Bounds, begun: usize) -> Result<(), Full> {
+    /// Whether a program may begin where those of all owners have so many bytes, or what keeps it from that.
+    fn room(&self, bounds: &Bounds, used: usize) -> Result<(), Full> {
         if self.running >= bounds.running || self.waiting >= bounds.waiting {
             return Err(Full::Own);
         }
-        match begun < bounds.begun || self.begun() == 0 {
+        match used.saturating_add(bounds.each) <= bounds.memory || self.begun() == 0 {
             true => Ok(()),
             false => Err(Full::All),
         }
     }
 
     /// Whether the next call is turned away.
-    fn is_full(&self, bounds: &Bounds, begun: usize) -> bool {
-        self.room(bounds, begun).is_err() && self.queue.len() >= bounds.queued
+    fn is_full(&self, bounds: &Bounds, used: usize) -> bool {
+        self.room(bounds, used).is_err() && self.queue.len() >= bounds.queued
     }
 }
 
 impl Permit {
-    /// Gives the permit back while the program waits for tools. A program that goes on does so at once, also if others
-    /// have taken its place meanwhile: it has its memory already, and the sooner it ends, the better.
+    /// Gives the permit back while the program waits for tools. A program that goes on does so at once, also if others have
+    /// taken its place meanwhile: the sooner it ends, the better.
     pub fn pace(&self) -> impl Fn(Waits) + Send + Sync + 'static {
         let (gate, owner, state) = (self.gate.clone(), self.owner.clone(), self.state.clone());
         move |waits| {
             let next = match waits {
-                Waits::Begins => State::Waits,
+                Waits::Begins { bytes } => State::Waits(bytes),
                 Waits::Ends => State::Runs,
             };
             gate.turn(&owner, &state, next);
         }
     }
-}
 
-impl Gate {
-    /// A program with a permit does something else from now on.
-    fn turn(&self, owner: &Arc<str>, state: &Mutex<State>, next: State) {
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        if *state == State::Over || *state == next {
-            return;
-        }
-        let before = std::mem::replace(&mut *state, next);
-        self.change(owner, |lane| {
-            *lane.count(before) -= 1;
-            if next != State::Over {
-                *lane.count(next) += 1;
-            }
-        });
+    /// Waits until there is room for the program to go on; it counts less while it waits for upstreams.
+    pub fn room(&self) -> Room {
+        let (gate, owner, state) = (self.gate.clone(), self.owner.clone(), self.state.clone());
+        Arc::new(move || {
+            let turn = gate.come_back(&owner, &state);
+            Box::pin(async move {
+                if let Some(turn) = turn {
+                    // Where nobody gives a turn any more, nobody counts either.
+                    let _ = turn.await;
+                }
+            })
+        })
     }
 }
 
@@ -268,7 +371,7 @@ mod tests {
     use super::*;
 
     fn gate(running: usize, waiting: usize, queued: usize) -> Gate {
-        Gate::new(Bounds { running, waiting, queued, begun: usize::MAX })
+        Gate::new(Bounds { running, waiting, queued, memory: usize::MAX, each: 1 })
     }
 
     /// What a future has right now.
@@ -302,14 +405,14 @@ mod tests {
 
     #[tokio::test]
     async fn programs_of_all_owners_are_so_many_and_room_goes_to_who_has_the_fewest() {
-        let gate = Gate::new(Bounds { running: 8, waiting: 8, queued: 2, begun: 4 });
+        let gate = Gate::new(Bounds { running: 8, waiting: 8, queued: 2, memory: 4, each: 1 });
         let (line, anna, ben): (_, Arc<str>, Arc<str>) = (Line::default(), "anna".into(), "ben".into());
         let mut annas = Vec::new();
         for _ in 0..4 {
             annas.push(gate.enter(&anna, &line).await.expect("room"));
         }
-        // A program that waits for tools has its memory all the same.
-        annas[0].pace()(Waits::Begins);
+        // A program that waits for tools and keeps all that it may use counts with that.
+        annas[0].pace()(Waits::Begins { bytes: 1 });
         let mut fifth = pin!(gate.enter(&anna, &line));
         let mut sixth = pin!(gate.enter(&anna, &line));
         assert!(now(&mut fifth).await.is_none() && now(&mut sixth).await.is_none());
@@ -328,7 +431,7 @@ mod tests {
         let fifth = now(&mut fifth).await.expect("her turn").expect("a permit");
         let sixth = now(&mut sixth).await.expect("her turn").expect("a permit");
         drop((annas, fifth, sixth));
-        assert!(gate.lanes().of.is_empty() && gate.lanes().begun == 0);
+        assert!(gate.lanes().of.is_empty() && gate.lanes().used == 0);
     }
 
     #[tokio::test]
@@ -338,7 +441,7 @@ mod tests {
         let pace = first.pace();
         let mut second = pin!(gate.enter(&anna, &line));
         assert!(now(&mut second).await.is_none());
-        pace(Waits::Begins);
+        pace(Waits::Begins { bytes: 1 });
         // One program waits, which is as many as may; so nobody begins.
         assert!(now(&mut second).await.is_none());
         pace(Waits::Ends);
@@ -348,10 +451,57 @@ mod tests {
         let first = wide.enter(&anna, &line).await.expect("room");
         let mut next = pin!(wide.enter(&anna, &line));
         assert!(now(&mut next).await.is_none());
-        first.pace()(Waits::Begins);
+        first.pace()(Waits::Begins { bytes: 1 });
         assert!(now(&mut next).await.is_some(), "the first one's permit");
         drop((first, second));
         assert_eq!(wide.load().begun, 0);
+    }
+
+    #[tokio::test]
+    async fn programs_that_wait_count_with_what_they_keep_and_go_on_when_there_is_room() {
+        let (each, small) = (64 << 20, Waits::Begins { bytes: 1 << 20 });
+        let gate = Gate::new(Bounds { running: 8, waiting: 8, queued: 8, memory: 2 * each, each });
+        let (line, anna): (_, Arc<str>) = (Line::default(), "anna".into());
+        let mut waiting = Vec::new();
+        for _ in 0..4 {
+            let permit = gate.enter(&anna, &line).await.expect("room");
+            permit.pace()(small);
+            waiting.push(permit);
+        }
+        assert_eq!(gate.lanes().used, 4 << 20);
+        // The first of them goes on at once; beside it there is no room for another one.
+        waiting[0].room()().await;
+        waiting[0].pace()(Waits::Ends);
+        let (mut second, mut third) = (waiting[1].room()(), waiting[2].room()());
+        assert!(now(&mut pin!(&mut second)).await.is_none());
+        assert!(now(&mut pin!(&mut third)).await.is_none());
+        assert_eq!(gate.lanes().used, each + (3 << 20));
+        // Who does not want to go on any more leaves.
+        drop(second);
+        drop(waiting.remove(0));
+        assert!(now(&mut pin!(&mut third)).await.is_some(), "its turn");
+        assert!(now(&mut pin!(gate.enter(&anna, &line))).await.is_none(), "there is no room to begin");
+        waiting[1].pace()(Waits::Ends);
+        // A call that ends while its program runs needs no room.
+        waiting[1].room()().await;
+        drop(waiting);
+        assert!(gate.lanes().of.is_empty() && gate.lanes().used == 0 && gate.lanes().whole == 0);
+    }
+
+    #[tokio::test]
+    async fn a_program_goes_on_in_any_case_while_none_runs() {
+        let gate = Gate::new(Bounds { running: 8, waiting: 8, queued: 8, memory: 3 << 20, each: 1 << 20 });
+        let (line, anna): (_, Arc<str>) = (Line::default(), "anna".into());
+        let mut waiting = Vec::new();
+        for _ in 0..3 {
+            waiting.push(gate.enter(&anna, &line).await.expect("room"));
+        }
+        waiting.iter().for_each(|permit| permit.pace()(Waits::Begins { bytes: (1 << 20) - 1 }));
+        for permit in waiting {
+            permit.room()().await;
+            permit.pace()(Waits::Ends);
+        }
+        assert_eq!(gate.lanes().used, 0);
     }
 
     #[tokio::test]
@@ -371,7 +521,7 @@ mod tests {
         assert!(crashed.join().is_err());
         let next = now(&mut next).await.expect("who left the queue takes no permit").expect("a permit");
         let pace = next.pace();
-        pace(Waits::Begins);
+        pace(Waits::Begins { bytes: 1 });
         drop(next);
         pace(Waits::Ends);
         assert_eq!(gate.load(), Load::default());

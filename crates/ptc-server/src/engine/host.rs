@@ -11,6 +11,7 @@ use super::evidence;
 use super::roles::Role;
 use super::settings::Settings;
 use super::turnlog::{self, TurnLog};
+use crate::effects::HeldJournal;
 
 /// A namespace of the server.
 #[derive(Clone, Debug)]
@@ -132,10 +133,19 @@ pub fn all_tools() -> Vec<String> {
 }
 
 /// Other tools of a program, and these, which only exports of the prelude may call.
-pub fn granted(tools: &[OwnTool], witness: &Arc<Witness>, all: Tools) -> Tools {
+pub fn granted(
+    tools: &[OwnTool],
+    witness: &Arc<Witness>,
+    journal: Option<&Arc<HeldJournal>>,
+    all: Tools,
+) -> Tools {
     tools.iter().fold(all, |all, tool| {
-        let (run, witness) = (tool.run.clone(), witness.clone());
-        all.with_private(tool.name, Tool::blocking(move |args: Json| run(&args, &witness)))
+        let (run, witness, journal, name) = (tool.run.clone(), witness.clone(), journal.cloned(), tool.name);
+        let call = move |args: Json| match &journal {
+            Some(journal) => journal.told(name, &args, || run(&args, &witness)),
+            None => run(&args, &witness),
+        };
+        all.with_private(tool.name, Tool::blocking(call))
     })
 }
 

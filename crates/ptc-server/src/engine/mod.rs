@@ -3,8 +3,10 @@
 //! Transports give it a [`Caller`], the name of a tool and its arguments, and get a [`Reply`]. It runs programs
 //! on a pool, shapes answers by profile, and keeps what outlives a call.
 
+mod again;
 mod api;
 mod args;
+mod audit;
 mod backing;
 mod cards;
 mod check;
@@ -16,10 +18,12 @@ mod envelope;
 mod eval;
 mod evaluate;
 mod evidence;
-mod gate;
+pub mod gate;
 pub mod host;
+pub mod lease;
 mod once;
 mod payload;
+mod pulse;
 mod reason;
 mod receipt;
 mod recordings;
@@ -38,6 +42,7 @@ mod tools;
 mod trace;
 pub mod turnlog;
 mod upstreams;
+mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -50,7 +55,7 @@ use ptc_store::Store;
 use ptc_store::preludes::Preludes;
 use ptc_store::shelf::Shelf;
 use ptc_upstream::catalog::Catalog;
-use ptc_upstream::{Grants, Redactor, Runtime};
+use ptc_upstream::{EffectJournal, Grants, Redactor, Runtime};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -58,12 +63,14 @@ pub use self::api::{
     Annotations, Approval, Args, CallCount, CallError, Caller, Content, Line, Progress, Reply, Resource,
     ResourceError, ResourceLink, Signals, Snapshot, ToolSpec, Transport,
 };
+pub(crate) use self::audit::TARGET as DECISION;
 use self::counts::Counts;
 use self::debug::{Facts, Ring};
 use self::gate::{Gate, Permit};
 use self::host::Host;
 use self::once::Once;
 use self::payload::Payload;
+use self::pulse::Pulse;
 pub use self::reason::Reason;
 use self::recordings::Recordings;
 use self::resources::Resources;
@@ -76,6 +83,8 @@ use self::tools::{Surface, Tool};
 use self::trace::Traces;
 use self::turnlog::TurnLog;
 use self::upstreams::{Calls, Upstreams};
+pub use self::watch::Stored;
+use self::watch::Watched;
 use crate::effects::StoreJournal;
 use crate::options::{ApprovalBy, Options};
 
@@ -127,11 +136,13 @@ pub struct Engine {
     turns: Option<Arc<TurnLog>>,
     warnings: Vec<String>,
     preludes: Option<Preludes>,
+    pulse: Option<Pulse<()>>,
     once: Option<Once>,
     planner: Option<Llm>,
     capabilities: String,
     ring: Option<Ring>,
     desk: Option<Desk>,
+    watched: Option<Watched>,
     /// Where people decide about calls that wait.
     page: OnceLock<Place>,
     /// For work that goes on without whoever asked for it.
@@ -196,6 +207,9 @@ impl Engine {
             };
             let wrong = |error| StartError::Settings(format!("--session-roles: {error}"));
             policy.check(&known).map_err(wrong)?;
+            let (granting, store) = (policy.clone(), parts.preludes.clone());
+            let checked = sessions::apart(move || Ok(granting.check_preludes(store.as_ref()))).await;
+            checked.map_err(|error| StartError::Settings(error.message))?.map_err(wrong)?;
             warnings.extend(evidence::unreachable(&host, policy));
         }
         let (own, prelude) = (host.clone(), parts.prelude.clone());
@@ -220,11 +234,13 @@ impl Engine {
             false => None,
         };
         let shelf = parts.store.clone().map(|store| Shelf::new(store, settings.resource_bytes));
+        let pulse = parts.store.clone().map(Pulse::of);
         let traces = Traces::open(&settings, &redactor).map_err(StartError::Settings)?;
         let recordings = Recordings::open(&settings, &redactor).map_err(StartError::Settings)?;
         let engine = Arc::new_cyclic(|own| Engine {
             own: own.clone(),
             desk,
+            watched: parts.store.clone().map(watch::watched),
             page: settings
                 .approval_page
                 .clone()
@@ -234,7 +250,8 @@ impl Engine {
                 running: settings.max_concurrent_calls,
                 waiting: settings.max_waiting_calls,
                 queued: settings.max_queued_calls,
-                begun: settings.programs_at_once(),
+                memory: settings.programs_memory_bytes,
+                each: settings.program_memory_bytes,
             }),
             resources: Resources::new(settings.resource_bytes, settings.resources_per_owner, shelf),
             pool: Pool::new(PoolConfig::default()),
@@ -252,6 +269,7 @@ impl Engine {
             turns,
             warnings,
             preludes: parts.preludes,
+            pulse,
             once: parts.effects.map(Once::new),
             planner: parts.planner,
             capabilities,
@@ -273,14 +291,26 @@ impl Engine {
         Ok(engine)
     }
 
-    /// What upstreams offer now, if there are any.
-    fn catalog(&self) -> Option<Arc<Catalog>> {
-        self.upstreams.as_ref().map(|upstreams| upstreams.runtime.catalog())
+    /// What upstreams offer to this caller now: to a role credential, what one of its roles grants. Nothing if there are no
+    /// upstreams, or none that it may see.
+    fn catalog(&self, caller: &Caller) -> Option<Arc<Catalog>> {
+        let upstreams = self.upstreams.as_ref()?;
+        let Some(roles) = self.roles(caller) else { return Some(upstreams.runtime.catalog()) };
+        let seen = roles.iter().map(|role| upstreams.offers(role.grants()).catalog());
+        let catalog = Catalog::joined(seen);
+        (!catalog.servers().is_empty()).then(|| Arc::new(catalog))
     }
 
-    /// What clients are told about the server as a whole: which servers are behind it.
-    pub fn instructions(&self) -> Option<String> {
-        let text = tools::instructions(&self.settings, &*self.catalog()?)?;
+    /// The roles that a role credential may take; nothing if the caller has no such credential.
+    fn roles(&self, caller: &Caller) -> Option<Vec<&roles::Role>> {
+        let names = caller.roles.as_ref()?;
+        let policy = self.settings.sessions.as_ref().and_then(|sessions| sessions.roles.as_ref());
+        Some(names.iter().filter_map(|name| policy?.roles.get(name)).collect())
+    }
+
+    /// What a client is told about the server as a whole: which servers are behind it, as far as it may see them.
+    pub fn instructions(&self, caller: &Caller) -> Option<String> {
+        let text = tools::instructions(&self.settings, &*self.catalog(caller)?)?;
         Some(tools::fitted(self.redactor.redact_string(text)))
     }
 
@@ -291,7 +321,7 @@ impl Engine {
 
     /// The tools that this caller may use.
     pub fn tools(&self, caller: &Caller) -> Vec<ToolSpec> {
-        let (catalog, inventory) = (self.catalog(), self.inventory());
+        let (catalog, inventory) = (self.catalog(caller), self.inventory(caller));
         let surface = Surface {
             settings: &self.settings,
             capabilities: &self.capabilities,
@@ -479,7 +509,14 @@ impl Engine {
     pub fn close_owner(&self, owner: &str) {
         self.resources.forget(owner);
         if let Some(sessions) = &self.sessions {
-            sessions.close_owner(owner);
+            let closed = sessions.close_owner(owner);
+            if let Some(engine) = self.own.upgrade().filter(|_| !closed.is_empty()) {
+                tokio::spawn(async move {
+                    for session in closed {
+                        engine.drop_waiting(&session).await;
+                    }
+                });
+            }
         }
     }
 
@@ -488,7 +525,17 @@ impl Engine {
         envelope::fixed(
             Reason::CANCELLED.name,
             "the call was cancelled",
-            "Nothing of it was kept. Call again if you still need it.",
+            "Calls that it had made are made. What it changed in a session is not kept, unless it was being kept just then: \
+             look before you call again, or send it again under the same key.",
+        )
+    }
+
+    /// What to say of a call that took longer than any may: what it was doing goes on, or not.
+    pub fn given_up(&self) -> (&'static str, &'static str) {
+        (
+            Reason::OUTCOME_UNKNOWN.name,
+            "request timed out; what it changed may or may not be kept. Send it again under the same key, if it has one, or \
+             look before you call again",
         )
     }
 
@@ -521,6 +568,14 @@ impl Engine {
         !self.draining.load(Ordering::Acquire) && self.gate.load().full < owners.max(1)
     }
 
+    /// Whether the store answers, if there is one.
+    pub async fn store_answers(&self) -> bool {
+        match &self.pulse {
+            Some(pulse) => pulse.answer().await.is_some(),
+            None => true,
+        }
+    }
+
     /// Takes no new calls; those under way go on.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Release);
@@ -544,6 +599,9 @@ impl Engine {
             self.under_way.wait().await;
             if let Some(sessions) = &self.sessions {
                 sessions.finish().await;
+            }
+            if let Some(once) = &self.once {
+                once.finish().await;
             }
         };
         if tokio::time::timeout(LAST_WORDS, given_back).await.is_err() {
@@ -625,7 +683,8 @@ impl Engine {
     }
 
     /// A program of a caller, which holds this permit while it runs.
-    fn owned(&self, program: Program, caller: &Caller, permit: &Permit) -> Program {
+    fn owned(&self, mut program: Program, caller: &Caller, permit: &Permit) -> Program {
+        program.tools = program.tools.gated(&permit.room());
         program.lane(caller.principal.clone()).pace(permit.pace())
     }
 
@@ -637,7 +696,8 @@ impl Engine {
     }
 
     fn calls_of(&self, upstreams: &Upstreams, caller: &Caller, grants: Grants, signals: &Signals) -> Calls {
-        let journal = self.once.as_ref().map(Once::journal);
+        let held = signals.journal.clone().map(|journal| journal as Arc<dyn EffectJournal>);
+        let journal = held.or_else(|| self.once.as_ref().map(Once::journal));
         upstreams.calls(caller, grants, signals.scope.clone().zip(journal))
     }
 

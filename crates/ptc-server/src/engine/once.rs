@@ -1,58 +1,78 @@
 //! Requests that a client may send again. A client that names a request by a key of its own gets, for the same key,
-//! the reply that was kept, or a run in which no call that may change something is made a second time.
+//! the one reply that is kept, from whichever server of a store it asks.
 //!
-//! In the journal a request is an entry without a server, in the same scope as the calls of its program.
+//! A request belongs to the server that began it, by a lease in the store. While that server lives, every other answers
+//! `busy` and touches nothing. When it is gone, whoever is asked next takes the request over, and runs its program so
+//! that no call that may change something is made a second time. Whoever was replaced can neither begin calls nor keep a
+//! reply any more.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_store::effects::{Begun, Finding, Kept, NewEffect};
+use ptc_store::Lease;
+use ptc_store::effects::Effects;
+use ptc_store::requests::{Began, NewRequest, Reply as KeptReply, RequestError};
 use ptc_upstream::EffectJournal;
 use ptc_upstream::pins::digest;
 use serde_json::{Value as Json, json};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use super::api::{Args, Caller, Content, Reply, ResourceLink, Signals};
+use super::api::{Args, CallError, Caller, Content, Reply, ResourceLink, Signals};
+use super::lease::{lease_ms, renewal};
+use super::pulse::{SILENT, in_time};
 use super::reason::Reason;
 use super::tools::Tool;
 use super::{Answered, Engine, Handled, fixed, resources};
-use crate::effects::StoreJournal;
+use crate::effects::{Held, HeldJournal, StoreJournal};
 
-/// How long replies and answers are kept for requests that come again.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often what is older is looked for.
 pub const SWEEP: Duration = Duration::from_secs(10 * 60);
 /// Plans are kept for good: they must not be applied twice, whenever that is tried.
 const LASTING: &str = "plan:";
 /// Bytes of a key.
 const KEY_BYTES: usize = 256;
-/// The entry of a request in its scope.
-pub const REQUEST: &str = "request";
 
 /// What is known of requests that may come again.
 #[derive(Debug)]
 pub struct Once {
     journal: Arc<StoreJournal>,
-    under_way: Mutex<BTreeSet<String>>,
-}
-
-/// A request under way, until it is dropped.
-struct UnderWay<'o>(&'o Once, String);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
-    }
+    /// What is being asked or written.
+    tasks: TaskTracker,
+    runtime: Handle,
 }
 
 impl Once {
+    /// For the requests of a store. Must be called on the runtime that serves.
     pub fn new(journal: StoreJournal) -> Once {
-        Once { journal: Arc::new(journal), under_way: Mutex::default() }
+        Once { journal: Arc::new(journal), tasks: TaskTracker::new(), runtime: Handle::current() }
     }
 
-    /// Where calls are written down.
+    /// Where calls are written down that nobody takes over.
     pub fn journal(&self) -> Arc<dyn EffectJournal> {
         self.journal.clone()
+    }
+
+    /// The journal of the store.
+    pub fn effects(&self) -> &Effects {
+        self.journal.effects()
+    }
+
+    /// Where calls of a program are written down that belongs to what is held. One that runs again is told what it was
+    /// told before.
+    pub async fn held(&self, held: Held, scope: &str, again: bool) -> Result<Arc<HeldJournal>, String> {
+        let scope = scope.to_owned();
+        let before = match again {
+            true => {
+                let seen = self
+                    .apart(move |journal| journal.effects().seen(&scope).map_err(|error| error.to_string()));
+                seen.await?
+            }
+            false => Vec::new(),
+        };
+        Ok(Arc::new(HeldJournal::new(&self.journal, held, before)))
     }
 
     /// Calls whose outcome is not known.
@@ -68,73 +88,118 @@ impl Once {
     /// Forgets what nobody asks for any more. Calls without an answer stay until somebody has looked at them.
     pub async fn sweep(&self) {
         let swept = self.apart(|journal| {
-            let (effects, kept) = (journal.effects(), KEPT.as_millis() as i64);
-            for gap in effects.gaps(None).map_err(|error| error.to_string())? {
-                // A request that never ended and never came again.
-                if gap.server.is_empty() && gap.begun_ms < ptc_host::now_ms() - kept {
-                    effects
-                        .settle(&gap.scope, &gap.identity, &Finding::Dismissed, "")
-                        .map_err(|error| error.to_string())?;
-                }
-            }
-            effects.sweep(kept, LASTING).map_err(|error| error.to_string())
+            let kept = i64::try_from(journal.retention().as_millis()).unwrap_or(i64::MAX);
+            journal.requests().sweep(kept).map_err(|error| error.to_string())?;
+            journal.effects().sweep(kept, LASTING).map_err(|error| error.to_string())
         });
         if let Err(why) = swept.await {
             tracing::warn!("the journal cannot be swept: {why}");
         }
     }
 
-    fn enter(&self, scope: &str) -> Option<UnderWay<'_>> {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        under_way.insert(scope.to_owned()).then(|| UnderWay(self, scope.to_owned()))
+    /// Waits until everything is written and every request that ended here is given back.
+    pub async fn finish(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.tasks.reopen();
     }
 
-    /// What is known of a request; an error if the key belongs to another one.
-    async fn begin(&self, scope: &str, tool: Tool, hash: &str) -> Result<Known, Refused> {
-        let (scope, hash) = (scope.to_owned(), hash.to_owned());
-        let known = self.apart(move |journal| {
-            let args = json!({"sha256": hash});
-            let entry = NewEffect { identity: REQUEST, server: "", tool: tool.name(), args: &args };
-            let effects = journal.effects();
-            match effects.begin(&scope, &entry).map_err(|error| error.to_string())? {
-                Begun::Fresh => Ok(Ok(Known::Fresh)),
-                Begun::Done(kept) if kept["sha256"] == hash.as_str() => Ok(Ok(Known::Ended(kept))),
-                Begun::Done(_) => Ok(Err(Refused::Another)),
-                Begun::Unknown => {
-                    let gaps = effects.gaps(Some(&scope)).map_err(|error| error.to_string())?;
-                    let other = |gap: &ptc_store::effects::Gap| gap.identity == REQUEST && gap.args != args;
-                    Ok(if gaps.iter().any(other) { Err(Refused::Another) } else { Ok(Known::Begun) })
+    /// Begins a request, or says why it is not run here and now.
+    async fn begin(&self, scope: &str, tool: Tool, hash: &str) -> Result<Began, String> {
+        let (scope, digest) = (scope.to_owned(), json!({"sha256": hash}).to_string());
+        self.apart(move |journal| {
+            let new = NewRequest { scope: &scope, tool: tool.name(), digest: digest.as_bytes() };
+            journal.requests().begin(&new, lease_ms()).map_err(|error| error.to_string())
+        })
+        .await
+    }
+
+    async fn apart<T: Send + 'static, E: From<String> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&StoreJournal) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let journal = self.journal.clone();
+        let asked = self.tasks.spawn_blocking_on(move || work(&journal), &self.runtime);
+        in_time(asked).await.unwrap_or_else(|| Err(SILENT.to_owned().into()))
+    }
+}
+
+/// A request that this server carries out. Dropped without a reply, it is given back.
+struct Claim<'o> {
+    once: &'o Once,
+    lease: Option<Lease>,
+    renewing: AbortHandle,
+    /// Set when another server has taken it over.
+    lost: CancellationToken,
+}
+
+/// Why a reply is not kept.
+enum NotKept {
+    /// Another server carries the request out.
+    Lost,
+    /// The store failed.
+    Store(String),
+}
+
+impl From<String> for NotKept {
+    fn from(why: String) -> Self {
+        NotKept::Store(why)
+    }
+}
+
+impl<'o> Claim<'o> {
+    fn new(once: &'o Once, lease: Lease) -> Claim<'o> {
+        let lost = CancellationToken::new();
+        let (journal, held, told) = (once.journal.clone(), lease.clone(), lost.clone());
+        let saying = once.runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(renewal()).await;
+                let (journal, held) = (journal.clone(), held.clone());
+                let said = tokio::task::spawn_blocking(move || journal.requests().renew(&held, lease_ms()));
+                // A store that does not answer may do so next time; the reply decides.
+                if let Ok(Err(RequestError::Lost)) = said.await {
+                    return told.cancel();
                 }
             }
         });
-        known.await.map_err(Refused::Store)?
+        Claim { once, lease: Some(lease), renewing: saying.abort_handle(), lost }
     }
 
-    async fn apart<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&StoreJournal) -> Result<T, String> + Send + 'static,
-    ) -> Result<T, String> {
-        let journal = self.journal.clone();
-        tokio::task::spawn_blocking(move || work(&journal)).await.map_err(|error| error.to_string())?
+    /// Keeps the reply.
+    async fn keep(&mut self, reply: Json) -> Result<(), NotKept> {
+        let Some(lease) = self.lease.clone() else { return Err(NotKept::Lost) };
+        let kept = self.once.apart(move |journal| {
+            let kept = journal.requests().keep(&KeptReply { lease: &lease, answer: &reply });
+            kept.map_err(|error| match error {
+                RequestError::Lost => NotKept::Lost,
+                RequestError::Store(error) => NotKept::Store(error.to_string()),
+            })
+        });
+        kept.await.inspect(|()| self.lease = None)
+    }
+
+    /// Gives the request back, and is done with it when this returns.
+    async fn give_back(mut self) {
+        if let Some(lease) = self.lease.take() {
+            // One that cannot be given back now is free when its lease is over.
+            let given = self.once.apart(move |journal| {
+                journal.requests().give_back(&lease).map_err(|error| error.to_string())
+            });
+            let _ = given.await;
+        }
     }
 }
 
-/// What is known of a request with a key.
-enum Known {
-    /// It comes for the first time.
-    Fresh,
-    /// It was begun and did not end.
-    Begun,
-    /// It ended with this reply.
-    Ended(Json),
-}
-
-/// Why a request with a key is not run.
-enum Refused {
-    /// The key belongs to another request.
-    Another,
-    /// The store failed.
-    Store(String),
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        if let Some(lease) = self.lease.take() {
+            let journal = self.once.journal.clone();
+            // One that cannot be given back now is free when its lease is over.
+            let given = move || drop(journal.requests().give_back(&lease));
+            self.once.tasks.spawn_blocking_on(given, &self.once.runtime);
+        }
+    }
 }
 
 impl Engine {
@@ -146,73 +211,146 @@ impl Engine {
         args: Args,
         signals: &Signals,
     ) -> Handled {
-        let wrong = |message: &str| Ok(fixed(Reason::ARGS, message, "Mend the request and send it again."));
-        let runs = matches!(tool, Tool::Eval | Tool::SessionEval | Tool::Task);
-        let scoped = |scope: &str, digest: Option<&str>| {
-            let (scope, digest) = (Some(scope.into()), digest.map(Arc::from));
-            Signals { scope, digest, ..signals.clone() }
-        };
         let (once, key) = match (&self.once, &signals.request_key) {
-            (_, _) if !runs => return self.handle(caller, tool, args, signals).await,
+            (_, _) if !may_come_again(tool) => return self.handle(caller, tool, args, signals).await,
             (None, None) => return self.handle(caller, tool, args, signals).await,
             (None, Some(_)) => {
-                return wrong(
+                return Ok(wrong(
                     "a request key needs a server with a store; start it with --store, or leave it out",
-                );
+                ));
             }
             (Some(_), None) => {
-                let scope = format!("call:{}", resources::random_id::<16>());
-                return self.handle(caller, tool, args, &scoped(&scope, None)).await;
+                let scope = Some(format!("call:{}", resources::random_id::<16>()).into());
+                return self.handle(caller, tool, args, &Signals { scope, ..signals.clone() }).await;
             }
             (Some(once), Some(key)) => (once, key),
         };
         if key.is_empty() || key.len() > KEY_BYTES || key.contains('\0') {
-            return wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes"));
+            return Ok(wrong(&format!("the request key must be a text of 1 to {KEY_BYTES} bytes")));
         }
         let scope = format!("request:{}:{key}", caller.principal);
-        let Some(_under_way) = once.enter(&scope) else {
-            return Ok(fixed(
-                Reason::BUSY,
-                "the request with this key is under way",
-                "Wait a moment, then send it again.",
-            ));
-        };
         let hash = digest(&json!([tool.name(), args]));
-        match once.begin(&scope, tool, &hash).await {
-            Ok(Known::Fresh | Known::Begun) => {}
-            Ok(Known::Ended(kept)) => return recalled(kept),
-            Err(Refused::Another) => {
-                return wrong("this request key belongs to another request; take a new key for each request");
-            }
-            Err(Refused::Store(why)) => {
-                tracing::error!("a request cannot be written down: {why}");
-                return Ok(fixed(
-                    Reason::STORE,
-                    "the request cannot be written down at the moment; nothing was done",
-                    "Send it again in a moment.",
+        let (lease, again) = match once.begin(&scope, tool, &hash).await {
+            Ok(Began::Held { lease, again }) => (lease, again),
+            Ok(Began::Done(kept)) => return recalled(kept),
+            Ok(Began::Busy) => return Ok(under_way()),
+            Ok(Began::Another) => {
+                return Ok(wrong(
+                    "this request key belongs to another request; take a new key for each request",
                 ));
             }
-        }
-        let answered = self.handle(caller, tool, args, &scoped(&scope, Some(&hash))).await?;
-        if answered.kept {
+            Err(why) => return Ok(not_begun(&why)),
+        };
+        let claim = Claim::new(once, lease.clone());
+        let journal = match once.held(Held::Request(lease.clone()), &scope, again).await {
+            Ok(journal) => Some(journal),
+            Err(why) => return Ok(not_begun(&why)),
+        };
+        let scoped = Signals {
+            cancel: signals.cancel.child_token(),
+            scope: Some(scope.into()),
+            claim: Some((lease, hash.as_str().into())),
+            journal,
+            ..signals.clone()
+        };
+        Box::pin(self.carry_out(caller, tool, args, &scoped, claim, &hash)).await
+    }
+
+    /// Carries out a request that is held, and keeps its reply.
+    async fn carry_out(
+        &self,
+        caller: &Caller,
+        tool: Tool,
+        args: Args,
+        signals: &Signals,
+        mut claim: Claim<'_>,
+        hash: &str,
+    ) -> Handled {
+        let handled = {
+            let mut handling = std::pin::pin!(self.handle(caller, tool, args, signals));
+            tokio::select! {
+                biased;
+                handled = &mut handling => handled,
+                () = claim.lost.cancelled() => {
+                    // What is being kept at this moment decides whether it was in time.
+                    signals.cancel.cancel();
+                    handling.await
+                }
+            }
+        };
+        let answered = match handled {
+            Err(CallError::Cancelled) if claim.lost.is_cancelled() => return Ok(taken_over()),
+            Err(error) => {
+                claim.give_back().await;
+                return Err(error);
+            }
+            Ok(answered) => answered,
+        };
+        // What the store did not acknowledge may still come to be kept; the key stays taken for the rest of its lease.
+        let is_open = answered.reason.as_deref() == Some(Reason::OUTCOME_UNKNOWN.name);
+        if answered.kept || is_open {
+            claim.lease = None;
             return Ok(answered);
         }
-        let ran = answered.facts.program.is_some();
-        let reply = written(&hash, &answered);
-        let written = once.apart(move |journal| {
-            let effects = journal.effects();
-            match ran {
-                true => effects.keep(&Kept { scope: &scope, identity: REQUEST, answer: &reply }),
-                // If nothing was ever made, the key is free again.
-                false => effects.abandon(&scope, REQUEST),
+        // A program that was not run has no reply: if nothing was ever made, the key is free again.
+        if answered.facts.program.is_none() {
+            claim.give_back().await;
+            return Ok(answered);
+        }
+        match claim.keep(written(hash, &answered)).await {
+            Ok(()) => {}
+            Err(NotKept::Lost) => return Ok(taken_over()),
+            Err(NotKept::Store(why)) => {
+                tracing::error!("a reply cannot be kept, so its request runs again if it comes again: {why}");
+                return Ok(not_kept());
             }
-            .map_err(|error| error.to_string())
-        });
-        if let Err(why) = written.await {
-            tracing::error!("a reply cannot be kept, so its request would run again: {why}");
         }
         Ok(answered)
     }
+}
+
+/// Whether a tool does what its client may want done once: it runs a program, or decides about one.
+fn may_come_again(tool: Tool) -> bool {
+    matches!(tool, Tool::Eval | Tool::SessionEval | Tool::Task | Tool::Approve | Tool::Reject | Tool::Edit)
+}
+
+fn wrong(message: &str) -> Answered {
+    fixed(Reason::ARGS, message, "Mend the request and send it again.")
+}
+
+/// The answer while somebody carries the request out.
+fn under_way() -> Answered {
+    let message = "the request with this key is under way; nothing was done for this one";
+    fixed(Reason::BUSY, message, "Wait a moment, then send it again: you get its reply.")
+}
+
+/// The answer of who was replaced.
+pub fn taken_over() -> Answered {
+    fixed(
+        Reason::BUSY,
+        "another server has taken the request over; its reply is the one that is kept",
+        "Send it again under the same key: you get that reply.",
+    )
+}
+
+/// The answer of a program that ended and whose reply is not kept. It is not told: whoever sends the request again might be
+/// told another one.
+fn not_kept() -> Answered {
+    fixed(
+        Reason::OUTCOME_UNKNOWN,
+        "the program ended, but the store did not keep its reply",
+        "Send the request again under the same key: what was made is not made again, and you get the reply that is kept.",
+    )
+}
+
+/// The answer while the store is away.
+fn not_begun(why: &str) -> Answered {
+    tracing::error!("a request cannot be written down: {why}");
+    fixed(
+        Reason::STORE,
+        "the request cannot be written down at the moment; nothing was done",
+        "Send it again in a moment.",
+    )
 }
 
 /// What is kept of an answer for a request that comes again.

@@ -1,12 +1,13 @@
 //! What a call came to, before a profile decides how much of it is shown.
 
+use ptc_agent::{DISCOVERY_BYTES, page_text};
 use ptc_upstream::ledger::{LedgerEntry, Status};
 use ptc_upstream::metrics::{Returned, ptc_metrics};
 use serde_json::{Map, Value as Json};
 
 use super::api::ResourceLink;
 use super::evaluate::Given;
-use super::text::without_tags;
+use super::text::{UNTRUSTED, cut, harmless};
 
 /// The answer of a program, or why there is none. Texts have their secrets covered already.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,13 +97,21 @@ pub fn line_bytes(given: &Given) -> usize {
     }
 }
 
-/// What shows a result: itself if it fits `most` bytes, else what it is; and whether it is not whole. `kept` says that the
-/// next program has it.
+/// What shows a result: itself if it fits `most` bytes, else what it is; and whether it is not whole. One that tells what there
+/// is may be longer, and is shown page by page. `kept` says that the next program has it.
 pub fn result_line(given: &Given, most: usize, kept: bool) -> (String, bool) {
-    match given.text.len() <= most {
-        true => (format!("{PROMPT}{}", given.text), false),
-        false => (too_long(&given.json, most, kept), true),
+    let told = given.noted.told.as_ref();
+    let most = if told.is_some() { most.max(DISCOVERY_BYTES) } else { most };
+    if given.text.len() <= most {
+        return (format!("{PROMPT}{}", given.text), false);
     }
+    let page = told.and_then(|told| page_text(&given.json, most, told, kept));
+    (page.unwrap_or_else(|| too_long(&given.json, most, kept)), true)
+}
+
+/// What a line has of ours if it says what a result is instead of showing it, and what it has of the result.
+pub fn handle_parts(line: &str) -> Option<(&str, &str)> {
+    line.starts_with(";; ").then(|| ptc_agent::handle_parts(line))
 }
 
 /// What is shown of a value that is not shown whole.
@@ -117,18 +126,19 @@ pub fn too_long(value: &Json, most: usize, kept: bool) -> String {
 /// Entries, bytes of each preview, and bytes of the whole summary.
 const SUMMARY: (usize, usize, usize) = (3, 80, 600);
 
-/// What upstreams had answered before a program failed, in a block that it cannot end.
-pub fn upstream_summary(calls: &[LedgerEntry]) -> Option<String> {
-    const TAG: &str = "untrusted_ptc_output";
+/// What upstreams had answered before a program failed, in a block that it cannot end. Errors that the message has are not
+/// said again.
+pub fn upstream_summary(calls: &[LedgerEntry], message: &str) -> Option<String> {
+    const TAG: &str = UNTRUSTED;
     let (most, preview, bytes) = SUMMARY;
     let told = calls.iter().filter_map(|call| match (call.status, &call.overview, &call.error) {
         (Status::Ok, Some(seen), _) => Some((call, seen.preview.as_str())),
-        (Status::Error, _, Some(error)) => Some((call, error.as_str())),
+        (Status::Error, _, Some(error)) if !message.contains(error.as_str()) => Some((call, error.as_str())),
         _ => None,
     });
     let line = |(call, text): (&LedgerEntry, &str)| {
-        let text = without_tags(super::text::cut(text, preview), &[TAG]);
-        format!("{}/{} {}: {}", call.server, call.tool, status_name(call.status), text.replace('\n', " "))
+        let text = harmless(&cut(text, preview).replace(['\n', '\r'], " "));
+        format!("{}/{} {}: {text}", call.server, call.tool, status_name(call.status))
     };
     let mut lines: Vec<String> = told.take(most).map(line).collect();
     while !lines.is_empty() {

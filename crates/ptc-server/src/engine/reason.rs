@@ -51,7 +51,10 @@ reasons! {
     TICKET_BUSY, "ticket_busy", "The program of the ticket is going on right now.";
     TICKET_LIMIT, "ticket_limit_exceeded", "As many programs of the caller wait for approval as may.";
     TICKET_STALE, "ticket_stale", "What the program began with has changed since.";
+    UPSTREAM, "upstream_unavailable", "The server of a call that was decided about cannot be asked what its tool is.";
     STORE, "store_unavailable", "The store cannot be reached at the moment.";
+    REQUEST_STALE, "request_stale", "What the request began with has changed since, and it may have changed something.";
+    OUTCOME_UNKNOWN, "outcome_unknown", "Whether the change was kept is not known; the answer says how to find out.";
     PARTIAL, "partial_side_effects", "The task stopped after calls that may have changed something.";
     AGENTIC_CONFIG, "agentic_config_error", "The planner is not set up.";
     PLANNER_TIMEOUT, "planner_timeout", "The planning model took too long.";

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ptc_store::Lease;
-use ptc_store::effects::Kept;
+use ptc_store::requests::Reply;
 use ptc_store::sessions::Along;
 use serde_json::Value as Json;
 
@@ -15,8 +15,8 @@ use super::{Answered, once, tickets};
 /// Where an answer is written down.
 #[derive(Clone, Debug)]
 pub enum Receipt {
-    /// In the journal, for the request with this scope and digest.
-    Request(Arc<str>, Arc<str>),
+    /// With the request that is held by this lease and has this digest.
+    Request(Lease, Arc<str>),
     /// With the ticket that is held by this lease.
     Ticket(Lease),
 }
@@ -31,7 +31,7 @@ pub struct Filled {
 impl Receipt {
     /// For a request that may come again, if it is one.
     pub fn of(signals: &Signals) -> Option<Receipt> {
-        Some(Receipt::Request(signals.scope.clone()?, signals.digest.clone()?))
+        signals.claim.clone().map(|(lease, digest)| Receipt::Request(lease, digest))
     }
 
     /// With this answer.
@@ -46,9 +46,9 @@ impl Receipt {
 
 impl Filled {
     /// The answer of a request, as the store keeps it.
-    pub fn reply(&self) -> Option<Kept<'_>> {
+    pub fn reply(&self) -> Option<Reply<'_>> {
         match &self.receipt {
-            Receipt::Request(scope, _) => Some(Kept { scope, identity: once::REQUEST, answer: &self.answer }),
+            Receipt::Request(lease, _) => Some(Reply { lease, answer: &self.answer }),
             Receipt::Ticket(_) => None,
         }
     }
@@ -56,9 +56,7 @@ impl Filled {
     /// What the store keeps with a session.
     pub fn along(&self) -> Along<'_> {
         match &self.receipt {
-            Receipt::Request(scope, _) => {
-                Along::Reply(Kept { scope, identity: once::REQUEST, answer: &self.answer })
-            }
+            Receipt::Request(lease, _) => Along::Reply(Reply { lease, answer: &self.answer }),
             Receipt::Ticket(lease) => Along::Ticket(lease, &self.answer),
         }
     }

@@ -12,6 +12,7 @@ use ptc_store::shelf::{NewItem, Shelf};
 use serde_json::json;
 
 use super::api::{Caller, Resource, ResourceError, ResourceLink, Transport};
+use super::pulse::in_time;
 
 /// The type of results that are kept.
 pub const MIME: &str = "application/json";
@@ -86,7 +87,7 @@ impl Resources {
         work: impl FnOnce(&Shelf) -> Result<T, StoreError> + Send + 'static,
     ) -> Option<T> {
         let shelf = self.shelf.clone()?;
-        let done = tokio::task::spawn_blocking(move || work(&shelf)).await.ok()?;
+        let done = in_time(tokio::task::spawn_blocking(move || work(&shelf))).await?;
         done.inspect_err(|error| tracing::warn!("results cannot be shared with other servers: {error}")).ok()
     }
 

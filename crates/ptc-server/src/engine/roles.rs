@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ptc_store::preludes::{Access, Ref};
+use ptc_store::preludes::{Access, PreludeError, Preludes, Ref};
 use ptc_upstream::Grants;
 use ptc_upstream::catalog::Catalog;
 use serde_json::{Map, Value as Json, json};
@@ -117,17 +117,6 @@ impl Policy {
 
     /// Refuses roles that grant what there is not: a grant that misses its mark is a mistake.
     pub fn check(&self, known: &Known<'_>) -> Result<(), String> {
-        fn refuse<'n>(
-            role: &str,
-            what: &str,
-            unknown: impl Iterator<Item = &'n String>,
-        ) -> Result<(), String> {
-            let unknown: Vec<&str> = unknown.map(String::as_str).collect();
-            match unknown.is_empty() {
-                true => Ok(()),
-                false => Err(format!("role {role} grants unknown {what}: {}", unknown.join(", "))),
-            }
-        }
         for (name, role) in &self.roles {
             let credentials = role.credentials.iter().filter(|one| !known.credentials.contains(one));
             refuse(name, "credential(s)", credentials)?;
@@ -135,6 +124,20 @@ impl Policy {
             refuse(name, "upstream operation(s)", operations)?;
             let tools = role.ptc_tools.iter().flatten().filter(|one| !known.tools.contains(one));
             refuse(name, "tool(s)", tools)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses roles that grant preludes which the store does not have.
+    pub fn check_preludes(&self, store: Option<&Preludes>) -> Result<(), String> {
+        for (name, role) in &self.roles {
+            let is_unknown = |wanted: &&Ref| match store {
+                Some(store) => matches!(store.read(wanted), Err(PreludeError::Refused { .. })),
+                None => true,
+            };
+            let granted = role.preludes.iter().flatten();
+            let unknown: Vec<String> = granted.filter(is_unknown).map(ToString::to_string).collect();
+            refuse(name, "prelude(s)", unknown.iter())?;
         }
         Ok(())
     }
@@ -159,6 +162,14 @@ impl Policy {
         };
         let (name, role) = self.roles.get_key_value(name).ok_or("unknown session role")?;
         Ok((name.as_str(), role))
+    }
+}
+
+fn refuse<'n>(role: &str, what: &str, unknown: impl Iterator<Item = &'n String>) -> Result<(), String> {
+    let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+    match unknown.is_empty() {
+        true => Ok(()),
+        false => Err(format!("role {role} grants unknown {what}: {}", unknown.join(", "))),
     }
 }
 

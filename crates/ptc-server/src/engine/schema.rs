@@ -1,7 +1,7 @@
 //! The part of JSON Schema that callers may ask results to fit: types and lists of them, values by name, items and
 //! properties. What is not understood is refused, so that nobody believes a result was checked when it was not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value as Json};
@@ -84,7 +84,10 @@ fn spell(shape: &Shape, value: &mut Json) {
                 let wanted = name != *key && properties.contains_key(&name) && !fields.contains_key(&name);
                 (wanted && !properties.contains_key(key)).then_some((key.clone(), name))
             };
-            let names: BTreeMap<String, String> = fields.keys().filter_map(named).collect();
+            // Of two keys that would be one field, the second stays as it is: nothing is lost.
+            let mut taken = BTreeSet::new();
+            let names: BTreeMap<String, String> =
+                fields.keys().filter_map(named).filter(|(_, name)| taken.insert(name.clone())).collect();
             if !names.is_empty() {
                 let spelt = |(key, value)| (names.get(&key).cloned().unwrap_or(key), value);
                 *fields = std::mem::take(fields).into_iter().map(spelt).collect();

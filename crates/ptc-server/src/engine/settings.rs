@@ -213,11 +213,6 @@ impl Settings {
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(ptc_host::random_seed)
     }
-
-    /// Programs of all owners that may have begun at a time: together they may use what all may use.
-    pub fn programs_at_once(&self) -> usize {
-        self.programs_memory_bytes / self.program_memory_bytes.max(1)
-    }
 }
 
 impl Default for Settings {

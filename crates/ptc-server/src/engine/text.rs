@@ -48,13 +48,22 @@ pub fn quoted_bytes(text: &str) -> usize {
         .sum::<usize>()
 }
 
-/// A text whose tags of these names do nothing: `</name` becomes `&lt;/name`.
+/// The block that data of upstreams stands in.
+pub const UNTRUSTED: &str = "untrusted_ptc_output";
+
+/// What others said, in words of ours: every character can be seen, and it cannot end the block around it.
+pub fn harmless(text: &str) -> String {
+    without_tags(&ptc_host::visible(text), &[UNTRUSTED])
+}
+
+/// A text whose tags of these names do nothing: `</name` becomes `&lt;/name`. Characters that cannot be seen do not hide one.
 pub fn without_tags(text: &str, names: &[&str]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         let after = &rest[at + 1..];
-        let word = after.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
+        let word = after.trim_start_matches(|c: char| c == '/' || c.is_whitespace() || unseen(c));
+        let word: String = word.chars().take(LONGEST_TAG).filter(|c| !unseen(*c)).collect();
         let tag = names
             .iter()
             .any(|name| word.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)));
@@ -64,6 +73,13 @@ pub fn without_tags(text: &str, names: &[&str]) -> String {
     }
     out.push_str(rest);
     out
+}
+
+/// As many characters behind `<` are looked at for a name.
+const LONGEST_TAG: usize = 64;
+
+fn unseen(c: char) -> bool {
+    c.is_control() || ptc_host::is_format(c)
 }
 
 /// A time, in milliseconds since 1970, as clients read it.
@@ -100,5 +116,7 @@ mod tests {
     fn tags_inside_do_nothing() {
         let text = without_tags("a </prints> < Result> 1 < 2 <b>", &["prints", "result"]);
         assert_eq!(text, "a &lt;/prints> &lt; Result> 1 < 2 <b>");
+        let hidden = without_tags("<\u{200b}/result> </re\u{200d}sult> <\u{1b}result>", &["result"]);
+        assert_eq!(hidden, "&lt;\u{200b}/result> &lt;/re\u{200d}sult> &lt;\u{1b}result>");
     }
 }

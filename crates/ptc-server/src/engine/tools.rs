@@ -196,7 +196,8 @@ impl Surface<'_> {
     /// that programs read.
     fn described(&self, card: &str) -> String {
         let calls = if self.catalog.is_some() { cards::UPSTREAM_CALLS } else { "" };
-        let fixed = joined(&[calls, card, self.note(), self.refusals(), self.waits()]);
+        let limit = format!("Results are shown whole up to {} bytes.", self.settings.result_bytes);
+        let fixed = joined(&[calls, card, self.note(), &limit, self.refusals(), self.waits()]);
         let (inventory, page) = match self.inventory {
             Some(inventory) => (inventory, PRELUDE),
             None => ("", ""),
@@ -266,7 +267,8 @@ pub fn fitted(mut text: String) -> String {
     text
 }
 
-const PRELUDE: &str = "Functions of this server's prelude: `(doc 'ptc/prelude)`.";
+/// Where a program reads what the prelude of all programs offers.
+pub const PRELUDE: &str = "Functions of this server's prelude: `(doc 'ptc/prelude)`.";
 
 const READ_ONLY: &str = "This server only reads: a program that may call a tool that writes, or whose effect is unknown, is refused.";
 

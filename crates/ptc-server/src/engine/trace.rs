@@ -64,16 +64,17 @@ impl Traces {
             Some(text) => text.into(),
             None => given.clone(),
         });
+        let id = request_id(&signals.request_id);
         let facts = json!({
             "tool_name": tool,
-            "request_id": request_id(&signals.request_id),
+            "request_id": id,
             "transport": caller.transport.name(),
             "protocol_version": caller.protocol,
             "session_id": args.get("session_id"),
             "program": args.get("program").or_else(|| args.get("task")),
             "context": context,
         });
-        Some(Arc::new(tracer.begin("mcp_call", subject::MCP_CALL, &signals.request_id, facts)))
+        Some(Arc::new(tracer.begin("mcp_call", subject::MCP_CALL, &id, facts)))
     }
 
     /// Ends the trace of a call.

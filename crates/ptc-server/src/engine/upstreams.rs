@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use ptc_host::Program;
+use ptc_lisp::machine::Answer;
 use ptc_lisp::prelude::Prelude;
 use ptc_upstream::effects::Policy;
 use ptc_upstream::ledger::LedgerEntry;
-use ptc_upstream::runtime::Account;
+use ptc_upstream::pins::digest;
+use ptc_upstream::runtime::{Account, Rehearsed};
 use ptc_upstream::{Caps, EffectJournal, Grants, RunContext, Runtime};
+use serde_json::{Value as Json, json};
 
 use super::api::Caller;
+use super::schema::OutputSchema;
 use super::settings::Settings;
 
 /// The upstreams of a server.
@@ -19,6 +23,15 @@ pub struct Upstreams {
     pub runtime: Arc<Runtime>,
     caps: Caps,
     read_only: bool,
+}
+
+/// Why nobody can be shown what a tool is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// Its server cannot be asked for its tools, for this reason.
+    Unlisted(String),
+    /// Its server has no such tool.
+    Gone,
 }
 
 /// The upstream calls of one program.
@@ -54,6 +67,44 @@ impl Upstreams {
             let offers = self.offers(Grants::all());
             let _ = tokio::time::timeout(self.caps.call_timeout, offers.settle(servers)).await;
         }
+    }
+
+    /// A digest of what people are shown when somebody must approve a call: how its tool is defined and its server is
+    /// configured. The tools of the server are listed first if they are not known, which takes no longer than a call may.
+    pub async fn shown(&self, server: &str, tool: &str) -> Result<String, Unseen> {
+        let listed = tokio::time::timeout(self.caps.call_timeout, self.runtime.load(server)).await;
+        match listed {
+            Err(_) => return Err(Unseen::Unlisted("it did not answer in time".to_owned())),
+            Ok(Err(fault)) => return Err(Unseen::Unlisted(fault.message)),
+            Ok(Ok(())) => {}
+        }
+        let definition = self.runtime.definition_hash(server, tool).ok_or(Unseen::Gone)?;
+        Ok(digest(&json!([self.runtime.config_hash(server), definition])))
+    }
+
+    /// What is wrong with a call, `{server, tool, args}`, that somebody wrote: arguments that are missing, or not of the
+    /// type that the tool declares. Whatever else may keep it from being made is told when it is made.
+    pub async fn wrong(&self, call: &Json) -> Option<String> {
+        let args = match self.offers(Grants::all()).rehearse(call).await {
+            Rehearsed::Refused(Answer::Raise(error)) => return Some(error.text()),
+            Rehearsed::Refused(_) => return None,
+            Rehearsed::Writes(held) => held.args,
+            Rehearsed::Reads { .. } => call["args"].as_object().cloned().unwrap_or_default(),
+        };
+        let (server, tool) = (call["server"].as_str()?, call["tool"].as_str()?);
+        let catalog = self.runtime.catalog();
+        let schema = &catalog.server(server)?.tool(tool)?.def.input_schema;
+        let declared = schema.get("properties").and_then(Json::as_object);
+        let closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
+        args.iter().find_map(|(name, value)| match declared.and_then(|declared| declared.get(name)) {
+            None => closed.then(|| format!("{name}: is not declared")),
+            // What is beyond the types that are understood here is for the server to say.
+            Some(declared) => {
+                let type_alone = |_| OutputSchema::parse(&json!({"type": declared["type"]}));
+                let unfit = OutputSchema::parse(declared).or_else(type_alone).ok()?.check(value).err()?;
+                Some(unfit.replace("return", name))
+            }
+        })
     }
 
     /// The context of one program of a caller. Calls that may change something are written down under their scope.

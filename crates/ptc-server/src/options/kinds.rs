@@ -24,6 +24,8 @@ pub enum Form {
 pub trait Kind: Sized {
     /// What is to be written, in words.
     const TAKES: &'static str;
+    /// What help calls it.
+    const VALUE: &'static str;
     /// How it stands on a command line.
     const FORM: Form = Form::Value;
     /// Reads it; the problem continues "`--name` …".
@@ -38,6 +40,7 @@ fn wrong<T>(takes: &str, text: &str) -> Result<T, String> {
 
 impl Kind for bool {
     const TAKES: &'static str = "true or false";
+    const VALUE: &'static str = "BOOL";
     const FORM: Form = Form::Switch;
     fn read(text: &str) -> Result<bool, String> {
         match text.to_ascii_lowercase().as_str() {
@@ -54,6 +57,7 @@ impl Kind for bool {
 /// A count, a size in bytes or a time in milliseconds.
 impl Kind for u64 {
     const TAKES: &'static str = "a positive integer";
+    const VALUE: &'static str = "N";
     fn read(text: &str) -> Result<u64, String> {
         match text.parse() {
             Ok(number @ 1..) => Ok(number),
@@ -68,6 +72,7 @@ impl Kind for u64 {
 /// A port; 0 takes any that is free.
 impl Kind for u16 {
     const TAKES: &'static str = "a port from 0 to 65535";
+    const VALUE: &'static str = "PORT";
     fn read(text: &str) -> Result<u16, String> {
         text.parse().or_else(|_| wrong(Self::TAKES, text))
     }
@@ -82,6 +87,7 @@ pub struct Natural(pub u64);
 
 impl Kind for Natural {
     const TAKES: &'static str = "an integer from 0";
+    const VALUE: &'static str = "N";
     fn read(text: &str) -> Result<Natural, String> {
         text.parse().map(Natural).or_else(|_| wrong(Self::TAKES, text))
     }
@@ -112,6 +118,7 @@ impl<const LOW: u64, const HIGH: u64> Within<LOW, HIGH> {
 
 impl<const LOW: u64, const HIGH: u64> Kind for Within<LOW, HIGH> {
     const TAKES: &'static str = "an integer";
+    const VALUE: &'static str = "N";
     fn read(text: &str) -> Result<Self, String> {
         match text.parse::<i128>() {
             Ok(number) => Ok(Self::new(u64::try_from(number.max(0)).unwrap_or(u64::MAX))),
@@ -125,6 +132,7 @@ impl<const LOW: u64, const HIGH: u64> Kind for Within<LOW, HIGH> {
 
 impl Kind for String {
     const TAKES: &'static str = "text";
+    const VALUE: &'static str = "TEXT";
     fn read(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     }
@@ -135,6 +143,7 @@ impl Kind for String {
 
 impl Kind for Option<PathBuf> {
     const TAKES: &'static str = "a path";
+    const VALUE: &'static str = "PATH";
     fn read(text: &str) -> Result<Option<PathBuf>, String> {
         Ok(Some(PathBuf::from(text)))
     }
@@ -145,6 +154,7 @@ impl Kind for Option<PathBuf> {
 
 impl Kind for Option<u64> {
     const TAKES: &'static str = "a whole number";
+    const VALUE: &'static str = "N";
     fn read(text: &str) -> Result<Option<u64>, String> {
         text.parse().map(Some).map_err(|_| "must be a whole number from 0 on".to_owned())
     }
@@ -156,6 +166,7 @@ impl Kind for Option<u64> {
 /// A secret of at least 32 bytes that is sent as a bearer token.
 impl Kind for Option<SecretString> {
     const TAKES: &'static str = "a token of at least 32 bytes";
+    const VALUE: &'static str = "TOKEN";
     fn read(text: &str) -> Result<Option<SecretString>, String> {
         match text.len() >= MIN_TOKEN_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic()) {
             true => Ok(Some(SecretString::from(text))),
@@ -181,6 +192,7 @@ pub struct StorePlace(pub Option<SecretString>);
 
 impl Kind for StorePlace {
     const TAKES: &'static str = "a file, `:memory:` or postgres://…";
+    const VALUE: &'static str = "FILE|URL";
     fn read(text: &str) -> Result<StorePlace, String> {
         Ok(StorePlace(Some(SecretString::from(text))))
     }
@@ -198,6 +210,7 @@ impl Kind for StorePlace {
 
 impl Kind for Vec<String> {
     const TAKES: &'static str = "one or more, with commas between";
+    const VALUE: &'static str = "LIST";
     const FORM: Form = Form::Many;
     fn read(text: &str) -> Result<Vec<String>, String> {
         Ok(text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
@@ -210,6 +223,7 @@ impl Kind for Vec<String> {
 /// Names with values.
 impl Kind for BTreeMap<String, String> {
     const TAKES: &'static str = "a JSON object of text";
+    const VALUE: &'static str = "JSON";
     fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
         let tags: BTreeMap<String, String> = match serde_json::from_str(text) {
             Ok(tags) => tags,
@@ -228,6 +242,7 @@ impl Kind for BTreeMap<String, String> {
 /// Where upstreams are configured.
 impl Kind for Found {
     const TAKES: &'static str = "a path; in the variable also JSON";
+    const VALUE: &'static str = "FILE";
     fn read(text: &str) -> Result<Found, String> {
         Ok(match text.trim_start().starts_with('{') {
             true => Found::Inline(text.to_owned()),
@@ -254,6 +269,7 @@ pub struct Listen {
 
 impl Kind for Listen {
     const TAKES: &'static str = "true, false, HOST:PORT or :PORT";
+    const VALUE: &'static str = "HOST:PORT";
     const FORM: Form = Form::Optional;
     fn read(text: &str) -> Result<Listen, String> {
         if let Ok(on) = bool::read(text) {
@@ -288,6 +304,7 @@ pub enum ApprovalPage {
 
 impl Kind for ApprovalPage {
     const TAKES: &'static str = "off, or an address that begins with http:// or https://";
+    const VALUE: &'static str = "off|URL";
     fn read(text: &str) -> Result<ApprovalPage, String> {
         match text {
             "off" => Ok(ApprovalPage::Off),
@@ -307,7 +324,7 @@ impl Kind for ApprovalPage {
 }
 
 macro_rules! choices {
-    ($($(#[doc = $doc:literal])+ $name:ident $takes:literal { $($(#[doc = $case_doc:literal])+ $case:ident = $text:literal,)+ })+) => {$(
+    ($($(#[doc = $doc:literal])+ $name:ident $takes:literal $value:literal { $($(#[doc = $case_doc:literal])+ $case:ident = $text:literal,)+ })+) => {$(
         $(#[doc = $doc])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum $name { $($(#[doc = $case_doc])+ $case,)+ }
@@ -321,6 +338,7 @@ macro_rules! choices {
 
         impl Kind for $name {
             const TAKES: &'static str = $takes;
+            const VALUE: &'static str = $value;
             fn read(text: &str) -> Result<$name, String> {
                 match text {
                     $($text => Ok($name::$case),)+
@@ -336,7 +354,7 @@ macro_rules! choices {
 
 choices! {
     /// How much of upstreams' catalogs stands in descriptions of tools.
-    CatalogMode "inline, auto or lazy" {
+    CatalogMode "inline, auto or lazy" "inline|auto|lazy" {
         /// All tools.
         Inline = "inline",
         /// All tools if they are few.
@@ -345,7 +363,7 @@ choices! {
         Lazy = "lazy",
     }
     /// What traces keep of programs, contexts and results.
-    TracePayloads "none, summary or full" {
+    TracePayloads "none, summary or full" "none|summary|full" {
         /// Hashes and sizes.
         None = "none",
         /// Those and the beginning.
@@ -354,7 +372,7 @@ choices! {
         Full = "full",
     }
     /// How much of an evaluation a client gets.
-    ResponseProfile "slim, structured or debug" {
+    ResponseProfile "slim, structured or debug" "slim|structured|debug" {
         /// Text.
         Slim = "slim",
         /// Text and a compact object.
@@ -363,14 +381,14 @@ choices! {
         Debug = "debug",
     }
     /// Who decides about calls that wait for approval.
-    ApprovalBy "person or model" {
+    ApprovalBy "person or model" "person|model" {
         /// People: with forms of their client, and on the approval page.
         Person = "person",
         /// The model as well, with tools: it can approve its own calls.
         Model = "model",
     }
     /// Which log lines are written.
-    LogLevel "debug, info, warn or error" {
+    LogLevel "debug, info, warn or error" "debug|info|warn|error" {
         /// All.
         Debug = "debug",
         /// Requests, beginnings and ends.

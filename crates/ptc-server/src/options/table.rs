@@ -15,10 +15,14 @@ use super::kinds::{
 
 /// A setting, described.
 pub struct Setting {
+    /// What it belongs to, as help lists it.
+    pub group: &'static str,
     /// Its name on the command line, without the hyphens in front.
     pub flag: &'static str,
     /// What it takes, in words.
     pub takes: &'static str,
+    /// What help calls its value, by its kind alone.
+    value: &'static str,
     /// How it stands on the command line.
     pub form: Form,
     /// What it is unless set, in words.
@@ -37,47 +41,61 @@ impl Setting {
             flag => format!("{PREFIX}{}", flag.to_uppercase().replace('-', "_")),
         }
     }
+
+    /// What help calls its value. What a number counts stands in the name of its flag.
+    pub fn value(&self) -> &'static str {
+        match self.value {
+            "N" if self.flag.ends_with("-bytes") => "BYTES",
+            "N" if self.flag.ends_with("-ms") => "MILLISECONDS",
+            value => value,
+        }
+    }
 }
 
 /// How variables of the server begin.
 pub const PREFIX: &str = "PTC_RUNNER_MCP_";
 
 macro_rules! settings {
-    ($($flag:literal $field:ident: $kind:ty = $default:expr, $shown:literal, $help:literal;)*) => {
+    ($(group $group:literal; $($flag:literal $field:ident: $kind:ty = $default:expr, $shown:literal, $help:literal;)+)+) => {
         /// The server's configuration.
         #[derive(Clone, Debug)]
         pub struct Options {
-            $(#[doc = $help] pub $field: $kind,)*
+            $($(#[doc = $help] pub $field: $kind,)+)+
         }
 
         /// What holds without flags and variables, and without upstreams.
         impl Default for Options {
             fn default() -> Options {
-                Options { $($field: $default,)* }
+                Options { $($($field: $default,)+)+ }
             }
         }
 
         /// All settings, in the order of documentation.
-        pub static SETTINGS: &[Setting] = &[$(Setting {
+        pub static SETTINGS: &[Setting] = &[$($(Setting {
+            group: $group,
             flag: $flag,
             takes: <$kind as Kind>::TAKES,
+            value: <$kind as Kind>::VALUE,
             form: <$kind as Kind>::FORM,
             default: $shown,
             help: $help,
             set: |options, text| <$kind as Kind>::read(text).map(|value| options.$field = value),
             show: |options| options.$field.show(),
-        },)*];
+        },)+)+];
     };
 }
 
 settings! {
+    group "Upstreams";
     "upstreams-config" upstreams_config: Found = Found::Nowhere, "~/.config/ptc_runner_mcp/upstreams.json if it exists",
         "Upstream servers that programs may call.";
+    group "Programs";
     "max-frame-bytes" max_frame_bytes: u64 = 8 << 20, "8388608", "Bytes of one message on stdio.";
     "max-program-bytes" max_program_bytes: u64 = 65_536, "65536", "Bytes of a program.";
     "max-context-bytes" max_context_bytes: u64 = 4 << 20, "4194304", "Bytes of a context, as compact JSON.";
     "max-result-bytes" max_result_bytes: u64 = 8_192, "8192",
-        "Bytes of a result that is shown whole; of a longer one the answer says what it is and how to get the rest.";
+        "Bytes of a result that is shown whole; of a longer one the answer says what it is and how to get the rest. What doc, \
+         dir, apropos and the like tell has 16384 at least.";
     "max-prints-bytes" max_prints_bytes: u64 = 8_192, "8192", "Bytes of printed lines that are shown.";
     "max-concurrent-calls" max_concurrent_calls: u64 = processors().min(8), "8, or the number of processors if lower",
         "Programs of one owner that run at a time; further calls wait for their turn.";
@@ -89,10 +107,11 @@ settings! {
     "program-memory-limit-bytes" program_memory_limit_bytes: u64 = 64 << 20, "64 MiB",
         "Memory of a program.";
     "max-programs-memory-bytes" max_programs_memory_bytes: u64 = programs_memory(), "half of what the machine or its container has",
-        "Memory of all programs that run or wait for upstreams, each counted with what it may use; further calls wait for \
-         their turn. An owner without a program gets one in any case.";
+        "Memory of all programs: one that runs counts with what it may use, one that waits for upstreams with what it keeps; \
+         further calls wait for their turn. An owner without a program gets one in any case.";
     "seed" seed: Option<u64> = None, "random for each program",
         "Where random numbers of programs begin, the same for all; for tests.";
+    group "Upstreams";
     "upstream-call-timeout-ms" upstream_call_timeout_ms: u64 = 5_000, "5000", "Time of one call of an upstream tool.";
     "max-upstream-response-bytes" max_upstream_response_bytes: u64 = 2 << 20, "2097152", "Bytes of an upstream's answer.";
     "max-upstream-calls-per-program" max_upstream_calls_per_program: u64 = 50, "50", "Upstream calls of one program.";
@@ -106,6 +125,7 @@ settings! {
     "catalog-inline-max-tools" catalog_inline_max_tools: u64 = 8, "8", "Most tools of a catalog that `auto` shows whole.";
     "max-catalog-ops-per-program" max_catalog_ops_per_program: u64 = 25, "25", "Discovery calls of one program.";
     "max-catalog-result-bytes" max_catalog_result_bytes: u64 = 262_144, "262144", "Bytes of what a discovery call gives.";
+    group "Logs, traces and recordings";
     "log-level" log_level: LogLevel = LogLevel::Info, "info", "Which log lines are written to stderr.";
     "trace-dir" trace_dir: Option<PathBuf> = None, "unset", "Folder for one trace file per call.";
     "trace-payloads" trace_payloads: TracePayloads = TracePayloads::Summary, "summary",
@@ -117,18 +137,23 @@ settings! {
     "record-max-bytes" record_max_bytes: u64 = 16 << 20, "16777216", "Bytes of one recording; a longer one is cut off.";
     "turn-log-dir" turn_log_dir: Option<PathBuf> = None, "unset", "Folder for the log of turns of sessions.";
     "turn-log-tags" turn_log_tags: BTreeMap<String, String> = BTreeMap::new(), "unset", "Tags of every turn in that log.";
+    group "Preludes and the store";
     "prelude" prelude: Option<PathBuf> = None, "unset",
         "Prelude of all programs. Sessions then neither choose preludes of a store nor write to it.";
     "evidence-bundle" evidence_bundle: Option<PathBuf> = None, "unset", "Manifest of evidence that programs may read.";
     "store" store: StorePlace = StorePlace(None), "unset; in memory with a seed",
         "Where versions of preludes and, with --sessions, sessions are kept.";
+    "journal-retention-ms" journal_retention_ms: u64 = 86_400_000, "86400000",
+        "How long the store keeps answers of calls and replies to requests with a key. After that a request that comes again \
+         is a new one. Calls without an answer are kept until somebody settles them, those of plans for good.";
     "prelude-store-seed" prelude_store_seed: Option<PathBuf> = None, "unset",
         "File or folder of preludes that the store begins with.";
     "prelude-store-max-versions" prelude_store_max_versions: u64 = 1_000, "1000",
-        "Latest versions of each prelude that the store keeps; the default, those made it by hand and those that others \
-         need stay beside them.";
+        "Latest versions of each prelude that the store keeps. Beside them stay the default version, versions that somebody \
+         made the default, and those that other preludes need.";
     "prelude-store-max-bytes" prelude_store_max_bytes: u64 = 10 << 20, "10485760",
         "Bytes of all versions of preludes in the store; superseded ones make room for new ones.";
+    group "Approval";
     "approval-by" approval_by: ApprovalBy = ApprovalBy::Person, "person",
         "Who decides about calls that wait for approval. `person`: people, with forms of their client and on the page \
          `/approvals`. `model`: also the model, with `lisp_approve`, `lisp_reject` and `lisp_edit`; it can then approve \
@@ -143,6 +168,7 @@ settings! {
         "Programs of one owner that wait for approval at a time.";
     "max-ticket-bytes-per-owner" max_ticket_bytes_per_owner: u64 = 64 << 20, "67108864",
         "Bytes of all programs of one owner that wait for approval, with their arguments.";
+    group "Answers";
     "response-profile" response_profile: ResponseProfile = ResponseProfile::Slim, "slim; debug with --debug-tool",
         "How much of an evaluation a client gets.";
     "debug-tool" debug_tool: bool = false, "false", "Offer `lisp_debug`.";
@@ -150,6 +176,7 @@ settings! {
         "Calls that `lisp_debug` remembers.";
     "max-debug-response-bytes" max_debug_response_bytes: Within<4_096, { u64::MAX }> = Within::new(65_536),
         "65536, at least 4096", "Bytes of an answer of `lisp_debug`.";
+    group "Tasks for an agent";
     "agentic" agentic: bool = false, "false", "Offer `lisp_task`; needs upstreams.";
     "agentic-model" agentic_model: String = "gemini-flash-lite".to_owned(), "gemini-flash-lite", "Model of `lisp_task`.";
     "agentic-task-timeout-ms" agentic_task_timeout_ms: u64 = 45_000, "45000", "Time of a task.";
@@ -165,6 +192,7 @@ settings! {
     "agentic-capability-summary" agentic_capability_summary: Option<PathBuf> = None, "unset",
         "File that replaces the list of upstream capabilities in the description of `lisp_task`.";
     "agentic-capability-summary-max-bytes" agentic_capability_summary_max_bytes: u64 = 800, "800", "Bytes of that list.";
+    group "Sessions";
     "sessions" sessions: bool = false, "false", "Offer sessions beside `lisp_eval`.";
     "sessions-allow-prelude-write" sessions_allow_prelude_write: bool = false, "false",
         "Let sessions write preludes to the store.";
@@ -185,7 +213,9 @@ settings! {
     "max-session-upstream-call-entries" max_session_upstream_call_entries: u64 = 50, "50", "Upstream calls that a session keeps.";
     "max-session-upstream-call-bytes" max_session_upstream_call_bytes: u64 = 131_072, "131072", "Bytes of them.";
     "max-session-preview-chars" max_session_preview_chars: u64 = 512, "512", "Characters of a definition that a session shows.";
+    group "Answers";
     "collection-hint" collection_hint: bool = false, "false", "Point out long lists of maps to the model.";
+    group "HTTP";
     "http" http: Listen = Listen { on: false, address: None }, "false", "Serve HTTP instead of stdio, here.";
     "http-host" http_host: String = "127.0.0.1".to_owned(), "127.0.0.1", "IP address to listen at, or localhost.";
     "http-port" http_port: u16 = 7332, "7332", "Port; 0 takes any that is free.";

@@ -10,18 +10,20 @@ use futures_util::FutureExt;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
-    ErrorCode, ErrorData, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
-    ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams, InitializeResult,
+    JsonObject, ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
     ReadResourceResult, Resource, ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig,
-    Tool, ToolAnnotations, ToolsCapability,
+    SubscriptionFilter, Tool, ToolAnnotations, ToolsCapability,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, Way};
+use super::changes;
 use super::identity::{BUILD, NAME};
+use super::incoming;
 use super::log::Log;
 use crate::engine::{
     Args, CallError, Caller, Content, Decided, Engine, Line, Progress, Reply, ResourceLink, Signals,
@@ -86,6 +88,8 @@ impl Adapter {
         let mut arrival =
             carried.and_then(|parts| parts.extensions.get::<Arrival>()).unwrap_or(&self.arrival).clone();
         arrival.caller.protocol = context.protocol_version().map(|version| version.as_str().into());
+        let named = || context.client_info().and_then(|info| incoming::named(&info.name, &info.version));
+        arrival.caller.client = arrival.caller.client.take().or_else(named);
         arrival
     }
 
@@ -183,7 +187,10 @@ impl Adapter {
         };
         let patience = patience.map(|time| (line, time));
         let answer = match until(called, &arrival.cancel, &cancel, patience).await {
-            None => Err(ErrorData::new(ErrorCode(-32000), "request timed out", None)),
+            None => {
+                let (reason, message) = self.engine.given_up();
+                Err(ErrorData::new(ErrorCode(-32000), message, Some(json!({"reason": reason}))))
+            }
             Some(Ok(Ok(reply))) => Ok(reply),
             Some(Ok(Err(CallError::Cancelled))) => Ok(self.engine.cancelled()),
             Some(Ok(Err(CallError::Internal(_))) | Err(_)) => {
@@ -266,15 +273,6 @@ async fn report(
     }
 }
 
-/// Tells a client that descriptions of tools changed, until it is gone.
-async fn tell_changes(mut changes: tokio::sync::watch::Receiver<u64>, peer: rmcp::Peer<RoleServer>) {
-    while changes.changed().await.is_ok() {
-        if peer.notify_tool_list_changed().await.is_err() {
-            return;
-        }
-    }
-}
-
 /// Versions of the protocol, oldest first.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
@@ -309,15 +307,33 @@ impl ServerHandler for Adapter {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let mut info = self.negotiate_initialize(&request)?;
-        info.instructions = self.engine.instructions();
+        info.instructions = self.engine.instructions(&self.arrival(&context).caller);
         request.protocol_version = info.protocol_version.clone();
         context.peer.set_peer_info(request);
         Ok(info)
     }
 
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let mut info = self.get_info();
+        info.instructions = self.engine.instructions(&self.arrival(&context).caller);
+        Ok(DiscoverResult::from_server_info(VERSIONS.to_vec(), info))
+    }
+
+    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.engine.changes().map(|_| changes::accepted())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let arrival = self.arrival(subscription.request_context());
+        if let Some(changes) = self.engine.changes() {
+            changes::listen(changes, &subscription, &arrival.closing).await;
+        }
+        Ok(())
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if let Some(changes) = self.engine.changes() {
-            tokio::spawn(tell_changes(changes, context.peer));
+            tokio::spawn(changes::notify(changes, context.peer));
         }
     }
 
@@ -410,6 +426,7 @@ impl ServerHandler for Adapter {
             // Methods that exist come here when their parameters make no sense.
             "initialize"
             | "server/discover"
+            | "subscriptions/listen"
             | "tools/call"
             | "tools/list"
             | "resources/list"

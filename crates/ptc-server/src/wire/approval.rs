@@ -105,18 +105,27 @@ pub fn choices(responses: &InputResponses) -> Result<Vec<Choice>, String> {
         let number: u64 = number.ok_or_else(|| format!("there is no question {name:?}"))?;
         // Some clients send the result as it is, others inside of a reply.
         let response = response.get("result").unwrap_or(response);
-        choices.extend(choice(number, &response["action"], &response["content"])?);
+        choices.extend(choice(number, &response["action"], &response["content"], None)?);
     }
     Ok(choices)
 }
 
-fn choice(call: u64, action: &Json, content: &Json) -> Result<Option<Choice>, String> {
+/// `shown` are the arguments that stood in the form, where they are known here.
+fn choice(call: u64, action: &Json, content: &Json, shown: Option<&Json>) -> Result<Option<Choice>, String> {
     let text = |key: &str| content[key].as_str();
     let reason = || text("reason").filter(|why| !why.trim().is_empty());
     let decision = match (action.as_str(), text("decision")) {
         (Some("decline"), _) => Decision::Reject("the user declined".to_owned()),
         (Some("cancel"), _) => return Ok(None),
-        (Some("accept"), Some("approve")) => Decision::Approve,
+        // Whoever changed the arguments and left the decision as it was means the changed ones. Those of the call itself
+        // are no edit, as whoever takes the decision sees.
+        (Some("accept"), Some("approve")) => match text("args").filter(|args| !args.trim().is_empty()) {
+            None => Decision::Approve,
+            Some(args) => match arguments(args)? {
+                args if Some(&args) == shown => Decision::Approve,
+                args => Decision::Edit(args),
+            },
+        },
         (Some("accept"), Some("reject")) => {
             Decision::Reject(reason().unwrap_or("the user rejected it").to_owned())
         }
@@ -153,7 +162,7 @@ async fn ask(peer: &Peer<RoleServer>, call: &Json) -> Option<Option<Choice>> {
         else {
             return None;
         };
-        match choice(call["call"].as_u64()?, &json!(action), &json!(content)) {
+        match choice(call["call"].as_u64()?, &json!(action), &json!(content), call.get("args")) {
             Ok(choice) => return Some(choice),
             Err(why) => wrong = Some(why),
         }
@@ -217,6 +226,19 @@ mod tests {
         assert_eq!(accept(json!({"decision": "reject"})), decided(reject("the user rejected it")));
         let edit = json!({"decision": "edit", "args": "{\"n\": 1}"});
         assert_eq!(accept(edit), decided(Decision::Edit(json!({"n": 1}))));
+        let changed = json!({"decision": "approve", "args": "{\"n\": 1}"});
+        assert_eq!(
+            accept(changed.clone()),
+            decided(Decision::Edit(json!({"n": 1}))),
+            "it is not made unchanged"
+        );
+        for (shown, decision) in
+            [(json!({"n": 1}), Decision::Approve), (json!({"n": 2}), Decision::Edit(json!({"n": 1})))]
+        {
+            let found = choice(3, &json!("accept"), &changed, Some(&shown));
+            assert_eq!(found, Ok(Some(Choice { calls: Some(vec![3]), decision })));
+        }
+        assert!(accept(json!({"decision": "approve", "args": "{"})).is_err());
         assert_eq!(read(json!({"action": "decline"})), decided(reject("the user declined")));
         assert_eq!(read(json!({"action": "cancel"})), Ok(Vec::new()));
         for wrong in [json!({}), json!({"decision": "edit", "args": "[1]"}), json!({"decision": "maybe"})] {

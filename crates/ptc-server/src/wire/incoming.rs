@@ -2,6 +2,7 @@
 //! answers to what is none of them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use ptc_host::rounded_integer;
 use serde_json::{Map, Value as Json, json};
@@ -16,6 +17,14 @@ pub const WITH_INITIALIZE: [&str; 2] = ["2025-06-18", PRIMARY];
 
 /// The version in which every request stands for itself.
 pub const STATELESS: &str = "2026-07-28";
+
+/// The name of clients that do not say theirs.
+pub const UNKNOWN: &str = "unknown";
+
+/// What a client calls itself, if it does.
+pub fn named(name: &str, version: &str) -> Option<Arc<str>> {
+    (!name.is_empty() && name != UNKNOWN).then(|| format!("{name} {version}").trim_end().into())
+}
 
 /// A parameter, what it must be, and what stands in for it.
 type Default = (&'static str, fn(&Json) -> bool, Json);
@@ -234,6 +243,13 @@ impl Message {
         WITH_INITIALIZE.into_iter().find(|version| Some(*version) == wanted).unwrap_or(PRIMARY)
     }
 
+    /// What the client of an `initialize` request calls itself.
+    pub fn client(&self) -> Option<Arc<str>> {
+        let info = self.params()?.get("clientInfo")?;
+        let text = |name: &str| info.get(name).and_then(Json::as_str).unwrap_or_default();
+        named(text("name"), text("version"))
+    }
+
     /// Whether the client of an `initialize` request can show forms. One that names no kind of elicitation means forms.
     pub fn has_forms(&self) -> bool {
         let capabilities = self.params().and_then(|params| params.get("capabilities"));
@@ -248,7 +264,7 @@ impl Message {
             "initialize" => &[
                 ("protocolVersion", Json::is_string, json!(PRIMARY)),
                 ("capabilities", Json::is_object, json!({})),
-                ("clientInfo", Json::is_object, json!({"name": "unknown", "version": "0"})),
+                ("clientInfo", Json::is_object, json!({"name": UNKNOWN, "version": "0"})),
             ],
             "tools/call" => {
                 &[("name", Json::is_string, json!("")), ("arguments", Json::is_object, json!({}))]

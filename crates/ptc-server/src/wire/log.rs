@@ -10,6 +10,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::identity::{BUILD, random};
+use crate::engine::DECISION;
 use crate::options::LogLevel;
 
 type Redact = dyn Fn(&str) -> String + Send + Sync;
@@ -70,10 +71,23 @@ impl Log {
             return;
         }
         let ts = jiff::Timestamp::now().to_string();
-        let line = Line { ts, level: level.name(), event, request_id, fields };
+        let request_id = request_id.map(|id| short(id, &*self.redact));
+        let line = Line { ts, level: level.name(), event, request_id: request_id.as_deref(), fields };
         let text = line.text(&*self.redact);
         // In one piece, since stderr has no buffer. Nobody is left to tell if it is gone.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// So many characters of a client's id for its request are written.
+const ID: usize = 64;
+
+/// The beginning of a request's id. Secrets go before anything is cut, since half of one would not be known.
+fn short(id: &str, redact: &Redact) -> String {
+    let covered = redact(id);
+    match covered.char_indices().nth(ID) {
+        Some((end, _)) => format!("{}…", &covered[..end]),
+        None => covered,
     }
 }
 
@@ -102,7 +116,8 @@ fn is_empty(fields: &Json) -> bool {
 }
 
 /// Whose events are log lines, and what they are called there; of spans and of other crates nothing.
-const TOLD: &[(&str, &str)] = &[(env!("CARGO_CRATE_NAME"), "engine"), ("ptc_upstream", "upstream")];
+const TOLD: &[(&str, &str)] =
+    &[(DECISION, "decision"), (env!("CARGO_CRATE_NAME"), "engine"), ("ptc_upstream", "upstream")];
 
 fn told(metadata: &Metadata<'_>) -> Option<&'static str> {
     TOLD.iter().find(|(of, _)| metadata.target().starts_with(of)).map(|(_, event)| *event)
@@ -154,6 +169,19 @@ impl Visit for Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_of_requests_are_cut_behind_their_secrets() {
+        let redact = |text: &str| text.replace("secret-secret", "[REDACTED]");
+        for (id, expected) in [
+            ("7".to_owned(), "7".to_owned()),
+            ("é".repeat(64), "é".repeat(64)),
+            ("y".repeat(7 << 20), format!("{}…", "y".repeat(64))),
+            (format!("{}secret-secret", "y".repeat(60)), format!("{}[RED…", "y".repeat(60))),
+        ] {
+            assert_eq!(short(&id, &redact), expected);
+        }
+    }
 
     #[test]
     fn nothing_in_a_line_does_something_to_a_terminal_and_it_reads_back() {

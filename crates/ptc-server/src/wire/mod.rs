@@ -5,6 +5,7 @@
 
 mod adapter;
 mod approval;
+mod changes;
 mod frames;
 mod http;
 mod identity;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ptc_lisp::analyze::Servers;
-use ptc_lisp::lexical::Query;
+use ptc_lisp::lexical::Index;
 use serde_json::{Map, Value as Json, json};
 
 pub(crate) use self::about::{purpose, shortened};
@@ -23,6 +23,7 @@ pub(crate) use self::types::key as types_key;
 pub use self::types::{Argument, arguments, result_type, type_name};
 use crate::client::About;
 use crate::config::{ApprovalRules, EffectClass};
+use crate::discovery::Searchable;
 use crate::model::ToolDef;
 
 /// A tool of a catalog.
@@ -59,6 +60,7 @@ pub struct Catalog {
     servers: Vec<Arc<Server>>,
     /// The same as names. Every program is given them, so they are made once.
     names: Arc<Servers>,
+    searchable: Searchable,
 }
 
 impl Catalog {
@@ -68,7 +70,19 @@ impl Catalog {
         servers.sort_by(|left, right| left.name.cmp(&right.name));
         let tools = |server: &Server| server.tools.as_ref().map(|tools| tools.keys().cloned().collect());
         let names = servers.iter().map(|server| (server.name.clone(), tools(server)));
-        Catalog { names: Arc::new(Servers::new(names)), servers }
+        Catalog { names: Arc::new(Servers::new(names)), servers, searchable: Searchable::default() }
+    }
+
+    /// What at least one of these catalogs has.
+    pub fn joined(catalogs: impl IntoIterator<Item = Arc<Catalog>>) -> Catalog {
+        let mut servers: BTreeMap<String, Server> = BTreeMap::new();
+        for server in catalogs.into_iter().flat_map(|catalog| catalog.servers.clone()) {
+            let known = servers.entry(server.name.clone()).or_insert_with(|| (*server).clone());
+            if let (Some(tools), Some(more)) = (&mut known.tools, &server.tools) {
+                tools.extend(more.clone());
+            }
+        }
+        Catalog::new(servers.into_values().map(Arc::new))
     }
 
     /// The servers, sorted by name.
@@ -87,6 +101,11 @@ impl Catalog {
     /// The servers and their tools, as programs may name them.
     pub fn names_for_programs(&self) -> Arc<Servers> {
         self.names.clone()
+    }
+
+    /// What is said of its tools, server by server in the order of their names.
+    pub(crate) fn index(&self) -> &Index {
+        self.searchable.index(&self.servers)
     }
 
     /// The names of the servers in one line.
@@ -152,13 +171,6 @@ impl Server {
             line => line,
         }
     }
-
-    /// How well it answers a search.
-    pub fn score(&self, query: &Query) -> u32 {
-        let mut texts = vec![self.description.as_str()];
-        texts.extend(self.tags.iter().map(String::as_str));
-        query.score(&[&self.name], &texts)
-    }
 }
 
 /// Whether two names differ in hyphens and underscores only.
@@ -198,22 +210,6 @@ impl CatalogTool {
         })
     }
 
-    /// How well it answers a search: names count more than descriptions, names of arguments and hints.
-    pub fn score(&self, server: &str, query: &Query) -> u32 {
-        let mut texts = vec![self.def.description.as_str()];
-        if let Some(Json::Object(properties)) = self.def.input_schema.get("properties") {
-            texts.extend(properties.keys().map(String::as_str));
-        }
-        for (key, value) in &self.def.annotations {
-            match value {
-                Json::String(text) => texts.push(text),
-                Json::Bool(true) => texts.push(key),
-                _ => {}
-            }
-        }
-        query.score(&[server, &self.def.name], &texts)
-    }
-
     /// Arguments that must be given and are not there.
     pub fn missing<'t>(&'t self, args: &Map<String, Json>) -> Vec<&'t str> {
         let required = self.def.input_schema.get("required").and_then(Json::as_array);
@@ -221,32 +217,67 @@ impl CatalogTool {
         names.filter(|name| !args.contains_key(*name)).collect()
     }
 
-    /// Arguments as the tool wants them. Hyphens in keywords became underscores on the way out of the program,
-    /// so names are compared without that difference; an optional argument that is nil is left out, unless
-    /// the tool takes null.
-    pub fn fitted(&self, mut args: Map<String, Json>) -> Map<String, Json> {
-        let Some(Json::Object(declared)) = self.def.input_schema.get("properties") else { return args };
-        let required = self.def.input_schema.get("required").and_then(Json::as_array);
+    /// Arguments as the tool wants them: fields that its schema declares have its names, which programs write with hyphens
+    /// or underscores; all other keys are data and stay. An optional argument that is nil is left out, unless the tool
+    /// takes null.
+    pub fn fitted(&self, args: Map<String, Json>) -> Map<String, Json> {
+        let schema = &self.def.input_schema;
+        let Some(Json::Object(declared)) = schema.get("properties") else { return args };
+        let mut args = spelt(schema, args, 0);
+        let required = schema.get("required").and_then(Json::as_array);
         let optional = |name: &str| !required.is_some_and(|names| names.iter().any(|other| other == name));
         args.retain(|name, value| {
             !(value.is_null()
                 && optional(name)
                 && declared.get(name).is_some_and(|schema| !takes_null(schema)))
         });
-        if args.keys().all(|key| declared.contains_key(key)) {
-            return args;
-        }
-        let given: Vec<String> = args.keys().cloned().collect();
-        let name = |key: String| {
-            let taken = |other: &str| given.iter().any(|given| given == other);
-            let mut alike = declared.keys().filter(|other| same_name(other, &key) && !taken(other));
-            match (declared.contains_key(&key), alike.next(), alike.next()) {
-                (false, Some(only), None) => only.clone(),
-                _ => key,
-            }
-        };
-        args.into_iter().map(|(key, value)| (name(key), value)).collect()
+        args
     }
+}
+
+/// The fields of an object, named as its schema names them. A field whose name is taken keeps its own.
+fn spelt(schema: &Map<String, Json>, fields: Map<String, Json>, depth: usize) -> Map<String, Json> {
+    let Some(Json::Object(declared)) = schema.get("properties") else { return fields };
+    let mut fields = match fields.keys().all(|key| declared.contains_key(key)) {
+        true => fields,
+        false => named(fields, declared),
+    };
+    for (name, value) in &mut fields {
+        if let Some(schema) = declared.get(name) {
+            spell(schema, value, depth + 1);
+        }
+    }
+    fields
+}
+
+/// Names the fields of all objects in a value as its schema names them.
+fn spell(schema: &Json, value: &mut Json, depth: usize) {
+    /// Schemas that nest deeper are looked at no further.
+    const DEEPEST: usize = 32;
+    let Some(schema) = schema.as_object().filter(|_| depth <= DEEPEST) else { return };
+    match value {
+        Json::Array(items) => {
+            let Some(schema) = schema.get("items") else { return };
+            items.iter_mut().for_each(|item| spell(schema, item, depth + 1));
+        }
+        Json::Object(fields) => *fields = spelt(schema, std::mem::take(fields), depth),
+        _ => {}
+    }
+}
+
+fn named(fields: Map<String, Json>, declared: &Map<String, Json>) -> Map<String, Json> {
+    let mut taken: Vec<String> = fields.keys().cloned().collect();
+    let mut name = |key: String| {
+        let mut alike = declared.keys().filter(|other| same_name(other, &key) && !taken.contains(other));
+        match (declared.contains_key(&key), alike.next(), alike.next()) {
+            (false, Some(only), None) => {
+                taken.push(only.clone());
+                only.clone()
+            }
+            _ => key,
+        }
+    };
+    fields.into_iter().map(|(key, value)| (name(key), value)).collect()
 }
 
 /// Whether null may fit a schema.
@@ -334,6 +365,22 @@ pub(crate) mod tests {
         let fitted = |args: Json| Json::Object(tool.fitted(args.as_object().cloned().unwrap_or_default()));
         assert_eq!(fitted(json!({"page_size": 1, "x_y": 2})), json!({"page-size": 1, "x_y": 2}));
         assert_eq!(fitted(json!({"a_b": 1})), json!({"a_b": 1}));
+    }
+
+    #[test]
+    fn only_declared_fields_are_respelt_and_none_is_lost() {
+        let row = json!({"properties": {"unit_price": {}, "at-once": {}}});
+        let schema =
+            json!({"properties": {"rows": {"items": row}, "counts": {"type": "object"}, "x_y_z": {}}});
+        let tool = tool("t", "", schema);
+        let fitted = |args: Json| Json::Object(tool.fitted(args.as_object().cloned().unwrap_or_default()));
+        let data = json!({"web-1": 1, "web_1": 2, "Content-Type": "x"});
+        let given =
+            json!({"rows": [{"unit-price": 1, "at_once": 2, "web-1": 3}], "counts": data, "other-key": 1});
+        let expected =
+            json!({"rows": [{"unit_price": 1, "at-once": 2, "web-1": 3}], "counts": data, "other-key": 1});
+        assert_eq!(fitted(given), expected);
+        assert_eq!(fitted(json!({"x-y_z": 1, "x_y-z": 2})), json!({"x_y_z": 1, "x_y-z": 2}));
     }
 
     #[test]

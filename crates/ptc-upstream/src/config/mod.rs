@@ -2,10 +2,11 @@
 //! values are fetched once, by [`crate::credentials::Secrets::resolve`], when a runtime starts.
 //!
 //! `parse.rs` reads the file, `client.rs` one of an MCP client, `comments.rs` takes out what only such files have, `headers.rs` has the
-//! rules for headers, `fields.rs` reads objects strictly, `locate.rs` finds the file.
+//! rules for headers, `fields.rs` reads objects strictly, `locate.rs` finds the file, `canonical.rs` says what approvals are bound to.
 
 mod approval;
 mod by_tool;
+mod canonical;
 mod client;
 mod comments;
 mod fields;
@@ -293,9 +294,10 @@ impl Config {
         Config::from_json(&text, &base).map_err(|error| ConfigError { file, ..error })
     }
 
-    /// Reads JSON text, which may have comments and commas at the end of lists, as files of clients have; relative paths in it
-    /// are relative to `base`.
+    /// Reads JSON text, which may begin with a byte order mark and have comments and commas at the end of lists, as files of
+    /// clients have; relative paths in it are relative to `base`.
     pub fn from_json(text: &str, base: &Path) -> Result<Config, ConfigError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let value = ptc_host::strict_json(&comments::blanked(text)).map_err(|error| {
             ConfigError::one(Problem::general(
                 format!("JSON decode failed: {error}"),

@@ -1,11 +1,13 @@
 //! What programs ask about upstreams: `tool/servers`, `apropos`, `dir`, `doc` and `meta` over a catalog. The
-//! machine has checked options before a question gets here.
+//! machine has checked options before a question gets here. `search.rs` finds tools by words.
+
+mod search;
 
 use std::sync::Arc;
 
-use ptc_lisp::lexical::Query;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
+pub use self::search::Searchable;
 use crate::call::{bounded, no_tool, no_upstream};
 use crate::catalog::{Catalog, CatalogTool, Server, doc, server_doc};
 use crate::ledger::json_bytes;
@@ -137,9 +139,13 @@ pub enum Reply {
 /// Answers a question from a catalog, in at most so many bytes.
 pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, most: usize) -> Reply {
     match question {
-        Question::Servers => fitted(catalog.servers().iter().map(|server| server.summary()), most),
+        Question::Servers => {
+            Reply::Found(fitted(catalog.servers().iter().map(|server| server.summary()), most))
+        }
         Question::Apropos { query, limit, load } => {
-            fitted(apropos(catalog, query, *load).into_iter().take(*limit).map(Json::String), most)
+            let lines = search::apropos(catalog, query, *limit, *load).into_iter();
+            // The machine adds what it knows itself, within the same bytes.
+            Reply::Found(json!({"found": fitted(lines.map(Json::String), most), "most": most}))
         }
         Question::Dir { server, limit, offset } => match find_server(catalog, server) {
             Ok(server) => dir(server, *limit, *offset, most),
@@ -175,40 +181,9 @@ pub fn answer(question: &Question, catalog: &Catalog, shapes: &Shapes, most: usi
     }
 }
 
-/// Tools that fit, best first, then servers that are not listed yet.
-fn apropos(catalog: &Catalog, query: &str, loaded_only: bool) -> Vec<String> {
-    let query = Query::new(query);
-    let mut tools: Vec<(u32, &str, &CatalogTool)> = Vec::new();
-    let mut hints: Vec<(u32, &Server)> = Vec::new();
-    for server in catalog.servers() {
-        match &server.tools {
-            Some(listed) => {
-                let scored = listed
-                    .values()
-                    .map(|tool| (tool.score(&server.name, &query), server.name.as_str(), &**tool));
-                tools.extend(scored.filter(|(score, ..)| *score > 0));
-            }
-            None => hints.extend(Some((server.score(&query), &**server)).filter(|(score, _)| *score > 0)),
-        }
-    }
-    // Within a score the order of servers and tools stays.
-    tools.sort_by_key(|(score, ..)| std::cmp::Reverse(*score));
-    hints.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    let lines = tools.into_iter().map(|(_, server, tool)| format!("{server}/{}", tool.entry()));
-    let hints = hints.into_iter().filter(|_| !loaded_only).map(|(_, server)| hint(server));
-    lines.chain(hints).collect()
-}
-
-/// A server whose tools are not known yet.
-fn hint(server: &Server) -> String {
-    let description = crate::catalog::one_line(&server.description, 80);
-    let what = if description.is_empty() { String::new() } else { format!(" - {description}") };
-    format!("{}{what} (tools not loaded; (dir '{}) lists them)", server.name, server.name)
-}
-
 fn dir(server: &Server, limit: usize, offset: usize, most: usize) -> Reply {
     let Some(tools) = &server.tools else { return Reply::Nothing("upstream_unavailable") };
-    fitted(tools.values().skip(offset).take(limit).map(|tool| Json::String(tool.entry())), most)
+    Reply::Found(fitted(tools.values().skip(offset).take(limit).map(|tool| Json::String(tool.entry())), most))
 }
 
 fn find_server<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Arc<Server>, Reply> {
@@ -224,13 +199,13 @@ fn find_tool<'c>(catalog: &'c Catalog, server: &str, tool: &str) -> Result<&'c A
 }
 
 /// A list with as many entries as fit.
-fn fitted(entries: impl Iterator<Item = Json>, most: usize) -> Reply {
+fn fitted(entries: impl Iterator<Item = Json>, most: usize) -> Json {
     let mut bytes = 2;
     let fits = |entry: &Json| {
         bytes += json_bytes(entry) + 1;
         bytes <= most
     };
-    Reply::Found(entries.take_while(fits).collect())
+    entries.take_while(fits).collect()
 }
 
 /// A whole answer, or nothing if it is too large.

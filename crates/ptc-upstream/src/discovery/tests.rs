@@ -35,48 +35,96 @@ fn example() -> Catalog {
     ])
 }
 
+/// The lines of `apropos`.
+fn lines(catalog: &Catalog, query: &str, limit: usize, load: bool) -> Vec<String> {
+    let asked = json!({"op": "apropos", "query": query, "limit": limit, "load": load});
+    let Reply::Found(answer) = ask(catalog, asked) else { panic!("{query}") };
+    assert_eq!(answer["most"], MOST, "the machine is told how much may be said");
+    let lines = answer["found"].as_array().expect("lines");
+    lines.iter().map(|line| line.as_str().expect("a text").to_owned()).collect()
+}
+
 #[test]
 fn ranking_table() {
     let read = [
-        "fs/readTextFile - Loads a document",               // exact in a name: 12
-        "fs/list_directory - Lists entries; reading order", // beginning elsewhere: 5
-        "github/search_threads - Find talk",                // inside a name: 4
+        "fs/readTextFile - Loads a document",               // its name
+        "github/get-pr - Get a pull request",               // a synonym, in its name
+        "fs/list_directory - Lists entries; reading order", // another form, in its description
+        "github/search_threads - Find talk",                // inside its name
         "reader - Reads feeds (tools not loaded; (dir 'reader) lists them)",
     ];
     for (query, load, expected) in [
         ("read", false, &read[..]),
-        ("read", true, &read[..3]),
-        ("get pull", false, &["github/get-pr - Get a pull request"]),
-        ("text_file", true, &read[..1]), // queries part as names do
-        ("zebra", false, &[]),
+        ("read", true, &read[..4]),
+        ("text_file", true, &[read[0], read[2]]), // questions part as names do; the server is about files
+        ("readtextfile", true, &read[..1]),
+        ("zebra", true, &[]),
+        (
+            "zebra",
+            false,
+            &["no tool fits \"zebra\"; servers: fs, github, mail, reader; (dir 'fs) lists the tools of one"],
+        ),
         ("github", false, &["github/get-pr - Get a pull request", "github/search_threads - Find talk"]), // ties by name
     ] {
-        let asked = json!({"op": "apropos", "query": query, "limit": 50, "load": load});
-        let Reply::Found(Json::Array(found)) = ask(&example(), asked) else { panic!("{query}") };
-        assert_eq!(found, expected, "{query}");
+        assert_eq!(lines(&example(), query, 50, load), expected, "{query}");
     }
-    let first = ask(&example(), json!({"op": "apropos", "query": "read", "limit": 1}));
-    assert_eq!(first, Reply::Found(json!([read[0]])));
+    assert_eq!(lines(&example(), "read", 1, false), read[..1]);
+    assert_eq!(lines(&example(), "get pull", 1, true), read[1..2]);
 }
 
 #[test]
-fn arguments_and_hints_are_found_but_count_less() {
-    let mut by_arg = tool("fetch", "", json!({"properties": {"query": {}}}));
+fn servers_of_which_nothing_is_known_are_always_named() {
+    let catalog = Catalog::new([cold("dark", ""), cold("mail", "Letters"), cold("notes", "")]);
+    let line = |name: &str| format!("{name} (tools not loaded; (dir '{name}) lists them)");
+    assert_eq!(lines(&catalog, "convert time", 8, false), [line("dark"), line("notes")]);
+    assert_eq!(
+        lines(&catalog, "notes", 8, false),
+        [line("notes"), line("dark")],
+        "those that fit come first"
+    );
+    assert_eq!(lines(&catalog, "convert time", 8, true), [""; 0], "tools alone");
+}
+
+#[test]
+fn what_is_said_of_arguments_and_hints_is_found_but_counts_less() {
+    let schema = json!({"properties": {"query": {"description": "Words of a person"}, "how": {"type": "object",
+        "properties": {"travelMode": {"enum": ["walking", "bicycling"]}}}}});
+    let mut by_arg = tool("fetch", "", schema);
     by_arg.def.annotations =
-        json!({"title": "Web lookup", "readOnlyHint": true}).as_object().cloned().unwrap_or_default();
+        json!({"title": "Web lookup", "openWorldHint": true}).as_object().cloned().unwrap_or_default();
     let by_name = tool("query", "", json!({}));
     let tools = [by_arg, by_name].map(|tool| (tool.def.name.clone(), Arc::new(tool)));
     let server =
         Server { name: "s".to_owned(), tools: Some(tools.into_iter().collect()), ..Server::default() };
     let catalog = Catalog::new([Arc::new(server)]);
     for (query, expected) in [
-        ("query", json!(["s/query", "s/fetch"])),
-        ("lookup", json!(["s/fetch"])),
-        ("hint", json!(["s/fetch"])),
+        ("query", &["s/query", "s/fetch"][..]),
+        ("lookup", &["s/fetch", "s/query"]), // to look up is to query
+        ("hint", &["s/fetch"]),
+        ("person", &["s/fetch"]),
+        ("bicycle", &["s/fetch"]),
+        ("travelmode", &["s/fetch"]),
     ] {
-        let found = ask(&catalog, json!({"op": "apropos", "query": query, "limit": 8}));
-        assert_eq!(found, Reply::Found(expected), "{query}");
+        assert_eq!(lines(&catalog, query, 8, true), expected, "{query}");
     }
+}
+
+#[test]
+fn hostile_catalogs_are_searched_in_bounded_time() {
+    // Many tools, some of which never end to say what they do.
+    let long = "never-ending words about nothing ".repeat(2_000);
+    let names: Vec<String> = (0..10_000).map(|n| format!("tool_{n}")).collect();
+    let text =
+        |n: usize| if n % 100 == 11 { long.as_str() } else { "Words about nothing, and no end of them." };
+    let tools: Vec<(&str, &str)> =
+        names.iter().enumerate().map(|(n, name)| (name.as_str(), text(n))).collect();
+    let catalog = Catalog::new([server("big", &long, &[], &tools)]);
+    let began = std::time::Instant::now();
+    assert!(lines(&catalog, "tool 4711", 1, true)[0].starts_with("big/tool_4711 - "));
+    let (made, index) = (began.elapsed(), std::ptr::from_ref(catalog.index()));
+    assert!(lines(&catalog, "tool 4712", 1, true)[0].starts_with("big/tool_4712 - "));
+    assert!(std::ptr::eq(catalog.index(), index), "the index is made once");
+    eprintln!("index and question {made:?}, another question {:?}", began.elapsed() - made);
 }
 
 #[test]

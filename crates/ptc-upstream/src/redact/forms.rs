@@ -42,6 +42,9 @@ pub fn folded(secret: &str) -> Vec<String> {
     forms.push(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
     forms.push(bytes.iter().map(|byte| format!("{byte}")).collect());
     forms.push(bytes.iter().map(|byte| format!("{byte:03o}")).collect());
+    forms.extend(
+        ["", "0", "0o"].map(|mark| bytes.iter().map(|byte| format!("{mark}{byte:o}")).collect::<String>()),
+    );
     forms.extend(codes.iter().flat_map(|code| [each(code), special(code)]));
     if secret.len() >= SHORTEST_INSIDE {
         let once = inside_base64(bytes);
@@ -64,6 +67,25 @@ pub fn fold(text: &str) -> String {
         }
     }
     out
+}
+
+/// A text of the same length in which escapes of line breaks, tabs and the like (`\n`, or `\\n` where a text is quoted twice) are
+/// blanks; nothing if it has none. Folding would leave their letters between those of a secret.
+pub fn without_breaks(text: &str) -> Option<String> {
+    let mut bytes = text.as_bytes().to_vec();
+    let (mut slashes, mut found) = (0, false);
+    for at in 0..bytes.len() {
+        match bytes[at] {
+            b'\\' => slashes += 1,
+            b'n' | b'r' | b't' | b'b' | b'f' | b'v' if slashes > 0 => {
+                bytes[at - slashes..=at].fill(b' ');
+                (slashes, found) = (0, true);
+            }
+            _ => slashes = 0,
+        }
+    }
+    // Only ASCII was put in the place of ASCII.
+    String::from_utf8(bytes).ok().filter(|_| found)
 }
 
 /// For every byte of a folded text, where the character that it comes from stands.
@@ -154,6 +176,18 @@ mod tests {
             [("f", "my"), ("fo", "mzxq"), ("foo", "mzxw6"), ("foob", "mzxw6yq"), ("foobar", "mzxw6ytboi")]
         {
             assert_eq!(base32(text.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn escapes_of_line_breaks_are_blanks_of_the_same_length() {
+        for (text, expected) in [
+            ("a\\nb\\r\\nc", Some("a  b    c")),
+            ("ü\\\\\\nb", Some("ü    b")),
+            ("\\x68\\u0068", None),
+            ("plain n", None),
+        ] {
+            assert_eq!(without_breaks(text).as_deref(), expected, "{text}");
         }
     }
 

@@ -8,7 +8,7 @@ use ptc_lisp::machine::{Answer, ValueKind};
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Run;
-use super::journal::{self, Begun as Known, Kept};
+use super::journal::{self, Begun as Known, Kept, What};
 use super::ledger::{CatalogOp, End};
 use super::upstream::{Found, Upstream};
 use crate::call::{self, CallRequest, raise, select};
@@ -18,6 +18,7 @@ use crate::discovery::{self, Needs, Question, Reply};
 use crate::ledger::{Overview, json_bytes};
 use crate::model::{Allowance, Fault, Reason};
 use crate::pins::digest;
+use crate::shapes::Shapes;
 
 /// Why a call gave no result.
 pub(super) enum Stop {
@@ -112,18 +113,43 @@ impl Run {
 
     async fn dispatch(&self, opened: Opened) -> Result<(Json, ValueKind), Stop> {
         let Opened { line, request, identity } = opened;
-        let (upstream, tool) = self.resolve(&request).await?;
-        self.book().identify(line, &tool.def.name, tool.effect.name());
-        let writes = tool.effect != EffectClass::Read;
-        let kept = self.journal.as_ref().zip(identity).filter(|_| writes);
-        let key = kept.as_ref().map(|(_, identity)| identity.as_str());
-        let args = arguments(upstream, &tool, &request, key)?;
-        Ok(match kept {
-            None => self.ask(upstream, &tool, args).await?,
-            Some((journal, identity)) => {
-                self.ask_once(line, upstream, &tool, args, journal, &identity).await?
+        let kept = self.journal.as_ref().zip(identity);
+        let before = kept.as_ref().and_then(|(journal, identity)| journal.seen(What::Read, identity));
+        if let Some(before) = before {
+            let mut book = self.book();
+            if before["ok"] == true {
+                book.identify(line, &request.tool, EffectClass::Read.name());
             }
-        })
+            book.recall(line);
+            return journal::retold(before);
+        }
+        let key = kept.as_ref().map(|(_, identity)| identity.as_str());
+        let given = match (self.readied(line, &request, key).await, &kept) {
+            (Err(stop), _) => Err(stop),
+            (Ok((upstream, tool, args)), Some((journal, identity))) if tool.effect != EffectClass::Read => {
+                let given = self.ask_once(line, upstream, &tool, args, journal, identity).await;
+                return given.map_err(Stop::from);
+            }
+            (Ok((upstream, tool, args)), _) => self.ask(upstream, &tool, args).await.map_err(Stop::from),
+        };
+        if let Some((journal, identity)) = &kept {
+            journal.saw(What::Read, identity, || journal::told(&given));
+        }
+        given
+    }
+
+    /// Whom a call goes to, and its arguments. A write is given its key, if it takes one.
+    async fn readied(
+        &self,
+        line: usize,
+        request: &CallRequest,
+        key: Option<&str>,
+    ) -> Result<(&Upstream, Arc<CatalogTool>, Map<String, Json>), Stop> {
+        let (upstream, tool) = self.resolve(request).await?;
+        self.book().identify(line, &tool.def.name, tool.effect.name());
+        let key = key.filter(|_| tool.effect != EffectClass::Read);
+        let args = arguments(upstream, &tool, request, key)?;
+        Ok((upstream, tool, args))
     }
 
     /// The upstream and the tool of a call, if this run may make it.
@@ -137,8 +163,27 @@ impl Run {
                 Fault::new(Reason::UpstreamUnavailable, "credential unavailable for this role").into()
             );
         }
-        self.runtime.load(&request.server).await?;
+        self.listed(&request.server).await?;
         Ok((upstream, self.find(upstream, request)?))
+    }
+
+    /// Lists the tools of a server if they are not known. One that was reached has as long for it as for a call; how long one
+    /// that is still being started may take is what its configuration says.
+    pub(super) async fn listed(&self, server: &str) -> Result<(), Fault> {
+        let time = self.caps.call_timeout;
+        let loading = self.runtime.load(server);
+        tokio::pin!(loading);
+        loop {
+            if let Ok(loaded) = tokio::time::timeout(time, &mut loading).await {
+                return loaded;
+            }
+            let is_reached =
+                |upstream: &Upstream| upstream.client.generation() > 0 || upstream.client.about().is_some();
+            if self.runtime.upstream(server).is_some_and(is_reached) {
+                let message = format!("{server} did not list its tools within {} ms", time.as_millis());
+                return Err(Fault::new(Reason::Timeout, message).before_sending());
+            }
+        }
     }
 
     async fn ask(&self, upstream: &Upstream, tool: &CatalogTool, args: Map<String, Json>) -> Given {
@@ -171,23 +216,40 @@ impl Run {
         identity: &str,
     ) -> Given {
         let (server, name) = (&upstream.config.name, &tool.def.name);
+        let before = journal.seen(What::Silence, identity);
+        // The program went on without it.
+        if let Some(unsent) = before.as_ref().filter(|before| before["unsent"] == true) {
+            self.book().recall(line);
+            return journal::read(unsent.clone());
+        }
         let mut shown = Json::Object(args.clone());
         self.runtime.redactor().redact_json(&mut shown);
+        let _under_way = journal.mark(identity);
         let known = journal.begin(identity, server, name, shown).await.map_err(|why| {
             let message = format!("nothing was sent, because the call cannot be written down first: {why}");
-            Fault::new(Reason::UpstreamUnavailable, message).before_sending()
+            let fault = Fault::new(Reason::UpstreamUnavailable, message).before_sending();
+            journal.saw(What::Silence, identity, || journal::failed(&fault));
+            fault
         })?;
-        match known {
-            Known::Fresh => {}
-            Known::Done(answer) => {
+        match (known, before) {
+            (Known::Fresh, _) => {}
+            (Known::Done(answer), _) => {
                 self.book().recall(line);
                 return journal::read(answer);
             }
-            Known::Unknown => return Err(journal::unknown(server, name, identity)),
+            // What nobody knows is told as it was before, so that the program does as it did before.
+            (Known::Unknown, Some(before)) => {
+                self.book().recall(line);
+                return journal::read(before);
+            }
+            (Known::Unknown, None) => return Err(journal::unknown(server, name, identity)),
         }
         let given = self.ask(upstream, tool, args).await;
-        if given.as_ref().err().is_none_or(journal::is_known) {
-            journal.done(identity, journal::written(&given)).await;
+        match &given {
+            Err(fault) if !journal::is_known(fault) => {
+                journal.saw(What::Silence, identity, || journal::failed(fault));
+            }
+            _ => journal.done(identity, journal::written(&given)).await,
         }
         given
     }
@@ -220,11 +282,21 @@ impl Run {
             () if !self.take_catalog_op() => Err("catalog_cap_exhausted"),
             () => Ok(()),
         };
+        let identity = self.journal.as_ref().and_then(|journal| journal.question(&asked));
         let run = self.clone();
         async move {
-            let reply = match granted {
-                Ok(()) => run.reply(&asked).await,
-                Err(reason) => Reply::Nothing(reason),
+            let kept = run.journal.as_ref().zip(identity.as_deref());
+            let before = kept.and_then(|(journal, identity)| journal.seen(What::Catalog, identity));
+            let reply = match (granted, before) {
+                (Err(reason), _) => Reply::Nothing(reason),
+                (Ok(()), Some(before)) => journal::reply(before),
+                (Ok(()), None) => {
+                    let reply = run.reply(&asked).await;
+                    if let Some((journal, identity)) = kept {
+                        journal.saw(What::Catalog, identity, || journal::replied(&reply));
+                    }
+                    reply
+                }
             };
             run.note(asked, &reply, began);
             match reply {
@@ -244,11 +316,15 @@ impl Run {
             Needs::Nothing => {}
             Needs::All => drop(self.runtime.load_all().await),
             // Whether it is there at all is found out when the question is answered.
-            Needs::Server(name) => drop(self.runtime.load(name).await),
+            Needs::Server(name) => drop(self.listed(name).await),
         }
-        let catalog = self.view();
+        let (catalog, most) = (self.view(), self.caps.max_catalog_bytes);
+        // A search looks at no shapes, and may take longer than others should wait for them.
+        if matches!(question, Question::Apropos { .. }) {
+            return discovery::answer(&question, &catalog, &Shapes::default(), most);
+        }
         let shapes = self.runtime.shapes();
-        discovery::answer(&question, &catalog, shapes.of(&self.owner), self.caps.max_catalog_bytes)
+        discovery::answer(&question, &catalog, shapes.of(&self.owner), most)
     }
 
     fn note(&self, asked: Json, reply: &Reply, began: Instant) {

@@ -205,7 +205,7 @@ impl RunContext {
     pub async fn look_up(&self, manifest: &Manifest) {
         let planned = effects::plan(manifest, &self.catalog(), &self.0.policy);
         for server in effects::unlisted(&planned) {
-            if let Err(fault) = self.0.runtime.load(&server).await {
+            if let Err(fault) = self.0.listed(&server).await {
                 tracing::warn!(upstream = %server, "cannot be listed: {fault}");
             }
         }

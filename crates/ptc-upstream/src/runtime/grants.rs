@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde_json::{Value as Json, json};
+
 use crate::catalog::{Catalog, Server};
 
 /// What is granted; everything unless told.
@@ -40,6 +42,12 @@ impl Grants {
         Grants { credentials: Some(names.into_iter().map(Into::into).collect()), ..self }
     }
 
+    /// What is granted, as JSON of a fixed form for whatever is bound to it.
+    pub fn canonical(&self) -> Json {
+        let Grants { operations, credentials } = self;
+        json!({"operations": operations, "credentials": credentials})
+    }
+
     /// Whether nothing is held back.
     pub fn is_all(&self) -> bool {
         self.operations.is_none() && self.credentials.is_none()
@@ -52,6 +60,12 @@ impl Grants {
         })
     }
 
+    /// Whether any tool of a server may be called.
+    fn names(&self, server: &str) -> bool {
+        let of = |operation: &String| operation.split_once('/').is_some_and(|(of, _)| of == server);
+        self.operations.as_ref().is_none_or(|granted| granted.iter().any(of))
+    }
+
     /// Whether an upstream that needs these credentials may be reached.
     pub fn reaches<'c>(&self, needed: impl IntoIterator<Item = &'c str>) -> bool {
         self.credentials
@@ -59,23 +73,25 @@ impl Grants {
             .is_none_or(|granted| needed.into_iter().all(|credential| granted.contains(credential)))
     }
 
-    /// The part of a catalog that may be seen. `needed` says which credentials a server needs.
+    /// The part of a catalog that may be seen: servers that can be reached and of which something is granted, with what is
+    /// granted of them. `needed` says which credentials a server needs.
     pub(super) fn view(&self, catalog: &Arc<Catalog>, needed: &dyn Fn(&str) -> Vec<String>) -> Arc<Catalog> {
         if self.is_all() {
             return catalog.clone();
         }
-        let server = |server: &Arc<Server>| {
+        let seen = |server: &&Arc<Server>| {
             let credentials = needed(&server.name);
-            let tools =
-                server.tools.as_ref().filter(|_| self.reaches(credentials.iter().map(String::as_str)));
+            self.names(&server.name) && self.reaches(credentials.iter().map(String::as_str))
+        };
+        let server = |server: &Arc<Server>| {
             let granted = |name: &str| self.allows(&server.name, name);
-            let tools = tools.map(|tools| {
+            let tools = server.tools.as_ref().map(|tools| {
                 let kept = tools.iter().filter(|(name, _)| granted(name));
                 kept.map(|(name, tool)| (name.clone(), tool.clone())).collect()
             });
             Arc::new(Server { tools, ..(**server).clone() })
         };
-        Arc::new(Catalog::new(catalog.servers().iter().map(server)))
+        Arc::new(Catalog::new(catalog.servers().iter().filter(seen).map(server)))
     }
 }
 
@@ -92,6 +108,9 @@ mod tests {
             assert_eq!(grants.allows(server, tool), expected, "{server}/{tool}");
         }
         assert!(grants.reaches(["pat"]) && grants.reaches([]) && !grants.reaches(["pat", "root"]));
+        let canonical = json!({"operations": ["fs/read", "github/*"], "credentials": ["pat"]});
+        assert_eq!(grants.canonical(), canonical);
+        assert_eq!(Grants::all().canonical(), json!({"operations": null, "credentials": null}));
         assert!(Grants::all().allows("x", "y") && Grants::all().reaches(["any"]) && !grants.is_all());
     }
 }

@@ -3,6 +3,9 @@
 //!
 //! A call is known by its identity: the scope that it belongs to, what is called with what, and how many equal calls
 //! the scope made before it. Calls of a scope that runs again have the same identities, in the same order.
+//!
+//! Which calls a program makes depends on what it was told: by reads, by failures, by the catalog. A journal that
+//! remembers ([`EffectJournal::remembers`]) has all of that, and a scope that runs again is told the same.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,8 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptc_lisp::machine::ValueKind;
 use serde_json::{Value as Json, json};
 
+use super::calls::Stop;
 use crate::call::CallRequest;
 use crate::catalog::CatalogTool;
+use crate::discovery::Reply;
 use crate::model::{Fault, Reason};
 use crate::pins::digest;
 
@@ -47,6 +52,52 @@ pub trait EffectJournal: Send + Sync {
 
     /// Writes down what came of a call.
     fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String>;
+
+    /// Hears that a call is under way from now on, or not any more, whatever came of it. Must not block.
+    fn under_way(&self, scope: &str, identity: &str, is: bool) {
+        let _ = (scope, identity, is);
+    }
+
+    /// Whether `begin` and `done` may block. One that never does is asked in place, else a thread that may wait asks.
+    fn blocks(&self) -> bool {
+        true
+    }
+
+    /// Whether calls that are made under a number (see [`numbered`]) have it in front of their identities: for a journal
+    /// whose scope never runs again from its beginning, where numbers might be others.
+    fn is_numbered(&self) -> bool {
+        false
+    }
+
+    /// Whether what programs are told is remembered, so that a scope that runs again is told the same.
+    fn remembers(&self) -> bool {
+        false
+    }
+
+    /// What a program of the scope was told under this identity when it ran before.
+    fn seen(&self, _identity: &str) -> Option<Json> {
+        None
+    }
+
+    /// Remembers what a program is told. It is durable when the next call is begun: before that nothing has followed
+    /// from it.
+    fn saw(&self, _identity: &str, _answer: Json) {}
+}
+
+tokio::task_local! {
+    /// The number by which whoever makes a call knows it.
+    static NUMBER: u64;
+}
+
+/// Makes calls under a number. Where the journal wants it their identities begin with it, so that whoever counts its calls
+/// finds the one that it knows by this number.
+pub async fn numbered<T>(number: u64, calls: impl Future<Output = T>) -> T {
+    NUMBER.scope(number, calls).await
+}
+
+/// How the identities of calls with a number begin.
+pub fn identity_prefix(number: u64) -> String {
+    format!("{number:04}-")
 }
 
 /// The journal of one run.
@@ -69,19 +120,50 @@ impl Kept {
 
     /// The identity of the next call of this kind. Asked for in the order of the program's calls.
     pub fn identity(&self, request: &CallRequest) -> String {
-        let kind = digest(&json!([self.scope, request.server, request.tool.replace('-', "_"), request.args]));
+        self.next(digest(&json!([self.scope, request.server, request.tool.replace('-', "_"), request.args])))
+    }
+
+    /// The identity of the next question of this kind about upstreams, if answers are remembered.
+    pub fn question(&self, asked: &Json) -> Option<String> {
+        let kind = || digest(&json!([self.scope, "discover", asked]));
+        self.journal.remembers().then(|| self.next(kind()))
+    }
+
+    /// What the program was told before, if it was.
+    pub fn seen(&self, what: What, identity: &str) -> Option<Json> {
+        self.journal.remembers().then(|| self.journal.seen(&what.of(identity))).flatten()
+    }
+
+    /// Remembers what the program is told.
+    pub fn saw(&self, what: What, identity: &str, told: impl FnOnce() -> Json) {
+        if self.journal.remembers() {
+            self.journal.saw(&what.of(identity), told());
+        }
+    }
+
+    fn next(&self, kind: String) -> String {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let count = made.entry(kind.clone()).or_default();
         *count += 1;
         let whole = digest(&json!([kind, *count]));
-        whole.chars().take(IDENTITY).collect()
+        let number = match self.journal.is_numbered() {
+            true => NUMBER.try_with(|number| identity_prefix(*number)).unwrap_or_default(),
+            false => String::new(),
+        };
+        number.chars().chain(whole.chars().take(IDENTITY)).collect()
+    }
+
+    /// Has a call count as under way until what is given is dropped.
+    pub fn mark(&self, identity: &str) -> Marked {
+        self.journal.under_way(&self.scope, identity, true);
+        Marked { scope: self.scope.clone(), journal: self.journal.clone(), identity: identity.to_owned() }
     }
 
     /// Writes down that a call is about to be made.
     pub async fn begin(&self, identity: &str, server: &str, tool: &str, args: Json) -> Result<Begun, String> {
         let (journal, scope) = (self.journal.clone(), self.scope.clone());
         let (identity, server, tool) = (identity.to_owned(), server.to_owned(), tool.to_owned());
-        apart(move || {
+        apart(self.journal.blocks(), move || {
             let call = NewEffect { identity: &identity, server: &server, tool: &tool, args: &args };
             journal.begin(&scope, &call)
         })
@@ -91,19 +173,58 @@ impl Kept {
     /// Writes down what came of a call. Goes on even if nobody waits for it any more.
     pub async fn done(&self, identity: &str, answer: Json) {
         let (journal, scope, identity) = (self.journal.clone(), self.scope.clone(), identity.to_owned());
-        let written = apart(move || journal.done(&scope, &identity, &answer));
+        let written = apart(self.journal.blocks(), move || journal.done(&scope, &identity, &answer));
         if let Err(why) = written.await {
             tracing::error!("the answer to a call cannot be written down, it counts as unknown: {why}");
         }
     }
 }
 
-/// Characters of an identity.
+/// A call that is under way, also if nobody waits for it any more: dropped, it is not.
+pub(super) struct Marked {
+    scope: Arc<str>,
+    journal: Arc<dyn EffectJournal>,
+    identity: String,
+}
+
+impl Drop for Marked {
+    fn drop(&mut self) {
+        self.journal.under_way(&self.scope, &self.identity, false);
+    }
+}
+
+/// Characters of an identity, without a number.
 const IDENTITY: usize = 32;
 
+/// What a program is told that is no answer of a call which the journal begins.
+#[derive(Clone, Copy)]
+pub(super) enum What {
+    /// What a read gave, or why a call was not made.
+    Read,
+    /// A failure of a write that says nothing of what happened.
+    Silence,
+    /// An answer about upstreams.
+    Catalog,
+}
+
+impl What {
+    fn of(self, identity: &str) -> String {
+        let what = match self {
+            What::Read => "read",
+            What::Silence => "silence",
+            What::Catalog => "catalog",
+        };
+        format!("{what} {identity}")
+    }
+}
+
 async fn apart<T: Send + 'static>(
+    blocks: bool,
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
+    if !blocks {
+        return work();
+    }
     tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
 }
 
@@ -111,7 +232,51 @@ async fn apart<T: Send + 'static>(
 pub(super) fn written(result: &Result<(Json, ValueKind), Fault>) -> Json {
     match result {
         Ok((value, kind)) => json!({"ok": true, "value": value, "kind": kind.name()}),
-        Err(fault) => json!({"ok": false, "reason": fault.reason.name(), "message": fault.message}),
+        Err(fault) => failed(fault),
+    }
+}
+
+/// A fault as it is kept.
+pub(super) fn failed(fault: &Fault) -> Json {
+    json!({"ok": false, "reason": fault.reason.name(), "message": fault.message, "unsent": fault.unsent})
+}
+
+/// What a program is told of a call that changed nothing, as it is remembered.
+pub(super) fn told(result: &Result<(Json, ValueKind), Stop>) -> Json {
+    match result {
+        Ok((value, kind)) => json!({"ok": true, "value": value, "kind": kind.name()}),
+        Err(Stop::Fault(fault)) => failed(fault),
+        Err(Stop::Wrong(message)) => json!({"ok": false, "wrong": message}),
+    }
+}
+
+/// What was remembered, told again.
+pub(super) fn retold(kept: Json) -> Result<(Json, ValueKind), Stop> {
+    match kept["wrong"].as_str().map(str::to_owned) {
+        Some(message) => Err(Stop::Wrong(message)),
+        None => read(kept).map_err(Stop::from),
+    }
+}
+
+/// The answer to a question, as it is remembered.
+pub(super) fn replied(reply: &Reply) -> Json {
+    match reply {
+        Reply::Found(value) => json!({"found": value}),
+        Reply::Nothing(reason) => json!({"nothing": reason}),
+        Reply::Wrong(message) => json!({"wrong": message}),
+    }
+}
+
+/// An answer that was remembered.
+pub(super) fn reply(mut kept: Json) -> Reply {
+    /// Why there are no answers, as far as the world is to blame.
+    const NOTHING: [&str; 2] = ["upstream_unavailable", "catalog_result_too_large"];
+    if let Some(found) = kept.get_mut("found") {
+        return Reply::Found(found.take());
+    }
+    match kept["wrong"].as_str() {
+        Some(message) => Reply::Wrong(message.to_owned()),
+        None => Reply::Nothing(if kept["nothing"] == NOTHING[1] { NOTHING[1] } else { NOTHING[0] }),
     }
 }
 

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::context::{Caps, RunContext};
 pub use self::grants::Grants;
-pub use self::journal::{Begun, EffectJournal, NewEffect};
+pub use self::journal::{Begun, EffectJournal, NewEffect, identity_prefix, numbered};
 pub use self::ledger::{Account, CatalogOp, UnderWay};
 pub use self::rehearse::{HeldBack, Rehearsed};
 use self::upstream::{Standard, Upstream};
@@ -305,6 +305,12 @@ impl Runtime {
     /// The hash of the definition of a tool, once it is listed.
     pub fn definition_hash(&self, server: &str, tool: &str) -> Option<String> {
         self.upstream(server)?.definition_hash(tool)
+    }
+
+    /// The hash of how an upstream is configured: how it is reached, and what is said of its tools. The same for all
+    /// processes and versions.
+    pub fn config_hash(&self, server: &str) -> Option<String> {
+        Some(crate::pins::digest(&self.upstream(server)?.config.canonical()))
     }
 
     /// Ends all connections and processes, and keeps what was learned.

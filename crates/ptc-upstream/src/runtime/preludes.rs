@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use ptc_lisp::analyze::Servers;
 use ptc_lisp::prelude::{Effect, Offer, Upstreams};
 
 use super::RunContext;
 use super::upstream::Found;
-use crate::catalog::{CatalogTool, one_line};
+use crate::catalog::{Catalog, CatalogTool, one_line};
 use crate::config::EffectClass;
 
 /// Characters of why an operation is not offered.
@@ -30,6 +31,15 @@ impl RunContext {
         if !self.is_settled(servers) {
             self.run().runtime.reach(servers).await;
         }
+    }
+
+    /// A look at these servers, where it is not known for certain which tools they have.
+    pub fn look_at(&self, servers: &[String]) -> Option<BoxFuture<'static, ()>> {
+        if self.is_settled(servers) {
+            return None;
+        }
+        let (own, servers) = (self.clone(), servers.to_vec());
+        Some(Box::pin(async move { own.settle(&servers).await }))
     }
 
     /// The tool behind an operation, if it is there and this run may call it.
@@ -73,9 +83,27 @@ impl Upstreams for RunContext {
     }
 
     fn effect(&self, server: &str, tool: &str) -> Effect {
-        let catalog = self.catalog();
-        let class = catalog.server(server).and_then(|server| server.tool(tool)).map(|tool| tool.effect);
-        match class {
+        self.catalog().effect(server, tool)
+    }
+}
+
+/// Servers that are only known, not there: those of a run that is played back.
+impl Upstreams for Catalog {
+    fn offer(&self, server: &str, tool: &str) -> Offer {
+        match self.server(server) {
+            None => Offer::UnknownServer,
+            Some(known) if known.tools.is_none() => Offer::Unreachable,
+            Some(known) if known.tool(tool).is_some() => Offer::Granted,
+            Some(_) => Offer::UnknownTool,
+        }
+    }
+
+    fn servers(&self) -> Arc<Servers> {
+        self.names_for_programs()
+    }
+
+    fn effect(&self, server: &str, tool: &str) -> Effect {
+        match self.server(server).and_then(|server| server.tool(tool)).map(|tool| tool.effect) {
             Some(EffectClass::Read) => Effect::Read,
             Some(EffectClass::Write) => Effect::Write,
             Some(EffectClass::Unknown) | None => Effect::Unknown,

@@ -1,6 +1,7 @@
 //! Calls that may change the world are made at most once: written down before, answered from what was written.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ptc_upstream::effects::Policy;
@@ -62,6 +63,79 @@ impl Book {
     fn forget_answers(&self) {
         self.calls.lock().expect("no panics").values_mut().for_each(|call| call.1 = None);
     }
+}
+
+/// A journal that remembers what programs are told, for good when a call is begun.
+#[derive(Default)]
+struct Memory {
+    book: Book,
+    pending: Mutex<Vec<(String, Json)>>,
+    kept: Mutex<BTreeMap<String, Json>>,
+}
+
+impl EffectJournal for Memory {
+    fn begin(&self, scope: &str, call: &NewEffect<'_>) -> Result<Begun, String> {
+        let begun = self.book.begin(scope, call)?;
+        self.kept.lock().expect("no panics").extend(self.pending.lock().expect("no panics").drain(..));
+        Ok(begun)
+    }
+
+    fn done(&self, scope: &str, identity: &str, answer: &Json) -> Result<(), String> {
+        self.book.done(scope, identity, answer)
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn seen(&self, identity: &str) -> Option<Json> {
+        self.kept.lock().expect("no panics").get(identity).cloned()
+    }
+
+    fn saw(&self, identity: &str, answer: Json) {
+        self.pending.lock().expect("no panics").push((identity.to_owned(), answer));
+    }
+}
+
+#[tokio::test]
+async fn a_scope_that_runs_again_is_told_what_it_was_told_and_makes_the_calls_that_it_made() {
+    let (counted, memory) = (Arc::new(AtomicUsize::new(0)), Arc::new(Memory::default()));
+    let (counter, mended) = (counted.clone(), memory.clone());
+    let tools = ["get", "get_fails", "get_mend", "write", "write_late"].map(|name| (name, json!({})));
+    let world = Fixture::new("s", &tools, move |tool, args| match tool {
+        "get" => structured(json!(counter.fetch_add(1, Ordering::SeqCst))),
+        "get_fails" => Err(Fault::new(Reason::ToolError, format!("{}", counter.load(Ordering::SeqCst)))),
+        "get_mend" => {
+            *mended.book.broken.lock().expect("no panics") = None;
+            text("mended")
+        }
+        "write_late" => Err(Fault::new(Reason::Timeout, "no answer within 5 ms")),
+        _ => structured(json!({"did": args})),
+    });
+    let runtime = start(&[&world]).await;
+    let again = || runtime.context(Caps::default(), Policy::open()).journalled("a", memory.clone());
+    // A read, the same once more, a read that fails, a write of which nobody knows, one that cannot be written down.
+    let source = "
+        (let [read #(:value (tool/call 's/get {})) write #(tool/call 's/write {:n %})
+              seen [(read) (read) (:message (tool/call 's/get_fails {})) (count (tool/servers))]
+              late (:reason (tool/call 's/write_late {}))]
+          [seen late (:reason (write :lost)) (:value (tool/call 's/get_mend {})) (:value (write [seen late]))])";
+    *memory.book.broken.lock().expect("no panics") = Some("the disk is full");
+    // The first write cannot be written down either.
+    let lost = value(&again(), source).await;
+    assert!(lost.contains(":upstream_unavailable"), "{lost}");
+    let made = world.calls();
+    for _ in 0..2 {
+        assert_eq!(value(&again(), source).await, lost);
+        assert_eq!(world.calls(), made, "everything was remembered");
+    }
+    let silent = "(let [r (tool/call 's/write_late {:n 2})] [(:reason r) (:ok (tool/call 's/write {:n 3}))])";
+    for _ in 0..2 {
+        assert_eq!(value(&again(), silent).await, "[:timeout true]", "it goes on as it did");
+    }
+    let account = again();
+    value(&account, source).await;
+    assert!(account.finish().calls.iter().all(|call| call.recalled), "the account says so");
 }
 
 fn world() -> Fixture {

@@ -34,6 +34,8 @@ struct Inner {
     lists: AtomicUsize,
     generation: AtomicUsize,
     broken: Mutex<Option<Fault>>,
+    /// Whether it says nothing when it is asked for its tools.
+    silent: bool,
     about: Option<About>,
 }
 
@@ -64,6 +66,7 @@ impl Fixture {
             lists: AtomicUsize::new(0),
             generation: AtomicUsize::new(1),
             broken: Mutex::default(),
+            silent: false,
             about: None,
         }))
     }
@@ -71,6 +74,12 @@ impl Fixture {
     /// Calls take so long.
     pub fn slow(mut self, delay: Duration) -> Fixture {
         Arc::get_mut(&mut self.0).expect("it is new").delay = delay;
+        self
+    }
+
+    /// It never tells its tools.
+    pub fn silent(mut self) -> Fixture {
+        Arc::get_mut(&mut self.0).expect("it is new").silent = true;
         self
     }
 
@@ -112,6 +121,9 @@ impl Client for Fixture {
     fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
         Box::pin(async move {
             self.0.lists.fetch_add(1, Ordering::SeqCst);
+            if self.0.silent {
+                std::future::pending::<()>().await;
+            }
             let broken = self.0.broken.lock().expect("no panics").clone();
             broken.map_or_else(|| Ok(self.0.tools.lock().expect("no panics").clone()), Err)
         })

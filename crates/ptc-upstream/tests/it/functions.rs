@@ -72,6 +72,11 @@ async fn what_no_server_has_is_told_before_anything_runs() {
             "unknown namespace jira/",
             "there is no upstream server jira; there are github, memory",
         ),
+        (
+            "(tool/github/search_issues {})",
+            "unknown tool: github/search_issues",
+            r#"write (github/search_issues {…}) or (tool/call {:server "github" :tool "search_issues""#,
+        ),
         (r#"(github/search_issues "x")"#, "takes named arguments", "(github/search_issues {:name value})"),
         (r#"(github/search_issues "x" 10)"#, "takes named arguments", "(doc 'github/search_issues)"),
         (

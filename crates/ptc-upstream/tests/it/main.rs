@@ -14,10 +14,13 @@ mod http;
 mod manifest;
 mod openapi;
 mod programs;
+mod real;
 mod redact;
 mod runtime;
 mod secrets;
 mod servers;
+#[path = "../../../ptc/tests/shared/servers.rs"]
+mod sixteen;
 #[path = "../../../ptc-store/tests/it/skip.rs"]
 mod skip;
 mod stdio;

@@ -64,6 +64,14 @@ fn echoes(secret: &str) -> Vec<(&'static str, String)> {
         ("bytes in hexadecimal", bytes(&|b| format!("0x{b:02x}")).join(", ")),
         ("bytes", bytes(&|b| b.to_string()).join(" ")),
         ("octal", bytes(&|b| format!("\\{b:03o}")).concat()),
+        ("octal, short", bytes(&|b| format!("\\{b:o}")).concat()),
+        ("octal with a zero", bytes(&|b| format!("0{b:o}")).join(" ")),
+        ("octal numbers", bytes(&|b| format!("0o{b:o}")).join(", ")),
+        ("line breaks between", chars(&|c| c.to_string()).join("\r\n")),
+        ("escaped line breaks between", chars(&|c| c.to_string()).join("\\r\\n")),
+        ("a line break, escaped twice", format!("{}\\\\n{}", &secret[..8], &secret[8..])),
+        ("an escaped tab", format!("{}\\t{}", &secret[..8], &secret[8..])),
+        ("hexadecimal in escaped lines", bytes(&|b| format!("{b:02x}")).join("\\n")),
         ("upper case", secret.to_uppercase()),
         ("lower case", secret.to_lowercase()),
         ("reversed", secret.chars().rev().collect()),
@@ -188,4 +196,22 @@ fn nothing_to_cover_costs_no_copy() {
 #[test]
 fn debug_shows_no_secret() {
     assert!(!format!("{:?}", redactor(&["hunter22"])).contains("hunter22"));
+}
+
+#[test]
+fn a_secret_over_several_lines_is_covered_and_no_line_is_lost() {
+    let redactor = redactor(&["sk-live-Qm9vaGFoYTEyMzQ1Njc4"]);
+    let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    for (printed, covered) in [
+        (lines(&["a", "sk-live-Q", "m9vaGFoYTEyMzQ1Njc4", "b"]), lines(&["a", "[REDACTED]", "", "b"])),
+        (
+            lines(&["is sk-live-Q", "m9vaGFo", "YTEyMzQ1Njc4 it", "sk-live-Qm9vaGFoYTEyMzQ1Njc4!"]),
+            lines(&["is [REDACTED]", "", " it", "[REDACTED]!"]),
+        ),
+        (lines(&["sk-live-Q", "", "m9vaGFoYTEyMzQ1Njc4"]), lines(&["[REDACTED]", "", ""])),
+        (lines(&["sk-live-Q", "and more"]), lines(&["sk-live-Q", "and more"])),
+        (lines(&[]), lines(&[])),
+    ] {
+        assert_eq!(redactor.redact_lines(printed), covered);
+    }
 }

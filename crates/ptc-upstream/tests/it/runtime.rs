@@ -253,6 +253,25 @@ async fn r6_5_questions_have_a_budget_of_their_own_and_a_largest_answer() {
     let ops = context.finish().catalog_ops;
     assert_eq!(ops[2].to_json()["reason"], json!("catalog_cap_exhausted"));
 
+    // A search beyond the budget tells nothing, not even what needs no upstream.
+    let spent = Caps { catalog_ops: 1, ..Caps::default() };
+    let searches = "[(vector? (apropos \"get\")) (apropos \"get\") (apropos \"map\" {:load true})]";
+    assert_eq!(value(&runtime.context(spent, Policy::open()), searches).await, "[true nil nil]");
+    // All lines of a search count, those of the language too.
+    let tight = Caps { max_catalog_bytes: 200, ..Caps::default() };
+    let told = "(let [found (apropos \"get\" {:limit 50})] [(count found) (<= (count (json/generate-string found)) 200)])";
+    let told = value(&runtime.context(tight, Policy::open()), told).await;
+    assert!(told.ends_with(" true]") && !told.starts_with("[0 "), "{told}");
+    assert_eq!(
+        value(
+            &open(&runtime),
+            "(every? #(str/starts-with? % \"s/\") (apropos \"get\" {:load true :limit 50}))"
+        )
+        .await,
+        "true",
+        "with :load there are tools alone"
+    );
+
     let small = Caps { max_catalog_bytes: 60, ..Caps::default() };
     let context = || runtime.context(small, Policy::open());
     assert_eq!(value(&context(), "(dir 's)").await, "[\"fail - The tool fail\" \"get - The tool get\"]");
@@ -324,12 +343,14 @@ async fn a_run_uses_what_it_was_granted() {
     let runtime = start(&[&plain, &other]).await;
     let grants = Grants::all().operations(["upstream:s/text"]);
     let context = runtime.context(Caps::default(), Policy { grants, ..Policy::open() });
-    let source = "[(:value (tool/call 's/text)) (tool/call 's/json) (:reason (tool/call 's/gone)) (dir 's) (dir 'other)]";
+    let source = "[(:value (tool/call 's/text)) (tool/call 's/json) (:reason (tool/call 's/gone)) (dir 's) (map :name (tool/servers))]";
     assert_eq!(
         value(&context, source).await,
         "[\"plain\" {:ok false, :reason :upstream_tool_denied, :message \"upstream operation s/json is not granted for \
-         this run\"} :upstream_tool_denied [\"text - The tool text\"] []]"
+         this run\"} :upstream_tool_denied [\"text - The tool text\"] (\"s\")]"
     );
+    let hidden = value(&context, "(dir 'other)").await;
+    assert!(!hidden.contains("The tool t"), "{hidden}");
     assert_eq!((plain.calls(), other.calls()), (1, 0));
 }
 
@@ -437,4 +458,17 @@ async fn tools_that_are_not_as_pinned_are_held_back() {
     assert_eq!(value(&open(&at_first), described).await, "true");
     assert_eq!(value(&open(&warned), described).await, "false", "what it says of itself is not pinned");
     std::fs::remove_dir_all(folder).expect("it was written");
+}
+
+#[tokio::test]
+async fn a_server_that_never_lists_its_tools_takes_no_longer_than_a_call() {
+    let (plain, silent) = (plain(), Fixture::new("e", &[("t", json!({}))], |_, _| text("ok")).silent());
+    let runtime = start_live(&[&plain, &silent]).await;
+    let caps = Caps { call_timeout: Duration::from_millis(50), ..Caps::default() };
+    let context = runtime.context(caps, Policy::open());
+    let source = r#"[(dir 'e) (tool/call {:server "e" :tool "t" :args {}}) (:value (tool/call 's/text))]"#;
+    assert_eq!(
+        value(&context, source).await,
+        "[nil {:ok false, :reason :timeout, :message \"e did not list its tools within 50 ms\"} \"plain\"]"
+    );
 }

@@ -170,15 +170,18 @@ impl Sessions {
         }
     }
 
-    /// Ends the sessions of an owner who is gone. Those of a principal outlive its connections.
-    pub fn close_owner(&self, owner: &str) {
+    /// Ends the sessions of an owner who is gone, and says which of this process they were. Those of a principal outlive
+    /// its connections.
+    pub fn close_owner(&self, owner: &str) -> Vec<String> {
         if let Some(keeper) = &self.keeper {
-            return keeper.close_owner(owner);
+            keeper.close_owner(owner);
+            return Vec::new();
         }
         let mut all = self.all();
         let own = all.open.values().filter(|session| &*session.owner == owner);
         let own: Vec<String> = own.map(|session| session.id.clone()).collect();
         own.iter().for_each(|id| all.close(id));
+        own
     }
 
     /// Ends all sessions that end with this process, and gives up what runs in the others.
@@ -210,10 +213,7 @@ impl Sessions {
     fn sweep(&self) {
         let now = Instant::now();
         let mut all = self.all();
-        let over = all.open.values().filter(|session| {
-            let state = session.state();
-            now >= session.expires || (!state.busy && now.duration_since(state.used) >= self.settings.idle)
-        });
+        let over = all.open.values().filter(|session| session.is_due(now, self.settings.idle));
         let over: Vec<String> = over.map(|session| session.id.clone()).collect();
         over.iter().for_each(|id| all.close(id));
     }

@@ -31,7 +31,11 @@ impl SessionError {
             "session_owner_mismatch" => "Use a session of your own; lisp_session_list shows them.",
             "session_busy" => "Wait until the running program is over, then call again.",
             "prelude_attach_failed" => "Ask for other preludes, or for a role that grants what these need.",
-            "sessions_unavailable" => "Wait a moment, then call again.",
+            "sessions_unavailable" => "Nothing was changed. Wait a moment, then call again.",
+            "outcome_unknown" => {
+                "Send the request again under the same key, if it has one: it is applied once. Else look first, with \
+                 lisp_session_inspect or lisp_session_list, and call again only if the change is not there."
+            }
             "session_limit_exceeded" => "Close sessions with lisp_session_close, then start a new one.",
             _ => "Mend the arguments and call again.",
         }

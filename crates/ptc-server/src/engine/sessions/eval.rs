@@ -12,12 +12,13 @@ use ptc_upstream::metrics::Returned;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
+use super::super::again;
 use super::super::api::{Args, CallError, Caller, Signals};
 use super::super::args::EvalArgs;
 use super::super::context::Context;
 use super::super::envelope::{self, Family};
 use super::super::eval::{shown, validated};
-use super::super::evaluate::{self, End, Evaluated};
+use super::super::evaluate::{self, End, Evaluated, Noted};
 use super::super::gate::Permit;
 use super::super::host::Witness;
 use super::super::payload::{Payload, Upstream, line_bytes, result_line, upstream_summary};
@@ -82,7 +83,15 @@ impl Engine {
         let witness = Witness::of(session.owner.clone());
         let inputs = self.recordings.inputs(&args.context);
         let history_bytes = Some(judge.limits.history_entry_bytes);
-        let program = self.session_source(&session, &source, args.context, &judge, &witness);
+        let program = self.session_source(&session, &source, args.context, &judge, &witness, signals);
+        let basis = || json!([head.grants, head.session]).to_string();
+        let program = match again::as_before(program, basis, signals) {
+            Ok(program) => program,
+            Err(stale) => {
+                reservation.give_back().await;
+                return Ok(*stale);
+            }
+        };
         let (program, recorded) = self.session_recorded(&session, calls.attach(program), |begun| Begun {
             inputs,
             strict_inputs: true,
@@ -132,7 +141,7 @@ impl Engine {
         let witness = Witness::of(session.owner.clone());
         let mut program = Program::resumed(resumption)
             .owner(session.owner.clone())
-            .tools(session.frozen.host_tools(&witness))
+            .tools(session.frozen.host_tools(&witness, signals.journal.as_ref()))
             .limits(evaluate::limits(&self.settings))
             .timeout(self.settings.program_timeout)
             .look(move |machine, outcome| looking.judge(machine, outcome));
@@ -167,7 +176,7 @@ impl Engine {
         let mut outcome = tokio::select! {
             biased;
             () = session.over.cancelled() => return over(no_longer_active()),
-            () = tokio::time::sleep_until(session.expires.into()) => {
+            () = tokio::time::sleep_until(session.until().expires.into()) => {
                 sessions.expire(&session);
                 return over(no_longer_active());
             }
@@ -190,15 +199,18 @@ impl Engine {
             let upstream = ledger.as_ref().map(|calls| Upstream::of(calls, Returned::default()));
             head.before = head.before.and(upstream.as_ref());
             facts.seen(&Payload::default(), ledger.as_deref());
-            return match self.ticket(caller, head, *held) {
-                Ok(new) => Ok(Ended::Waits(Box::new(new), Box::new(facts))),
+            return match Box::pin(self.ticket(caller, head, *held)).await {
+                Ok(new) => {
+                    session.waits_until(new.expires_ms());
+                    Ok(Ended::Waits(Box::new(new), Box::new(facts)))
+                }
                 Err(answered) => over(*answered),
             };
         }
         let own_calls = own_calls(&outcome, &self.redactor);
         // The machine is gone; a session that is stored has another.
         let is_broken = matches!(&outcome.result, Err(error) if error.kind == ErrorKind::Internal);
-        let evaluated = evaluate::evaluated(outcome, verdict.not_json.clone(), &head.source, &self.redactor);
+        let evaluated = evaluate::evaluated(outcome, verdict.noted.clone(), &head.source, &self.redactor);
         let mut payload = self.session_payload(sessions.settings(), &session, &evaluated, &verdict, &ledger);
         if let Some(note) = kept_note(payload.error.is_none(), &witness.kept()) {
             payload.notes.insert(0, note);
@@ -213,6 +225,10 @@ impl Engine {
         let kept = receipt.is_some();
         if let Err(error) = reservation.commit(next, verdict.dump.take(), receipt).await {
             return over(error.answered());
+        }
+        if !reservation.is_stored() && payload.error.is_none() {
+            session.nothing_waits();
+            self.drop_waiting(&session.id).await;
         }
         if is_broken {
             session.discard();
@@ -237,6 +253,7 @@ impl Engine {
     ) -> Arc<Judge> {
         Arc::new(Judge {
             limits: sessions.settings().clone(),
+            result_bytes: self.settings.result_bytes,
             schema,
             redactor: self.redactor.clone(),
             given_up: [signals.cancel.clone(), reservation.session().over.clone()],
@@ -271,6 +288,7 @@ impl Engine {
         context: Context,
         judge: &Arc<Judge>,
         witness: &Arc<Witness>,
+        signals: &Signals,
     ) -> Program {
         let history = judge.limits.history_entry_bytes;
         let (judge, frozen) = (judge.clone(), &session.frozen);
@@ -278,7 +296,7 @@ impl Engine {
         Program::new(source.clone())
             .owner(session.owner.clone())
             .seed(self.settings.seed())
-            .tools(frozen.host_tools(witness))
+            .tools(frozen.host_tools(witness, signals.journal.as_ref()))
             .limits(evaluate::limits(&self.settings))
             .timeout(self.settings.program_timeout)
             .prepare(move |machine| {
@@ -330,7 +348,9 @@ impl Engine {
                 payload.feedback.push_str(&format!("\n{line}"));
             }
         }
-        if !committed && let Some(summary) = ledger.as_deref().and_then(upstream_summary) {
+        if let Some((_, message)) = &payload.error
+            && let Some(summary) = ledger.as_deref().and_then(|calls| upstream_summary(calls, message))
+        {
             payload.feedback.push_str(&format!("\n{summary}"));
         }
         let stored = if committed { verdict.stored.clone() } else { session.state().stored.clone() };
@@ -394,6 +414,8 @@ struct Turn {
 /// Decides on the machine's thread whether a program that ended well is kept.
 struct Judge {
     limits: settings::Sessions,
+    /// Bytes of a result that is shown whole.
+    result_bytes: usize,
     schema: Option<OutputSchema>,
     redactor: Redactor,
     /// Whoever gives up before the program is judged has not had it kept.
@@ -409,7 +431,7 @@ pub(super) struct Verdict {
     given_up: bool,
     refused: Option<Refused>,
     validated: bool,
-    not_json: Option<String>,
+    noted: Noted,
     changed: Vec<String>,
     stored: Vec<String>,
     previews: Vec<(String, String)>,
@@ -474,7 +496,8 @@ impl Judge {
     }
 
     fn judge(&self, machine: &mut Machine, outcome: &mut Outcome) {
-        let mut verdict = Verdict { not_json: machine.value_without_json(), ..Verdict::default() };
+        let noted = Noted::of(machine, outcome, self.result_bytes);
+        let mut verdict = Verdict { noted, ..Verdict::default() };
         if matches!(outcome.result, Ok(Signal::Value | Signal::Return)) {
             verdict.given_up = self.given_up.iter().any(CancellationToken::is_cancelled);
             verdict.refused = self.refused(machine, outcome, &verdict).or_else(|| {
@@ -497,7 +520,7 @@ impl Judge {
             let given = evaluate::Given {
                 text: String::new(),
                 json: outcome.json.clone(),
-                not_json: verdict.not_json.clone(),
+                noted: verdict.noted.clone(),
             };
             if let Err(message) = validated(&given, schema) {
                 return Some(Refused::Invalid(self.redactor.redact_string(message)));

@@ -21,6 +21,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::super::Engine;
 use super::super::api::Caller;
 use super::super::evaluate;
+use super::super::lease::{lease_ms, renewal};
+use super::super::pulse::{SILENT, in_time};
 use super::super::reason::Reason;
 use super::super::receipt::Filled;
 use super::error::SessionError;
@@ -28,10 +30,6 @@ use super::machine::{Held, NotLoaded};
 use super::record::{FORMAT, Meta, Origin};
 use super::{Facts, Mode, Reservation, Session, Sessions, State};
 
-/// How long a server that died keeps its sessions from others.
-const LEASE: Duration = Duration::from_secs(10);
-/// How often a server that lives says so.
-const RENEWED: Duration = Duration::from_secs(3);
 /// Sweeps from one count of all sessions to the next.
 const COUNTED: usize = 12;
 
@@ -60,17 +58,32 @@ impl Keeper {
         })
     }
 
-    /// Asks the store. It is asked to the end even if nobody waits any more.
+    /// Asks the store for what changes no session. It is asked to the end even if nobody waits any more.
     async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Rows) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
+        let silent = |place, cause| StoreError::Busy { place, cause };
+        self.asked(work).await.unwrap_or_else(|(place, cause)| Err(silent(place, cause).into()))
+    }
+
+    /// Has the store change a session. If it does not answer in time, nobody knows whether it did.
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Rows) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let silent = |place, cause| StoreError::Unacknowledged { place, cause };
+        self.asked(work).await.unwrap_or_else(|(place, cause)| Err(silent(place, cause).into()))
+    }
+
+    /// What the store says; else its place, and why it says nothing.
+    async fn asked<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Rows) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<Result<T, Refusal>, (String, String)> {
         let rows = self.rows.clone();
         let asked = self.tasks.spawn_blocking_on(move || work(&rows), &self.runtime);
-        asked.await.unwrap_or_else(|_| {
-            let (place, cause) = (self.rows.place().to_owned(), "the server stops".to_owned());
-            Err(StoreError::Busy { place, cause }.into())
-        })
+        in_time(asked).await.ok_or_else(|| (self.rows.place().to_owned(), SILENT.to_owned()))
     }
 
     /// Tells the store something that nobody waits for.
@@ -91,7 +104,7 @@ impl Keeper {
         let origin = serde_json::to_value(origin).unwrap_or_default();
         let meta = Meta::of(facts, state).to_json();
         let (id, owner, ttl) = (facts.id.clone(), facts.owner.clone(), facts.ttl);
-        let created = self.ask(move |rows| {
+        let created = self.change(move |rows| {
             let new = NewSession {
                 id: &id,
                 owner: &owner,
@@ -120,7 +133,7 @@ impl Keeper {
     /// Ends a session, wherever a program of it runs.
     pub async fn close(&self, id: &str, owner: Arc<str>) -> Result<(), SessionError> {
         let id = id.to_owned();
-        Ok(self.ask(move |rows| rows.close(&id, &owner)).await?)
+        Ok(self.change(move |rows| rows.close(&id, &owner)).await?)
     }
 
     /// Ends the sessions of an owner who is gone.
@@ -177,9 +190,9 @@ impl Hold {
         let (keeper, over) = (self.keeper.clone(), session.over.clone());
         let renewing = self.keeper.runtime.spawn(async move {
             loop {
-                tokio::time::sleep(RENEWED).await;
+                tokio::time::sleep(renewal()).await;
                 let lease = lease.clone();
-                match keeper.ask(move |rows| rows.renew(&lease, milliseconds(LEASE))).await {
+                match keeper.ask(move |rows| rows.renew(&lease, lease_ms())).await {
                     // A store that does not answer may do so next time; the commit decides.
                     Ok(()) | Err(Refusal::Store(_)) => {}
                     Err(_) => return over.cancel(),
@@ -198,7 +211,7 @@ impl Hold {
     ) -> Result<i64, SessionError> {
         let Some(lease) = self.lease.take() else { return Err(Refusal::Lost.into()) };
         let version = self.version;
-        let kept = self.keeper.ask(move |rows| {
+        let kept = self.keeper.change(move |rows| {
             let along = receipt.as_ref().map(Filled::along);
             let kept = rows.commit_along(&lease, version, &meta.to_json(), state.as_deref(), along.as_ref());
             // A commit that failed has not given the session back.
@@ -267,6 +280,7 @@ impl Engine {
             (None, Some(cached)) => cached,
             (None, None) => return Err(Refusal::Missing.into()),
         };
+        session.expires_at(seen.times.expires_ms);
         let mut state = session.state();
         state.elsewhere = seen.busy && !state.busy;
         state.used = std::time::Instant::now();
@@ -289,7 +303,7 @@ impl Engine {
         let known = here.as_ref().map(|reservation| reservation.session().state().version);
         let (wanted, of, holder) = (id.to_owned(), owner.clone(), keeper.clone());
         let taken = keeper.ask(move |rows| {
-            let taken = rows.take(&wanted, &of, milliseconds(LEASE), known)?;
+            let taken = rows.take(&wanted, &of, lease_ms(), known)?;
             // From here on it is given back, even if nobody waits for it any more.
             let hold = Hold {
                 _counted: holder.tasks.token(),
@@ -304,6 +318,7 @@ impl Engine {
         let stored = kept.map(|kept| Stored { version: hold.version, times, kept });
         match self.readied(sessions, caller, id, here, stored).await {
             Ok(mut reservation) => {
+                reservation.session().expires_at(times.expires_ms);
                 hold.renew(reservation.session());
                 reservation.held_by(hold);
                 Ok(reservation)
@@ -424,8 +439,8 @@ impl From<Refusal> for SessionError {
             }
             // Where the store is, and what it said, is nothing for clients.
             Refusal::Store(StoreError::Unacknowledged { .. }) => (
-                Reason::SESSIONS_UNAVAILABLE,
-                "the store of sessions did not answer; the change may or may not have been kept",
+                Reason::OUTCOME_UNKNOWN,
+                "the store of sessions did not answer; the change may or may not be kept",
             ),
             Refusal::Store(_) | Refusal::Exists => (
                 Reason::SESSIONS_UNAVAILABLE,

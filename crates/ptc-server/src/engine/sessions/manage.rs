@@ -199,6 +199,10 @@ impl Engine {
             state.upstream_calls.clear();
         }
         reservation.commit(state, dump, None).await?;
+        if !reservation.is_stored() {
+            session.nothing_waits();
+            self.drop_waiting(&session.id).await;
+        }
         Ok(json!({
             "status": "ok",
             "session_id": session.id,
@@ -224,6 +228,9 @@ impl Engine {
             }),
             Err(error) => Err(error),
         };
+        if let (Ok(closed), true) = (&told, sessions.keeper().is_none()) {
+            self.drop_waiting(closed["session_id"].as_str().unwrap_or_default()).await;
+        }
         answered(told)
     }
 }

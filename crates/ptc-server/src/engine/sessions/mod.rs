@@ -87,14 +87,22 @@ pub struct Facts {
 pub struct Session {
     facts: Facts,
     created_ms: i64,
-    expires_ms: i64,
-    expires: Instant,
+    until: Mutex<Until>,
     /// Set when the session is over.
     over: CancellationToken,
     /// Set when what is in memory is not what is stored.
     stale: AtomicBool,
     machine: Held,
     state: Mutex<State>,
+}
+
+/// How long a session lives.
+#[derive(Clone, Copy, Debug)]
+struct Until {
+    expires: Instant,
+    expires_ms: i64,
+    /// Until when a program of it may wait for a decision.
+    waits: Option<Instant>,
 }
 
 impl std::ops::Deref for Session {
@@ -170,10 +178,13 @@ struct New {
 impl Session {
     fn new(facts: Facts, times: Times, state: State, machine: Held) -> Session {
         Session {
-            expires: Instant::now() + facts.ttl,
+            until: Mutex::new(Until {
+                expires: Instant::now() + facts.ttl,
+                expires_ms: times.expires_ms,
+                waits: None,
+            }),
             facts,
             created_ms: times.created_ms,
-            expires_ms: times.expires_ms,
             over: CancellationToken::new(),
             stale: AtomicBool::new(false),
             machine,
@@ -195,6 +206,43 @@ impl Session {
         state.busy = true;
         drop(state);
         Ok(Reservation { session: self.clone(), hold: None, unsettled: false })
+    }
+
+    /// When it ends at the latest.
+    fn until(&self) -> Until {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that it ends then, in milliseconds since 1970.
+    fn expires_at(&self, expires_ms: i64) {
+        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        if until.expires_ms != expires_ms {
+            until.expires_ms = expires_ms;
+            until.expires = instant_of(expires_ms);
+        }
+    }
+
+    /// Notes that a program of it may wait until then: it lives as long.
+    fn waits_until(&self, expires_ms: i64) {
+        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let then = instant_of(expires_ms);
+        until.waits = until.waits.max(Some(then));
+        if until.expires_ms < expires_ms {
+            until.expires_ms = expires_ms;
+            until.expires = then;
+        }
+    }
+
+    /// Notes that nothing of it waits any more.
+    fn nothing_waits(&self) {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner).waits = None;
+    }
+
+    /// Whether its time is over, if it is kept in this process alone.
+    fn is_due(&self, now: Instant, idle: Duration) -> bool {
+        let (until, state) = (self.until(), self.state());
+        let unused = !state.busy && now.duration_since(state.used) >= idle;
+        now >= until.expires || (unused && until.waits.is_none_or(|waits| now >= waits))
     }
 
     /// Notes that it was used.
@@ -219,8 +267,17 @@ impl Session {
     fn summary(&self) -> Json {
         let state = self.state();
         let runs = state.busy || state.elsewhere;
-        Meta::without_logs(self, &state).summary(&self.id, self.created_ms, self.expires_ms, runs)
+        let expires_ms = self.until().expires_ms;
+        Meta::without_logs(self, &state).summary(&self.id, self.created_ms, expires_ms, runs)
     }
+}
+
+/// A moment of the calendar, as far ahead as clocks go.
+fn instant_of(ms: i64) -> Instant {
+    /// Longer than anything lives.
+    const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+    let left = u64::try_from(ms.saturating_sub(ptc_host::now_ms())).unwrap_or_default();
+    Instant::now() + Duration::from_millis(left).min(FOREVER)
 }
 
 /// The right to run a program in a session. Dropping it, in whichever way the program ended, frees the session.

@@ -19,6 +19,7 @@ use super::super::roles::Role;
 use super::super::settings;
 use super::super::text::cut;
 use super::error::SessionError;
+use crate::effects::HeldJournal;
 
 /// What programs of a session find besides the language.
 #[derive(Clone, Debug, Default)]
@@ -91,20 +92,24 @@ impl Frozen {
         Frozen { prelude, own, ..Frozen::default() }
     }
 
-    /// The host tools behind the prelude, for one program.
-    pub fn host_tools(&self, witness: &Arc<Witness>) -> Tools {
+    /// The host tools behind the prelude, for one program. What they say is remembered where the program may run again.
+    pub fn host_tools(&self, witness: &Arc<Witness>, journal: Option<&Arc<HeldJournal>>) -> Tools {
         let store =
             self.tools.iter().flat_map(|tools| tools.names().into_iter().map(move |name| (tools, name)));
         let tools = store.fold(Tools::new(), |all, (tools, name)| {
             let (tools, tool, witness) = (tools.clone(), name.clone(), witness.clone());
+            let journal = journal.cloned();
             let call = move |args: Json| {
-                let answer = tools.call(&tool, &args);
+                let answer = match &journal {
+                    Some(journal) => journal.told(&tool, &args, || tools.call(&tool, &args)),
+                    None => tools.call(&tool, &args),
+                };
                 kept_by(&tool, &answer).into_iter().for_each(|version| witness.keep(version));
                 answer
             };
             all.with(name, Tool::blocking(call))
         });
-        granted(&self.own, witness, tools)
+        granted(&self.own, witness, journal, tools)
     }
 
     /// The names of these tools.

@@ -71,7 +71,7 @@ impl Engine {
         let mut object = json!({
             "status": "ok",
             "session_id": session.id,
-            "expires_at": moment(session.expires_ms),
+            "expires_at": moment(session.until().expires_ms),
             "mode": session.mode.name(),
             "limits": settings.to_json(),
         });

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use ptc_upstream::catalog::{Catalog, doc, result_type};
 
-/// `- server: tool->type, …` in at most so many bytes; what does not fit is counted.
+/// `- server: tool->type, …` in at most so many bytes. Each server has a share of the room, and what one leaves the next
+/// has; what does not fit is counted.
 pub fn capabilities(catalog: &Catalog, most: usize) -> String {
     let mut text = String::new();
     for (at, server) in catalog.servers().iter().enumerate() {
         let left = catalog.servers().len() - at;
         // Room for saying that there is more.
         let room = most.saturating_sub(text.len() + 32);
+        let shortest = format!("- {}: see (dir '{})", server.name, server.name);
         let line = match &server.tools {
-            None => format!("- {}: see (dir '{})", server.name, server.name),
+            None => shortest,
             Some(_) => {
-                let tools: Vec<String> = server
-                    .listed()
-                    .iter()
-                    .map(|tool| {
-                        format!("{}->{}", tool.def.name, short(&result_type(tool.def.output_schema.as_ref())))
-                    })
-                    .collect();
-                fitting(&server.name, &tools, room)
+                let listed = server.listed();
+                let named = listed.iter().map(|tool| {
+                    format!("{}->{}", tool.def.name, short(&result_type(tool.def.output_schema.as_ref())))
+                });
+                let line = fitting(&server.name, &named.collect::<Vec<_>>(), room / left);
+                if line.len() <= room / left { line } else { shortest }
             }
         };
         if line.len() > room {
@@ -78,4 +78,35 @@ pub fn documented(catalog: &Catalog, most: usize) -> String {
         parts.push(super::super::text::cut(&line, 1_000).to_owned());
     }
     parts.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ptc_upstream::catalog::{CatalogTool, Server};
+    use ptc_upstream::config::EffectClass;
+    use ptc_upstream::model::ToolDef;
+
+    use super::*;
+
+    fn server(name: &str, tools: usize) -> Arc<Server> {
+        let tools = (0..tools).map(|place| {
+            let def = ToolDef { name: format!("tool_number_{place}"), ..ToolDef::default() };
+            (def.name.clone(), Arc::new(CatalogTool { def, effect: EffectClass::Read, place }))
+        });
+        Arc::new(Server { name: name.to_owned(), tools: Some(tools.collect()), ..Server::default() })
+    }
+
+    #[test]
+    fn every_server_is_named_however_many_tools_the_first_has() {
+        let names: Vec<String> = (0..16).map(|at| format!("server{at:02}")).collect();
+        let catalog = Catalog::new(names.iter().map(|name| server(name, 40)));
+        for most in [700, 1_300, 4_000] {
+            let text = capabilities(&catalog, most);
+            assert!(text.len() <= most, "{text}");
+            assert!(names.iter().all(|name| text.contains(&format!("- {name}: "))), "{most}: {text}");
+        }
+        assert!(capabilities(&catalog, 200).ends_with("more upstreams)"), "what is left out is counted");
+    }
 }

@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptc_agent::model::Llm;
-use ptc_agent::{Admit, Fail, Guard, RunOptions, Step, Tool as AgentTool};
+use ptc_agent::{Admit, Fail, Guard, LookUp, RunOptions, Step, Tool as AgentTool};
 use ptc_lisp::machine::{Answer, DISCOVER};
 use ptc_lisp::{Error, ErrorKind};
 use ptc_runner::{Share, Surroundings, run_in};
-use ptc_trace::recording::Running;
+use ptc_trace::recording::{Lent, Running};
 use ptc_trace::{Span, Subscriber};
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::effects::enforce;
@@ -36,7 +36,7 @@ use super::recordings::end_run;
 use super::resources::random_id;
 use super::settings::Task;
 use super::upstreams::Upstreams;
-use super::{Answered, Engine, Handled, cards, envelope, evaluate};
+use super::{Answered, Engine, Handled, again, cards, envelope, evaluate};
 
 /// An attempt to call an upstream, noted before it is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +93,9 @@ impl Engine {
         if let Err(message) = self.backed().await {
             return Ok(failed(Report::refused(Reason::PRELUDE_ATTACH.name, message)));
         }
+        if let Err(stale) = again::first_time(signals) {
+            return Ok(*stale);
+        }
         let permit = match self.permit(caller, signals).await? {
             Ok(permit) => permit,
             Err(busy) => {
@@ -113,7 +116,7 @@ impl Engine {
         let attempts = Attempts::default();
         let plan = self.plan(upstreams, settings, &args, planner.label());
         let call = call_tool(upstreams, context.clone(), attempts.clone());
-        let agent = match plan.agent(call, discovery_tool(context.clone())) {
+        let agent = match plan.agent(self.prelude.clone(), call, discovery_tool(context.clone())) {
             Ok(agent) => agent,
             Err(error) => return Ok(failed(Report::refused(Reason::AGENTIC_CONFIG.name, error))),
         };
@@ -128,6 +131,8 @@ impl Engine {
         };
         let options = RunOptions {
             guard: Some(guard(&attempts)),
+            upstreams: Some(Arc::new(context.clone())),
+            look_up: Some(look_up(context.clone())),
             admit: Some(admit(&plan, Some(context))),
             seed: plan.seed,
             owner: Some(caller.principal.clone()),
@@ -137,7 +142,7 @@ impl Engine {
         let around = Surroundings {
             cancel: Some(signals.cancel.clone()),
             tape: recording.as_ref().map(Running::tape),
-            subscriber: heard(recording.clone(), signals.span.clone()),
+            subscriber: heard(recording.clone(), signals.span.clone(), settings.trace_prompts),
             // It runs on the account of whoever asked, and holds a permit only while its program runs.
             share: Some(Share { lane: caller.principal.clone(), pace: Arc::new(permit.pace()) }),
             ..Surroundings::default()
@@ -187,18 +192,26 @@ impl Engine {
             seed: self.settings.seed(),
             effects: plan::effects(&known),
             read_only,
+            prelude: self.prelude.as_deref().map(Lent::of),
+            functions: true,
         }
     }
 }
 
-/// What takes the events of a task: its recording and the trace of its call.
-fn heard(recording: Option<Running>, span: Option<Arc<Span>>) -> Option<Subscriber> {
+/// What a question to a model tells of the request.
+const PROMPT: [&str; 3] = ["system", "tools", "sent"];
+
+/// What takes the events of a task: its recording and the trace of its call, which has prompts only if it is to.
+fn heard(recording: Option<Running>, span: Option<Arc<Span>>, prompts: bool) -> Option<Subscriber> {
     if recording.is_none() && span.is_none() {
         return None;
     }
-    Some(Arc::new(move |event| {
+    Some(Arc::new(move |mut event| {
         recording.iter().for_each(|recording| recording.event(&event));
         if let Some(span) = &span {
+            if !prompts {
+                event.metadata.retain(|name, _| !PROMPT.contains(&name.as_str()));
+            }
             span.agent_event(event);
         }
     }))
@@ -244,6 +257,11 @@ fn admit(plan: &Plan, context: Option<RunContext>) -> Admit {
             )
         })
     })
+}
+
+/// Looks at the servers behind the prelude, so that a task that loses one of them ends.
+fn look_up(context: RunContext) -> LookUp {
+    Arc::new(move |servers: &[String]| context.look_at(servers))
 }
 
 /// What answers `(tool/servers)`, `(dir …)`, `(doc …)` and their like in programs of an agent.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use ptc_agent::tape::{Entry, Given, Of, Question, silent};
 use ptc_agent::{Agent, Answers, Effect, Event, PromptParts, RunOptions, SystemPrompt, Tool as AgentTool};
 use ptc_lisp::machine::DISCOVER;
+use ptc_lisp::prelude::{Prelude, Upstreams};
+use ptc_trace::recording::Lent;
 use ptc_upstream::catalog::{Catalog, CatalogTool, Server};
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::effects::Policy;
@@ -48,6 +50,12 @@ pub struct Plan {
     /// they ran.
     #[serde(default)]
     pub read_only: bool,
+    /// The prelude of its programs.
+    #[serde(default)]
+    pub prelude: Option<Lent>,
+    /// Whether programs may call tools of servers as functions. Recordings that do not say so are of tasks that could not.
+    #[serde(default)]
+    pub functions: bool,
 }
 
 type Effects = BTreeMap<String, Option<BTreeMap<String, String>>>;
@@ -70,8 +78,13 @@ fn class(name: &str) -> EffectClass {
 }
 
 impl Plan {
-    /// The agent: the library's prompt with ours around it, and two tools.
-    pub fn agent(&self, call: AgentTool, discover: AgentTool) -> Result<Agent, String> {
+    /// The agent: the library's prompt with ours around it, the prelude, and two tools.
+    pub fn agent(
+        &self,
+        prelude: Option<Arc<Prelude>>,
+        call: AgentTool,
+        discover: AgentTool,
+    ) -> Result<Agent, String> {
         let call = call
             .description("Calls a tool of an upstream: {:server :tool :args}.")
             .answers(Answers::Upstream)
@@ -79,7 +92,12 @@ impl Plan {
             .map_err(|error| error.to_string())?;
         let discover = discover.private().effect(Effect::Read).answers(Answers::Discovery);
         let (prefix, suffix) = (self.prefix.clone(), self.suffix.clone());
-        let agent = Agent::builder("task")
+        let builder = Agent::builder("task");
+        let builder = match prelude {
+            Some(prelude) => builder.prelude(prelude),
+            None => builder,
+        };
+        let agent = builder
             .max_turns(self.max_turns)
             .retry_turns(self.retry_turns)
             .timeout_ms(self.program_timeout_ms)
@@ -141,12 +159,15 @@ impl PlayedTask {
     fn of(plan: Plan) -> Result<PlayedTask, String> {
         let mute =
             |name: &str| AgentTool::new(name, |_| Err::<Json, _>("a recording is played; nobody is called"));
-        let agent = Arc::new(plan.agent(mute("call"), mute(DISCOVER))?);
+        let prelude = plan.prelude.as_ref().map(Lent::compile).transpose();
+        let prelude = prelude.map_err(|error| error.to_string())?;
+        let agent = Arc::new(plan.agent(prelude, mute("call"), mute(DISCOVER))?);
         let context: Json = serde_json::from_str(&plan.context).map_err(|error| error.to_string())?;
         let attempts = Attempts::default();
         let options = RunOptions {
             guard: Some(guard(&attempts)),
             admit: Some(admit(&plan, None)),
+            upstreams: plan.functions.then(|| Arc::new(plan.catalog()) as Arc<dyn Upstreams>),
             seed: plan.seed,
             ..RunOptions::new(silent(&plan.model))
         };

@@ -150,7 +150,7 @@ impl Report<'_> {
             _ => "Say more exactly what you need, or write the program yourself with lisp_eval.",
         }
         .to_owned();
-        if let Some(summary) = upstream_summary(&self.ledger) {
+        if let Some(summary) = upstream_summary(&self.ledger, &message) {
             feedback.push_str(&format!("\n{summary}"));
         }
         let mut object = json!({

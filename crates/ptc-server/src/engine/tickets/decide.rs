@@ -1,30 +1,34 @@
 //! `lisp_approve`, `lisp_reject` and `lisp_edit`: a ticket is taken, the program goes on, and what comes of it is kept
 //! with the ticket. Whoever asks again is told.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use ptc_host::{Decision, Resumption};
-use ptc_store::Lease;
-use ptc_store::tickets::{Taken, TicketError, Tickets, Waiting};
+use ptc_store::tickets::{SCOPE, Taken, TicketError, Tickets, Waiting};
+use ptc_store::{Lease, StoreError};
 use ptc_trace::recording::Begun;
 use ptc_upstream::Grants;
 use serde_json::{Value as Json, json};
 use tokio::task::AbortHandle;
 
 use super::super::api::{Args, CallError, Caller, Content, Reply, Signals};
+use super::super::audit;
 use super::super::debug::Facts;
 use super::super::eval::Ran;
 use super::super::evaluate;
 use super::super::gate::Permit;
+use super::super::lease::{lease_ms, renewal};
 use super::super::receipt::Receipt;
 use super::super::schema::OutputSchema;
 use super::super::text::{cut, moment};
 use super::super::tools::Tool;
 use super::super::trace::Execution;
+use super::super::upstreams::{Unseen, Upstreams};
 use super::super::{Answered, Engine, Handled, envelope};
-use super::parked::{Parked, edited};
-use super::{Claims, Desk, Head, New, account, blocking, digest, refused, where_to_decide};
+use super::parked::{Parked, edited, target};
+use super::{Claims, Desk, Head, New, account, blocking, changing, digest, refused, where_to_decide};
+use crate::effects::{Held, HeldJournal};
 use crate::engine::Reason;
 
 /// A decision about some of the calls that wait.
@@ -56,10 +60,6 @@ pub struct Decided {
     pub program: Option<String>,
 }
 
-/// How long a server that died keeps its tickets from others.
-const LEASE_MS: i64 = 10_000;
-/// How often a server that lives says so.
-const RENEWED: Duration = Duration::from_secs(3);
 /// Bytes of an answer that stay with a ticket that was used.
 const ENDED_BYTES: usize = 8 << 10;
 /// Tickets of one program that `lisp_result` follows.
@@ -190,18 +190,36 @@ impl Engine {
             Ok(permit) => permit,
             Err(busy) => return Ok(self.shaped(&busy)),
         };
-        let (at, owner, about) = (desk.clone(), account(caller), decided.clone());
-        let taken = apart(move || at.take(&id, &owner, claims.as_ref(), &about)).await;
+        let (at, owner, about, wanted) = (desk.clone(), account(caller), decided.clone(), id.clone());
+        let looked = apart(move |_| at.look(&wanted, &owner, claims.as_ref(), &about)).await;
+        let (parked, decisions) = match looked {
+            Ok(looked) => looked,
+            Err(why) => return Ok(self.not_taken(why)),
+        };
+        if let Err(refusal) = self.as_shown(&parked, &decisions).await {
+            return Ok(*refusal);
+        }
+        let rejects = decisions.iter().all(|(_, decision)| matches!(decision, Decision::Reject(_)));
+        let (at, owner) = (desk.clone(), account(caller));
+        let taken = apart(move |waited| at.take(&id, &owner, parked, decisions, waited)).await;
         let (taken, head, resumption) = match taken {
             Ok(taken) => taken,
-            Err(NotTaken::Refused(TicketError::Decided { before })) => return Ok(self.decided_before(before)),
-            Err(NotTaken::Refused(error)) => return Ok(refused(&error)),
-            Err(NotTaken::Answer(answer)) => return Ok(*answer),
+            Err(why) => return Ok(self.not_taken(why)),
         };
         // A ticket that is taken again finds what was sent before.
-        let scope: Arc<str> = format!("ticket:{}", taken.lease.id()).into();
-        let signals = &Signals { scope: Some(scope), ..signals.clone() };
+        let scope: Arc<str> = format!("{SCOPE}{}", taken.lease.id()).into();
         let tickets = desk.tickets.clone();
+        let journal = match self.ticket_journal(desk, &taken, &scope).await {
+            Ok(journal) => journal,
+            Err(why) => {
+                tracing::error!("what a program was told before cannot be read: {why}");
+                let _ = blocking(move || tickets.release(&taken)).await;
+                let message =
+                    "what the program was told before cannot be read at the moment; nothing was done";
+                return Ok(answer(Reason::STORE, message, "Decide the same again in a moment."));
+            }
+        };
+        let signals = &Signals { scope: Some(scope), claim: None, journal, ..signals.clone() };
         let holding = Holding::of(&tickets, &taken.lease);
         let ended = tokio::select! {
             biased;
@@ -216,6 +234,10 @@ impl Engine {
             return Err(CallError::Cancelled);
         };
         match ended {
+            Err(Gone::Unused(why)) if rejects && is_final(&why) => {
+                let over = Ended::Over(Box::new(rejected(&why)));
+                Ok(settle(tickets, taken.lease, over).await)
+            }
             Err(Gone::Unused(answer)) => {
                 // Nothing was done: the ticket can be used as before.
                 let _ = blocking(move || tickets.release(&taken)).await;
@@ -223,6 +245,76 @@ impl Engine {
             }
             Err(Gone::Call(error)) => Err(error),
             Ok(ended) => Ok(settle(tickets, taken.lease, ended).await),
+        }
+    }
+
+    /// Whether the calls that are decided about are what people were shown, and those that they wrote can be made.
+    async fn as_shown(&self, parked: &Parked, decisions: &[(u64, Decision)]) -> Result<(), Box<Answered>> {
+        let Some(upstreams) = &self.upstreams else { return Ok(()) };
+        for (id, decision) in decisions {
+            let call = parked.held.pending().iter().find(|call| call.id == *id);
+            let Some((server, tool)) = call.and_then(target) else { continue };
+            // A call that is rejected is not made, whatever became of its tool.
+            if matches!(decision, Decision::Reject(_)) {
+                continue;
+            }
+            self.is_as_shown(upstreams, server, tool, &parked.head).await?;
+            if let Decision::Edit(call) = decision
+                && let Some(why) = upstreams.wrong(call).await
+            {
+                return Err(Box::new(wrong(&self.redactor.redact_string(why))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a tool is what people were shown. What cannot be looked at is not taken for it.
+    async fn is_as_shown(
+        &self,
+        upstreams: &Upstreams,
+        server: &str,
+        tool: &str,
+        head: &Head,
+    ) -> Result<(), Box<Answered>> {
+        let name = format!("{server}/{tool}");
+        let refusal = match (upstreams.shown(server, tool).await, head.shown.get(&name)) {
+            (Ok(now), Some(shown)) if now == *shown => return Ok(()),
+            (Ok(_), Some(_)) => {
+                stale(&format!("the tool {name}, or how its server is set up, is not what was shown"))
+            }
+            (Ok(_), None) => stale(&format!(
+                "nobody was shown what the tool {name} is: its server could not be asked when the program stopped"
+            )),
+            (Err(Unseen::Gone), _) => stale(&format!("the tool {name} is not there any more")),
+            (Err(Unseen::Unlisted(why)), _) => {
+                let why = self.redactor.redact_string(why);
+                let message = format!(
+                    "nobody can tell whether the tool {name} is what was shown, because its server cannot be asked: {why}"
+                );
+                answer(Reason::UPSTREAM, &message, "Nothing was done. Decide the same again in a moment.")
+            }
+        };
+        Err(Box::new(refusal))
+    }
+
+    fn not_taken(&self, why: NotTaken) -> Answered {
+        match why {
+            NotTaken::Refused(TicketError::Decided { before }) => self.decided_before(before),
+            NotTaken::Refused(error) => refused(&error),
+            NotTaken::Answer(answer) => *answer,
+        }
+    }
+
+    /// Where calls of a program that goes on are written down, if they are in the store of its ticket.
+    async fn ticket_journal(
+        &self,
+        desk: &Desk,
+        taken: &Taken,
+        scope: &str,
+    ) -> Result<Option<Arc<HeldJournal>>, String> {
+        match self.once.as_ref().filter(|once| desk.tickets.is_beside(once.effects())) {
+            Some(once) => once.held(Held::Ticket(taken.lease.clone()), scope, taken.again).await.map(Some),
+            None => Ok(None),
         }
     }
 
@@ -249,7 +341,7 @@ impl Engine {
         }
         let schema = head.schema.as_ref().map(OutputSchema::parse).transpose().unwrap_or_default();
         let calls = self.calls(caller, Grants::all(), signals).resumed(resumption.calls_made("call"));
-        let (program, not_json) =
+        let (program, noted) =
             evaluate::resumed(resumption, self.prelude.clone(), caller.owner.clone(), &self.settings);
         let (program, recorded) = self.recordings.program(calls.attach(program), |program| Begun {
             source: head.source.clone(),
@@ -262,9 +354,9 @@ impl Engine {
         execution.end(&outcome);
         recorded.end(&outcome).await;
         drop(permit);
-        let not_json = not_json.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let noted = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));
         let facts = Facts { program: Some(head.source.clone()), ..Facts::default() };
-        let ran = Ran { outcome, not_json, ledger: calls.finish() };
+        let ran = Ran { outcome, noted, ledger: calls.finish() };
         Ok(self.eval_ended(caller, head, schema.as_ref(), ran, facts).await)
     }
 }
@@ -331,24 +423,42 @@ enum NotTaken {
 }
 
 impl Desk {
-    /// Takes a ticket for what was decided, if that makes sense. Blocks.
-    fn take(
+    /// What waits, and what is decided about it, if that makes sense. Blocks.
+    fn look(
         &self,
         id: &str,
         owner: &str,
         claims: Option<&Claims>,
         decided: &Decided,
-    ) -> Result<(Taken, Head, Resumption), NotTaken> {
+    ) -> Result<(Parked, Vec<(u64, Decision)>), NotTaken> {
         let answer = |answer: Answered| NotTaken::Answer(Box::new(answer));
         let waiting = self.tickets.read(id, owner).map_err(NotTaken::Refused)?;
         let parked = self.parked(id, owner, &waiting.sealed).map_err(|error| answer(invalid(&error)))?;
         fits(&parked, claims, decided).map_err(NotTaken::Answer)?;
         let decisions = decided.decisions(&parked).map_err(|error| answer(wrong(&error)))?;
+        Ok((parked, decisions))
+    }
+
+    /// Takes a ticket for what was decided. Blocks.
+    fn take(
+        &self,
+        id: &str,
+        owner: &str,
+        parked: Parked,
+        decisions: Vec<(u64, Decision)>,
+        waited: &AtomicBool,
+    ) -> Result<(Taken, Head, Resumption), NotTaken> {
         let Parked { head, held } = parked;
-        let resumption =
-            Resumption::new(held, decisions).map_err(|error| answer(wrong(&error.to_string())))?;
+        let lines = audit::lines(held.pending(), &decisions);
+        let resumption = Resumption::new(held, decisions)
+            .map_err(|error| NotTaken::Answer(Box::new(wrong(&error.to_string()))))?;
         let decided = json!(resumption.decisions().collect::<Vec<_>>());
-        let taken = self.tickets.take(id, owner, &decided, LEASE_MS).map_err(NotTaken::Refused)?;
+        let taken = self.tickets.take(id, owner, &decided, lease_ms()).map_err(NotTaken::Refused)?;
+        match waited.load(Ordering::SeqCst) {
+            true => audit::decided(owner, id, taken.again, &lines),
+            // Whoever decided was told that nothing was changed.
+            false => drop(self.tickets.release(&taken)),
+        }
         Ok((taken, head, resumption))
     }
 }
@@ -361,10 +471,10 @@ impl Holding {
         let (tickets, lease) = (tickets.clone(), lease.clone());
         let saying = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(RENEWED).await;
+                tokio::time::sleep(renewal()).await;
                 let (tickets, lease) = (tickets.clone(), lease.clone());
                 // A store that does not answer may do so next time; a ticket that was lost stays lost.
-                if let Err(TicketError::Lost) = blocking(move || tickets.renew(&lease, LEASE_MS)).await {
+                if let Err(TicketError::Lost) = blocking(move || tickets.renew(&lease, lease_ms())).await {
                     return;
                 }
             }
@@ -379,11 +489,17 @@ impl Drop for Holding {
     }
 }
 
-/// Does something with the store apart from the threads that answer.
+/// Does something with the store apart from the threads that answer. It is told whether anybody still waits for it.
 async fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, NotTaken> + Send + 'static,
+    work: impl FnOnce(&AtomicBool) -> Result<T, NotTaken> + Send + 'static,
 ) -> Result<T, NotTaken> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(NotTaken::Refused(TicketError::Missing)))
+    let waits = Arc::new(AtomicBool::new(true));
+    let waited = waits.clone();
+    let done = blocking(move || Ok(work(&waited))).await;
+    done.unwrap_or_else(|error| {
+        waits.store(false, Ordering::SeqCst);
+        Err(NotTaken::Refused(error))
+    })
 }
 
 /// Why a program did not go on.
@@ -392,6 +508,26 @@ pub enum Gone {
     Unused(Box<Answered>),
     /// Nobody waits for it any more.
     Call(CallError),
+}
+
+/// Whether a program can never go on: nobody else can make it do so by waiting.
+fn is_final(why: &Answered) -> bool {
+    let last = [
+        Reason::TICKET_STALE,
+        Reason::SESSION_CLOSED,
+        Reason::SESSION_NOT_FOUND,
+        Reason::SESSION_OWNER,
+        Reason::PRELUDE_ATTACH,
+    ];
+    last.iter().any(|reason| why.reason.as_deref() == Some(reason.name))
+}
+
+/// The answer to who rejects the calls of a program that cannot go on.
+fn rejected(why: &Answered) -> Answered {
+    let because =
+        why.reply.structured.as_ref().and_then(|object| object["message"].as_str()).unwrap_or_default();
+    let message = format!("the calls are rejected, and the program is over: {because}");
+    Answered::new(envelope::plain(json!({"status": "ok", "message": message}), false), None)
 }
 
 /// Notes what came of a ticket, and keeps the next one.
@@ -404,15 +540,24 @@ async fn settle(tickets: Tickets, lease: Lease, ended: Ended) -> Answered {
         }
     };
     if answered.kept {
-        return answered;
+        // With the ticket; a request that decided keeps it for itself.
+        return Answered { kept: false, ..answered };
     }
     let kept = kept(&answered);
-    let noted = blocking(move || {
+    let noted = changing(move || {
         let next = next.as_deref().map(New::row);
         tickets.done(&lease, &kept, next.as_ref())
     });
     match noted.await {
         Ok(()) => answered,
+        Err(TicketError::Store(error @ StoreError::Unacknowledged { .. })) => {
+            tracing::error!(%error, "nobody knows whether the end of a ticket is stored");
+            answer(
+                Reason::OUTCOME_UNKNOWN,
+                "the program went on, but whether what came of it is written down is not known",
+                "Ask with lisp_result and the id, or decide the same again: what was made is not made again.",
+            )
+        }
         Err(TicketError::Store(error)) => {
             tracing::error!(%error, "the end of a ticket cannot be stored");
             answer(

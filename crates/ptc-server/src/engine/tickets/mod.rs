@@ -6,28 +6,31 @@ mod decide;
 mod parked;
 mod seal;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_host::{Held, now_ms, visible};
+use ptc_host::{Held, PendingCall, now_ms, visible};
 use ptc_store::tickets::{Listed, NewTicket, Room, TicketError, Tickets};
 use ptc_store::{Store, StoreError};
+use ptc_upstream::pins::digest as digest_of;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 pub use self::decide::{Choice, Decided, Ended, Gone, Which, kept, stale};
 pub use self::parked::Head;
-use self::parked::{Parked, for_model, for_people, shown};
+use self::parked::{Parked, for_model, for_people, shown, target};
 pub use self::seal::Keys;
 use self::seal::{SealError, Sealed};
 use super::api::{Approval, Caller, Reply, Signals};
 use super::debug::Facts;
+use super::pulse::{SILENT, in_time};
 use super::reason::Reason;
 use super::receipt::{Filled, Receipt};
 use super::resources::random_id;
 use super::text::{cut_chars, hex, moment};
-use super::{Answered, Engine, envelope, fixed};
+use super::{Answered, Engine, envelope, fixed, once};
 use crate::options::ApprovalBy;
 
 /// How tickets are kept.
@@ -54,6 +57,7 @@ pub struct New {
     id: String,
     owner: Arc<str>,
     kind: &'static str,
+    session: Option<String>,
     expires_ms: i64,
     sealed: Vec<u8>,
     about: Json,
@@ -62,11 +66,17 @@ pub struct New {
 }
 
 impl New {
+    /// Until when it can be used.
+    pub fn expires_ms(&self) -> i64 {
+        self.expires_ms
+    }
+
     fn row(&self) -> NewTicket<'_> {
         NewTicket {
             id: &self.id,
             owner: &self.owner,
             kind: self.kind,
+            session: self.session.as_deref(),
             expires_ms: self.expires_ms,
             sealed: &self.sealed,
             about: &self.about,
@@ -84,6 +94,8 @@ fn machine_of(id: &str, owner: &str) -> String {
 
 /// Characters of a program that are shown.
 const PROGRAM_CHARS: usize = 4_000;
+/// Characters of what a client calls itself that are shown.
+const CLIENT_CHARS: usize = 100;
 
 impl Desk {
     /// Tickets in a store, or in memory if there is none.
@@ -123,7 +135,12 @@ impl Engine {
     }
 
     /// The ticket of a program that stopped at calls that somebody must approve.
-    pub(super) fn ticket(&self, caller: &Caller, mut head: Head, held: Held) -> Result<New, Box<Answered>> {
+    pub(super) async fn ticket(
+        &self,
+        caller: &Caller,
+        mut head: Head,
+        held: Held,
+    ) -> Result<New, Box<Answered>> {
         let Some(desk) = &self.desk else {
             return Err(Box::new(fixed(Reason::RUNTIME, "nobody can be asked for approval here", "")));
         };
@@ -140,9 +157,14 @@ impl Engine {
             program: digest(&head.source),
             grants: head.grants.clone(),
         };
+        head.shown = self.shown_tools(held.pending()).await;
+        let session = head.session.as_ref().map(|(id, _)| id.clone());
         let pending = shown(held.pending(), &self.redactor);
         let (program, _) = cut_chars(&head.source, PROGRAM_CHARS);
+        let client = caller.client.as_deref().map(|name| visible(cut_chars(name, CLIENT_CHARS).0));
         let about = json!({
+            "client": client,
+            "transport": caller.transport.name(),
             "tool": if head.session.is_some() { "lisp_session_eval" } else { "lisp_eval" },
             "session_id": head.session.as_ref().map(|(id, _)| id),
             "program": visible(&self.redactor.redact_string(program.to_owned())),
@@ -160,7 +182,29 @@ impl Engine {
             ApprovalBy::Model => for_models(approval),
             ApprovalBy::Person => required(approval, self.page.get()),
         };
-        Ok(New { id, owner: account(caller), kind, expires_ms, sealed, about, reply })
+        Ok(New { id, owner: account(caller), kind, session, expires_ms, sealed, about, reply })
+    }
+
+    /// What people are shown of the tools of calls that wait, as digests.
+    async fn shown_tools(&self, pending: &[PendingCall]) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        let Some(upstreams) = &self.upstreams else { return all };
+        for (server, tool) in pending.iter().filter_map(target) {
+            // What could not be shown cannot be approved later either.
+            if let Ok(shown) = upstreams.shown(server, tool).await {
+                all.insert(format!("{server}/{tool}"), shown);
+            }
+        }
+        all
+    }
+
+    /// Drops what waits in a session of this process that is over or has changed. The store sees to its own sessions.
+    pub(super) async fn drop_waiting(&self, session: &str) {
+        let Some(desk) = &self.desk else { return };
+        let (tickets, session) = (desk.tickets.clone(), session.to_owned());
+        if let Err(error) = blocking(move || tickets.session_gone(&session)).await {
+            tracing::warn!("tickets of a session cannot be dropped: {error}");
+        }
     }
 
     /// Keeps a new ticket, with the answer that shows it if its request may come again.
@@ -172,8 +216,10 @@ impl Engine {
         let room =
             Room { tickets: self.settings.tickets_per_owner, bytes: self.settings.ticket_bytes_per_owner };
         let put = move || tickets.put(&new.row(), room, filled.as_ref().and_then(Filled::reply).as_ref());
-        match blocking(put).await {
+        match changing(put).await {
             Ok(()) => Answered { facts, kept, ..answered },
+            // A ticket that is new has no holder yet: it is the request that was lost.
+            Err(TicketError::Lost) => once::taken_over(),
             Err(error) => refused(&error),
         }
     }
@@ -202,8 +248,8 @@ impl Engine {
 
     /// A digest of what a program is granted: the same program with other grants is another one.
     pub(super) fn grants_digest(&self, grants: &ptc_upstream::Grants, session: Option<&str>) -> String {
-        let prelude = self.prelude.as_ref().map(|prelude| prelude.artifact_hash().to_owned());
-        digest(&format!("{grants:?} {} {prelude:?} {session:?}", self.settings.read_only))
+        let prelude = self.prelude.as_ref().map(|prelude| prelude.artifact_hash());
+        digest_of(&json!([grants.canonical(), self.settings.read_only, prelude, session]))
     }
 }
 
@@ -212,12 +258,26 @@ fn account(caller: &Caller) -> Arc<str> {
     caller.principal.clone()
 }
 
-/// Does something with the store apart from the threads that answer.
+/// Asks the store for what changes no ticket, apart from the threads that answer.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TicketError> + Send + 'static,
 ) -> Result<T, TicketError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(TicketError::Missing))
+    let (place, cause) = (STORE.to_owned(), SILENT.to_owned());
+    let silent = || Err(StoreError::Busy { place, cause }.into());
+    in_time(tokio::task::spawn_blocking(work)).await.unwrap_or_else(silent)
 }
+
+/// Has the store change a ticket. If it does not answer in time, nobody knows whether it did.
+async fn changing<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, TicketError> + Send + 'static,
+) -> Result<T, TicketError> {
+    let (place, cause) = (STORE.to_owned(), SILENT.to_owned());
+    let silent = || Err(StoreError::Unacknowledged { place, cause }.into());
+    in_time(tokio::task::spawn_blocking(work)).await.unwrap_or_else(silent)
+}
+
+/// What logs call the store where it says nothing.
+const STORE: &str = "tickets";
 
 /// How many calls wait, in words.
 fn calls(approval: &Approval) -> String {
@@ -284,6 +344,7 @@ fn refused(error: &TicketError) -> Answered {
         TicketError::Missing => (Reason::TICKET_INVALID, again),
         TicketError::Owner => (Reason::TICKET_OWNER, "Use a ticket of your own."),
         TicketError::Expired => (Reason::TICKET_EXPIRED, again),
+        TicketError::Gone => (Reason::TICKET_STALE, "Nothing was done. Run the program again."),
         TicketError::Used { .. } => (Reason::TICKET_USED, "See ended for what came of it."),
         TicketError::Busy | TicketError::Decided { .. } => {
             (Reason::TICKET_BUSY, "Somebody decided already; wait for what comes of it.")
@@ -298,12 +359,17 @@ fn refused(error: &TicketError) -> Answered {
             "The calls that must be approved were not made. Pass less to them, decide about programs that wait, or have \
              --max-ticket-bytes-per-owner raised.",
         ),
+        TicketError::Store(StoreError::Unacknowledged { .. }) => (
+            Reason::OUTCOME_UNKNOWN,
+            "Send the request again under the same key, if it has one. Else look first at what waits, and call again only \
+             if the change is not there.",
+        ),
         TicketError::Exists | TicketError::Store(_) => (Reason::STORE, "Call again in a moment."),
     };
     let message = match error {
         // Where the store is, and what it said, is nothing for clients.
         TicketError::Store(StoreError::Unacknowledged { .. }) => {
-            "the store did not answer; the change may or may not have been kept".to_owned()
+            "the store did not answer; the change may or may not be kept".to_owned()
         }
         TicketError::Store(_) => "the store cannot be used at the moment; nothing was changed".to_owned(),
         error => error.to_string(),

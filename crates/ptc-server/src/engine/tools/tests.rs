@@ -86,6 +86,7 @@ fn holds(surface: &Surface<'_>, servers: &Catalog) {
         let length = units(&text);
         assert!(length <= MOST_UNITS, "{length} units of {surface:?}: {text}");
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing: {text}"));
+        at("Results are shown whole up to 8192 bytes.");
         if surface.catalog.is_some() {
             assert_eq!(named_and_counted(&text, servers), servers.servers().len(), "{text}");
             assert!(text.starts_with("Configured upstream MCP servers:"), "{text}");

@@ -1,5 +1,5 @@
-//! The page on which people approve calls: what waits for the owner of a token, exactly as it would be made, and three
-//! buttons. The page itself holds nothing; what it shows comes with the token, as for clients.
+//! The page on which people approve calls: who asks, what waits for the owner of a token, exactly as it would be made, and
+//! three buttons. The page itself holds nothing; what it shows comes with the token, as for clients.
 
 use std::sync::Arc;
 
@@ -26,6 +26,9 @@ use crate::engine::{Choice, Decided, Signals, Which};
 const PAGE: &str = include_str!("../../../assets/approvals.html");
 const SCRIPT: &str = include_str!("../../../assets/approvals.js");
 const STYLE: &str = include_str!("../../../assets/approvals.css");
+/// What stands in the tab of the browser while nothing waits, and while something does.
+const ICON: &str = include_str!("../../../assets/approvals-icon.svg");
+const WAITING: &str = include_str!("../../../assets/approvals-icon-waiting.svg");
 
 /// Where browsers say from where a request comes.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -34,8 +37,8 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
     ),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (X_FRAME_OPTIONS, "DENY"),
@@ -56,6 +59,9 @@ pub fn routes() -> Router<Arc<Http>> {
         .route("/approvals", file("text/html; charset=utf-8", PAGE))
         .route("/approvals/page.js", file("text/javascript; charset=utf-8", SCRIPT))
         .route("/approvals/page.css", file("text/css; charset=utf-8", STYLE))
+        .route("/approvals/palette.css", file("text/css; charset=utf-8", ptc_http::PALETTE))
+        .route("/approvals/icon.svg", file("image/svg+xml", ICON))
+        .route("/approvals/icon-waiting.svg", file("image/svg+xml", WAITING))
         .route("/approvals/list", get(list))
         .route("/approvals/decide", post(decide))
 }
@@ -80,7 +86,10 @@ async fn list(
     Ok(told(match http.engine.open_tickets(&caller).await {
         Ok(tickets) => ptc_http::Json(json!({"tickets": tickets})).into_response(),
         Err(error) => {
-            (StatusCode::SERVICE_UNAVAILABLE, ptc_http::Json(json!({"error": error}))).into_response()
+            // Where the store is, and what it said, is nothing for clients.
+            tracing::error!(%error, "tickets cannot be listed");
+            let told = json!({"error": "the store cannot be used at the moment"});
+            (StatusCode::SERVICE_UNAVAILABLE, ptc_http::Json(told)).into_response()
         }
     }))
 }

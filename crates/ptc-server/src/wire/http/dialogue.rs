@@ -140,7 +140,7 @@ fn client(agreed: Agreed) -> Option<InitializeRequestParams> {
         true => json!({"elicitation": {}}),
         false => json!({}),
     };
-    let info = json!({"name": "unknown", "version": "0"});
+    let info = json!({"name": incoming::UNKNOWN, "version": "0"});
     let client =
         json!({"protocolVersion": agreed.protocol, "capabilities": capabilities, "clientInfo": info});
     serde_json::from_value(client).ok()

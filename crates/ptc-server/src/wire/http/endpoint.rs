@@ -123,6 +123,9 @@ impl Http {
             Full::Owner => rpc(StatusCode::TOO_MANY_REQUESTS, &message, "session owner limit exceeded"),
             Full::Server => rpc(StatusCode::SERVICE_UNAVAILABLE, &message, "server saturated"),
         })?;
+        if let Some(client) = message.client() {
+            let _ = session.client.set(client);
+        }
         let caller = caller(session.id.clone(), &identity);
         let body = Bytes::from(message.json.to_string());
         let response = self.hand_on(parts, body, caller, CancellationToken::new(), None).await;
@@ -191,6 +194,7 @@ impl Http {
             }
         };
         let mut caller = caller(session.id.clone(), identity);
+        caller.client = session.client.get().cloned();
         let asks = self.asks && session.agreed.forms && message.method == "tools/call";
         if asks && streams(&parts.headers) {
             let arrival = Arrival { asks, ..self.arrival(&parts, caller, cancel, Some(Arc::new(under_way))) };

@@ -16,6 +16,7 @@ use ptc_http::{Hold, Peer};
 use super::Http;
 use super::limiter::Door;
 use super::refusal::Refusal;
+use crate::engine::Stored;
 
 /// What is counted about requests.
 #[derive(Debug, Default)]
@@ -94,10 +95,12 @@ pub async fn metrics(
             |token: &str| (http.tokens.find(token).is_some() || http.tokens.is_admin(token)).then_some(());
         http.token(Door::Mcp, &peer, &headers, known)?;
     }
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page(&http)).into_response())
+    let stored = http.engine.stored().await;
+    let page = page(&http, stored);
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response())
 }
 
-fn page(http: &Http) -> String {
+fn page(http: &Http, stored: Option<Option<Stored>>) -> String {
     let engine = http.engine.metrics();
     let mut page = Page { text: String::new(), instance: escaped(&http.options.http_instance_label) };
     let (in_flight, queued) = (engine.in_flight as u64, engine.queued as u64);
@@ -108,6 +111,15 @@ fn page(http: &Http) -> String {
     page.one("ptc_sessions", "gauge", "Lisp sessions that are open.", engine.sessions as u64);
     page.one("ptc_resources", "gauge", "Results that are kept for reading.", engine.resources as u64);
     page.one("ptc_resource_bytes", "gauge", "Their bytes.", engine.resource_bytes as u64);
+    if let Some(stored) = stored {
+        page.one("ptc_store_up", "gauge", "1 if the store answers.", u64::from(stored.is_some()));
+    }
+    if let Some(Stored { tickets, unknown }) = stored.flatten() {
+        page.one("ptc_tickets_waiting", "gauge", "Programs of the store that wait for a person.", tickets);
+        page.one("ptc_outcomes_unknown", "gauge", "Calls of the store without an answer.", unknown);
+    }
+    let failures = engine.store_failures();
+    page.one("ptc_store_failures_total", "counter", "Answers that failed for the store.", failures);
     page.one("ptc_upstream_calls_total", "counter", "Upstream calls of programs.", engine.upstream_calls);
     page.one("ptc_upstream_errors_total", "counter", "Upstream calls that failed.", engine.upstream_errors);
     let calls = engine.calls.iter().map(|call| {

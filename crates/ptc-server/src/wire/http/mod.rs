@@ -54,10 +54,11 @@ const SWEEP: Duration = Duration::from_secs(30);
 
 /// Why HTTP cannot be served.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen at {address}: {source}")]
+#[error("cannot listen at {address}: {fault}")]
 pub struct HttpError {
     address: String,
-    source: std::io::Error,
+    // Not the source of the error: it stands in the message, and whoever prints sources would tell it twice.
+    fault: std::io::Error,
 }
 
 /// The server over HTTP.
@@ -128,7 +129,7 @@ impl Http {
     /// Serves until a signal ends it, and then until calls under way are done or the time for that is over.
     pub async fn serve(self: Arc<Self>) -> Result<(), HttpError> {
         let (host, port) = (self.options.http_host.as_str(), self.options.http_port);
-        let wrong = |source| HttpError { address: format!("{host}:{port}"), source };
+        let wrong = |fault| HttpError { address: format!("{host}:{port}"), fault };
         let listener = TcpListener::bind((host, port)).await.map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
         if self.has_page() {
@@ -326,11 +327,13 @@ pub fn signalled() -> impl Future<Output = ()> {
 
 /// Whether calls are taken, for whoever asks; which instance this is, for those who may call.
 async fn ready(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response {
-    let (status, word) = match (http.is_draining(), http.engine.ready(http.tokens.owners())) {
-        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-        (_, false) => (StatusCode::SERVICE_UNAVAILABLE, "saturated"),
-        _ => (StatusCode::OK, "ready"),
+    let unready = match (http.is_draining(), http.engine.ready(http.tokens.owners())) {
+        (true, _) => Some("draining"),
+        (_, false) => Some("saturated"),
+        _ => (!http.engine.store_answers().await).then_some("store_unavailable"),
     };
+    let status = unready.map_or(StatusCode::OK, |_| StatusCode::SERVICE_UNAVAILABLE);
+    let word = unready.unwrap_or("ready");
     let mut told = json!({"status": word});
     if http.knows(&headers) {
         told["instance"] = http.options.http_instance_label.as_str().into();

@@ -37,7 +37,7 @@ impl Page {
             return Ok(None);
         }
         let host = Ipv4Addr::LOCALHOST;
-        let wrong = |source| HttpError { address: host.to_string(), source };
+        let wrong = |fault| HttpError { address: host.to_string(), fault };
         let listener = TcpListener::bind((host, 0)).await.map_err(wrong)?;
         let address = format!("http://{}/approvals", listener.local_addr().map_err(wrong)?);
         let token = SecretString::from(random::<24>());

@@ -2,7 +2,7 @@
 //! they end.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
@@ -22,6 +22,8 @@ pub struct Session {
     pub owner: Arc<str>,
     /// What was agreed on.
     pub agreed: Agreed,
+    /// What the client calls itself; only the server that it began with knows.
+    pub client: OnceLock<Arc<str>>,
     born: Instant,
     state: Mutex<State>,
 }
@@ -198,7 +200,8 @@ impl Sessions {
             return Err(Full::Server);
         }
         let state = State { used: Instant::now(), under_way: HashMap::new(), dialogues: HashMap::new() };
-        let session = Arc::new(Session { id, owner: owner.clone(), agreed, born, state: Mutex::new(state) });
+        let (owner, client, state) = (owner.clone(), OnceLock::new(), Mutex::new(state));
+        let session = Arc::new(Session { id, owner, agreed, client, born, state });
         all.insert(session.id.clone(), session.clone());
         Ok(session)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use ptc_system::owned::{self, Reach};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -38,8 +39,6 @@ pub struct Tokens {
     admin: Option<Hash>,
     /// The tokens themselves, until whoever covers them in what leaves has taken them.
     plain: Vec<SecretString>,
-    /// What looks like a mistake.
-    pub warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -86,6 +85,8 @@ impl Tokens {
     }
 
     fn roles(&mut self, path: &Path, lookup: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
+        // Whoever can write it gives himself a role.
+        owned::check(path, Reach::AllRead)?;
         let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
         // The parser's message may quote what it stumbled over, so only the place is told.
         let file: File = serde_json::from_str(&text).map_err(|error| {
@@ -130,7 +131,7 @@ impl Tokens {
     }
 
     /// Roles without a policy that says what they grant are a mistake.
-    fn against_policy(&mut self, policy: Option<&Path>) -> Result<(), String> {
+    fn against_policy(&self, policy: Option<&Path>) -> Result<(), String> {
         let text = policy.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         let policy: Json = serde_json::from_str(&text).unwrap_or_default();
         if !policy.pointer("/outer_policy/mcp_tools").is_some_and(Json::is_array) {
@@ -146,11 +147,13 @@ impl Tokens {
             .flat_map(|all| all.iter());
         let unknown: BTreeSet<&String> =
             named.filter(|role| !known.is_some_and(|known| known.contains_key(role.as_str()))).collect();
-        self.warnings = unknown
-            .into_iter()
-            .map(|role| format!("http_role_token_unknown_role: no policy for role {role}"))
-            .collect();
-        Ok(())
+        match unknown.is_empty() {
+            true => Ok(()),
+            false => {
+                let unknown: Vec<&str> = unknown.into_iter().map(String::as_str).collect();
+                Err(format!("the file of --session-roles has no role {}", unknown.join(", ")))
+            }
+        }
     }
 
     /// The tokens, to cover them in whatever leaves. They are given once and not kept.
@@ -195,6 +198,8 @@ impl Entry {
                 .map(SecretString::from)
                 .ok_or_else(|| format!("{at}: the variable {name} is not set"))?,
             (None, Some(file), None) => {
+                owned::check(Path::new(file), Reach::GroupReads)
+                    .map_err(|problem| format!("{at}: {problem}"))?;
                 let text = std::fs::read_to_string(file)
                     .map_err(|error| format!("{at}: the file {file} cannot be read: {error}"))?;
                 SecretString::from(text.trim_end())

@@ -14,8 +14,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::support::{SECRET, anna, args, call, call_as, eval, object, patient};
 
-/// A world that counts: `get` reads, `put` writes and must be approved. Both give back what they got, or nothing ever
-/// if that has a key `wait`.
+/// A world that counts: `get` reads, `put` and `send` write and must be approved. All give back what they got, or
+/// nothing ever if that has a key `wait`. Only `send` says what it takes.
 #[derive(Clone, Default)]
 pub struct World(Arc<Mutex<Vec<String>>>);
 
@@ -57,8 +57,13 @@ impl Client for World {
             annotations: args(annotations),
             ..ToolDef::default()
         };
-        let tools =
-            vec![tool("get", json!({"readOnlyHint": true})), tool("put", json!({"destructiveHint": true}))];
+        let takes = json!({"type": "object", "required": ["id"], "additionalProperties": false,
+                           "properties": {"id": {"type": "string", "minLength": 1}, "n": {"type": "integer"}}});
+        let tools = vec![
+            tool("get", json!({"readOnlyHint": true})),
+            tool("put", json!({"destructiveHint": true})),
+            ToolDef { input_schema: args(takes), ..tool("send", json!({"destructiveHint": true})) },
+        ];
         Box::pin(async move { Ok(tools) })
     }
 
@@ -306,7 +311,7 @@ async fn tickets_that_are_changed_foreign_expired_or_unknown_are_refused_and_not
 }
 
 /// Keys of which the first one seals.
-fn keys(ids: &[&str]) -> Option<Arc<Keys>> {
+pub fn keys(ids: &[&str]) -> Option<Arc<Keys>> {
     let line = |id: &&str| {
         let byte = id.bytes().last().unwrap_or(0);
         // 32 equal bytes in Base64.
@@ -545,4 +550,76 @@ async fn an_owner_has_so_many_programs_waiting_and_no_more() {
     let reply = call(&engine, "lisp_approve", json!({"ticket": again})).await;
     ticket(&reply);
     assert_eq!(world.seen(), ["put {\"n\":5}"]);
+}
+
+#[tokio::test]
+async fn an_edit_is_checked_like_a_call_before_the_ticket_is_used() {
+    let world = World::default();
+    let engine = engine(&world).await;
+    let program = r#"(:value (tool/call {:server "crm" :tool "send" :args {:id "a"}}))"#;
+    let ticket = waits(&engine, program).await;
+    for (edit, part) in [
+        (json!({}), "id"),
+        (json!({"id": 5}), "id: expected string, got number"),
+        (json!({"id": "a", "n": "1"}), "n: expected integer, got string"),
+        (json!({"id": "a", "other": 1}), "other: is not declared"),
+    ] {
+        let refused = call(&engine, "lisp_edit", json!({"ticket": ticket, "args": edit})).await;
+        assert_eq!(reason(&refused), "args_error", "{edit}: {refused:?}");
+        assert!(refused.text().contains(part), "{edit}: {}", refused.text());
+    }
+    assert!(world.seen().is_empty());
+    let edit = json!({"ticket": ticket, "args": {"id": "b", "n": 2}});
+    assert_eq!(object(&call(&engine, "lisp_edit", edit).await)["result"], "user=> {:id \"b\", :n 2}");
+    assert_eq!(world.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn tickets_of_sessions_that_are_gone_are_gone_and_count_for_nothing() {
+    let world = World::default();
+    let store = Arc::new(Store::open(":memory:").expect("a store"));
+    let stored = Parts { store: Some(store), ticket_keys: keys(&["k1"]), ..Parts::default() };
+    for parts in [Parts::default(), stored] {
+        let settings =
+            Settings { sessions: Some(settings::Sessions::default()), tickets_per_owner: 1, ..deciding() };
+        let engine = world.server(settings, parts).await;
+        for end in ["closed", "changed", "forgotten"] {
+            let session = super::support::session(&engine).await;
+            let reply = super::support::eval_in(&engine, &session, &format!("(def b {})", put("5"))).await;
+            let (waiting, shown) = (ticket(&reply), object(&reply).clone());
+            assert_eq!(engine.open_tickets(&anna()).await.expect("a list").len(), 1, "{end}");
+            match end {
+                "closed" => call(&engine, "lisp_session_close", json!({"session_id": session})).await,
+                "changed" => super::support::eval_in(&engine, &session, "(def a 1)").await,
+                _ => {
+                    let all = json!({"session_id": session, "clear": ["memory"]});
+                    call(&engine, "lisp_session_forget", all).await
+                }
+            };
+            assert!(engine.open_tickets(&anna()).await.expect("a list").is_empty(), "{end}");
+            for tool in ["lisp_approve", "lisp_reject"] {
+                let told = call(&engine, tool, json!({"ticket": waiting})).await;
+                assert_eq!(reason(&told), "ticket_stale", "{end}: {told:?}");
+            }
+            let told = call(&engine, "lisp_result", json!({"id": shown["id"]})).await;
+            assert_eq!(reason(&told), "ticket_stale", "{end}: {told:?}");
+        }
+    }
+    assert!(world.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_go_on_can_be_rejected() {
+    let world = World::default();
+    let store = Arc::new(Store::open(":memory:").expect("a store"));
+    let parts = || Parts { store: Some(store.clone()), ticket_keys: keys(&["k1"]), ..Parts::default() };
+    let first = world.server(deciding(), parts()).await;
+    let waiting = waits(&first, &put("1")).await;
+    let second = world.server(Settings { read_only: true, ..deciding() }, parts()).await;
+    let refused = call(&second, "lisp_approve", json!({"ticket": waiting})).await;
+    assert_eq!(reason(&refused), "ticket_stale", "{refused:?}");
+    let rejected = call(&second, "lisp_reject", json!({"ticket": waiting})).await;
+    assert!(!rejected.is_error && rejected.text().contains("the program is over"), "{rejected:?}");
+    assert_eq!(reason(&call(&first, "lisp_approve", json!({"ticket": waiting})).await), "ticket_used");
+    assert!(first.open_tickets(&anna()).await.expect("a list").is_empty() && world.seen().is_empty());
 }

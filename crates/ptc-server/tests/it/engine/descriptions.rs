@@ -177,7 +177,7 @@ async fn descriptions_are_as_they_were() {
         let tools = engine.tools(&anna());
         tools.into_iter().find(|tool| tool.name == name).expect("it is listed").description
     };
-    let instructions = engine.instructions().expect("there are upstreams");
+    let instructions = engine.instructions(&anna()).expect("there are upstreams");
     let mut now = String::new();
     for (title, text) in [
         ("lisp_eval with sixteen upstreams", described(&engine, "lisp_eval")),

@@ -192,10 +192,21 @@ async fn prints_are_shown_up_to_their_limit_and_a_line_that_is_longer_is_cut() {
     );
     let reply = eval(&engine, "(println (apply str (repeat 9000 \"x\"))) (println 2) 1").await;
     assert!(
-        reply.text().contains("x … (8192 of 9000 bytes)\n… (1 of 2 lines are missing here)\n</prints>"),
+        reply.text().contains(
+            "x\n</prints>\n… (808 bytes of the first line and 1 of 2 lines are missing here)\n\n<result>\nuser=> 1\n"
+        ),
         "{}",
         reply.text()
     );
+    let reply = eval(&engine, "(println 1) (vec (range 5000))").await;
+    let text = reply.text();
+    let (prints, rest) = text.split_once("</prints>\n\n;; vector of 5,000 items, ").expect("our words");
+    let (ours, data) = rest.split_once("\n<result>\n").expect("a result");
+    assert!(
+        prints.starts_with("<prints>\n1\n") && ours.contains("\n;; return less of it, or print "),
+        "{text}"
+    );
+    assert!(data.starts_with(";; each of the first 2,000: int\n;; head: [0 1 2 "), "{data}");
 }
 
 #[tokio::test]

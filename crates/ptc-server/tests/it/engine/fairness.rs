@@ -1,14 +1,12 @@
 //! Owners who want much and owners who want little: nobody waits for what another one runs.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use ptc_server::engine::{Caller, Engine, Parts, Profile, Settings, Signals, Transport, settings};
-use ptc_upstream::model::{Allowance, Fault, Payload, ToolDef};
-use ptc_upstream::{Caps, Client, Config, Runtime, RuntimeOptions, Secrets, SnapshotMode};
-use serde_json::{Map, Value as Json, json};
+use ptc_upstream::Caps;
+use serde_json::{Value as Json, json};
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
@@ -114,46 +112,21 @@ async fn busy_is_answered_only_to_the_owner_whose_queue_is_full() {
     assert_eq!(object(&reply)["result"], "user=> 3", "{reply:?}");
 }
 
-/// An upstream that answers nobody before so many have called.
-struct Gathering(Barrier);
-
-impl Client for Gathering {
-    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
-        let tool = ToolDef { name: "get".to_owned(), ..ToolDef::default() };
-        Box::pin(async move { Ok(vec![tool]) })
-    }
-
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        args: Map<String, Json>,
-        _: Allowance,
-    ) -> BoxFuture<'a, Result<Payload, Fault>> {
-        Box::pin(async move {
-            self.0.wait().await;
-            Ok(Payload { structured: Some(Json::Object(args)), ..Payload::default() })
-        })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
 /// Permits are for running: where two programs of an owner may run, two hundred wait side by side.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_programs_of_one_owner_wait_for_an_upstream_and_none_is_turned_away() {
     const PROGRAMS: usize = 200;
-    let config = json!({"upstreams": {"crm": {"transport": "mcp_http", "url": "https://crm.example/mcp"}}});
-    let config = Config::from_value(config, Path::new("")).expect("it is right");
-    let secrets = Secrets::resolve(&config).expect("there are none");
-    let options = RuntimeOptions { snapshot: SnapshotMode::Frozen, ..RuntimeOptions::default() };
-    let connect = |_: &_, _: &_| Some(Arc::new(Gathering(Barrier::new(PROGRAMS))) as Arc<dyn Client>);
-    let runtime = Runtime::start_with(&config, secrets, options, &connect).await.expect("it starts");
+    // Nobody is answered before all have called.
+    let gathering = Arc::new(Barrier::new(PROGRAMS));
+    let gathered = move || -> BoxFuture<'static, ()> {
+        let gathering = gathering.clone();
+        Box::pin(async move { drop(gathering.wait().await) })
+    };
+    let runtime = super::upstream::crm("get", gathered, json!({})).await;
     let settings = Settings {
         max_concurrent_calls: 2,
-        // As much as all of them may use, whatever this computer has.
-        programs_memory_bytes: (64 << 20) * PROGRAMS,
+        // As much as two of them may use: those that wait count with the little that they keep.
+        programs_memory_bytes: 128 << 20,
         caps: Caps { call_timeout: Duration::from_secs(60), ..Caps::default() },
         ..super::support::patient(Profile::Structured)
     };

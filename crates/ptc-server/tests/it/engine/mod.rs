@@ -17,8 +17,11 @@ mod preludes;
 mod probes;
 mod roles;
 mod sessions;
+mod shown;
 mod support;
 mod surface;
 mod task;
 mod traces;
+#[path = "../../../examples/shared/upstream.rs"]
+mod upstream;
 mod upstreams;

@@ -103,9 +103,9 @@ async fn a_request_that_did_not_end_runs_again_without_writing_again() {
     let program = program("(if data/wait {:wait 1} {})");
     let given = |wait: bool| args(json!({"program": program, "context": {"wait": wait}}));
     let (ended, ()) = tokio::join!(engine.call(&anna, "lisp_eval", given(true), signals), async {
-        // The first write is answered, the second not begun; only the request itself is open.
+        // The first write is answered, the second not begun.
         until_waiting(&waiting, 1).await;
-        assert_eq!(StoreJournal::new(store.clone()).effects().gaps(None).expect("a list").len(), 1);
+        assert_eq!(StoreJournal::new(store.clone()).gaps().expect("a list"), []);
         cancel.cancel();
     });
     assert_eq!(ended, Err(CallError::Cancelled));
@@ -152,4 +152,71 @@ async fn calls_in_sessions_are_kept_too_and_gaps_are_told() {
         object(&super::support::call(&engine, "lisp_debug", json!({"op": "stats"})).await).clone();
     let unknown = &stats["outcome_unknown"];
     assert_eq!((&unknown["count"], &unknown["calls"][0]["identity"]), (&json!(1), &json!("abc")), "{stats}");
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_go_on_as_it_began_is_not_run_again_and_sends_nothing() {
+    let store = store();
+    let (runtime, waiting) = crm_that_counts().await;
+    let planner = ptc_agent::model::Llm::function(|_: &ptc_agent::model::Request| {
+        let program = format!("{PUT} (tool/call {{:server \"crm\" :tool \"get\" :args {{:wait 1}}}})");
+        Ok::<_, String>(ptc_agent::model::Reply::text(format!("```clojure\n{program}\n```")))
+    });
+    let settings = ptc_server::engine::Settings {
+        task: Some(ptc_server::engine::settings::Task { allow_writes: true, ..Default::default() }),
+        ..with_sessions(Profile::Debug, ptc_server::engine::settings::Sessions::default())
+    };
+    let parts = Parts {
+        runtime: Some(runtime),
+        effects: Some(StoreJournal::new(store.clone())),
+        planner: Some(planner),
+        ..Parts::default()
+    };
+    let engine = Engine::with(settings, parts).await.expect("it starts");
+    let id = session(&engine).await;
+    let program = format!("(def x 1) {PUT} (tool/call {{:server \"crm\" :tool \"get\" :args {{:wait 1}}}})");
+    let requests = [
+        ("lisp_session_eval", json!({"session_id": id, "program": program})),
+        ("lisp_task", json!({"task": "put it there"})),
+    ];
+    let anna = anna();
+    for (count, (tool, given)) in (1..).zip(&requests) {
+        let cancel = CancellationToken::new();
+        let signals = Signals { cancel: cancel.clone(), ..keyed(tool) };
+        let (ended, ()) = tokio::join!(engine.call(&anna, tool, args(given.clone()), signals), async {
+            until_waiting(&waiting, count).await;
+            cancel.cancel();
+        });
+        assert_eq!(ended, Err(CallError::Cancelled), "{tool}");
+    }
+    eval_in(&engine, &id, "(def y 2)").await;
+    for (tool, given) in &requests {
+        let refused = engine.call(&anna, tool, args(given.clone()), keyed(tool)).await.expect("a reply");
+        assert_eq!(object(&refused)["reason"], "request_stale", "{tool}: {refused:?}");
+        assert!(refused.text().contains("Nothing was sent now"), "{}", refused.text());
+    }
+    assert_eq!(waiting.load(std::sync::atomic::Ordering::SeqCst), 2, "nothing was called");
+}
+
+#[tokio::test]
+async fn a_request_that_goes_on_reads_what_it_read_before() {
+    let store = store();
+    let (runtime, waiting) = crm_that_counts().await;
+    let engine = over_runtime(&store, runtime).await;
+    let get = |args: &str| format!("(tool/call {{:server \"crm\" :tool \"get\" :args {args}}})");
+    let program = format!("(do {} {PUT} {} {PUT})", get("{:n 1}"), get("{:wait 1}"));
+    let anna = anna();
+    for count in 1..=2 {
+        let cancel = CancellationToken::new();
+        let signals = Signals { cancel: cancel.clone(), ..keyed("k") };
+        let given = args(json!({"program": program}));
+        let (ended, ()) = tokio::join!(engine.call(&anna, "lisp_eval", given, signals), async {
+            until_waiting(&waiting, count).await;
+            cancel.cancel();
+        });
+        assert_eq!(ended, Err(CallError::Cancelled));
+    }
+    let seen = StoreJournal::new(store).effects().seen("request:anna:k").expect("a list");
+    let kinds: Vec<&str> = seen.iter().filter_map(|one| one.identity.split(' ').next()).collect();
+    assert_eq!(kinds, ["begun", "read"], "what came after the last write is made again");
 }

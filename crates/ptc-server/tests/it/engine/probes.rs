@@ -70,16 +70,43 @@ async fn probe_9_r6_4_apropos_ranks_exact_then_prefix_then_substring() {
              (filter #(clojure.string/starts-with? % \"x/\") (apropos \"{query}\" {{:limit 50}})))"
         )
     };
-    // A name scores 12 for a whole word, 7 for its beginning, 4 for a part; a description 10 for a whole word.
+    // A word in a short name counts most, then in a longer one, then another form of it; then come descriptions, then parts
+    // of words. A rare word counts more than a common one.
     for (query, expected) in [
-        ("user", r#"["x/get-user-list" "x/getUser" "x/user" "x/audit" "x/listUsers" "x/superuser"]"#),
-        ("list user", r#"["x/get-user-list" "x/listUsers" "x/getUser" "x/user" "x/audit" "x/superuser"]"#),
-        ("getUser", r#"["x/get-user-list" "x/getUser" "x/user" "x/audit" "x/listUsers" "x/superuser"]"#),
+        ("user", r#"["x/user" "x/getUser" "x/get-user-list" "x/listUsers" "x/audit" "x/superuser"]"#),
+        ("list user", r#"["x/listUsers" "x/get-user-list" "x/getUser" "x/user" "x/audit" "x/superuser"]"#),
+        ("getUser", r#"["x/getUser" "x/get-user-list" "x/listUsers" "x/user" "x/audit" "x/superuser"]"#),
         ("zzz", "[]"),
     ] {
         let reply = eval(&engine, &program(query)).await;
         assert_eq!(reply.text(), format!("user=> {expected}"), "{query}");
     }
+}
+
+/// Results have 8,192 bytes, what tells what there is twice as many, and the end of a page says how to get the next.
+#[tokio::test]
+async fn discovery_is_told_whole_or_by_page_with_the_call_for_the_next() {
+    let names: Vec<String> = (0..200).map(|n| format!("tool_{n:03}")).collect();
+    let long = "does a thing that takes many words to say ".repeat(4);
+    let engine = over(names.iter().map(|name| tool(name, &long, json!({"type": "object"}))).collect()).await;
+    let mut next = Some("(dir 'x {:limit 200})".to_owned());
+    let (mut told, mut pages) = (Vec::new(), Vec::new());
+    while let Some(program) = next {
+        let text = eval(&engine, &program).await.text();
+        let is_told = |name: &&String| text.contains(&format!("\"{name} - "));
+        told.extend(names.iter().filter(is_told).cloned());
+        next = text.split_once("; next page: ").and_then(|(_, rest)| rest.lines().next()).map(str::to_owned);
+        pages.push(text);
+    }
+    assert_eq!(told, names);
+    assert_eq!(pages.len(), 2, "{pages:#?}");
+    assert!(pages[0].len() > 12 << 10 && pages[0].ends_with("\n\n[truncated]"), "{}", pages[0]);
+    assert!(pages[1].starts_with("user=> [\""), "{}", pages[1]);
+
+    let whole = eval(&engine, "(dir clojure.core {:limit 200})").await.text();
+    assert!(whole.len() > 8_192 && whole.starts_with("user=> [\""), "{whole}");
+    let other = eval(&engine, "(vec (map str (dir clojure.core {:limit 200})))").await.text();
+    assert!(other.starts_with(";; vector of 200 items"), "{other}");
 }
 
 #[tokio::test]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ptc_lisp::prelude::Prelude;
 use ptc_server::engine::roles::Policy;
 use ptc_server::engine::settings::Sessions;
-use ptc_server::engine::{Engine, Parts, Profile, StartError};
+use ptc_server::engine::{Caller, Engine, Parts, Profile, StartError, Transport};
 use ptc_store::Store;
 use ptc_store::preludes::{Metadata, Preludes};
 use serde_json::{Value as Json, json};
 
-use super::support::{call, crm, eval_in, object, with_sessions};
+use super::support::{call, call_as, crm, eval_in, object, with_sessions};
 
 const BASE: &str = "(ns base \"Small things.\") (defn- secret-of-base [] 42) (defn twice [n] (* 2 n))";
 
@@ -84,8 +84,13 @@ async fn r9_5_2_grants_of_what_does_not_exist_keep_the_server_from_starting() {
             json!({"ptc_tools": ["prelude_store_list", "launch"]}),
             "--session-roles: role one grants unknown tool(s): launch",
         ),
+        (
+            json!({"preludes": ["base@1", "base@7", "nosuch@1"]}),
+            "--session-roles: role one grants unknown prelude(s): base@7, nosuch@1",
+        ),
     ] {
-        let refused = try_start(json!({"roles": {"one": role}}), Parts::default()).await;
+        let parts = Parts { preludes: Some(store()), ..Parts::default() };
+        let refused = try_start(json!({"roles": {"one": role}}), parts).await;
         assert_eq!(refused.expect_err("it is refused").to_string(), message);
     }
     let all = json!({"upstream_tools": ["upstream:crm/*"], "credentials": ["token"], "ptc_tools": []});
@@ -284,4 +289,52 @@ async fn stored_sessions_stay_as_their_role_left_them() {
     assert_eq!(result(&second, &author, "[x (:status (prelude/list))]").await, "user=> [1 \"ok\"]");
     assert!(refused(&second, &author, "(prelude/read \"base\")").await.contains("(ptc_tool_denied)"));
     refused(&second, &author, "(tool/prelude_store_list {})").await;
+}
+
+#[tokio::test]
+async fn what_a_role_takes_away_is_not_told_to_its_token() {
+    let policy = json!({"roles": {
+        "reader": {"upstream_tools": ["upstream:crm/get"], "credentials": ["token"]},
+        "guesser": {"upstream_tools": ["upstream:crm/guess"], "credentials": ["token"]},
+        "blind": {"upstream_tools": ["upstream:crm/get"]},
+        "nobody": {"credentials": ["token"]},
+    }});
+    let engine = try_start(policy, Parts::default()).await.expect("it starts");
+    let cases: [(&[&str], &[&str]); 5] = [
+        (&["reader"], &["get"]),
+        (&["reader", "guesser"], &["get", "guess"]),
+        (&["blind"], &[]),
+        (&["nobody"], &[]),
+        (&["nobody", "reader"], &["get"]),
+    ];
+    for (roles, told) in cases {
+        let names: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+        let caller = Caller { roles: Some(names.into()), ..Caller::new("token", Transport::Http) };
+        let mut texts: Vec<String> = engine.tools(&caller).into_iter().map(|tool| tool.description).collect();
+        texts.extend(engine.instructions(&caller));
+        for tool in ["get", "put", "guess"] {
+            let is_told = texts.iter().any(|text| text.contains(&format!("The tool {tool} of")));
+            assert_eq!(is_told, told.contains(&tool), "{roles:?} {tool}: {texts:?}");
+            let check = async |program: String| {
+                object(&call_as(&caller, &engine, "lisp_check", json!({"program": program})).await).clone()
+            };
+            let direct = check(format!("(crm/{tool} {{:id 1}})")).await;
+            let called = check(format!("(tool/call {{:server \"crm\" :tool \"{tool}\" :args {{}}}})")).await;
+            match told.contains(&tool) {
+                true => {
+                    assert_eq!(direct["allowed"], true, "{roles:?} {direct}");
+                    assert_eq!(called["tools"], json!([format!("crm/{tool}")]), "{roles:?} {called}");
+                }
+                false => {
+                    assert_eq!(direct["valid"], false, "{roles:?} {direct}");
+                    assert_eq!(called["allowed"], false, "{roles:?} {called}");
+                    assert_eq!(called["tools"], json!([]), "{roles:?} {called}");
+                    assert!(called["refusal"].as_str().is_some_and(|why| why.contains("is not granted")));
+                }
+            }
+            let computed = check("(tool/call {:server \"crm\" :tool data/t :args {}})".to_owned()).await;
+            assert_eq!(computed["tools"].to_string().contains(tool), told.contains(&tool), "{computed}");
+        }
+        assert!(told.is_empty() != texts.iter().any(|text| text.contains("- crm:")), "{roles:?}: {texts:?}");
+    }
 }

@@ -80,7 +80,7 @@ async fn w1_descriptions_begin_with_the_servers_because_clients_cut_them() {
     assert!(description.starts_with(catalog), "{description}");
     let looks = description.find("Find their tools with").expect("how to look");
     assert!(looks < description.find("(doc 'ptc/language)").expect("the language"), "{description}");
-    assert_eq!(engine.instructions().expect("there are upstreams").matches(catalog).count(), 1);
+    assert_eq!(engine.instructions(&anna()).expect("there are upstreams").matches(catalog).count(), 1);
 }
 
 #[tokio::test]

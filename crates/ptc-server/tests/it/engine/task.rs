@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ptc_agent::model::{Llm, Reply, Request};
+use ptc_lisp::prelude::Prelude;
 use ptc_server::engine::settings::{Debug, Task};
 use ptc_server::engine::{Annotations, Engine, Parts, Payloads, Profile, Settings, Signals};
 use serde_json::{Value as Json, json};
@@ -270,6 +271,7 @@ async fn programs_of_tasks_ask_and_are_answered_as_everywhere() {
         ("(string? (doc 'crm/get))", "true"),
         ("(:name (meta 'crm/get))", "get"),
         ("(empty? (apropos \"get\"))", "false"),
+        ("(count (crm/get {:rows 2}))", "2"),
         (
             r#"(let [r (tool/call {:server "crm" :tool "get" :args {:rows 1}})] [(= :json (:value_kind r)) (:ok r)])"#,
             "[true,true]",
@@ -284,6 +286,22 @@ async fn programs_of_tasks_ask_and_are_answered_as_everywhere() {
         let reply = call(&engine, "lisp_task", json!({"task": "look"})).await;
         assert_eq!(object(&reply)["answer"], answer, "{program}: {:?}", reply.structured);
     }
+}
+
+#[tokio::test]
+async fn programs_of_tasks_have_the_prelude_of_all_programs() {
+    let source = r#"(ns shop "Counts things.")
+        (defn rows "How many rows there are."
+          [n] (count (:value (tool/call {:server "crm" :tool "get" :args {:rows n}}))))"#;
+    let prelude = Some(Arc::new(Prelude::compile_text(source).expect("it is right")));
+    let (planner, seen) = planner(&["(return (shop/rows 3))"]);
+    let settings = Settings { task: Some(open()), ..patient(Profile::Slim) };
+    let parts = Parts { runtime: Some(crm().await), planner: Some(planner), prelude, ..Parts::default() };
+    let engine = Engine::with(settings, parts).await.expect("it starts");
+    let reply = call(&engine, "lisp_task", json!({"task": "count"})).await;
+    assert_eq!(object(&reply)["answer"], "3", "{:?}", reply.structured);
+    let prompt = seen.lock().expect("no panics")[0].clone();
+    assert!(prompt.contains("shop/rows"), "{prompt}");
 }
 
 #[tokio::test]

@@ -1,0 +1,128 @@
+//! The store, and how long it is waited for. A store that hangs must not hang those who ask: they are told what is
+//! known, and whatever was asked goes on without them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ptc_store::Store;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// How long a call waits for the store. Those who hold something there have lost it by then, if others are quicker.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the store said to whoever asked on another thread; nothing if it did not answer in time, or the server stops.
+pub async fn in_time<T>(asked: JoinHandle<T>) -> Option<T> {
+    tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()
+}
+
+/// Why there is no answer, for logs.
+pub const SILENT: &str = "it did not answer in time";
+
+/// How long it is believed that the store takes changes.
+const FRESH: Duration = Duration::from_secs(1);
+/// How long a store may take that answers.
+const PROMPT: Duration = Duration::from_secs(2);
+
+/// A question to the store, and what it said last. However many ask, it is asked once at a time.
+#[derive(Clone, Debug)]
+pub struct Pulse<T>(Arc<Inner<T>>);
+
+#[derive(Debug)]
+struct Inner<T> {
+    store: Arc<Store>,
+    question: fn(&Arc<Store>) -> Result<T, String>,
+    /// How long an answer is good for.
+    fresh: Duration,
+    /// Since when it is being asked.
+    asking: Mutex<Option<Instant>>,
+    /// When it was last asked to the end, and what it answered.
+    last: watch::Sender<Option<(Instant, Option<T>)>>,
+}
+
+impl Pulse<()> {
+    /// Whether a store takes changes.
+    pub fn of(store: Arc<Store>) -> Pulse<()> {
+        Pulse::asking(store, FRESH, |store| store.answers().map_err(|error| error.to_string()))
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Pulse<T> {
+    /// Of a store that is asked this, and not again for a while.
+    pub fn asking(
+        store: Arc<Store>,
+        fresh: Duration,
+        question: fn(&Arc<Store>) -> Result<T, String>,
+    ) -> Pulse<T> {
+        let (asking, last) = (Mutex::new(None), watch::Sender::new(None));
+        Pulse(Arc::new(Inner { store, question, fresh, asking, last }))
+    }
+
+    /// What the store says; nothing if it does not answer.
+    pub async fn answer(&self) -> Option<T> {
+        let mut answers = self.0.last.subscribe();
+        let known = answers.borrow_and_update().clone();
+        if let Some((_, answered)) = known.filter(|(at, _)| at.elapsed() < self.0.fresh) {
+            return answered;
+        }
+        let left = PROMPT.saturating_sub(self.ask().elapsed());
+        match tokio::time::timeout(left, answers.changed()).await {
+            Ok(Ok(())) => answers.borrow().as_ref().and_then(|(_, answered)| answered.clone()),
+            _ => None,
+        }
+    }
+
+    /// Has the store asked, unless it is being asked; since when it is.
+    fn ask(&self) -> Instant {
+        let mut asking = self.0.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(since) = *asking {
+            return since;
+        }
+        let now = Instant::now();
+        *asking = Some(now);
+        let inner = self.0.clone();
+        tokio::task::spawn_blocking(move || {
+            let answered = (inner.question)(&inner.store);
+            if let Err(error) = &answered {
+                tracing::warn!(%error, "the store does not answer");
+            }
+            *inner.asking.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            inner.last.send_replace(Some((Instant::now(), answered.ok())));
+        });
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_store_that_is_there_answers_and_is_not_asked_again_at_once() {
+        let pulse = Pulse::of(Arc::new(Store::open(":memory:").expect("a store")));
+        assert_eq!(pulse.answer().await, Some(()));
+        let first = *pulse.0.last.borrow();
+        assert_eq!(pulse.answer().await, Some(()));
+        // On a busy machine a second may be over.
+        let (at, _) = first.expect("it was asked");
+        assert!(at.elapsed() >= FRESH || *pulse.0.last.borrow() == first);
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_being_asked_for_too_long_does_not_answer() {
+        let pulse = Pulse::of(Arc::new(Store::open(":memory:").expect("a store")));
+        let long_ago = Instant::now().checked_sub(PROMPT).expect("the machine runs for longer");
+        *pulse.0.asking.lock().expect("nobody panics") = Some(long_ago);
+        assert_eq!(pulse.answer().await, None, "nobody waits for it once more");
+        *pulse.0.asking.lock().expect("nobody panics") = None;
+        assert_eq!(pulse.answer().await, Some(()), "until it answers again");
+    }
+
+    #[tokio::test]
+    async fn who_asks_is_answered_or_told_that_nobody_will() {
+        let given_up = tokio::spawn(std::future::pending::<()>());
+        given_up.abort();
+        assert_eq!(in_time(given_up).await, None);
+        assert_eq!(in_time(tokio::spawn(async { 1 })).await, Some(1));
+    }
+}

@@ -1,0 +1,145 @@
+//! Searching a catalog: what is said of its tools, in an index that is made once, and the lines that `apropos` gives.
+
+use std::sync::{Arc, OnceLock};
+
+use ptc_lisp::lexical::{Entry, Field, Index, Query};
+use serde_json::{Map, Value as Json};
+
+use crate::catalog::{Catalog, CatalogTool, Server, one_line};
+
+/// How deep arguments are looked through, and how much is said of those of one tool.
+const DEPTH: usize = 3;
+const PARTS: usize = 200;
+/// How many servers are named where nothing fits, and how much of a question is repeated.
+const NAMED: usize = 40;
+const REPEATED: usize = 80;
+
+/// The index of a catalog, made when something is looked for. Copies of the catalog make their own.
+#[derive(Debug, Default)]
+pub struct Searchable(OnceLock<Index>);
+
+impl Clone for Searchable {
+    fn clone(&self) -> Self {
+        Searchable::default()
+    }
+}
+
+/// Catalogs are equal if their servers are.
+impl PartialEq for Searchable {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Searchable {
+    pub(crate) fn index(&self, servers: &[Arc<Server>]) -> &Index {
+        self.0.get_or_init(|| {
+            let entries: Vec<Entry> = tools(servers).map(|(server, tool)| entry(server, tool)).collect();
+            Index::new(entries.into_iter())
+        })
+    }
+}
+
+/// All tools that are known, in the order of the index.
+fn tools(servers: &[Arc<Server>]) -> impl Iterator<Item = (&Server, &CatalogTool)> {
+    servers.iter().flat_map(|server| {
+        let tools = server.tools.iter().flat_map(|tools| tools.values());
+        tools.map(move |tool| (&**server, &**tool))
+    })
+}
+
+/// What is said of a tool.
+fn entry<'c>(server: &'c Server, tool: &'c CatalogTool) -> Entry<'c> {
+    let def = &tool.def;
+    let mut said: Entry =
+        vec![(Field::Name, &def.name), (Field::Owner, &server.name), (Field::Text, &def.description)];
+    for (key, value) in &def.annotations {
+        match value {
+            Json::String(text) => said.push((Field::Title, text)),
+            // Half of all tools have it, and it makes none one for reading.
+            Json::Bool(true) if key != "readOnlyHint" => said.push((Field::ArgumentText, key)),
+            _ => {}
+        }
+    }
+    arguments(&def.input_schema, DEPTH, &mut said);
+    // What describes arguments comes behind their names, in case there is not room for all.
+    said[3..].sort_by_key(|(field, _)| *field);
+    said.push((Field::About, &server.description));
+    said.extend(server.tags.iter().map(|tag| (Field::About, tag.as_str())));
+    said
+}
+
+fn arguments<'c>(schema: &'c Map<String, Json>, depth: usize, said: &mut Entry<'c>) {
+    let properties = schema.get("properties").and_then(Json::as_object);
+    for (name, schema) in properties.into_iter().flatten() {
+        if said.len() >= PARTS {
+            return;
+        }
+        said.push((Field::Argument, name));
+        said.extend(schema.get("description").and_then(Json::as_str).map(|text| (Field::ArgumentText, text)));
+        let values = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
+        said.extend(values.filter_map(Json::as_str).take(PARTS).map(|value| (Field::Value, value)));
+        for inner in [Some(schema), schema.get("items")].into_iter().flatten() {
+            if let (Json::Object(inner), true) = (inner, depth > 1) {
+                arguments(inner, depth - 1, said);
+            }
+        }
+    }
+}
+
+/// The first lines for a question: tools that fit, best first, then servers whose tools are not known yet. Where nothing fits,
+/// one line that says so and names the servers. With `only_tools` tools alone.
+pub fn apropos(catalog: &Catalog, question: &str, limit: usize, only_tools: bool) -> Vec<String> {
+    let query = Query::new(question);
+    let known: Vec<(&Server, &CatalogTool)> = tools(catalog.servers()).collect();
+    let found = catalog.index().find(&query);
+    let line = |(number, _): (usize, u32)| {
+        let (server, tool) = known[number];
+        format!("{}/{}", server.name, tool.entry())
+    };
+    let mut lines: Vec<String> = found.into_iter().take(limit).map(line).collect();
+    if only_tools {
+        return lines;
+    }
+    let left = limit - lines.len();
+    lines.extend(unknown(catalog, &query).into_iter().take(left).map(hint));
+    if lines.is_empty() && !catalog.servers().is_empty() {
+        lines.push(nothing(catalog, question));
+    }
+    lines
+}
+
+/// Servers whose tools are not known yet: those that fit, best first, then those of which nothing is known at all.
+fn unknown<'c>(catalog: &'c Catalog, query: &Query) -> Vec<&'c Server> {
+    let cold: Vec<&Server> =
+        catalog.servers().iter().map(|server| &**server).filter(|server| server.tools.is_none()).collect();
+    let index = Index::new(cold.iter().map(|server| {
+        let mut said: Entry = vec![(Field::Name, &server.name), (Field::Text, &server.description)];
+        said.extend(server.tags.iter().map(|tag| (Field::Title, tag.as_str())));
+        said
+    }));
+    let fitting: Vec<usize> = index.find(query).into_iter().map(|(number, _)| number).collect();
+    let is_dark = |number: &usize| cold[*number].description.is_empty() && cold[*number].tags.is_empty();
+    let dark = (0..cold.len()).filter(|number| is_dark(number) && !fitting.contains(number));
+    fitting.iter().copied().chain(dark).map(|number| cold[number]).collect()
+}
+
+/// A server whose tools are not known yet.
+fn hint(server: &Server) -> String {
+    let description = one_line(&server.description, 80);
+    let what = if description.is_empty() { String::new() } else { format!(" - {description}") };
+    format!("{}{what} (tools not loaded; (dir '{}) lists them)", server.name, server.name)
+}
+
+/// That nothing fits, and where to look instead.
+fn nothing(catalog: &Catalog, question: &str) -> String {
+    let question = Json::from(one_line(question, REPEATED));
+    let mut names: Vec<&str> =
+        catalog.servers().iter().take(NAMED).map(|server| server.name.as_str()).collect();
+    let first = names.first().copied().unwrap_or_default();
+    let lists = format!("(dir '{first}) lists the tools of one");
+    if catalog.servers().len() > NAMED {
+        names.push("…");
+    }
+    format!("no tool fits {question}; servers: {}; {lists}", names.join(", "))
+}
