@@ -1,5 +1,6 @@
 // The frame of the page: which view is shown, the theme, and keys that work everywhere.
 
+import { diff } from "./diff.js";
 import { h, fill } from "./dom.js";
 import { setGlobal, setKeys, showKeys } from "./keys.js";
 import { playground } from "./playground.js";
@@ -10,17 +11,25 @@ const view = document.getElementById("view");
 let shown = null;
 
 const routes = [
-  [/^#\/runs(?:\?q=(.*))?$/, "runs", runs],
+  [/^#\/runs(?:\?.*)?$/, "runs", runs],
   [/^#\/run\/([^/?]+)$/, "runs", run],
+  [/^#\/diff\/([^/?]+)(?:\/([^/?]+))?$/, "runs", diff],
   [/^#\/playground$/, "playground", playground],
 ];
+
+/** A page for addresses that lead nowhere. */
+const nowhere = async () => ({
+  title: "Not found",
+  node: h("section.empty", null, h("h1", null, "There is no such page"), h("p", null, "The address ", h("code", null, location.hash), " leads nowhere."), h("p", null, h("a", { href: "#/runs" }, "All runs"))),
+});
 
 async function route() {
   shown?.close?.();
   shown = null;
   const hash = location.hash || "#/runs";
   const found = routes.map(([pattern, tab, page]) => ({ match: hash.match(pattern), tab, page })).find(({ match }) => match);
-  const { match, tab, page } = found ?? { match: "#/runs".match(routes[0][0]), tab: "runs", page: runs };
+  view.dataset.wanted = hash;
+  const { match, tab, page } = found ?? { match: [hash], tab: null, page: nowhere };
   for (const link of document.querySelectorAll("[data-tab]")) {
     if (link.dataset.tab === tab) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -34,7 +43,8 @@ async function route() {
   }
   try {
     const made = await page(...given);
-    if ((location.hash || "#/runs") !== hash) return made.close?.();
+    // Pages change their own address; a visitor who went on has another page.
+    if (view.dataset.wanted !== hash) return made.close?.();
     shown = made;
     document.title = `${made.title} · ptc viewer`;
     setKeys(made.keys ?? []);

@@ -37,6 +37,9 @@ export function ago(ms, now = Date.now()) {
   return new Date(ms).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
 }
 
+/** Dollars, with as many digits as tell small ones apart. */
+export const dollars = (value) => `$${value === 0 ? "0" : value < 0.01 ? value.toFixed(5) : value < 1 ? value.toFixed(4) : value.toFixed(2)}`;
+
 export const moment = (ms) => new Date(ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
 
 export const plural = (count, one) => `${number(count)} ${one}${count === 1 ? "" : "s"}`;

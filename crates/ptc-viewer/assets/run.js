@@ -3,7 +3,8 @@
 import * as api from "./api.js";
 import { fill, h, settled } from "./dom.js";
 import { flame, prefersTime } from "./flame.js";
-import { ago, duration, exact, moment, number, size } from "./format.js";
+import { agents } from "./agents.js";
+import { ago, dollars, duration, exact, moment, number, size } from "./format.js";
 import { outline } from "./outline.js";
 import { statusOf, turns } from "./turns.js";
 import { brief, payload } from "./value.js";
@@ -23,6 +24,8 @@ export async function run(file) {
   const flames = h("section.flames", { "aria-label": "Flame" });
   const lines = h("nav.outline", { "aria-label": "Outline" });
   const story = h("div.story-box");
+  const answer = h("section.ending", { "aria-label": "What came of it" });
+  const tree = h("section.agents");
   const found = h("span.muted.found", { role: "status" });
   const field = h("input.search", {
     type: "search", placeholder: "Search this run …", "aria-label": "Search this run",
@@ -48,10 +51,13 @@ export async function run(file) {
         figure("tokens", number(summary.input_tokens + summary.output_tokens), `${exact(summary.input_tokens)} in, ${exact(summary.output_tokens)} out`),
         figure("fuel", number(summary.fuel), `${exact(summary.fuel)} units of work`),
         typeof kept === "number" ? figure("kept from the model", size(kept), `${exact(kept)} bytes that programs saw and no model did`) : figure("results", size(summary.bytes)),
-        typeof cost === "number" ? figure("cost", `$${cost.toFixed(4)}`) : null,
+        typeof cost === "number" ? figure("cost", dollars(cost)) : null,
         figure("time", duration(state.live ? Math.max(0, Date.now() - summary.started) : summary.duration_ms)),
         figure("started", ago(summary.started), moment(summary.started)),
         summary.model ? figure("model", summary.model) : null),
+      h("p.actions", null,
+        h("a", { href: `/api/runs/${encodeURIComponent(state.file)}/raw`, download: state.file }, "Download the trace"),
+        h("a", { href: `#/diff/${encodeURIComponent(state.file)}` }, "Compare with another run")),
       notices());
   }
 
@@ -78,7 +84,9 @@ export async function run(file) {
 
   function drawStory() {
     const made = turns(state);
-    fill(story, made.querySelector("[data-span] *") || state.nodes.length > 0 ? made : h("div.empty", null, h("h2", null, "Nothing here yet")));
+    fill(answer, made.answer);
+    fill(tree, agents(state, choose));
+    fill(story, state.nodes.length > 0 ? made.story : h("div.empty", null, h("h2", null, "Nothing here yet")));
     if (state.loose.length > 0) {
       story.append(h("details.loose", null, h("summary", null, `${state.loose.length} events outside of spans`),
         state.loose.map((record) => h("div", null, h("code", null, record.event), payload(record.data ?? {})))));
@@ -187,7 +195,7 @@ export async function run(file) {
       { keys: "N", what: "Match before", run: () => jump(-1) },
       { keys: "Escape u", what: "All runs", run: () => (location.hash = "#/runs") },
     ],
-    node: h("section.page.run-page", null, head, flames,
+    node: h("section.page.run-page", null, head, answer, tree, flames,
       h("div.columns", null, h("aside.side", null, h("div.side-search", null, field, found), lines), story)),
   };
 }

@@ -1,6 +1,7 @@
 // Values of a trace in every form that a payload policy leaves them: whole, as a summary, as a hash, cut.
 
 import { h, fill } from "./dom.js";
+import { Word, read } from "./edn.js";
 import { exact, size } from "./format.js";
 import { highlight, prose } from "./highlight.js";
 
@@ -9,8 +10,11 @@ const LINES = 14;
 const CHARS = 1_600;
 /** Items that are shown before somebody asks for more. */
 const ITEMS = 30;
+/** Columns of a table, and characters of a cell that are shown. */
+const COLUMNS = 12;
+const CELL = 60;
 
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Word);
 export const isSummary = (value) => isObject(value) && typeof value.sha256 === "string" && typeof value.bytes === "number";
 const isCut = (value) => isObject(value) && typeof value.$cut === "string" && "beginning" in value;
 
@@ -20,7 +24,7 @@ export function brief(value, chars = 160) {
   if (value === undefined || value === null) return "";
   if (isSummary(value)) text = value.preview ?? `${size(value.bytes)}, not kept`;
   else if (isCut(value)) text = typeof value.beginning === "string" ? value.beginning : JSON.stringify(value.beginning);
-  else text = typeof value === "string" ? value : JSON.stringify(value);
+  else text = typeof value === "string" ? value : JSON.stringify(value, (_, part) => (part instanceof Word ? part.text : part));
   text = text.replace(/\s+/g, " ").trim();
   return text.length > chars ? `${text.slice(0, chars)}…` : text;
 }
@@ -30,7 +34,17 @@ export function payload(value, { load, label } = {}) {
   if (isSummary(value)) return summary(value, label);
   if (isCut(value)) return cut(value, load, label);
   if (typeof value === "string") return text(value, label);
-  return h("div.inspector", { role: "group", "aria-label": label ?? "value" }, inspect(value, 0));
+  return inspector(value, label);
+}
+
+const inspector = (value, label) => h("div.inspector", { role: "group", "aria-label": label ?? "value", tabindex: 0 }, inspect(value, 0));
+
+/** A value that stands in the trace as its text: a tree, a table or prose if it can be read, else the text. */
+export function written(value, options = {}) {
+  const found = typeof value === "string" ? read(value) : undefined;
+  if (typeof found === "string") return h("div.prose", { role: "group", "aria-label": options.label ?? "text", tabindex: 0 }, found);
+  if (found !== null && typeof found === "object" && !(found instanceof Word)) return inspector(found, options.label);
+  return payload(value, options);
 }
 
 function summary(value, label) {
@@ -91,15 +105,51 @@ export function text(value, label, all = false) {
   return h("div.payload", null, pre, more);
 }
 
+/** The columns of rows, if the items of a list are rows: maps that share most of their keys. */
+function columnsOf(items) {
+  if (items.length < 2 || !items.every((item) => isObject(item) && !isSummary(item) && !isCut(item))) return null;
+  const counts = new Map();
+  for (const item of items) for (const key of Object.keys(item)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  const shared = [...counts.values()].filter((count) => count * 2 >= items.length).length;
+  return counts.size > 0 && counts.size <= COLUMNS && shared * 2 >= counts.size ? [...counts.keys()] : null;
+}
+
+/** Rows as a table. Cells that hold more than a word open below their row. */
+function table(items, columns, depth) {
+  const cell = (value) => {
+    if (value === undefined) return h("td.muted", null, "–");
+    if (typeof value === "number") return h("td.number", null, leaf(value));
+    const short = value === null || typeof value !== "object" || value instanceof Word;
+    const plain = typeof value === "string" ? value.length <= CELL && !value.includes("\n") : short;
+    return h("td", null, plain ? (typeof value === "string" ? value : leaf(value)) : h("details.cell", null, h("summary", null, brief(value, CELL)), inspect(value, depth + 1)));
+  };
+  const body = h("tbody");
+  let shown = 0;
+  const more = h("button.more", { type: "button", onclick: () => show() });
+  const show = () => {
+    const end = Math.min(items.length, shown + ITEMS);
+    for (const item of items.slice(shown, end)) body.append(h("tr", null, columns.map((column) => cell(item[column]))));
+    shown = end;
+    more.hidden = shown >= items.length;
+    fill(more, `Show more, ${exact(items.length - shown)} left`);
+  };
+  show();
+  return h("div.table-box", { tabindex: 0, role: "group", "aria-label": `${exact(items.length)} rows` },
+    h("table.rows", null, h("thead", null, h("tr", null, columns.map((column) => h(items.every((item) => typeof (item[column] ?? 0) === "number") ? "th.number" : "th", { scope: "col" }, column)))), body), more);
+}
+
 /** A tree of a JSON value. */
 function inspect(value, depth) {
   if (isSummary(value) || isCut(value)) return payload(value);
+  const columns = Array.isArray(value) ? columnsOf(value) : null;
+  if (columns) return table(value, columns, depth);
   if (Array.isArray(value)) return branch(value.map((item, at) => [String(at), item]), `[ ${exact(value.length)} ]`, depth);
   if (isObject(value)) return branch(Object.entries(value), `{ ${exact(Object.keys(value).length)} }`, depth);
   return leaf(value);
 }
 
 function leaf(value) {
+  if (value instanceof Word) return h(value.text.startsWith(":") ? "span.t-keyword" : "span.t-number", null, value.text);
   if (typeof value === "string") {
     if (value.length > 200 || value.includes("\n")) return text(value);
     return h("span.t-string", null, JSON.stringify(value));

@@ -15,24 +15,28 @@ const TOKEN: &str = "{{token}}";
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../assets/", $name)))),*]
+        &[("palette.css", ptc_http::PALETTE), $(($name, include_str!(concat!("../assets/", $name)))),*]
     };
 }
 
-const FILES: [(&str, &str); 16] = files![
+const FILES: &[(&str, &str)] = files![
     "theme.js",
     "app.js",
     "dom.js",
     "format.js",
     "highlight.js",
+    "edn.js",
     "value.js",
     "keys.js",
     "api.js",
     "runs.js",
     "run.js",
     "turns.js",
+    "prompt.js",
+    "agents.js",
     "outline.js",
     "flame.js",
+    "diff.js",
     "playground.js",
     "style.css",
     "icon.svg",

@@ -77,6 +77,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/api/runs", get(runs::list))
         .route("/api/runs/{file}", get(runs::one))
         .route("/api/runs/{file}/value", get(runs::value))
+        .route("/api/runs/{file}/raw", get(runs::raw))
         .route("/api/runs/{file}/live", get(live::follow))
         .route("/api/live", get(live::watch))
         .route("/api/eval", post(playground::eval))

@@ -6,6 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
 use ptc_http::Json as Body;
 use ptc_trace::{Entry, ReadBounds, Summary, Trace, Tree, find, list as files, read};
 use serde::{Deserialize, Serialize};
@@ -143,6 +145,22 @@ pub async fn one(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Res
         Ok(Body(Shown::new(&name, &trace(&path)?)))
     })
     .await?
+}
+
+/// The file itself, within what the page shows of one.
+pub async fn raw(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Result<Response, Refusal> {
+    use std::io::Read;
+    let bytes = blocking(move || {
+        let (_, path) = open(&site, &name)?;
+        let failed = |error: std::io::Error| (StatusCode::NOT_FOUND, format!("cannot be read: {error}"));
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).map_err(failed)?;
+        file.take(BOUNDS.bytes).read_to_end(&mut bytes).map_err(failed)?;
+        Ok::<_, Refusal>(bytes)
+    })
+    .await??;
+    let headers = [(CONTENT_TYPE, "application/x-ndjson"), (CONTENT_DISPOSITION, "attachment")];
+    Ok((headers, bytes).into_response())
 }
 
 /// Which value is wanted whole.

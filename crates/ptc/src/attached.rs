@@ -23,27 +23,30 @@ use crate::plans::Asked;
 use crate::terminal::errln;
 use crate::values;
 
+/// What help lists them below.
+const HEADING: &str = "Upstreams";
+
 /// Flags for upstreams.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct UpstreamArgs {
     /// Upstream servers that programs may call with (tool/call …)
-    #[arg(long, alias = "upstreams", value_name = "FILE")]
+    #[arg(long, help_heading = HEADING, alias = "upstreams", value_name = "FILE")]
     pub upstreams_config: Option<PathBuf>,
 
     /// Refuse programs that may call a tool which writes, before anything runs
-    #[arg(long, requires = "upstreams_config")]
+    #[arg(long, help_heading = HEADING, requires = "upstreams_config")]
     read_only: bool,
 
     /// When tools are listed: at start, or when they are needed
-    #[arg(long, value_name = "MODE", value_parser = ["live", "frozen"], default_value = "live", requires = "upstreams_config")]
+    #[arg(long, help_heading = HEADING, value_name = "MODE", value_parser = ["live", "frozen"], default_value = "live", requires = "upstreams_config")]
     catalog_snapshot_mode: String,
 
     /// Most upstream calls of one program
-    #[arg(long, value_name = "N", value_parser = values::count, requires = "upstreams_config")]
+    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = values::count, requires = "upstreams_config")]
     max_upstream_calls: Option<u64>,
 
     /// How long one upstream call may take: 500ms, 10s
-    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "upstreams_config")]
+    #[arg(long, help_heading = HEADING, value_name = "DURATION", value_parser = values::duration, requires = "upstreams_config")]
     upstream_call_timeout: Option<Duration>,
 }
 

@@ -1,4 +1,5 @@
-//! Exit codes: one table each for programs and for agents. Help shows them; a test holds the pages to them.
+//! Exit codes: one table each for programs, for agents and for looking at agents. Help shows them; a test holds the pages to
+//! those that run something.
 
 use std::process::ExitCode;
 
@@ -54,7 +55,17 @@ macro_rules! agent_codes {
     };
 }
 
-pub(crate) use {agent_codes, program_codes};
+/// Exit codes of commands that only look at an agent.
+macro_rules! look_codes {
+    () => {
+        "Exit codes:
+  0  the file is valid; what would still stop a run is noted
+  2  the command line, the file, an input or the model cannot be used
+"
+    };
+}
+
+pub(crate) use {agent_codes, look_codes, program_codes};
 
 #[cfg(test)]
 mod tests {

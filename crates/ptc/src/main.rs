@@ -16,8 +16,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use terminal::errln;
-
 /// Programs allocate many small values, which is what this allocator is good at.
 #[global_allocator]
 static ALLOCATOR: ptc_alloc::Allocator = ptc_alloc::Allocator;
@@ -38,13 +36,13 @@ Examples:
   ptc eval -e '(reduce + (range 10))'
   ptc eval report.clj --data orders=@orders.json
   ptc repl
-  ptc mcp --client claude-code      # what your MCP client wants to be told
+  ptc mcp --client claude-code      # the configuration of your MCP client
 
 `ptc help COMMAND` describes a command in full, `ptc docs` is the book.";
 
 fn main() -> ExitCode {
     terminal::tell_panics();
-    let cli: Cli = terminal::parse();
+    let cli: Cli = terminal::parse(commands::grouped);
     let worker = std::thread::Builder::new().stack_size(ptc_host::STACK).spawn(move || run(cli.command));
     let message = match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(never)) => match never {},
@@ -61,6 +59,6 @@ fn run(command: commands::Command) -> Infallible {
 }
 
 fn complain(message: &str) -> exit::Outcome {
-    errln!("ptc: {message}");
+    terminal::complain(message);
     exit::Outcome::Usage
 }

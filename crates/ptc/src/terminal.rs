@@ -5,13 +5,14 @@
 //! (and what cannot be seen or turns the direction of writing) by their numbers where the stream is a terminal. Nothing
 //! that a model, a program or a server says can move the cursor, set a title or fill a clipboard. Pipes and files get
 //! the text as it is. Crates that write to the terminal themselves are used from here only, where what they are told
-//! passes the same filter: the line editor ([`Editor`]), the line that changes ([`Bar`]), and what is wrong with the
-//! command line ([`parse`]). `cargo xtask ci` refuses them, and the macros and streams of `std`, elsewhere in this crate.
+//! passes the same filter: the line editor ([`Editor`]), the line that changes ([`Bar`]), the pager ([`page`]), and what
+//! is wrong with the command line ([`parse`]). `cargo xtask ci` refuses them, and the macros and streams of `std`, elsewhere in this crate.
 
 mod arguments;
 mod bar;
 mod editor;
 mod margin;
+mod pager;
 mod question;
 mod screen;
 
@@ -30,6 +31,7 @@ pub use arguments::parse;
 pub use bar::Bar;
 pub use editor::{Assistant, Editor, Offer};
 pub use margin::{columns, framed, quoting};
+pub use pager::page;
 pub use question::{answer, look};
 pub use screen::{Screen, ansi, obeyed, plain, stderr, stdout, styled};
 
@@ -42,6 +44,15 @@ pub(crate) use errln;
 /// Prints a line on standard error; nobody is left to tell if it is gone.
 pub fn print_error(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(stderr(), "{line}");
+}
+
+/// Says what is wrong, as all of `ptc` does: behind the name of the command, which stands out.
+pub fn complain(message: &str) {
+    let coloured = colours(&stderr());
+    match coloured {
+        true => errln!("{} {message}", styled("1;31", "ptc:")),
+        false => errln!("ptc: {message}"),
+    }
 }
 
 /// Has panics told as everything else is: what they quote may come from a program or a server.
@@ -76,6 +87,23 @@ pub fn error_text(error: &Error, source: &str, name: &str, coloured: bool) -> St
     render::pieces(error, source, name).into_iter().map(paint).collect()
 }
 
+/// An error of a line that stands just above: what is wrong with so many columns of it from this one on.
+pub fn error_below(error: &Error, (column, width): (usize, usize), coloured: bool) -> String {
+    let paint = |role: Role, text: &str| match colour(role).filter(|_| coloured) {
+        Some(code) => styled(code, text),
+        None => text.to_owned(),
+    };
+    let margin = " ".repeat(column);
+    let mark = paint(Role::Mark, &"^".repeat(width));
+    let (kind, message) =
+        (paint(Role::Kind, error.kind.reason()), paint(Role::Message, &format!(": {}", error.text())));
+    let hint = error.hint.as_ref().map(|hint| {
+        let hint = paint(Role::Hint, &format!("= help: {hint}"));
+        format!("\n{margin}{hint}")
+    });
+    format!("{margin}{mark}\n{margin}{kind}{message}{}", hint.unwrap_or_default())
+}
+
 fn colour(role: Role) -> Option<&'static str> {
     match role {
         Role::Kind | Role::Mark => Some("1;31"),
@@ -107,6 +135,13 @@ mod tests {
             );
         }
         assert_eq!(plain, error_text(&error, "(a)", "-e", false));
+    }
+
+    #[test]
+    fn an_error_below_its_line_marks_the_place() {
+        let error = Error::new(ErrorKind::Type, "no").hint("yes");
+        assert_eq!(error_below(&error, (2, 3), false), "  ^^^\n  type_error: no\n  = help: yes");
+        assert!(error_below(&error, (0, 1), true).contains("type_error"));
     }
 
     /// Panics with an escape sequence where it is told to, and otherwise looks at that on a terminal.

@@ -14,19 +14,22 @@ use ptc_trace::{Files, Keep, Options, Otlp, Policy, Sink, Span, Tracer, subject}
 use ptc_upstream::Redactor;
 use serde_json::{Value as Json, json};
 
+/// What help lists them below.
+const HEADING: &str = "Traces and recordings";
+
 /// What a command traces.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TraceArgs {
     /// Write a trace into a directory; `ptc viewer DIR` shows it
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, help_heading = HEADING, value_name = "DIR")]
     trace: Option<PathBuf>,
 
     /// How much of programs, arguments and results a trace keeps: none, summary or full
-    #[arg(long, value_name = "POLICY", default_value_t = Policy::Summary)]
+    #[arg(long, help_heading = HEADING, value_name = "POLICY", default_value_t = Policy::Summary)]
     trace_payload: Policy,
 
     /// Send spans to an OpenTelemetry collector, for example http://127.0.0.1:4318
-    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    #[arg(long, help_heading = HEADING, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     otlp: Option<String>,
 }
 
@@ -62,7 +65,7 @@ pub struct RecordArgs {
     trace: TraceArgs,
 
     /// Write everything that comes into the run, for `ptc replay`; without FILE, beside the trace
-    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    #[arg(long, help_heading = HEADING, value_name = "FILE", num_args = 0..=1)]
     record: Option<Option<PathBuf>>,
 }
 

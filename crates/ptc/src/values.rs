@@ -4,8 +4,8 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use ptc_lisp::ErrorKind;
 use ptc_lisp::machine::Machine;
+use ptc_lisp::{Error, ErrorKind};
 use serde_json::Value;
 
 /// A number of bytes: `65536`, `64mb`, `1.5GiB`. Units are powers of 1024.
@@ -23,7 +23,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     Ok((number * scale as f64) as usize)
 }
 
-/// A duration: `10s`, `500ms`, `2m`; a bare number counts seconds.
+/// A duration: `10s`, `500ms`, `2m`, `7d`; a bare number counts seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_unit(text);
     let scale = match unit.to_ascii_lowercase().as_str() {
@@ -31,6 +31,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
+        "d" => 86_400.0,
         _ => return Err(format!("unknown unit `{unit}`; write a duration like 500ms, 10s or 2m")),
     };
     let number = positive(number).ok_or("write a duration like 500ms, 10s or 2m")?;
@@ -107,7 +108,10 @@ pub fn input(text: &str) -> Result<Input, String> {
     }
     let file = value.strip_prefix('@').map(str::to_owned);
     let text = match &file {
-        Some(path) => fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?,
+        Some(path) => {
+            let text = fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+            text.strip_prefix(MARK).map(str::to_owned).unwrap_or(text)
+        }
         None => value.to_owned(),
     };
     Ok(Input { name: name.to_owned(), text, file })
@@ -115,24 +119,49 @@ pub fn input(text: &str) -> Result<Input, String> {
 
 /// Gives a machine its inputs; a later one replaces an earlier one of the same name. A program that names another
 /// is refused.
-pub fn give(machine: &mut Machine, inputs: &[Input]) -> anyhow::Result<()> {
-    machine.set_data_json("{}")?;
+pub fn give(machine: &mut Machine, inputs: &[Input]) -> Result<(), NotGiven> {
+    machine.set_data_json("{}").map_err(|error| NotGiven::Usage(error.into()))?;
     machine.set_strict_inputs(true);
     for input in inputs {
         machine.add_data_json(&input.name, &input.text).map_err(|error| match &input.file {
-            _ if error.kind == ErrorKind::MemoryExceeded => anyhow!(
-                "--data {}: that is more than fits the memory of a program: {}; --memory 256mb gives more",
-                input.name,
-                error.message
-            ),
-            _ if error.kind != ErrorKind::Format => {
-                anyhow!("--data {}: it was not read: {}", input.name, error.message)
+            _ if error.kind == ErrorKind::MemoryExceeded => {
+                let message = format!(
+                    "--data {}: that is more than fits the memory of a program: {}",
+                    input.name, error.message
+                );
+                NotGiven::Limit(Error::new(error.kind, message).hint("--memory 256mb gives more"))
             }
-            Some(path) => anyhow!("--data {}: {path} is not JSON: {}", input.name, error.message),
-            None => input.no_json(&error.message),
+            _ if error.kind != ErrorKind::Format => {
+                NotGiven::Usage(anyhow!("--data {}: it was not read: {}", input.name, error.message))
+            }
+            Some(path) => {
+                NotGiven::Usage(anyhow!("--data {}: {path} is not JSON: {}", input.name, error.message))
+            }
+            None => NotGiven::Usage(input.no_json(&error.message)),
         })?;
     }
     Ok(())
+}
+
+/// Why inputs were not given.
+pub enum NotGiven {
+    /// They make no sense.
+    Usage(anyhow::Error),
+    /// They are more than a program may have.
+    Limit(Error),
+}
+
+/// For commands that tell any of it as wrong usage.
+impl From<NotGiven> for anyhow::Error {
+    fn from(refused: NotGiven) -> anyhow::Error {
+        match refused {
+            NotGiven::Usage(error) => error,
+            NotGiven::Limit(error) => {
+                let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+                anyhow!("{}{hint}", error.message)
+            }
+        }
+    }
 }
 
 /// Inputs by name, each as the text it was given as.
@@ -143,10 +172,21 @@ pub fn texts(inputs: &[Input]) -> serde_json::Map<String, Value> {
 /// The JSON in a file.
 pub fn json_file(path: &str) -> Result<Value, String> {
     let text = fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
-    serde_json::from_slice(&text).map_err(|error| format!("{path} is not JSON: {error}"))
+    json(&text).map_err(|error| format!("{path} is not JSON: {error}"))
 }
 
-fn shorten(text: &str) -> String {
+/// What some programs, mostly on Windows, begin text with to say that it is Unicode. It is no part of the text.
+const MARK: char = '\u{feff}';
+
+/// The JSON that bytes are.
+pub fn json(text: &[u8]) -> serde_json::Result<Value> {
+    let mut mark = [0; 4];
+    let mark = MARK.encode_utf8(&mut mark).as_bytes();
+    serde_json::from_slice(text.strip_prefix(mark).unwrap_or(text))
+}
+
+/// The beginning of a text, for a message that quotes it.
+pub fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

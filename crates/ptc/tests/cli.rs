@@ -22,6 +22,8 @@ mod contracts;
 mod counted;
 #[path = "cli/examples.rs"]
 mod examples;
+#[path = "cli/figures.rs"]
+mod figures;
 // Tests of the servers use the rest of it.
 #[allow(dead_code)]
 #[path = "shared/flood.rs"]
@@ -36,6 +38,8 @@ mod outside;
 mod packaging;
 #[path = "cli/pages.rs"]
 mod pages;
+#[path = "cli/picture.rs"]
+mod picture;
 #[path = "cli/plans.rs"]
 mod plans;
 #[path = "cli/preludes.rs"]
@@ -54,6 +58,8 @@ mod skip;
 mod tokens;
 #[path = "cli/upstreams.rs"]
 mod upstreams;
+#[path = "cli/words.rs"]
+mod words;
 #[path = "cli/worker.rs"]
 mod worker;
 #[path = "cli/world.rs"]
@@ -327,7 +333,14 @@ mod usage {
         {
             assert!(ran.out.contains(part), "{part} in {}", ran.out);
         }
-        assert!(ptc(&["--help"]).out.contains("ptc eval -e"));
+        for part in ["\nLimits:\n", "--timeout <DURATION>", "\nUpstreams:\n", "\nTraces and recordings:\n"] {
+            assert!(ran.out.contains(part), "{part} in {}", ran.out);
+        }
+        let all = ptc(&["--help"]).out;
+        for part in ["ptc eval -e", "\nAgents:\n", "\nPrograms:\n", "\nMCP servers:\n"] {
+            assert!(all.contains(part), "{part} in {all}");
+        }
+        assert_eq!(ptc(&["help"]).out, all);
     }
 
     #[test]
@@ -335,10 +348,6 @@ mod usage {
         let bad = file("bad.json", "{");
         let list = file("list.json", "[]");
         let data = format!("x=@{bad}");
-        let large = format!(
-            "x=@{}",
-            file("large.json", &format!("[{}0]", "\"abcdefghijklmnopqrstuvwxyz\",".repeat(40_000)))
-        );
         let cases: &[(&[&str], &str)] = &[
             (&["eval", "--fule", "1"], "unexpected argument '--fule' found"),
             (&["eval", "-e", "1", "--data", "x"], "write name=JSON or name=@file.json"),
@@ -346,10 +355,6 @@ mod usage {
             (
                 &["eval", "-e", "1", "--data", "x=north"],
                 "`north` is not JSON: bad JSON at line 1, column 1: expected a value; quote text like '\"this\"'",
-            ),
-            (
-                &["eval", "-e", "1", "--memory", "1mb", "--data", &large],
-                "--data x: that is more than fits the memory of a program: the JSON takes more than",
             ),
             (&["eval", "-e", "1", "--data", "x=@none.json"], "cannot read none.json: No such file"),
             (
@@ -380,6 +385,20 @@ mod usage {
             assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);
             assert!(ran.err.contains(message), "{args:?}: {}", ran.err);
         }
+    }
+
+    #[test]
+    fn inputs_that_do_not_fit_the_memory_are_a_limit() {
+        let large = file("large.json", &format!("[{}0]", "\"abcdefghijklmnopqrstuvwxyz\",".repeat(40_000)));
+        let (large, args) = (format!("x=@{large}"), ["eval", "-e", "1", "--memory", "1mb", "--data"]);
+        let message = "--data x: that is more than fits the memory of a program: the JSON takes more than";
+        let ran = ptc(&[args.as_slice(), &[large.as_str()]].concat());
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert!(ran.err.contains(message) && ran.err.contains("--memory 256mb gives more"), "{}", ran.err);
+        let ran = ptc(&[args.as_slice(), &[large.as_str(), "--json"]].concat());
+        let answer: Value = serde_json::from_str(&ran.out).expect("a document");
+        assert_eq!((ran.code, &answer["error"]["kind"]), (3, &json!("memory_exceeded")), "{answer}");
+        assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains(message)), "{answer}");
     }
 }
 

@@ -9,20 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use ptc_runner::{Answer, Journal, Reason, Step, Waiting, WaitsOn, waiting};
+use ptc_runner::{Answer, Journal, Reason, Step, Waiting, waiting};
 use ptc_server::effects::StoreJournal;
 use ptc_store::Store;
-use ptc_store::effects::{Finding, NewEffect};
-use ptc_store::runs::{Ending, Kept, Listed, NewAnswer, Run, Runs, Status};
+use ptc_store::runs::{Ending, Kept, Listed, NewAnswer, Run, RunError, Runs, Status};
 use serde_json::Value as Json;
 
+use super::findings::{self, Findings};
 use super::lent;
 use super::mission::Mission;
 use super::show;
+use crate::commands::undamaged;
 use crate::terminal;
-
-/// What stands for the server of calls that tools of agents make.
-pub const OWN: &str = "tool";
 
 /// The store in the folder.
 pub const STORE: &str = "runs.db";
@@ -30,7 +28,7 @@ pub const STORE: &str = "runs.db";
 /// Where runs are kept.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Place {
-    /// The folder of checkpoints; the one for runs that were stopped, unless told
+    /// The folder of checkpoints; by default the one for runs that were stopped
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
 }
@@ -63,6 +61,8 @@ impl Checkpoints {
         if path.exists() && !path.is_dir() {
             bail!("--checkpoint: {} is no folder; name one", path.display());
         }
+        // Before it is opened, so that a run never goes on from an older state than it had.
+        undamaged(&store.to_string_lossy()).context("--checkpoint")?;
         let store =
             Store::open(&store.to_string_lossy()).map_err(|error| anyhow!("--checkpoint: {error}"))?;
         // Absolute, so that the command that goes on works elsewhere.
@@ -116,20 +116,12 @@ impl Checkpoints {
     }
 
     /// Writes down calls of tools of a run that may have changed something and have no answer, so that `ptc effects`
-    /// lists them. The run itself never makes them again: this only tells of them. Gives their identities.
-    fn tell_gaps(&self, id: &str, kept: &Kept) -> anyhow::Result<Vec<String>> {
-        let mut told = Vec::new();
-        if kept.status == Status::Finished {
-            return Ok(told);
+    /// lists them.
+    fn tell_gaps(&self, id: &str, kept: &Kept) -> anyhow::Result<()> {
+        match kept.status {
+            Status::Finished => Ok(()),
+            _ => findings::tell(self.journal.effects(), id, &unanswered(kept)),
         }
-        for call in unanswered(kept) {
-            let WaitsOn::Tool { tool, args, once: true } = &call.on else { continue };
-            let identity = format!("{id}-{:04}", call.id);
-            let effect = NewEffect { identity: &identity, server: OWN, tool, args };
-            self.journal.effects().begin(&lent::scope(id), &effect)?;
-            told.push(identity);
-        }
-        Ok(told)
     }
 
     /// The same for all runs that nobody goes on with.
@@ -142,7 +134,8 @@ impl Checkpoints {
         Ok(())
     }
 
-    fn is_held(&self, id: &str) -> bool {
+    /// Whether a process goes on with a run right now.
+    pub fn is_held(&self, id: &str) -> bool {
         let Ok(file) = File::open(self.lock_path(id)) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
@@ -156,24 +149,28 @@ impl Checkpoints {
 
     /// The id of a run, from its beginning, and what was kept of it.
     pub fn find(&self, beginning: &str) -> anyhow::Result<(String, Kept)> {
-        let id = self.runs.find(beginning)?.id;
+        let found = self.runs.find(beginning).map_err(|error| match error {
+            RunError::Missing { id, place } => {
+                anyhow!("there is no run `{id}` in {place}; `{}` lists them", self.listing())
+            }
+            other => anyhow!(other),
+        });
+        let id = found?.id;
         let kept = self.runs.read(&id)?;
         Ok((id, kept))
     }
 
-    /// Goes on with a run that nobody else goes on with. Calls whose outcome is unknown are made again if told so, and
-    /// then nobody needs to hear of them.
-    pub fn go_on(&self, id: &str, repeat: bool) -> anyhow::Result<(Keeper, Kept)> {
+    /// Goes on with a run that nobody else goes on with, with what it is told of calls that it has no answer to. Those
+    /// whose outcome is unknown are made again if told so.
+    pub fn go_on(&self, id: &str, repeat: bool) -> anyhow::Result<(Keeper, Kept, Findings)> {
         let lock = self.lock(id)?;
         let (run, kept) = self.runs.go_on(id)?;
-        for identity in self.tell_gaps(id, &kept)? {
-            if repeat {
-                let (effects, note) = (self.journal.effects(), "made again by `ptc resume --repeat`");
-                effects.settle(&lent::scope(id), &identity, &Finding::Dismissed, note)?;
-            }
-        }
+        let found = match kept.status {
+            Status::Finished => Findings::default(),
+            _ => findings::of(self.journal.effects(), id, &unanswered(&kept), repeat)?,
+        };
         let resume = self.command(id);
-        Ok((Keeper { run, resume, journal: self.journal.clone(), _lock: lock }, kept))
+        Ok((Keeper { run, resume, journal: self.journal.clone(), _lock: lock }, kept, found))
     }
 
     /// How many calls of a run may have changed something and have no answer.
@@ -206,6 +203,14 @@ impl Checkpoints {
         match self.usual {
             true => format!("ptc resume {id}"),
             false => format!("ptc resume {id} --checkpoint {}", quoted(&self.folder.to_string_lossy())),
+        }
+    }
+
+    /// The command that lists the runs.
+    fn listing(&self) -> String {
+        match self.usual {
+            true => "ptc runs".to_owned(),
+            false => format!("ptc runs --checkpoint {}", quoted(&self.folder.to_string_lossy())),
         }
     }
 

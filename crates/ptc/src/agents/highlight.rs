@@ -28,6 +28,12 @@ impl Paint {
         Paint { coloured: terminal::colours(stream) }
     }
 
+    /// For text that stays as it is.
+    #[cfg(test)]
+    pub fn none() -> Self {
+        Paint { coloured: false }
+    }
+
     /// Text in a colour of the terminal.
     fn coloured(self, code: &str, text: &str) -> String {
         match self.coloured && !text.is_empty() {
@@ -44,6 +50,11 @@ impl Paint {
     /// Something important.
     pub fn strong(self, text: &str) -> String {
         self.coloured("1", text)
+    }
+
+    /// Code inside prose.
+    pub fn code(self, text: &str) -> String {
+        self.coloured("36", text)
     }
 
     /// Something that went wrong.

@@ -54,8 +54,8 @@ pub struct Upstreams {
     notes: Vec<String>,
 }
 
-/// The journal of a run's calls, once it is known where the run is kept. A run that goes on makes no call again that
-/// it made before, so calls are written down to be told of, never to be answered from.
+/// The journal of a run's calls, once it is known where the run is kept. A call is never made under the identity of an
+/// earlier one: what became of those is told when the run goes on (`findings.rs`).
 #[derive(Debug, Default)]
 struct Journal(OnceLock<(String, StoreJournal)>);
 
@@ -67,11 +67,20 @@ impl EffectJournal for Journal {
     fn done(&self, _: &str, identity: &str, answer: &Json) -> Result<(), String> {
         self.0.get().map_or(Ok(()), |(scope, journal)| journal.done(scope, identity, answer))
     }
+
+    fn is_numbered(&self) -> bool {
+        true
+    }
 }
 
 /// The scope of the calls of a run.
 pub fn scope(run: &str) -> String {
     format!("run:{run}")
+}
+
+/// The run that a scope is of, if it is one.
+pub fn run_of(scope: &str) -> Option<&str> {
+    scope.strip_prefix("run:")
 }
 
 impl Upstreams {

@@ -2,11 +2,13 @@
 //! interrupted is begun from it again.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 use ptc_host::random_seed;
+use ptc_lisp::analyze::closest;
 use ptc_runner::model::{Llm, Reply};
 use ptc_runner::{Agent, AgentFile, Guard, RunOptions, model_beside};
 use ptc_upstream::Redactor;
@@ -65,8 +67,9 @@ impl Inputs {
 
 fn from_file(path: &str) -> anyhow::Result<Json> {
     if path == "-" {
-        return serde_json::from_reader(std::io::stdin().lock())
-            .map_err(|error| anyhow!("--input: standard input is not JSON: {error}"));
+        let mut text = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut text).context("--input: cannot read standard input")?;
+        return values::json(&text).map_err(|error| anyhow!("--input: standard input is not JSON: {error}"));
     }
     values::json_file(path).map_err(|error| anyhow!("--input: {error}"))
 }
@@ -82,20 +85,55 @@ pub enum Source {
 }
 
 impl Source {
-    /// A file if it looks like one, or that of a folder with an agent; else a mission in words.
-    fn of(text: &str) -> Self {
+    /// A file if it looks like one, or that of a folder with an agent; else a mission in words. What can only be meant as
+    /// a path is never sent to a model: asking one costs money.
+    fn of(text: &str) -> anyhow::Result<Self> {
+        if text.trim().is_empty() {
+            bail!("no agent is named: give its file or its folder, or say in words what to do");
+        }
         let path = Path::new(text);
         let inside = path.join(AGENT);
         if inside.is_file() {
-            return Source::File(inside);
+            return Ok(Source::File(inside));
         }
+        if path.is_dir() {
+            bail!("there is no {AGENT} in the folder {text}; `ptc init` makes one");
+        }
+        let wordy = text.contains(char::is_whitespace);
         let named = path.extension().is_some_and(|extension| extension == "toml" || extension == "json");
-        let wordy = text.contains(char::is_whitespace) && !path.exists();
-        match (named && !wordy) || path.is_file() {
-            true => Source::File(path.to_owned()),
-            false => Source::Prompt(text.to_owned()),
+        if path.is_file() || (named && !wordy) {
+            return Ok(Source::File(path.to_owned()));
+        }
+        let close = if wordy { None } else { nearby(path) };
+        let like_a_path = !wordy && (text.contains(['/', '\\']) || text.starts_with(['.', '~']));
+        match (like_a_path, close) {
+            (_, Some(close)) => {
+                bail!(
+                    "there is no agent {text}; did you mean {}? A mission has several words",
+                    close.display()
+                )
+            }
+            (true, None) => bail!("there is no file or folder {text}; `ptc init DIR` makes an agent"),
+            (false, None) => Ok(Source::Prompt(text.to_owned())),
         }
     }
+}
+
+/// Entries of a folder that are looked at for an agent with a similar name.
+const LOOKED_AT: usize = 10_000;
+
+/// The agent beside a path whose name is close to it.
+fn nearby(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let is_agent = |path: &Path| {
+        path.join(AGENT).is_file() || path.extension().is_some_and(|extension| extension == "toml")
+    };
+    let entries = std::fs::read_dir(listed).ok()?.take(LOOKED_AT).flatten();
+    let agents = entries.filter(|entry| is_agent(&entry.path()));
+    let names: Vec<String> = agents.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let close = closest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(folder.join(close))
 }
 
 /// A mission as the command line gives it.
@@ -158,7 +196,7 @@ impl Mission {
         inputs: Map<String, Json>,
     ) -> anyhow::Result<Self> {
         let here = std::env::current_dir().context("cannot tell the current directory")?;
-        let source = match Source::of(agent) {
+        let source = match Source::of(agent)? {
             // Absolute, because whoever goes on with it may stand elsewhere.
             Source::File(path) => Source::File(shortest(&here, path)),
             prompt => prompt,

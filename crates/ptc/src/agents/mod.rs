@@ -3,6 +3,7 @@
 mod checkpoint;
 mod conduct;
 mod consent;
+mod findings;
 pub mod highlight;
 mod lent;
 mod mission;
@@ -12,10 +13,10 @@ mod recording;
 mod remembered;
 mod show;
 
-pub use checkpoint::{Checkpoints, OWN, Place, STORE, usual};
+pub use checkpoint::{Checkpoints, Place, STORE, usual};
 pub use conduct::{Conduct, From, Output, asked_to_stop, conduct, finish, runtime};
 pub use consent::{Decisions, shown as shown_call};
-pub use lent::{config as upstreams_config, lend as lend_upstreams};
+pub use lent::{config as upstreams_config, lend as lend_upstreams, run_of};
 pub use mission::{Inputs, Mission, Ready};
 pub use models::{Models, available};
 pub use recording::{missing, restore, restore_as, restore_with, subject};

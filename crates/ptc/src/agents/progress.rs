@@ -1,6 +1,7 @@
 //! What a run is doing, on standard error while it runs: one line that changes on a terminal, plain lines
 //! otherwise. Every turn leaves its program and what came of it.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,6 +42,10 @@ struct Counts {
     span: Option<String>,
     /// The model gave no reply, which is told when the run ends.
     no_reply: bool,
+    /// The arguments of native calls that are under way, by the span of the call. Those of programs stand in the program.
+    native: BTreeMap<String, String>,
+    /// Whether the model called tools itself in this turn.
+    called: bool,
 }
 
 impl Counts {
@@ -109,6 +114,7 @@ impl Progress {
             "turn.start" if of(&counts.root) => {
                 counts.turn = number("turn");
                 counts.no_reply = false;
+                counts.called = false;
                 counts.span = Some(event.span_id.clone());
             }
             "llm.start" => {
@@ -122,7 +128,13 @@ impl Progress {
                 counts.cost += event.measurements.get("cost_usd").and_then(Json::as_f64).unwrap_or_default();
                 counts.doing = "reading the reply".to_owned();
             }
-            "tool.start" => counts.doing = format!("calling {}", text("tool_name")),
+            "tool.start" => {
+                counts.doing = format!("calling {}", text("tool_name"));
+                if text("exposure_layer") == "native" && text("tool_name") != "lisp_eval" {
+                    counts.called = true;
+                    counts.native.insert(event.span_id.clone(), text("args"));
+                }
+            }
             "approval.asked" => counts.doing = format!("waiting for a person about {}", text("tool_name")),
             "approval.decided" => {
                 let mut line = format!("  tool/{} was {}", text("tool_name"), text("decision"));
@@ -132,16 +144,18 @@ impl Progress {
                 self.say(&self.paint.dim(&line));
             }
             "tool.call" => {
-                // As the run counts them: programs are none, and what the cache has was called before.
-                let cached = event.metadata.get("cached").and_then(Json::as_bool).unwrap_or_default();
-                if !cached && text("tool_name") != "lisp_eval" {
+                // As the run counts them: programs are none, what the cache has was called before, and what was refused
+                // was not called.
+                let is = |name: &str| event.metadata.get(name) == Some(&Json::Bool(true));
+                if !is("cached") && !is("refused") && text("tool_name") != "lisp_eval" {
                     counts.calls += 1;
                 }
-                self.say(&self.call(event));
+                let args = counts.native.remove(&event.span_id).unwrap_or_default();
+                self.say(&self.call(event, &args));
             }
             "llm.exception" if of(&counts.span) => counts.no_reply = true,
             "turn.stop" if of(&counts.root) && counts.no_reply => {}
-            "turn.stop" if of(&counts.root) => self.say(&self.turn(event, &counts.used())),
+            "turn.stop" if of(&counts.root) => self.say(&self.turn(event, &counts)),
             _ => return,
         }
         if let Some(bar) = &self.bar {
@@ -150,17 +164,24 @@ impl Progress {
         }
     }
 
-    fn call(&self, event: &Event) -> String {
+    /// A call that is over, with its arguments if the model made it.
+    fn call(&self, event: &Event, args: &str) -> String {
+        let args = if args.is_empty() { String::new() } else { format!(" {args}") };
         let tool = plain(event.metadata.get("tool_name").and_then(Json::as_str).unwrap_or_default());
         let took = event.measurements.get("duration_ms").and_then(Json::as_u64).unwrap_or_default();
         let cached = event.metadata.get("cached").and_then(Json::as_bool).unwrap_or_default();
-        let how = if cached { "from the cache".to_owned() } else { format!("{took} ms") };
+        let refused = event.metadata.get("refused").and_then(Json::as_bool).unwrap_or_default();
+        let how = match (cached, refused) {
+            (true, _) => "from the cache".to_owned(),
+            (_, true) => "not called".to_owned(),
+            _ => format!("{took} ms"),
+        };
         let mut line = match event.metadata.get("error").and_then(Json::as_str) {
             Some(error) => {
                 let error = self.paint.wrong(&error.replace('\n', "\n    "));
-                format!("  tool/{tool} ({how}) {error}")
+                format!("  tool/{tool}{args} ({how}) {error}")
             }
-            None => self.paint.dim(&format!("  tool/{tool} ({how})")),
+            None => self.paint.dim(&format!("  tool/{tool}{args} ({how})")),
         };
         for warning in event.metadata.get("warnings").and_then(Json::as_array).into_iter().flatten() {
             line.push_str(&format!("\n    warning: {}", plain(warning.as_str().unwrap_or_default())));
@@ -169,11 +190,11 @@ impl Progress {
     }
 
     /// A turn that is over: what the run has used so far, its program and what came of it.
-    fn turn(&self, event: &Event, used: &str) -> String {
+    fn turn(&self, event: &Event, counts: &Counts) -> String {
         let text = |name: &str| event.metadata.get(name).and_then(Json::as_str);
         let number = event.metadata.get("turn").and_then(Json::as_u64).unwrap_or_default();
         let well = event.metadata.get("success").and_then(Json::as_bool).unwrap_or_default();
-        let used = format!(" ({used}, {:.1} s)", self.began.elapsed().as_secs_f64());
+        let used = format!(" (so far {}, {:.1} s)", counts.used(), self.began.elapsed().as_secs_f64());
         let mut out = self.paint.strong(&format!("turn {number}")) + &self.paint.dim(&used);
         if let Some(program) = text("program") {
             out.push('\n');
@@ -186,6 +207,15 @@ impl Progress {
         if let Some(result) = text("result_preview").filter(|_| !well || text("program").is_some()) {
             let shown = if well { highlight::program(result, self.paint) } else { self.paint.wrong(result) };
             out.push_str(&format!("\n  => {shown}"));
+        }
+        // What the model said where a program was wanted is what its user has to know, and so is why it calls tools.
+        let said = match text("raw_response").unwrap_or_default() {
+            said if counts.called => words(said),
+            said if !well => said.to_owned(),
+            _ => String::new(),
+        };
+        if !said.trim().is_empty() {
+            out.push_str(&format!("\n  the model said:\n{}", indented(&beginning(said.trim()))));
         }
         out
     }
@@ -238,6 +268,22 @@ impl Drop for Hush {
             bar.show();
         }
     }
+}
+
+/// What a model said beside its calls, each of which is a line in brackets behind it.
+fn words(reply: &str) -> String {
+    reply.lines().take_while(|line| !line.starts_with('[')).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines and characters of a reply that are shown in place of its program.
+const SAID: (usize, usize) = (6, 600);
+
+/// The beginning of a text.
+fn beginning(text: &str) -> String {
+    let (most_lines, most_chars) = SAID;
+    let lines: Vec<&str> = text.lines().take(most_lines).collect();
+    let short: String = lines.join("\n").chars().take(most_chars).collect();
+    if short.len() < text.len() { format!("{short} …") } else { short }
 }
 
 fn indented(text: &str) -> String {

@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ptc_lisp::analyze::Servers;
-use ptc_lisp::prelude::{Effect, Offer, Upstreams};
 use ptc_upstream::catalog::{Catalog, CatalogTool, Server};
 use ptc_upstream::config::EffectClass;
 use ptc_upstream::model::ToolDef;
@@ -24,14 +22,14 @@ impl Remembered {
     }
 
     /// The servers again.
-    pub fn catalog(self) -> AsTheyWere {
+    pub fn catalog(self) -> Catalog {
         let server = |(name, tools): (String, Option<BTreeMap<String, String>>)| {
             let tools = tools.map(|tools| {
                 tools.into_iter().map(|(name, class)| (name.clone(), tool(name, &class))).collect()
             });
             Arc::new(Server { name, tools, ..Server::default() })
         };
-        AsTheyWere(Catalog::new(self.0.into_iter().map(server)))
+        Catalog::new(self.0.into_iter().map(server))
     }
 }
 
@@ -39,31 +37,4 @@ fn tool(name: String, class: &str) -> Arc<CatalogTool> {
     let classes = [EffectClass::Read, EffectClass::Write, EffectClass::Unknown];
     let effect = classes.into_iter().find(|known| known.name() == class).unwrap_or(EffectClass::Unknown);
     Arc::new(CatalogTool { def: ToolDef { name, ..ToolDef::default() }, effect, place: 0 })
-}
-
-/// Servers that are only known, not there.
-pub struct AsTheyWere(Catalog);
-
-impl Upstreams for AsTheyWere {
-    fn offer(&self, server: &str, tool: &str) -> Offer {
-        match self.0.server(server) {
-            None => Offer::UnknownServer,
-            Some(known) if known.tools.is_none() => Offer::Unreachable,
-            Some(known) if known.tool(tool).is_some() => Offer::Granted,
-            Some(_) => Offer::UnknownTool,
-        }
-    }
-
-    fn servers(&self) -> Arc<Servers> {
-        self.0.names_for_programs()
-    }
-
-    fn effect(&self, server: &str, tool: &str) -> Effect {
-        let known = self.0.server(server).and_then(|server| server.tool(tool));
-        match known.map(|tool| tool.effect) {
-            Some(EffectClass::Read) => Effect::Read,
-            Some(EffectClass::Write) => Effect::Write,
-            Some(EffectClass::Unknown) | None => Effect::Unknown,
-        }
-    }
 }

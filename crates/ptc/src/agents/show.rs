@@ -93,7 +93,8 @@ fn turn_fields(turn: &Turn) -> Json {
     let call = |call: &ptc_runner::CallRecord| {
         json!({
             "tool": call.name, "args": call.args, "error": call.error, "approval": call.approval,
-            "cached": call.cached, "result_bytes": call.result_bytes, "duration_ms": call.duration_ms,
+            "cached": call.cached, "refused": call.refused, "result_bytes": call.result_bytes,
+            "duration_ms": call.duration_ms,
             "warnings": call.warnings,
         })
     };
@@ -208,7 +209,11 @@ pub fn failure(step: &Step, shown: &Shown<'_>, redactor: &Redactor) -> Option<St
     }
     let last = fail.details["last_values"].get(0).map(|value| {
         let text: String = value.to_string().chars().take(LAST_VALUE).collect();
-        format!("\n  = its last value, which no program returned: {text}\n  = fix: allow more turns with --set max_turns=N, or take that value with --set fallback=true")
+        let take = match fail.details["no_fallback"].as_bool() {
+            Some(true) => "",
+            _ => ", or take that value with --set fallback=true",
+        };
+        format!("\n  = its last value, which no program returned: {text}\n  = fix: allow more turns with --set max_turns=N{take}")
     });
     Some(format!("the agent failed: {} ({}){}", fail.message, fail.reason, last.unwrap_or_default()))
 }

@@ -15,6 +15,7 @@ use super::eval::ignore_closed_pipe;
 use crate::attached::UpstreamArgs;
 use crate::exit::Outcome;
 use crate::plans::apply::{self, Became};
+use crate::plans::store::{self, Notes};
 use crate::plans::{Hashed, Plan};
 use crate::terminal;
 use crate::values;
@@ -22,7 +23,8 @@ use crate::values;
 /// Make the calls of a plan, exactly these and each at most once.
 ///
 /// What the plan read is read again first; if an answer or the definition of a tool is not as it was, nothing is made.
-/// A plan that was changed, or that was applied already, is refused. After a crash the plan can be applied again: calls
+/// A plan that was changed, or that was applied already, is refused, and so is one that belongs to another store: what was
+/// done of it is not known here. After a crash the plan can be applied again: calls
 /// that were begun and not answered are reported and not made again, and it goes on with those that were never begun.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
@@ -38,7 +40,8 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     upstream_call_timeout: Option<Duration>,
 
-    /// Where calls are written down: an SQLite file or a PostgreSQL URL; a file of this user, unless told
+    /// Where calls are written down: an SQLite file or a PostgreSQL URL; the store that the plan belongs to, or a file of
+    /// this user, unless told
     #[arg(long, value_name = "PLACE")]
     store: Option<String>,
 
@@ -71,7 +74,28 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if Hashed::new(&config, &text).sha256 != plan.upstreams.sha256 {
         bail!("{} is not the configuration that the plan was made with; make a new plan", config.display());
     }
-    let journal = effects::journal(args.store.as_deref(), None)?;
+    let notes = match effects::usual().filter(|_| plan.store.is_none()).map(|place| notes(&place)) {
+        Some(Ok(notes)) => Some(notes),
+        Some(Err(error)) if args.store.is_none() => return Err(error),
+        // Where a store is named, the files of the user are not needed.
+        Some(Err(_)) | None => None,
+    };
+    let place = match (args.store.as_deref(), plan.store.as_deref(), &notes) {
+        (Some(place), ..) => place,
+        (None, Some(bound), _) if bound.contains("://") => {
+            bail!("the plan belongs to the store {bound}; give its whole address with --store")
+        }
+        (None, Some(bound), _) => bound,
+        (None, None, Some(notes)) => notes.name.as_str(),
+        (None, None, None) => bail!("there is no HOME to keep calls in; name a store with --store"),
+    };
+    let store = store::named(place)?;
+    match (&plan.store, &notes) {
+        (Some(bound), _) => store::agree(bound, &store)?,
+        (None, Some(notes)) => notes.check(&plan, &store)?,
+        (None, None) => {}
+    }
+    let journal = effects::journal(Some(place), None)?;
     let begun = journal.effects().has(&apply::scope(&plan))?;
     let upstreams = UpstreamArgs::of(config, args.upstream_call_timeout).start()?;
     let upstreams = upstreams.ok_or_else(|| anyhow!("there are no upstreams"))?;
@@ -91,6 +115,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
             return said.end(json!({"plan": plan.id, "ok": false, "drifted": drifted}), Outcome::Failed);
         }
     }
+    if let Some(notes) = &notes {
+        notes.bind(&plan, &store)?;
+    }
+    let _announcing = journal.announce();
     let journal: Arc<dyn EffectJournal> = Arc::new(journal);
     let mut failed = Ok(());
     let became = apply::apply(&plan, &upstreams, &journal, |at, became| {
@@ -110,6 +138,10 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     }
     let outcome = if apply::all_done(&became) { Outcome::Done } else { Outcome::Failed };
     said.end(apply::report(&plan, &became), outcome)
+}
+
+fn notes(place: &str) -> anyhow::Result<Notes> {
+    Ok(Notes { journal: effects::journal(Some(place), None)?, name: store::named(place)? })
 }
 
 fn shown(became: &Became) -> String {

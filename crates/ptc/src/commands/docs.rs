@@ -1,13 +1,13 @@
 //! `ptc docs`: the book, printed from the binary.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use anyhow::bail;
 use ptc_lisp::analyze::closest;
 
 use super::ignore_closed_pipe;
-use crate::agents::highlight::Paint;
+use super::shell::Named;
+use crate::agents::highlight::{self, Paint};
 use crate::exit::Outcome;
 use crate::terminal;
 
@@ -22,10 +22,12 @@ const ALIASES: &[(&str, &str)] = &[("agent", "coding-agents")];
 
 /// Print a page of the documentation.
 ///
-/// Without a page, lists them. `ptc docs agent` is a short card for coding agents that drive this command.
+/// Without a page, lists them. `ptc docs agent` is a short card for coding agents that drive this command. A terminal
+/// shows a page through the pager ($PAGER, or less); a pipe gets it as Markdown.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The page
+    #[arg(value_parser = Named(names), hide_possible_values = true)]
     page: Option<String>,
 }
 
@@ -34,12 +36,20 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let text = match &args.page {
         None => list(),
         Some(name) => match text(name) {
-            Some(text) => coloured(text, Paint::for_stream(&terminal::stdout())),
+            Some(text) if terminal::stdout().is_terminal() => {
+                readable(text, Paint::for_stream(&terminal::stdout()))
+            }
+            Some(text) => text.to_owned(),
             None => bail!("{}", unknown(name)),
         },
     };
-    ignore_closed_pipe(terminal::stdout().write_all(text.as_bytes()))?;
+    ignore_closed_pipe(terminal::page(&text))?;
     Ok(Outcome::Done)
+}
+
+/// The names by which pages are asked for.
+fn names() -> Vec<&'static str> {
+    PAGES.iter().map(|(page, _)| short(page)).filter(|page| *page != CONTENTS).collect()
 }
 
 /// The text of a page.
@@ -50,8 +60,8 @@ fn text(name: &str) -> Option<&'static str> {
 }
 
 /// The name by which a page is asked for: the shorter one, if it has two.
-fn short(page: &str) -> &str {
-    ALIASES.iter().find(|(_, of)| *of == page).map_or(page, |(alias, _)| alias)
+fn short(page: &'static str) -> &'static str {
+    ALIASES.iter().find(|(_, of)| *of == page).map_or(page, |(alias, _)| *alias)
 }
 
 /// Parts, pages and titles as the table of contents has them.
@@ -72,8 +82,7 @@ fn list() -> String {
 
 /// What to say about a page that is not there.
 fn unknown(name: &str) -> String {
-    let names = PAGES.iter().map(|(page, _)| short(page)).filter(|page| *page != CONTENTS);
-    let hint = match closest(name, names) {
+    let hint = match closest(name, names().into_iter()) {
         Some(close) => format!("did you mean `{close}`?"),
         None => mentions(name),
     };
@@ -95,21 +104,62 @@ fn mentions(word: &str) -> String {
     }
 }
 
-/// A page with its headings and its code set off, where there are colours.
-fn coloured(text: &str, paint: Paint) -> String {
-    let mut code = false;
+/// A page for people: what Markdown says by signs is said by colours, and code stands apart.
+fn readable(text: &str, paint: Paint) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut language = None;
     for line in text.lines() {
-        let fence = line.starts_with("```");
-        code ^= fence;
-        out.push_str(&match line {
-            _ if fence || code => paint.dim(line),
-            _ if line.starts_with('#') => paint.strong(line),
-            _ => line.to_owned(),
+        if let Some(fence) = line.trim_start().strip_prefix("```") {
+            language = match language {
+                None => Some(fence.split(',').next().unwrap_or_default()),
+                Some(_) => None,
+            };
+            continue;
+        }
+        out.push_str(&match language {
+            Some("clojure") => format!("    {}", highlight::program(line, paint)),
+            Some(_) => format!("    {}", paint.code(line)),
+            None if line.starts_with('#') => paint.strong(line.trim_start_matches('#').trim_start()),
+            None => prose(line, paint),
         });
         out.push('\n');
     }
     out
+}
+
+/// A line of prose: code and what is emphasised in colours, of links the words, and where they lead if that is outside.
+fn prose(line: &str, paint: Paint) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(['`', '*', '[']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let marked =
+            |sign: &str| rest.strip_prefix(sign)?.split_once(sign).filter(|(text, _)| !text.is_empty());
+        let link = || {
+            let (words, after) = rest.strip_prefix('[')?.split_once("](")?;
+            let (target, after) = after.split_once(')').filter(|_| !words.contains(['[', ']']))?;
+            Some((words, target, after))
+        };
+        if let Some((code, after)) = marked("`") {
+            out.push_str(&paint.code(code));
+            rest = after;
+        } else if let Some((words, after)) = marked("**") {
+            out.push_str(&paint.strong(words));
+            rest = after;
+        } else if let Some((words, target, after)) = link() {
+            out.push_str(&prose(words, paint));
+            if target.starts_with("http") {
+                out.push_str(&paint.dim(&format!(" <{target}>")));
+            }
+            rest = after;
+        } else {
+            // All three signs are one byte long.
+            out.push_str(&rest[..1]);
+            rest = &rest[1..];
+        }
+    }
+    out + rest
 }
 
 #[cfg(test)]
@@ -167,6 +217,21 @@ mod tests {
         }
         words.retain(|word| !word.is_empty());
         words
+    }
+
+    #[test]
+    fn people_read_words_and_not_markdown() {
+        let page = "# Title\n\nUse `ptc run` **now**, see [running](running.md#x) or [Restate](https://restate.dev).\n\
+                    | a | 2 * 3 |\n```clojure\n(inc 1)\n```\n```sh\nls [a]\n```\nopen ` and [link\n";
+        let shown = "Title\n\nUse ptc run now, see running or Restate <https://restate.dev>.\n\
+                     | a | 2 * 3 |\n    (inc 1)\n    ls [a]\nopen ` and [link\n";
+        assert_eq!(readable(page, Paint::none()), shown);
+        for (page, text) in PAGES {
+            let shown = readable(text, Paint::none());
+            // Inside of code it is part of a text.
+            let fenced = shown.lines().any(|line| line.trim_start().starts_with("```"));
+            assert!(!fenced && !shown.starts_with('#'), "{page}\n{shown}");
+        }
     }
 
     #[test]

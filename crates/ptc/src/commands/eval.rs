@@ -22,6 +22,7 @@ use super::{batch, prelude};
 use crate::exit::{Outcome, program_codes};
 use crate::terminal::errln;
 use crate::traces::{RecordArgs, Traced};
+use crate::values::NotGiven;
 use crate::{attached, report, stubs, terminal, values};
 
 /// Run a program and print its value.
@@ -73,35 +74,40 @@ pub struct Args {
     record: RecordArgs,
 }
 
+/// What help lists below one heading.
+const LIMITS: &str = "Limits";
+const REPEATING: &str = "To repeat a run exactly";
+const PRELUDES: &str = "Preludes";
+
 /// What every way to run programs has in common.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Common {
     /// Most units of work, about one per instruction: 1000000, 50m
-    #[arg(long, value_name = "N", value_parser = values::count)]
+    #[arg(long, value_name = "N", value_parser = values::count, help_heading = LIMITS)]
     fuel: Option<u64>,
 
     /// Most live memory: 65536, 64mb
-    #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = values::bytes, help_heading = LIMITS)]
     memory: Option<usize>,
 
     /// Most time by the wall clock: 500ms, 10s
-    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "10s")]
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, default_value = "10s", help_heading = LIMITS)]
     timeout: Duration,
 
-    /// Where the program's random numbers begin; at random unless told
-    #[arg(long, value_name = "N")]
+    /// Where the program's random numbers begin; at random by default
+    #[arg(long, value_name = "N", help_heading = REPEATING)]
     seed: Option<u64>,
 
     /// What the program's clock says, in milliseconds since 1970 or like 2026-01-31T10:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = values::moment, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::moment, allow_hyphen_values = true, help_heading = REPEATING)]
     now: Option<i64>,
 
     /// A prelude whose exports programs may call; may be repeated, later ones may use earlier ones
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = PRELUDES)]
     prelude: Vec<PathBuf>,
 
     /// Print what a prompt would say about the prelude, and run nothing
-    #[arg(long, requires = "prelude")]
+    #[arg(long, requires = "prelude", help_heading = PRELUDES)]
     pub(super) show_prompt_inventory: bool,
 
     /// The preludes, compiled.
@@ -214,7 +220,9 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     let mut machine = args.common.machine()?;
     tools.grant(&mut machine);
     machine.set_interrupt(args.common.bounds().interrupt());
-    values::give(&mut machine, &args.data)?;
+    if let Err(refused) = values::give(&mut machine, &args.data) {
+        return not_given(refused, args.json);
+    }
     let upstreams = args.upstreams.start()?;
     let run = upstreams.as_ref().map(|upstreams| upstreams.begin());
     let tools = run.as_ref().map_or_else(|| tools.clone(), |run| run.grant(&tools));
@@ -259,6 +267,22 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
     ignore_closed_pipe(written)?;
     recorded?;
     Ok(ended)
+}
+
+/// Ends a command whose inputs do not fit: that is a limit like others.
+fn not_given(refused: NotGiven, json: bool) -> anyhow::Result<Outcome> {
+    let error = match refused {
+        NotGiven::Usage(error) => return Err(error),
+        NotGiven::Limit(error) => error,
+    };
+    if json {
+        let answer = json!({"ok": false, "error": report::error_fields(&error, "")});
+        ignore_closed_pipe(writeln!(terminal::stdout(), "{answer}"))?;
+    } else {
+        let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        errln!("ptc: {}{hint}", error.message);
+    }
+    Ok(Outcome::Limit)
 }
 
 impl Args {
@@ -311,7 +335,15 @@ pub fn program(expr: Option<&str>, file: Option<&Path>) -> anyhow::Result<(Strin
     match file.filter(|path| path.as_os_str() != "-") {
         Some(path) => {
             let name = path.display().to_string();
-            let file = fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
+            let file = fs::File::open(path).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound if is_like_a_program(&name) => {
+                    anyhow!(
+                        "there is no file {0}; a program is given with -e: -e '{0}'",
+                        values::shorten(&name)
+                    )
+                }
+                _ => anyhow::Error::new(error).context(format!("cannot read {name}")),
+            })?;
             let text = source_text(file, &name)?;
             Ok((name, text))
         }
@@ -323,6 +355,13 @@ pub fn program(expr: Option<&str>, file: Option<&Path>) -> anyhow::Result<(Strin
             Ok(("stdin".to_owned(), text))
         }
     }
+}
+
+/// Whether the name of a file looks like a program that was meant to be run.
+fn is_like_a_program(name: &str) -> bool {
+    name.starts_with(['(', '[', '{', '"', '\'', '#', ':', '@'])
+        || name.contains(char::is_whitespace)
+        || name.parse::<f64>().is_ok()
 }
 
 /// The text of a program. Of one that is too long only so much is read that the machine will say so.
@@ -393,8 +432,8 @@ fn manifest_text(manifest: &Manifest) -> String {
 
 fn print_text(machine: &Machine, ran: &Ran, name: &str, redactor: &Redactor) -> io::Result<()> {
     let mut out = terminal::stdout();
-    for line in machine.prints() {
-        writeln!(out, "{}", redactor.redact_str(line))?;
+    for line in redactor.redact_lines(machine.prints().to_vec()) {
+        writeln!(out, "{line}")?;
     }
     let value = || redactor.redact_string(machine.value());
     match &ran.result {
@@ -442,6 +481,9 @@ fn print_json(
                 "tool_calls": machine.tool_calls(),
             }),
         );
+    }
+    if let Some(prints) = answer.get_mut("prints") {
+        *prints = redactor.redact_lines(machine.prints().to_vec()).into();
     }
     redactor.redact_map(&mut answer);
     let mut out = terminal::stdout();

@@ -22,9 +22,10 @@ pub struct Args {
 }
 
 /// The files of a project.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("agent.toml", include_str!("../template/agent.toml")),
     ("input.json", include_str!("../template/input.json")),
+    ("owners.json", include_str!("../template/owners.json")),
     ("replies.jsonl", include_str!("../template/replies.jsonl")),
     ("README.md", include_str!("../template/README.md")),
 ];

@@ -22,6 +22,8 @@ mod runs;
 mod setup;
 mod shell;
 mod signature;
+mod store;
+mod tickets;
 mod upstreams;
 mod validate;
 mod viewer;
@@ -30,6 +32,7 @@ mod worker;
 use crate::exit::Outcome;
 pub use eval::ignore_closed_pipe;
 use late::Late;
+pub use store::undamaged;
 
 /// What `ptc` can do.
 #[derive(Debug, clap::Subcommand)]
@@ -56,6 +59,10 @@ pub enum Command {
     Apply(Late<apply::Args>),
     /// List calls whose outcome is not known, and note what became of them.
     Effects(effects::Args),
+    /// List the programs of a store that wait for a person.
+    Tickets(Late<tickets::Args>),
+    /// Copy a store while servers use it, put a copy in place, and look for damage.
+    Store(store::Args),
     /// Type programs and see their values.
     Repl(Late<repl::Args>),
     /// Play a recorded run back, offline, and prove that it does the same.
@@ -84,6 +91,47 @@ pub enum Command {
     Man(Late<shell::Manual>),
 }
 
+/// Commands by what they are for, as `ptc --help` lists them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Agents", &["init", "run", "resume", "runs", "validate", "models", "worker"]),
+    ("Programs", &["eval", "repl", "check", "plan", "apply", "effects", "prelude", "signature"]),
+    ("MCP servers", &["mcp", "setup", "upstreams", "approvals", "tickets", "store"]),
+    ("What happened", &["viewer", "replay"]),
+    ("Help", &["docs", "completions", "man", "help"]),
+];
+
+/// Where commands stand that are in no group.
+const OTHERS: &str = "Others";
+
+/// What the command says of itself that `clap` adds.
+const HELP: &str = "Describe a command in full";
+
+/// The command with its commands in groups, which `clap` does not know.
+pub fn grouped(command: clap::Command) -> clap::Command {
+    let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
+    let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    let all = command.get_subcommands().map(clap::Command::get_name);
+    let others: Vec<&str> = all.filter(|name| !listed.contains(name)).collect();
+    let mut text = String::new();
+    for (group, names) in GROUPS.iter().map(|(group, names)| (*group, *names)).chain([(OTHERS, &others[..])])
+    {
+        if names.is_empty() {
+            continue;
+        }
+        text.push_str(&format!("{header}{group}:{header:#}\n"));
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map_or_else(|| HELP.to_owned(), ToString::to_string);
+            text.push_str(&format!("  {literal}{name:<13}{literal:#}{about}\n"));
+        }
+        text.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    command.help_template(template)
+}
+
 impl Command {
     /// Runs the command. An error is one of usage: arguments or files that make no sense.
     pub fn run(self) -> anyhow::Result<Outcome> {
@@ -99,6 +147,8 @@ impl Command {
             Command::Plan(Late(args)) => plan::run(args),
             Command::Apply(Late(args)) => apply::run(args),
             Command::Effects(args) => effects::run(args),
+            Command::Tickets(Late(args)) => tickets::run(args),
+            Command::Store(args) => store::run(args),
             Command::Repl(Late(args)) => repl::run(args),
             Command::Replay(Late(args)) => replay::run(args),
             Command::Viewer(Late(args)) => viewer::run(args),
@@ -110,7 +160,7 @@ impl Command {
             Command::Signature(args) => match signature::execute(args, &mut crate::terminal::stdout()) {
                 Ok(()) => Ok(Outcome::Done),
                 Err(error) => {
-                    crate::terminal::errln!("{error:#}");
+                    crate::terminal::complain(&format!("{error:#}"));
                     Ok(Outcome::Failed)
                 }
             },
@@ -119,5 +169,29 @@ impl Command {
             Command::Completions(Late(args)) => shell::completions(&args),
             Command::Man(Late(args)) => shell::manual(&args),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn help_lists_every_command_once_in_its_group() {
+        let command = crate::Cli::command();
+        let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        for name in GROUPS.iter().flat_map(|(_, names)| *names).filter(|name| **name != "help") {
+            assert!(known.contains(name), "there is no command {name}");
+        }
+        let help = grouped(crate::Cli::command()).render_help().to_string();
+        for name in known {
+            let lines = help.lines().filter(|line| line.split_whitespace().next() == Some(name));
+            assert_eq!(lines.filter(|line| line.starts_with("  ")).count(), 1, "{name}\n{help}");
+        }
+        for heading in ["Agents:\n", "Programs:\n", "MCP servers:\n", "Options:\n", "Examples:\n"] {
+            assert!(help.contains(heading), "{heading}\n{help}");
+        }
+        assert!(!help.contains(OTHERS), "a command is in no group\n{help}");
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::eval::{self, ignore_closed_pipe};
 use crate::exit::{Outcome, program_codes};
 use crate::plans::make::{Made, Maker};
-use crate::plans::{Hashed, Origin, Plan};
+use crate::plans::{Hashed, Origin, Plan, store};
 use crate::terminal::{errln, plain};
 use crate::{attached, report, terminal, values};
 
@@ -40,6 +40,10 @@ pub struct Args {
     /// Where the plan goes
     #[arg(short, long, value_name = "PLAN")]
     output: Option<PathBuf>,
+
+    /// The store that the plan is to be applied with, and no other: an SQLite file or a PostgreSQL URL
+    #[arg(long, value_name = "PLACE")]
+    store: Option<String>,
 
     /// End the plan at a read of a server to which a write is held back
     #[arg(long)]
@@ -87,6 +91,7 @@ pub fn run(mut args: Args) -> anyhow::Result<Outcome> {
         prelude: lent.map(|prelude| prelude.artifact_hash().to_owned()),
         inputs,
         upstreams: Hashed::new(std::path::absolute(&config)?, &text),
+        store: args.store.as_deref().map(store::named).transpose()?,
     };
     let mut machine = args.common.machine()?;
     values::give(&mut machine, &args.data)?;

@@ -85,7 +85,7 @@ enum Action {
     },
     /// Remove superseded versions.
     Prune {
-        /// The prelude; all of them unless told
+        /// The prelude; all of them by default
         id: Option<String>,
         /// Latest versions of each prelude that stay in any case
         #[arg(long, value_name = "N", value_parser = values::count)]

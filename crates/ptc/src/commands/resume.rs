@@ -10,6 +10,7 @@ use ptc_store::runs::Kept;
 use ptc_system::owned::{self, Reach};
 use ptc_upstream::Redactor;
 
+use super::shell::{Named, models};
 use crate::agents::{
     Checkpoints, Conduct, Decisions, From, Mission, Models, Output, Place, Ready, Shown, conduct, finish,
     may_go_on, missing, runtime, subject,
@@ -22,8 +23,8 @@ use crate::traces::RecordArgs;
 /// reached, or because it waits for a person.
 ///
 /// Nothing that was answered is asked again. What was asked and not answered is asked again, if that cannot do
-/// harm: models, and tools that only read or are idempotent. Of other calls the program is told that their
-/// outcome is unknown.
+/// harm: models, and tools that only read or are idempotent. Of other calls the program is told what somebody settled
+/// with `ptc effects settle`, or that their outcome is unknown.
 ///
 /// Calls that wait for a person are decided with --approve, --reject and --edit, or on the terminal. `ptc runs`
 /// lists them.
@@ -44,7 +45,7 @@ pub struct Args {
     agent: Option<PathBuf>,
 
     /// Another model from here on
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = Named(models), hide_possible_values = true)]
     model: Option<String>,
 
     /// Make calls again whose outcome is unknown, although they may have changed something
@@ -92,13 +93,30 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         &ready.redactor,
     )?;
     let decisions = decide(&args.decisions, &kept, &ready, &mission)?;
-    let (keeper, kept) = checkpoints.go_on(&id, args.repeat)?;
+    let (keeper, kept, found) = checkpoints.go_on(&id, args.repeat)?;
     let from = match saved(&kept) {
         None => From::Beginning,
-        Some(saved) => From::Saved(Saved { decisions, repeat: args.repeat, ..saved }),
+        Some(saved) => {
+            let answers = saved.answers.iter().cloned().chain(found.answers).collect();
+            let (repeat, did_not_happen) = (args.repeat, found.did_not_happen);
+            From::Saved(Saved { decisions, repeat, answers, did_not_happen, ..saved })
+        }
     };
     let what = Conduct { mission: &mission, ready: &ready, from, keeper: Some(keeper), watching };
     conduct(what, &runtime, args.output)
+}
+
+/// The files in the name of a model, which say what it answers or are written: `script:FILE`, `replay:FILE`,
+/// `record:FILE,MODEL`.
+fn files_of(model: &str) -> Vec<PathBuf> {
+    match model.split_once(':') {
+        Some(("script" | "replay", file)) => vec![file.into()],
+        Some(("record", rest)) => {
+            let (file, inner) = rest.split_once(',').unwrap_or((rest, ""));
+            [vec![file.into()], files_of(inner)].concat()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Makes sure that somebody vouches for what a checkpoint names before anything of it is started: the files are the
@@ -106,8 +124,11 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
 fn vouched_for(mission: &Mission, folder: &Path, id: &str) -> anyhow::Result<()> {
     let (_, Some(file)) = mission.agent()? else { return Ok(()) };
     let named = mission.path().into_iter().chain(file.upstreams.clone()).chain(file.preludes.iter().cloned());
-    let checked = owned::check(folder, Reach::AllRead)
-        .and_then(|()| named.chain(file.texts.keys().cloned()).try_for_each(|path| owned::trusted(&path)));
+    let started = file.words.iter().filter(|path| path.is_file()).cloned();
+    let replies = file.model.iter().chain(&file.tool_models).flat_map(|model| files_of(model));
+    let mut all = named.chain(file.texts.keys().cloned()).chain(started).chain(replies);
+    let checked =
+        owned::check(folder, Reach::AllRead).and_then(|()| all.try_for_each(|path| owned::trusted(&path)));
     let Err(problem) = checked else { return Ok(()) };
     let path = mission.path().unwrap_or_default();
     let mut lines = vec![format!(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::shell::{Named, models};
 use crate::agents::{
     Checkpoints, Conduct, From, Inputs, Mission, Output, conduct, missing, runtime, subject,
 };
@@ -29,7 +30,7 @@ pub struct Args {
     #[command(flatten)]
     changes: Changes,
 
-    /// Where random numbers of programs begin; at random unless told
+    /// Where random numbers of programs begin; at random by default
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
@@ -52,7 +53,7 @@ pub struct Changes {
     signature: Option<String>,
 
     /// The model: a short name, provider:id, script:FILE, replay:FILE or record:FILE,MODEL
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = Named(models), hide_possible_values = true)]
     model: Option<String>,
 
     /// An option of the agent, over what its file says; may be repeated

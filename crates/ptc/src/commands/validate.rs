@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use super::eval::ignore_closed_pipe;
 use super::run::Changes;
 use crate::agents::{Inputs, Models, available, grouped, lend_upstreams, upstreams_config};
-use crate::exit::{Outcome, agent_codes};
+use crate::exit::{Outcome, look_codes};
 use crate::terminal::{self, errln};
 
-/// Look at the file of an agent: is it right, and what may the agent do? No model is asked, no tool is called.
+/// Look at the file of an agent: is it valid, and what may the agent do? No model is asked, no tool is called.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = agent_codes!())]
+#[command(after_long_help = AFTER_HELP)]
 pub struct Args {
     /// The file of an agent (agent.toml, agent.json)
     #[arg(value_name = "FILE")]
@@ -41,6 +41,14 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+const AFTER_HELP: &str = concat!(
+    look_codes!(),
+    "
+Examples:
+  ptc validate agent.toml
+  ptc validate agent.toml --input data.json --prompt"
+);
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
@@ -107,7 +115,7 @@ fn with_upstreams(
     Ok(Arc::new(lend_upstreams(file, silent(&told, None))?.build()?))
 }
 
-/// What would stop a run although the file is right.
+/// What would stop a run although the file is valid.
 fn notes(file: &AgentFile, source: &Source, upstreams: &[UpstreamConfig], path: &Path) -> Vec<String> {
     let mut notes = Vec::new();
     match source {
@@ -187,7 +195,7 @@ fn text(
     (upstreams, preludes, notes): (&[(String, &str)], &[String], &[String]),
 ) -> String {
     let mission = agent.prompt().split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut lines = vec![format!("{file} is right"), format!("  mission  {mission}")];
+    let mut lines = vec![format!("{file} is valid"), format!("  mission  {mission}")];
     let signature = agent.signature().map_or_else(|| "any answer".to_owned(), ToString::to_string);
     lines.push(format!("  contract {signature}"));
     lines.push(format!("  model    {}", model(name, source)));

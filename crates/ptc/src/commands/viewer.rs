@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, anyhow, bail};
@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::agents::runtime;
 use crate::exit::Outcome;
-use crate::terminal;
+use crate::terminal::{self, errln};
 
 /// Show traces as a page in a browser.
 ///
@@ -19,7 +19,7 @@ use crate::terminal;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// The directory that --trace wrote into; `traces` unless told
+    /// The directory that --trace wrote into; `traces` by default
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 
@@ -42,9 +42,25 @@ Whoever can reach the loopback address of this machine can read the traces while
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     if let Some(dir) = args.dir.as_ref().filter(|dir| !dir.is_dir()) {
-        bail!("there is no directory {}; runs with --trace {} make it", dir.display(), dir.display());
+        match dir.parent().filter(|_| dir.is_file()) {
+            Some(parent) => {
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                let (file, parent) = (dir.display(), parent.display());
+                bail!("{file} is a file, and a directory is shown: ptc viewer {parent}")
+            }
+            None => {
+                bail!("there is no directory {}; runs with --trace {} make it", dir.display(), dir.display())
+            }
+        }
     }
     let dir = args.dir.clone().unwrap_or_else(|| "traces".into());
+    if !dir.is_dir() {
+        errln!(
+            "ptc: there is no directory {} yet; runs with --trace {} make it",
+            dir.display(),
+            dir.display()
+        );
+    }
     let dir = std::path::absolute(&dir).unwrap_or(dir);
     let dir = dir.canonicalize().unwrap_or(dir);
     runtime()?.block_on(async {

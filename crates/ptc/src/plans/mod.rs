@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod make;
+pub mod store;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,9 @@ pub struct Plan {
     inputs: BTreeMap<String, String>,
     /// The configuration of the upstreams.
     pub upstreams: Hashed,
+    /// The store that it belongs to, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
     /// Hashes of the definitions of all tools that it calls, by `server/tool`.
     pub tools: BTreeMap<String, String>,
     /// What it read, in order.
@@ -152,6 +156,7 @@ pub struct Origin {
     pub prelude: Option<String>,
     pub inputs: BTreeMap<String, String>,
     pub upstreams: Hashed,
+    pub store: Option<String>,
 }
 
 impl Plan {
@@ -166,6 +171,7 @@ impl Plan {
             prelude: origin.prelude,
             inputs: origin.inputs,
             upstreams: origin.upstreams,
+            store: origin.store,
             tools: made.tools,
             reads: made.reads,
             writes: made.writes,
@@ -221,6 +227,7 @@ mod tests {
             prelude: None,
             inputs: BTreeMap::new(),
             upstreams: Hashed::new("u.json", "{}"),
+            store: None,
         };
         Plan::new(origin, make::Made::default())
     }

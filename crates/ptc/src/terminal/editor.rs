@@ -11,7 +11,10 @@ use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{ColorMode, CompletionType, Config, Context, Helper};
+use rustyline::{
+    Cmd, ColorMode, CompletionType, ConditionalEventHandler, Config, Context, Event, EventContext,
+    EventHandler, Helper, KeyCode, KeyEvent, Modifiers, RepeatCount,
+};
 
 use super::{ansi, obeyed, plain};
 
@@ -38,6 +41,9 @@ pub trait Assistant {
     fn coloured_hint(&self, hint: &str) -> String;
     /// Whether the text can be taken as it is; else there is another line.
     fn is_whole(&self, text: &str) -> bool;
+    /// What the key for the end of a line adds to a text that is not whole: the end of its line, and the beginning of
+    /// the next. Nothing adds the end of the line alone.
+    fn continued(text: &str) -> Option<String>;
 }
 
 /// Reads lines from a terminal.
@@ -58,6 +64,10 @@ impl<A: Assistant> Editor<A> {
             .build();
         let mut lines = rustyline::Editor::with_config(config)?;
         lines.set_helper(Some(Filter { assistant, files: FilenameCompleter::new() }));
+        // Terminals send the first, and the second stands in what was typed before the editor asked.
+        for key in [KeyEvent(KeyCode::Enter, Modifiers::NONE), KeyEvent::ctrl('J')] {
+            lines.bind_sequence(key, EventHandler::Conditional(Box::new(NextLine(A::continued))));
+        }
         if let Some(path) = &history {
             // No history yet is how every history begins; without a folder for it there will be none.
             let _ = ptc_system::private::folder_of(path);
@@ -85,6 +95,17 @@ impl<A: Assistant> Editor<A> {
                 Err(error) => return Err(error).context("cannot read the terminal"),
             }
         }
+    }
+}
+
+/// Begins another line where the text at the cursor is not whole.
+struct NextLine(fn(&str) -> Option<String>);
+
+impl ConditionalEventHandler for NextLine {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext<'_>) -> Option<Cmd> {
+        let text = context.line();
+        let at_the_end = context.pos() >= text.trim_end().len();
+        (self.0)(text).filter(|_| at_the_end).map(|more| Cmd::Insert(1, more))
     }
 }
 
@@ -185,6 +206,10 @@ mod tests {
 
         fn is_whole(&self, _: &str) -> bool {
             true
+        }
+
+        fn continued(_: &str) -> Option<String> {
+            None
         }
     }
 

@@ -47,7 +47,7 @@ fn an_agent_of_a_file_answers_and_says_what_it_cost() {
     write(&folder, &[("agent.toml", SUM), ("replies.jsonl", ADD), ("in.json", r#"{"numbers": [1, 2, 3]}"#)]);
     let ran = ptc_in(&folder, &["run", "agent.toml", "--input", "in.json"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "{\n  \"sum\": 6\n}\n"), "{}", ran.err);
-    assert!(ran.err.contains("turn 1: asking script\nturn 1 (0 calls, "), "{}", ran.err);
+    assert!(ran.err.contains("turn 1: asking script\nturn 1 (so far 0 calls, "), "{}", ran.err);
     assert!(
         ran.err.contains(" s)\n  (return {:sum (reduce + data/numbers)})\n  => {:sum 6}\n"),
         "{}",
@@ -88,6 +88,21 @@ fn a_terminal_shows_what_goes_on_and_colours() {
     for part in ["turn 1, 0 calls: calling wait", "\x1b[1;34mreturn\x1b[0m", "\x1b[36m\"n\"\x1b[0m"] {
         assert!(shown.contains(part), "{part:?}\n---\n{shown:?}");
     }
+}
+
+#[test]
+fn native_calls_are_shown_with_their_arguments_and_what_the_model_said() {
+    let folder = folder("native");
+    let agent = "prompt = \"x\"\noutput = \"text\"\nmodel = \"script:replies.jsonl\"\n[tools.ask]\n\
+                 signature = \"(q :string) -> :any\"\ncommand = [\"cat\"]\n";
+    let replies = r#"{"reply": {"content": "I look it up.", "tool_calls": [{"id": "a", "name": "ask", "args": {"q": "why"}}]}}
+{"text": "Because."}"#;
+    write(&folder, &[("agent.toml", agent), ("replies.jsonl", replies)]);
+    let ran = ptc_in(&folder, &["run", "agent.toml"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Because.\n"), "{}", ran.err);
+    assert!(ran.err.contains("  tool/ask {:q \"why\"} ("), "{}", ran.err);
+    assert!(ran.err.contains("the model said:\n  I look it up."), "{}", ran.err);
+    assert_eq!(ran.err.matches("why").count(), 1, "said once: {}", ran.err);
 }
 
 /// A file may be named from anywhere; its commands start from its own folder all the same.
@@ -224,8 +239,8 @@ fn bad_input_is_told_with_its_place_and_its_fix() {
             vec!["run", "typo.toml"],
             vec!["typo.toml:2:1: `max_turn`", "did you mean `max_turns`?", "^^^^^^^^"],
         ),
-        (vec!["run", "broken.toml"], vec!["broken.toml:1:", "this is no TOML", "^"]),
-        (vec!["run", "broken.json"], vec!["broken.json:1:", "this is no JSON", "^"]),
+        (vec!["run", "broken.toml"], vec!["broken.toml:1:", "this is not TOML", "^"]),
+        (vec!["run", "broken.json"], vec!["broken.json:1:", "this is not JSON", "^"]),
         (vec!["run", "contract.toml"], vec!["contract.toml:2:1: `signature`", "strnig", ":string"]),
         (vec!["run", "x", "--signature", "(a"], vec!["--signature: "]),
         (vec!["run", "x", "--set", "max_turns=many"], vec!["--set max_turns: must be a positive integer"]),
@@ -284,15 +299,20 @@ fn a_new_project_runs_and_is_never_overwritten() {
     let folder = folder("init");
     assert_eq!(ptc_in(&folder, &["init", "new/project"]).code, 0);
     let project = folder.join("new/project");
-    assert_eq!(listing(&project), ["README.md", "agent.toml", "input.json", "replies.jsonl"]);
+    assert_eq!(listing(&project), ["README.md", "agent.toml", "input.json", "owners.json", "replies.jsonl"]);
     let ran = ptc_in(&project, &["run", "agent.toml", "--input", "input.json", "--quiet", "--json"]);
     let document: Value = serde_json::from_str(&ran.out).expect("JSON");
-    assert_eq!(document["answer"], json!({"open": {"billing": 2, "search": 1}, "oldest": 3}), "{}", ran.err);
+    assert_eq!(
+        document["answer"],
+        json!({"open": {"billing": 2, "search": 1}, "oldest": 3, "owner": "Ida"}),
+        "{}",
+        ran.err
+    );
     fs::remove_file(project.join("input.json")).expect("the file is there");
     fs::write(project.join("agent.toml"), "mine").expect("a file");
     let again = ptc_in(&folder, &["init", "new/project"]);
     assert_eq!(again.code, 2);
-    assert!(again.err.contains("agent.toml, replies.jsonl, README.md already"), "{}", again.err);
+    assert!(again.err.contains("agent.toml, owners.json, replies.jsonl, README.md already"), "{}", again.err);
     assert_eq!(fs::read_to_string(project.join("agent.toml")).expect("the file"), "mine");
     assert!(!project.join("input.json").exists(), "none is written if one is there");
 }
@@ -306,7 +326,7 @@ fn validate_says_what_an_agent_may_do_and_calls_nothing() {
     let ran = ptc_in(&folder, &["validate", "agent.toml"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     for part in [
-        "agent.toml is right",
+        "agent.toml is valid",
         "wipe: runs a command, changes things; Wipes",
         "haiku, which is ",
         "$0.5",
@@ -370,35 +390,4 @@ fn a_budget_in_dollars_wants_a_price() {
         "{}",
         ran.err
     );
-}
-
-/// The first command of the README, and what it prints.
-#[test]
-fn the_first_command_of_the_readme_prints_what_the_readme_says() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = fs::read_to_string(root.join("README.md")).expect("the README");
-    let block =
-        readme.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
-    let (command, printed) = block.split_once('\n').expect("a command");
-    let args = command.strip_prefix("$ cargo run --quiet -- ").expect("it builds and runs");
-    let args: Vec<&str> = args.split(' ').collect();
-    let ran = ptc_in(&root, &args);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    // How long it took is all that differs.
-    let timeless = |text: &str| -> String {
-        let timed = |time: &str| time.ends_with(" s") || time.ends_with(" s)");
-        let line = |line: &str| match line.rsplit_once(", ").filter(|(_, time)| timed(time)) {
-            Some((cost, _)) => format!("{cost}\n"),
-            None if line.trim_start().starts_with("tool/rates (") => "  tool/rates\n".to_owned(),
-            None => format!("{line}\n"),
-        };
-        text.lines().map(line).collect()
-    };
-    let (before, cost) = ran.err.trim_end().rsplit_once('\n').expect("the cost is last");
-    assert_eq!(timeless(printed), timeless(&format!("{before}\n{}{cost}\n", ran.out)));
-    // What the text says of it is what it cost.
-    for unit in [" bytes", " tokens"] {
-        let said = readme.split("**").filter(|part| part.ends_with(unit)).collect::<Vec<_>>();
-        assert!(!said.is_empty() && said.iter().all(|part| cost.contains(*part)), "{said:?}: {cost}");
-    }
 }

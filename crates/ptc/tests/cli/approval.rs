@@ -232,6 +232,28 @@ fn what_was_typed_before_does_not_start_an_agent_that_others_could_have_written(
 }
 
 #[test]
+fn a_run_does_not_go_on_with_scripts_or_replies_that_others_could_have_written() {
+    let folder = bills("approval-vouched-files");
+    assert_eq!(ptc_in(&folder, &["run", "agent.toml", "--checkpoint", "kept", "--quiet"]).code, 4);
+    let resume = ["resume", &only_run(&folder).0, "--checkpoint", "kept", "--approve", "all"];
+    let set = |file: &str, mode: u32| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(folder.join(file), mode).expect("it changes");
+    };
+    for (file, open, closed) in [("pay.sh", 0o777, 0o755), ("replies.jsonl", 0o666, 0o644)] {
+        set(file, open);
+        let refused = ptc_in(&folder, &resume);
+        assert_eq!(refused.code, 2, "{file}: {}", refused.err);
+        assert!(refused.err.contains(&format!("{file} has mode {open:04o}")), "{}", refused.err);
+        assert!(refused.err.contains("its tool pay runs: ./pay.sh"), "{}", refused.err);
+        assert_eq!(paid(&folder).len(), 0, "{file}");
+        set(file, closed);
+    }
+    assert_eq!(ptc_in(&folder, &resume).code, 0);
+    assert_eq!(paid(&folder).len(), 3);
+}
+
+#[test]
 fn arguments_cannot_look_like_another_question() {
     let folder = bills("approval-long");
     let row = |text: &str| format!("{text:80}");

@@ -69,6 +69,22 @@ fn inputs_that_the_agent_does_not_know_are_told() {
 }
 
 #[test]
+fn a_call_that_was_refused_is_counted_neither_on_the_terminal_nor_in_the_document() {
+    let program = "(try (tool/search {:query \"a\" :limit \"x\"}) (catch Exception e nil)) (return (tool/search {:query \"b\"}))";
+    let folder = project("contracts-refused", program);
+    let inputs = ["--data", "numbers=[1]"];
+    let ran = ptc_in(&folder, &[&["run", "agent.toml"], &inputs[..]].concat());
+    assert!(ran.err.contains("  tool/search (not called) Tool validation errors:\n"), "{}", ran.err);
+    assert!(ran.err.contains("turn 1 (so far 1 call, "), "{}", ran.err);
+    assert!(ran.err.contains("1 turn, 1 tool call, "), "{}", ran.err);
+    let json = ptc_in(&folder, &[&["run", "agent.toml", "--json"], &inputs[..]].concat());
+    let document: Value = serde_json::from_str(&json.out).expect("a document");
+    let calls = &document["trace"][0]["calls"];
+    assert_eq!((&calls[0]["refused"], &calls[1]["refused"]), (&json!(true), &json!(false)), "{calls}");
+    assert_eq!(document["calls"], 1);
+}
+
+#[test]
 fn what_was_converted_or_left_out_is_told() {
     let folder =
         project("contracts-warnings", "(return (tool/search {:query \"b\" :limitt 5 :limit \"7\"}))");

@@ -23,6 +23,11 @@ fn mission(world: &World, run: &str) {
                 (catch Exception e (ex-message e))))
            [1 2 3 4 5]))"
     );
+    agent(world, &program);
+}
+
+/// An agent with one program that may change the world.
+fn agent(world: &World, program: &str) {
     world.write("replies.jsonl", &format!("{}\n", json!({"program": program})));
     let agent = "prompt = \"Change the world\"\nmodel = \"script:replies.jsonl\"\nupstreams = \"upstreams.json\"\n\
                  allow_writes = true\ntimeout = 100000\n";
@@ -138,4 +143,84 @@ fn missions_killed_at_every_step_of_five_writes_make_none_twice() {
         unknown += gaps.len();
     }
     eprintln!("{} kills, {} writes, {unknown} gaps", chains * WRITES, chains * WRITES);
+}
+
+/// Whoever goes on with a run is told what somebody found, and nothing else.
+#[test]
+fn a_mission_is_told_what_was_settled_about_its_calls() {
+    let program = "(let [r (tool/call {:server \"world\" :tool \"put\" :args {:key \"s\" :value 1}})]
+                     (return [(:ok r) (:reason r) (get-in r [:value \"by\"])]))";
+    for (name, finding, told, came) in [
+        ("nothing", None, json!([false, "outcome_unknown", null]), 1),
+        ("dismissed", Some(&[][..]), json!([false, "outcome_unknown", null]), 1),
+        ("happened", Some(&["--happened={\"by\": \"hand\"}"][..]), json!([true, null, "hand"]), 1),
+        ("did-not-happen", Some(&["--did-not-happen"][..]), json!([true, null, null]), 2),
+    ] {
+        let world = World::start(&format!("settled-{name}"));
+        agent(&world, program);
+        world.hold(&["came s"]);
+        let mut killed = start(&world, "kept");
+        until(&world, &mut killed, "came s");
+        killed.kill().expect("it waits for the world");
+        killed.wait().expect("it is gone");
+        world.hold(&[]);
+        let gaps = world.gaps(&["--checkpoint", "kept"]);
+        let [gap] = gaps.as_slice() else { panic!("{name}: {gaps:?}") };
+        assert_eq!((&gap["server"], &gap["under_way"]), (&json!("world"), &json!(false)));
+        if let Some(flags) = finding {
+            let identity = gap["identity"].as_str().expect("text");
+            let settle = ["effects", "settle", identity, "looked", "--checkpoint", "kept"];
+            let (code, _, err) = world.run(&[&settle[..], flags].concat());
+            assert_eq!(code, 0, "{name}: {err}");
+        }
+        let output = start(&world, "kept").wait_with_output().expect("it ends");
+        let answer: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!((&answer, world.count("came s")), (&told, came), "{name}");
+    }
+}
+
+#[test]
+fn calls_of_a_run_that_goes_on_are_marked_and_cannot_be_settled() {
+    let world = World::start("settled-under-way");
+    mission(&world, "m");
+    world.hold(&["came m-1"]);
+    let mut running = start(&world, "m");
+    until(&world, &mut running, "came m-1");
+    let gaps = world.gaps(&["--checkpoint", "m"]);
+    assert_eq!(gaps[0]["under_way"], true, "{gaps:?}");
+    let identity = gaps[0]["identity"].as_str().expect("text");
+    let (code, _, err) = world.run(&["effects", "settle", identity, "looked", "--checkpoint", "m"]);
+    assert!(code == 2 && err.contains("world/put is under way"), "{err}");
+    running.kill().expect("it waits for the world");
+    running.wait().expect("it is gone");
+    assert_eq!(world.run(&["effects", "settle", identity, "looked", "--checkpoint", "m"]).0, 0);
+}
+
+/// A run never goes on from an older state than it had.
+#[test]
+fn a_run_whose_log_is_damaged_does_not_go_on_unless_somebody_accepts_that() {
+    let world = World::start("damaged-log");
+    mission(&world, "m");
+    world.hold(&["came m-5"]);
+    let mut killed = start(&world, "m");
+    until(&world, &mut killed, "came m-5");
+    killed.kill().expect("it waits for the world");
+    killed.wait().expect("it is gone");
+    world.hold(&[]);
+    let log = world.folder.join("m/runs.db-wal");
+    let mut bytes = std::fs::read(&log).expect("the log of a killed process");
+    // Behind the tables, and before the last commits.
+    let at = bytes.len() / 4 * 3;
+    bytes[at] ^= 1;
+    std::fs::write(&log, bytes).expect("changed");
+    for args in [&["runs", "--checkpoint", "m"][..], &["effects", "--checkpoint", "m"]] {
+        let (code, _, err) = world.run(args);
+        assert!(code == 2 && err.contains("of its log is broken"), "{args:?}: {err}");
+    }
+    let (code, out, _) = world.run(&["store", "check", "m/runs.db"]);
+    assert!(code == 1 && out.contains("--accept-loss"), "{out}");
+    let (code, out, err) = world.run(&["store", "check", "m/runs.db", "--accept-loss"]);
+    assert!(code == 0 && out.ends_with("nothing is wrong\n"), "{out}{err}");
+    assert_eq!(world.run(&["runs", "--checkpoint", "m"]).0, 0);
 }

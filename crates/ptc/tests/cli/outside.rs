@@ -176,6 +176,21 @@ fn a_recording_brings_no_limits_of_its_own() {
     assert!(fuel.err.contains("--fuel"), "{}", fuel.err);
 }
 
+#[test]
+fn a_mission_that_needs_more_than_may_be_used_to_play_it_is_told_as_such() {
+    let folder = folder("hungry-recording");
+    let agent = "prompt = \"Count\"\nmodel = \"script:replies.jsonl\"\n";
+    let work = "(loop [n 0] (if (< n 1000000) (recur (inc n)) (return n)))";
+    let replies = format!("{}\n", serde_json::json!({"program": work}));
+    write(&folder, &[("agent.toml", agent), ("replies.jsonl", &replies)]);
+    assert_eq!(ptc_in(&folder, &["run", "agent.toml", "--record", "a.recording", "--quiet"]).code, 0);
+    assert_eq!(ptc_in(&folder, &["replay", "a.recording"]).code, 0);
+    let held = ptc_in(&folder, &["replay", "a.recording", "--fuel", "1m"]);
+    assert_eq!(held.code, 2, "{}", held.out);
+    let told = "it needs more than may be used to play it: fuel_exceeded; --fuel and --memory allow more";
+    assert!(held.err.contains(told), "{}", held.err);
+}
+
 /// An agent whose tool shows the environment that it has.
 fn shows_environment(name: &str, env: &str) -> PathBuf {
     let folder = folder(name);

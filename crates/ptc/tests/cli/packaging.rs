@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::ptc;
+use super::{agents, ptc};
 
 #[test]
 fn the_book_is_in_the_binary() {
@@ -27,23 +27,67 @@ fn the_book_is_in_the_binary() {
     );
 }
 
+/// What a terminal shows of a page, with this pager.
+fn paged(pager: &str) -> String {
+    let output = Command::new("python3")
+        .arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cli/terminal.py"))
+        .args(["[]", env!("CARGO_BIN_EXE_ptc"), "docs", "cli"])
+        .env("TERM", "xterm")
+        .env("NO_COLOR", "1")
+        .env("PAGER", pager)
+        .output()
+        .expect("python3 starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).replace('\r', "")
+}
+
+#[test]
+fn pages_at_a_terminal_are_for_people_and_go_through_their_pager() {
+    let shown = paged("sed s/^/paged:/");
+    assert!(shown.starts_with("paged:The `ptc` command\npaged:\npaged:ptc run runs an agent"), "{shown}");
+    for pager in ["", "cat", "no-such-pager-anywhere"] {
+        let shown = paged(pager);
+        assert!(shown.starts_with("The `ptc` command\n\nptc run runs an agent"), "{pager}: {shown}");
+        assert!(!shown.contains("```") && !shown.contains("paged:"), "{pager}: {shown}");
+    }
+}
+
 /// Bash itself completes with what the command prints.
 #[test]
 fn bash_completes_commands_and_flags() {
+    let home = agents::folder("completions");
+    agents::write(&home, &[("replies.jsonl", r#"{"program": "(return 1)"}"#)]);
+    let kept = |run: usize| {
+        let model = ["--model", "script:replies.jsonl"];
+        let checkpoint = home.join("state/ptc/runs");
+        let checkpoint = ["--checkpoint", checkpoint.to_str().expect("UTF-8"), "-q"];
+        let mission = format!("Mission number {run}");
+        agents::ptc_in(&home, &[&["run", mission.as_str()][..], &model, &checkpoint].concat()).code
+    };
+    assert_eq!([kept(1), kept(2)], [0, 0]);
+    let binary = PathBuf::from(env!("CARGO_BIN_EXE_ptc"));
+    let path = format!("{}:/usr/bin:/bin", binary.parent().expect("a folder").display());
     let complete = |typed: &str| {
         let words = typed.split(' ').map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
         let script = format!(
-            "source <({ptc} completions bash); COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
-             _ptc ptc \"${{COMP_WORDS[-1]}}\" ''; echo \"${{COMPREPLY[@]}}\"",
-            ptc = env!("CARGO_BIN_EXE_ptc"),
+            "source <(ptc completions bash); COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _ptc_and_runs ptc \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[@]}}\"",
         );
-        let output = Command::new("bash").args(["-c", &script]).output().expect("bash");
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &script]).env("PATH", &path).env("XDG_STATE_HOME", home.join("state"));
+        let output = bash.env("XDG_CONFIG_HOME", &home).output().expect("bash");
         assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     };
     assert_eq!(complete("ptc ev"), "eval");
     assert_eq!(complete("ptc eval --upstreams"), "--upstreams-config");
     assert_eq!(complete("ptc mcp --catalog-m"), "--catalog-mode");
+    assert_eq!(complete("ptc run --model hai"), "haiku");
+    assert_eq!(complete("ptc docs getting"), "getting-started");
+    let runs = complete("ptc resume ");
+    let listed = agents::ptc_in(&home, &["runs"]).out;
+    let ids: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!((runs.split(' ').collect::<Vec<_>>(), ids.len()), (ids, 2), "{listed}");
 }
 
 #[test]

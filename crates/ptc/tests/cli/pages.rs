@@ -6,6 +6,7 @@
 //! | `console` | commands are run here, in a folder per page, and print what the page shows |
 //! | `clojure` | forms are run here, one after the other in one session; `;=>` says what the form above gives |
 //! | `…,file=NAME` | is written into the page's folder, where commands after it find it |
+//! | `python`, `javascript` | are files, which commands of the page run |
 //! | `json` | is read as JSON, or as lines of it; a configuration of upstreams by who reads them |
 //! | `toml` | is read as TOML |
 //! | `sh` | is not run; the shell takes it, and so does the command line of `ptc` (`commands/docs.rs`) |
@@ -22,7 +23,7 @@ use ptc_lisp::machine::{Machine, Step};
 
 /// Pages whose `rust` blocks are documentation tests: by the crate that tests them.
 const RUST: &[(&str, &str)] = &[
-    ("README.md", "ptc-runner"),
+    ("rust.md", "ptc-runner"),
     ("agents.md", "ptc-runner"),
     ("preludes.md", "ptc-runner"),
     ("tool-call.md", "ptc-upstream"),
@@ -87,6 +88,12 @@ fn every_block_has_a_kind_that_is_held_to_its_word() {
             let place = format!("{page}: ```{}\n{}", block.kind, block.text);
             match block.kind.as_str() {
                 "console" | "clojure" | "text" => {}
+                "python" | "javascript" => {
+                    let file = block.notes.iter().find_map(|note| note.strip_prefix("file="));
+                    let name = file.and_then(|file| file.split('.').next());
+                    let used = name.is_some_and(|name| text.matches(name).count() > 1);
+                    assert!(used, "nothing uses {place}");
+                }
                 "rust" => {
                     assert!(RUST.iter().any(|(known, _)| *known == page), "nobody tests {place}");
                     assert!(!block.notes.iter().any(|note| note == "ignore"), "nobody tests {place}");
@@ -148,7 +155,7 @@ fn commands(block: &Block) -> Vec<Example> {
 fn commands_print_what_the_pages_say() {
     let binary = PathBuf::from(env!("CARGO_BIN_EXE_ptc"));
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", binary.parent().expect("a folder").display());
-    // The commands of the README are run from the root, by `agents.rs`.
+    // The README has none; what its picture shows is run by `picture.rs`.
     for (page, text) in pages().into_iter().filter(|(page, _)| page != "README.md") {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pages").join(&page);
         let _ = fs::remove_dir_all(&folder);
@@ -160,7 +167,8 @@ fn commands_print_what_the_pages_say() {
             for example in commands(&block).into_iter().filter(|_| block.kind == "console") {
                 let mut shell = Command::new("sh");
                 shell.arg("-c").arg(format!("exec 2>&1\n{}", example.source));
-                shell.current_dir(&folder).env("PATH", &path).env("XDG_STATE_HOME", folder.join(".state"));
+                shell.current_dir(&folder).env("PATH", &path).env("HOME", &folder);
+                shell.env_remove("XDG_CONFIG_HOME").env("XDG_STATE_HOME", folder.join(".state"));
                 let ran = shell.env("NO_COLOR", "1").output().expect("a shell");
                 let printed = String::from_utf8_lossy(&ran.stdout);
                 if !fits(&example.shown, &printed) {

@@ -292,3 +292,74 @@ fn a_call_that_fails_ends_the_plan() {
     assert_eq!(apply(&world).0, 1, "it fails again, without being made again");
     assert_eq!((world.count("came refused"), world.count("came b")), (1, 0));
 }
+
+#[test]
+fn calls_are_settled_by_age_and_server_but_not_while_they_are_under_way() {
+    let world = World::start("bulk");
+    world.write("state.json", r#"{"n": 2}"#);
+    plan(&world, CLOSE, &[]);
+    world.hold(&["came k0"]);
+    let mut process = world.command(&["apply", "plan.json"]).spawn().expect("it starts");
+    world.wait_for("came k0");
+    // The process tells of calls that take longer than a moment.
+    let identity = loop {
+        let gaps = world.gaps(&[]);
+        if gaps[0]["under_way"] == true {
+            break gaps[0]["identity"].as_str().expect("text").to_owned();
+        }
+    };
+    let (code, _, err) = world.run(&["effects", "settle", &identity, "x", "--did-not-happen"]);
+    assert!(code == 2 && err.contains("world/put is under way"), "{err}");
+    let settle = |flags: &[&str]| world.run(&[&["effects", "settle", "looked"], flags].concat());
+    assert_eq!(settle(&["--all"]).1, "settled 0 calls; 1 is under way and was left\n");
+    process.kill().expect("kill -9");
+    process.wait().expect("it is gone");
+    world.hold(&[]);
+    assert_eq!(world.gaps(&[])[0]["under_way"], false, "its process is gone");
+    for (flags, settled) in [
+        (&["--older-than", "1d"][..], "settled 0 calls\n"),
+        (&["--upstream", "another"][..], "settled 0 calls\n"),
+        (&["--upstream", "world", "--older-than", "1ms"][..], "settled 1 call\n"),
+        (&["--all"][..], "settled 0 calls\n"),
+    ] {
+        let (code, out, err) = settle(flags);
+        assert_eq!((code, out.as_str()), (0, settled), "{flags:?}: {err}");
+    }
+    let (code, out, _) = world.run(&["effects", "--upstream", "world"]);
+    assert_eq!((code, out.as_str()), (0, "every such call that was begun has its answer\n"));
+    for (args, part) in [
+        (&["effects", "settle", "looked"][..], "say what you found"),
+        (&["effects", "settle", "3f2a", "looked", "--all"], "name one call by its identity, or several"),
+    ] {
+        let (code, _, err) = world.run(args);
+        assert!(code == 2 && err.contains(part), "{args:?}: {err}");
+    }
+}
+
+/// What was done of a plan is known in one store; with another it would be done again.
+#[test]
+fn a_plan_belongs_to_the_store_that_it_was_applied_with_first() {
+    let put = "(tool/call {:server \"world\" :tool \"put\" :args {:key \"a\" :value 1}})";
+    for (name, bound, first, second) in [
+        ("named-then-usual", None, Some("one.db"), None),
+        ("usual-then-named", None, None, Some("one.db")),
+        ("named-then-another", None, Some("one.db"), Some("two.db")),
+        ("bound", Some("one.db"), None, Some("two.db")),
+    ] {
+        let world = World::start(&format!("bound-{name}"));
+        let flags = |store: Option<&'static str>| store.map_or(vec![], |store| vec!["--store", store]);
+        plan(&world, put, &flags(bound));
+        let apply = |store| world.run(&[&["apply", "plan.json"][..], &flags(store)].concat());
+        let (code, out, err) = apply(first);
+        assert_eq!(code, 0, "{name}: {out}{err}");
+        let (code, out, err) = apply(second);
+        assert_eq!((code, out.as_str()), (2, ""), "{name}");
+        assert!(err.contains("the plan belongs to the store "), "{name}: {err}");
+        assert_eq!(world.count("came a"), 1, "{name}");
+        let (code, out, _) = apply(first);
+        assert!(
+            code == 1 && out.ends_with("the plan was applied already; nothing was done\n"),
+            "{name}: {out}"
+        );
+    }
+}

@@ -236,6 +236,10 @@ fn a_run_that_was_killed_is_recorded_from_where_it_goes_on() {
     server.wait_for("tool 4", 1);
     kill(process);
     server.hold(&[]);
+    // Four turns with a call each; nothing of the killed process is missing, and nothing counts as a difference.
+    let killed = played(&folder.join("killed.recording"), &[]);
+    assert_eq!(killed.code, 0, "{}{}", killed.out, killed.err);
+    assert!(killed.out.starts_with("equal so far: 8 calls; the recording was cut off"), "{}", killed.out);
     let (id, _, _) = only_run(&folder);
     let args = ["resume", &id, "--checkpoint", "kept", "--quiet", "--record", "rest.recording"];
     let ran = ptc_in(&folder, &args);
@@ -257,4 +261,28 @@ fn a_run_that_was_killed_is_recorded_from_where_it_goes_on() {
         "{}",
         against.out
     );
+}
+
+#[test]
+fn a_project_is_compared_with_itself_wherever_it_lies() {
+    let agent =
+        "prompt = \"Add\"\nsignature = \"(n :int) -> {sum :int}\"\nmodel = \"script:replies.jsonl\"\n";
+    let record = |name: &str, program: &str| {
+        let folder = folder(name);
+        let reply = format!("{{\"program\": \"(return {{:sum {program}}})\"}}");
+        write(&folder, &[("agent.toml", agent), ("replies.jsonl", &reply)]);
+        let ran = ptc_in(&folder, &["run", "agent.toml", "-q", "--data", "n=1", "--record", "run.recording"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        folder.join("run.recording").display().to_string()
+    };
+    let one = record("lies-here", "(+ data/n 1)");
+    let (same, other) = (record("lies-there", "(+ data/n 1)"), record("lies-elsewhere", "(+ data/n 2)"));
+    let diff = |right: &str| {
+        let ran = ptc_in(&folder("lies-nowhere"), &["replay", &one, "--diff", right]);
+        (ran.code, ran.out)
+    };
+    assert_eq!(diff(&same), (0, "no difference in 1 call\n".to_owned()));
+    let (code, out) = diff(&other);
+    assert_eq!(code, 1);
+    assert!(out.starts_with("first difference: call 1, what was answered\n"), "{out}");
 }

@@ -50,6 +50,8 @@ fn help_lists_every_command() {
         ":data",
         ":tools",
         ":load FILE",
+        ":save FILE",
+        ":time PROGRAM",
         ":turns",
         ":stats [on|off]",
         ":full",
@@ -80,7 +82,8 @@ fn documentation_comes_on_demand_and_leaves_no_trace() {
         "nothing is called twcie; did you mean twice?\n",
         "nothing is called qqqqqq; :find TEXT looks for names\n",
         "trim-newline - ",
-        "\ndata/orders\ntool/search\nwrite :doc NAME, for instance :doc map\n42\n",
+        "\ndata/orders  {:type \"vector\", :count 1",
+        "\ntool/search\nwrite :doc NAME, for instance :doc map\n42\n",
         "   1  ok ",
         "  (twice 21)\n",
         "   3  ok ",
@@ -88,6 +91,70 @@ fn documentation_comes_on_demand_and_leaves_no_trace() {
         assert!(ran.out.contains(part), "{part}\n---\n{}", ran.out);
     }
     assert!(!ran.out.contains("   4  "), "commands are no turns: {}", ran.out);
+}
+
+#[test]
+fn words_that_everybody_tries_leave_and_help() {
+    for word in ["exit", "quit", "(exit)", "(quit)", ":exit", ":q"] {
+        assert_eq!(session(&format!("1\n{word}\n2\n")), "1\n", "{word}");
+    }
+    for word in ["help", "(help)", "?"] {
+        assert!(session(word).starts_with(":help "), "{word}");
+    }
+    let own = "(defn help [] 5)\n(help)\n(def quit 6)\nquit\n";
+    assert_eq!(session(own), "#'help\n5\n#'quit\n6\n", "definitions go first");
+    assert_eq!(session(":docs map\n"), "there is no such command; did you mean :doc?\n");
+}
+
+#[test]
+fn documentation_is_text() {
+    let asked = session("(doc count)\n");
+    assert_eq!(asked, session(":doc count\n"));
+    assert!(asked.starts_with("clojure.core/count\n  [coll]\n"), "{asked}");
+    assert!(session("(str \"a\\nb\")\n").starts_with("\"a\\nb\""), "other texts are values");
+    let found = session(":find trim-newline\n");
+    assert!(found.starts_with("trim-newline - ") || found.contains("\ntrim-newline - "), "{found}");
+    assert!(!found.contains("local: "), "{found}");
+}
+
+#[test]
+fn what_was_required_stays() {
+    let text = "(require '[clojure.string :as s])\n(s/upper-case \"a\")\n(pprint {:a 1})\n:reset\n(s/upper-case \"a\")\n";
+    let out = session(text);
+    assert!(out.starts_with("nil\n\"A\"\n{:a 1}\nnil\ninvalid_form: unknown namespace s/"), "{out}");
+    let failed = session("(require '[clojure.set :as t]) (/ 1 0)\n(t/union #{1} #{2})\n");
+    assert!(failed.contains("unknown namespace t/"), "a program that fails leaves nothing: {failed}");
+}
+
+#[test]
+fn the_time_of_a_program_is_told_on_request() {
+    let out = session(":time (+ 1\n2)\n:time\n");
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("3", 3), "{out}");
+    assert!(lines[1].starts_with("fuel ") && lines[1].contains(", time "), "{out}");
+    assert!(lines[2].starts_with("write :time PROGRAM"), "{out}");
+}
+
+#[test]
+fn definitions_are_saved_for_later_sessions() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("repl-saved.clj");
+    let _ = fs::remove_file(&path);
+    let path = path.to_str().expect("UTF-8");
+    let text = format!(
+        ":save {path}\n(require '[clojure.string :as s])\n(println :once) (defn loud [t]\n  (s/upper-case t))\n\
+         (do (def gone 1) (/ 1 0))\n(loud \"x\")\n:save {path}\n:save {path}\n:save\n"
+    );
+    let out = session(&text);
+    assert!(out.starts_with("there are no definitions yet\n"), "{out}");
+    assert!(out.contains(&format!("your definitions are in {path}; `ptc repl -l {path}` begins")), "{out}");
+    assert!(
+        out.ends_with(&format!("{path} is there already; name another file\nwrite :save FILE\n")),
+        "{out}"
+    );
+    let saved = fs::read_to_string(path).expect("the file");
+    assert_eq!(saved, "(require '[clojure.string :as s])\n\n(defn loud [t]\n  (s/upper-case t))\n");
+    let ran = ptc(&["repl", "-l", path, "-e", "(loud \"y\")"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "\"Y\"\n"), "{}", ran.err);
 }
 
 #[test]
@@ -195,7 +262,10 @@ fn a_terminal_has_colours_hints_brackets_and_several_lines() {
         ("ptc> ", "(reduce + [1\n"),
         ("[1\n", "2])\n"),
         ("3\nptc> ", "(nope)\n"),
-        ("undefined name: nope", ""),
+        ("\n      ^^^^\n      unbound_var: undefined name: nope\n", ""),
+        ("ptc> ", "(+ 1\n"),
+        ("..", "nope)\n"),
+        (" --> repl:2:3\n", ""),
         ("ptc> ", ":quit\n"),
     ];
     let (code, shown) = terminal("colours", &[], &talk);
@@ -208,6 +278,44 @@ fn a_terminal_has_colours_hints_brackets_and_several_lines() {
     ] {
         assert!(shown.contains(part), "{what}: {shown:?}");
     }
+}
+
+/// What comes in one piece, as from a paste that the terminal does not mark, or from keys that were quicker than a program.
+#[test]
+fn nothing_that_is_typed_ahead_is_lost() {
+    let all = "(def a 1)\n(def b 2)\n(+ a b)\n(* a\n10)\n(str a b)\n";
+    let (code, shown) = terminal("ahead", &[], &[("ptc> ", all), ("\"12\"\nptc> ", "\x04")]);
+    assert_eq!(code, 0, "{shown}");
+    let plain = shown.replace('\r', "");
+    for value in ["\n#'a\n", "\n#'b\n", "3\x1b[0m\n", "10\x1b[0m\n"] {
+        assert!(plain.contains(value), "{value:?} {shown:?}");
+    }
+}
+
+#[test]
+fn lines_behind_the_first_have_a_prompt_and_are_indented() {
+    let talk = [
+        ("ptc> ", "(defn f [x]\r"),
+        ("\n  ..   ", "(map inc\r"),
+        ("\n  ..     ", "x))\r"),
+        ("#'f\nptc> ", "(source f)\r"),
+        ("(defn f [x]\n  (map inc\n    x))", ""),
+        ("ptc> ", "(str \"a\r"),
+        ("\"a\n", "b\")\r"),
+        ("\"a\\nb\"\nptc> ", "\x04"),
+    ];
+    let (code, shown) = terminal("lines", &[], &talk);
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("\x1b[2m  .. \x1b[0m"), "{shown:?}");
+}
+
+#[test]
+fn values_at_a_terminal_are_broken_over_lines_and_coloured() {
+    let program = "(zipmap (map #(keyword (str \"key\" %)) (range 12)) (range 12))\r";
+    let talk = [("ptc> ", program), ("{:key0 0,\n :key1 1,\n", ""), (":key11 11}\nptc> ", "\x04")];
+    let (code, shown) = terminal("broken", &[], &talk);
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("\x1b[36m:key1\x1b[0m \x1b[33m1\x1b[0m"), "{shown:?}");
 }
 
 #[test]
@@ -223,7 +331,9 @@ fn tab_completes_builtins_preludes_inputs_tools_and_commands() {
         ("7\nptc> ", "(str/includ\t \"ab\" \"b\")\n"),
         ("true\nptc> ", "(def my-own-name 9)\n"),
         ("#'my-own-name\nptc> ", "my-ow\t\n"),
-        ("9\nptc> ", ":qui\t\n"),
+        ("9\nptc> ", "(require '[clojure.string :as own])\n"),
+        ("nil\nptc> ", "(own/includ\t \"ab\" \"c\")\n"),
+        ("false\nptc> ", ":qui\t\n"),
     ];
     assert_eq!(terminal("tab", &args, &talk).0, 0);
 }
@@ -282,7 +392,7 @@ fn complaints_about_the_command_line_do_nothing_to_the_terminal() {
     for wrong in ["--\x1b]0;PWNED\x07", "--data=\x1b]0;PWNED\x07", "--fuel=\x1b]0;PWNED\x07"] {
         let (code, shown) = terminal("wrong", &[wrong], &[]);
         assert_eq!(code, 2, "{shown:?}");
-        assert!(shown.contains("\x1b[1;31merror:\x1b[0m ") && !shown.contains("\x1b]0;"), "{shown:?}");
+        assert!(shown.contains("\x1b[1;31mptc:\x1b[0m ") && !shown.contains("\x1b]0;"), "{shown:?}");
     }
 }
 

@@ -273,6 +273,32 @@ fn calls_that_may_have_changed_something_are_made_again_only_if_asked_for() {
     }
 }
 
+#[test]
+fn a_run_is_told_what_was_settled_about_calls_of_its_own_tools() {
+    let replies = "{\"program\": \"(return (tool/step {:n 55}))\"}\n";
+    for (name, flag, out, asked) in [
+        ("settled-happened", "--happened={\"total\": 7}", "{\n  \"total\": 7\n}\n", 1),
+        ("settled-did-not", "--did-not-happen", ANSWER, 2),
+    ] {
+        let (folder, server) = ten_steps(name, "");
+        write(&folder, &[("replies.jsonl", replies)]);
+        server.hold(&["tool 55"]);
+        let process = start(&folder, &[&RUN[..], &["--model", "script:replies.jsonl"]].concat());
+        server.wait_for("tool 55", 1);
+        kill(process);
+        server.hold(&[]);
+        let run = only_run(&folder).0;
+        let settle = ["effects", "settle", &run, "looked", flag, "--checkpoint", "kept"];
+        let settled = ptc_in(&folder, &settle);
+        assert_eq!(settled.code, 0, "{name}: {}", settled.err);
+        let ran = resume(&folder, &run);
+        assert_eq!((ran.code, ran.out.as_str()), (0, out), "{name}: {}", ran.err);
+        assert_eq!(server.count("tool 55"), asked, "{name}");
+        let open = ptc_in(&folder, &["effects", "--checkpoint", "kept"]);
+        assert_eq!(open.code, 0, "{name}: {}", open.out);
+    }
+}
+
 /// Ctrl-C is a real signal to a real process.
 #[test]
 fn ctrl_c_stops_a_run_and_says_how_to_go_on() {

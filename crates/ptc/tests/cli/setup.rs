@@ -204,7 +204,7 @@ fn what_cannot_be_moved_is_said() {
         (None, "is not there"),
         (Some("{\"mcpServers\": {}}"), "has no servers to move"),
         (Some("{\"mcpServers\": {\"x\": {}}}"), "server 'x': has neither \"command\" nor \"url\""),
-        (Some("{\"mcpServers\": "), "is no JSON"),
+        (Some("{\"mcpServers\": "), "is not JSON"),
         (
             Some("{\"mcpServers\": {\"ptc\": {\"command\": \"a\"}, \"x\": {\"command\": \"b\"}}}"),
             "has a server 'ptc' beside others",

@@ -44,7 +44,7 @@ for wanted, send in script:
             break
         if not read() or time.time() > deadline:
             sys.exit(f"never showed {wanted!r} after {plain[seen:]!r}")
-    # The line editor throws away what was typed before it asked.
+    # Questions throw away what was typed before they were asked.
     time.sleep(0.1)
     os.write(terminal, send.encode())
 while read() and time.time() < deadline:

@@ -430,8 +430,8 @@ fn calls_of_upstreams_are_made_at_most_once() {
         return;
     }
     let world = World::start("restate");
-    let program = "(defn put [k] (try (:ok (tool/call {:server \"world\" :tool \"put\" :args {:key k :value 1}})) \
-                   (catch Exception e (re-find #\"outcome unknown\" (ex-message e))))) \
+    let program = "(defn put [k] (let [r (tool/call {:server \"world\" :tool \"put\" :args {:key k :value 1}})] \
+                     (or (:ok r) [(:reason r) (re-find #\"world/put\" (:message r))]))) \
                    (return {:puts (mapv put [\"a\" \"b\" \"c\"]) \
                             :a (:value (:value (tool/call {:server \"world\" :tool \"get\" :args {:key \"a\"}})))})";
     world.write("replies.jsonl", &json!({ "program": program }).to_string());
@@ -449,7 +449,7 @@ fn calls_of_upstreams_are_made_at_most_once() {
     world.hold(&[]);
     worker.start();
     let document = restate.outcome("putter/one");
-    let expected = json!({"puts": [true, "outcome unknown", true], "a": 1});
+    let expected = json!({"puts": [true, ["outcome_unknown", "world/put"], true], "a": 1});
     assert_eq!(document["answer"], expected, "{document}");
     for key in ["a", "b", "c"] {
         assert_eq!(world.count(&format!("came {key}")), 1, "{key}");
@@ -497,6 +497,51 @@ fn takes_any_worker() -> String {
         }
     });
     url
+}
+
+/// Asks for a path over HTTP/2 and gives the first headers of the answer, as HPACK writes them.
+fn first_headers(address: &str, path: &str) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time limit");
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        let mut frame = vec![0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream];
+        frame.extend_from_slice(payload);
+        frame
+    };
+    // GET, http, and path and authority as they stand.
+    let head = [&[0x82, 0x86, 0x04, path.len() as u8][..], path.as_bytes(), &[0x01, 1, b'w']].concat();
+    let request =
+        [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, 0, 0, &[]), frame(1, 5, 1, &head)].concat();
+    stream.write_all(&request).expect("it is read");
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).expect("a frame");
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let mut payload = vec![0; length];
+        stream.read_exact(&mut payload).expect("all of it");
+        if head[3] == 1 {
+            return payload;
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_listens_to_one_server_tells_everybody_that_it_lives() {
+    let folder = folder("worker-health");
+    let agent = "name = \"one\"\nprompt = \"Count\"\nmodel = \"script:replies.jsonl\"\n";
+    write(&folder, &[("agent.toml", agent), ("replies.jsonl", "{\"program\": \"(return 1)\"}")]);
+    let listen = format!("127.0.0.1:{}", free_port());
+    let restate = takes_any_worker();
+    let args =
+        ["worker", "--restate", &restate, "--listen", &listen, "--identity-key", REAL_KEY, "agent.toml"];
+    let mut process = command_in(&folder, &args).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut said = String::new();
+    BufReader::new(process.stderr.take().expect("a pipe")).read_line(&mut said).expect("a line");
+    assert!(said.starts_with("serving one "), "{said}");
+    // `:status: 200` has the number 8 of the static table.
+    assert_eq!(first_headers(&listen, "/health").first(), Some(&0x88));
+    assert_ne!(first_headers(&listen, "/discover").first(), Some(&0x88), "anything else must be signed");
+    kill(process);
 }
 
 #[test]

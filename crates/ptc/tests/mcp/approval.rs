@@ -323,10 +323,97 @@ fn the_page_never_moves_under_the_pointer_and_shows_what_is_sent() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said.lines().filter(|line| line.starts_with("ok: ")).count(), 5, "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("ok: ")).count(), 12, "{said}");
     let writes = world.writes();
-    assert_eq!(writes.len(), 1, "only the edited call was made: {writes:?}");
+    assert_eq!(writes.len(), 3, "the edited call was made, and the two of a batch: {writes:?}");
     for part in ["9007199254740995", "12345678901234567891", "1.0", "alice\\u202ebob\\u200b"] {
         assert!(writes[0].contains(part), "{part}: {writes:?}");
     }
+}
+
+#[test]
+fn what_waits_is_listed_and_counted_and_who_decides_what_is_logged() {
+    let world = World::new();
+    let flags = [world.tools("writes"), vec!["--http-metrics".to_owned()]].concat();
+    let mut server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let session = server.open(&[]);
+    let waits = server.call(&session, 7, "lisp_eval", json!({"program": program("(:ok (put 1))")}));
+    let (id, ticket) = (&waits["structuredContent"]["id"], ticket(&waits).expect("a ticket"));
+    let listed = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
+        let output =
+            command.args(["tickets", "--json", "--store", &world.path("store.db")]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Json>>()
+    };
+    let gauge = |name: &str| {
+        let page = server.raw("GET", "/metrics", &[], b"").body;
+        let line = page.lines().find(|line| line.starts_with(&format!("{name}{{"))).map(str::to_owned);
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+    };
+    let before = listed();
+    assert_eq!(before.len(), 1, "{before:?}");
+    assert_eq!((&before[0]["id"], &before[0]["tool"]), (id, &json!("lisp_eval")));
+    let call = &before[0]["calls"][0];
+    assert_eq!(
+        (&call["server"], &call["tool"], &call["args"]),
+        (&json!("crm"), &json!("put"), &json!({"n": 1}))
+    );
+    assert_eq!((gauge("ptc_store_up"), gauge("ptc_tickets_waiting")), (Some(1), Some(1)));
+    assert_eq!((gauge("ptc_outcomes_unknown"), gauge("ptc_store_failures_total")), (Some(0), Some(0)));
+    let ended = server.call(&session, 8, "lisp_approve", json!({"ticket": ticket}));
+    assert_eq!(text(&ended), "user=> true", "{ended}");
+    assert_eq!((listed().len(), gauge("ptc_tickets_waiting")), (0, Some(0)));
+    let log = server.whole_log();
+    let lines: Vec<Json> = log
+        .iter()
+        .filter_map(|line| serde_json::from_str::<Json>(line).ok())
+        .filter(|line| line["event"] == "decision")
+        .collect();
+    let [line] = lines.as_slice() else { panic!("one decision: {lines:?}") };
+    let told = &line["fields"];
+    assert_eq!((&line["level"], &told["who"]), (&json!("info"), &before[0]["owner"]));
+    assert_eq!(
+        (&told["ticket"], &told["tool"], &told["decision"]),
+        (id, &json!("crm/put"), &json!("approved"))
+    );
+    assert!(!line.to_string().contains("\"n\""), "no arguments: {line}");
+}
+
+/// A copy is made while the server runs. Elsewhere, with nothing but the copy, a program that waits goes on.
+#[test]
+fn a_store_that_was_copied_while_it_is_used_goes_on_elsewhere() {
+    let world = World::new();
+    let replica = world.replica();
+    let waits = replica.call("lisp_eval", json!({"program": program("(:n (:value (put 5)))")}));
+    let ticket = ticket(&waits).expect("a ticket");
+    let ptc = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ptc")).args(args).output().unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+        (output.status.code(), text)
+    };
+    let (store, copy, other) = (world.path("store.db"), world.path("copy.db"), world.path("other/store.db"));
+    let (code, told) = ptc(&["store", "backup", &store, &copy]);
+    assert!(code == Some(0) && told.contains(", with the keys of "), "{told}");
+    assert_eq!(ptc(&["store", "backup", &store, &copy]).0, Some(2), "a copy is never written over");
+    drop(replica);
+    let (code, told) = ptc(&["store", "restore", &copy, &other]);
+    assert!(code == Some(0) && told.contains(", with its keys"), "{told}");
+    assert_eq!(ptc(&["store", "restore", &copy, &other]).0, Some(2), "nor is a store");
+    assert_eq!(ptc(&["store", "check", &other]).0, Some(0));
+    for file in [&copy, &other] {
+        for ending in ["", ".keys"] {
+            use std::os::unix::fs::PermissionsExt as _;
+            let meta = std::fs::metadata(format!("{file}{ending}")).unwrap();
+            assert_eq!(meta.permissions().mode() & 0o777, 0o600, "{file}{ending}");
+        }
+    }
+    let flags =
+        world.tools("writes").into_iter().map(|flag| if flag == store { other.clone() } else { flag });
+    let flags: Vec<String> = flags.collect();
+    let server = HttpServer::start(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let session = server.open(&[]);
+    let ended = server.call(&session, 9, "lisp_approve", json!({"ticket": ticket}));
+    assert_eq!(text(&ended), "user=> 5", "{ended}");
+    assert_eq!(world.writes().len(), 1);
 }

@@ -257,6 +257,21 @@ fn a_server_that_ends_and_a_ticket_that_expires_end_the_question() {
 }
 
 #[test]
+fn an_answer_to_a_server_that_was_killed_decides_nothing_and_the_program_waits_on_the_page() {
+    let world = World::new();
+    let (first, second) = (start(&world, &[]), start(&world, &[]));
+    let client = Asked::new(&first, "2025-11-25");
+    let mut events = client.eval(1, "(:n (:value (put 7)))");
+    let question = events.message();
+    let elsewhere = Asked { server: &second, session: client.session.clone() };
+    // Dropping it is kill -9.
+    drop(first);
+    elsewhere.reply(&question, approve());
+    assert_eq!(elsewhere.open().len(), 1, "somebody still has to decide");
+    assert_eq!(world.writes(), Vec::<String>::new());
+}
+
+#[test]
 fn servers_of_a_file_find_replies_and_large_results_of_each_other() {
     let world = World::new();
     found_by_both(&world, &[start(&world, &[]), start(&world, &[])]);

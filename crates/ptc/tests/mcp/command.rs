@@ -23,6 +23,10 @@ fn r3_1_unknown_and_bad_settings_are_refused() {
         (&["--max-sessions", "-2"], "must be a positive integer, got: -2"),
         (&["--response-profile", "fat"], "must be slim, structured or debug, got: fat"),
         (&["--client", "emacs"], "claude-code"),
+        (
+            &["--client", "claude-code", "--upstreams-config", "/nonexistent/upstreams.json"],
+            "--upstreams-config: there is no file /nonexistent/upstreams.json",
+        ),
         (&["--agentic-allow-writes"], "--agentic-allow-writes needs --agentic"),
         (&["--upstreams-config", "/nonexistent/upstreams.json"], "/nonexistent/upstreams.json"),
     ] {
@@ -105,12 +109,29 @@ fn snippets_for_http_name_the_address_and_no_secret() {
 }
 
 #[test]
-fn help_lists_every_setting() {
-    let (code, out, _) = run(&["--help"]);
+fn help_has_what_people_change_and_all_of_it_on_request() {
+    let (code, all, _) = run(&["--help-all"]);
     assert_eq!(code, 0);
     for setting in ptc_server::options::SETTINGS {
-        assert!(out.contains(&format!("--{}", setting.flag)), "{}", setting.flag);
+        assert!(all.contains(&format!("--{}", setting.flag)), "{}", setting.flag);
+        assert!(all.contains(&format!("\n{}:\n", setting.group)), "{}\n{all}", setting.group);
     }
+    assert!(!all.contains("<VALUE>"), "{all}");
+    for part in [
+        "--program-timeout-ms <MILLISECONDS>",
+        "--max-program-bytes <BYTES>",
+        "--log-level <debug|info|warn|error>",
+    ] {
+        assert!(all.contains(part), "{part}\n{all}");
+    }
+    let (code, short, _) = run(&["--help"]);
+    assert_eq!(code, 0);
+    assert_eq!(run(&["-h"]).0, 0);
+    for part in ["\nUpstreams:\n", "--upstreams-config <FILE>", "\nHTTP:\n", "--help-all", "Examples:"] {
+        assert!(short.contains(part), "{part}\n{short}");
+    }
+    assert!(!short.contains("--max-session-print-entries"), "{short}");
+    assert!(short.lines().count() < all.lines().count() / 2, "{short}");
 }
 
 #[test]

@@ -152,13 +152,13 @@ fn change(to: SocketAddr, id: &str, number: usize, seen: &Seen) {
                 seen.acknowledged.fetch_add(1, Ordering::SeqCst);
                 return;
             }
-            Some(told) => {
+            Some(told) if told["reason"] != "outcome_unknown" => {
                 let reason = told["reason"].as_str();
                 assert!(matches!(reason, Some("busy" | "session_busy" | "sessions_unavailable")), "{told}");
                 std::thread::sleep(Duration::from_millis(50));
             }
             // Nobody knows whether it was kept: the session says so.
-            None => {
+            _ => {
                 seen.cut_off.fetch_add(1, Ordering::SeqCst);
                 match reached(to, id) {
                     there if there == number => {

@@ -85,6 +85,30 @@ impl Granted {
 }
 
 #[test]
+fn a_role_that_names_what_is_not_there_keeps_the_server_from_starting() {
+    let folder = Folder::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/approval/counting.py");
+    let writes = folder.path().join("writes").display().to_string();
+    let upstreams = json!({"upstreams": {"crm": {
+        "transport": "mcp_stdio", "command": "python3", "args": [script, writes],
+    }}});
+    let upstreams = folder.file("upstreams.json", &upstreams.to_string());
+    for (role, told) in [
+        (
+            json!({"upstream_tools": ["upstream:crm/nope"]}),
+            "unknown upstream operation(s): upstream:crm/nope",
+        ),
+        (json!({"preludes": ["nosuch@1"]}), "unknown prelude(s): nosuch@1"),
+    ] {
+        let policy = folder.file("policy.json", &json!({"roles": {"one": role}}).to_string());
+        let args = ["--sessions", "--upstreams-config", &upstreams, "--session-roles", &policy];
+        let output = crate::support::ptc(&args).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && err.contains(told), "{err}\nexpected: {told}");
+    }
+}
+
+#[test]
 fn r14_4_7_private_tools_answer_to_their_exports_only() {
     let granted = Granted::new(json!({"prelude_store": "write", "modes": ["write_capable"]}));
     let session = granted.start(json!({"mode": "write_capable"}));

@@ -375,4 +375,5 @@ fn servers_that_cannot_listen_say_so() {
     assert_eq!(output.status.code(), Some(2));
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(err.contains("cannot listen at"), "{err}");
+    assert_eq!(err.matches("os error").count(), 1, "the reason is told once: {err}");
 }

@@ -73,7 +73,7 @@ fn insist(server: &mut StdioServer, params: &Json) -> Json {
     loop {
         let reply = server.ask(1, "tools/call", params.clone());
         let reason = reply["result"]["structuredContent"]["reason"].as_str().unwrap_or_default();
-        if !["ticket_busy", "session_busy"].contains(&reason) {
+        if !["busy", "ticket_busy", "session_busy"].contains(&reason) {
             return reply["result"].clone();
         }
         assert!(began.elapsed() < PATIENCE, "{reply}");

@@ -3,32 +3,43 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod agents;
 mod approval;
 mod asking;
+mod backups;
 mod clients;
 mod command;
 mod doors;
 mod durable;
 mod effects;
 mod fairness;
+mod fleet;
 #[path = "../shared/flood.rs"]
 mod flood;
 mod grants;
 mod guarded;
 mod http;
+mod keys;
 mod killed;
+mod kills;
+mod natural;
 mod nginx;
 mod page;
 #[path = "../../../ptc-store/tests/it/postgres.rs"]
 mod postgres;
 mod recordings;
 mod replicas;
+mod retrying;
 mod security;
+#[path = "../shared/servers.rs"]
+mod servers;
+mod sixteen;
 #[path = "../../../ptc-store/tests/it/skip.rs"]
 mod skip;
 mod stdio;
 mod support;
 mod tasks;
+mod upkeep;
 mod upstreams;
 // Tests of the command use the rest of it.
 #[allow(dead_code)]

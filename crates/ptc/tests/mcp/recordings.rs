@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::support::{Folder, StdioServer, ptc, text};
 use crate::upstreams::config;
+use crate::world::World;
 
 /// The recordings of a folder, the oldest first.
 fn recordings(dir: &Path) -> Vec<PathBuf> {
@@ -291,4 +292,25 @@ fn a_folder_that_cannot_be_written_keeps_the_server_from_starting() {
     assert!(!output.status.success());
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("--record-dir") && told.contains("taken"), "{told}");
+}
+
+#[test]
+fn the_recording_of_a_server_that_was_killed_during_a_call_is_played_to_its_last_line() {
+    let world = World::start("recorded-killed-server");
+    let flags = ["mcp", "--upstreams-config", "upstreams.json", "--record-dir", "recordings"];
+    let mut server = StdioServer::spawn(world.command(&flags));
+    let put = |key: &str| {
+        format!("(:ok (tool/call {{:server \"world\" :tool \"put\" :args {{:key \"{key}\" :value 1}}}}))")
+    };
+    world.hold(&["did b"]);
+    let arguments = json!({"program": format!("[{} {}]", put("a"), put("b"))});
+    server.request(1, "tools/call", json!({"name": "lisp_eval", "arguments": arguments}));
+    world.wait_for("did b");
+    // Dropping it is kill -9.
+    drop(server);
+    world.hold(&[]);
+    let [file] = &recordings(&world.folder.join("recordings"))[..] else { panic!("one recording") };
+    let (code, told) = replay(&[file.to_str().unwrap()]);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.starts_with("equal so far: 1 call; the recording was cut off"), "{told}");
 }

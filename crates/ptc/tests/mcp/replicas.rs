@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
+use crate::keys;
 use crate::postgres::Server as Postgres;
-use crate::support::{HttpServer, PATIENCE, StdioServer, text};
+use crate::support::{HttpServer, PATIENCE, StdioServer, eventually, text};
 use crate::world::World;
 
 /// A world whose writes are asked about, and keys for tickets that servers share.
@@ -61,9 +62,7 @@ impl Replica {
                 ("mcp-session-id", &session),
             ];
             let body = message.to_string();
-            let _ = std::panic::catch_unwind(|| {
-                crate::support::exchange(address, "POST", "/mcp", &headers, body.as_bytes())
-            });
+            let _ = crate::support::try_exchange(address, "POST", "/mcp", &headers, body.as_bytes());
         });
     }
 }
@@ -160,7 +159,13 @@ fn a_postgresql_that_goes_away_and_comes_back_loses_nothing_and_nothing_is_sent_
         |program: &str| replica.call("lisp_session_eval", json!({"session_id": id, "program": program}));
     assert_eq!(value(&in_session("(def x 1) x")), "user=> 1");
     let ticket = replica.park("k");
+    let ready = || {
+        let answer = replica.server.raw("GET", "/ready", &[], b"");
+        (answer.status, answer.json()["status"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(ready(), (200, "ready".to_owned()));
     postgres.stop();
+    eventually("the server is not ready", || ready() == (503, "store_unavailable".to_owned()));
     for (result, expected) in [
         (replica.call("lisp_approve", json!({"ticket": ticket})), "store_unavailable"),
         (replica.call("lisp_eval", json!({"program": put("lost")})), "store_unavailable"),
@@ -176,10 +181,130 @@ fn a_postgresql_that_goes_away_and_comes_back_loses_nothing_and_nothing_is_sent_
     assert_eq!(value(&replica.call("lisp_eval", json!({"program": "(+ 1 2)"}))), "user=> 3", "it lives on");
     assert_eq!(world.read("log"), "", "nothing was sent");
     postgres.again();
+    eventually("the server is ready again", || ready() == (200, "ready".to_owned()));
     assert_eq!(value(&replica.call("lisp_approve", json!({"ticket": ticket}))), "user=> :ok");
     assert_eq!(value(&in_session("(inc x)")), "user=> 2");
     assert_eq!(value(&keyed()["result"]), "user=> 1");
     assert_eq!((world.count("came k"), world.count("came lost")), (1, 0));
+}
+
+/// Who was told one reply must not be told another when the request comes again.
+#[test]
+fn a_reply_that_the_store_did_not_keep_is_not_told_so_a_key_has_one() {
+    let Some(mut postgres) = Postgres::start("unkept") else { return };
+    let world = keys::world("unkept");
+    let place = postgres.place("shared");
+    let (first, second) = (keys::Replica::start(&world, &place), keys::Replica::start(&world, &place));
+    let request = keys::keyed("k", "lisp_eval", json!({"program": keys::put("a")}));
+    world.hold(&["did a"]);
+    let left = first.send_and_leave(&request);
+    world.wait_for("did a");
+    postgres.stop();
+    world.hold(&[]);
+    let told = left.join().unwrap().expect("it is answered");
+    assert_eq!(reason(&told), "outcome_unknown", "{told}");
+    assert!(text(&told).contains("same key"), "{told}");
+    postgres.again();
+    let mut replies = Vec::new();
+    eventually("the store answers again", || {
+        let reply = second.send(&request);
+        let there = !["busy", "store_unavailable"].contains(&reason(&reply));
+        replies.extend(there.then_some(reply));
+        there
+    });
+    replies.push(first.send(&request));
+    // The answer of the call could not be written down either.
+    assert_eq!(replies.iter().map(value).collect::<Vec<_>>(), ["user=> :outcome_unknown"; 2]);
+    assert_eq!(world.count("came a"), 1);
+}
+
+/// A session of a server, with the programs that run in it.
+struct Session<'r> {
+    replica: &'r Replica,
+    id: String,
+}
+
+impl Session<'_> {
+    fn start(replica: &Replica) -> Session<'_> {
+        let started = replica.call("lisp_session_start", json!({}));
+        let id = started["structuredContent"]["session_id"].as_str().unwrap().to_owned();
+        Session { replica, id }
+    }
+
+    fn eval(&self, program: &str) -> Json {
+        self.replica.call("lisp_session_eval", json!({"session_id": self.id, "program": program}))
+    }
+}
+
+/// Lets servers go on that stop at a point.
+fn no_halt(world: &World) {
+    for name in ["halt", "halt.reached"] {
+        let _ = std::fs::remove_file(world.folder.join(name));
+    }
+}
+
+/// Holds a rule on a file and on PostgreSQL, each in a world of its own.
+fn everywhere(name: &str, holds: impl Fn(&World, &str, bool)) {
+    holds(&world(&format!("{name}-file")), "server.db", true);
+    if let Some(postgres) = Postgres::start(name) {
+        holds(&world(&format!("{name}-postgres")), &postgres.place("shared"), false);
+    }
+}
+
+/// What a server was doing when its commit did not come back, and what another finds.
+#[test]
+fn a_commit_that_nobody_acknowledges_is_told_as_open_and_may_be_there_or_not() {
+    for (at, points, then) in [("before", "2", "user=> 1"), ("after", "3", "user=> 2")] {
+        everywhere(&format!("unacknowledged-{at}"), |world, place, is_file| {
+            let first = Replica::start(world, place);
+            let session = Session::start(&first);
+            assert_eq!(value(&session.eval("(def n 1) n")), "user=> 1");
+            // The session is taken, and then stored: the server stops right before that is final, or right after.
+            world.write("halt", points);
+            let told = session.eval("(def n (inc n)) n");
+            assert!(world.folder.join("halt.reached").exists(), "{at}");
+            assert_eq!(reason(&told), "outcome_unknown", "{at}: {told}");
+            let feedback = told["structuredContent"]["feedback"].as_str().unwrap();
+            assert!(feedback.contains("same key") && feedback.contains("lisp_session_inspect"), "{feedback}");
+            // A file has one writer, and it hangs; a database has others.
+            if at == "before" && is_file {
+                let answer = first.server.raw("GET", "/ready", &[], b"");
+                assert_eq!((answer.status, &answer.json()["status"]), (503, &json!("store_unavailable")));
+            }
+            let id = session.id.clone();
+            drop(first);
+            no_halt(world);
+            let second = Replica::start(world, place);
+            let session = Session { replica: &second, id };
+            eventually("the lease of the first is over", || {
+                let found = session.eval("n");
+                assert!(["none", "session_busy"].contains(&reason(&found)), "{at}: {found}");
+                reason(&found) == "none" && value(&found) == then
+            });
+        });
+    }
+}
+
+/// A file has one writer at a time, whichever process it is in; a database goes on.
+#[test]
+fn a_server_that_stops_within_a_change_keeps_others_of_a_file_from_writing_and_they_say_so() {
+    everywhere("stopped", |world, place, is_file| {
+        let (first, second) = (Replica::start(world, place), Replica::start(world, place));
+        let (stopped, other) = (Session::start(&first), Session::start(&second));
+        assert_eq!(value(&other.eval("(def n 1) n")), "user=> 1");
+        world.write("halt", "2");
+        let _ = stopped.eval("(def n 1)");
+        until_there(world, "halt.reached");
+        no_halt(world);
+        let told = other.eval("(def n (inc n)) n");
+        match is_file {
+            true => assert_eq!(reason(&told), "sessions_unavailable", "{told}"),
+            false => assert_eq!(value(&told), "user=> 2", "{told}"),
+        }
+        drop(first);
+        let then = if is_file { "user=> 1" } else { "user=> 2" };
+        eventually("it goes on when the other is gone", || value(&other.eval("n")) == then);
+    });
 }
 
 #[test]

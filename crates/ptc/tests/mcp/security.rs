@@ -120,6 +120,7 @@ fn r1_7_7_bad_token_files_are_refused_without_quoting_them() {
         (entry(json!({"token_env": "PTC_TEST_UNSET"})), &policy, "PTC_TEST_UNSET is not set"),
         (entry(json!({"token_literal": FIRST, "id": "a b"})), &policy, "tokens[0].id must be"),
         (good.clone(), &open, "outer_policy.mcp_tools"),
+        (entry(json!({"token_literal": FIRST, "roles": ["a", "nope"]})), &policy, "has no role nope"),
     ] {
         let file = folder.file("tokens.json", &tokens);
         let args =
@@ -129,6 +130,44 @@ fn r1_7_7_bad_token_files_are_refused_without_quoting_them() {
         assert_eq!(output.status.code(), Some(2), "{err}");
         assert!(err.contains(message), "{err}\nexpected: {message}");
         assert!(!err.contains(FIRST) && !err.contains("short-secret"), "{err}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn files_of_tokens_and_roles_that_others_could_have_written_are_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new();
+    let policy = folder.file("policy.json", r#"{"outer_policy": {"mcp_tools": []}, "roles": {"a": {}}}"#);
+    let token = folder.file("token", FIRST);
+    let entry = json!({"tokens": [{"id": "a", "roles": ["a"], "token_file": token}]});
+    let tokens = folder.file("tokens.json", &entry.to_string());
+    let set = |file: &str, mode: u32| {
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (open, mode, told) in [
+        (&tokens, 0o666, "change it"),
+        (&token, 0o606, "change it"),
+        (&token, 0o604, "read it"),
+        (&policy, 0o666, "change it"),
+    ] {
+        for file in [&tokens, &token, &policy] {
+            set(file, 0o600);
+        }
+        set(open, mode);
+        let args = [
+            "--http",
+            "127.0.0.1:0",
+            "--sessions",
+            "--http-role-tokens",
+            &tokens,
+            "--session-roles",
+            &policy,
+        ];
+        let output = crate::support::ptc(&args).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        let shown = format!("{open} has mode {mode:04o}, so that other users could {told}");
+        assert!(!output.status.success() && err.contains(&shown), "{err}\nexpected: {shown}");
     }
 }
 

@@ -180,6 +180,13 @@ impl StdioServer {
         }
     }
 
+    /// The next message, if one comes in this time.
+    pub fn receive_within(&mut self, time: Duration) -> Option<Json> {
+        let line = self.stdout.recv_timeout(time).ok()?;
+        let message: Json = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+        (message["method"] != LIST_CHANGED).then_some(message)
+    }
+
     /// Whether nothing comes for a while.
     pub fn silent(&mut self, time: Duration) -> bool {
         matches!(self.stdout.recv_timeout(time), Err(RecvTimeoutError::Timeout))
@@ -367,7 +374,18 @@ pub fn call(id: i64, tool: &str, arguments: Json) -> Json {
 
 /// One request on a connection of its own.
 pub fn exchange(to: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-    let mut stream = TcpStream::connect(to).unwrap();
+    try_exchange(to, method, path, headers, body).unwrap_or_else(|| panic!("no answer from {to}"))
+}
+
+/// The same with a server that may not be there, or may end before it has answered.
+pub fn try_exchange(
+    to: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Option<Answer> {
+    let mut stream = TcpStream::connect(to).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut head =
         format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
@@ -378,12 +396,13 @@ pub fn exchange(to: SocketAddr, method: &str, path: &str, headers: &[(&str, &str
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str("\r\n");
-    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(head.as_bytes()).ok()?;
     // A server that refuses early may close before it has read all.
     let _ = stream.write_all(body);
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
-    answer(&String::from_utf8_lossy(&bytes))
+    let text = String::from_utf8_lossy(&bytes);
+    text.contains("\r\n\r\n").then(|| answer(&text))
 }
 
 /// Reads an answer.

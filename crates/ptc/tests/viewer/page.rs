@@ -102,6 +102,11 @@ fn a_directory_that_is_not_there_and_a_port_that_is_taken_are_told() {
         err(&ran)
     );
     fs::create_dir(folder.join("traces")).expect("a folder");
+    fs::write(folder.join("traces/run.jsonl"), "").expect("a file");
+    let ran = ptc(&folder, &["viewer", "traces/run.jsonl"]);
+    assert_eq!(ran.status.code(), Some(2));
+    let told = "traces/run.jsonl is a file, and a directory is shown: ptc viewer traces";
+    assert!(err(&ran).contains(told), "{}", err(&ran));
     let viewer = Viewer::start(&folder.join("traces"));
     let port = viewer.url.trim_end_matches('/').rsplit(':').next().expect("a port");
     let ran = ptc(&folder, &["viewer", "--port", port]);

@@ -6,15 +6,17 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Arg, ArgAction, ArgMatches};
 use ptc_runner::model::Llm;
 use ptc_server::effects::StoreJournal;
 use ptc_server::engine::{Engine, Parts};
-use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS};
+use ptc_server::options::{Form, Found, Loaded, Options, SETTINGS, Setting};
 use ptc_server::wire::{Http, Log, Page, Tokens, serve_stdio};
 use ptc_store::Store;
+use ptc_store::log_check::{self, Damage};
 use ptc_store::preludes::{Bounds, Preludes};
 use ptc_upstream::config::PinPolicy;
 use ptc_upstream::runtime::{Runtime, RuntimeOptions, SnapshotMode, StartError};
@@ -25,7 +27,7 @@ use serde_json::json;
 use self::clients::Client;
 use super::approvals::{self, Posted};
 use super::eval::ignore_closed_pipe;
-use crate::agents::Models;
+use crate::agents::{Models, several};
 use crate::exit::Outcome;
 use crate::terminal::{self, errln};
 
@@ -34,11 +36,38 @@ use crate::terminal::{self, errln};
 pub struct Args {
     flags: Vec<(String, String)>,
     print_config: bool,
+    help_all: bool,
     client: Option<Client>,
 }
 
+/// The settings that `--help` shows: those that people change before they know the server well.
+const COMMON: &[&str] = &[
+    "upstreams-config",
+    "require-upstreams",
+    "aggregator-read-only",
+    "program-timeout-ms",
+    "program-memory-limit-bytes",
+    "max-result-bytes",
+    "log-level",
+    "trace-dir",
+    "record-dir",
+    "prelude",
+    "store",
+    "approval-by",
+    "approval-page",
+    "agentic",
+    "agentic-model",
+    "agentic-allow-writes",
+    "sessions",
+    "http",
+    "http-auth-token",
+    "http-role-tokens",
+    "http-metrics",
+];
+
 const AFTER_HELP: &str = "\
-Every flag has a variable: --max-sessions is PTC_RUNNER_MCP_MAX_SESSIONS, and so on. docs/mcp-options.md lists them.
+These are the settings that are changed most; `ptc mcp --help-all` shows all of them. Every flag has a variable:
+--max-sessions is PTC_RUNNER_MCP_MAX_SESSIONS, and so on. `ptc docs mcp-options` lists them.
 
 Examples:
   ptc mcp
@@ -46,39 +75,56 @@ Examples:
   PTC_RUNNER_MCP_HTTP_AUTH_TOKEN=… ptc mcp --http 127.0.0.1:7332
   ptc mcp --upstreams-config upstreams.json --client claude-code";
 
-/// The flags are those of the server's table of settings, and two of the command's own.
+/// A setting as an argument.
+fn argument(setting: &'static Setting) -> Arg {
+    let help = format!("{} [{}]", setting.help.trim_end_matches('.'), setting.default);
+    let arg = Arg::new(setting.flag).long(setting.flag).help(help).help_heading(setting.group);
+    let arg = arg.action(ArgAction::Append).value_name(setting.value());
+    match setting.form {
+        Form::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        Form::Optional => arg.num_args(0..=1).default_missing_value("true"),
+        Form::Value | Form::Many => arg.num_args(1).allow_hyphen_values(true),
+    }
+}
+
+/// The command with all its arguments, and those settings in its help that `shown` names.
+fn declared(command: clap::Command, shown: impl Fn(&Setting) -> bool) -> clap::Command {
+    // Completions and the manual have those that are hidden here.
+    let settings = SETTINGS.iter().map(|setting| {
+        let hidden = !shown(setting);
+        argument(setting).hide_short_help(hidden).hide_long_help(hidden)
+    });
+    command
+        .about("Serve PTC-Lisp to MCP clients, over stdio or HTTP")
+        .after_help(AFTER_HELP)
+        .arg(
+            Arg::new("print-config")
+                .long("print-config")
+                .help("Print the configuration that would hold, without secrets, and end")
+                .action(ArgAction::SetTrue),
+        )
+        .arg(
+            Arg::new("client")
+                .long("client")
+                .value_name("NAME")
+                .help("Print what to put into the configuration of a client, and end")
+                .value_parser(clap::builder::PossibleValuesParser::new(
+                    Client::NAMES.iter().map(|(name, _)| *name),
+                )),
+        )
+        .arg(
+            Arg::new("help-all")
+                .long("help-all")
+                .help("Print help with all settings")
+                .action(ArgAction::SetTrue),
+        )
+        .args(settings)
+}
+
+/// The flags are those of the server's table of settings, and three of the command's own.
 impl clap::Args for Args {
     fn augment_args(command: clap::Command) -> clap::Command {
-        let settings = SETTINGS.iter().map(|setting| {
-            let help = format!("{} [{}]", setting.help.trim_end_matches('.'), setting.default);
-            let arg = Arg::new(setting.flag).long(setting.flag).help(help).action(ArgAction::Append);
-            match setting.form {
-                Form::Switch => {
-                    arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("BOOL")
-                }
-                Form::Optional => arg.num_args(0..=1).default_missing_value("true").value_name("HOST:PORT"),
-                Form::Value | Form::Many => arg.num_args(1).allow_hyphen_values(true).value_name("VALUE"),
-            }
-        });
-        command
-            .about("Serve PTC-Lisp to MCP clients, over stdio or HTTP")
-            .after_help(AFTER_HELP)
-            .arg(
-                Arg::new("print-config")
-                    .long("print-config")
-                    .help("Print the configuration that would hold, without secrets, and end")
-                    .action(ArgAction::SetTrue),
-            )
-            .arg(
-                Arg::new("client")
-                    .long("client")
-                    .value_name("NAME")
-                    .help("Print what to put into the configuration of a client, and end")
-                    .value_parser(clap::builder::PossibleValuesParser::new(
-                        Client::NAMES.iter().map(|(name, _)| *name),
-                    )),
-            )
-            .args(settings)
+        declared(command, |setting| COMMON.contains(&setting.flag))
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -94,7 +140,8 @@ impl clap::FromArgMatches for Args {
             flags.extend(values.map(|value| (setting.flag.to_owned(), value.clone())));
         }
         let client = matches.get_one::<String>("client").and_then(|name| Client::named(name));
-        Ok(Args { flags, print_config: matches.get_flag("print-config"), client })
+        let (print_config, help_all) = (matches.get_flag("print-config"), matches.get_flag("help-all"));
+        Ok(Args { flags, print_config, help_all, client })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -105,9 +152,21 @@ impl clap::FromArgMatches for Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    if args.help_all {
+        let help =
+            declared(clap::Command::default().name("ptc mcp"), |_| true).render_long_help().to_string();
+        ignore_closed_pipe(terminal::page(&help))?;
+        return Ok(Outcome::Done);
+    }
     let text = |value: OsString| value.into_string().ok();
     let environment = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
     let loaded = Loaded::read(args.flags.clone(), environment)?;
+    // A client starts the server where nobody sees what it says.
+    if let (Some(_), Found::File(path)) = (args.client, &loaded.options.upstreams_config)
+        && !path.is_file()
+    {
+        anyhow::bail!("--upstreams-config: there is no file {}", path.display());
+    }
     let printed = match args.client {
         Some(client) => Some(clients::snippet(client, &args.flags, &loaded.options)?),
         None => args.print_config.then(|| loaded.shown()),
@@ -137,11 +196,17 @@ struct Stores {
     named: Option<Arc<Store>>,
     /// Preludes: those in it, or in memory if there is only something to begin with.
     preludes: Option<Preludes>,
+    /// What is wrong with the log of the store.
+    damage: Option<Damage>,
 }
 
 impl Stores {
     fn open(options: &Options) -> anyhow::Result<Stores> {
         let open = |place: &str| Store::open(place).map(Arc::new);
+        let damage = match &options.store.0 {
+            Some(place) => log_check::damage(place.expose_secret())?,
+            None => None,
+        };
         let named = options.store.0.as_ref().map(|place| open(place.expose_secret())).transpose()?;
         let store = match (&named, &options.prelude_store_seed) {
             (Some(store), _) => Some(store.clone()),
@@ -157,12 +222,13 @@ impl Stores {
         if let (Some(preludes), Some(seed)) = (&preludes, &options.prelude_store_seed) {
             preludes.seed(seed).with_context(|| format!("the seed {} cannot be used", seed.display()))?;
         }
-        Ok(Stores { named, preludes })
+        Ok(Stores { named, preludes, damage })
     }
 }
 
 /// The upstreams that the options name. They start while clients are served already, unless something must know all of
-/// them first: preludes that rely on their tools, pins that must hold, what may not write, the card of `lisp_task`.
+/// them first: preludes that rely on their tools, roles that name them, pins that must hold, what may not write, the card of
+/// `lisp_task`.
 async fn start_upstreams(
     options: &Options,
     own: &[SecretString],
@@ -174,7 +240,11 @@ async fn start_upstreams(
         Found::Nowhere => return Ok(None),
     };
     let secrets = Secrets::resolve(&config)?.covering(own);
-    let known_first = preludes || options.agentic || options.aggregator_read_only || config.pins.is_some();
+    let known_first = preludes
+        || options.session_roles.is_some()
+        || options.agentic
+        || options.aggregator_read_only
+        || config.pins.is_some();
     let frozen = RuntimeOptions {
         snapshot: SnapshotMode::Frozen,
         keep_failing: !options.require_upstreams,
@@ -221,15 +291,24 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     let log = Log::new(options.log_level, move |line| covers.redact_str(line).into_owned());
     log.listen();
     log.lifecycle("application_start", json!({"http": options.http.on, "upstreams": upstreams.is_some()}));
-    for warning in loaded.warnings.iter().chain(tokens.iter().flat_map(|tokens| &tokens.warnings)) {
+    for warning in &loaded.warnings {
         log.warn("configuration", warning);
     }
     for note in &notes {
         log.warn("configuration", note);
     }
-    let Stores { named: store, preludes } = stores;
+    let Stores { named: store, preludes, damage } = stores;
+    if let Some(damage) = damage {
+        // A server that lost its power must come up by itself, and that can look like this.
+        let what = format!(
+            "the store: {damage}; calls of requests that come again may be made again. `ptc store check` tells more"
+        );
+        log.warn("store_log_damaged", &what);
+    }
     let (runtime, kept) = (upstreams.clone(), preludes.clone());
-    let effects = store.clone().map(StoreJournal::new);
+    let retention = Duration::from_millis(options.journal_retention_ms);
+    let effects = store.clone().map(|store| StoreJournal::new(store).retaining(retention));
+    let _announcing = effects.as_ref().map(StoreJournal::announce);
     if let Some(journal) = effects.clone() {
         tell_gaps(journal, &log).await;
     }
@@ -274,27 +353,51 @@ async fn approval_page(engine: &Arc<Engine>, options: &Options, log: &Log) -> Op
 /// For people who start the server by hand.
 const ON_A_TERMINAL: &str = "\
 ptc: this is an MCP server on standard input and output, which a client starts; Ctrl-D ends it.
-ptc: `ptc mcp --client NAME` prints what your client wants to be told, `ptc mcp --http` serves HTTP.";
+ptc: `ptc mcp --client NAME` prints the configuration of your client, `ptc mcp --http` serves HTTP.";
 
-/// Says which calls were begun before the server ended last and have no answer.
+/// Says how many calls were begun before the server ended last and have no answer, in one line.
 async fn tell_gaps(journal: StoreJournal, log: &Log) {
-    let gaps = tokio::task::spawn_blocking(move || journal.gaps()).await;
-    match gaps.map_err(|error| error.to_string()).and_then(|gaps| gaps) {
-        Ok(gaps) => {
-            for gap in gaps {
-                let what = format!(
-                    "outcome unknown: {}/{} was begun and never answered; its identity is {}. `ptc effects` tells more",
-                    gap.server, gap.tool, gap.identity
-                );
-                log.warn("effect_outcome_unknown", &what);
+    let open = tokio::task::spawn_blocking(move || journal.effects().open()).await;
+    match open.map_err(|error| error.to_string()).and_then(|open| open.map_err(|error| error.to_string())) {
+        Ok(open) => {
+            let Some(oldest) = open.iter().map(|open| open.oldest_ms).min() else { return };
+            let oldest =
+                jiff::Timestamp::from_millisecond(oldest).map(|at| at.to_string()).unwrap_or_default();
+            let all: u64 = open.iter().map(|open| open.calls).sum();
+            let few =
+                open.iter().take(NAMED).map(|open| format!("{}/{} {}", open.server, open.tool, open.calls));
+            let mut named = few.collect::<Vec<_>>().join(", ");
+            if open.len() > NAMED {
+                named.push_str(", …");
             }
+            let what = format!(
+                "outcome unknown: {} begun and never answered ({named}), the oldest at {oldest}; `ptc effects` lists \
+                 them and `ptc effects settle` settles them",
+                several(all, "call")
+            );
+            log.warn("effect_outcome_unknown", &what);
         }
         Err(why) => log.warn("effects", &why),
     }
 }
 
+/// Tools that one line names.
+const NAMED: usize = 5;
+
 /// The model that plans for `lisp_task`.
 fn planner(name: &str) -> anyhow::Result<Llm> {
     let opened = Models::load()?.open(name, &[]);
     opened.map_err(|error| anyhow!("--agentic needs a model: {error}; --agentic-model names another"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_help_shows_exist() {
+        for flag in COMMON {
+            assert!(SETTINGS.iter().any(|setting| setting.flag == *flag), "{flag}");
+        }
+    }
 }

@@ -1,27 +1,49 @@
 //! Delimiters of a program that is being typed: which belong together, and which form the cursor is in.
 
-/// The delimiters outside strings, comments and characters, each with its place.
-fn delimiters(text: &str) -> Vec<(usize, char)> {
-    let mut found = Vec::new();
+/// Shows every delimiter and every end of a line outside strings and characters, each with its place. Delimiters in
+/// comments are none. Gives whether the text ends inside a string.
+fn scan(text: &str, mut see: impl FnMut(usize, char)) -> bool {
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
         match c {
             // What follows is a character.
             '\\' => drop(chars.next()),
-            ';' => drop(chars.find(|(_, c)| *c == '\n')),
+            ';' => {
+                if let Some((at, end)) = chars.find(|(_, c)| *c == '\n') {
+                    see(at, end);
+                }
+            }
             '"' => {
+                let mut open = true;
                 while let Some((_, c)) = chars.next() {
                     match c {
                         '\\' => drop(chars.next()),
-                        '"' => break,
+                        '"' => {
+                            open = false;
+                            break;
+                        }
                         _ => {}
                     }
                 }
+                if open {
+                    return true;
+                }
             }
-            '(' | ')' | '[' | ']' | '{' | '}' => found.push((at, c)),
+            '(' | ')' | '[' | ']' | '{' | '}' | '\n' => see(at, c),
             _ => {}
         }
     }
+    false
+}
+
+/// The delimiters outside strings, comments and characters, each with its place.
+fn delimiters(text: &str) -> Vec<(usize, char)> {
+    let mut found = Vec::new();
+    scan(text, |at, c| {
+        if c != '\n' {
+            found.push((at, c));
+        }
+    });
     found
 }
 
@@ -69,9 +91,84 @@ pub fn open_head(text: &str) -> Option<&str> {
     Some(&inside[..end]).filter(|head| !head.is_empty())
 }
 
+/// Lines are not begun further to the right.
+const DEEPEST: usize = 60;
+
+/// The column at which the next line of a text begins that is still open: two inside the innermost list, one inside other
+/// brackets. The first line stands behind a prompt of so many columns. Nothing inside a string, where spaces count.
+pub fn indentation(text: &str, prompt: usize) -> Option<usize> {
+    let mut open = Vec::new();
+    let in_string = scan(text, |at, c| match closing(c) {
+        Some(_) => {
+            let line = text[..at].rfind('\n').map(|end| end + 1);
+            let before = text[line.unwrap_or(0)..at].chars().count();
+            let margin = if line.is_none() { prompt } else { 0 };
+            open.push(margin + before + if c == '(' { 2 } else { 1 });
+        }
+        None if c != '\n' => drop(open.pop()),
+        None => {}
+    });
+    (!in_string).then(|| open.pop().unwrap_or(prompt).min(DEEPEST))
+}
+
+/// Where lines behind the first begin with a margin of so many spaces, outside strings.
+pub fn margins(text: &str, columns: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    scan(text, |at, c| {
+        let line = &text[at + c.len_utf8()..];
+        if c == '\n' && line.len() >= columns && line.bytes().take(columns).all(|byte| byte == b' ') {
+            found.push(at + 1);
+        }
+    });
+    found
+}
+
+/// The text without those margins.
+pub fn without_margins(text: &str, columns: usize) -> String {
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for at in margins(text, columns) {
+        out.push_str(&text[from..at]);
+        from = at + columns;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_begin_inside_what_is_open() {
+        for (text, expected) in [
+            ("(defn f [x]", Some(7)),
+            ("(let [a 1", Some(11)),
+            ("{:a", Some(6)),
+            ("(defn f [x]\n       (map inc", Some(9)),
+            ("(f \"(\\\"\n(\"", Some(7)),
+            ("(f ; (\n", Some(7)),
+            ("'", Some(5)),
+            ("(f \"open", None),
+            ("(f \\( [", Some(12)),
+        ] {
+            assert_eq!(indentation(text, 5), expected, "{text}");
+        }
+        assert_eq!(indentation(&"(".repeat(200), 5), Some(DEEPEST));
+    }
+
+    #[test]
+    fn margins_are_no_part_of_the_program() {
+        for (text, expected) in [
+            ("(a\n       b)", "(a\n  b)"),
+            ("(a ; why\n     b)", "(a ; why\nb)"),
+            ("(a\n  b)", "(a\n  b)"),
+            ("\"a\n     b\"", "\"a\n     b\""),
+            ("(a\n     ", "(a\n"),
+            ("", ""),
+        ] {
+            assert_eq!(without_margins(text, 5), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn delimiters_find_their_partners() {

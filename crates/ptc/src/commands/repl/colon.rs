@@ -1,6 +1,7 @@
 //! What begins with a colon and is no program: one table of commands. Help, completion and suggestions come from it.
 
-use std::io;
+use std::io::{self, Write as _};
+use std::path::Path;
 
 use ptc_lisp::analyze::{SPECIALS, closest};
 use serde_json::{Value as Json, json};
@@ -33,25 +34,45 @@ const fn command(
 
 /// All commands, as `:help` lists them.
 pub const COMMANDS: &[Command] = &[
-    command(":help", &[], "", "this list", help),
+    command(":help", &["help", "(help)", "?"], "", "this list", help),
     command(":doc", &[], "NAME", "what a function, a tool or an input is", doc),
     command(":find", &[":apropos"], "TEXT", "functions and tools that have to do with it", find_names),
     command(":defs", &[], "", "your definitions", definitions),
-    command(":data", &[], "", "the inputs", inputs),
+    command(":data", &[], "", "the inputs, and what they are", inputs),
     command(":tools", &[], "", "the tools that programs may call", tools),
     command(":load", &[], "FILE", "run a file, for its definitions", load),
+    command(":save", &[], "FILE", "write your definitions to a file, for :load", save),
+    command(":time", &[], PROGRAM, "run a program, and say what it used", time),
     command(":turns", &[], "", "the programs so far, and how they ended", turns),
     command(":stats", &[], "[on|off]", "what the last program used; `on` shows it each time", stats),
     command(":full", &[], "", "the last value, whole", full),
     command(":reset", &[], "", "forget all definitions", reset),
-    command(":quit", &[":exit", ":q"], "", "leave (or Ctrl-D)", |_, _| Ok(false)),
+    command(
+        ":quit",
+        &[":exit", ":q", "exit", "quit", "(exit)", "(quit)"],
+        "",
+        "leave (or Ctrl-D)",
+        |_, _| Ok(false),
+    ),
 ];
+
+/// What a command takes that may span lines.
+const PROGRAM: &str = "PROGRAM";
+
+impl Command {
+    /// Whether it takes a program.
+    pub fn takes_program(&self) -> bool {
+        self.takes == PROGRAM
+    }
+}
 
 /// The command that a text is, with what follows its name. A lone keyword that is no command is a program.
 pub fn find(text: &str) -> Option<(&'static Command, &str)> {
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    // Words without a colon are programs if anything stands beside them.
+    let alone = rest.trim().is_empty() || name.starts_with(':');
     let named = |command: &&Command| command.name == name || command.aliases.contains(&name);
-    COMMANDS.iter().find(named).map(|command| (command, rest.trim()))
+    COMMANDS.iter().find(named).filter(|_| alone).map(|command| (command, rest.trim()))
 }
 
 /// Does what a command says; false to leave.
@@ -63,6 +84,17 @@ pub fn run(command: &Command, session: &mut Session, rest: &str) -> io::Result<b
 pub fn meant(text: &str) -> Option<&'static str> {
     let lone = text.starts_with(':') && !text.contains(char::is_whitespace);
     closest(text, COMMANDS.iter().map(|command| command.name)).filter(|_| lone)
+}
+
+/// The command that was meant by a keyword with something behind it, which is hardly a program: `:docs map`.
+pub fn misspelt(text: &str) -> Option<&'static str> {
+    let (name, rest) = text.split_once(char::is_whitespace)?;
+    if !name.starts_with(':') || rest.contains('\n') {
+        return None;
+    }
+    let names = || COMMANDS.iter().map(|command| command.name);
+    let longer = || names().find(|known| name.starts_with(known) || known.starts_with(name));
+    closest(name, names()).or_else(|| longer().filter(|_| name.len() > 2))
 }
 
 fn help(session: &mut Session, _: &str) -> io::Result<bool> {
@@ -97,9 +129,17 @@ fn input_doc(session: &mut Session, name: &str) -> String {
     if !session.machine.data_names().iter().any(|known| known == name) {
         return format!("there is no input {name}; :data lists them");
     }
+    match shape(session, name) {
+        Some(shape) => format!("data/{name}\n  {shape}"),
+        None => format!("data/{name}\n  An input."),
+    }
+}
+
+/// What an input is.
+fn shape(session: &mut Session, name: &str) -> Option<String> {
     match session.ask(&format!("(str (describe data/{name}))")) {
-        Some(Json::String(shape)) => format!("data/{name}\n  {shape}"),
-        _ => format!("data/{name}\n  An input."),
+        Some(Json::String(shape)) => Some(shape),
+        _ => None,
     }
 }
 
@@ -124,7 +164,11 @@ fn find_names(session: &mut Session, text: &str) -> io::Result<bool> {
     }
     let found = session.ask(&format!("(apropos {} {{:limit 30}})", json!(text)));
     let lines: Vec<String> = match found {
-        Some(Json::Array(found)) => found.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        Some(Json::Array(found)) => {
+            // Whether something is in the language or elsewhere, its name says.
+            let found = found.iter().filter_map(Json::as_str);
+            found.map(|line| line.strip_prefix("local: ").unwrap_or(line).to_owned()).collect()
+        }
         _ => Vec::new(),
     };
     match lines.is_empty() {
@@ -141,7 +185,11 @@ fn definitions(session: &mut Session, _: &str) -> io::Result<bool> {
 
 fn inputs(session: &mut Session, _: &str) -> io::Result<bool> {
     let names = session.machine.data_names();
-    let lines: Vec<String> = names.iter().map(|name| format!("data/{name}")).collect();
+    let line = |name: &String| match shape(session, name) {
+        Some(shape) => format!("data/{name}  {shape}"),
+        None => format!("data/{name}"),
+    };
+    let lines: Vec<String> = names.iter().map(line).collect();
     session.say(if lines.is_empty() { "no inputs; give some with --data NAME=JSON" } else { "" })?;
     session.say(&lines.join("\n"))?;
     Ok(true)
@@ -169,6 +217,39 @@ fn load(session: &mut Session, path: &str) -> io::Result<bool> {
         _ if path.is_empty() => session.say("write :load FILE")?,
         Ok(text) => drop(session.load(path, &text)?),
         Err(message) => session.say(&message)?,
+    }
+    Ok(true)
+}
+
+fn save(session: &mut Session, path: &str) -> io::Result<bool> {
+    let message = match session.definitions.trim_end() {
+        _ if path.is_empty() => "write :save FILE".to_owned(),
+        "" => "there are no definitions yet".to_owned(),
+        text => match write_new(path, text) {
+            Ok(()) => format!("your definitions are in {path}; `ptc repl -l {path}` begins with them"),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                format!("{path} is there already; name another file")
+            }
+            Err(error) => format!("cannot write {path}: {error}"),
+        },
+    };
+    session.say(&message)?;
+    Ok(true)
+}
+
+fn write_new(path: &str, text: &str) -> io::Result<()> {
+    let mut file = ptc_system::project::create_new(Path::new(path))?;
+    writeln!(file, "{text}")
+}
+
+fn time(session: &mut Session, program: &str) -> io::Result<bool> {
+    if program.is_empty() {
+        session.say("write :time PROGRAM, for instance :time (reduce + (range 1000))")?;
+        return Ok(true);
+    }
+    session.evaluate("repl", program)?;
+    if let Some(turn) = session.turns.last().filter(|_| !session.with_stats) {
+        session.say(&turn.stats)?;
     }
     Ok(true)
 }
@@ -203,7 +284,7 @@ fn stats(session: &mut Session, wanted: &str) -> io::Result<bool> {
 }
 
 fn full(session: &mut Session, _: &str) -> io::Result<bool> {
-    session.say(&session.whole)?;
+    session.say(&session.readable(&session.whole))?;
     Ok(true)
 }
 
@@ -223,8 +304,26 @@ mod tests {
         let name = |text: &str| find(text).map(|(command, rest)| (command.name, rest.to_owned()));
         assert_eq!(name(":doc  map "), Some((":doc", "map".to_owned())));
         assert_eq!(name(":q"), Some((":quit", String::new())));
-        for program in [":name", "(f :doc)", ":docs", ""] {
+        for word in ["exit", "quit", "(exit)", "(quit)"] {
+            assert_eq!(name(word), Some((":quit", String::new())), "{word}");
+        }
+        assert_eq!(name("help"), Some((":help", String::new())));
+        for program in [":name", "(f :doc)", ":docs", "", "quit 1", "help me"] {
             assert_eq!(name(program), None, "{program}");
+        }
+    }
+
+    #[test]
+    fn a_keyword_with_something_behind_it_is_pointed_at_a_command() {
+        for (text, expected) in [
+            (":docs map", Some(":doc")),
+            (":hlep me", Some(":help")),
+            (":name x", None),
+            (":a 1", None),
+            (":docs", None),
+            ("docs map", None),
+        ] {
+            assert_eq!(misspelt(text), expected, "{text}");
         }
     }
 

@@ -8,9 +8,13 @@ use ptc_lisp::reader::is_incomplete;
 
 use super::names::Names;
 use super::session::Session;
+use super::{brackets, colon};
 use crate::terminal::{self, Editor};
 
-const PROMPT: &str = "ptc> ";
+/// What stands before the first line of a program.
+pub const PROMPT: &str = "ptc> ";
+/// What stands before its other lines. It is as wide, and drawn over spaces that are taken off again.
+pub const CONTINUED: &str = "  .. ";
 
 /// A source of programs.
 pub enum Lines {
@@ -46,7 +50,10 @@ impl Lines {
     /// The next whole program; nothing at the end of input.
     pub fn next(&mut self) -> anyhow::Result<Option<String>> {
         match self {
-            Lines::Terminal(editor) => editor.read(PROMPT),
+            Lines::Terminal(editor) => {
+                let text = editor.read(PROMPT)?;
+                Ok(text.map(|text| brackets::without_margins(&text, PROMPT.len())))
+            }
             Lines::Plain => plain_program(&mut io::stdin().lock()).context("cannot read standard input"),
         }
     }
@@ -66,7 +73,10 @@ fn plain_program(input: &mut impl BufRead) -> io::Result<Option<String>> {
 
 /// Whether a text can be obeyed: a command is one line, a program ends where its forms end.
 pub fn is_whole(text: &str) -> bool {
-    super::colon::find(text.trim()).is_some() || !is_incomplete(text)
+    match colon::find(text.trim()) {
+        Some((command, rest)) => !command.takes_program() || !is_incomplete(rest),
+        None => !is_incomplete(text),
+    }
 }
 
 /// Where history is kept, if the environment says where such things belong.
@@ -80,11 +90,16 @@ mod tests {
 
     #[test]
     fn a_program_may_span_lines() {
-        let mut input = "(+ 1\n   2) 3\n:doc (\n\"a\nb\"\n[\\( ; )\n#\"]\"]\n(open".as_bytes();
+        let mut input =
+            "(+ 1\n   2) 3\n:doc (\n\"a\nb\"\n[\\( ; )\n#\"]\"]\n:time (+ 1\n2)\n(open".as_bytes();
         let mut programs = Vec::new();
         while let Some(text) = plain_program(&mut input).unwrap() {
             programs.push(text);
         }
-        assert_eq!(programs, ["(+ 1\n   2) 3\n", ":doc (\n", "\"a\nb\"\n", "[\\( ; )\n#\"]\"]\n", "(open"]);
+        assert_eq!(
+            programs,
+            ["(+ 1\n   2) 3\n", ":doc (\n", "\"a\nb\"\n", "[\\( ; )\n#\"]\"]\n", ":time (+ 1\n2)\n", "(open"]
+        );
+        assert_eq!(PROMPT.len(), CONTINUED.len(), "both are as wide");
     }
 }

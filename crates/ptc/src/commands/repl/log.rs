@@ -41,7 +41,7 @@ impl Log {
 
     /// The tools behind it, which only its exports may call, beside others.
     pub fn tools(&self, others: Tools) -> Tools {
-        granted(&self.part.tools, &Arc::new(Witness::default()), others)
+        granted(&self.part.tools, &Arc::new(Witness::default()), None, others)
     }
 
     /// Adds a program that was run; its texts have no secrets any more.

@@ -5,6 +5,7 @@ mod colon;
 mod lines;
 mod log;
 mod names;
+mod pretty;
 mod session;
 
 use std::fs;

@@ -1,7 +1,9 @@
 //! What the line editor knows about programs: names to complete, parameters to hint at, colours, and whether a form
 //! is whole.
 
-use ptc_lisp::analyze::{SPECIALS, namespace_name};
+use std::sync::Arc;
+
+use ptc_lisp::analyze::{Namespaces, SPECIALS, namespace_name};
 use ptc_lisp::builtins::{Entry, registry};
 
 use super::session::Session;
@@ -17,6 +19,8 @@ pub struct Names {
     servers: Vec<String>,
     /// Parameters of functions that are no builtins.
     params: Vec<(String, String)>,
+    /// Names that programs have given to namespaces.
+    required: Arc<Namespaces>,
     paint: Paint,
 }
 
@@ -26,6 +30,7 @@ impl Default for Names {
             sorted: Vec::new(),
             servers: Vec::new(),
             params: Vec::new(),
+            required: Arc::default(),
             paint: Paint::for_stream(&terminal::stdout()),
         }
     }
@@ -85,6 +90,7 @@ impl Names {
         self.sorted.extend(colon::COMMANDS.iter().map(|command| command.name.to_owned()));
         self.sorted.sort_unstable();
         self.servers = session.upstreams.iter().flat_map(servers).collect();
+        self.required = session.required.clone();
         let machine = &session.machine;
         let own = machine.definitions().into_iter().filter_map(|name| {
             let params = machine.function(&name)?.params.join(" ");
@@ -107,7 +113,7 @@ impl Names {
         };
         let found = known(prefix);
         let Some((short, local)) = prefix.split_once('/').filter(|_| found.is_empty()) else { return found };
-        let full = format!("{}/", namespace_name(short));
+        let full = format!("{}/", namespace_name(self.required.full(short)));
         let restored = |name: String| format!("{short}/{}", &name[full.len()..]);
         known(&format!("{full}{local}")).into_iter().map(restored).collect()
     }
@@ -130,7 +136,10 @@ impl Names {
         if let Some((_, params)) = self.params.iter().find(|(own, _)| own == name) {
             return Some(params);
         }
-        let full = || name.split_once('/').map(|(ns, local)| format!("{}/{local}", namespace_name(ns)));
+        let full = || {
+            let (ns, local) = name.split_once('/')?;
+            Some(format!("{}/{local}", namespace_name(self.required.full(ns))))
+        };
         let id = registry().unqualified(name).or_else(|| registry().qualified(&full()?))?;
         Some(registry().get(id)).filter(|entry| is_public(entry)).map(Entry::params)
     }
@@ -144,7 +153,7 @@ fn name_start(line: &str, end: usize) -> usize {
 
 impl Assistant for Names {
     fn offer(&self, line: &str, pos: usize) -> Offer {
-        if line.starts_with(":load ") {
+        if [":load ", ":save "].iter().any(|command| line.starts_with(command)) {
             return Offer::Files;
         }
         let start = name_start(line, pos);
@@ -166,7 +175,14 @@ impl Assistant for Names {
 
     fn coloured(&self, line: &str, pos: usize) -> String {
         let marks = brackets::pair(line, pos);
-        program_with(line, self.paint, marks.as_ref().map_or(&[], |pair| &pair[..]))
+        let columns = lines::PROMPT.len();
+        // Margins become white space that nobody types, so that they are found again between the colours.
+        let mut text = line.to_owned();
+        for at in brackets::margins(line, columns) {
+            text.replace_range(at..at + columns, &MARGIN.repeat(columns));
+        }
+        program_with(&text, self.paint, marks.as_ref().map_or(&[], |pair| &pair[..]))
+            .replace(&MARGIN.repeat(columns), &self.paint.dim(lines::CONTINUED))
     }
 
     fn coloured_hint(&self, hint: &str) -> String {
@@ -176,7 +192,15 @@ impl Assistant for Names {
     fn is_whole(&self, text: &str) -> bool {
         lines::is_whole(text)
     }
+
+    fn continued(text: &str) -> Option<String> {
+        let column = brackets::indentation(text, lines::PROMPT.len()).filter(|_| !lines::is_whole(text))?;
+        Some(format!("\n{}", " ".repeat(column)))
+    }
 }
+
+/// A form feed, which is as long as a space.
+const MARGIN: &str = "\x0c";
 
 #[cfg(test)]
 mod tests {
@@ -192,16 +216,31 @@ mod tests {
 
     #[test]
     fn parameters_are_those_of_builtins_and_of_the_session() {
-        let names = Names { params: vec![("mine".to_owned(), "[a b]".to_owned())], ..Names::default() };
+        let required = Arc::new(Namespaces::default().after("(require '[clojure.string :as s])"));
+        let params = vec![("mine".to_owned(), "[a b]".to_owned())];
+        let names = Names { params, required, ..Names::default() };
         for (name, expected) in [
             ("count", Some("[coll]")),
             ("str/join", Some("[coll] [separator coll]")),
+            ("s/join", Some("[coll] [separator coll]")),
             ("mine", Some("[a b]")),
             ("nope", None),
             ("prim/realised", None),
         ] {
             assert_eq!(names.params(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn lines_behind_the_first_have_a_prompt_of_their_own() {
+        let names = Names { paint: Paint::none(), ..Names::default() };
+        let next = Names::continued("(defn f [x]").expect("another line");
+        assert_eq!(next, "\n       ");
+        let line = format!("(defn f [x]{next}(inc \"a\n      b\"))");
+        let shown = names.coloured(&line, 0);
+        assert_eq!(shown, "(defn f [x]\n  ..   (inc \"a\n      b\"))");
+        assert_eq!(Names::continued("(inc 1)"), None, "it is whole");
+        assert_eq!(Names::continued("(str \"a"), None, "spaces count in a string");
     }
 
     #[test]

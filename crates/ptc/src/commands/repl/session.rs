@@ -1,17 +1,24 @@
 //! What is kept from one program to the next, and what a program that was typed does.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use ptc_host::{Bounds, Cancel, Ran, Tools, drive};
+use ptc_lisp::Error;
+use ptc_lisp::analyze::Namespaces;
 use ptc_lisp::machine::{Machine, Signal};
+use ptc_lisp::reader::{ReadLimits, read_all};
+use ptc_lisp::syntax::Form;
 use ptc_upstream::Account;
 use serde_json::Value as Json;
 
 use super::super::eval::{self, stats_text, upstream_text};
+use super::lines::PROMPT;
 use super::log::Log;
-use super::{Args, colon};
+use super::{Args, colon, pretty};
+use crate::agents::highlight::{self, Paint};
 use crate::attached::Upstreams;
 use crate::exit::Outcome;
 use crate::terminal::errln;
@@ -21,6 +28,10 @@ use crate::{report, terminal, values};
 const SHOWN: usize = 8_000;
 /// Programs that `:turns` remembers.
 const REMEMBERED: usize = 1_000;
+/// Bytes of definitions that `:save` remembers.
+const SAVED: usize = 4 << 20;
+/// What every session has required, as sessions of Clojure have.
+const REQUIRED: &str = "(require '[clojure.pprint :refer [pprint]])";
 
 /// A session.
 pub struct Session {
@@ -35,6 +46,10 @@ pub struct Session {
     pub turns: Vec<Turn>,
     /// The last value, whole.
     pub whole: String,
+    /// The text of all definitions, in order.
+    pub definitions: String,
+    /// Names that programs have given to namespaces.
+    pub required: Arc<Namespaces>,
     /// What `log/` looks at, if programs have it.
     log: Option<Log>,
     /// Whether every program is followed by what it used.
@@ -42,6 +57,8 @@ pub struct Session {
     interrupt: Cancel,
     /// Somebody answers: mistakes are part of the talk and go where values go.
     talks: bool,
+    /// What runs stands just above, behind the prompt, as it was typed.
+    just_above: bool,
     coloured: bool,
 }
 
@@ -66,7 +83,8 @@ impl Session {
             tools = log.tools(tools);
             args.common.lend_own(log.prelude()?);
         }
-        let machine = fresh(&args, &tools)?;
+        let required = first_required();
+        let machine = fresh(&args, &tools, &required)?;
         let upstreams = args.upstreams.start()?;
         let interrupt = Cancel::new();
         let stop = interrupt.clone();
@@ -85,8 +103,11 @@ impl Session {
             upstreams,
             turns: Vec::new(),
             whole: String::new(),
+            definitions: String::new(),
+            required,
             interrupt,
             talks: false,
+            just_above: false,
             coloured: terminal::colours(&terminal::stdout()),
         })
     }
@@ -103,17 +124,31 @@ impl Session {
 
     /// Does what the person typed; false to leave.
     pub fn obey(&mut self, text: &str) -> io::Result<bool> {
+        let at_the_prompt = !text.starts_with(char::is_whitespace);
         let text = text.trim();
-        match colon::find(text) {
+        let command = colon::find(text).filter(|_| !self.is_own(text));
+        match (command, colon::misspelt(text)) {
             _ if text.is_empty() => Ok(true),
-            Some((command, rest)) => colon::run(command, self, rest),
-            None => {
+            (Some((command, rest)), _) => colon::run(command, self, rest),
+            (None, Some(close)) => {
+                self.say(&format!("there is no such command; did you mean {close}?"))?;
+                Ok(true)
+            }
+            (None, None) => {
+                self.just_above = at_the_prompt;
                 self.evaluate("repl", text)?;
+                self.just_above = false;
                 let hint = colon::meant(text).map(|close| format!("; did you mean the command {close}?"));
                 self.say(&hint.unwrap_or_default())?;
                 Ok(true)
             }
         }
+    }
+
+    /// Whether a word that may be a command is a definition of the session.
+    fn is_own(&self, text: &str) -> bool {
+        let word = text.trim_start_matches('(').trim_end_matches(')');
+        self.machine.definitions().iter().any(|name| name == word)
     }
 
     /// Runs a program and shows what it printed and its value.
@@ -137,11 +172,13 @@ impl Session {
         match &ran.result {
             Ok(Signal::Value | Signal::Return) => {
                 self.whole = self.covered(&self.machine.value());
-                answer.extend(with_value.then(|| self.shown()));
+                answer.extend(with_value.then(|| self.documentation(text).unwrap_or_else(|| self.shown())));
+                self.keep(text);
             }
             Ok(Signal::Fail) => problem = Some(format!("failed: {}", self.machine.value())),
             Err(error) => {
-                problem = Some(terminal::error_text(error, self.machine.source(), name, self.coloured));
+                let whole = || terminal::error_text(error, self.machine.source(), name, self.coloured);
+                problem = Some(self.pointed_out(error, text).unwrap_or_else(whole));
             }
         }
         self.note(text, &ran, &account);
@@ -156,6 +193,50 @@ impl Session {
             errln!("{}", turn.stats);
         }
         Ok(outcome)
+    }
+
+    /// An error of a program that stands just above on one line: its place is marked right there.
+    fn pointed_out(&self, error: &Error, text: &str) -> Option<String> {
+        let span = error.span.filter(|_| self.just_above && self.at_terminal())?;
+        // A character of the others may take another width than one.
+        let shown = text.is_ascii() && !text.contains('\n') && self.machine.source() == text;
+        let simple = error.notes.is_empty() && error.repaired.is_none();
+        let (start, end) = (span.start as usize, span.end as usize);
+        if !shown || !simple || PROMPT.len() + text.len() >= terminal::columns() || end > text.len() {
+            return None;
+        }
+        let place = (PROMPT.len() + start, end.saturating_sub(start).max(1));
+        Some(terminal::error_below(error, place, self.coloured))
+    }
+
+    /// Keeps what the definitions of a program are and what it required.
+    fn keep(&mut self, text: &str) {
+        // Most programs do neither.
+        if !["(def", "(require", "(use", "(ns"].iter().any(|begin| text.contains(begin)) {
+            return;
+        }
+        self.required = Arc::new(self.required.after(text));
+        self.machine.set_required(self.required.clone());
+        let forms = read_all(text, &ReadLimits::default()).unwrap_or_default();
+        for form in forms.iter().filter(|form| defines(form)) {
+            let place = form.span.start as usize..form.span.end as usize;
+            let definition = text.get(place).unwrap_or_default();
+            if self.definitions.len() + definition.len() < SAVED {
+                self.definitions.push_str(definition);
+                self.definitions.push_str("\n\n");
+            }
+        }
+    }
+
+    /// What a program that asks for documentation gives, as text.
+    fn documentation(&self, text: &str) -> Option<String> {
+        if !(self.talks && text.trim_start().starts_with("(doc ")) {
+            return None;
+        }
+        match self.machine.value_json() {
+            Json::String(text) => Some(text),
+            _ => None,
+        }
     }
 
     fn drive(&mut self, text: &str) -> (Ran, Account) {
@@ -204,7 +285,9 @@ impl Session {
 
     /// Forgets all definitions.
     pub fn reset(&mut self) -> anyhow::Result<()> {
-        self.machine = fresh(&self.args, &self.tools)?;
+        self.required = first_required();
+        self.machine = fresh(&self.args, &self.tools, &self.required)?;
+        self.definitions.clear();
         Ok(())
     }
 
@@ -214,9 +297,20 @@ impl Session {
         match cut.filter(|_| self.at_terminal()) {
             Some(at) => {
                 let more = self.whole[at..].chars().count();
-                format!("{}… {more} more characters; :full shows all", &self.whole[..at])
+                format!("{}\n… {more} more characters; :full shows all", self.readable(&self.whole[..at]))
             }
-            None => self.whole.clone(),
+            None => self.readable(&self.whole),
+        }
+    }
+
+    /// A value as people read it: over lines and in colours at a terminal.
+    pub fn readable(&self, value: &str) -> String {
+        match self.at_terminal() {
+            true => {
+                let lines = pretty::broken(value, terminal::columns());
+                highlight::program(&lines, Paint::for_stream(&terminal::stdout()))
+            }
+            false => value.to_owned(),
         }
     }
 
@@ -242,8 +336,20 @@ impl Session {
     }
 }
 
-fn fresh(args: &Args, tools: &Tools) -> anyhow::Result<Machine> {
+/// What a session begins with.
+fn first_required() -> Arc<Namespaces> {
+    Arc::new(Namespaces::default().after(REQUIRED))
+}
+
+/// Whether a form defines something, or names what the definitions behind it use.
+fn defines(form: &Form) -> bool {
+    let head = form.as_list().and_then(|items| items.first()).and_then(Form::as_symbol);
+    head.is_some_and(|head| head.starts_with("def") || ["require", "use", "ns", "import"].contains(&head))
+}
+
+fn fresh(args: &Args, tools: &Tools, required: &Arc<Namespaces>) -> anyhow::Result<Machine> {
     let mut machine = args.common.machine()?;
+    machine.set_required(required.clone());
     tools.grant(&mut machine);
     values::give(&mut machine, &args.data)?;
     Ok(machine)

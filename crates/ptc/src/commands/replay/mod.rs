@@ -1,5 +1,6 @@
 //! `ptc replay`: plays recordings back, and says where they part.
 
+mod placeless;
 mod subject;
 
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -71,7 +72,8 @@ pub struct Args {
 
 const AFTER_HELP: &str = "\
 Exit codes:
-  0   the run does the same again; with --diff, there is no difference; with --against, no answer changes
+  0   the run does the same again, or as far as its recording goes; with --diff, there is no difference; with
+      --against, no answer changes
   1   it does not, there is one, or one does
   2   the command line or a file makes no sense
 
@@ -110,8 +112,9 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let recording = open(&args.run)?;
     let mut out = terminal::stdout();
     if let Some(other) = &args.diff {
-        let found = first_difference(&recording, &open(other)?);
-        ignore_closed_pipe(differences(&mut out, found.as_ref(), recording.calls().count()))?;
+        let calls = recording.calls().count();
+        let found = first_difference(&comparable(recording), &comparable(open(other)?));
+        ignore_closed_pipe(differences(&mut out, found.as_ref(), calls))?;
         return Ok(if found.is_none() { Outcome::Done } else { Outcome::Failed });
     }
     if !args.at.is_empty() {
@@ -180,6 +183,12 @@ fn open(path: &Path) -> anyhow::Result<Recording> {
     Recording::read(path).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
+/// A recording as it is compared with another.
+fn comparable(mut recording: Recording) -> Recording {
+    recording.head.subject = placeless::placeless(recording.head.subject);
+    recording
+}
+
 /// Says which answers would be others with an agent or a prelude that changed.
 fn would_change(args: &Args, file: &Path) -> anyhow::Result<Outcome> {
     let mut out = terminal::stdout();
@@ -230,12 +239,13 @@ fn recordings(run: &Path, last: usize) -> anyhow::Result<Vec<PathBuf>> {
 /// What playing back gave.
 fn told(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) -> io::Result<()> {
     let name = |number: usize| {
-        recording.calls().find(|call| call.number == number).as_ref().map_or_else(String::new, title)
+        let call = recording.calls().find(|call| call.number == number);
+        call.map_or_else(String::new, |call| format!(", {}", title(&call)))
     };
     if let Some(number) = proof.changed {
         writeln!(
             out,
-            "changed at call {number}, {}: its answer is not the one that was recorded",
+            "changed at call {number}{}: its answer is not the one that was recorded",
             name(number)
         )?;
     }
@@ -260,7 +270,7 @@ fn told(out: &mut impl Write, recording: &Recording, proof: &Proof, times: u32) 
         Verdict::Differs(parting) => {
             let Parting { call, what, path, recorded, now } = &**parting;
             match call {
-                Some(number) => writeln!(out, "differs at call {number}, {}: {what}", name(*number))?,
+                Some(number) => writeln!(out, "differs at call {number}{}: {what}", name(*number))?,
                 None => writeln!(out, "differs: {what}")?,
             }
             values(out, path, recorded, now)?;
@@ -358,7 +368,7 @@ fn answer(given: &Given) -> String {
         }
         Given::Refusal(error) => format!("failed: {error}"),
         Given::Value(value) | Given::Answer(value) => value.to_string(),
-        Given::Error(message) => format!("failed: {message}"),
+        Given::Error(message) | Given::Lost(message) => format!("failed: {message}"),
         Given::Decision(decision) => match decision {
             Decision::Approve => "approved".to_owned(),
             Decision::Edit(args) => format!("approved with {args}"),

@@ -19,10 +19,20 @@ pub fn prove(recording: &Recording, most: &Allowance) -> anyhow::Result<Proof> {
     if let Some(task) = PlayedTask::read(subject) {
         let mut task = task.map_err(|error| anyhow!("what it was begun from makes no sense: {error}"))?;
         let (agent, options) = (task.agent.clone(), task.options.clone());
-        return Ok(verify(recording, agent, options, most, |entry, events| task.watch(entry, events)));
+        return within(verify(recording, agent, options, most, |entry, events| task.watch(entry, events)));
     }
     let (agent, options) = restore(subject)?;
-    Ok(verify(recording, agent, options, most, |_, _| {}))
+    within(verify(recording, agent, options, most, |_, _| {}))
+}
+
+/// What was proved, unless the run was held to less than it needs: then nothing was.
+fn within(proof: Proof) -> anyhow::Result<Proof> {
+    match proof.limit {
+        Some(error) => {
+            bail!("it needs more than may be used to play it: {error}; --fuel and --memory allow more")
+        }
+        None => Ok(proof),
+    }
 }
 
 /// Why a file replaces nothing of a recording.

@@ -23,7 +23,7 @@ pub fn servers(client: &Client, text: &str) -> anyhow::Result<Map<String, Json>>
             }
         }
         Format::Toml => {
-            let document = text.parse::<toml::Table>().context("it is no TOML")?;
+            let document = text.parse::<toml::Table>().context("it is not TOML")?;
             let mut at =
                 Json::Object(serde_json::to_value(document)?.as_object().cloned().unwrap_or_default());
             for key in client.place {
@@ -49,7 +49,7 @@ pub fn replaced(client: &Client, text: &str, entry: &Json) -> anyhow::Result<Str
             Ok(root.to_string())
         }
         Format::Toml => {
-            let mut document: DocumentMut = text.parse().context("it is no TOML")?;
+            let mut document: DocumentMut = text.parse().context("it is not TOML")?;
             let mut table: &mut Table = document.as_table_mut();
             for key in client.place {
                 table = table
@@ -73,7 +73,7 @@ pub fn replaced(client: &Client, text: &str, entry: &Json) -> anyhow::Result<Str
 
 fn root(text: &str) -> anyhow::Result<CstRootNode> {
     CstRootNode::parse(text, &ParseOptions::default())
-        .map_err(|error| anyhow::anyhow!("it is no JSON: {error}"))
+        .map_err(|error| anyhow::anyhow!("it is not JSON: {error}"))
 }
 
 fn object(root: &CstRootNode, place: &[&str]) -> Option<CstObject> {

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { createRequire } from "node:module";
+import { faults } from "../../shared/axe.mjs";
 
 const [url, packages, chromium, profile] = process.argv.slice(2);
 const { chromium: engine } = createRequire(path.join(packages, "package.json"))("playwright-core");
@@ -26,12 +27,13 @@ async function rpc(method, params, session) {
 }
 const client = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
 const session = (await rpc("initialize", client)).headers.get("mcp-session-id");
-// Runs a program that waits with these arguments, written in PTC-Lisp; the id of its ticket.
-async function park(args) {
-  const program = `(tool/call {:server "crm" :tool "put" :args ${args}})`;
+// Runs a program that waits; the id of its ticket.
+async function run(program) {
   const reply = await (await rpc("tools/call", { name: "lisp_eval", arguments: { program } }, session)).json();
   return reply.result.structuredContent.id;
 }
+// One that waits with these arguments, written in PTC-Lisp.
+const park = (args) => run(`(tool/call {:server "crm" :tool "put" :args ${args}})`);
 async function decide(id, decision, more) {
   const body = JSON.stringify({ id, calls: [1], decision, ...more });
   const headers = { "content-type": "application/json" };
@@ -44,9 +46,9 @@ const enabled = (id) => page.waitForFunction((id) => {
   return button && !button.disabled;
 }, id);
 
-async function check(name, run) {
+async function check(name, held) {
   try {
-    await run();
+    await held();
     assert.deepEqual(wrong, []);
   } catch (error) {
     console.error(`not ok: ${name}\n${error.stack}\nfaults: ${wrong.join("\n")}`);
@@ -135,5 +137,78 @@ await check("what somebody writes is not lost when other programs come and go", 
   assert.equal(await card(first).locator("textarea").inputValue(), '{"name": "half wri');
   assert.equal(await card(first).locator("textarea").isVisible(), true);
 });
+
+await check("who asks, for which program, with what effect and for how long is told in words", async () => {
+  await page.reload();
+  const id = await park('{:n 4}');
+  await card(id).waitFor();
+  const about = await card(id).locator(".about").innerText();
+  assert.match(about, /test 1 over HTTP/);
+  assert.match(about, /asked less than a minute ago/);
+  assert.match(about, /\d+ (minutes|hours) left/);
+  assert.match(await card(id).locator(".effect").innerText(), /write/);
+  assert.match(await card(id).locator(".program > summary").innerText(), /The program: \(tool\/call/);
+  assert.doesNotMatch(await card(id).innerText(), /\d{4}-\d\d-\d\dT/);
+});
+
+await check("the tab tells how many wait, and the page has an icon", async () => {
+  const waiting = await page.locator(".ticket").count();
+  assert.equal(await page.title(), `(${waiting}) Approvals`);
+  for (const icon of ["icon.svg", "icon-waiting.svg"]) assert.equal((await fetch(`${url}/approvals/${icon}`)).status, 200);
+  assert.equal(await page.locator("#icon").getAttribute("href"), "/approvals/icon-waiting.svg");
+});
+
+await check("what somebody changed is shown beside what was asked for, and moves nothing", async () => {
+  const id = await page.locator(".ticket").last().getAttribute("data-id");
+  await enabled(id);
+  await card(id).locator("button:has-text('Edit')").click();
+  const send = card(id).locator("button:has-text('Approve with these arguments')");
+  const before = await send.boundingBox();
+  assert.match(await card(id).locator(".diff").innerText(), /Nothing is changed yet/);
+  await card(id).locator("textarea").fill('{\n  "n": 44,\n  "more": true\n}');
+  assert.deepEqual(await card(id).locator(".diff del").allInnerTexts(), ['  "n": 4']);
+  assert.deepEqual(await card(id).locator(".diff ins").allInnerTexts(), ['  "n": 44,', '  "more": true']);
+  assert.deepEqual(await send.boundingBox(), before);
+});
+
+await check("several calls at once are asked about again with their sum, and can all be rejected", async () => {
+  const both = (items) => `(pmap (fn [n] (tool/call {:server "crm" :tool "put" :args {:n n}})) ${items})`;
+  const id = await run(both("[71 72 73]"));
+  await card(id).waitFor();
+  const dialog = page.locator("#sure");
+  await card(id).locator("button:has-text('Reject all')").click();
+  assert.match(await dialog.innerText(), /Reject 3 calls\?[\s\S]*3 × crm\/put[\s\S]*3 calls, 3 of them change something/);
+  await dialog.locator("button:has-text('Back')").click();
+  assert.equal(await card(id).locator(".call").count(), 3);
+  await card(id).locator("button:has-text('Reject all')").click();
+  await dialog.locator("input").fill("not these");
+  await dialog.locator("button:has-text('Reject all 3')").click();
+  await card(id).waitFor({ state: "detached" });
+  assert.match(await page.locator("#told").innerText(), /Rejected[\s\S]*not these/);
+  const second = await run(both("[81 82]"));
+  await card(second).waitFor();
+  await card(second).locator("button:has-text('Approve all')").click();
+  await dialog.locator("button:has-text('Approve all 2')").click();
+  await card(second).waitFor({ state: "detached" });
+});
+
+await check("a phone shows it without scrolling sideways, and long arguments are folded", async () => {
+  const id = await run(`(tool/call {:server "crm" :tool "put" :args {:rows (vec (range 40)) :text "${"long ".repeat(80)}"}})`);
+  await page.setViewportSize({ width: 420, height: 900 });
+  await card(id).waitFor();
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 420);
+  const folded = await card(id).locator(".args").boundingBox();
+  await card(id).locator(".more").click();
+  const open = await card(id).locator(".args").boundingBox();
+  assert.ok(open.height > folded.height, `${open.height} ${folded.height}`);
+});
+
+for (const scheme of ["light", "dark"]) {
+  await check(`people who do not see well can use it, ${scheme}`, async () => {
+    await page.emulateMedia({ colorScheme: scheme });
+    await enabled(await page.locator(".ticket").last().getAttribute("data-id"));
+    assert.deepEqual(await faults(page, packages), []);
+  });
+}
 
 await context.close();

@@ -1,0 +1,209 @@
+//! What became of calls that a run waited for when its process ended: what the journal of calls has, and what people found
+//! out and settled. A run that goes on is told exactly that.
+
+use std::collections::BTreeSet;
+
+use anyhow::anyhow;
+use ptc_runner::{Supply, Waiting, WaitsOn};
+use ptc_store::effects::{Became, Effects, Finding, Known, NewEffect};
+use ptc_upstream::runtime::identity_prefix;
+use serde_json::{Value as Json, json};
+
+use super::lent;
+
+/// What stands for the server of calls that tools of agents make.
+pub const OWN: &str = "tool";
+
+/// How notes begin about calls of an agent's own tools that are made once more. The next time is a call of its own.
+const MADE_AGAIN: &str = "made again";
+
+/// What a run that goes on is told.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Answers, as a journal of a run keeps them.
+    pub answers: Vec<(u64, Vec<u8>)>,
+    /// Calls that did not happen and are made now.
+    pub did_not_happen: BTreeSet<u64>,
+}
+
+/// The calls of a run in the journal.
+struct Book<'e> {
+    effects: &'e Effects,
+    run: &'e str,
+    rows: Vec<Known>,
+}
+
+/// Writes down calls of an agent's own tools that may have changed something and have no answer, so that they are
+/// listed. Calls of upstreams were written down before they were made.
+pub fn tell(effects: &Effects, run: &str, waits: &[Waiting]) -> anyhow::Result<()> {
+    let book = Book::read(effects, run)?;
+    for call in waits {
+        let WaitsOn::Tool { tool, args, once: true } = &call.on else { continue };
+        if let (identity, None) = book.own(call.id) {
+            let effect = NewEffect { identity: &identity, server: OWN, tool, args };
+            effects.begin(&lent::scope(run), &effect)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the run is told of its calls without an answer. If told so, those of which nobody knows anything are made again,
+/// and then nobody needs to hear of them.
+pub fn of(effects: &Effects, run: &str, waits: &[Waiting], repeat: bool) -> anyhow::Result<Findings> {
+    tell(effects, run, waits)?;
+    let book = Book::read(effects, run)?;
+    let mut findings = Findings::default();
+    for call in waits {
+        let WaitsOn::Tool { once, .. } = &call.on else { continue };
+        let found = match *once {
+            true => book.found_own(call.id, repeat)?,
+            false => book.upstream(call.id).map(|row| row.became.clone()),
+        };
+        match found {
+            Some(Became::Answered(kept)) => {
+                let value = if *once { kept["value"].clone() } else { as_upstream(kept) };
+                let bytes = Supply::Tool(Ok(value)).to_bytes();
+                let bytes = bytes.map_err(|error| anyhow!("the answer to call {}: {error}", call.id))?;
+                findings.answers.push((call.id, bytes));
+            }
+            Some(Became::DidNotHappen) => {
+                findings.did_not_happen.insert(call.id);
+            }
+            Some(Became::Unknown | Became::Dismissed) | None => {}
+        }
+    }
+    Ok(findings)
+}
+
+/// An answer of an upstream as tools of agents give it.
+fn as_upstream(mut kept: Json) -> Json {
+    match kept["ok"] == true {
+        true => json!({"ok": true, "value": kept["value"].take(), "value_kind": kept["kind"]}),
+        false => json!({"ok": false, "reason": kept["reason"], "message": kept["message"]}),
+    }
+}
+
+impl<'e> Book<'e> {
+    fn read(effects: &'e Effects, run: &'e str) -> anyhow::Result<Book<'e>> {
+        let rows = effects.of_scope(&lent::scope(run))?;
+        Ok(Book { effects, run, rows })
+    }
+
+    /// The last time that a call of an own tool was made: its identity, and what is known of it.
+    fn own(&self, ask: u64) -> (String, Option<&Known>) {
+        let first = format!("{}-{ask:04}", self.run);
+        let times = (2..).map(|time| format!("{first}-{time}"));
+        for identity in std::iter::once(first.clone()).chain(times) {
+            let row = self.rows.iter().find(|row| row.identity == identity);
+            if !row.is_some_and(is_made_again) {
+                return (identity, row);
+            }
+        }
+        (first, None)
+    }
+
+    /// What became of a call of an own tool. One that is made again is a call of its own from here on.
+    fn found_own(&self, ask: u64, repeat: bool) -> anyhow::Result<Option<Became>> {
+        let (identity, row) = self.own(ask);
+        let became = row.map(|row| row.became.clone());
+        let note = match &became {
+            Some(Became::DidNotHappen) => "made again, because somebody found that it did not happen",
+            Some(Became::Unknown | Became::Dismissed) if repeat => "made again by `ptc resume --repeat`",
+            _ => return Ok(became),
+        };
+        debug_assert!(note.starts_with(MADE_AGAIN));
+        self.effects.settle(&lent::scope(self.run), &identity, &Finding::Dismissed, note)?;
+        Ok(became)
+    }
+
+    /// The last time that a call of an upstream was made.
+    fn upstream(&self, ask: u64) -> Option<&Known> {
+        let prefix = identity_prefix(ask);
+        self.rows.iter().rfind(|row| row.server != OWN && row.identity.starts_with(&prefix))
+    }
+}
+
+fn is_made_again(row: &Known) -> bool {
+    row.became == Became::Dismissed && row.note.as_deref().is_some_and(|note| note.starts_with(MADE_AGAIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ptc_store::Store;
+
+    use super::*;
+
+    fn waits(id: u64, once: bool) -> Waiting {
+        let tool = if once { "pay" } else { "call" };
+        Waiting { id, agent: None, on: WaitsOn::Tool { tool: tool.to_owned(), args: json!({"n": id}), once } }
+    }
+
+    fn effects() -> Effects {
+        Effects::new(Arc::new(Store::open(":memory:").expect("a store")))
+    }
+
+    fn happened(value: Json) -> Finding {
+        Finding::Happened(json!({"ok": true, "value": value, "kind": "json"}))
+    }
+
+    #[test]
+    fn a_run_is_told_what_people_found_about_calls_of_its_own_tools() {
+        for (finding, told, again) in [
+            (None, None, false),
+            (Some(happened(json!({"paid": 5}))), Some(json!({"paid": 5})), false),
+            (Some(Finding::DidNotHappen), None, true),
+            (Some(Finding::Dismissed), None, false),
+        ] {
+            let (effects, waits) = (effects(), [waits(7, true)]);
+            tell(&effects, "r1", &waits).expect("told");
+            let open = effects.gaps(None).expect("a list");
+            assert_eq!((open.len(), open[0].identity.as_str()), (1, "r1-0007"));
+            if let Some(finding) = &finding {
+                effects.settle("run:r1", "r1-0007", finding, "looked").expect("settled");
+            }
+            let found = of(&effects, "r1", &waits, false).expect("findings");
+            let expected = told.map(|value| (7, Supply::Tool(Ok(value)).to_bytes().expect("bytes")));
+            assert_eq!(found.answers, Vec::from_iter(expected), "{finding:?}");
+            assert_eq!(found.did_not_happen.contains(&7), again, "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_made_again_and_lost_again_is_listed_again() {
+        for repeat in [false, true] {
+            let (effects, waits) = (effects(), [waits(7, true)]);
+            tell(&effects, "r1", &waits).expect("told");
+            if !repeat {
+                effects.settle("run:r1", "r1-0007", &Finding::DidNotHappen, "looked").expect("settled");
+                tell(&effects, "r1", &waits).expect("listing changes nothing");
+            }
+            of(&effects, "r1", &waits, repeat).expect("findings");
+            assert!(effects.gaps(None).expect("a list").is_empty(), "it is being made");
+            tell(&effects, "r1", &waits).expect("its process ended, too");
+            assert_eq!(effects.gaps(None).expect("a list")[0].identity, "r1-0007-2");
+            let found = of(&effects, "r1", &waits, false).expect("findings");
+            assert!(found.answers.is_empty() && found.did_not_happen.is_empty(), "nobody knows");
+        }
+    }
+
+    #[test]
+    fn a_call_of_an_upstream_is_told_by_its_number() {
+        let (effects, args) = (effects(), json!({}));
+        let call = |identity| NewEffect { identity, server: "crm", tool: "put", args: &args };
+        for identity in ["0007-aa", "0008-bb", "0009-cc"] {
+            effects.begin("run:r1", &call(identity)).expect("begun");
+        }
+        let late = json!({"ok": false, "reason": "upstream_error", "message": "no room"});
+        effects.done("run:r1", "0007-aa", &late).expect("answered, and the run did not hear of it");
+        effects.settle("run:r1", "0008-bb", &happened(json!(1)), "looked").expect("settled");
+        effects.settle("run:r1", "0009-cc", &Finding::DidNotHappen, "looked").expect("settled");
+        let waits: Vec<Waiting> = (7..=10).map(|id| waits(id, false)).collect();
+        let found = of(&effects, "r1", &waits, false).expect("findings");
+        let bytes = |value: Json| Supply::Tool(Ok(value)).to_bytes().expect("bytes");
+        let one = json!({"ok": true, "value": 1, "value_kind": "json"});
+        assert_eq!(found.answers, [(7, bytes(late)), (8, bytes(one))]);
+        assert_eq!(found.did_not_happen, BTreeSet::from([9]));
+    }
+}

@@ -1,0 +1,168 @@
+//! `ptc tickets`: programs of a store that wait for a person, whoever they belong to.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use ptc_store::Store;
+use ptc_store::tickets::{Listed, Tickets};
+use serde_json::{Value as Json, json};
+
+use super::ignore_closed_pipe;
+use crate::exit::Outcome;
+use crate::terminal::{self, plain};
+
+/// List the programs of a store that wait for a person, the oldest first.
+///
+/// Whose they are, which program, which calls, since when and until when. This shows what all clients of all servers of the
+/// store wait for; it decides nothing. People decide on the page /approvals of a server, each about their own.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The store of the servers: an SQLite file or a PostgreSQL URL
+    #[arg(long, value_name = "PLACE")]
+    store: String,
+
+    /// Those of one owner only
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+
+    /// Print a JSON line for each instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  they are listed, also if there are none
+  2  the command line or the store makes no sense
+
+Examples:
+  ptc tickets --store server.db
+  ptc tickets --store server.db --json | jq -r '.owner' | sort | uniq -c";
+
+/// Characters of a program that one line shows.
+const PROGRAM: usize = 100;
+/// Characters of the arguments of a call that one line shows.
+const ARGUMENTS: usize = 200;
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Outcome> {
+    let tickets = Tickets::new(Arc::new(Store::open_existing(&args.store)?));
+    let all = tickets.list_all()?;
+    let meant = all.iter().filter(|(owner, _)| args.owner.as_ref().is_none_or(|name| name == owner));
+    let now = ptc_host::now_ms();
+    let mut lines: Vec<String> = meant
+        .map(|(owner, ticket)| match args.json {
+            true => fields(owner, ticket, now).to_string(),
+            false => text(owner, ticket, now),
+        })
+        .collect();
+    if lines.is_empty() && !args.json {
+        lines.push("no program waits for a person".to_owned());
+    }
+    let mut out = terminal::stdout();
+    ignore_closed_pipe(lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
+    Ok(Outcome::Done)
+}
+
+fn fields(owner: &str, ticket: &Listed, now: i64) -> Json {
+    let about = &ticket.about;
+    json!({
+        "id": ticket.id, "owner": owner, "tool": about["tool"], "session": about["session_id"],
+        "program": about["program"], "calls": about["pending"], "going_on": ticket.busy,
+        "since": time(ticket.created_ms), "until": time(ticket.expires_ms),
+        "age_s": now.saturating_sub(ticket.created_ms) / 1_000,
+    })
+}
+
+fn text(owner: &str, ticket: &Listed, now: i64) -> String {
+    let about = |field: &str| ticket.about[field].as_str().unwrap_or_default();
+    let mut lines = vec![format!(
+        "{}  {}  {}  since {} ({}), until {}{}",
+        ticket.id,
+        plain(owner),
+        plain(about("tool")),
+        time(ticket.created_ms),
+        age(now.saturating_sub(ticket.created_ms)),
+        time(ticket.expires_ms),
+        if ticket.busy { "  (decided, going on)" } else { "" },
+    )];
+    for call in ticket.about["pending"].as_array().into_iter().flatten() {
+        let part = |field: &str| call[field].as_str().unwrap_or_default();
+        let args = match call.get("args_text").and_then(Json::as_str) {
+            Some(text) => text.to_owned(),
+            None => call["args"].to_string(),
+        };
+        let tool = match part("server") {
+            "" => part("tool").to_owned(),
+            server => format!("{server}/{}", part("tool")),
+        };
+        lines.push(format!("    {} {}", plain(&tool), plain(&short(&args, ARGUMENTS))));
+    }
+    lines.push(format!("    in {}", plain(&short(about("program"), PROGRAM))));
+    lines.join("\n")
+}
+
+/// A text on one line, as long as that.
+fn short(text: &str, chars: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn time(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).unwrap_or_default().strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+/// How long ago, in the largest unit.
+fn age(ms: i64) -> String {
+    let seconds = ms.max(0) / 1_000;
+    match seconds {
+        ..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket() -> Listed {
+        let call =
+            json!({"call": 1, "server": "crm", "tool": "put", "args": {"n": 1}, "args_text": "{\"n\": 1}"});
+        let about =
+            json!({"tool": "lisp_eval", "session_id": null, "program": "(put\n  1)", "pending": [call]});
+        Listed {
+            id: "tkt-1".to_owned(),
+            kind: "eval".to_owned(),
+            busy: false,
+            created_ms: 0,
+            expires_ms: 3_600_000,
+            about,
+        }
+    }
+
+    #[test]
+    fn a_ticket_says_whose_it_is_which_program_which_calls_and_how_long() {
+        let told = text("anna", &ticket(), 720_000);
+        let expected = "tkt-1  anna  lisp_eval  since 1970-01-01 00:00:00Z (12 min), until 1970-01-01 01:00:00Z\n    \
+                        crm/put {\"n\": 1}\n    in (put 1)";
+        assert_eq!(told, expected);
+        let fields = fields("anna", &ticket(), 720_000);
+        assert_eq!((&fields["owner"], &fields["age_s"]), (&json!("anna"), &json!(720)));
+        assert_eq!(fields["calls"][0]["args"], json!({"n": 1}));
+    }
+
+    #[test]
+    fn nothing_of_a_ticket_is_obeyed_by_a_terminal() {
+        let mut hostile = ticket();
+        hostile.about["program"] = "\u{1b}]0;x\u{7}".into();
+        hostile.about["pending"][0]["tool"] = "\u{1b}[2J".into();
+        let told = text("\u{9b}anna", &hostile, 0);
+        assert!(!told.chars().any(|c| c.is_control() && c != '\n'), "{told:?}");
+    }
+}

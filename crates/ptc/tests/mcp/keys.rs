@@ -1,0 +1,297 @@
+//! Requests under a key that reach two servers of one store, in files and on PostgreSQL: one of them carries a request
+//! out, and its reply is the one for all.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::postgres::Server as Postgres;
+use crate::support::{HttpServer, PATIENCE, text, try_exchange};
+use crate::world::World;
+
+/// One of the servers on a store, and a client of it.
+pub struct Replica {
+    server: HttpServer,
+    session: String,
+}
+
+impl Replica {
+    pub fn start(world: &World, place: &str) -> Replica {
+        let flags = ["mcp", "--http", "127.0.0.1:0", "--sessions", "--upstreams-config", "upstreams.json"];
+        let patient = ["--program-timeout-ms", "120000", "--upstream-call-timeout-ms", "100000"];
+        let kept = ["--store", place, "--ticket-keys", "keys", "--approval-by", "model"];
+        let mut command = world.command(&[&flags[..], &patient, &kept].concat());
+        command.env("PTC_LEASE_MS", "2000");
+        let server = HttpServer::spawn(command);
+        let session = server.open(&[]);
+        Replica { server, session }
+    }
+
+    fn call(&self, tool: &str, arguments: Json) -> Json {
+        self.server.call(&self.session, 7, tool, arguments)
+    }
+
+    pub fn send(&self, request: &Json) -> Json {
+        post(self.server.address, &self.session, request).expect("it is answered")
+    }
+
+    /// Sends a request without waiting for the answer, which never comes if the server dies.
+    pub fn send_and_leave(&self, request: &Json) -> JoinHandle<Option<Json>> {
+        let (address, session, request) = (self.server.address, self.session.clone(), request.clone());
+        std::thread::spawn(move || post(address, &session, &request))
+    }
+
+    /// Sends a request until nobody who is gone is in the way.
+    fn insist(&self, request: &Json) -> Json {
+        let began = Instant::now();
+        loop {
+            let result = self.send(request);
+            if !["busy", "session_busy", "ticket_busy"].contains(&reason(&result)) {
+                return result;
+            }
+            assert!(began.elapsed() < PATIENCE, "{result}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.server.pid().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+}
+
+fn post(address: SocketAddr, session: &str, request: &Json) -> Option<Json> {
+    // A request that is sent again is another one to the protocol; only its key is the same.
+    static IDS: AtomicU64 = AtomicU64::new(100);
+    let mut request = request.clone();
+    request["id"] = IDS.fetch_add(1, Ordering::Relaxed).into();
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-session-id", session),
+    ];
+    let answer = try_exchange(address, "POST", "/mcp", &headers, request.to_string().as_bytes())?;
+    Some(answer.json()["result"].clone())
+}
+
+/// A request under a key.
+pub fn keyed(key: &str, tool: &str, arguments: Json) -> Json {
+    json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
+           "params": {"name": tool, "arguments": arguments, "_meta": {"ptc/requestKey": key}}})
+}
+
+/// A write whose outcome is the value.
+pub fn put(key: &str) -> String {
+    format!(
+        "(let [r (tool/call {{:server \"world\" :tool \"put\" :args {{:key \"{key}\" :value 1}}}})] \
+         (if (:ok r) :ok (:reason r)))"
+    )
+}
+
+/// The value of a program, without what it stored.
+pub fn value(result: &Json) -> String {
+    text(result).lines().next().unwrap_or_default().to_owned()
+}
+
+pub fn reason(result: &Json) -> &str {
+    result["structuredContent"]["reason"].as_str().unwrap_or("none")
+}
+
+fn is_recalled(result: &Json) -> bool {
+    result["_meta"]["ptc/recalled"] == true
+}
+
+/// Holds a rule on a file and on PostgreSQL, each in a world of its own.
+pub fn everywhere(name: &str, holds: impl Fn(&World, &str)) {
+    holds(&world(&format!("{name}-file")), "server.db");
+    if let Some(postgres) = Postgres::start(name) {
+        holds(&world(&format!("{name}-postgres")), &postgres.place("shared"));
+    }
+}
+
+/// A world in which somebody is asked about `poke`, and keys for tickets that servers share.
+pub fn world(name: &str) -> World {
+    let world = World::start(name);
+    let mut config: Json = serde_json::from_str(&world.read("upstreams.json")).expect("JSON");
+    config["upstreams"]["world"]["approval"] = json!({"*": "never", "poke": "ask"});
+    world.write("upstreams.json", &config.to_string());
+    world.write("keys", "k1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+    let keys = world.folder.join("keys");
+    std::fs::set_permissions(keys, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it changes");
+    world
+}
+
+/// Writes whose arguments come from a read, from the clock and from random numbers, and a last one.
+const ORDERS: &str = r#"
+(defn put [key]
+  (let [r (tool/call {:server "world" :tool "put" :args {:key key :value 1}})] (if (:ok r) :ok (:reason r))))
+(let [n (get-in (tool/call {:server "world" :tool "get" :args {:key "n"}}) [:value :value])]
+  [(put (str "order-" n)) (put (str "time-" (java.time.Instant/now))) (put (str "random-" (rand-int 1000000000)))
+   (put "last")])"#;
+
+/// How many writes of each kind there were, whatever their arguments were.
+fn orders(world: &World) -> [usize; 4] {
+    let log = world.read("log");
+    ["order-", "time-", "random-", "last"]
+        .map(|kind| log.lines().filter(|line| line.starts_with(&format!("came {kind}"))).count())
+}
+
+#[test]
+fn a_request_that_reaches_a_second_server_is_one_run_with_one_reply() {
+    everywhere("keys", |world, place| {
+        let (first, second) = (Replica::start(world, place), Replica::start(world, place));
+        let started = first.call("lisp_session_start", json!({}));
+        let id = started["structuredContent"]["session_id"].as_str().expect("an id").to_owned();
+        let in_session = |program: &str| json!({"session_id": id, "program": program});
+        first.call("lisp_session_eval", in_session("(def n 0)"));
+        let cases = [
+            ("lisp_session_eval", "s", in_session(&format!("(def n (inc n)) {}", put("s")))),
+            ("lisp_eval", "e", json!({"program": format!("[{} {}]", put("e"), put("e2"))})),
+        ];
+        for (tool, key, arguments) in cases {
+            let request = keyed(key, tool, arguments);
+            let did = format!("did {key}");
+            world.hold(&[&did]);
+            let carried_out = first.send_and_leave(&request);
+            world.wait_for(&did);
+            for other in [&second, &first, &second] {
+                let busy = other.send(&request);
+                assert_eq!(reason(&busy), "busy", "{tool}: {busy}");
+            }
+            world.hold(&[]);
+            let reply = carried_out.join().expect("it ends").expect("it is answered");
+            assert!(value(&reply).contains(":ok") && !is_recalled(&reply), "{tool}: {reply}");
+            for other in [&second, &first] {
+                let again = other.send(&request);
+                assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true), "{tool}");
+            }
+            assert_eq!(world.count(&format!("came {key}")), 1, "{tool}");
+        }
+        for replica in [&second, &first] {
+            assert_eq!(value(&replica.call("lisp_session_eval", in_session("n"))), "user=> 1");
+        }
+    });
+}
+
+#[test]
+fn a_request_whose_server_died_is_taken_over_and_has_one_reply_from_then_on() {
+    everywhere("keys-killed", |world, place| {
+        let (first, second) = (Replica::start(world, place), Replica::start(world, place));
+        let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
+        world.hold(&["did b"]);
+        let left = first.send_and_leave(&request);
+        world.wait_for("did b");
+        // Dropping it is kill -9.
+        drop(first);
+        assert_eq!(left.join().expect("it ends"), None);
+        world.hold(&[]);
+        let reply = second.insist(&request);
+        assert_eq!(value(&reply), "user=> [:ok :outcome_unknown]", "{reply}");
+        let third = Replica::start(world, place);
+        let again = third.send(&request);
+        assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
+        assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
+    });
+}
+
+#[test]
+fn a_server_that_was_replaced_is_told_and_keeps_nothing() {
+    everywhere("keys-stopped", |world, place| {
+        let (first, second) = (Replica::start(world, place), Replica::start(world, place));
+        let request = keyed("k", "lisp_eval", json!({"program": format!("[{} {}]", put("a"), put("b"))}));
+        world.hold(&["did a"]);
+        let left = first.send_and_leave(&request);
+        world.wait_for("did a");
+        first.signal("-STOP");
+        let reply = second.insist(&request);
+        first.signal("-CONT");
+        world.hold(&[]);
+        assert_eq!(value(&reply), "user=> [:outcome_unknown :ok]", "{reply}");
+        let told = left.join().expect("it ends").expect("it is answered");
+        assert_eq!(reason(&told), "busy", "{told}");
+        for replica in [&first, &second] {
+            let again = replica.send(&request);
+            assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
+        }
+        assert_eq!((world.count("came a"), world.count("came b")), (1, 1));
+    });
+}
+
+#[test]
+fn a_request_that_is_taken_over_sees_what_it_saw_and_makes_the_calls_that_it_made() {
+    everywhere("keys-reads", |world, place| {
+        let (first, second) = (Replica::start(world, place), Replica::start(world, place));
+        let request = keyed("k", "lisp_eval", json!({"program": ORDERS}));
+        world.write("state.json", r#"{"n": 0}"#);
+        world.hold(&["did last"]);
+        let left = first.send_and_leave(&request);
+        world.wait_for("did last");
+        drop(first);
+        let _ = left.join();
+        world.hold(&[]);
+        world.write("state.json", r#"{"n": 1}"#);
+        let reply = second.insist(&request);
+        assert_eq!(value(&reply), "user=> [:ok :ok :ok :outcome_unknown]", "{reply}");
+        assert_eq!((orders(world), world.count("came order-0")), ([1; 4], 1), "{}", world.read("log"));
+    });
+}
+
+#[test]
+fn a_ticket_that_is_taken_over_sees_what_it_saw_and_makes_the_calls_that_it_made() {
+    everywhere("tickets-reads", |world, place| {
+        let (first, second) = (Replica::start(world, place), Replica::start(world, place));
+        let program = format!("(tool/call {{:server \"world\" :tool \"poke\" :args {{:n 7}}}}) {ORDERS}");
+        let waits = first.call("lisp_eval", json!({"program": program}));
+        let ticket =
+            waits["structuredContent"]["ticket"].as_str().unwrap_or_else(|| panic!("it waits: {waits}"));
+        let approve = keyed("approve", "lisp_approve", json!({"ticket": ticket}));
+        world.write("state.json", r#"{"n": 0}"#);
+        world.hold(&["did last"]);
+        let left = first.send_and_leave(&approve);
+        world.wait_for("did last");
+        drop(first);
+        let _ = left.join();
+        world.hold(&[]);
+        world.write("state.json", r#"{"n": 1}"#);
+        let reply = second.insist(&approve);
+        assert_eq!(value(&reply), "user=> [:ok :ok :ok :outcome_unknown]", "{reply}");
+        assert_eq!((orders(world), world.count("came 7")), ([1; 4], 1), "{}", world.read("log"));
+        // A decision under a key has one reply, too.
+        let again = second.send(&approve);
+        assert_eq!((text(&again), is_recalled(&again)), (text(&reply), true));
+    });
+}
+
+#[test]
+fn a_tool_that_is_not_what_was_shown_is_not_called_and_can_be_rejected() {
+    everywhere("tickets-shown", |world, place| {
+        let first = Replica::start(world, place);
+        let program = r#"(:reason (tool/call {:server "world" :tool "poke" :args {:n 7}}))"#;
+        let park = |replica: &Replica| {
+            let waits = replica.call("lisp_eval", json!({"program": program}));
+            let ticket = waits["structuredContent"]["ticket"].as_str();
+            ticket.unwrap_or_else(|| panic!("it waits: {waits}")).to_owned()
+        };
+        let (defined, configured) = (park(&first), park(&first));
+        drop(first);
+        world.write("changed", "");
+        let second = Replica::start(world, place);
+        let refused = second.call("lisp_approve", json!({"ticket": defined}));
+        assert_eq!(reason(&refused), "ticket_stale", "{refused}");
+        assert!(text(&refused).contains("world/poke"), "{refused}");
+        let rejected = second.call("lisp_reject", json!({"ticket": defined}));
+        assert_eq!(value(&rejected), "user=> :approval_rejected");
+        drop(second);
+        std::fs::remove_file(world.folder.join("changed")).expect("it goes");
+        let mut config: Json = serde_json::from_str(&world.read("upstreams.json")).expect("JSON");
+        config["upstreams"]["world"]["approval"] = json!({"*": "never", "poke": "ask", "get": "ask"});
+        world.write("upstreams.json", &config.to_string());
+        let third = Replica::start(world, place);
+        assert_eq!(reason(&third.call("lisp_approve", json!({"ticket": configured}))), "ticket_stale");
+        assert_eq!(world.count("came 7"), 0);
+    });
+}
