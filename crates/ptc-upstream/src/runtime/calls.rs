@@ -1,7 +1,9 @@
 //! From a program's call to the client and back. What a call counts for is settled at once, in the order in which
 //! the program made its calls; everything that waits comes after that.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use ptc_lisp::machine::{Answer, ValueKind};
@@ -173,6 +175,10 @@ impl Run {
         let time = self.caps.call_timeout;
         let loading = self.runtime.load(server);
         tokio::pin!(loading);
+        // One that is known is not waited for, and then there need not be a clock.
+        if let Poll::Ready(loaded) = poll_fn(|cx| Poll::Ready(loading.as_mut().poll(cx))).await {
+            return loaded;
+        }
         loop {
             if let Ok(loaded) = tokio::time::timeout(time, &mut loading).await {
                 return loaded;

@@ -220,6 +220,8 @@ const BOOK: &[(&str, &str, &str, &str)] = &[
     ("restate.md", "30 seconds", "crates/ptc-restate/src/door.rs", "head_time: Duration::from_secs(30)"),
     ("restate.md", "60 seconds", "crates/ptc-restate/src/door.rs", "const OPENING_TIME: Duration = Duration::from_secs(60)"),
     ("restate.md", "256 MiB", "crates/ptc-restate/src/door.rs", "const OPENING_BYTES: usize = 256 << 20"),
+    ("mcp-server.md", "32 bytes", "crates/ptc-server/src/options/kinds.rs", "const MIN_TOKEN_BYTES: usize = 32"),
+    ("security.md", "31 bytes", "crates/ptc-lisp/src/error.rs", "const QUOTED: usize = 31"),
     ("security.md", "32 bytes", "crates/ptc-agent/tests/runs/kept.rs", "32"),
     ("tool-call.md", "256 KiB", "crates/ptc-upstream/src/runtime/context.rs", "max_catalog_bytes: 256 * 1024"),
     ("traces.md", "64 MB", "crates/ptc-trace/src/files.rs", "max_bytes: 64 << 20"),
