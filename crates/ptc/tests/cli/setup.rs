@@ -1,6 +1,7 @@
 //! `ptc setup`: the servers of clients go behind `ptc mcp`, and come back byte by byte.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -609,4 +610,32 @@ fn byte_order_marks_comments_and_inline_tables_are_kept() {
             );
         }
     }
+}
+
+#[test]
+fn a_server_that_the_client_is_signed_in_to_stays() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream
+                .write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    let home = Home::new("signed-in");
+    let text = "{\"mcpServers\": {\"far\": {\"url\": \"http://ADDRESS/mcp\"}, \"script\": {\"command\": \"sh\", \"args\": [\"SERVER\"]}}}";
+    home.write(".cursor/mcp.json", &text.replace("ADDRESS", &address.to_string()));
+    let done = home.ptc(&["setup", "cursor", "--yes"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(
+        done.out.contains("  = far stays in the client: server 'far': it asks for a sign-in"),
+        "{}",
+        done.out
+    );
+    let after = json(&home.read(".cursor/mcp.json"));
+    let names: Vec<&String> = after["mcpServers"].as_object().expect("servers").keys().collect();
+    assert_eq!(names, ["far", "ptc"]);
+    let again = home.ptc(&["setup", "cursor", "--yes"]);
+    assert!(again.err.contains("is set up already"), "{}{}", again.out, again.err);
 }

@@ -6,30 +6,53 @@ use std::time::Duration;
 
 use anyhow::Context;
 use ptc_upstream::inspect::{ServerReport, inspect};
-use ptc_upstream::model::Allowance;
+use ptc_upstream::model::{Allowance, Reason};
 use ptc_upstream::{Config, Secrets, client};
 use serde_json::{Map, Value as Json, json};
 
 use super::entry::WORKSPACE;
 use super::plan::Step;
 
-/// Reaches the servers and tells how they are; true if all of them could be reached.
-pub fn look(config: &Config, told: &mut String) -> anyhow::Result<bool> {
+/// Why a server stays that only the client is let into.
+pub const SIGN_IN: &str =
+    "it asks for a sign-in, which the client has and ptc has not; give it a token in \"headers\" to move it";
+
+/// What was found.
+#[derive(Default)]
+pub struct Looked {
+    /// Servers that let nobody in and have no credentials of their own: the client signs in to them.
+    pub signed_in: Vec<String>,
+    /// Whether all others could be reached.
+    pub others: bool,
+}
+
+/// Reaches the servers and tells how they are.
+pub fn look(config: &Config, told: &mut String) -> anyhow::Result<Looked> {
     let secrets = match Secrets::resolve(config) {
         Ok(secrets) => secrets,
         Err(error) => {
             let _ = writeln!(told, "  ! {error}");
-            return Ok(false);
+            return Ok(Looked::default());
         }
     };
     let reports: Vec<ServerReport> = runtime()?.block_on(inspect(config, &secrets, None, &[]));
-    for report in &reports {
+    let mut looked = Looked { signed_in: Vec::new(), others: true };
+    for report in reports {
+        let endpoint = config.upstream(&report.name).and_then(|upstream| upstream.transport.endpoint());
+        let is_open = endpoint.is_some_and(|endpoint| endpoint.auth.is_empty());
         let _ = match &report.tools {
             Ok(tools) => writeln!(told, "  {} is ready: {} tools", report.name, tools.len()),
-            Err(fault) => writeln!(told, "  ! {} cannot be reached: {fault}", report.name),
+            Err(fault) if is_open && fault.reason == Reason::AuthFailed => {
+                looked.signed_in.push(report.name);
+                continue;
+            }
+            Err(fault) => {
+                looked.others = false;
+                writeln!(told, "  ! {} cannot be reached: {fault}", report.name)
+            }
         };
     }
-    Ok(reports.iter().all(|report| report.tools.is_ok()))
+    Ok(looked)
 }
 
 /// What the tools cost a model before and after; nothing if it cannot be measured. A token is about four bytes.

@@ -12,7 +12,6 @@ mod place;
 mod plan;
 mod toml;
 
-use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
@@ -88,10 +87,17 @@ fn setup(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome>
         bail!("our server in {file} was changed since; `{}` first", undo_command(client, args));
     }
     let base = now.with(known.whole().with_context(unusable)?);
-    let steps = known.steps(&base.text)?;
-    if known.has_own()? && steps.iter().all(|step| step.fresh.is_empty()) {
-        bail!("{file} is set up already; `{}` puts it back", undo_command(client, args));
-    }
+    let mut steps = known.steps(&base.text)?;
+    let is_done = |steps: &[Step]| -> anyhow::Result<()> {
+        if known.has_own()? && steps.iter().all(|step| step.fresh.is_empty()) {
+            bail!("{file} is set up already; `{}` puts it back", undo_command(client, args));
+        }
+        Ok(())
+    };
+    is_done(&steps)?;
+    let looked_at = shown(&mut steps, place, args)?;
+    is_done(&steps)?;
+    plan::some_move(&steps, place)?;
     let program = std::env::current_exe()?.display().to_string();
     let mut after = base.text.clone();
     for step in steps.iter().filter(|step| !step.moved.is_empty()) {
@@ -99,7 +105,6 @@ fn setup(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome>
         let entry = client.own_entry(&program, &step.words(), &step.variables());
         after = file::replaced(client, &after, &step.spot, &names, &entry).with_context(unusable)?;
     }
-    let looked_at = shown(&steps, place, args)?;
     if args.dry_run {
         return Ok(Outcome::Done);
     }
@@ -112,32 +117,38 @@ fn setup(client: &Client, place: &Place, args: &Args) -> anyhow::Result<Outcome>
     place.keep(&base, &base.with(after), &servers)?;
     let undo = undo_command(client, args);
     show(&format!("{file} is changed; `{undo}` puts it back. Start the client again.\n"))?;
-    for (step, config) in looked_at {
-        show(&look::tokens(step, &config, &program)?.unwrap_or_default())?;
+    for (step, config) in steps.iter().zip(looked_at) {
+        if let Some(config) = config {
+            show(&look::tokens(step, &config, &program)?.unwrap_or_default())?;
+        }
     }
     Ok(Outcome::Done)
 }
 
-/// Shows what would happen, and gives what can be measured: the steps whose servers can all be reached.
-fn shown<'s>(steps: &'s [Step], place: &Place, args: &Args) -> anyhow::Result<Vec<(&'s Step, Config)>> {
+/// Looks at the servers of each step and shows what would happen. A server that only the client is let into stays there.
+/// Gives the servers of steps that can be measured, because all of them could be reached.
+fn shown(steps: &mut [Step], place: &Place, args: &Args) -> anyhow::Result<Vec<Option<Config>>> {
     let mut measurable = Vec::new();
     for step in steps {
-        let mut told = step.told(place);
-        match step.config() {
-            Ok(config) => {
-                for note in &config.notes {
-                    let _ = writeln!(told, "  ! {note}");
-                }
-                if !args.no_check && !step.moved.is_empty() && look::look(&config, &mut told)? {
-                    measurable.push((step, config));
-                }
-            }
-            // It moves all the same: what it needs may be set where the client is started.
-            Err(error) => {
-                let _ = writeln!(told, "  ! {error}");
-            }
+        let mut told = String::new();
+        let mut reached = false;
+        if !args.no_check
+            && let Ok(config) = step.config()
+        {
+            let looked = look::look(&config, &mut told)?;
+            looked.signed_in.iter().for_each(|name| step.leave(name, look::SIGN_IN));
+            reached = looked.others;
         }
-        show(&told)?;
+        let config = step.config();
+        let notes = match &config {
+            _ if step.moved.is_empty() => Vec::new(),
+            Ok(config) => config.notes.iter().map(ToString::to_string).collect(),
+            // It moves all the same: what it needs may be set where the client is started.
+            Err(error) => vec![error.clone()],
+        };
+        let notes: String = notes.iter().map(|note| format!("  ! {note}\n")).collect();
+        show(&format!("{}{notes}{told}", step.told(place)))?;
+        measurable.push(config.ok().filter(|_| reached && !step.moved.is_empty()));
     }
     Ok(measurable)
 }

@@ -113,9 +113,10 @@ impl Place {
         for (file, text) in servers {
             private::replace(file, text.as_bytes())?;
         }
+        // The copy comes last: it is what says that the file was set up.
+        private::replace(&self.kept("after"), after.to_string().as_bytes())?;
         let first = !self.copy().exists();
         private::replace(&self.kept(if first { "before" } else { "base" }), base.to_string().as_bytes())?;
-        private::replace(&self.kept("after"), after.to_string().as_bytes())?;
         self.write(after)
     }
 

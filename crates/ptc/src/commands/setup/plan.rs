@@ -104,10 +104,7 @@ impl File<'_> {
                 self.client.name
             );
         }
-        if steps.iter().all(|step| step.moved.is_empty()) {
-            let why = steps.iter().flat_map(|step| &step.stays).map(|(_, why)| format!("\n  {why}"));
-            bail!("no server of {file} can be moved:{}", why.collect::<String>());
-        }
+        some_move(&steps, self.place)?;
         Ok(steps)
     }
 
@@ -142,6 +139,15 @@ impl File<'_> {
     }
 }
 
+/// An error if all servers stay where they are.
+pub fn some_move(steps: &[Step], place: &Place) -> anyhow::Result<()> {
+    if steps.iter().any(|step| !step.moved.is_empty()) {
+        return Ok(());
+    }
+    let why = steps.iter().flat_map(|step| &step.stays).map(|(_, why)| format!("\n  {why}"));
+    bail!("no server of {} can be moved:{}", place.file.display(), why.collect::<String>());
+}
+
 /// The servers that were moved before, as they are kept.
 fn earlier(file: &Path) -> anyhow::Result<Map<String, Json>> {
     if !file.exists() {
@@ -157,6 +163,14 @@ impl Step {
     /// The variables that its servers need.
     pub fn variables(&self) -> BTreeSet<String> {
         self.moved.values().flat_map(entry::variables).collect()
+    }
+
+    /// Leaves a server in the client, unless it was moved before.
+    pub fn leave(&mut self, name: &str, why: &str) {
+        if self.fresh.remove(name) {
+            self.moved.remove(name);
+            self.stays.push((name.to_owned(), format!("server '{name}': {why}")));
+        }
     }
 
     /// What is written into the file of its servers.
