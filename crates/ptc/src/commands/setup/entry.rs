@@ -16,6 +16,14 @@ pub const WORKSPACE: &str = "PTC_WORKSPACE_FOLDER";
 /// A dollar that is no beginning of a variable.
 const DOLLAR: &str = "${$}";
 
+/// Keys for what only the client does, and what to write in their place.
+const OF_CLIENT: &[(&str, &str)] = &[
+    ("envFile", "read by the client; write its variables into \"env\""),
+    ("headersHelper", "run by the client; write a token into \"headers\""),
+    ("oauth", "how the client signs in; write a token into \"headers\""),
+    ("authProviderType", "how the client signs in; write a token into \"headers\""),
+];
+
 /// Where entries come from.
 pub struct Origin<'o> {
     /// The client.
@@ -26,10 +34,9 @@ pub struct Origin<'o> {
 
 /// The entry as it is kept, or why it stays in the client.
 pub fn moved(entry: &Json, origin: &Origin) -> Result<Json, String> {
-    if entry.get("envFile").is_some() {
-        return Err(
-            "\"envFile\" is read by the client; write its variables into \"env\" to move it".to_owned()
-        );
+    let is_set = |key: &str| entry.get(key).is_some_and(|value| !value.is_null() && *value != json!(false));
+    if let Some((key, why)) = OF_CLIENT.iter().find(|(key, _)| is_set(key)) {
+        return Err(format!("\"{key}\" is {why} to move it"));
     }
     if is_own(entry) {
         return Err("it is ptc itself".to_owned());
@@ -287,6 +294,18 @@ mod tests {
         }
         let why = moved(&json!({"command": ["x", "{file:~/token}"]}), &origin("opencode", None));
         assert!(why.is_err_and(|why| why.contains("{file:…} is read by the client")));
+    }
+
+    #[test]
+    fn what_only_the_client_does_keeps_a_server_there() {
+        let far = |key: &str, value: Json| json!({"url": "https://a.example/mcp", key: value});
+        let why = moved(&far("oauth", json!({"clientId": "x"})), &origin("opencode", None));
+        assert_eq!(
+            why,
+            Err("\"oauth\" is how the client signs in; write a token into \"headers\" to move it".to_owned())
+        );
+        assert!(moved(&far("oauth", json!(false)), &origin("opencode", None)).is_ok());
+        assert!(moved(&json!({"command": "x", "envFile": ".env"}), &origin("vscode", None)).is_err());
     }
 
     #[test]
