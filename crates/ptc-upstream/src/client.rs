@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::config::{TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
-use crate::model::{Allowance, Fault, Payload, ToolDef};
+use crate::model::{Allowance, Fault, Payload, Reason, ToolDef};
 use crate::{mcp, openapi};
 
 /// One upstream. A client starts its server or connection when it is first needed and again after a crash;
@@ -47,6 +47,16 @@ pub trait Client: Send + Sync {
         None
     }
 
+    /// The names of the tools that the configuration leaves out, as they were listed last.
+    fn left_out(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether trying again cannot help before this process is started anew.
+    fn is_broken(&self) -> bool {
+        false
+    }
+
     /// Ends the connection or the process. A later call starts it again.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
@@ -84,8 +94,41 @@ impl About {
 
 /// The client of an upstream, not started yet.
 pub fn connect(config: &UpstreamConfig, secrets: &Secrets) -> Option<Arc<dyn Client>> {
+    if let Some(why) = secrets.broken(&config.name) {
+        return Some(Arc::new(Broken(Fault::new(Reason::UpstreamUnavailable, why).before_sending())));
+    }
     match &config.transport {
         TransportConfig::Stdio(_) | TransportConfig::Http(_) => mcp::client(config, secrets),
         TransportConfig::OpenApi(api) => Some(openapi::client(config, api, secrets)),
+    }
+}
+
+/// The client of an upstream that cannot be started, for this reason.
+struct Broken(Fault);
+
+impl Client for Broken {
+    fn list(&self, _: Allowance) -> BoxFuture<'_, Result<Vec<ToolDef>, Fault>> {
+        Box::pin(std::future::ready(Err(self.0.clone())))
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a str,
+        _: Map<String, Json>,
+        _: Allowance,
+    ) -> BoxFuture<'a, Result<Payload, Fault>> {
+        Box::pin(std::future::ready(Err(self.0.clone())))
+    }
+
+    fn down(&self) -> Option<Fault> {
+        Some(self.0.clone())
+    }
+
+    fn is_broken(&self) -> bool {
+        true
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 }

@@ -169,6 +169,8 @@ struct Vault {
     environments: BTreeMap<String, Vec<(String, SecretString)>>,
     /// The command of each stdio upstream, and its arguments.
     commands: BTreeMap<String, (String, Vec<SecretString>)>,
+    /// Why upstreams cannot be started, where the others are used all the same.
+    broken: BTreeMap<String, String>,
 }
 
 impl std::fmt::Debug for Secrets {
@@ -182,7 +184,7 @@ impl Secrets {
     /// variables are set, that credentials fit into headers, and that no upstream is this program itself.
     pub fn resolve(config: &Config) -> Result<Secrets, ConfigError> {
         let own = std::env::current_exe().ok();
-        Secrets::resolve_with(config, &|name| std::env::var(name).ok(), own.as_deref())
+        Secrets::resolve_with(config, &variable, own.as_deref())
     }
 
     /// As [`Secrets::resolve`], with an environment and a program of one's own.
@@ -193,19 +195,25 @@ impl Secrets {
     ) -> Result<Secrets, ConfigError> {
         let mut problems = Vec::new();
         let mut vault = Vault::default();
+        let mut missing = BTreeMap::new();
         for (name, source) in &config.credentials.0 {
             match source.fetch(lookup) {
                 Ok(value) => drop(vault.values.insert(name.clone(), value)),
                 Err((message, fix)) => {
-                    problems.push(Problem { place: format!("credential '{name}'"), message, fix });
+                    let place = format!("credential '{name}'");
+                    missing.insert(name.as_str(), Problem { place, message, fix });
                 }
             }
         }
+        if !config.of_client {
+            problems.extend(std::mem::take(&mut missing).into_values());
+        }
         let mut covered: Vec<SecretString> = vault.values.values().cloned().collect();
+        let mut broken = Vec::new();
         for upstream in &config.upstreams {
+            let mut own = missing_for(upstream, &missing);
             if let TransportConfig::Stdio(stdio) = &upstream.transport {
-                let mut filling =
-                    Filling { upstream, lookup, covered: &mut covered, problems: &mut problems };
+                let mut filling = Filling { upstream, lookup, covered: &mut covered, problems: &mut own };
                 let filled = filling.environment(stdio);
                 vault.environments.insert(upstream.name.clone(), filled);
                 if let Some(command) = filling.command(stdio) {
@@ -214,9 +222,19 @@ impl Secrets {
                 }
                 covered.retain(|secret| secret.expose_secret().len() >= SHORTEST);
             }
-            if let Some(endpoint) = upstream.transport.endpoint().filter(|_| problems.is_empty()) {
-                problems.extend(vault.check(upstream, endpoint, &mut covered));
+            let checked = problems.is_empty() && own.is_empty();
+            if let Some(endpoint) = upstream.transport.endpoint().filter(|_| checked) {
+                own.extend(vault.check(upstream, endpoint, &mut covered));
             }
+            match config.of_client {
+                true => broken.extend((!own.is_empty()).then_some((upstream.name.clone(), own))),
+                false => problems.extend(own),
+            }
+        }
+        match broken.len() == config.upstreams.len() {
+            // Nothing would be left.
+            true => problems.extend(broken.into_iter().flat_map(|(_, own)| own)),
+            false => vault.broken = broken.into_iter().map(|(name, own)| (name, told(&own))).collect(),
         }
         let total: usize = covered.iter().map(|secret| secret.expose_secret().len()).sum();
         if total > TOTAL {
@@ -252,11 +270,42 @@ impl Secrets {
         Some((command, args.iter().map(ExposeSecret::expose_secret)))
     }
 
+    /// Why an upstream cannot be started, if it cannot.
+    pub(crate) fn broken(&self, upstream: &str) -> Option<&str> {
+        self.vault.broken.get(upstream).map(String::as_str)
+    }
+
     /// What is added to the environment of a stdio upstream.
     pub(crate) fn environment(&self, upstream: &str) -> impl Iterator<Item = (&str, &str)> {
         let filled = self.vault.environments.get(upstream).map(Vec::as_slice).unwrap_or_default();
         filled.iter().map(|(name, value)| (name.as_str(), value.expose_secret()))
     }
+}
+
+/// The value of a variable. A client that cannot fill one in passes its placeholder on, which is no value.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    let is_placeholder = |value: &String| {
+        let inside = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        inside.or_else(|| value.strip_prefix('$')) == Some(name)
+    };
+    std::env::var(name).ok().filter(|value| !is_placeholder(value))
+}
+
+/// The credentials that the headers of an upstream need and that have no value.
+fn missing_for(upstream: &UpstreamConfig, missing: &BTreeMap<&str, Problem>) -> Vec<Problem> {
+    let auth = upstream.transport.endpoint().into_iter().flat_map(|endpoint| &endpoint.auth);
+    let place = || format!("upstream '{}', key 'headers'", upstream.name);
+    let named = auth.filter_map(|rule| missing.get(rule.binding.as_str()));
+    named.map(|problem| Problem { place: place(), ..problem.clone() }).collect()
+}
+
+/// The problems of one upstream on one line. Whoever shows it names the upstream.
+fn told(problems: &[Problem]) -> String {
+    let told = problems.iter().map(|problem| {
+        let key = problem.place.split_once(", ").map_or("", |(_, key)| key);
+        Problem { place: key.to_owned(), ..problem.clone() }.to_string()
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 impl Vault {

@@ -44,15 +44,18 @@ impl Engine {
         prelude.inventory_for(&Needs { tools: &tools, upstreams })
     }
 
-    /// Has the servers behind a prelude looked at, before a program with it runs.
+    /// Has the servers behind a prelude looked at, before a program with it runs; all servers where calls are judged by what
+    /// they do.
     pub(super) async fn settle(&self, prelude: Option<&Arc<Prelude>>) {
-        if let (Some(upstreams), Some(prelude)) = (&self.upstreams, prelude) {
+        let Some(upstreams) = &self.upstreams else { return };
+        upstreams.settle_judged().await;
+        if let Some(prelude) = prelude {
             upstreams.settle(prelude).await;
         }
     }
 
-    /// Whether what the prelude of all programs requires is there; else why not.
-    pub(super) async fn backed(&self) -> Result<(), String> {
+    /// Whether what the prelude of all programs requires is there; else why not. Its servers are asked first.
+    pub async fn backed(&self) -> Result<(), String> {
         self.settle(self.prelude.as_ref()).await;
         let Some(prelude) = &self.prelude else { return Ok(()) };
         match backing(prelude, self.upstreams.as_ref())? {

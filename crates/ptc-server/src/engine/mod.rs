@@ -194,7 +194,10 @@ impl Engine {
         let upstreams = parts.runtime.map(|runtime| Upstreams::new(runtime, &settings));
         let mut warnings = Vec::new();
         if let Some(prelude) = &parts.prelude {
-            warnings.extend(backing::backing(prelude, upstreams.as_ref()).map_err(StartError::Settings)?);
+            let missing = backing::backing(prelude, upstreams.as_ref()).map_err(StartError::Settings)?;
+            // What has not been asked yet is no mistake of anybody; see `Engine::backed`.
+            let asked = upstreams.as_ref().is_none_or(|upstreams| upstreams.unasked().is_empty());
+            warnings.extend(missing.filter(|_| asked));
         }
         let turns = settings.turn_log_dir.is_some().then(Arc::<TurnLog>::default);
         let host = Host::of(&settings, turns.as_ref()).map_err(StartError::Settings)?;

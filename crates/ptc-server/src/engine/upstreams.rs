@@ -69,6 +69,27 @@ impl Upstreams {
         }
     }
 
+    /// Waits for servers that have not been asked for their tools yet, where calls are judged by what they do: if programs
+    /// may only read, or people approve calls. It takes no longer than a call may: what is not known by then counts as what
+    /// may write.
+    pub async fn settle_judged(&self) {
+        if !self.read_only && !self.runtime.asks() {
+            return;
+        }
+        let names = self.unasked();
+        if !names.is_empty() {
+            let offers = self.offers(Grants::all());
+            let _ = tokio::time::timeout(self.caps.call_timeout, offers.settle(&names)).await;
+        }
+    }
+
+    /// The servers that have not said which tools they have, and of which nobody knows either that they cannot.
+    pub fn unasked(&self) -> Vec<String> {
+        let states = self.runtime.states().into_iter();
+        let unasked = states.filter(|state| state.tools.is_none() && state.fault.is_none());
+        unasked.map(|state| state.name).collect()
+    }
+
     /// A digest of what people are shown when somebody must approve a call: how its tool is defined and its server is
     /// configured. The tools of the server are listed first if they are not known, which takes no longer than a call may.
     pub async fn shown(&self, server: &str, tool: &str) -> Result<String, Unseen> {

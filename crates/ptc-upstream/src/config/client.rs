@@ -20,6 +20,7 @@ use super::{
     ApprovalRules, AuthRule, Config, Endpoint, HttpConfig, MAX_RESPONSE_BYTES, Scheme, StdioConfig,
     ToolFilter, TransportConfig, UpstreamConfig,
 };
+use crate::credentials;
 
 /// Where clients keep their servers: keys from the top of the file on.
 const PLACES: &[&[&str]] =
@@ -30,13 +31,19 @@ const WITHOUT_MEANING: &[&str] = &[
     "alwaysAllow",
     "autoApprove",
     "autoStart",
+    "default_tools_approval_mode",
     "dev",
     "gallery",
     "icon",
     "icons",
     "name",
     "note",
+    "required",
+    "source",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
     "timeout",
+    "tool_timeout_sec",
     "trust",
     "version",
 ];
@@ -53,15 +60,36 @@ pub fn servers(value: &Json) -> Option<Map<String, Json>> {
 
 /// Reads the servers; relative paths in the file, and the folder that is worked in, are relative to `base`.
 pub fn config(servers: Map<String, Json>, base: &Path) -> Result<Config, ConfigError> {
-    let mut reader = Reader { base, config: Config::default(), problems: Vec::new() };
+    let mut reader = Reader::new(base);
     for (name, entry) in servers {
         let upstream = reader.server(&name, entry);
         reader.config.upstreams.extend(upstream);
     }
-    match reader.problems.is_empty() {
-        true => Ok(reader.config),
-        false => Err(ConfigError { file: None, problems: reader.problems }),
+    let Reader { mut config, mut problems, unset, .. } = reader;
+    match config.upstreams.is_empty() {
+        // Nothing would be left.
+        true => problems.extend(unset),
+        false => config.notes.extend(unset),
     }
+    match problems.is_empty() {
+        true => Ok(config),
+        false => Err(ConfigError { file: None, problems }),
+    }
+}
+
+/// What keeps servers from being used, by name.
+pub fn problems(servers: Map<String, Json>, base: &Path) -> BTreeMap<String, Vec<Problem>> {
+    let mut reader = Reader::new(base);
+    let mut found = BTreeMap::new();
+    for (name, entry) in servers {
+        let upstream = reader.server(&name, entry);
+        let problems = std::mem::take(&mut reader.problems);
+        match problems.is_empty() {
+            true => reader.config.upstreams.extend(upstream),
+            false => drop(found.insert(name, problems)),
+        }
+    }
+    found
 }
 
 /// Headers as they are, names in lower case.
@@ -78,6 +106,8 @@ struct Reader<'b> {
     base: &'b Path,
     config: Config,
     problems: Vec<Problem>,
+    /// Servers that are left out because a variable in their address or folder is not set.
+    unset: Vec<Problem>,
 }
 
 /// One entry that is being read.
@@ -98,7 +128,12 @@ impl Entry {
     }
 }
 
-impl Reader<'_> {
+impl<'b> Reader<'b> {
+    fn new(base: &'b Path) -> Reader<'b> {
+        let config = Config { of_client: true, ..Config::default() };
+        Reader { base, config, problems: Vec::new(), unset: Vec::new() }
+    }
+
     fn problem(&mut self, place: String, message: impl Into<String>, fix: impl Into<String>) {
         self.problems.push(Problem { place, message: message.into(), fix: fix.into() });
     }
@@ -280,12 +315,12 @@ impl Reader<'_> {
 
     fn url(&mut self, entry: &Entry, key: &str, text: &str) -> Option<Url> {
         let template = self.template(entry.place(key), text)?;
+        let text = self.filled(entry.place(key), text)?;
         // A secret in an address is covered like any other.
         for variable in template.variables().filter(|variable| is_secret_name(variable)) {
             let name = credential_name(&entry.name, variable);
             self.config.credentials.add(&name, [Part::variable(variable)].into_iter().collect());
         }
-        let text = self.filled(entry.place(key), text)?;
         let fault = match Url::parse(&text) {
             Err(error) => Some(format!("is no address: {error}")),
             Ok(url) if !url.has_host() => Some("has no host".to_owned()),
@@ -398,6 +433,8 @@ impl Reader<'_> {
             "workspaceFolder" | "workspaceRoot" => workspace(),
             "userHome" => Part::variable("HOME"),
             "pathSeparator" | "/" => Part::Literal(std::path::MAIN_SEPARATOR.to_string()),
+            // What `ptc setup` writes for clients in whose files `${` means itself.
+            "$" => Part::Literal("$".to_owned()),
             _ if inside.starts_with("input:") => {
                 let fix = "set a variable of the environment and write ${env:NAME} in its place".to_owned();
                 return Err(("is asked for by the client, and nobody is asked here", fix));
@@ -413,11 +450,12 @@ impl Reader<'_> {
     /// The value of a text that is needed at once.
     fn filled(&mut self, place: String, text: &str) -> Option<String> {
         let template = self.template(place.clone(), text)?;
-        match template.fill(&|name| std::env::var(name).ok()) {
+        match template.fill(&credentials::variable) {
             Ok(value) => Some(value),
             Err(variable) => {
                 let message = format!("needs the environment variable {variable}, which is not set");
-                self.problem(place, message, format!("export {variable} before starting"));
+                let fix = format!("export {variable} before starting; the server is left out until then");
+                self.unset.push(Problem { place, message, fix });
                 None
             }
         }

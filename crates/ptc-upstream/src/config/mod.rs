@@ -48,6 +48,9 @@ pub struct Config {
     /// What is worth knowing, although nothing is wrong: what of the file of an MCP client has no meaning here, and
     /// servers whose names mean something else in programs.
     pub notes: Vec<Problem>,
+    /// Whether it is the file of an MCP client. Clients start what they can: a server whose variables are not set is then
+    /// broken by itself, and the others are used.
+    pub of_client: bool,
 }
 
 /// One upstream.
@@ -77,18 +80,26 @@ impl UpstreamConfig {
         by_tool::find(&self.effects, tool).copied()
     }
 
-    /// Rules for tools that are not among these, in words.
-    pub(crate) fn idle_rules(&self, tools: &[ToolDef]) -> Vec<String> {
+    /// Rules for tools that are neither among these nor among those that the rules themselves left out, in words.
+    pub(crate) fn idle_rules(&self, tools: &[ToolDef], left_out: &[String]) -> Vec<String> {
+        let there = || tools.iter().map(|tool| tool.name.as_str()).chain(left_out.iter().map(String::as_str));
         let effects = self.effects.keys().map(|name| ("effects", name));
         let approval = self.approval.tools.keys().map(|name| ("approval", name));
         let included = self.tools.include.iter().flatten().map(|name| ("include_tools", name));
+        // A pattern may be there for tools that could come.
+        let excluded = self.tools.exclude.iter().filter(|name| !name.contains('*'));
+        let excluded = excluded.map(|name| ("exclude_tools", name));
         effects
             .chain(approval)
             .chain(included)
-            .filter(|(_, name)| !tools.iter().any(|tool| by_tool::fits(name, &tool.name)))
-            .map(|(key, name)| match name.contains('*') {
-                true => format!("\"{key}\" has the pattern '{name}', which no tool fits"),
-                false => format!("\"{key}\" names the tool '{name}', which is not there"),
+            .chain(excluded)
+            .filter(|(_, name)| !there().any(|tool| by_tool::fits(name, tool)))
+            .map(|(key, name)| match (name.contains('*'), closest(name, there())) {
+                (true, _) => format!("\"{key}\" has the pattern '{name}', which no tool fits"),
+                (false, None) => format!("\"{key}\" names the tool '{name}', which is not there"),
+                (false, Some(best)) => {
+                    format!("\"{key}\" names the tool '{name}', which is not there; did you mean '{best}'?")
+                }
             })
             .collect()
     }
@@ -305,6 +316,12 @@ impl Config {
             ))
         })?;
         Config::from_value(value, base)
+    }
+
+    /// What keeps each of these servers of an MCP client from being used, by name; variables that are not set are none of
+    /// it. Servers that can be used are not there.
+    pub fn client_problems(servers: Map<String, Json>, base: &Path) -> BTreeMap<String, Vec<Problem>> {
+        client::problems(servers, base)
     }
 
     /// Reads a JSON value; relative paths in it are relative to `base`.

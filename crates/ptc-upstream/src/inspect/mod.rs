@@ -101,14 +101,17 @@ fn allowance(upstream: &UpstreamConfig) -> Allowance {
 async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>) -> ServerReport {
     let redactor = secrets.redactor();
     let began = Instant::now();
-    let (listed, about) = match client::connect(upstream, secrets) {
+    let (listed, about, left_out) = match client::connect(upstream, secrets) {
         Some(client) => {
             let listed = client.list(allowance(upstream)).await;
             let about = client.about().map(|about| covered(about, &redactor));
             client.close().await;
-            (listed, about)
+            (listed, about, client.left_out())
         }
-        None => (Err(Fault::new(Reason::UpstreamUnavailable, "there is no client for its transport")), None),
+        None => {
+            let fault = Fault::new(Reason::UpstreamUnavailable, "there is no client for its transport");
+            (Err(fault), None, Vec::new())
+        }
     };
     let took = began.elapsed();
     let definitions = listed.as_ref().cloned().unwrap_or_default();
@@ -120,7 +123,7 @@ async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>)
         name: upstream.name.clone(),
         transport: upstream.transport.name(),
         about,
-        problems: list_problems(&definitions, upstream, &redactor),
+        problems: list_problems(&definitions, &left_out, upstream, &redactor),
         tools: listed.map(|tools| tools.into_iter().map(|tool| report(tool, upstream, &redactor)).collect()),
         took,
         changes: changes.into_iter().map(|change| covered_change(change, &redactor)).collect(),
@@ -153,7 +156,12 @@ fn report(mut tool: ToolDef, upstream: &UpstreamConfig, redactor: &Redactor) -> 
 
 /// What is wrong with a list as a whole: names that stand twice, and rules of the configuration for tools that
 /// are not there.
-fn list_problems(tools: &[ToolDef], upstream: &UpstreamConfig, redactor: &Redactor) -> Vec<String> {
+fn list_problems(
+    tools: &[ToolDef],
+    left_out: &[String],
+    upstream: &UpstreamConfig,
+    redactor: &Redactor,
+) -> Vec<String> {
     let mut problems = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
         let before = tools[..index].iter().filter(|other| other.name == tool.name).count();
@@ -162,8 +170,10 @@ fn list_problems(tools: &[ToolDef], upstream: &UpstreamConfig, redactor: &Redact
             problems.push(format!("tool '{name}' is listed more than once; only one of them can be called"));
         }
     }
-    if !tools.is_empty() {
-        problems.extend(upstream.idle_rules(tools));
+    // A server that could not be reached, or has no tools at all, tells nothing about names.
+    if !tools.is_empty() || !left_out.is_empty() {
+        let rules = upstream.idle_rules(tools, left_out);
+        problems.extend(rules.into_iter().map(|rule| redactor.redact_string(rule)));
     }
     problems
 }

@@ -55,6 +55,8 @@ struct Shared {
     about: Mutex<Option<About>>,
     /// How hands were shaken before, which need not be found out again.
     handshake: Mutex<Option<Handshake>>,
+    /// The tools that the configuration leaves out.
+    left_out: Mutex<Vec<String>>,
 }
 
 /// The client of one MCP upstream.
@@ -75,6 +77,7 @@ impl McpClient {
             generation: Arc::default(),
             about: Mutex::default(),
             handshake: Mutex::default(),
+            left_out: Mutex::default(),
         })))
     }
 
@@ -115,7 +118,10 @@ impl McpClient {
             }
             match page.next_cursor {
                 None => {
-                    tools.retain(|tool| self.0.config.tools.admits(&tool.name));
+                    let admits = |tool: &ToolDef| self.0.config.tools.admits(&tool.name);
+                    let others = tools.iter().filter(|tool| !admits(tool)).map(|tool| tool.name.clone());
+                    *self.0.left_out.lock().unwrap_or_else(PoisonError::into_inner) = others.collect();
+                    tools.retain(admits);
                     return Ok(tools);
                 }
                 next if next == cursor => {
@@ -168,6 +174,10 @@ impl Client for McpClient {
             Status::Idle | Status::Starting | Status::Live(_) => None,
         };
         fault.map(|fault| self.clean(fault))
+    }
+
+    fn left_out(&self) -> Vec<String> {
+        self.0.left_out.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn about(&self) -> Option<About> {

@@ -387,9 +387,11 @@ async fn bring_up(runtime: Weak<Runtime>, name: String, closed: CancellationToke
             loaded = up.load(&name) => loaded,
             () = closed.cancelled() => return,
         };
+        let broken = up.upstream(&name).is_some_and(|upstream| upstream.client.is_broken());
         drop(up);
         match loaded {
             Ok(()) => return tracing::info!(upstream = %name, "is ready"),
+            Err(fault) if broken => return tracing::warn!(upstream = %name, "cannot be used: {fault}"),
             Err(fault) => {
                 let seconds = pause.as_secs();
                 tracing::warn!(upstream = %name, "cannot be used: {fault}; it is tried again in {seconds} s");

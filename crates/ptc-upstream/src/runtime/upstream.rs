@@ -230,8 +230,10 @@ impl Upstream {
         for difference in &differences {
             tracing::warn!(upstream = %name, "{}", self.redactor.redact_str(&difference.to_string()));
         }
-        for rule in self.config.idle_rules(&tools) {
-            tracing::warn!(upstream = %name, "{rule}");
+        // Once: what a server lists again would only repeat it.
+        let first = before.server.tools.is_none();
+        for rule in self.config.idle_rules(&tools, &self.client.left_out()).iter().filter(|_| first) {
+            tracing::warn!(upstream = %name, "{}", self.redactor.redact_str(rule));
         }
         let refuses = standard.pins.as_ref().is_some_and(|(_, policy)| *policy == PinPolicy::Refuse);
         let withheld: BTreeMap<String, String> = differences

@@ -1,8 +1,11 @@
 //! Files of MCP clients as they are.
 
 use std::path::Path;
+use std::time::Duration;
 
+use ptc_upstream::client::connect;
 use ptc_upstream::config::{ConfigError, Scheme, TransportConfig, UpstreamConfig};
+use ptc_upstream::model::Allowance;
 use ptc_upstream::{Config, Secrets};
 use serde_json::{Value as Json, json};
 
@@ -220,4 +223,61 @@ fn a_bearer_token_is_a_credential_by_itself() {
         headers(&config, &config.upstreams[0]),
         [("authorization".to_owned(), "Bearer abc-0123456789".to_owned())]
     );
+}
+
+#[tokio::test]
+async fn a_server_whose_variable_is_not_set_is_broken_by_itself() {
+    let file = json!({"mcpServers": {
+        "good": {"command": "good"},
+        "args": {"command": "x", "args": ["${NOT_SET}"]},
+        "far": {"url": "https://a.b/mcp", "headers": {"Authorization": "Bearer ${NOT_SET}"}},
+        "fine": {"url": "https://a.b/mcp", "headers": {"X-Api-Key": "${NOT_SET:-none}"}},
+        "left out": {"url": "https://a.b/${PTC_NOT_SET}"}
+    }});
+    let config = read(file).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        notes(&config),
+        [
+            "server 'left out': is called 'left-out' in programs",
+            "server 'left-out', key 'url': needs the environment variable PTC_NOT_SET, which is not set; export PTC_NOT_SET \
+             before starting; the server is left out until then"
+        ]
+    );
+    let secrets = Secrets::resolve_with(&config, &lookup, None).unwrap_or_else(|error| panic!("{error}"));
+    let allowance = Allowance { timeout: Duration::from_secs(5), max_bytes: 1024, once: false };
+    for (name, expected) in [
+        (
+            "args",
+            "key 'args': \"${NOT_SET}\" needs the environment variable NOT_SET, which is not set; export NOT_SET",
+        ),
+        ("far", "key 'headers': env NOT_SET is not set; export NOT_SET before starting"),
+    ] {
+        let upstream = config.upstream(name).expect("it is there");
+        let client = connect(upstream, &secrets).expect("it has a client");
+        let fault = client.list(allowance).await.expect_err("it cannot be started");
+        assert!(client.is_broken() && fault.message.contains(expected), "{name}: {fault}");
+    }
+    for name in ["good", "fine"] {
+        let client = connect(config.upstream(name).expect("it is there"), &secrets).expect("it has a client");
+        assert!(!client.is_broken(), "{name}");
+    }
+}
+
+#[test]
+fn a_dollar_can_mean_itself() {
+    let config = read(json!({"mcpServers": {"x": {"command": "${$}{HOME}"}}})).expect("it is right");
+    assert_eq!(command(&config, "x"), ["${HOME}"]);
+}
+
+#[test]
+fn what_keeps_each_server_from_being_used_is_told_by_name() {
+    let servers = json!({
+        "good": {"command": "x", "env": {"A": "${NOT_SET}"}},
+        "far": {"url": "https://a.b/${PTC_NOT_SET}"},
+        "asks": {"command": "x", "env": {"A": "${input:a}"}},
+        "ext": {"source": "extension"},
+    });
+    let problems = Config::client_problems(servers.as_object().expect("servers").clone(), Path::new(""));
+    assert_eq!(problems.keys().collect::<Vec<_>>(), ["asks", "ext"]);
+    assert!(problems["ext"][0].to_string().starts_with("server 'ext': has neither \"command\" nor \"url\""));
 }

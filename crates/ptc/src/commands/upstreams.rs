@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::eval::ignore_closed_pipe;
 use crate::exit::Outcome;
-use crate::terminal::{self, plain};
+use crate::terminal::{self, errln, plain};
 
 /// Exit codes of these commands.
 const CODES: &str = "Exit codes:
@@ -115,6 +115,9 @@ impl Which {
             bail!("no upstream '{name}' configured. Configured upstreams: {known}");
         }
         let secrets = Secrets::resolve(&config)?;
+        for note in &config.notes {
+            errln!("ptc: {note}");
+        }
         let policy = config.pins.as_ref().map_or(PinPolicy::Refuse, |pins| pins.policy);
         let file = self.pins.clone().or_else(|| config.pins.as_ref().map(|pins| pins.file.clone()));
         Ok(Ready { config, secrets, pins: file.map(|file| (file, policy)) })

@@ -1,8 +1,11 @@
 //! `ptc setup`: the servers of clients go behind `ptc mcp`, and come back byte by byte.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use serde_json::Value as Json;
 
 use super::Ran;
 
@@ -92,10 +95,19 @@ impl Home {
     }
 
     fn ptc(&self, args: &[&str]) -> Ran {
+        self.ptc_in(".", args)
+    }
+
+    /// The command, in a folder of this one.
+    fn command(&self, folder: &str, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ptc"));
-        command.args(args).current_dir(&self.0).env("HOME", &self.0);
+        command.args(args).current_dir(self.0.join(folder)).env("HOME", &self.0);
         command.env_remove("XDG_CONFIG_HOME").env_remove("PTC_RUNNER_MCP_UPSTREAMS");
-        let output = command.output().expect("it runs");
+        command
+    }
+
+    fn ptc_in(&self, folder: &str, args: &[&str]) -> Ran {
+        let output = self.command(folder, args).output().expect("it runs");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         Ran {
             code: output.status.code().expect("it ended"),
@@ -218,4 +230,412 @@ fn what_cannot_be_moved_is_said() {
     }
     let ran = home.ptc(&["setup", "cursor", "--undo"]);
     assert!(ran.code == 2 && ran.err.contains("was not set up"), "{}", ran.err);
+}
+
+/// The file with all nine clients in it again: what a setup and an undo leave is what was there.
+fn round(home: &Home, client: &str, file: &str, before: &str) {
+    let done = home.ptc(&["setup", client, "--yes", "--no-check"]);
+    assert_eq!(done.code, 0, "{client}: {}{}", done.out, done.err);
+    assert_ne!(home.read(file), before, "{client}");
+    let undone = home.ptc(&["setup", client, "--undo"]);
+    assert_eq!(
+        (undone.code, home.read(file).as_str()),
+        (0, before),
+        "{client}: {}{}",
+        undone.out,
+        undone.err
+    );
+    assert_eq!(home.kept(), Vec::<PathBuf>::new(), "{client}");
+}
+
+/// Changes the file of a client as the client itself would.
+fn edit(home: &Home, file: &str, change: impl FnOnce(String) -> String) -> String {
+    let changed = change(home.read(file));
+    fs::write(home.0.join(file), &changed).expect("it is written");
+    changed
+}
+
+fn json(text: &str) -> Json {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The servers that are kept for a file, of which there is one.
+fn kept_servers(home: &Home) -> Json {
+    let is_servers = |path: &PathBuf| path.to_string_lossy().ends_with(".servers.json");
+    let files: Vec<PathBuf> = home.kept().into_iter().filter(is_servers).collect();
+    let [file] = files.as_slice() else { panic!("{files:?}") };
+    json(&fs::read_to_string(file).expect("it is there"))["mcpServers"].clone()
+}
+
+const TWO: &str = "{\n  \"numStartups\": 1,\n  \"mcpServers\": {\n    \"a\": {\"command\": \"a\"},\n    \"b\": {\"command\": \"b\"}\n  }\n}\n";
+
+#[test]
+fn servers_that_are_added_later_join_those_that_were_moved() {
+    let home = Home::new("later");
+    let before = home.write(".claude.json", TWO);
+    let setup = || home.ptc(&["setup", "claude-code", "--yes", "--no-check"]);
+    assert_eq!(setup().code, 0);
+    let copy = home.kept().into_iter().find(|path| path.extension().is_some_and(|ending| ending == "before"));
+    let copy = copy.expect("a copy is kept");
+    edit(&home, ".claude.json", |text| {
+        text.replacen("\"mcpServers\": {", "\"mcpServers\": {\n    \"c\": {\"command\": \"c\"},", 1)
+    });
+    let again = setup();
+    assert_eq!(again.code, 0, "{}{}", again.out, again.err);
+    assert!(again.out.contains("  - c\n") && again.out.contains("    a was moved before\n"), "{}", again.out);
+    let servers = kept_servers(&home);
+    for name in ["a", "b", "c"] {
+        assert_eq!(servers[name]["command"], name, "{servers}");
+    }
+    let left = json(&home.read(".claude.json"))["mcpServers"].clone();
+    assert_eq!(left.as_object().map(|left| left.keys().collect::<Vec<_>>()), Some(vec![&"ptc".to_owned()]));
+    assert_eq!(fs::read_to_string(copy).expect("it is there"), before);
+    assert!(setup().err.contains("is set up already"));
+
+    assert_eq!(home.ptc(&["setup", "claude-code", "--undo"]).code, 0);
+    let back = json(&home.read(".claude.json"));
+    let names: Vec<&String> = back["mcpServers"].as_object().expect("servers").keys().collect();
+    assert!(
+        names.len() == 3 && ["a", "b", "c"].iter().all(|name| names.contains(&&(*name).to_owned())),
+        "{back}"
+    );
+    assert_eq!(back["numStartups"], 1);
+}
+
+#[test]
+fn what_somebody_changed_in_the_kept_servers_stays_when_others_join() {
+    let home = Home::new("edited");
+    home.write(".claude.json", TWO);
+    let setup = || home.ptc(&["setup", "claude-code", "--yes", "--no-check"]);
+    assert_eq!(setup().code, 0);
+    let file = home.kept().into_iter().find(|path| path.to_string_lossy().ends_with(".servers.json"));
+    let file = file.expect("servers are kept");
+    let text = fs::read_to_string(&file).expect("it is there");
+    fs::write(&file, text.replace("\"command\": \"a\"", "\"command\": \"a2\"")).expect("it is written");
+    edit(&home, ".claude.json", |text| {
+        text.replacen("\"mcpServers\": {", "\"mcpServers\": {\n    \"b\": {\"command\": \"b3\"},", 1)
+    });
+    assert_eq!(setup().code, 0);
+    let servers = kept_servers(&home);
+    assert_eq!((&servers["a"]["command"], &servers["b"]["command"]), (&"a2".into(), &"b3".into()));
+}
+
+#[test]
+fn projects_with_similar_paths_do_not_share_files() {
+    let home = Home::new("similar");
+    let text = |name: &str| format!("{{\"mcpServers\": {{\"{name}\": {{\"command\": \"{name}\"}}}}}}\n");
+    let first = home.write("a_b/.mcp.json", &text("one"));
+    let second = home.write("a/b/.mcp.json", &text("two"));
+    let run = |folder: &str, args: &[&str]| {
+        home.ptc_in(folder, &[&["setup", "claude-code", "--project"], args].concat())
+    };
+    for folder in ["a_b", "a/b"] {
+        let done = run(folder, &["--yes", "--no-check"]);
+        assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+        assert!(done.out.contains("`ptc setup claude-code --project --undo` puts it back"), "{}", done.out);
+    }
+    assert_eq!(
+        home.kept().iter().filter(|path| path.to_string_lossy().ends_with(".servers.json")).count(),
+        2
+    );
+    for folder in ["a_b", "a/b"] {
+        assert_eq!(run(folder, &["--undo"]).code, 0);
+    }
+    assert_eq!((home.read("a_b/.mcp.json"), home.read("a/b/.mcp.json")), (first, second));
+}
+
+#[test]
+fn an_undo_keeps_what_the_client_wrote_meanwhile() {
+    for (client, file, text) in FILES {
+        let home = Home::new(&format!("meanwhile-{client}"));
+        let before = home.write(file, text);
+        assert_eq!(home.ptc(&["setup", client, "--yes", "--no-check"]).code, 0, "{client}");
+        let is_toml = file.ends_with(".toml");
+        let grown = |text: &str| match is_toml {
+            true => format!("added = 1\n{text}"),
+            false => text.replacen('{', "{\"added\": 1,", 1),
+        };
+        edit(&home, file, |text| grown(&text));
+        let undone = home.ptc(&["setup", client, "--undo"]);
+        assert_eq!(undone.code, 0, "{client}: {}{}", undone.out, undone.err);
+        match is_toml {
+            // The order of tables may be another one.
+            true => {
+                let read = |text: &str| text.parse::<toml::Table>().expect("TOML");
+                assert_eq!(read(&home.read(file)), read(&grown(&before)), "{}", home.read(file));
+            }
+            false => assert_eq!(home.read(file), grown(&before), "{client}"),
+        }
+        assert_eq!(home.kept(), Vec::<PathBuf>::new(), "{client}");
+    }
+}
+
+#[test]
+fn an_undo_puts_servers_into_a_file_that_was_written_anew() {
+    let home = Home::new("anew");
+    home.write(".claude.json", TWO);
+    assert_eq!(home.ptc(&["setup", "claude-code", "--yes", "--no-check"]).code, 0);
+    // Claude Code writes the whole file again, and the user added a server.
+    edit(&home, ".claude.json", |text| {
+        let mut value = json(&text);
+        value["numStartups"] = 2.into();
+        value["mcpServers"]["new"] = serde_json::json!({"command": "new"});
+        value.to_string()
+    });
+    let undone = home.ptc(&["setup", "claude-code", "--undo"]);
+    assert_eq!(undone.code, 0, "{}", undone.err);
+    let expected = serde_json::json!({"numStartups": 2, "mcpServers": {
+        "a": {"command": "a"}, "b": {"command": "b"}, "new": {"command": "new"}
+    }});
+    assert_eq!(json(&home.read(".claude.json")), expected);
+
+    // Even the place of the servers may be gone.
+    home.write(".claude.json", TWO);
+    assert_eq!(home.ptc(&["setup", "claude-code", "--yes", "--no-check"]).code, 0);
+    edit(&home, ".claude.json", |_| "{\"numStartups\": 3}".to_owned());
+    assert_eq!(home.ptc(&["setup", "claude-code", "--undo"]).code, 0);
+    let back = json(&home.read(".claude.json"));
+    assert_eq!((&back["numStartups"], &back["mcpServers"]["b"]["command"]), (&3.into(), &"b".into()));
+}
+
+#[test]
+fn servers_of_one_project_in_the_file_of_the_user_move_too() {
+    let home = Home::new("local");
+    let text = "{\n  \"mcpServers\": {\"a\": {\"command\": \"a\"}},\n  \"projects\": {\n    \"/x/shop\": {\n      \"allowedTools\": [],\n      \"mcpServers\": {\"own\": {\"command\": \"./run\", \"cwd\": \"tools\"}}\n    },\n    \"/x/empty\": {\"mcpServers\": {}}\n  }\n}\n";
+    let before = home.write(".claude.json", text);
+    let done = home.ptc(&["setup", "claude-code", "--yes", "--no-check"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(done.out.contains(".claude.json, in /x/shop\n  - own\n  + ptc-local: "), "{}", done.out);
+    let after = json(&home.read(".claude.json"));
+    let local = &after["projects"]["/x/shop"]["mcpServers"];
+    let words = local["ptc-local"]["args"].to_string();
+    assert!(local.get("own").is_none() && after["mcpServers"].get("ptc").is_some(), "{after}");
+    let servers = home.kept().into_iter().find(|path| words.contains(path.to_str().expect("UTF-8")));
+    let servers = fs::read_to_string(servers.expect("its servers are kept")).expect("they are there");
+    assert_eq!(json(&servers)["mcpServers"]["own"]["cwd"], "/x/shop/tools");
+    assert_eq!(home.ptc(&["setup", "claude-code", "--undo"]).code, 0);
+    assert_eq!(home.read(".claude.json"), before);
+
+    // Servers may stand nowhere else.
+    let text = "{\"projects\": {\"/x/shop\": {\"mcpServers\": {\"own\": {\"command\": \"run\"}}}}}";
+    let before = home.write(".claude.json", text);
+    round(&home, "claude-code", ".claude.json", &before);
+}
+
+#[test]
+fn variables_of_clients_are_written_as_they_are_meant_and_passed_on() {
+    let home = Home::new("variables");
+    home.write(
+        ".codex/config.toml",
+        "[mcp_servers.a]\nurl = \"https://a.example/mcp\"\nbearer_token_env_var = \"A_TOKEN\"\n\n[mcp_servers.b]\ncommand = \"b\"\nenv = { TEXT = \"${NOT_A_VARIABLE}\" }\n",
+    );
+    assert_eq!(home.ptc(&["setup", "codex", "--yes", "--no-check"]).code, 0);
+    let after = home.read(".codex/config.toml");
+    assert!(after.contains("env_vars = [\"A_TOKEN\"]"), "{after}");
+    let servers = kept_servers(&home);
+    assert_eq!(servers["a"]["headers"]["Authorization"], "Bearer ${A_TOKEN}");
+    assert_eq!(servers["b"]["env"]["TEXT"], "${$}{NOT_A_VARIABLE}");
+    assert_eq!(home.ptc(&["setup", "codex", "--undo"]).code, 0);
+
+    home.write(
+        ".gemini/settings.json",
+        "{\"mcpServers\": {\"a\": {\"command\": \"a\", \"env\": {\"KEY\": \"$A_KEY\"}}}}",
+    );
+    assert_eq!(home.ptc(&["setup", "gemini", "--yes", "--no-check"]).code, 0);
+    assert_eq!(json(&home.read(".gemini/settings.json"))["mcpServers"]["ptc"]["env"]["A_KEY"], "$A_KEY");
+    assert_eq!(kept_servers(&home)["a"]["env"]["KEY"], "${A_KEY}");
+    assert_eq!(home.ptc(&["setup", "gemini", "--undo"]).code, 0);
+
+    home.write(
+        ".config/opencode/opencode.json",
+        "{\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"a\"], \"environment\": {\"KEY\": \"{env:A_KEY}\"}}}}",
+    );
+    assert_eq!(home.ptc(&["setup", "opencode", "--yes", "--no-check"]).code, 0);
+    assert_eq!(kept_servers(&home)["a"]["environment"]["KEY"], "${A_KEY}");
+}
+
+#[test]
+fn a_variable_that_is_not_set_breaks_one_server_only() {
+    let home = Home::new("unset");
+    home.write(
+        "servers.json",
+        "{\"mcpServers\": {\"good\": {\"command\": \"sh\", \"args\": [\"SERVER\"]}, \"bad\": {\"command\": \"sh\", \"args\": [\"SERVER\"], \"env\": {\"A\": \"${PTC_NOT_SET}\"}}, \"far\": {\"url\": \"https://a.example/${PTC_NOT_SET_EITHER}\"}}}",
+    );
+    let checked = home.ptc(&["upstreams", "check", "servers.json"]);
+    assert!(checked.out.contains("good (mcp_stdio): ready"), "{}{}", checked.out, checked.err);
+    let told = "bad (mcp_stdio): upstream_unavailable: key 'env': \"A\" needs the environment variable PTC_NOT_SET, which is not set; export PTC_NOT_SET before starting";
+    assert!(checked.code == 1 && checked.out.contains(told), "{}", checked.out);
+    assert!(
+        checked.err.contains("server 'far', key 'url': needs the environment variable PTC_NOT_SET_EITHER"),
+        "{}",
+        checked.err
+    );
+    let program = home.ptc(&["eval", "--upstreams-config", "servers.json", "-e", "(good/look)"]);
+    assert!(!program.err.contains("upstreams config"), "{}{}", program.out, program.err);
+
+    // As a client that cannot fill it in passes it on.
+    home.write(
+        "one.json",
+        "{\"mcpServers\": {\"one\": {\"command\": \"sh\", \"env\": {\"A\": \"${PTC_PASSED}\"}}}}",
+    );
+    let mut command = home.command(".", &["upstreams", "check", "one.json"]);
+    let output = command.env("PTC_PASSED", "$PTC_PASSED").output().expect("it runs");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("needs the environment variable PTC_PASSED, which is not set"), "{err}");
+}
+
+#[test]
+fn folders_of_a_project_mean_the_same_after_the_move() {
+    let home = Home::new("folders");
+    home.write("shop/run.sh", "cd \"$(dirname \"$0\")\" && exec sh SERVER\n");
+    home.write(
+        "shop/.cursor/mcp.json",
+        "{\"mcpServers\": {\"script\": {\"command\": \"sh\", \"args\": [\"${workspaceFolder}/run.sh\"], \"cwd\": \"sub\"}}}",
+    );
+    fs::create_dir_all(home.0.join("shop/sub")).expect("a folder");
+    let done = home.ptc_in("shop", &["setup", "cursor", "--project", "--yes"]);
+    assert!(done.code == 0 && done.out.contains("script is ready: 1 tools"), "{}{}", done.out, done.err);
+    let servers = kept_servers(&home);
+    let folder = home.0.join("shop").canonicalize().expect("it is there");
+    assert_eq!(servers["script"]["cwd"], folder.join("sub").to_str().expect("UTF-8"));
+    assert_eq!(servers["script"]["args"][0], folder.join("run.sh").to_str().expect("UTF-8"));
+    let after = json(&home.read("shop/.cursor/mcp.json"));
+    assert!(after["mcpServers"].get("ptc-project").is_some(), "{after}");
+}
+
+#[test]
+fn tokens_are_told_only_where_they_were_measured() {
+    let home = Home::new("measured");
+    home.write(
+        ".cursor/mcp.json",
+        "{\"mcpServers\": {\"script\": {\"command\": \"sh\", \"args\": [\"SERVER\"]}, \"gone\": {\"command\": \"ptc-no-such-program\"}}}",
+    );
+    let done = home.ptc(&["setup", "cursor", "--yes"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(done.out.contains("! gone cannot be reached"), "{}", done.out);
+    assert!(!done.out.contains("tokens"), "{}", done.out);
+}
+
+#[test]
+fn a_server_that_only_the_client_can_start_stays_and_the_others_move() {
+    for (client, file, text, stays, why) in [
+        (
+            "zed",
+            ".config/zed/settings.json",
+            "{\n  \"context_servers\": {\n    \"ext\": {\"source\": \"extension\", \"settings\": {}}, // of an extension\n    \"script\": {\"source\": \"custom\", \"command\": \"sh\", \"args\": [\"SERVER\"]},\n  },\n}\n",
+            "ext",
+            "has neither \"command\" nor \"url\"",
+        ),
+        (
+            "vscode",
+            ".config/Code/User/mcp.json",
+            "{\n  \"servers\": {\n    \"script\": {\"command\": \"sh\", \"args\": [\"SERVER\"]},\n    \"asks\": {\"command\": \"x\", \"env\": {\"T\": \"${input:token}\"}}\n  },\n  \"inputs\": [{\"id\": \"token\", \"type\": \"promptString\"}]\n}\n",
+            "asks",
+            "${input:token} is asked for by the client",
+        ),
+    ] {
+        let home = Home::new(&format!("odd-{client}"));
+        let before = home.write(file, text);
+        let done = home.ptc(&["setup", client, "--yes", "--no-check"]);
+        assert_eq!(done.code, 0, "{client}: {}{}", done.out, done.err);
+        let line =
+            done.out.lines().find(|line| line.starts_with(&format!("  = {stays} stays in the client: ")));
+        assert!(line.is_some_and(|line| line.contains(why)), "{client}: {}", done.out);
+        let after = home.read(file);
+        assert!(
+            after.contains(stays) && after.contains("\"ptc\"") && !after.contains("server.sh"),
+            "{after}"
+        );
+        assert_eq!(after.contains("// of an extension"), before.contains("// of an extension"), "{after}");
+        assert!(
+            home.ptc(&["setup", client, "--yes", "--no-check"]).err.contains("is set up already"),
+            "{client}"
+        );
+        assert_eq!(home.ptc(&["setup", client, "--undo"]).code, 0);
+        assert_eq!(home.read(file), before, "{client}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_a_link_stays_one() {
+    let home = Home::new("link");
+    let before = home.write("dotfiles/claude.json", TWO);
+    std::os::unix::fs::symlink(home.0.join("dotfiles/claude.json"), home.0.join(".claude.json"))
+        .expect("a link");
+    round(&home, "claude-code", ".claude.json", &before);
+    assert!(home.0.join(".claude.json").is_symlink());
+    assert_eq!(home.read("dotfiles/claude.json"), before);
+}
+
+#[test]
+fn byte_order_marks_comments_and_inline_tables_are_kept() {
+    for (client, file, text) in [
+        ("cursor", ".cursor/mcp.json", "\u{feff}{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}"),
+        (
+            "opencode",
+            ".config/opencode/opencode.jsonc",
+            "{\n  // mine\n  \"mcp\": {\n    /* local */ \"a\": {\"type\": \"local\", \"command\": [\"a\"]}, // a\n  },\n}\n",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "mcp_servers = { a = { command = \"a\" }, b = { command = \"b\" } } # both\n",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers]\na = { command = \"a\", args = [\"b\"] }\n\n[tui]\nx = 1\n",
+        ),
+        ("codex", ".codex/config.toml", "mcp_servers.a.command = \"a\"\nmodel = \"m\"\n"),
+    ] {
+        let home = Home::new(&format!("kept-{client}"));
+        let before = home.write(file, text);
+        round(&home, client, file, &before);
+        assert_eq!(home.ptc(&["setup", client, "--yes", "--no-check"]).code, 0, "{text}");
+        let after = home.read(file);
+        assert_eq!(after.starts_with('\u{feff}'), text.starts_with('\u{feff}'), "{after:?}");
+        assert!(!text.contains("// mine") || after.contains("// mine"), "{after}");
+        if client == "codex" {
+            let read = after.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}: {after}"));
+            assert!(read["mcp_servers"]["ptc"]["args"].is_array(), "{after}");
+            edit(&home, file, |text| format!("added = 1\n{text}"));
+            assert_eq!(home.ptc(&["setup", client, "--undo"]).code, 0);
+            let expected = format!("added = 1\n{before}").parse::<toml::Table>().expect("TOML");
+            assert_eq!(
+                home.read(file).parse::<toml::Table>().expect("TOML"),
+                expected,
+                "{}",
+                home.read(file)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_server_that_the_client_is_signed_in_to_stays() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream
+                .write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    let home = Home::new("signed-in");
+    let text = "{\"mcpServers\": {\"far\": {\"url\": \"http://ADDRESS/mcp\"}, \"script\": {\"command\": \"sh\", \"args\": [\"SERVER\"]}}}";
+    home.write(".cursor/mcp.json", &text.replace("ADDRESS", &address.to_string()));
+    let done = home.ptc(&["setup", "cursor", "--yes"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(
+        done.out.contains("  = far stays in the client: server 'far': it asks for a sign-in"),
+        "{}",
+        done.out
+    );
+    let after = json(&home.read(".cursor/mcp.json"));
+    let names: Vec<&String> = after["mcpServers"].as_object().expect("servers").keys().collect();
+    assert_eq!(names, ["far", "ptc"]);
+    let again = home.ptc(&["setup", "cursor", "--yes"]);
+    assert!(again.err.contains("is set up already"), "{}{}", again.out, again.err);
 }

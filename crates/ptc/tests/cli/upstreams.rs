@@ -110,6 +110,31 @@ fn a_check_shows_state_tools_and_problems() {
 }
 
 #[test]
+fn rules_for_tools_that_are_not_there_are_told_with_what_was_meant() {
+    let project = Project::new("rules");
+    project.config(Value::Null);
+    let mut config: Value =
+        serde_json::from_str(&fs::read_to_string(project.path("upstreams.json")).expect("a file"))
+            .expect("JSON");
+    let things = &mut config["upstreams"]["things"];
+    things["effects"] = json!({"loook": "write", "put": "write"});
+    // Nothing is left, and the tools that there would be are known all the same.
+    things["include_tools"] = json!(["lok", "nothing_like_it", "x*"]);
+    things["exclude_tools"] = json!(["putt", "y*"]);
+    fs::write(project.path("upstreams.json"), config.to_string()).expect("a file");
+    let ran = project.run("check", &[]);
+    let told: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("  ! ")).collect();
+    let expected = [
+        "  ! \"effects\" names the tool 'loook', which is not there; did you mean 'look'?",
+        "  ! \"include_tools\" names the tool 'lok', which is not there; did you mean 'look'?",
+        "  ! \"include_tools\" names the tool 'nothing_like_it', which is not there",
+        "  ! \"include_tools\" has the pattern 'x*', which no tool fits",
+        "  ! \"exclude_tools\" names the tool 'putt', which is not there; did you mean 'put'?",
+    ];
+    assert_eq!(told, expected, "{}{}", ran.out, ran.err);
+}
+
+#[test]
 fn operations_of_an_api_are_tools() {
     let project = Project::new("openapi");
     let answer = json!({"200": {"description": "a pet", "content": {"application/json": {"schema": {"type": "object"}}}}});

@@ -456,6 +456,32 @@ fn w1_clients_that_discover_are_told_of_all_servers_and_subscribe_to_changes() {
 }
 
 #[test]
+fn hands_are_shaken_before_upstreams_are_up_whatever_programs_rely_on() {
+    let folder = Folder::new();
+    let (script, there) = (folder.file("late.sh", LATE), folder.path().join("there"));
+    let late = json!({
+        "transport": "mcp_stdio", "command": "sh", "args": [script, there], "effects": {"look": "read"}
+    });
+    let file = folder.file("upstreams.json", &json!({"upstreams": {"late": late}}).to_string());
+    let source =
+        "(ns shop \"Looks.\")\n(defn look \"Looks.\" [] (tool/call {:server \"late\" :tool \"look\"}))\n";
+    let prelude = folder.file("prelude.clj", source);
+    let store = folder.path().join("store.db").display().to_string();
+    for (more, program) in [
+        (vec!["--store", &store], "(:ok (tool/call {:server \"late\" :tool \"look\"}))"),
+        (vec!["--prelude", &prelude], "(:ok (shop/look))"),
+        (vec!["--aggregator-read-only"], "(:ok (tool/call {:server \"late\" :tool \"look\"}))"),
+    ] {
+        let _ = std::fs::remove_file(&there);
+        // The upstream says nothing before its file is there, and that is written only now.
+        let mut server =
+            StdioServer::ready(&[&["--upstreams-config", file.as_str()], more.as_slice()].concat());
+        std::fs::write(&there, "").unwrap();
+        assert_eq!(server.eval(1, program), "user=> true", "{more:?}");
+    }
+}
+
+#[test]
 fn a_server_may_insist_on_its_upstreams() {
     let folder = Folder::new();
     let file =

@@ -227,12 +227,11 @@ impl Stores {
 }
 
 /// The upstreams that the options name. They start while clients are served already, unless something must know all of
-/// them first: preludes that rely on their tools, roles that name them, pins that must hold, what may not write, the card of
-/// `lisp_task`.
+/// them first: roles that name them, pins that must hold, the card of `lisp_task`. Preludes that rely on their tools, and
+/// what may not write, are held against them before a program runs.
 async fn start_upstreams(
     options: &Options,
     own: &[SecretString],
-    preludes: bool,
 ) -> anyhow::Result<Option<(Arc<Runtime>, Vec<String>)>> {
     let config = match &options.upstreams_config {
         Found::File(path) => Config::from_file(path)?,
@@ -240,11 +239,7 @@ async fn start_upstreams(
         Found::Nowhere => return Ok(None),
     };
     let secrets = Secrets::resolve(&config)?.covering(own);
-    let known_first = preludes
-        || options.session_roles.is_some()
-        || options.agentic
-        || options.aggregator_read_only
-        || config.pins.is_some();
+    let known_first = options.session_roles.is_some() || options.agentic || config.pins.is_some();
     let frozen = RuntimeOptions {
         snapshot: SnapshotMode::Frozen,
         keep_failing: !options.require_upstreams,
@@ -282,8 +277,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     if options.agentic {
         own.extend(Models::load().map(|models| models.keys()).unwrap_or_default());
     }
-    let preludes = stores.preludes.is_some() || options.prelude.is_some();
-    let started = start_upstreams(options, &own, preludes).await?;
+    let started = start_upstreams(options, &own).await?;
     let (upstreams, notes) = started.map_or((None, Vec::new()), |(runtime, notes)| (Some(runtime), notes));
     let redactor =
         upstreams.as_ref().map_or_else(|| Redactor::new(&own), |runtime| runtime.redactor().clone());
@@ -316,6 +310,7 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
     let parts = Parts { runtime, preludes: kept, store, planner, effects, redactor, ..Parts::default() };
     let engine = Engine::start(options, parts).await?;
     engine.warnings().iter().for_each(|warning| log.warn("configuration", warning));
+    tell_unbacked(&engine, &log);
     match tokens {
         Some(tokens) => Http::new(engine, options, log, tokens, preludes).serve().await?,
         None => {
@@ -330,6 +325,17 @@ async fn serve(loaded: &Loaded, stores: Stores) -> anyhow::Result<()> {
         runtime.close().await;
     }
     Ok(())
+}
+
+/// Says what the prelude lacks once its servers have been asked, while clients are served already.
+fn tell_unbacked(engine: &Arc<Engine>, log: &Log) {
+    let (engine, log) = (Arc::downgrade(engine), log.clone());
+    tokio::spawn(async move {
+        let Some(engine) = engine.upgrade() else { return };
+        if let Err(missing) = engine.backed().await {
+            log.warn("configuration", &missing);
+        }
+    });
 }
 
 /// Opens the page on which people approve calls, and tells them where it is. The whole address goes to a private file,

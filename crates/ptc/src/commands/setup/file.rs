@@ -1,122 +1,123 @@
-//! The file of a client: its servers, and the file with one server in their place. All else in it stays as it is,
-//! comments and white space too.
+//! The file of a client: where servers stand in it, the file with one server in their place, and the file with them back in
+//! it. All else in it stays as it is, comments and white space too. `json.rs` and `toml.rs` know how files are written.
 
-use anyhow::{Context, bail};
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
-use serde_json::{Map, Value as Json, json};
-use toml_edit::{DocumentMut, Item, Table};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value as Json};
 
 use super::client::{Client, Format};
+use super::{json, toml};
 
-/// How our server is called in clients.
-pub const NAME: &str = "ptc";
+/// How our server is called in the file of a user. A project's own may not have the same name: clients take the nearest of
+/// two servers of one name, and those of the user would be gone there.
+const NAME: &str = "ptc";
+const PROJECT_NAME: &str = "ptc-project";
+const LOCAL_NAME: &str = "ptc-local";
 
-/// The servers in the text of a file, as JSON.
-pub fn servers(client: &Client, text: &str) -> anyhow::Result<Map<String, Json>> {
-    match client.format {
-        Format::Json => {
-            let Some(place) = object(&root(text)?, client.place) else { return Ok(Map::new()) };
-            match place.to_serde_value() {
-                Some(Json::Object(servers)) => Ok(servers),
-                _ => bail!("its servers cannot be read"),
-            }
-        }
-        Format::Toml => {
-            let document = text.parse::<toml::Table>().context("it is not TOML")?;
-            let mut at =
-                Json::Object(serde_json::to_value(document)?.as_object().cloned().unwrap_or_default());
-            for key in client.place {
-                at = at.get_mut(key).map(Json::take).unwrap_or_default();
-            }
-            let servers = at.as_object().cloned().unwrap_or_default();
-            Ok(servers.into_iter().map(|(name, entry)| (name, codex(entry))).collect())
-        }
+/// Whose file it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The user's, which is used in all folders.
+    User,
+    /// That of a project, in this folder.
+    Project(PathBuf),
+    /// One that was named, which belongs to this folder.
+    Named(PathBuf),
+}
+
+/// A place in a file where servers stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The keys that lead there.
+    pub keys: Vec<String>,
+    /// The folder that is worked in, if it is always the same.
+    pub folder: Option<PathBuf>,
+    /// How our server is called there.
+    pub name: &'static str,
+}
+
+impl Spot {
+    /// Whether it is where all servers of the file stand, not those of one project.
+    pub fn is_main(&self) -> bool {
+        self.name != LOCAL_NAME
     }
 }
 
-/// The text of the file with our server in the place of all others.
-pub fn replaced(client: &Client, text: &str, entry: &Json) -> anyhow::Result<String> {
-    match client.format {
-        Format::Json => {
-            let root = root(text)?;
-            let Some(place) = object(&root, client.place) else { bail!("it has no servers") };
-            for server in place.properties() {
-                server.remove();
-            }
-            place.append(NAME, input(entry));
-            place.ensure_multiline();
-            Ok(root.to_string())
-        }
-        Format::Toml => {
-            let mut document: DocumentMut = text.parse().context("it is not TOML")?;
-            let mut table: &mut Table = document.as_table_mut();
-            for key in client.place {
-                table = table
-                    .get_mut(key)
-                    .and_then(Item::as_table_mut)
-                    .with_context(|| format!("it has no table [{key}]"))?;
-            }
-            let names: Vec<String> = table.iter().map(|(name, _)| name.to_owned()).collect();
-            for name in names {
-                table.remove(&name);
-            }
-            let mut own = Table::new();
-            own.insert("command", toml_edit::value(entry["command"].as_str().unwrap_or_default()));
-            let args = entry["args"].as_array().into_iter().flatten().filter_map(Json::as_str);
-            own.insert("args", toml_edit::value(args.collect::<toml_edit::Array>()));
-            table.insert(NAME, Item::Table(own));
-            Ok(document.to_string())
-        }
-    }
-}
-
-fn root(text: &str) -> anyhow::Result<CstRootNode> {
-    CstRootNode::parse(text, &ParseOptions::default())
-        .map_err(|error| anyhow::anyhow!("it is not JSON: {error}"))
-}
-
-fn object(root: &CstRootNode, place: &[&str]) -> Option<CstObject> {
-    place.iter().try_fold(root.object_value()?, |at, key| at.object_value(key))
-}
-
-fn input(value: &Json) -> CstInputValue {
-    match value {
-        Json::Null => CstInputValue::Null,
-        Json::Bool(flag) => CstInputValue::Bool(*flag),
-        Json::Number(number) => CstInputValue::Number(number.to_string()),
-        Json::String(text) => CstInputValue::String(text.clone()),
-        Json::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Json::Object(fields) => {
-            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
-        }
-    }
-}
-
-/// A server of Codex as other clients write it: tokens and headers come from variables that it names.
-fn codex(mut entry: Json) -> Json {
-    let Some(fields) = entry.as_object_mut() else { return entry };
-    let mut headers = match fields.remove("http_headers") {
-        Some(Json::Object(headers)) => headers,
-        _ => Map::new(),
+/// The places in a file where servers can stand, the main one first.
+pub fn spots(client: &Client, scope: &Scope, text: &str) -> anyhow::Result<Vec<Spot>> {
+    let keys = client.place.iter().map(|key| (*key).to_owned()).collect();
+    let (folder, name) = match scope {
+        Scope::User => (None, NAME),
+        Scope::Project(folder) => (Some(folder.clone()), PROJECT_NAME),
+        Scope::Named(folder) => (Some(folder.clone()), NAME),
     };
-    if let Some(Json::String(variable)) = fields.remove("bearer_token_env_var") {
-        headers.insert("Authorization".to_owned(), json!(format!("Bearer ${{{variable}}}")));
+    let mut spots = vec![Spot { keys, folder, name }];
+    if client.has_local_servers() && !matches!(scope, Scope::Project(_)) {
+        let projects = json::object(text, &["projects".to_owned()])?;
+        let with_servers = projects.iter().filter(|(_, project)| {
+            project.get("mcpServers").and_then(Json::as_object).is_some_and(|servers| !servers.is_empty())
+        });
+        spots.extend(with_servers.map(|(folder, _)| Spot {
+            keys: vec!["projects".to_owned(), folder.clone(), "mcpServers".to_owned()],
+            folder: Some(Path::new(folder).to_path_buf()),
+            name: LOCAL_NAME,
+        }));
     }
-    if let Some(Json::Object(named)) = fields.remove("env_http_headers") {
-        let filled = named
-            .into_iter()
-            .filter_map(|(name, variable)| Some((name, json!(format!("${{{}}}", variable.as_str()?)))));
-        headers.extend(filled);
+    Ok(spots)
+}
+
+/// The servers that stand there, as JSON.
+pub fn servers(client: &Client, text: &str, spot: &Spot) -> anyhow::Result<Map<String, Json>> {
+    match client.format {
+        Format::Json => json::object(text, &spot.keys),
+        Format::Toml => toml::table(text, &spot.keys),
     }
-    if let Some(Json::Array(names)) = fields.remove("env_vars") {
-        let env = fields.entry("env").or_insert_with(|| json!({}));
-        for name in names.iter().filter_map(Json::as_str) {
-            env[name] = json!(format!("${{{name}}}"));
-        }
+}
+
+/// The text with our server in the place of these.
+pub fn replaced(
+    client: &Client,
+    text: &str,
+    spot: &Spot,
+    moved: &[String],
+    entry: &Json,
+) -> anyhow::Result<String> {
+    match client.format {
+        Format::Json => json::replaced(text, &spot.keys, moved, (spot.name, entry)),
+        Format::Toml => toml::replaced(text, &spot.keys, moved, (spot.name, entry)),
     }
-    if !headers.is_empty() {
-        fields.insert("headers".to_owned(), Json::Object(headers));
+}
+
+/// The texts of a file that was set up.
+pub struct Texts<'t> {
+    /// With all servers in it.
+    pub base: &'t str,
+    /// As it was left.
+    pub after: &'t str,
+    /// As it is now.
+    pub now: &'t str,
+}
+
+/// The text as it is now with the servers back that ours took the place of there. Those that stand there again stay as
+/// they are.
+pub fn restored(client: &Client, texts: &Texts, spot: &Spot) -> anyhow::Result<String> {
+    let missing = missing(client, texts, spot)?;
+    match client.format {
+        Format::Json => json::restored(texts, &spot.keys, spot.name, &missing),
+        Format::Toml => toml::restored(texts, &spot.keys, spot.name, &missing),
     }
-    entry
+}
+
+/// The servers that were moved from there.
+pub fn moved(client: &Client, base: &str, after: &str, spot: &Spot) -> anyhow::Result<Vec<String>> {
+    let left = servers(client, after, spot)?;
+    let all = servers(client, base, spot)?;
+    Ok(all.into_iter().map(|(name, _)| name).filter(|name| !left.contains_key(name)).collect())
+}
+
+/// Those of them that are not there again.
+fn missing(client: &Client, texts: &Texts, spot: &Spot) -> anyhow::Result<Vec<String>> {
+    let now = servers(client, texts.now, spot)?;
+    let moved = moved(client, texts.base, texts.after, spot)?;
+    Ok(moved.into_iter().filter(|name| !now.contains_key(name)).collect())
 }

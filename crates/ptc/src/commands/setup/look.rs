@@ -1,0 +1,115 @@
+//! Looking at the servers that move: whether they can be reached, and what their tools cost a model.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use ptc_upstream::inspect::{ServerReport, inspect};
+use ptc_upstream::model::{Allowance, Reason};
+use ptc_upstream::{Config, Secrets, client};
+use serde_json::{Map, Value as Json, json};
+
+use super::entry::WORKSPACE;
+use super::plan::Step;
+
+/// Why a server stays that only the client is let into.
+pub const SIGN_IN: &str =
+    "it asks for a sign-in, which the client has and ptc has not; give it a token in \"headers\" to move it";
+
+/// What was found.
+#[derive(Default)]
+pub struct Looked {
+    /// Servers that let nobody in and have no credentials of their own: the client signs in to them.
+    pub signed_in: Vec<String>,
+    /// Whether all others could be reached.
+    pub others: bool,
+}
+
+/// Reaches the servers and tells how they are.
+pub fn look(config: &Config, told: &mut String) -> anyhow::Result<Looked> {
+    let secrets = match Secrets::resolve(config) {
+        Ok(secrets) => secrets,
+        Err(error) => {
+            let _ = writeln!(told, "  ! {error}");
+            return Ok(Looked::default());
+        }
+    };
+    let reports: Vec<ServerReport> = runtime()?.block_on(inspect(config, &secrets, None, &[]));
+    let mut looked = Looked { signed_in: Vec::new(), others: true };
+    for report in reports {
+        let endpoint = config.upstream(&report.name).and_then(|upstream| upstream.transport.endpoint());
+        let is_open = endpoint.is_some_and(|endpoint| endpoint.auth.is_empty());
+        let _ = match &report.tools {
+            Ok(tools) => writeln!(told, "  {} is ready: {} tools", report.name, tools.len()),
+            Err(fault) if is_open && fault.reason == Reason::AuthFailed => {
+                looked.signed_in.push(report.name);
+                continue;
+            }
+            Err(fault) => {
+                looked.others = false;
+                writeln!(told, "  ! {} cannot be reached: {fault}", report.name)
+            }
+        };
+    }
+    Ok(looked)
+}
+
+/// What the tools cost a model before and after; nothing if it cannot be measured. A token is about four bytes.
+pub fn tokens(step: &Step, config: &Config, program: &str) -> anyhow::Result<Option<String>> {
+    let mut words = step.words();
+    // Its description names the tools of servers that are there.
+    words.push("--require-upstreams".to_owned());
+    let here = std::env::current_dir().unwrap_or_default();
+    let mut env: Map<String, Json> = step
+        .variables()
+        .into_iter()
+        .filter(|name| std::env::var_os(name).is_some())
+        .map(|name| (name.clone(), json!(format!("${{{name}}}"))))
+        .collect();
+    env.insert(WORKSPACE.to_owned(), json!(here));
+    let own = json!({"mcpServers": {step.spot.name: {"command": program, "args": words, "env": env}}});
+    let Ok(own) = Config::from_value(own, Path::new("")) else { return Ok(None) };
+    let (Some(before), Some(after)) = (bytes(config)?, bytes(&own)?) else { return Ok(None) };
+    let of = match (step.spot.is_main(), &step.spot.folder) {
+        (false, Some(folder)) => format!(" in {}", folder.display()),
+        _ => String::new(),
+    };
+    Ok(Some(format!(
+        "tools in the model's context{of}: about {} tokens before, about {} now\n",
+        before / 4,
+        after / 4
+    )))
+}
+
+/// How many bytes the tools of these servers are; nothing if one of them cannot be asked.
+fn bytes(config: &Config) -> anyhow::Result<Option<usize>> {
+    let allowance = Allowance { timeout: Duration::from_secs(120), max_bytes: 64 << 20, once: false };
+    // One of them is this program itself, which is not its own upstream here.
+    let Ok(secrets) = Secrets::resolve_with(config, &|name| std::env::var(name).ok(), None) else {
+        return Ok(None);
+    };
+    let mut bytes = 0;
+    for upstream in &config.upstreams {
+        let Some(client) = client::connect(upstream, &secrets) else { return Ok(None) };
+        let listed = runtime()?.block_on(async {
+            let listed = client.list(allowance).await;
+            client.close().await;
+            listed
+        });
+        let Ok(tools) = listed else { return Ok(None) };
+        for tool in tools {
+            let shown =
+                json!({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema});
+            bytes += shown.to_string().len();
+        }
+    }
+    Ok(Some(bytes))
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start a runtime for connections")
+}

@@ -1,0 +1,210 @@
+//! The files that a setup is about: the client's own, and those that we keep for each of them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use ptc_system::private;
+use sha2::{Digest as _, Sha256};
+
+use super::Args;
+use super::client::Client;
+use super::file::{self, Scope, Spot};
+
+/// How a text in UTF-8 may begin.
+const MARK: char = '\u{feff}';
+
+/// The files of one setup.
+pub struct Place {
+    /// The client's own.
+    pub file: PathBuf,
+    /// Whose it is.
+    pub scope: Scope,
+    /// The folder of what is kept.
+    folder: PathBuf,
+    /// How the names of what is kept begin. Each file of a client has its own: there may be one for the user and one for
+    /// each project.
+    stem: String,
+}
+
+/// What is kept of a file that was set up.
+pub struct State {
+    /// The file with all servers in it.
+    pub base: Text,
+    /// The file as it was left.
+    pub after: Text,
+}
+
+impl Place {
+    /// The files that the arguments mean.
+    pub fn of(client: &Client, args: &Args) -> anyhow::Result<Place> {
+        let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
+        let home =
+            home.context("HOME is not set, so the client's file cannot be found; name it with --config")?;
+        let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let config = config.filter(|folder| folder.is_absolute()).unwrap_or_else(|| home.join(".config"));
+        let folder = config.join("ptc_runner_mcp/setup");
+        let here = std::env::current_dir().context("the current folder cannot be found")?;
+        let place = |file: &Path, scope: &Scope| -> anyhow::Result<Place> {
+            let file = named(file)?;
+            let stem = stem(client, &file);
+            Ok(Place { file, scope: scope.clone(), folder: folder.clone(), stem })
+        };
+        let users = client.files(&home);
+        if let Some(file) = &args.config {
+            let file = named(file)?;
+            let is_users = users.iter().any(|user| named(user).is_ok_and(|user| user == file));
+            return place(&file, &if is_users { Scope::User } else { Scope::Named(worked_in(&file)) });
+        }
+        let (files, scope) = match args.project {
+            true => (client.project_files(&here), Scope::Project(here)),
+            false => (users, Scope::User),
+        };
+        let places = files.iter().map(|file| place(file, &scope)).collect::<anyhow::Result<Vec<_>>>()?;
+        // Of several names the one that was set up counts, then the one with servers in it, then the one that is there.
+        let ranks: [&dyn Fn(&Place) -> bool; 4] = [
+            &|place| place.kept("before").exists(),
+            &|place| place.has_servers(client),
+            &|place| place.file.exists(),
+            &|_| true,
+        ];
+        let best = ranks.iter().find_map(|fits| places.iter().position(|place| fits(place)));
+        let best = best.and_then(|best| places.into_iter().nth(best));
+        best.with_context(|| format!("{} has no file in projects; leave out --project", client.name))
+    }
+
+    fn has_servers(&self, client: &Client) -> bool {
+        let Ok(text) = Text::read(&self.file) else { return false };
+        let spots = file::spots(client, &self.scope, &text.text).unwrap_or_default();
+        spots.iter().any(|spot| file::servers(client, &text.text, spot).is_ok_and(|found| !found.is_empty()))
+    }
+
+    fn kept(&self, ending: &str) -> PathBuf {
+        self.folder.join(format!("{}.{ending}", self.stem))
+    }
+
+    /// The copy of the client's file before its first setup.
+    pub fn copy(&self) -> PathBuf {
+        self.kept("before")
+    }
+
+    /// Where the servers of a spot go.
+    pub fn servers(&self, spot: &Spot) -> PathBuf {
+        match spot.is_main() {
+            true => self.kept("servers.json"),
+            false => self.kept(&format!("{}.servers.json", digest(&spot.keys.join("\n")))),
+        }
+    }
+
+    /// What is kept, if the file was set up.
+    pub fn state(&self) -> anyhow::Result<Option<State>> {
+        if !self.copy().exists() {
+            return Ok(None);
+        }
+        let base = match self.kept("base") {
+            base if base.exists() => base,
+            _ => self.copy(),
+        };
+        Ok(Some(State { base: Text::read(&base)?, after: Text::read(&self.kept("after"))? }))
+    }
+
+    /// Keeps what an undo needs, and writes the client's file. The copy of the first setup stays what it is.
+    pub fn keep(&self, base: &Text, after: &Text, servers: &[(PathBuf, String)]) -> anyhow::Result<()> {
+        private::folder(&self.folder)?;
+        for (file, text) in servers {
+            private::replace(file, text.as_bytes())?;
+        }
+        // The copy comes last: it is what says that the file was set up.
+        private::replace(&self.kept("after"), after.to_string().as_bytes())?;
+        let first = !self.copy().exists();
+        private::replace(&self.kept(if first { "before" } else { "base" }), base.to_string().as_bytes())?;
+        self.write(after)
+    }
+
+    /// Writes the client's file: through links, and with the rights that it has.
+    pub fn write(&self, text: &Text) -> anyhow::Result<()> {
+        let file = std::fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone());
+        let rights = std::fs::metadata(&file).map(|meta| meta.permissions());
+        private::replace(&file, text.to_string().as_bytes())
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+        if let Ok(rights) = rights {
+            std::fs::set_permissions(&file, rights)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is kept.
+    pub fn forget(&self) -> anyhow::Result<()> {
+        let begins = format!("{}.", self.stem);
+        for entry in std::fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(&begins) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The whole path of a file. The folder is the real one, so that each file has one name; the file itself may be a link.
+fn named(file: &Path) -> anyhow::Result<PathBuf> {
+    let file = std::path::absolute(file)?;
+    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+    Ok(match (folder, file.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => file,
+    })
+}
+
+/// The folder that is worked in with a file: the one it stands in, or the one around a folder of the client's own.
+fn worked_in(file: &Path) -> PathBuf {
+    let folder = file.parent().unwrap_or(file);
+    let own = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    folder.parent().filter(|_| own).unwrap_or(folder).to_path_buf()
+}
+
+/// How the names of what is kept for a file begin: readable, and different for different paths.
+fn stem(client: &Client, file: &Path) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || c == '-' { c } else { '_' };
+    let folder = worked_in(file);
+    let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+    let folder: String = folder.chars().map(plain).take(40).collect();
+    format!("{}-{folder}-{}", client.name, digest(&file.to_string_lossy()))
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The text of a file, which may begin with a byte order mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    marked: bool,
+    /// What comes behind it.
+    pub text: String,
+}
+
+impl Text {
+    /// Reads a file.
+    pub fn read(file: &Path) -> anyhow::Result<Text> {
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+        Ok(match text.strip_prefix(MARK) {
+            Some(rest) => Text { marked: true, text: rest.to_owned() },
+            None => Text { marked: false, text },
+        })
+    }
+
+    /// Another text that begins in the same way.
+    pub fn with(&self, text: String) -> Text {
+        Text { marked: self.marked, text }
+    }
+}
+
+impl std::fmt::Display for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.marked {
+            write!(f, "{MARK}")?;
+        }
+        f.write_str(&self.text)
+    }
+}

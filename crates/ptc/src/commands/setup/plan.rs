@@ -1,0 +1,215 @@
+//! What a setup does at each place of a file where servers stand: which of them move, and which stay and why.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use ptc_upstream::Config;
+use serde_json::{Map, Value as Json, json};
+
+use super::client::Client;
+use super::entry::{self, Origin};
+use super::file::{self, Spot, Texts};
+use super::place::{Place, State, Text};
+
+/// What happens at one place of a file.
+pub struct Step {
+    /// The place.
+    pub spot: Spot,
+    /// The servers that are behind ours then, as they are kept.
+    pub moved: Map<String, Json>,
+    /// Those of them that stand in the client's file now.
+    pub fresh: BTreeSet<String>,
+    /// Those that stay in the client, with what keeps them there.
+    stays: Vec<(String, String)>,
+    /// Where they are kept.
+    pub servers: PathBuf,
+}
+
+/// The file of a client and what is known of it.
+pub struct File<'f> {
+    pub client: &'f Client,
+    pub place: &'f Place,
+    /// As it is now.
+    pub now: &'f Text,
+    /// What is kept of it, if it was set up.
+    pub state: Option<&'f State>,
+}
+
+impl File<'_> {
+    /// The text with all servers in it, as if it had never been set up.
+    pub fn whole(&self) -> anyhow::Result<String> {
+        let mut text = self.now.text.clone();
+        let Some(State { base, after }) = self.state else { return Ok(text) };
+        for spot in self.set_up()? {
+            let texts = Texts { base: &base.text, after: &after.text, now: &text };
+            text = file::restored(self.client, &texts, &spot)?;
+        }
+        Ok(text)
+    }
+
+    /// Whether somebody changed our own entry, which putting servers back would lose.
+    pub fn own_entry_changed(&self) -> anyhow::Result<bool> {
+        let Some(state) = self.state else { return Ok(false) };
+        for spot in self.set_up()? {
+            let after = file::servers(self.client, &state.after.text, &spot)?;
+            let now = file::servers(self.client, &self.now.text, &spot)?;
+            if now.get(spot.name).is_some_and(|entry| Some(entry) != after.get(spot.name)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The places from which servers were moved.
+    fn set_up(&self) -> anyhow::Result<Vec<Spot>> {
+        let Some(State { base, after }) = self.state else { return Ok(Vec::new()) };
+        let mut spots = Vec::new();
+        for spot in file::spots(self.client, &self.place.scope, &base.text)? {
+            if !file::moved(self.client, &base.text, &after.text, &spot)?.is_empty() {
+                spots.push(spot);
+            }
+        }
+        Ok(spots)
+    }
+
+    /// Whether our server stands in the file.
+    pub fn has_own(&self) -> anyhow::Result<bool> {
+        for spot in self.set_up()? {
+            if file::servers(self.client, &self.now.text, &spot)?.contains_key(spot.name) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What happens to the whole text.
+    pub fn steps(&self, whole: &str) -> anyhow::Result<Vec<Step>> {
+        let file = self.place.file.display();
+        let unusable = || format!("{file} cannot be used");
+        let mut steps = Vec::new();
+        for spot in file::spots(self.client, &self.place.scope, whole).with_context(unusable)? {
+            let servers = file::servers(self.client, whole, &spot).with_context(unusable)?;
+            if servers.contains_key(spot.name) {
+                bail!("{file} has a server '{}' beside others; rename or remove it first", spot.name);
+            }
+            if !servers.is_empty() {
+                steps.push(self.step(spot, servers)?);
+            }
+        }
+        if steps.is_empty() {
+            bail!(
+                "{file} has no servers to move; `ptc mcp --client {}` shows how to add ptc by itself",
+                self.client.name
+            );
+        }
+        some_move(&steps, self.place)?;
+        Ok(steps)
+    }
+
+    fn step(&self, spot: Spot, servers: Map<String, Json>) -> anyhow::Result<Step> {
+        let kept = self.place.servers(&spot);
+        let now = file::servers(self.client, &self.now.text, &spot)?;
+        let before = match self.state {
+            Some(_) => earlier(&kept)?,
+            None => Map::new(),
+        };
+        let origin = Origin { client: self.client, folder: spot.folder.as_deref() };
+        let (mut moved, mut stays) = (Map::new(), Vec::new());
+        for (name, entry) in servers {
+            // What was moved before may have been changed since, in our file.
+            let known = before.get(&name).filter(|_| !now.contains_key(&name)).cloned();
+            match known.map_or_else(|| entry::moved(&entry, &origin), Ok) {
+                Ok(entry) => drop(moved.insert(name, entry)),
+                Err(why) => {
+                    let why = format!("server '{name}': {why}");
+                    stays.push((name, why));
+                }
+            }
+        }
+        let base = kept.parent().unwrap_or(Path::new(""));
+        for (name, problems) in Config::client_problems(moved.clone(), base) {
+            moved.remove(&name);
+            let why = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            stays.push((name, why));
+        }
+        let fresh = moved.keys().filter(|name| now.contains_key(*name)).cloned().collect();
+        Ok(Step { spot, moved, fresh, stays, servers: kept })
+    }
+}
+
+/// An error if all servers stay where they are.
+pub fn some_move(steps: &[Step], place: &Place) -> anyhow::Result<()> {
+    if steps.iter().any(|step| !step.moved.is_empty()) {
+        return Ok(());
+    }
+    let why = steps.iter().flat_map(|step| &step.stays).map(|(_, why)| format!("\n  {why}"));
+    bail!("no server of {} can be moved:{}", place.file.display(), why.collect::<String>());
+}
+
+/// The servers that were moved before, as they are kept.
+fn earlier(file: &Path) -> anyhow::Result<Map<String, Json>> {
+    if !file.exists() {
+        return Ok(Map::new());
+    }
+    let text = Text::read(file)?;
+    let value: Json =
+        serde_json::from_str(&text.text).with_context(|| format!("{} is not JSON", file.display()))?;
+    Ok(value.get("mcpServers").and_then(Json::as_object).cloned().unwrap_or_default())
+}
+
+impl Step {
+    /// The variables that its servers need.
+    pub fn variables(&self) -> BTreeSet<String> {
+        self.moved.values().flat_map(entry::variables).collect()
+    }
+
+    /// Leaves a server in the client, unless it was moved before.
+    pub fn leave(&mut self, name: &str, why: &str) {
+        if self.fresh.remove(name) {
+            self.moved.remove(name);
+            self.stays.push((name.to_owned(), format!("server '{name}': {why}")));
+        }
+    }
+
+    /// What is written into the file of its servers.
+    pub fn kept(&self) -> String {
+        format!("{:#}\n", json!({"mcpServers": self.moved}))
+    }
+
+    /// The words that start our server for it.
+    pub fn words(&self) -> Vec<String> {
+        vec!["mcp".to_owned(), format!("--upstreams-config={}", self.servers.display())]
+    }
+
+    /// Its servers as they are reached from here.
+    pub fn config(&self) -> Result<Config, String> {
+        let servers: Map<String, Json> =
+            self.moved.iter().map(|(name, entry)| (name.clone(), entry::from_here(entry))).collect();
+        let base = self.servers.parent().unwrap_or(Path::new(""));
+        Config::from_value(json!({"mcpServers": servers}), base).map_err(|error| error.to_string())
+    }
+
+    /// What it does, in lines.
+    pub fn told(&self, place: &Place) -> String {
+        let mut told = place.file.display().to_string();
+        if let (false, Some(folder)) = (self.spot.is_main(), &self.spot.folder) {
+            let _ = write!(told, ", in {}", folder.display());
+        }
+        told.push('\n');
+        for name in self.moved.keys() {
+            let _ = match self.fresh.contains(name) {
+                true => writeln!(told, "  - {name}"),
+                false => writeln!(told, "    {name} was moved before"),
+            };
+        }
+        for (name, why) in &self.stays {
+            let _ = writeln!(told, "  = {name} stays in the client: {why}");
+        }
+        if !self.moved.is_empty() {
+            let _ = writeln!(told, "  + {}: ptc mcp with {}", self.spot.name, self.servers.display());
+        }
+        told
+    }
+}
