@@ -175,6 +175,7 @@ mod tests {
         let mut names = Names::over(Arc::new(base));
         names.write_key("order-count");
         names.write_key("total");
+        names.intern("total");
         let data = names.intern("web-1");
         let found = ["of-base", "order-count", "total"].map(|text| names.find(text).unwrap());
         assert_eq!(found.map(|name| names.key(name).into_owned()), ["of_base", "order_count", "total"]);
