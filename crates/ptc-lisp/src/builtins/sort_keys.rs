@@ -164,6 +164,13 @@ mod tests {
     }
 
     #[test]
+    fn a_float_behind_integers_and_nil_is_in_order_with_them() {
+        let column = vec![Value::Int(3), Value::Nil, Value::Float(2.5), Value::Int(-1)];
+        assert_eq!(order(&[column], Known::Natural), Some(vec![1, 3, 2, 0]));
+        assert_eq!(order(&[vec![Value::Nil, Value::Nil]], Known::Natural), Some(vec![0, 1]));
+    }
+
+    #[test]
     fn equal_keys_keep_their_order_also_backwards() {
         let column = [2, 1, 2, 1].map(Value::Int).to_vec();
         assert_eq!(order(std::slice::from_ref(&column), Known::Natural), Some(vec![1, 3, 0, 2]));
