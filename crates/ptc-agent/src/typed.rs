@@ -34,7 +34,8 @@
 //! assert_eq!(result, Ok(json!([{"id": 1, "total": 9.5}])));
 //!
 //! // The function is still there.
-//! assert_eq!(find_orders(7, Some(0)).unwrap().len(), 0);
+//! assert_eq!(find_orders(7, Some(0))?.len(), 0);
+//! # Ok::<(), String>(())
 //! ```
 //!
 //! An `async` function gives [`Call::Later`]. A single parameter called `args`, or written as a struct

@@ -24,7 +24,7 @@
 //!     Ok::<_, String>("```clojure\n(return {:total (reduce + (map :total (tool/orders)))})\n```".to_owned())
 //! });
 //! let step = ptc_runner::run(agent, RunOptions::new(llm)).await;
-//! assert_eq!(step.result().unwrap(), &json!({"total": 42}));
+//! assert_eq!(step.result(), Ok(&json!({"total": 42})));
 //! assert_eq!((step.usage.turns, step.usage.tool_calls), (1, 1));
 //! # Ok(())
 //! # }

@@ -43,6 +43,7 @@ pub use special::SPECIALS;
 pub(crate) use special::is_special;
 pub use suggest::closest;
 pub use upstream::Servers;
+pub(crate) use written::written;
 
 /// What a program may refer to besides its own definitions and the core library.
 pub trait World {
@@ -93,8 +94,6 @@ pub struct Analysis {
     pub steps: u64,
     /// The definitions of the prelude that it mentions, by number.
     pub used: Vec<u32>,
-    /// The keywords with hyphens that it writes as keys of maps.
-    pub written: std::collections::BTreeSet<String>,
 }
 
 /// Forms nest at most this deep after rewriting; more is refused.
@@ -200,9 +199,7 @@ impl<'a> Analyzer<'a> {
         if self.undefined.is_empty() {
             self.manifest.settle();
             let (steps, used) = (self.scopes.steps(), self.used);
-            // Keys that the core library writes are as it writes them.
-            let written = if self.world.is_core() { Default::default() } else { written::written(&body) };
-            return Ok(Analysis { body, manifest: self.manifest, steps, used, written });
+            return Ok(Analysis { body, manifest: self.manifest, steps, used });
         }
         Err(self.undefined_error())
     }

@@ -301,7 +301,7 @@ impl Analyzer<'_> {
             many => format!("undefined names: {}", many.join(", ")),
         };
         let near = self.near();
-        let hint = |undefined: &Undefined| suggest::for_undefined(undefined, &near);
+        let hint = |undefined: &Undefined| self.hint_for(undefined, &near);
         let hints: Vec<String> = self.undefined.iter().filter_map(hint).collect();
         let mut error = Error::new(ErrorKind::UnboundVar, message);
         for undefined in &self.undefined {
@@ -319,12 +319,19 @@ impl Analyzer<'_> {
         let error = |undefined: &Undefined| {
             let message = format!("undefined name: {}", undefined.name);
             let error = Error::new(ErrorKind::UnboundVar, message).at(undefined.span);
-            match suggest::for_undefined(undefined, &near) {
+            match self.hint_for(undefined, &near) {
                 Some(hint) => error.hint(hint),
                 None => error,
             }
         };
         self.undefined.iter().map(error).collect()
+    }
+
+    /// A hint for an undefined name. A tool that the program is granted itself comes before tools of upstreams.
+    fn hint_for(&self, undefined: &Undefined, near: &suggest::Near) -> Option<String> {
+        let granted = crate::prelude::granted_as(&near.tools, &undefined.name).is_some();
+        let upstream = if granted { None } else { self.bare_tool(&undefined.name) };
+        upstream.or_else(|| suggest::for_undefined(undefined, near))
     }
 
     /// What may have been meant by names that nothing defines.

@@ -63,10 +63,7 @@ impl Analyzer<'_> {
         let servers = self.world.servers()?;
         let ns = self.namespaces.full(ns);
         let (server, tools) = servers.find(ns)?;
-        let is_taken = is_language_namespace(ns)
-            || self.world.exports().is_some_and(|exports| exports.prelude.namespace_number(ns).is_some())
-            || (self.namespaces.is_own(ns) && self.is_global(local));
-        if is_taken {
+        if self.is_taken(ns) || (self.namespaces.is_own(ns) && self.is_global(local)) {
             return None;
         }
         let named = |tool: &str| UpstreamTool { server: server.to_owned(), tool: tool.to_owned() };
@@ -124,6 +121,35 @@ impl Analyzer<'_> {
         Some(format!("{ns}/ is no name of the server {server} here: write {}", upstream_call(server, local)))
     }
 
+    /// What to write for the name of a tool without its server.
+    pub(super) fn bare_tool(&self, name: &str) -> Option<String> {
+        /// So many servers with such a tool are named.
+        const NAMED: usize = 3;
+        let with_tool = |(server, tools): (&str, Option<&[String]>)| {
+            let tool = granted_as(tools?, name)?;
+            Some(if self.is_taken(server) {
+                upstream_call(server, tool)
+            } else {
+                format!("({server}/{tool} {{:name value}})")
+            })
+        };
+        let calls: Vec<String> = self.world.servers()?.iter().filter_map(with_tool).collect();
+        match calls.as_slice() {
+            [] => None,
+            [call] => Some(format!("{name} is a tool of an upstream server: write {call}")),
+            many => {
+                let shown = many.iter().take(NAMED).cloned().collect::<Vec<_>>().join(" or ");
+                Some(format!("{name} is a tool of {} upstream servers: write {shown}", many.len()))
+            }
+        }
+    }
+
+    /// Whether a namespace with the name of a server is something else in every program.
+    fn is_taken(&self, ns: &str) -> bool {
+        is_language_namespace(ns)
+            || self.world.exports().is_some_and(|exports| exports.prelude.namespace_number(ns).is_some())
+    }
+
     /// The server that may have been meant by an unknown namespace, or all that there are.
     pub(super) fn meant_server(&self, ns: &str, local: &str) -> Option<String> {
         /// So many servers are named.
@@ -144,4 +170,44 @@ fn no_such_tool(server: &str, tool: &str, tools: &[String]) -> Error {
     let near = suggest::closest(tool, tools.iter().map(String::as_str));
     let near = near.map(|best| format!("did you mean {server}/{best}? ")).unwrap_or_default();
     error.hint(format!("{near}(dir '{server}) lists its tools"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::machine::Machine;
+
+    /// The hint for a program that cannot run, where these servers have these tools.
+    fn hint(program: &str, servers: &[(&str, &[&str])]) -> String {
+        let tools = |tools: &[&str]| Some(tools.iter().map(|&tool| tool.to_owned()).collect());
+        let mut machine = Machine::new(Limits::default());
+        machine.set_tools([UPSTREAM.to_owned(), "price".to_owned()]);
+        machine.set_servers(Arc::new(Servers::new(
+            servers.iter().map(|&(name, of)| (name.to_owned(), tools(of))),
+        )));
+        let error = machine.check(program).expect_err("the name is not defined");
+        error.hint.unwrap_or_default()
+    }
+
+    #[test]
+    fn a_tool_without_its_server_is_told_with_it() {
+        let github: (&str, &[&str]) = ("github", &["search_issues", "price"]);
+        for program in ["(search_issues {:q 1})", "(search-issues {:q 1})", "(map search_issues [{}])"] {
+            let hint = hint(program, &[github]);
+            assert!(hint.contains("write (github/search_issues {:name value})"), "{program}: {hint}");
+        }
+        let several = hint("(search_issues)", &[github, ("gitlab", &["search_issues"])]);
+        assert!(
+            several.contains("(github/search_issues {:name value}) or (gitlab/search_issues"),
+            "{several}"
+        );
+        // What the program is granted itself comes first.
+        assert!(hint("(price {})", &[github]).contains("write (tool/price"));
+        // Such a server is not reached by its name.
+        let hidden = hint("(search_issues)", &[("str", &["search_issues"])]);
+        assert!(hidden.contains("(tool/call {:server \"str\" :tool \"search_issues\""), "{hidden}");
+    }
 }

@@ -33,11 +33,11 @@ fn keys_of(function: &str) -> Option<Keys> {
     })
 }
 
-/// The keywords with hyphens that an expression writes as keys.
-pub(super) fn written(body: &Node) -> BTreeSet<String> {
+/// The keywords with hyphens that an expression writes as keys, in order.
+pub(crate) fn written(body: &Node) -> Vec<String> {
     let mut found = BTreeSet::new();
     Walk { found: &mut found }.node(body);
-    found
+    found.into_iter().collect()
 }
 
 struct Walk<'f> {

@@ -47,21 +47,43 @@ fn sorted<const N: usize>(keys: impl Iterator<Item = [u128; N]>) -> Vec<u32> {
     rows.into_iter().map(|(_, at)| at).collect()
 }
 
+/// The keys of one column. Its first value that is not nil says of which kind all of them have to be.
 fn encode(column: &[Value], known: Known) -> Option<Vec<u128>> {
-    let has_float = column.iter().any(|value| matches!(value, Value::Float(_)));
-    let has_text = column.iter().any(|value| matches!(value, Value::Str(_)));
-    let natural = known == Known::Natural;
-    let key = |value: &Value| match value {
-        Value::Nil if natural => Some(0),
-        Value::Str(Text::Short(text)) if natural => text_key(text),
-        Value::Int(int) if !has_text && !has_float => Some(1 + u128::from(int.cast_unsigned() ^ SIGN)),
-        // Beyond 2^53 an integer may lie between two floats.
-        Value::Int(int) if !has_text && int.unsigned_abs() <= 1 << 53 => float_key(*int as f64),
-        Value::Float(float) if !has_text => float_key(*float),
+    let short_text = |value: &Value| match value {
+        Value::Str(Text::Short(text)) => text_key(text),
         _ => None,
     };
-    let backwards = |key: u128| if known == Known::Greater { !key } else { key };
-    column.iter().map(|value| key(value).map(backwards)).collect()
+    let int = |value: &Value| match value {
+        Value::Int(int) => Some(1 + u128::from(int.cast_unsigned() ^ SIGN)),
+        _ => None,
+    };
+    let number = |value: &Value| match value {
+        Value::Float(float) => float_key(*float),
+        // Beyond 2^53 an integer may lie between two floats.
+        Value::Int(int) if int.unsigned_abs() <= 1 << 53 => float_key(*int as f64),
+        _ => None,
+    };
+    match column.iter().find(|value| !matches!(value, Value::Nil)) {
+        Some(Value::Str(_)) if known == Known::Natural => keys(column, known, short_text),
+        Some(Value::Int(_)) => keys(column, known, int).or_else(|| keys(column, known, number)),
+        Some(Value::Float(_)) => keys(column, known, number),
+        Some(_) => None,
+        None => keys(column, known, |_| None),
+    }
+}
+
+/// The keys of one column whose values have one by `key`; nil comes first where nil has a place.
+fn keys(column: &[Value], known: Known, key: impl Fn(&Value) -> Option<u128>) -> Option<Vec<u128>> {
+    let backwards = if known == Known::Greater { u128::MAX } else { 0 };
+    let mut keys = Vec::with_capacity(column.len());
+    for value in column {
+        let key = match value {
+            Value::Nil if known == Known::Natural => 0,
+            value => key(value)?,
+        };
+        keys.push(key ^ backwards);
+    }
+    Some(keys)
 }
 
 const SIGN: u64 = 1 << 63;
@@ -77,14 +99,17 @@ fn float_key(float: f64) -> Option<u128> {
 
 /// Strings compare by UTF-16 units, which is the order of their bytes except for rare characters.
 fn text_key(text: &Short) -> Option<u128> {
+    /// The first bit of every byte: none is set in ASCII.
+    const FIRST_BITS: u128 = u128::from_be_bytes([0x80; 16]);
     let (bytes, len) = text.parts();
-    if bytes.iter().any(|byte| *byte >= 0xEE) {
-        return None;
-    }
     let mut key = [0; 16];
     key[1..15].copy_from_slice(bytes);
     key[15] = len;
-    Some((1 << 120) | u128::from_be_bytes(key))
+    let key = u128::from_be_bytes(key);
+    if key & FIRST_BITS != 0 && bytes.iter().any(|byte| *byte >= 0xEE) {
+        return None;
+    }
+    Some((1 << 120) | key)
 }
 
 #[cfg(test)]
@@ -136,6 +161,13 @@ mod tests {
         }
         assert!(encode(&[Value::Nil], Known::Less).is_none());
         assert!(encode(&[Value::str("a")], Known::Greater).is_none());
+    }
+
+    #[test]
+    fn a_float_behind_integers_and_nil_is_in_order_with_them() {
+        let column = vec![Value::Int(3), Value::Nil, Value::Float(2.5), Value::Int(-1)];
+        assert_eq!(order(&[column], Known::Natural), Some(vec![1, 3, 2, 0]));
+        assert_eq!(order(&[vec![Value::Nil, Value::Nil]], Known::Natural), Some(vec![0, 1]));
     }
 
     #[test]

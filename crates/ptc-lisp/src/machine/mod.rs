@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::analyze::{Exports, Manifest, Namespaces, Servers, ToolUse, World, analyze};
+use crate::analyze::{Exports, Manifest, Namespaces, Servers, ToolUse, World, analyze, written};
 use crate::code::{Const, Linked, Op, Unit};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind};
@@ -381,6 +381,8 @@ impl Machine {
         // What is left of the fuel bounded it.
         let steps = analysis.steps;
         self.heap.fuel_used = self.heap.fuel_used.saturating_add(steps / 8);
+        // Keywords with hyphens are not looked for in a text that has none.
+        let written = if source.contains('-') { written(&analysis.body) } else { Vec::new() };
         let unit = Arc::new(compile(analysis.body, self.source.clone())?);
         debug_assert!(crate::verify::verify(&unit).is_ok(), "the compiler makes code that passes");
         let mut manifest = analysis.manifest;
@@ -389,7 +391,6 @@ impl Machine {
         }
         let (tools, manifest, prelude) = (self.tools.clone(), Arc::new(manifest), self.prelude().cloned());
         let (owner, servers) = (self.owner.clone(), self.servers.clone());
-        let written = analysis.written.into_iter().collect();
         let prepared =
             Rc::new(Prepared { unit, manifest, owner, written, steps, tools, servers, limits, prelude });
         if knows_nothing {
@@ -590,8 +591,10 @@ struct Known<'m> {
 
 impl World for Known<'_> {
     fn has_global(&self, name: &str) -> bool {
-        let found = self.machine.heap.names.find(name);
-        found.and_then(|name| self.machine.heap.globals.find(name)).is_some()
+        let heap = &self.machine.heap;
+        // Most programs define nothing before they run, and looking a name up hashes it.
+        !heap.globals.is_empty()
+            && heap.names.find(name).is_some_and(|name| heap.globals.find(name).is_some())
     }
 
     fn globals(&self) -> Vec<String> {

@@ -11,7 +11,7 @@ use super::problem::{Problem, Reason};
 use super::trace::Component;
 use super::{Code, Definition, Options, Prelude, Source, constants, dependencies, hashes};
 use crate::analyze::node::NodeKind;
-use crate::analyze::{Exports, World, analyze_prelude};
+use crate::analyze::{Exports, World, analyze_prelude, written};
 use crate::code::{Op, Unit};
 use crate::compile::{Compiler, compile as compile_program};
 use crate::reader::ReadLimits;
@@ -116,7 +116,7 @@ struct Made {
     unit: Arc<Unit>,
     uses: Vec<crate::analyze::ToolUse>,
     calls: Vec<u32>,
-    written: BTreeSet<String>,
+    written: Vec<String>,
 }
 
 fn definition(prelude: &Prelude, draft: &Draft, fuel: u64) -> Result<Made, Problem> {
@@ -132,6 +132,7 @@ fn definition(prelude: &Prelude, draft: &Draft, fuel: u64) -> Result<Made, Probl
     let wrong = |error: crate::error::Error| Problem::new(Reason::Compile, error.at(draft.span));
     let analysis = analyze_prelude(&form, &ns.name, &ns.clauses, &world).map_err(wrong)?;
     let source = prelude.texts[draft.part].clone();
+    let written = written(&analysis.body);
     let unit = match (analysis.body.kind, &draft.body) {
         (NodeKind::Fn(mut function), Body::Function(..)) => {
             function.name = Some(format!("{}/{}", ns.name, draft.name));
@@ -148,7 +149,7 @@ fn definition(prelude: &Prelude, draft: &Draft, fuel: u64) -> Result<Made, Probl
         without_inputs(&unit)?;
     }
     let (uses, calls) = (analysis.manifest.uses, analysis.used);
-    Ok(Made { unit: Arc::new(unit), uses, calls, written: analysis.written })
+    Ok(Made { unit: Arc::new(unit), uses, calls, written })
 }
 
 /// A prelude neither makes nor reads definitions of programs, nor their results.
