@@ -21,7 +21,7 @@ use crate::config::{TransportConfig, UpstreamConfig};
 use crate::credentials::Secrets;
 use crate::model::{Allowance, Fault, Payload, Reason, ToolDef};
 use crate::redact::Redactor;
-use crate::wire::too_large;
+use crate::wire::{advised, too_large};
 
 /// The first window after a crash; each further crash doubles it.
 const FIRST_WINDOW: Duration = Duration::from_millis(500);
@@ -129,6 +129,10 @@ impl McpClient {
 
     /// The fault as it may leave: secrets covered, of bounded length, on one line.
     fn clean(&self, fault: Fault) -> Fault {
+        let fault = match self.0.config.transport.endpoint() {
+            Some(endpoint) => advised(fault, &self.0.config.name, endpoint),
+            None => fault,
+        };
         let covered = self.0.redactor.redact_string(fault.message);
         let mut message: String = covered.split_whitespace().collect::<Vec<_>>().join(" ");
         if let Some((cut, _)) = message.char_indices().nth(MESSAGE_CHARS) {
