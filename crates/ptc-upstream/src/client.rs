@@ -42,6 +42,11 @@ pub trait Client: Send + Sync {
         None
     }
 
+    /// What it has and no program can use, each with the reason, for the operator.
+    fn left_out(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the server said about itself, once it has been reached.
     fn about(&self) -> Option<About> {
         None

@@ -34,9 +34,14 @@ pub struct ServerReport {
     pub changes: Vec<Difference>,
     /// What is wrong with its list as a whole.
     pub problems: Vec<String>,
+    /// What it has and no program can use, each with the reason.
+    pub left_out: Vec<String>,
     /// The definitions as they came, for pinning.
     definitions: Vec<ToolDef>,
 }
+
+/// The most characters of why something is left out.
+const LEFT_OUT: usize = 400;
 
 /// One tool.
 #[derive(Clone, Debug)]
@@ -101,14 +106,18 @@ fn allowance(upstream: &UpstreamConfig) -> Allowance {
 async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>) -> ServerReport {
     let redactor = secrets.redactor();
     let began = Instant::now();
-    let (listed, about) = match client::connect(upstream, secrets) {
+    let (listed, about, left_out) = match client::connect(upstream, secrets) {
         Some(client) => {
             let listed = client.list(allowance(upstream)).await;
             let about = client.about().map(|about| covered(about, &redactor));
+            let left_out = client.left_out();
             client.close().await;
-            (listed, about)
+            (listed, about, left_out)
         }
-        None => (Err(Fault::new(Reason::UpstreamUnavailable, "there is no client for its transport")), None),
+        None => {
+            let fault = Fault::new(Reason::UpstreamUnavailable, "there is no client for its transport");
+            (Err(fault), None, Vec::new())
+        }
     };
     let took = began.elapsed();
     let definitions = listed.as_ref().cloned().unwrap_or_default();
@@ -123,6 +132,7 @@ async fn look(upstream: &UpstreamConfig, secrets: &Secrets, pins: Option<&Pins>)
         problems: list_problems(&definitions, upstream, &redactor),
         tools: listed.map(|tools| tools.into_iter().map(|tool| report(tool, upstream, &redactor)).collect()),
         took,
+        left_out: left_out.iter().map(|left| one_line(&redactor.redact_str(left), LEFT_OUT)).collect(),
         changes: changes.into_iter().map(|change| covered_change(change, &redactor)).collect(),
         definitions,
     }
