@@ -18,7 +18,7 @@ use crate::redact::Redactor;
 const LATELY: Duration = Duration::from_secs(5);
 
 /// Characters of why it could not.
-const WHY: usize = 200;
+const WHY: usize = 300;
 
 /// One upstream.
 pub(super) struct Upstream {
@@ -202,6 +202,12 @@ impl Upstream {
             (None, None) => Some("its tools have not been listed".to_owned()),
             (None, Some(_)) => None,
         }
+    }
+
+    /// Why it is not there, in a line: what it said last if it said anything. Nothing if it is there, or nobody has tried.
+    pub fn down(&self) -> Option<String> {
+        let failed = || self.known().failed.map(|(_, fault)| fault);
+        self.client.down().or_else(failed).map(|fault| one_line(&fault.message, WHY))
     }
 
     /// What is known once these tools are listed.

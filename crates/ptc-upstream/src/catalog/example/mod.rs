@@ -1,146 +1,230 @@
 //! A value that fits a schema, so that a call can be copied and edited. Schemas come from outside, so every walk has a
 //! bound; where it is reached, a value is left out or empty.
+//!
+//! What a schema says is taken together first (`together.rs`), then a value is made of it, and where there is a choice the
+//! first way counts whose value fits all that is said (`fit.rs`). `text.rs` and `number.rs` make texts and numbers.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+mod fit;
+mod number;
+mod text;
+
 use serde_json::{Map, Value as Json, json};
 
+use self::fit::Fit;
+use super::together::Together;
 use super::types::Root;
 
 /// How deep examples nest.
 const DEPTH: usize = 8;
 /// How many values an example has at most.
 const VALUES: usize = 200;
+/// How many values are made at most until one fits.
+const TRIES: usize = 2_000;
+/// How many ways through the choices of one schema are tried.
+const WAYS: usize = 16;
 /// The longest text that a schema can ask for.
 const LONGEST: usize = 400;
 /// What stands for a text of which nothing is known.
 const ANY_TEXT: &str = "...";
 
-/// Texts of the formats that schemas name.
-const FORMATS: &[(&str, &str)] = &[
-    ("date", "2026-01-31"),
-    ("date-time", "2026-01-31T12:00:00Z"),
-    ("time", "12:00:00Z"),
-    ("duration", "P1D"),
-    ("email", "someone@example.com"),
-    ("hostname", "example.com"),
-    ("ipv4", "192.0.2.1"),
-    ("ipv6", "2001:db8::1"),
-    ("uri", "https://example.com"),
-    ("url", "https://example.com"),
-    ("uuid", "00000000-0000-4000-8000-000000000000"),
-];
-
 /// Arguments for a tool: those that it requires.
 pub fn arguments(schema: &Map<String, Json>) -> Map<String, Json> {
-    let mut making = Making { root: Root(schema), left: VALUES };
-    making.object(schema, 0)
+    let mut making = Making { root: Root(schema), left: VALUES, tries: TRIES };
+    // Arguments are an object, whether the schema says so or not.
+    let mut whole = schema.clone();
+    whole.entry("type").or_insert_with(|| "object".into());
+    match making.value(&Json::Object(whole), 0) {
+        Json::Object(made) => made,
+        _ => Map::new(),
+    }
 }
 
 struct Making<'s> {
     root: Root<'s>,
+    /// Values that the example may still have.
     left: usize,
+    /// Values that may still be made.
+    tries: usize,
 }
 
-impl<'s> Making<'s> {
+impl Making<'_> {
     /// A value that fits; nothing is known of what is no schema.
-    fn value(&mut self, schema: &'s Json, depth: usize) -> Json {
-        let Some(fields) = self.root.resolve(schema).filter(|_| depth < DEPTH && self.left > 0) else {
+    fn value(&mut self, schema: &Json, depth: usize) -> Json {
+        if !schema.is_object() || depth >= DEPTH || self.left == 0 || self.tries == 0 {
             return Json::String(ANY_TEXT.to_owned());
-        };
+        }
         self.left -= 1;
-        if let Some(given) = given(fields) {
+        self.tries -= 1;
+        let all = Together::of(&self.root, schema);
+        if all.choices.is_empty() {
+            return self.plain(&all.fields, depth);
+        }
+        let (before, mut first) = (self.left, None);
+        for way in ways(&self.root, all) {
+            self.left = before;
+            let made = self.plain(&way, depth);
+            if self.tries == 0 || self.fits(schema, &made) {
+                return made;
+            }
+            first.get_or_insert(made);
+        }
+        first.unwrap_or_default()
+    }
+
+    fn fits(&self, schema: &Json, value: &Json) -> bool {
+        Fit::new(&self.root).value(schema, value)
+    }
+
+    /// A value for a schema without choices.
+    fn plain(&mut self, fields: &Map<String, Json>, depth: usize) -> Json {
+        if let Some(given) = self.given(fields) {
             return given;
         }
         match kind(fields) {
             Some("object") => Json::Object(self.object(fields, depth)),
             Some("array") => Json::Array(self.array(fields, depth)),
-            Some("string") => Json::String(text(fields)),
-            Some(kind @ ("integer" | "number")) => number(fields, kind == "integer"),
+            Some("string") => Json::String(text::text(fields)),
+            Some(kind @ ("integer" | "number")) => number::number(fields, kind == "integer"),
             Some("boolean") => Json::Bool(true),
             Some("null") => Json::Null,
-            _ => self.choice(fields, depth),
+            _ => Json::String(ANY_TEXT.to_owned()),
         }
     }
 
-    /// The first way that is not `null`, or all that must fit together.
-    fn choice(&mut self, fields: &'s Map<String, Json>, depth: usize) -> Json {
-        let lists = ["oneOf", "anyOf"].iter().filter_map(|key| fields.get(*key)?.as_array());
-        let mut ways = lists.flatten();
-        let is_null = |way: &&Json| way.get("type").and_then(Json::as_str) == Some("null");
-        if let Some(way) = ways.find(|way| !is_null(way)) {
-            return self.value(way, depth + 1);
+    /// What the schema itself gives.
+    fn given(&self, fields: &Map<String, Json>) -> Option<Json> {
+        if let Some(value) = fields.get("const") {
+            return Some(value.clone());
         }
-        let mut parts = fields.get("allOf").and_then(Json::as_array).into_iter().flatten().take(VALUES);
-        let Some(first) = parts.next() else { return Json::String(ANY_TEXT.to_owned()) };
-        let mut whole = self.value(first, depth + 1);
-        for part in parts {
-            if let (Json::Object(whole), Json::Object(more)) = (&mut whole, self.value(part, depth + 1)) {
-                whole.extend(more);
-            }
-        }
-        whole
+        let whole = Json::Object(fields.clone());
+        let default = fields.get("default").filter(|default| is_short(default) && self.fits(&whole, default));
+        let allowed = fields.get("enum").and_then(Json::as_array).into_iter().flatten();
+        let fitting = |allowed: &&Json| !allowed.is_null() && self.fits(&whole, allowed);
+        let first = || fields.get("enum").and_then(Json::as_array)?.iter().find(|value| !value.is_null());
+        default.or_else(|| allowed.take(VALUES).find(fitting)).or_else(first).cloned()
     }
 
-    fn object(&mut self, fields: &'s Map<String, Json>, depth: usize) -> Map<String, Json> {
+    fn object(&mut self, fields: &Map<String, Json>, depth: usize) -> Map<String, Json> {
         let mut made = Map::new();
         let properties = fields.get("properties").and_then(Json::as_object);
         let required = fields.get("required").and_then(Json::as_array).into_iter().flatten();
         for name in required.filter_map(Json::as_str).take(VALUES) {
-            let value = match properties.and_then(|properties| properties.get(name)) {
-                Some(schema) => self.value(schema, depth + 1),
-                None => Json::String(ANY_TEXT.to_owned()),
-            };
+            let value = self.field(fields, name, depth);
             made.insert(name.to_owned(), value);
         }
         let wanted = whole(fields, "minProperties").unwrap_or(0).min(VALUES);
-        for (name, schema) in properties.into_iter().flatten() {
+        for name in properties.into_iter().flat_map(Map::keys) {
             if made.len() >= wanted {
                 break;
             }
             if !made.contains_key(name) {
-                made.insert(name.clone(), self.value(schema, depth + 1));
+                let value = self.field(fields, name, depth);
+                made.insert(name.clone(), value);
             }
         }
-        for part in fields.get("allOf").and_then(Json::as_array).into_iter().flatten().take(VALUES) {
-            if let Json::Object(more) = self.value(part, depth + 1) {
-                made.extend(more);
+        // Names that nobody gave are made up, where the schema takes any.
+        for number in 1..=VALUES {
+            if made.len() >= wanted || fields.get("additionalProperties") == Some(&Json::Bool(false)) {
+                break;
+            }
+            let name = made_up(fields, number);
+            if !made.contains_key(&name) {
+                let value = self.field(fields, &name, depth);
+                made.insert(name, value);
             }
         }
+        self.dependent(fields, &mut made, depth);
         made
     }
 
-    fn array(&mut self, fields: &'s Map<String, Json>, depth: usize) -> Vec<Json> {
-        let first = fields.get("prefixItems").and_then(Json::as_array).into_iter().flatten();
+    /// Adds what fields that are there require.
+    fn dependent(&mut self, fields: &Map<String, Json>, made: &mut Map<String, Json>, depth: usize) {
+        let rules = fields.get("dependentRequired").and_then(Json::as_object).into_iter().flatten();
+        for (_, names) in rules.filter(|(name, _)| made.contains_key(*name)).collect::<Vec<_>>() {
+            for name in names.as_array().into_iter().flatten().filter_map(Json::as_str).take(VALUES) {
+                if !made.contains_key(name) {
+                    let value = self.field(fields, name, depth);
+                    made.insert(name.to_owned(), value);
+                }
+            }
+        }
+    }
+
+    /// The value of a field: of its own schema, else of the one for names that have none.
+    fn field(&mut self, fields: &Map<String, Json>, name: &str, depth: usize) -> Json {
+        let own = fields.get("properties").and_then(|properties| properties.get(name));
+        let by_pattern = || {
+            let patterns = fields.get("patternProperties")?.as_object()?;
+            patterns.iter().find(|(pattern, _)| fit::matches(pattern, name)).map(|(_, schema)| schema)
+        };
+        let schema = own.or_else(by_pattern).or_else(|| fields.get("additionalProperties"));
+        schema.map_or_else(|| Json::String(ANY_TEXT.to_owned()), |schema| self.value(schema, depth + 1))
+    }
+
+    fn array(&mut self, fields: &Map<String, Json>, depth: usize) -> Vec<Json> {
+        let listed = |key: &str| fields.get(key).and_then(Json::as_array);
+        // A list of schemas is what `prefixItems` was called before.
+        let first = listed("prefixItems").or_else(|| listed("items")).into_iter().flatten();
         let mut made: Vec<Json> = first.take(VALUES).map(|schema| self.value(schema, depth + 1)).collect();
         let items = fields.get("items").filter(|items| items.is_object());
-        // One item shows what they look like.
-        let wanted = whole(fields, "minItems").unwrap_or(usize::from(items.is_some()));
         let most = whole(fields, "maxItems").unwrap_or(usize::MAX);
+        if let Some(contained) = fields.get("contains").filter(|_| made.len() < most) {
+            for _ in 0..whole(fields, "minContains").unwrap_or(1).min(VALUES) {
+                let item = self.value(contained, depth + 1);
+                made.push(self.unlike(contained, item, &made));
+            }
+        }
+        // One item shows what they look like.
+        let wanted = whole(fields, "minItems").unwrap_or(usize::from(items.is_some() && made.is_empty()));
         while made.len() < wanted.min(most) && self.left > 0 {
-            let item =
-                items.map_or_else(|| Json::String(ANY_TEXT.to_owned()), |items| self.value(items, depth + 1));
-            self.left = self.left.saturating_sub(1);
-            let item = if made.contains(&item) { another(&item, made.len()) } else { item };
+            self.left -= 1;
+            let item = match items {
+                Some(items) => {
+                    let item = self.value(items, depth + 1);
+                    self.unlike(items, item, &made)
+                }
+                None => another(&json!(ANY_TEXT), made.len()),
+            };
             made.push(item);
         }
         made
     }
+
+    /// The item, or another one that fits where it stands in the list already.
+    fn unlike(&self, schema: &Json, item: Json, made: &[Json]) -> Json {
+        if !made.contains(&item) {
+            return item;
+        }
+        let fields = Together::of(&self.root, schema).fields;
+        let listed = fields.get("enum").and_then(Json::as_array).into_iter().flatten().take(VALUES).cloned();
+        let step = fields.get("multipleOf").and_then(Json::as_u64).unwrap_or(1) as usize;
+        let near =
+            [1, -1].into_iter().flat_map(|sign: i64| (1..=made.len() + 1).map(move |number| (sign, number)));
+        let near = near.filter_map(|(sign, number)| shifted(&item, sign, number * step));
+        let longer = (item.is_string()).then(|| another(&item, made.len()));
+        let mut others = longer.into_iter().chain(listed).chain(near);
+        others.find(|other| !made.contains(other) && self.fits(schema, other)).unwrap_or(item)
+    }
 }
 
-/// What the schema itself gives.
-fn given(fields: &Map<String, Json>) -> Option<Json> {
-    if let Some(value) = fields.get("const") {
-        return Some(value.clone());
+/// The schemas that the choices of one can lead to, best first: ways that are only `null` come last.
+fn ways(root: &Root<'_>, all: Together) -> Vec<Map<String, Json>> {
+    let is_null = |way: &Json| way.get("type").and_then(Json::as_str) == Some("null");
+    let mut done = Vec::new();
+    let mut open = vec![all];
+    // Depth first, so that the first way of every choice is tried first.
+    while let Some(mut next) = open.pop() {
+        if done.len() >= WAYS || open.len() > WAYS * 8 {
+            break;
+        }
+        let Some(mut choice) = next.choices.pop() else {
+            done.push(next.fields);
+            continue;
+        };
+        choice.sort_by_key(is_null);
+        open.extend(choice.iter().rev().map(|way| next.with(root, way)));
     }
-    let allowed = fields.get("enum").and_then(Json::as_array);
-    let default =
-        fields.get("default").filter(|default| allowed.is_none_or(|allowed| allowed.contains(default)));
-    let fits = |value: &&Json| kind(fields).is_none_or(|kind| is_of(value, kind));
-    default
-        .filter(fits)
-        .filter(|value| is_short(value))
-        .or_else(|| allowed?.iter().find(|value| !value.is_null()))
-        .cloned()
+    done
 }
 
 fn is_short(value: &Json) -> bool {
@@ -149,129 +233,61 @@ fn is_short(value: &Json) -> bool {
 
 /// The type that a schema names first, or that its keys imply.
 fn kind(fields: &Map<String, Json>) -> Option<&str> {
+    const IMPLIED: [(&str, &[&str]); 4] = [
+        ("object", &["properties", "required", "additionalProperties", "minProperties"]),
+        ("array", &["items", "prefixItems", "minItems", "contains"]),
+        ("string", &["pattern", "minLength", "maxLength", "format"]),
+        ("number", &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
+    ];
     match fields.get("type") {
         Some(Json::String(kind)) => Some(kind),
         Some(Json::Array(kinds)) => {
             kinds.iter().filter_map(Json::as_str).find(|kind| *kind != "null").or(Some("null"))
         }
-        _ if fields.contains_key("properties") => Some("object"),
-        _ if fields.contains_key("items") => Some("array"),
-        _ => None,
-    }
-}
-
-fn is_of(value: &Json, kind: &str) -> bool {
-    match kind {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
-        _ => value.is_null(),
+        _ => {
+            let mut implied =
+                IMPLIED.iter().filter(|(_, keys)| keys.iter().any(|key| fields.contains_key(*key)));
+            implied.next().map(|(kind, _)| *kind)
+        }
     }
 }
 
 fn whole(fields: &Map<String, Json>, key: &str) -> Option<usize> {
-    fields.get(key)?.as_u64().map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+    let number = fields.get(key)?;
+    let exact = number.as_u64().or_else(|| number.as_f64().map(|number| number as u64))?;
+    Some(usize::try_from(exact).unwrap_or(usize::MAX))
 }
 
-fn text(fields: &Map<String, Json>) -> String {
-    let word = |key: &str| fields.get(key).and_then(Json::as_str);
-    if let Some((_, text)) = FORMATS.iter().find(|(format, _)| word("format") == Some(format)) {
-        return (*text).to_owned();
-    }
-    let mut made = word("pattern").and_then(matching).unwrap_or_else(|| ANY_TEXT.to_owned());
-    let least = whole(fields, "minLength").unwrap_or(0).min(LONGEST);
-    let missing = least.saturating_sub(made.chars().count());
-    // A text that fits a pattern mostly goes on as it ends.
-    let last = made.chars().last().unwrap_or('.');
-    made.extend(std::iter::repeat_n(last, missing));
-    let most = whole(fields, "maxLength").unwrap_or(usize::MAX);
-    if let Some((cut, _)) = made.char_indices().nth(most) {
-        made.truncate(cut);
-    }
-    made
-}
-
-/// The shortest text that a pattern matches, more or less.
-fn matching(pattern: &str) -> Option<String> {
-    let hir = regex_syntax::parse(pattern).ok()?;
-    let mut text = String::new();
-    write(&hir, &mut text, 0);
-    (!text.is_empty()).then_some(text)
-}
-
-fn write(hir: &Hir, text: &mut String, depth: usize) {
-    if depth > 64 || text.len() > LONGEST {
-        return;
-    }
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => {}
-        HirKind::Literal(literal) => text.push_str(&String::from_utf8_lossy(&literal.0)),
-        HirKind::Class(class) => text.extend(member(class)),
-        HirKind::Repetition(repeated) => {
-            // What may be left out is shown once, unless that leads too far.
-            let times = repeated.min.max(u32::from(repeated.max != Some(0) && depth < 8));
-            (0..times.min(LONGEST as u32)).for_each(|_| write(&repeated.sub, text, depth + 1));
-        }
-        HirKind::Capture(group) => write(&group.sub, text, depth + 1),
-        HirKind::Concat(parts) => parts.iter().for_each(|part| write(part, text, depth + 1)),
-        HirKind::Alternation(ways) => ways.iter().take(1).for_each(|way| write(way, text, depth + 1)),
-    }
-}
-
-/// A character of a class, one that people can read if there is one.
-fn member(class: &Class) -> Option<char> {
-    let holds = |wanted: char| match class {
-        Class::Unicode(class) => {
-            class.ranges().iter().any(|range| (range.start()..=range.end()).contains(&wanted))
-        }
-        Class::Bytes(class) => {
-            class.ranges().iter().any(|range| (range.start()..=range.end()).contains(&(wanted as u8)))
-        }
-    };
-    let readable = ('a'..='z').chain('0'..='9').chain('A'..='Z');
-    readable.into_iter().find(|c| holds(*c)).or_else(|| match class {
-        Class::Unicode(class) => class.ranges().first().map(|range| range.start()),
-        Class::Bytes(class) => class.ranges().first().map(|range| char::from(range.start())),
-    })
-}
-
-fn number(fields: &Map<String, Json>, is_integer: bool) -> Json {
-    let bound = |key: &str| fields.get(key).and_then(Json::as_f64);
-    let above = bound("exclusiveMinimum").map(|least| if is_integer { least.floor() + 1.0 } else { least });
-    let least = [bound("minimum"), above].into_iter().flatten().fold(f64::NEG_INFINITY, f64::max);
-    let below = bound("exclusiveMaximum").map(|most| if is_integer { most.ceil() - 1.0 } else { most });
-    let most = [bound("maximum"), below].into_iter().flatten().fold(f64::INFINITY, f64::min);
-    let mut value = 0.0_f64.clamp(least.min(most), most.max(least));
-    let is_open =
-        |value: f64| bound("exclusiveMinimum") == Some(value) || bound("exclusiveMaximum") == Some(value);
-    if !is_integer && is_open(value) {
-        value = match (least.is_finite(), most.is_finite()) {
-            (true, true) => f64::midpoint(least, most),
-            (true, false) => least + 1.0,
-            _ => most - 1.0,
-        };
-    }
-    if let Some(step) = bound("multipleOf").filter(|step| *step > 0.0) {
-        value = (value / step).ceil() * step;
-    }
-    match is_integer {
-        true => json!(value.ceil() as i64),
-        false => json!(value),
+/// A name that the schema does not give.
+fn made_up(fields: &Map<String, Json>, number: usize) -> String {
+    let names = fields.get("propertyNames").and_then(Json::as_object);
+    let Some(names) = names else { return format!("key{number}") };
+    let listed = names.get("enum").and_then(Json::as_array).and_then(|names| names.get(number - 1)?.as_str());
+    match (listed, text::text(names)) {
+        (Some(name), _) => name.to_owned(),
+        (None, name) if number == 1 => name,
+        (None, name) => format!("{name}{number}"),
     }
 }
 
 /// Another value of the same kind, where one may not stand twice.
 fn another(value: &Json, number: usize) -> Json {
     match value {
-        Json::String(text) => json!(format!("{text}{number}")),
-        Json::Number(given) if given.is_i64() => {
-            json!(given.as_i64().unwrap_or_default().saturating_add(number as i64))
-        }
-        Json::Number(given) => json!(given.as_f64().unwrap_or_default() + number as f64),
+        Json::String(text) if number > 0 => json!(format!("{text}{number}")),
         other => other.clone(),
+    }
+}
+
+/// A number so much further up or down, and the other of the two truths.
+fn shifted(value: &Json, sign: i64, by: usize) -> Option<Json> {
+    let by = sign.saturating_mul(i64::try_from(by).ok()?);
+    match value {
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => whole.checked_add(by).map(Json::from),
+            None => Some(json!(number.as_f64()? + by as f64)),
+        },
+        Json::Bool(truth) => Some(Json::Bool(!truth)),
+        _ => None,
     }
 }
 
